@@ -1,1 +1,34 @@
-//! .
+//! Parallel DEVS with superdense time.
+pub mod atomic;
+pub mod bag;
+pub mod blueprint;
+mod core;
+pub mod coupled;
+pub mod effects;
+pub mod error;
+pub mod event_list;
+mod flatten;
+pub mod message;
+pub mod outbox;
+pub mod path;
+pub mod port;
+mod restructure;
+pub mod simulation;
+mod slab;
+pub mod snapshot;
+pub mod structure;
+pub mod time;
+pub mod trace;
+
+pub use crate::{
+    atomic::Atomic,
+    bag::Bag,
+    blueprint::ModelKey,
+    core::{Counts, Guards},
+    coupled::{Child, Component, Coupled},
+    effects::{Effects, EventKind, Fact},
+    message::{Message, Payload},
+    outbox::Outbox,
+    simulation::{Ended, Options, Simulation},
+    snapshot::Snapshot,
+};

@@ -1,0 +1,91 @@
+//! The atomic model: the one small trait that every unit implements.
+use crate::{
+    bag::Bag, effects::Effects, message::Message, outbox::Outbox, snapshot::Snapshot,
+    time::Duration,
+};
+
+/// A Parallel-DEVS atomic model.
+///
+/// The kernel calls, in one cycle at `(t, n)`: [`output`](Atomic::output) of every imminent model
+/// on its state *before* the transition, then exactly one transition of every model that is
+/// imminent or receives something, then [`time_advance`](Atomic::time_advance) again. Model code
+/// is synchronous and holds no kernel handle; whatever it asks for goes through [`Effects`] and
+/// is undone with the transition when a run rolls back.
+///
+/// State lives in `self` only: a model that keeps some elsewhere cannot be restored.
+///
+/// ```
+/// use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Duration};
+/// #[derive(Clone, serde::Serialize, serde::Deserialize)]
+/// struct Clock { period: Duration, count: u64 }
+/// impl Clock { const TICK: OutPort<u64> = OutPort::new(0); }
+/// impl Atomic<u64> for Clock {
+///     fn outputs(&self) -> u16 { 1 }
+///     fn time_advance(&self) -> Duration { self.period }
+///     fn output(&self, out: &mut Outbox<'_, u64>) { out.send(Self::TICK, self.count + 1) }
+///     fn internal(&mut self, _: &mut Effects<u64>) { self.count += 1 }
+/// }
+/// ```
+pub trait Atomic<M: Message>: Snapshot + Send + 'static {
+    /// True for models that implement [`advance`](Atomic::advance); checked once per kind.
+    const SILENT: bool = false;
+
+    /// How many input ports the model has.
+    fn inputs(&self) -> u16 {
+        0
+    }
+
+    /// How many output ports the model has.
+    fn outputs(&self) -> u16 {
+        0
+    }
+
+    /// Time from the last transition to the next internal one; [`Duration::INFINITE`] when
+    /// passive. Read after every transition, and once at the start.
+    fn time_advance(&self) -> Duration;
+
+    /// λ: the outputs due now, from the state before the transition.
+    fn output(&self, out: &mut Outbox<'_, M>) {
+        let _ = out;
+    }
+
+    /// δint: the model's own event.
+    fn internal(&mut self, fx: &mut Effects<M>) {
+        let _ = fx;
+    }
+
+    /// δext: inputs `elapsed` after the last transition, before the own next event.
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, M>, fx: &mut Effects<M>) {
+        let _ = (elapsed, bag, fx);
+    }
+
+    /// δconf: inputs at the very instant of the own event. Default: internal, then external with
+    /// zero elapsed time (rule R4).
+    fn confluent(&mut self, bag: &Bag<'_, M>, fx: &mut Effects<M>) {
+        self.internal(fx);
+        self.external(Duration::ZERO, bag, fx);
+    }
+
+    /// True while the next internal step is *silent*: `time_advance` is then the earliest time
+    /// at which something visible could be due, and [`advance`](Atomic::advance) finds out.
+    fn is_silent(&self) -> bool {
+        false
+    }
+
+    /// Makes silent internal steps, all strictly before `bound` (counted from the last
+    /// transition), until an output or an event is due, or `bound` is reached. At least one
+    /// silent step that is due before `bound` must be made, or `is_silent` must become false.
+    ///
+    /// The bound limits how far the unit goes, never where its steps fall, so the result does
+    /// not depend on the executor. Silent steps are no transitions and are not in the trace.
+    fn advance(&mut self, bound: Duration, fx: &mut Effects<M>) {
+        let _ = (bound, fx);
+    }
+
+    /// The value of output signal `port` at `elapsed` after the last transition, for sampling and
+    /// recording; `None` where the model has no such value. Never changes the state.
+    fn probe(&self, port: u16, elapsed: Duration) -> Option<M> {
+        let _ = (port, elapsed);
+        None
+    }
+}

@@ -1,0 +1,102 @@
+//! Bags: what a model receives in one cycle, in the canonical order of rule R5.
+use crate::{message::Payload, port::InPort};
+
+/// No model, net or message.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A message in the arena of the current cycle, chained to the next one of its net.
+#[derive(Debug, Clone)]
+pub(crate) struct Envelope<M> {
+    pub value: M,
+    pub source: u32,
+    pub emission: u32,
+    pub next: u32,
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Parts<'a> {
+    /// One net on one port, already in canonical order: the chain is shared by all receivers.
+    Chain { port: u16, head: u32, len: u32 },
+    /// Several nets, merged: (destination port, arena index).
+    Merged(&'a [(u16, u32)]),
+}
+
+/// The messages that reach a model in one cycle, port by port.
+///
+/// A bag is a multiset: the kernel presents it in one canonical order (destination port, source
+/// path, source port, emission, route) so that runs repeat exactly, and a model must not depend
+/// on that order. `--ties` permutes it to find models that do.
+#[derive(Debug, Clone, Copy)]
+pub struct Bag<'a, M> {
+    pub(crate) arena: &'a [Envelope<M>],
+    pub(crate) parts: Parts<'a>,
+}
+
+impl<'a, M> Bag<'a, M> {
+    /// The number of messages on all ports.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match self.parts {
+            Parts::Chain { len, .. } => len as usize,
+            Parts::Merged(list) => list.len(),
+        }
+    }
+
+    /// True when there is no message (the kernel never delivers such a bag).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All messages with their input port numbers, in canonical order.
+    #[inline]
+    pub fn iter(&self) -> Messages<'a, M> {
+        let (port, at, left) = match self.parts {
+            Parts::Chain { port, head, len } => (port, head, len as usize),
+            Parts::Merged(list) => (0, 0, list.len()),
+        };
+        Messages { bag: Bag { arena: self.arena, parts: self.parts }, port, at, left }
+    }
+
+    /// The messages of one port.
+    #[inline]
+    pub fn on<T: Payload<M> + 'a>(
+        &self,
+        port: InPort<T>,
+    ) -> impl Iterator<Item = &'a T> + use<'a, M, T> {
+        let index = port.index();
+        self.iter().filter(move |(p, _)| *p == index).filter_map(|(_, m)| T::unwrap(m))
+    }
+}
+
+/// Iterator of [`Bag::iter`].
+#[derive(Debug)]
+pub struct Messages<'a, M> {
+    bag: Bag<'a, M>,
+    port: u16,
+    at: u32,
+    left: usize,
+}
+
+impl<'a, M> Iterator for Messages<'a, M> {
+    type Item = (u16, &'a M);
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        match self.bag.parts {
+            Parts::Chain { .. } => {
+                let envelope = &self.bag.arena[self.at as usize];
+                self.at = envelope.next;
+                Some((self.port, &envelope.value))
+            }
+            Parts::Merged(list) => {
+                let (port, index) = list[self.at as usize];
+                self.at += 1;
+                Some((port, &self.bag.arena[index as usize].value))
+            }
+        }
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}

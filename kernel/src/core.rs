@@ -1,0 +1,369 @@
+//! The hot half of a simulation: what a cycle does for one model.
+use crate::{
+    atomic::Atomic,
+    bag::NONE,
+    blueprint::{Blueprint, ModelKey},
+    effects::Effects,
+    error::RunError,
+    event_list::AnyEventList,
+    flatten::Network,
+    message::Message,
+    outbox::{Bus, Outbox},
+    structure::Change,
+    time::{Duration, Resolution, Tag, TimeError},
+    trace::{Kind, Observer, Transition, link},
+};
+use std::{collections::BTreeMap, ops::ControlFlow};
+
+/// A model that makes a transition in this cycle; the top bit says that it is imminent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Due(u32);
+
+const IMMINENT: u32 = 1 << 31;
+
+impl Due {
+    pub fn new(model: u32, imminent: bool) -> Self {
+        Self(if imminent { model | IMMINENT } else { model })
+    }
+    #[inline(always)]
+    pub fn model(self) -> u32 {
+        self.0 & !IMMINENT
+    }
+    #[inline(always)]
+    fn imminent(self) -> bool {
+        self.0 & IMMINENT != 0
+    }
+}
+
+/// What the kernel keeps per model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cell {
+    /// Tick of the last transition.
+    pub last: i64,
+    /// Trace-hash chain.
+    pub chain: u64,
+    /// Digest of the path.
+    pub path: u64,
+    pub slot: u32,
+    pub kind: u16,
+}
+
+/// Counts of a run; deterministic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Simulation cycles.
+    pub cycles: u64,
+    /// Internal transitions.
+    pub internal: u64,
+    /// External transitions.
+    pub external: u64,
+    /// Confluent transitions.
+    pub confluent: u64,
+    /// Messages delivered to atomic models.
+    pub messages: u64,
+}
+
+/// Limits after which a run that makes no progress ends in error (rule R11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guards {
+    /// Largest micro-step at one tick.
+    pub micro_steps: u32,
+    /// Largest number of located state events of one model within [`Guards::window`].
+    pub state_events: u32,
+    /// Window in ticks.
+    pub window: i64,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self { micro_steps: 10_000, state_events: 1_000, window: 10_000 }
+    }
+}
+
+pub(crate) struct Core<M: Message> {
+    pub network: Network<M>,
+    pub bus: Bus<M>,
+    pub blueprint: Blueprint<M>,
+    pub keys: Vec<ModelKey>,
+    pub cells: Vec<Cell>,
+    /// Visible internal events.
+    pub list: AnyEventList,
+    /// Silent internal steps: the earliest tick at which each could make something due.
+    pub silent: AnyEventList,
+    /// Models due at the next micro-step.
+    pub ready: Vec<u32>,
+    pub now: Tag,
+    pub resolution: Resolution,
+    pub fx: Effects<M>,
+    pub counts: Counts,
+    pub guards: Guards,
+    pub observers: Vec<Box<dyn Observer<M>>>,
+    pub watched: bool,
+    pub error: Option<RunError>,
+    pub stop: Option<String>,
+    pub changes: Vec<(u32, Change<M>)>,
+    /// Window start and count of located events per model, for guard R11(b).
+    pub located: BTreeMap<u32, (i64, u32)>,
+    pub out_cursor: usize,
+    pub log_cursor: usize,
+}
+
+impl<M: Message> Core<M> {
+    #[inline(always)]
+    pub fn slot(&self, model: u32) -> usize {
+        self.cells[model as usize].slot as usize
+    }
+
+    pub fn path(&self, model: u32) -> String {
+        self.keys.get(model as usize).map_or_else(|| "outside".into(), |&k| self.blueprint.path(k))
+    }
+
+    /// λ of one imminent model.
+    #[inline]
+    pub fn output<A: Atomic<M>>(&mut self, m: u32, model: &A) {
+        let mut out = Outbox {
+            path: self.cells[m as usize].path,
+            bus: &mut self.bus,
+            network: &self.network,
+            source: m,
+            emission: 0,
+            sum: 0,
+            now: self.now,
+            resolution: self.resolution,
+        };
+        model.output(&mut out);
+        let sum = out.sum;
+        self.bus.out_sums.push(sum);
+    }
+
+    /// The one transition of a model in this cycle, and its next time advance.
+    #[inline]
+    pub fn transition<A: Atomic<M>>(&mut self, due: Due, model: &mut A) {
+        let m = due.model();
+        let now = self.now;
+        let cell = &mut self.cells[m as usize];
+        let elapsed = Duration::between(cell.last, now.ticks);
+        cell.last = now.ticks;
+        let mut outputs = 0;
+        if due.imminent() {
+            outputs = self.bus.out_sums[self.out_cursor];
+            self.out_cursor += 1;
+        }
+        let fx = &mut self.fx;
+        let (kind, bag_sum) = if self.bus.reaches(m) {
+            let (bag, sum) = self.bus.bag(&self.network, m, now);
+            self.counts.messages += bag.len() as u64;
+            if due.imminent() {
+                self.counts.confluent += 1;
+                model.confluent(&bag, fx);
+                (Kind::Confluent, sum)
+            } else {
+                self.counts.external += 1;
+                model.external(elapsed, &bag, fx);
+                (Kind::External, sum)
+            }
+        } else {
+            self.counts.internal += 1;
+            model.internal(fx);
+            (Kind::Internal, 0)
+        };
+        let cell = &mut self.cells[m as usize];
+        cell.chain = link(cell.chain, now, kind, bag_sum, outputs);
+        let silent = A::SILENT && model.is_silent();
+        let next = self.plan::<A>(m, model.time_advance(), silent);
+        if self.fx.raised {
+            self.settle(m);
+        }
+        if self.watched {
+            self.tell(m, kind, next);
+        }
+    }
+
+    /// Enters the next event of a model; a bad advance becomes the run's error.
+    #[inline]
+    fn plan<A: Atomic<M>>(&mut self, m: u32, advance: Duration, silent: bool) -> Tag {
+        let ticks = advance.ticks();
+        let now = self.now;
+        if ticks == 0 && !silent {
+            self.list.cancel(m);
+            if A::SILENT {
+                self.silent.cancel(m);
+            }
+            self.ready.push(m);
+            return Tag { ticks: now.ticks, micro: now.micro + 1 };
+        }
+        if advance.is_infinite() {
+            self.list.cancel(m);
+            if A::SILENT {
+                self.silent.cancel(m);
+            }
+            return Tag::NEVER;
+        }
+        match now.ticks.checked_add(ticks) {
+            Some(at) if ticks >= 0 && at != i64::MAX => {
+                if !A::SILENT {
+                    self.list.schedule(m, at);
+                } else {
+                    self.list_silent(m, at, silent);
+                }
+                Tag::new(at, 0)
+            }
+            _ => self.refuse_advance(m, advance),
+        }
+    }
+
+    fn list_silent(&mut self, m: u32, at: i64, silent: bool) {
+        if silent {
+            self.list.cancel(m);
+            self.silent.schedule(m, at);
+        } else {
+            self.silent.cancel(m);
+            self.list.schedule(m, at);
+        }
+    }
+
+    #[cold]
+    pub fn refuse_advance(&mut self, m: u32, advance: Duration) -> Tag {
+        let (path, at) = (self.path(m), self.now);
+        let ticks = advance.ticks();
+        let error = if ticks < 0 {
+            RunError::BadAdvance { path, at, value: advance.defect() }
+        } else {
+            let source = TimeError::Overflow { ticks: at.ticks, advance: ticks };
+            RunError::Time { path, at, source }
+        };
+        self.error.get_or_insert(error);
+        self.list.cancel(m);
+        self.silent.cancel(m);
+        Tag::NEVER
+    }
+
+    /// Silent steps of one model, up to `bound` after its last transition.
+    pub fn advance<A: Atomic<M>>(&mut self, m: u32, model: &mut A, bound: Duration) {
+        let last = self.cells[m as usize].last;
+        model.advance(bound, &mut self.fx);
+        let (advance, silent) = (model.time_advance(), model.is_silent());
+        if self.fx.raised {
+            self.settle(m);
+        }
+        if advance.is_infinite() {
+            return;
+        }
+        match last.checked_add(advance.ticks()) {
+            _ if advance.ticks() < 0 => drop(self.refuse_advance(m, advance)),
+            Some(at) if at != i64::MAX => {
+                if silent && advance < bound {
+                    let (path, at) = (self.path(m), Tag::new(at, 0));
+                    self.error.get_or_insert(RunError::Stalled { path, at });
+                }
+                self.list_silent(m, at, silent);
+            }
+            _ => drop(self.refuse_advance(m, advance)),
+        }
+    }
+
+    /// Takes what a transition asked for out of the effects.
+    #[cold]
+    fn settle(&mut self, m: u32) {
+        self.fx.raised = false;
+        if let Some(why) = self.fx.failure.take() {
+            let (path, at) = (self.path(m), self.now);
+            self.error.get_or_insert(RunError::Model { path, at, why });
+        }
+        if let Some(reason) = self.fx.stop.take() {
+            self.stop.get_or_insert(reason);
+        }
+        if std::mem::take(&mut self.fx.located) {
+            self.count_located(m);
+        }
+        for fact in std::mem::take(&mut self.fx.facts) {
+            for o in &mut self.observers {
+                let verdict = self
+                    .blueprint
+                    .site(self.keys[m as usize], |site| o.fact(site, self.now, &fact));
+                if let ControlFlow::Break(reason) = verdict {
+                    self.stop.get_or_insert(reason);
+                }
+            }
+        }
+        let changes = std::mem::take(&mut self.fx.changes);
+        self.changes.extend(changes.into_iter().map(|c| (m, c)));
+    }
+
+    /// Guard R11(b): events at distinct ticks are counted from the first one of a window, which
+    /// starts anew with the first event after it.
+    fn count_located(&mut self, m: u32) {
+        let at = self.now.ticks;
+        let Guards { state_events, window, .. } = self.guards;
+        let entry = self.located.entry(m).or_insert((at, 0));
+        if at.saturating_sub(entry.0) > window {
+            *entry = (at, 0);
+        }
+        entry.1 += 1;
+        let count = entry.1;
+        if count > state_events {
+            let (path, at) = (self.path(m), self.now);
+            self.error.get_or_insert(RunError::Zeno { path, at, count, window });
+        }
+    }
+
+    #[inline(never)]
+    fn tell(&mut self, m: u32, kind: Kind, next: Tag) {
+        let log = &self.bus.log;
+        let first = self.log_cursor;
+        let mut end = first;
+        while end < log.len() && log[end].model == m {
+            end += 1;
+        }
+        self.log_cursor = end;
+        let outputs: Vec<_> = log[first..end].to_vec();
+        let bag = if kind == Kind::Internal {
+            None
+        } else {
+            Some(self.bus.bag(&self.network, m, self.now).0)
+        };
+        let transition = Transition { tag: self.now, kind, bag, outputs: &outputs, next };
+        for o in self.observers.iter_mut().filter(|o| o.wants_transitions()) {
+            let verdict =
+                self.blueprint.site(self.keys[m as usize], |site| o.transition(site, &transition));
+            if let ControlFlow::Break(reason) = verdict {
+                self.stop.get_or_insert(reason);
+            }
+        }
+    }
+
+    /// Splits a sorted list into runs of one kind.
+    pub fn run_length(&self, list: &[u32]) -> (u16, usize) {
+        let kind = self.cells[list[0] as usize].kind;
+        let same = |&m: &u32| self.cells[m as usize].kind == kind;
+        (kind, list.iter().take_while(|m| same(m)).count())
+    }
+
+    /// Imminent and influenced models, merged in path order. Both lists are sorted.
+    pub fn merge(imminent: &[u32], influenced: &[u32], due: &mut Vec<Due>) {
+        due.clear();
+        let (mut a, mut b) =
+            (imminent.iter().copied().peekable(), influenced.iter().copied().peekable());
+        loop {
+            let (x, y) = (a.peek().copied().unwrap_or(NONE), b.peek().copied().unwrap_or(NONE));
+            if x == NONE && y == NONE {
+                return;
+            }
+            due.push(Due::new(x.min(y), x <= y));
+            if x <= y {
+                a.next();
+            }
+            if y <= x {
+                b.next();
+            }
+        }
+    }
+}
+
+/// Sorts unless sorted already, which is the usual case.
+#[inline]
+pub(crate) fn order(list: &mut [u32]) {
+    if !list.is_sorted() {
+        list.sort_unstable();
+    }
+}

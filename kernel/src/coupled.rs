@@ -1,0 +1,248 @@
+//! Coupled models, as an author writes them: children, ports and couplings of one level.
+//!
+//! The hierarchy is the author's; [`crate::Simulation::new`] flattens it.
+use crate::{
+    atomic::Atomic,
+    message::{Message, Payload},
+    path::Name,
+    port::{InPort, OutPort},
+    slab::Erased,
+    time::Duration,
+};
+use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+
+/// A pure function on the messages of one connection (`Z` of the DEVS literature); `None` drops
+/// the message.
+pub struct Translation<M> {
+    pub(crate) name: Arc<str>,
+    pub(crate) apply: Arc<dyn Fn(&M) -> Option<M> + Send + Sync>,
+}
+
+impl<M: Message> Translation<M> {
+    /// A named translation. The name is part of the canonical order of parallel wires (R5) and
+    /// is how a checkpoint finds the function again.
+    pub fn new<A: Payload<M>, B: Payload<M>>(
+        name: impl Into<Arc<str>>,
+        f: impl Fn(&A) -> Option<B> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), apply: Arc::new(move |m| f(A::unwrap(m)?).map(B::wrap)) }
+    }
+
+    /// `self`, then `after`.
+    pub(crate) fn then(&self, after: &Self) -> Self {
+        let (f, g) = (Arc::clone(&self.apply), Arc::clone(&after.apply));
+        Self {
+            name: format!("{}>{}", self.name, after.name).into(),
+            apply: Arc::new(move |m| g(&f(m)?)),
+        }
+    }
+}
+
+impl<M> Clone for Translation<M> {
+    fn clone(&self) -> Self {
+        Self { name: Arc::clone(&self.name), apply: Arc::clone(&self.apply) }
+    }
+}
+
+impl<M> fmt::Debug for Translation<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Translation({})", self.name)
+    }
+}
+
+/// A model of any kind, ready to be put into a coupled model.
+pub struct Component<M: Message>(pub(crate) Body<M>);
+
+pub(crate) enum Body<M: Message> {
+    Atomic { model: Box<dyn Erased<M>>, elapsed: Duration },
+    Coupled(Box<Coupled<M>>),
+}
+
+impl<M: Message> Component<M> {
+    /// An atomic model.
+    pub fn atomic<A: Atomic<M>>(model: A) -> Self {
+        Self::with_elapsed(model, Duration::ZERO)
+    }
+
+    /// An atomic model that starts with `elapsed` of its first time advance gone (rule R8).
+    pub fn with_elapsed<A: Atomic<M>>(model: A, elapsed: Duration) -> Self {
+        Self(Body::Atomic { model: Box::new(model), elapsed })
+    }
+}
+
+impl<M: Message> From<Coupled<M>> for Component<M> {
+    fn from(coupled: Coupled<M>) -> Self {
+        Self(Body::Coupled(Box::new(coupled)))
+    }
+}
+
+impl<M: Message> fmt::Debug for Component<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Body::Atomic { .. } => "Component::Atomic",
+            Body::Coupled(_) => "Component::Coupled",
+        })
+    }
+}
+
+/// The child number of the coupled model itself, in an end of a coupling.
+pub(crate) const SELF: u32 = u32::MAX;
+
+/// A child of a coupled model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Child(pub(crate) u32);
+
+/// The start of a coupling.
+pub struct Source<T>(pub(crate) End, PhantomData<fn(T) -> T>);
+/// The end of a coupling.
+pub struct Sink<T>(pub(crate) End, PhantomData<fn(T) -> T>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct End {
+    pub child: u32,
+    pub port: u16,
+}
+
+impl Child {
+    /// An output port of this child.
+    pub fn output<T>(self, port: OutPort<T>) -> Source<T> {
+        Source(End { child: self.0, port: port.index() }, PhantomData)
+    }
+    /// An input port of this child.
+    pub fn input<T>(self, port: InPort<T>) -> Sink<T> {
+        Sink(End { child: self.0, port: port.index() }, PhantomData)
+    }
+}
+
+impl<T> InPort<T> {
+    /// The coupled model's own input port, seen from inside: where external input couplings
+    /// start.
+    pub fn inside(self) -> Source<T> {
+        Source(End { child: SELF, port: self.index() }, PhantomData)
+    }
+}
+
+impl<T> OutPort<T> {
+    /// The coupled model's own output port, seen from inside: where external output couplings
+    /// end.
+    pub fn inside(self) -> Sink<T> {
+        Sink(End { child: SELF, port: self.index() }, PhantomData)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AuthoredWire {
+    pub from: End,
+    pub to: End,
+    /// Index into `translations`, or `bag::NONE`.
+    pub z: u32,
+}
+
+/// A coupled model under construction.
+///
+/// ```
+/// use superdense_kernel::{Atomic, Coupled, Outbox, port::{InPort, OutPort}, time::Duration};
+/// #[derive(Clone, serde::Serialize, serde::Deserialize)]
+/// struct Idle;
+/// impl Atomic<u32> for Idle {
+///     fn inputs(&self) -> u16 { 1 }
+///     fn outputs(&self) -> u16 { 1 }
+///     fn time_advance(&self) -> Duration { Duration::INFINITE }
+/// }
+/// let mut inner = Coupled::<u32>::new();
+/// let input = inner.add_input::<u32>("in");
+/// let a = inner.add("a", Idle);
+/// let b = inner.add("b", Idle);
+/// inner.couple(input.inside(), a.input(InPort::<u32>::new(0)));
+/// inner.couple(a.output(OutPort::<u32>::new(0)), b.input(InPort::<u32>::new(0)));
+/// let mut top = Coupled::new();
+/// top.add_component("inner", inner);
+/// superdense_kernel::Simulation::new(top, Default::default()).unwrap();
+/// ```
+pub struct Coupled<M: Message> {
+    pub(crate) children: Vec<(Name, Component<M>)>,
+    pub(crate) inputs: Vec<Cow<'static, str>>,
+    pub(crate) outputs: Vec<Cow<'static, str>>,
+    pub(crate) wires: Vec<AuthoredWire>,
+    pub(crate) translations: Vec<Translation<M>>,
+}
+
+impl<M: Message> fmt::Debug for Coupled<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Coupled({} children, {} wires)", self.children.len(), self.wires.len())
+    }
+}
+
+impl<M: Message> Default for Coupled<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M: Message> Coupled<M> {
+    /// An empty coupled model.
+    pub fn new() -> Self {
+        Self {
+            children: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            wires: Vec::new(),
+            translations: Vec::new(),
+        }
+    }
+
+    /// Adds an atomic child. Two children of one name are reported when the model is built.
+    pub fn add<A: Atomic<M>>(&mut self, name: impl Into<Name>, model: A) -> Child {
+        self.add_component(name, Component::atomic(model))
+    }
+
+    /// Adds a child of any kind.
+    pub fn add_component(
+        &mut self,
+        name: impl Into<Name>,
+        component: impl Into<Component<M>>,
+    ) -> Child {
+        self.children.push((name.into(), component.into()));
+        Child((self.children.len() - 1) as u32)
+    }
+
+    /// Declares an input port.
+    pub fn add_input<T: Payload<M>>(&mut self, name: impl Into<Cow<'static, str>>) -> InPort<T> {
+        self.inputs.push(name.into());
+        InPort::new((self.inputs.len() - 1) as u16)
+    }
+
+    /// Declares an output port.
+    pub fn add_output<T: Payload<M>>(&mut self, name: impl Into<Cow<'static, str>>) -> OutPort<T> {
+        self.outputs.push(name.into());
+        OutPort::new((self.outputs.len() - 1) as u16)
+    }
+
+    /// Couples two ports of one type.
+    pub fn couple<T: Payload<M>>(&mut self, from: Source<T>, to: Sink<T>) {
+        self.wires.push(AuthoredWire { from: from.0, to: to.0, z: crate::bag::NONE });
+    }
+
+    /// Couples two ports through a translation function, which may change the type.
+    pub fn couple_with<A: Payload<M>, B: Payload<M>>(
+        &mut self,
+        from: Source<A>,
+        to: Sink<B>,
+        name: impl Into<Arc<str>>,
+        f: impl Fn(&A) -> Option<B> + Send + Sync + 'static,
+    ) {
+        self.translations.push(Translation::new(name, f));
+        let z = (self.translations.len() - 1) as u32;
+        self.wires.push(AuthoredWire { from: from.0, to: to.0, z });
+    }
+
+    /// Number of children.
+    pub fn len(&self) -> usize {
+        self.children.len()
+    }
+
+    /// True without children.
+    pub fn is_empty(&self) -> bool {
+        self.children.is_empty()
+    }
+}

@@ -1,0 +1,354 @@
+//! Flattening: from the hierarchy to nets.
+//!
+//! A *net* is a list of receivers. Output ports whose messages reach the same receivers share a
+//! net, and the receivers share its bag, so that many-to-many wiring (DEVStone HOmod) costs
+//! senders + receivers per cycle instead of their product. Coupled ports that several couplings
+//! enter are expanded once. All numbering follows the path order, never the order of
+//! declaration, so that it is canonical (R5).
+use crate::{
+    bag::NONE,
+    blueprint::{Blueprint, ModelKey, NodeBody},
+    coupled::Translation,
+    error::{BuildError, BuildErrors},
+    message::{Digest, Message, fold},
+};
+use std::collections::HashMap;
+
+/// Where messages of an output port go: into a net, through a translation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub net: u32,
+    pub z: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Receiver {
+    pub model: u32,
+    pub port: u16,
+}
+
+/// The flat network; model number `models` stands for the outside world.
+pub(crate) struct Network<M> {
+    pub models: u32,
+    /// Per output port: its routes. Ports of model m start at `ports[m]`.
+    pub ports: Vec<u32>,
+    pub route_start: Vec<u32>,
+    pub routes: Vec<Route>,
+    pub translations: Vec<Translation<M>>,
+    pub receiver_start: Vec<u32>,
+    pub receivers: Vec<Receiver>,
+    /// Nets that one model enters by several ports or translations: their order needs a merge.
+    pub mixed: Vec<bool>,
+}
+
+/// Model keys in path order, and their path digests.
+pub(crate) struct Order {
+    pub keys: Vec<ModelKey>,
+    pub paths: Vec<u64>,
+}
+
+impl<M> Network<M> {
+    pub fn receivers(&self, net: u32) -> &[Receiver] {
+        let net = net as usize;
+        &self.receivers[self.receiver_start[net] as usize..self.receiver_start[net + 1] as usize]
+    }
+    pub fn nets(&self) -> usize {
+        self.receiver_start.len() - 1
+    }
+}
+
+struct Graph<'a, M: Message> {
+    /// CSR of couplings by start vertex: (end vertex, translation).
+    start: Vec<u32>,
+    edges: Vec<(u32, u32)>,
+    fan_in: Vec<u32>,
+    /// Model of an atomic input vertex (or of an outer output), else `NONE`.
+    model: Vec<u32>,
+    blueprint: &'a Blueprint<M>,
+    translations: Vec<Translation<M>>,
+    composed: HashMap<(u32, u32), u32>,
+    hubs: HashMap<u32, Vec<Route>>,
+    /// Net whose only receiver is this vertex.
+    single: Vec<u32>,
+    interned: HashMap<Box<[u32]>, u32>,
+    net_lists: Vec<u32>,
+    net_start: Vec<u32>,
+}
+
+/// Lays out the models in path order and their couplings as nets.
+pub(crate) fn flatten<M: Message>(
+    blueprint: &mut Blueprint<M>,
+) -> Result<(Network<M>, Order), BuildErrors> {
+    let (order, coupled, vertices) = number(blueprint)?;
+    let models = order.keys.len() as u32;
+    let mut graph = Graph::new(blueprint, &order, &coupled, vertices);
+    let mut net = Network {
+        models,
+        ports: Vec::with_capacity(order.keys.len() + 2),
+        route_start: vec![0],
+        routes: Vec::new(),
+        translations: Vec::new(),
+        receiver_start: Vec::new(),
+        receivers: Vec::new(),
+        mixed: Vec::new(),
+    };
+    let mut last_source: Vec<u32> = Vec::new();
+    let mut routes = Vec::new();
+    for m in 0..=models {
+        net.ports.push(net.route_start.len() as u32 - 1);
+        let key = if m == models { blueprint.root } else { order.keys[m as usize] };
+        let (inputs, outputs) = blueprint.port_counts(key);
+        let first = blueprint.nodes[key].vertex;
+        // The outside sends through the root's inputs.
+        let (from, count) =
+            if m == models { (first, inputs) } else { (first + u32::from(inputs), outputs) };
+        for v in from..from + u32::from(count) {
+            routes.clear();
+            graph.routes(v, &mut routes);
+            last_source.resize(graph.net_start.len(), NONE);
+            net.mixed.resize(graph.net_start.len(), false);
+            for r in &routes {
+                let last = &mut last_source[r.net as usize];
+                net.mixed[r.net as usize] |= *last == m;
+                *last = m;
+            }
+            net.routes.extend_from_slice(&routes);
+            net.route_start.push(net.routes.len() as u32);
+        }
+    }
+    net.ports.push(net.route_start.len() as u32 - 1);
+    let bases = |m: u32| {
+        let key = if m == models { blueprint.root } else { order.keys[m as usize] };
+        let node = &blueprint.nodes[key];
+        node.vertex + if m == models { u32::from(blueprint.port_counts(key).0) } else { 0 }
+    };
+    graph.net_start.push(graph.net_lists.len() as u32);
+    net.mixed.resize(graph.net_start.len() - 1, false);
+    net.receivers = graph
+        .net_lists
+        .iter()
+        .map(|&v| {
+            let model = graph.model[v as usize];
+            Receiver { model, port: (v - bases(model)) as u16 }
+        })
+        .collect();
+    net.receiver_start = std::mem::take(&mut graph.net_start);
+    net.translations = std::mem::take(&mut graph.translations);
+    Ok((net, order))
+}
+
+/// Numbers atomic models in path order and ports as vertices.
+fn number<M: Message>(
+    blueprint: &mut Blueprint<M>,
+) -> Result<(Order, Vec<ModelKey>, u32), BuildErrors> {
+    let too_large = |what| BuildErrors(vec![BuildError::TooLarge { what }]);
+    let mut order = Order { keys: Vec::new(), paths: Vec::new() };
+    let mut coupled = Vec::new();
+    let mut vertices: u32 = 0;
+    let mut stack = vec![(blueprint.root, Digest::new().finish())];
+    while let Some((key, path)) = stack.pop() {
+        let (inputs, outputs) = blueprint.port_counts(key);
+        let node = &mut blueprint.nodes[key];
+        node.vertex = vertices;
+        vertices = vertices
+            .checked_add(u32::from(inputs) + u32::from(outputs))
+            .filter(|&v| v < NONE - 1)
+            .ok_or_else(|| too_large("ports"))?;
+        match &mut node.body {
+            NodeBody::Atomic(a) => {
+                a.index = order.keys.len() as u32;
+                order.keys.push(key);
+                order.paths.push(path);
+            }
+            NodeBody::Coupled(c) => {
+                coupled.push(key);
+                let children = std::mem::take(&mut c.children);
+                for &child in children.iter().rev() {
+                    let name = &blueprint.nodes[child].name;
+                    let mut d = Digest::new();
+                    d.word(path);
+                    d.bytes(name.stem().as_bytes());
+                    d.word(name.index().map_or(u64::MAX, u64::from));
+                    stack.push((child, d.finish()));
+                }
+                if let NodeBody::Coupled(c) = &mut blueprint.nodes[key].body {
+                    c.children = children;
+                }
+            }
+        }
+    }
+    Ok((order, coupled, vertices))
+}
+
+impl<'a, M: Message> Graph<'a, M> {
+    fn new(
+        blueprint: &'a Blueprint<M>,
+        order: &Order,
+        coupled: &[ModelKey],
+        vertices: u32,
+    ) -> Self {
+        let mut model = vec![NONE; vertices as usize];
+        for (m, &key) in order.keys.iter().enumerate() {
+            let first = blueprint.nodes[key].vertex as usize;
+            let inputs = blueprint.port_counts(key).0 as usize;
+            model[first..first + inputs].fill(m as u32);
+        }
+        let (inputs, outputs) = blueprint.port_counts(blueprint.root);
+        let out = blueprint.nodes[blueprint.root].vertex as usize + inputs as usize;
+        model[out..out + outputs as usize].fill(order.keys.len() as u32);
+
+        let mut wires = Vec::new();
+        for &key in coupled {
+            let NodeBody::Coupled(node) = &blueprint.nodes[key].body else { continue };
+            for w in &node.wires {
+                let vertex = |child: Option<ModelKey>, port: u16, start: bool| {
+                    let owner = child.unwrap_or(key);
+                    let outputs = start == child.is_some();
+                    let skip = if outputs { blueprint.port_counts(owner).0 } else { 0 };
+                    blueprint.nodes[owner].vertex + u32::from(skip) + u32::from(port)
+                };
+                let from = vertex(w.from.child, w.from.port, true);
+                wires.push((from, vertex(w.to.child, w.to.port, false), w.z));
+            }
+        }
+        let mut fan_in = vec![0; vertices as usize];
+        let mut start = vec![0u32; vertices as usize + 1];
+        for &(from, to, _) in &wires {
+            start[from as usize + 1] += 1;
+            fan_in[to as usize] += 1;
+        }
+        for v in 0..vertices as usize {
+            start[v + 1] += start[v];
+        }
+        let mut fill = start.clone();
+        let mut edges = vec![(0, 0); wires.len()];
+        for (from, to, z) in wires {
+            edges[fill[from as usize] as usize] = (to, z);
+            fill[from as usize] += 1;
+        }
+        Self {
+            start,
+            edges,
+            fan_in,
+            model,
+            blueprint,
+            translations: blueprint.translations.clone(),
+            composed: HashMap::new(),
+            hubs: HashMap::new(),
+            single: vec![NONE; vertices as usize],
+            interned: HashMap::new(),
+            net_lists: Vec::new(),
+            net_start: Vec::new(),
+        }
+    }
+
+    /// The routes from vertex `v`, in canonical order.
+    fn routes(&mut self, v: u32, routes: &mut Vec<Route>) {
+        let mut reached: Vec<(u32, u32)> = Vec::new();
+        let mut hubs: Vec<(u32, u32)> = Vec::new();
+        let mut stack = vec![(v, NONE)];
+        while let Some((at, z)) = stack.pop() {
+            for e in self.start[at as usize]..self.start[at as usize + 1] {
+                let (to, edge_z) = self.edges[e as usize];
+                let z = self.compose(z, edge_z);
+                if self.model[to as usize] != NONE {
+                    reached.push((z, to));
+                } else if self.fan_in[to as usize] > 1 {
+                    hubs.push((z, to));
+                } else {
+                    stack.push((to, z));
+                }
+            }
+        }
+        let translations = &self.translations;
+        let by_name = |z: u32| translations.get(z as usize).map(|t| &*t.name);
+        let key = |&(z, to): &(u32, u32)| (by_name(z), to);
+        if !reached.is_sorted_by_key(key) {
+            reached.sort_by_key(key);
+        }
+        hubs.sort_by_key(key);
+        let mut rest = &reached[..];
+        while let Some(&(z, _)) = rest.first() {
+            let group = rest.partition_point(|r| by_name_eq(&self.translations, r.0, z));
+            let list: Vec<u32> = rest[..group].iter().map(|r| r.1).collect();
+            let net = self.intern(&list);
+            routes.push(Route { net, z });
+            rest = &rest[group..];
+        }
+        for (z, hub) in hubs {
+            if !self.hubs.contains_key(&hub) {
+                let mut inner = Vec::new();
+                self.routes(hub, &mut inner);
+                self.hubs.insert(hub, inner);
+            }
+            for r in self.hubs[&hub].clone() {
+                routes.push(Route { net: r.net, z: self.compose(z, r.z) });
+            }
+        }
+    }
+
+    fn compose(&mut self, first: u32, then: u32) -> u32 {
+        if first == NONE || then == NONE {
+            return if first == NONE { then } else { first };
+        }
+        if let Some(&z) = self.composed.get(&(first, then)) {
+            return z;
+        }
+        let both = self.translations[first as usize].then(&self.translations[then as usize]);
+        self.translations.push(both);
+        let z = self.translations.len() as u32 - 1;
+        self.composed.insert((first, then), z);
+        z
+    }
+
+    fn intern(&mut self, list: &[u32]) -> u32 {
+        let next = self.net_start.len() as u32;
+        let found = match list {
+            [one] => {
+                let net = &mut self.single[*one as usize];
+                if *net == NONE {
+                    *net = next;
+                }
+                *net
+            }
+            _ => match self.interned.get(list) {
+                Some(&net) => net,
+                None => {
+                    self.interned.insert(list.into(), next);
+                    next
+                }
+            },
+        };
+        if found == next {
+            self.net_start.push(self.net_lists.len() as u32);
+            self.net_lists.extend_from_slice(list);
+        }
+        found
+    }
+}
+
+fn by_name_eq<M>(translations: &[Translation<M>], a: u32, b: u32) -> bool {
+    // Two functions may share a name; they are then told apart by identity only.
+    a == b
+        || (a != NONE && b != NONE && {
+            let (a, b) = (&translations[a as usize], &translations[b as usize]);
+            a.name == b.name && std::sync::Arc::ptr_eq(&a.apply, &b.apply)
+        })
+}
+
+impl<M: Message> Blueprint<M> {
+    /// Digest of the whole structure, by which a checkpoint knows its model.
+    pub(crate) fn digest(&self, order: &Order, network: &Network<M>) -> u64 {
+        let mut h = u64::from(network.models);
+        for &p in &order.paths {
+            h = fold(h, p);
+        }
+        for r in &network.receivers {
+            h = fold(h, u64::from(r.model) << 16 | u64::from(r.port));
+        }
+        for r in &network.routes {
+            h = fold(h, u64::from(r.net) << 32 | u64::from(r.z));
+        }
+        h
+    }
+}

@@ -1,0 +1,138 @@
+//! What travels between models, and the digest that the trace hash is made of.
+use std::fmt::Debug;
+
+/// A message of a simulation: any plain value, or an enum over the values of a domain.
+///
+/// **Why one message type per simulation.** A closed type keeps bags flat, comparisons and
+/// digests static and the kernel free of type erasure per message. Typed ports
+/// ([`crate::port::OutPort`]) give compile-time wiring checks on top of it.
+pub trait Message: Clone + Debug + PartialEq + Send + Sync + 'static {
+    /// Feeds the value into a digest; equal values must feed equal words on every platform.
+    fn digest(&self, digest: &mut Digest);
+}
+
+/// A type that a message type can carry, so that ports may be typed by `T` while bags hold `M`.
+///
+/// ```
+/// use superdense_kernel::message::{Digest, Message, Payload};
+/// #[derive(Clone, Debug, PartialEq)]
+/// enum Parcel { Count(u32), Name(String) }
+/// impl Message for Parcel {
+///     fn digest(&self, d: &mut Digest) {
+///         match self {
+///             Parcel::Count(n) => { d.word(0); d.word(u64::from(*n)) }
+///             Parcel::Name(s) => { d.word(1); d.bytes(s.as_bytes()) }
+///         }
+///     }
+/// }
+/// impl Payload<Parcel> for u32 {
+///     fn wrap(self) -> Parcel { Parcel::Count(self) }
+///     fn unwrap(m: &Parcel) -> Option<&u32> {
+///         if let Parcel::Count(n) = m { Some(n) } else { None }
+///     }
+/// }
+/// assert_eq!(u32::unwrap(&7u32.wrap()), Some(&7));
+/// ```
+pub trait Payload<M>: Sized {
+    /// Into the message type.
+    fn wrap(self) -> M;
+    /// Back, when the message holds this type.
+    fn unwrap(message: &M) -> Option<&Self>;
+}
+
+impl<M: Message> Payload<M> for M {
+    #[inline(always)]
+    fn wrap(self) -> M {
+        self
+    }
+    #[inline(always)]
+    fn unwrap(message: &M) -> Option<&Self> {
+        Some(message)
+    }
+}
+
+/// A 64-bit running digest by folded multiplication: fast, portable and stable across builds
+/// (it is part of the trace-hash format, see [`crate::trace`]).
+#[derive(Debug, Clone, Copy)]
+pub struct Digest(u64);
+
+const K0: u64 = 0x9E37_79B9_7F4A_7C15;
+const K1: u64 = 0xD6E8_FEB8_6659_FD93;
+
+/// One folded 64×64→128-bit multiplication.
+#[inline(always)]
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
+    let p = u128::from(a ^ K0) * u128::from(b ^ K1);
+    (p as u64) ^ ((p >> 64) as u64)
+}
+
+impl Digest {
+    /// An empty digest.
+    #[inline(always)]
+    pub fn new() -> Self {
+        Self(K1)
+    }
+    /// One word.
+    #[inline(always)]
+    pub fn word(&mut self, w: u64) {
+        self.0 = fold(self.0.rotate_left(23), w);
+    }
+    /// A float by its bits, with one NaN and one zero.
+    #[inline(always)]
+    pub fn real(&mut self, x: f64) {
+        let canonical = if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
+        self.word(if x.is_nan() { canonical & !(1 << 63) } else { canonical });
+    }
+    /// A byte string with its length.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.word(bytes.len() as u64);
+        for chunk in bytes.chunks(8) {
+            let mut word = [0u8; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.word(u64::from_le_bytes(word));
+        }
+    }
+    /// The digest of what was fed so far.
+    #[inline(always)]
+    pub fn finish(self) -> u64 {
+        self.0
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Digest of one value.
+#[inline(always)]
+pub(crate) fn digest_of<M: Message>(message: &M) -> u64 {
+    let mut d = Digest::new();
+    message.digest(&mut d);
+    d.finish()
+}
+
+macro_rules! plain_message {
+    ($($t:ty => |$x:ident, $d:ident| $body:expr;)*) => {$(
+        impl Message for $t {
+            #[inline(always)]
+            fn digest(&self, $d: &mut Digest) {
+                let $x = self;
+                $body
+            }
+        }
+    )*};
+}
+
+plain_message! {
+    () => |_x, d| d.word(0);
+    bool => |x, d| d.word(u64::from(*x));
+    u8 => |x, d| d.word(u64::from(*x));
+    u32 => |x, d| d.word(u64::from(*x));
+    u64 => |x, d| d.word(*x);
+    i32 => |x, d| d.word(*x as i64 as u64);
+    i64 => |x, d| d.word(*x as u64);
+    f64 => |x, d| d.real(*x);
+    String => |x, d| d.bytes(x.as_bytes());
+}

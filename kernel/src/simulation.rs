@@ -1,0 +1,571 @@
+//! A simulation: the cycle of Parallel DEVS with superdense time, run sequentially.
+//!
+//! **The cycle** ([`Simulation::cycle`]) is rule R2 of the conformance list, step by step.
+//! Everything else here decides when the next one is due, and for how long to go on.
+use crate::{
+    bag::NONE,
+    blueprint::{Blueprint, ModelKey, NodeBody},
+    core::{Cell, Core, Counts, Due, Guards, order},
+    coupled::Coupled,
+    effects::Effects,
+    error::RunError,
+    event_list::{AnyEventList, EventListKind},
+    flatten::{Order, flatten},
+    message::{Message, fold},
+    outbox::Bus,
+    slab::Slabs,
+    time::{Duration, Resolution, Tag},
+    trace::Observer,
+};
+use std::{collections::BTreeMap, ops::ControlFlow};
+
+/// How to run a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Ticks per second, for models and error messages.
+    pub resolution: Resolution,
+    /// The first tick.
+    pub start: i64,
+    /// Implementation of the event list; never changes results.
+    pub event_list: EventListKind,
+    /// Limits against runs that make no progress.
+    pub guards: Guards,
+    /// Permutes bags by this seed, to find models that depend on their order.
+    pub ties: Option<u64>,
+}
+
+/// Why a run returned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// The asked-for time is reached.
+    Reached,
+    /// Nothing is due any more: every model is passive.
+    Idle,
+    /// A model or an observer asked to stop.
+    Stopped(String),
+}
+
+/// An input from outside, waiting for its cycle.
+#[derive(Debug, Clone)]
+pub(crate) struct Injection<M> {
+    pub target: ModelKey,
+    pub port: u16,
+    pub value: M,
+}
+
+/// A model in the course of a run.
+///
+/// ```
+/// use superdense_kernel::{Atomic, Coupled, Effects, Simulation, time::Duration};
+/// #[derive(Clone, serde::Serialize, serde::Deserialize)]
+/// struct Clock { ticks: u32 }
+/// impl Atomic<u32> for Clock {
+///     fn time_advance(&self) -> Duration { Duration::from_ticks(10) }
+///     fn internal(&mut self, _: &mut Effects<u32>) { self.ticks += 1 }
+/// }
+/// let mut top = Coupled::new();
+/// top.add("clock", Clock { ticks: 0 });
+/// let mut sim = Simulation::new(top, Default::default())?;
+/// sim.run_through(100)?;
+/// assert_eq!(sim.model::<Clock>("clock").unwrap().ticks, 10);
+/// # Ok::<(), superdense_kernel::error::RunError>(())
+/// ```
+pub struct Simulation<M: Message> {
+    pub(crate) core: Core<M>,
+    pub(crate) slabs: Slabs<M>,
+    pub(crate) options: Options,
+    pub(crate) injections: BTreeMap<i64, Vec<Injection<M>>>,
+    /// Imminent models of the cycle that is staged.
+    imminent: Vec<u32>,
+    due: Vec<Due>,
+    pub(crate) staged: bool,
+    /// Whether any cycle ran at `core.now.ticks`.
+    pub(crate) ran: bool,
+    /// No input may come before this tick.
+    pub(crate) floor: i64,
+    pub(crate) failed: Option<RunError>,
+    /// Sum of the trace-hash contributions of removed models.
+    pub(crate) retired: u64,
+    pub(crate) plan_hash: u64,
+    /// How often the structure changed.
+    pub(crate) restructured: u64,
+}
+
+impl<M: Message> std::fmt::Debug for Simulation<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Simulation({} models at {})", self.core.keys.len(), self.core.now)
+    }
+}
+
+impl<M: Message> Simulation<M> {
+    /// Builds the model and sets every first event.
+    ///
+    /// # Errors
+    /// All mistakes of the wiring at once; a first time advance that is no duration.
+    pub fn new(top: impl Into<Coupled<M>>, options: Options) -> Result<Self, RunError> {
+        let mut slabs = Slabs::new();
+        let mut blueprint = Blueprint::new(top.into(), &mut slabs)?;
+        let (network, order) = flatten(&mut blueprint)?;
+        let plan_hash = blueprint.digest(&order, &network);
+        let Order { keys, paths } = order;
+        let cells = keys.iter().zip(&paths).map(|(&key, &path)| {
+            let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
+            Cell { last: options.start, chain: 0, path, slot: a.slot, kind: a.kind }
+        });
+        let mut core = Core {
+            bus: Bus::new(&network),
+            cells: cells.collect(),
+            list: AnyEventList::new(options.event_list),
+            silent: AnyEventList::new(EventListKind::Heap),
+            ready: Vec::new(),
+            now: Tag::new(options.start, 0),
+            resolution: options.resolution,
+            fx: Effects::new(options.resolution),
+            counts: Counts::default(),
+            guards: options.guards,
+            observers: Vec::new(),
+            watched: false,
+            error: None,
+            stop: None,
+            changes: Vec::new(),
+            located: BTreeMap::new(),
+            out_cursor: 0,
+            log_cursor: 0,
+            network,
+            blueprint,
+            keys,
+        };
+        core.bus.ties = options.ties;
+        core.list.reset(core.cells.len());
+        core.silent.reset(core.cells.len());
+        let mut this = Self {
+            core,
+            slabs,
+            options,
+            injections: BTreeMap::new(),
+            imminent: Vec::new(),
+            due: Vec::new(),
+            staged: false,
+            ran: false,
+            floor: options.start,
+            failed: None,
+            retired: 0,
+            plan_hash,
+            restructured: 0,
+        };
+        for m in 0..this.core.cells.len() as u32 {
+            this.start_model(m, Tag::new(options.start, 0));
+        }
+        match this.core.error.take() {
+            Some(error) => Err(error),
+            None => Ok(this),
+        }
+    }
+
+    /// Rule R8: the first event of a model that exists from `now` on.
+    pub(crate) fn start_model(&mut self, m: u32, now: Tag) {
+        let core = &mut self.core;
+        let NodeBody::Atomic(a) = &core.blueprint.nodes[core.keys[m as usize]].body else { return };
+        let elapsed = a.elapsed;
+        let (advance, silent) = self.slabs.kinds[a.kind as usize].start(a.slot);
+        core.cells[m as usize].last = now.ticks.saturating_sub(elapsed.ticks());
+        if advance.ticks() < 0 {
+            core.refuse_advance(m, advance);
+        } else if elapsed > advance || elapsed.ticks() < 0 {
+            let (path, elapsed) = (core.path(m), elapsed.ticks());
+            let error = RunError::BadElapsed { path, elapsed, advance: advance.ticks() };
+            core.error.get_or_insert(error);
+        } else if !advance.is_infinite() {
+            let left = advance.ticks() - elapsed.ticks();
+            match now.ticks.checked_add(left) {
+                Some(at) if silent => core.silent.schedule(m, at),
+                // Before the first cycle of an instant, due now means (t, 0).
+                Some(at) if left > 0 || !self.ran => core.list.schedule(m, at),
+                Some(_) => core.ready.push(m),
+                None => drop(core.refuse_advance(m, Duration::from_ticks(left))),
+            }
+        }
+    }
+
+    /// One cycle at `tag`: rule R2, with its letters.
+    fn cycle(&mut self, tag: Tag) -> Result<(), RunError> {
+        // (a) imminent models, (b) λ on the state before the transition, (c) routing into bags.
+        self.stage(tag)?;
+        // (d) one transition of each imminent or influenced model, (e) its next event.
+        self.transitions();
+        // (f) changes of structure, (g) the cycle is told and forgotten.
+        self.close()
+    }
+
+    fn stage(&mut self, tag: Tag) -> Result<(), RunError> {
+        if self.staged {
+            return Ok(());
+        }
+        let core = &mut self.core;
+        if tag.micro > core.guards.micro_steps {
+            let models = core.ready.iter().take(10).map(|&m| core.path(m)).collect();
+            let error = RunError::MicroSteps { limit: core.guards.micro_steps, at: tag, models };
+            return Err(self.fail(error));
+        }
+        core.now = tag;
+        core.fx.now = tag;
+        let imminent = &mut self.imminent;
+        imminent.clear();
+        imminent.append(&mut core.ready);
+        if core.list.next_time() == Some(tag.ticks) {
+            core.list.take(tag.ticks, &mut |m| imminent.push(m));
+        }
+        order(imminent);
+        let mut rest = &imminent[..];
+        while !rest.is_empty() {
+            let (kind, length) = core.run_length(rest);
+            let (run, after) = rest.split_at(length);
+            self.slabs.kinds[kind as usize].outputs(run, core);
+            rest = after;
+        }
+        self.staged = true;
+        if !self.injections.is_empty() {
+            self.inject_due(tag.ticks);
+        }
+        if let Some((m, port)) = self.core.bus.bad_port.take() {
+            let why = format!("sent to output port {port}, which it does not have");
+            let error = RunError::Model { path: self.core.path(m), at: tag, why };
+            self.core.error.get_or_insert(error);
+        }
+        Ok(())
+    }
+
+    fn inject_due(&mut self, ticks: i64) {
+        let core = &mut self.core;
+        for (number, i) in self.injections.remove(&ticks).into_iter().flatten().enumerate() {
+            // A target that was removed meanwhile gets nothing, as any removed model.
+            if let Some(NodeBody::Atomic(a)) = core.blueprint.nodes.get(i.target).map(|n| &n.body) {
+                core.bus.inject(&core.network, a.index, i.port, number as u32, i.value);
+            }
+        }
+    }
+
+    fn transitions(&mut self) {
+        let core = &mut self.core;
+        order(&mut core.bus.influenced);
+        core.out_cursor = 0;
+        core.log_cursor = 0;
+        Core::<M>::merge(&self.imminent, &core.bus.influenced, &mut self.due);
+        let mut rest = &self.due[..];
+        while let Some(first) = rest.first() {
+            let kind = core.cells[first.model() as usize].kind;
+            let same = |d: &&Due| core.cells[d.model() as usize].kind == kind;
+            let (run, after) = rest.split_at(rest.iter().take_while(same).count());
+            self.slabs.kinds[kind as usize].transitions(run, core);
+            rest = after;
+        }
+    }
+
+    fn close(&mut self) -> Result<(), RunError> {
+        self.core.bus.clear(self.core.network.models);
+        self.core.counts.cycles += 1;
+        self.staged = false;
+        self.ran = true;
+        let now = self.core.now;
+        self.floor = now.ticks;
+        if !self.core.changes.is_empty() {
+            self.restructure();
+        }
+        for o in &mut self.core.observers {
+            if let ControlFlow::Break(reason) = o.cycle(now) {
+                self.core.stop.get_or_insert(reason);
+            }
+        }
+        match self.core.error.take() {
+            Some(error) => Err(self.fail(error)),
+            None => Ok(()),
+        }
+    }
+
+    fn fail(&mut self, error: RunError) -> RunError {
+        self.failed = Some(error.clone());
+        error
+    }
+
+    /// The tag of a cycle at `ticks`, given what already ran.
+    fn tag_at(&self, ticks: i64) -> Tag {
+        let now = self.core.now;
+        if self.ran && ticks == now.ticks {
+            Tag::new(ticks, now.micro + 1)
+        } else {
+            Tag::new(ticks, 0)
+        }
+    }
+
+    /// The next cycle at or before tick `limit`, after letting silent units go on.
+    fn next_within(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        loop {
+            let core = &mut self.core;
+            if !core.ready.is_empty() {
+                let tag = Tag::new(core.now.ticks, core.now.micro + 1);
+                return Ok((core.now.ticks <= limit).then_some(tag));
+            }
+            let mut next = core.list.next_time().unwrap_or(i64::MAX);
+            if let Some((&at, _)) = self.injections.first_key_value() {
+                next = next.min(at);
+            }
+            if !core.silent.is_empty()
+                && let Some(at) = core.silent.next_time()
+                && at < next
+                && at <= limit
+            {
+                self.silent_steps(at, next, limit)?;
+                continue;
+            }
+            return Ok((next <= limit && next != i64::MAX).then(|| self.tag_at(next)));
+        }
+    }
+
+    /// Lets the silent units that come first go on. Nothing can reach a unit before the next
+    /// visible event, nor before the tick after another unit's silent step (R14: what is located
+    /// from a tick on is due at least one tick later).
+    fn silent_steps(&mut self, at: i64, next: i64, limit: i64) -> Result<(), RunError> {
+        let core = &mut self.core;
+        self.imminent.clear();
+        let units = &mut self.imminent;
+        core.silent.take(at, &mut |m| units.push(m));
+        order(units);
+        let others = if units.len() > 1 { at } else { core.silent.next_time().unwrap_or(i64::MAX) };
+        let bound = next.min(others.saturating_add(1)).min(limit.saturating_add(1));
+        for &m in units.iter() {
+            let Cell { last, slot, kind, .. } = core.cells[m as usize];
+            let bound = Duration::between(last, bound);
+            self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
+        }
+        match self.core.error.take() {
+            Some(error) => Err(self.fail(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs all cycles with tick < `end`; the clock then stands at `end`.
+    ///
+    /// # Errors
+    /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
+    pub fn run_until(&mut self, end: i64) -> Result<Ended, RunError> {
+        let ended = self.run_within(end.saturating_sub(1))?;
+        if !matches!(ended, Ended::Stopped(_)) {
+            self.floor = self.floor.max(end);
+        }
+        Ok(ended)
+    }
+
+    /// Runs all cycles with tick ≤ `end`, all micro-steps.
+    ///
+    /// # Errors
+    /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
+    pub fn run_through(&mut self, end: i64) -> Result<Ended, RunError> {
+        let ended = self.run_within(end)?;
+        if !matches!(ended, Ended::Stopped(_)) && end != i64::MAX {
+            self.floor = self.floor.max(end);
+        }
+        Ok(ended)
+    }
+
+    fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
+        while let Some(tag) = self.next_within(limit)? {
+            self.cycle(tag)?;
+            if self.core.stop.is_some() {
+                return Ok(self.stopped());
+            }
+        }
+        let core = &mut self.core;
+        let idle = core.list.is_empty() && core.silent.is_empty() && self.injections.is_empty();
+        Ok(if idle && core.ready.is_empty() { Ended::Idle } else { Ended::Reached })
+    }
+
+    fn stopped(&mut self) -> Ended {
+        let reason = self.core.stop.take().unwrap_or_default();
+        for o in &mut self.core.observers {
+            o.stop(self.core.now, &reason);
+        }
+        Ended::Stopped(reason)
+    }
+
+    /// Runs the next cycle, if any is due at or before tick `limit`.
+    ///
+    /// # Errors
+    /// Any [`RunError`].
+    pub fn step(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
+        let Some(tag) = self.next_within(limit)? else { return Ok(None) };
+        self.cycle(tag)?;
+        Ok(Some(tag))
+    }
+
+    /// The tag of the next cycle; [`Tag::NEVER`] when nothing is due.
+    ///
+    /// # Errors
+    /// When silent steps fail.
+    pub fn next(&mut self) -> Result<Tag, RunError> {
+        if self.staged {
+            return Ok(self.core.now);
+        }
+        Ok(self.next_within(i64::MAX - 1)?.unwrap_or(Tag::NEVER))
+    }
+
+    /// λ of the cycle at tick `at`, without its transitions: what leaves through the root's
+    /// output ports. Before the next event there is nothing to send.
+    ///
+    /// # Errors
+    /// When an event lies before `at`.
+    pub fn emit(&mut self, at: i64) -> Result<Vec<(u16, M)>, RunError> {
+        let next = self.next()?;
+        if at > next.ticks {
+            return Err(RunError::Skipped { asked: at, next });
+        }
+        if at < next.ticks {
+            return Ok(Vec::new());
+        }
+        self.stage(next)?;
+        let core = &mut self.core;
+        let bag = core.bus.outside(&core.network, core.now);
+        Ok(bag.iter().flat_map(|b| b.iter()).map(|(port, value)| (port, value.clone())).collect())
+    }
+
+    /// The cycle at tick `at`, with inputs for the root's input ports: with the internal events
+    /// due then, or before the next one with the inputs alone.
+    ///
+    /// # Errors
+    /// When `at` lies before the last cycle or an event lies before `at`; any [`RunError`].
+    pub fn commit(&mut self, at: i64, inputs: Vec<(u16, M)>) -> Result<Tag, RunError> {
+        let next = self.next()?;
+        if at < self.floor || (self.staged && at < next.ticks) {
+            return Err(RunError::Past { asked: at, now: self.core.now });
+        }
+        if at > next.ticks {
+            return Err(RunError::Skipped { asked: at, next });
+        }
+        let tag = if at == next.ticks { next } else { self.tag_at(at) };
+        let (available, _) = self.core.blueprint.port_counts(self.core.blueprint.root);
+        if let Some(&(port, _)) = inputs.iter().find(|i| i.0 >= available) {
+            return Err(RunError::UnknownInput { path: String::new(), port });
+        }
+        self.stage(tag)?;
+        self.core.send_from_outside(inputs);
+        self.transitions();
+        self.close()?;
+        Ok(tag)
+    }
+
+    /// An input from outside for input port `port` of the model at `path`, at tick `at` (R10):
+    /// it joins the cycle of that tick, or has one of its own.
+    ///
+    /// # Errors
+    /// When `at` lies in the past, or there is no such model or port.
+    pub fn inject(&mut self, path: &str, port: u16, at: i64, value: M) -> Result<(), RunError> {
+        if at < self.floor {
+            return Err(RunError::Past { asked: at, now: self.core.now });
+        }
+        let unknown = || RunError::UnknownInput { path: path.to_owned(), port };
+        let target = self.core.blueprint.find(path).ok_or_else(unknown)?;
+        match &self.core.blueprint.nodes[target].body {
+            NodeBody::Atomic(a) if port < a.inputs => {}
+            _ => return Err(unknown()),
+        }
+        self.injections.entry(at).or_default().push(Injection { target, port, value });
+        Ok(())
+    }
+
+    /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
+    pub fn observe(&mut self, observer: impl Observer<M> + 'static) {
+        let watched = observer.wants_transitions();
+        self.core.watched |= watched;
+        self.core.bus.keep_log |= watched;
+        self.core.observers.push(Box::new(observer));
+    }
+
+    /// The tag of the last cycle.
+    pub fn now(&self) -> Tag {
+        self.core.now
+    }
+
+    /// The tick at which the clock stands: no input may come before it.
+    pub fn clock(&self) -> i64 {
+        self.floor
+    }
+
+    /// Resolution of the run.
+    pub fn resolution(&self) -> Resolution {
+        self.core.resolution
+    }
+
+    /// Counts so far.
+    pub fn counts(&self) -> Counts {
+        self.core.counts
+    }
+
+    /// Number of atomic models.
+    pub fn models(&self) -> usize {
+        self.core.keys.len()
+    }
+
+    /// The atomic model at `path`, when it is an `A`.
+    pub fn model<A: 'static>(&self, path: &str) -> Option<&A> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        self.slabs.kinds[a.kind as usize].model(a.slot).downcast_ref()
+    }
+
+    /// The key of the model at `path`.
+    pub fn find(&self, path: &str) -> Option<ModelKey> {
+        self.core.blueprint.find(path)
+    }
+
+    /// Paths of all atomic models, in path order.
+    pub fn paths(&self) -> impl Iterator<Item = String> + '_ {
+        self.core.keys.iter().map(|&k| self.core.blueprint.path(k))
+    }
+
+    /// The value of an output signal at tick `at`, which must not lie before the model's last
+    /// transition: the right limit once all cycles at `at` ran. Never changes the run.
+    pub fn probe(&self, model: ModelKey, port: u16, at: i64) -> Option<M> {
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
+        let elapsed = Duration::between(self.core.cells[a.index as usize].last, at);
+        self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
+    }
+
+    /// The trace hash of what is committed so far; see [`crate::trace`].
+    pub fn trace_hash(&self) -> u64 {
+        let sum =
+            self.core.cells.iter().fold(self.retired, |s, c| s.wrapping_add(fold(c.path, c.chain)));
+        fold(sum, self.core.resolution.exponent().into())
+    }
+
+    /// The contribution of one model to the trace hash, to tell where two runs differ.
+    pub fn model_hash(&self, path: &str) -> Option<u64> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        Some(self.core.cells[a.index as usize].chain)
+    }
+}
+
+impl<M: Message> Core<M> {
+    fn send_from_outside(&mut self, inputs: Vec<(u16, M)>) {
+        let (bus, network) = (&mut self.bus, &self.network);
+        let keep = std::mem::take(&mut bus.keep_log);
+        let mut out = crate::outbox::Outbox {
+            bus,
+            network,
+            source: network.models,
+            path: 0,
+            emission: 0,
+            sum: 0,
+            now: self.now,
+            resolution: self.resolution,
+        };
+        for (port, value) in inputs {
+            out.send(crate::port::OutPort::<M>::new(port), value);
+        }
+        self.bus.keep_log = keep;
+    }
+}
+
+const _: () = assert!(NONE == u32::MAX);

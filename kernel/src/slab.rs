@@ -1,0 +1,168 @@
+//! Slabs: equal models side by side, behind one dynamic border per kind.
+//!
+//! A cycle crosses the border once per run of neighbours of one kind; inside, every call is
+//! static.
+use crate::{
+    atomic::Atomic,
+    blueprint::ModelKey,
+    core::{Core, Due},
+    message::Message,
+    snapshot::SnapshotError,
+    time::Duration,
+};
+use std::{
+    any::{Any, TypeId, type_name},
+    collections::HashMap,
+};
+
+/// A model on its way into a slab.
+pub(crate) trait Erased<M: Message>: Send {
+    fn ports(&self) -> (u16, u16);
+    fn place(self: Box<Self>, slabs: &mut Slabs<M>) -> (u16, u32);
+}
+
+impl<M: Message, A: Atomic<M>> Erased<M> for A {
+    fn ports(&self) -> (u16, u16) {
+        (self.inputs(), self.outputs())
+    }
+    fn place(self: Box<Self>, slabs: &mut Slabs<M>) -> (u16, u32) {
+        let kind = slabs.kind_of::<A>();
+        let slab: &mut dyn Any = slabs.kinds[kind as usize].as_any_mut();
+        let Some(slab) = slab.downcast_mut::<Slab<A>>() else { unreachable!("slab of this type") };
+        slab.models.push(*self);
+        slab.owners.push(ModelKey::default());
+        (kind, slab.models.len() as u32 - 1)
+    }
+}
+
+pub(crate) type SavedState = Box<dyn Any + Send>;
+
+/// All models of one type.
+pub(crate) trait Kind<M: Message>: Send {
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+    fn as_any(&self) -> &dyn Any;
+    fn name(&self) -> &'static str;
+    fn start(&self, slot: u32) -> (Duration, bool);
+    fn outputs(&self, run: &[u32], core: &mut Core<M>);
+    fn transitions(&mut self, run: &[Due], core: &mut Core<M>);
+    fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
+    fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
+    fn model(&self, slot: u32) -> &dyn Any;
+    fn owner(&mut self, slot: u32) -> &mut ModelKey;
+    /// Removes a model; the last one takes its slot. Returns the owner of the moved model.
+    fn remove(&mut self, slot: u32) -> Option<ModelKey>;
+    fn save(&self, slot: u32) -> Result<SavedState, SnapshotError>;
+    fn restore(&mut self, slot: u32, saved: &SavedState) -> Result<(), SnapshotError>;
+    fn to_bytes(&self, slot: u32) -> Result<Vec<u8>, SnapshotError>;
+    fn restore_bytes(&mut self, slot: u32, bytes: &[u8]) -> Result<(), SnapshotError>;
+    fn push_bytes(&mut self, bytes: &[u8]) -> Result<u32, SnapshotError>;
+    fn clear(&mut self);
+}
+
+pub(crate) struct Slab<A> {
+    models: Vec<A>,
+    owners: Vec<ModelKey>,
+}
+
+impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn name(&self) -> &'static str {
+        type_name::<A>()
+    }
+    fn start(&self, slot: u32) -> (Duration, bool) {
+        let model = &self.models[slot as usize];
+        (model.time_advance(), A::SILENT && model.is_silent())
+    }
+    fn outputs(&self, run: &[u32], core: &mut Core<M>) {
+        for &m in run {
+            let model = &self.models[core.slot(m)];
+            core.output(m, model);
+        }
+    }
+    fn transitions(&mut self, run: &[Due], core: &mut Core<M>) {
+        for &due in run {
+            let model = &mut self.models[core.slot(due.model())];
+            core.transition(due, model);
+        }
+    }
+    fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>) {
+        core.advance(model, &mut self.models[slot as usize], bound);
+    }
+    fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M> {
+        self.models[slot as usize].probe(port, elapsed)
+    }
+    fn model(&self, slot: u32) -> &dyn Any {
+        &self.models[slot as usize]
+    }
+    fn owner(&mut self, slot: u32) -> &mut ModelKey {
+        &mut self.owners[slot as usize]
+    }
+    fn remove(&mut self, slot: u32) -> Option<ModelKey> {
+        self.models.swap_remove(slot as usize);
+        self.owners.swap_remove(slot as usize);
+        self.owners.get(slot as usize).copied()
+    }
+    fn save(&self, slot: u32) -> Result<SavedState, SnapshotError> {
+        Ok(Box::new(self.models[slot as usize].save()?))
+    }
+    fn restore(&mut self, slot: u32, saved: &SavedState) -> Result<(), SnapshotError> {
+        match saved.downcast_ref::<A::Saved>() {
+            Some(saved) => self.models[slot as usize].restore(saved),
+            None => Err(SnapshotError::Corrupt("a state of another kind of model".into())),
+        }
+    }
+    fn to_bytes(&self, slot: u32) -> Result<Vec<u8>, SnapshotError> {
+        self.models[slot as usize].to_bytes()
+    }
+    fn restore_bytes(&mut self, slot: u32, bytes: &[u8]) -> Result<(), SnapshotError> {
+        self.models[slot as usize].restore_bytes(bytes)
+    }
+    fn push_bytes(&mut self, bytes: &[u8]) -> Result<u32, SnapshotError> {
+        self.models.push(A::from_bytes(bytes)?);
+        self.owners.push(ModelKey::default());
+        Ok(self.models.len() as u32 - 1)
+    }
+    fn clear(&mut self) {
+        self.models.clear();
+        self.owners.clear();
+    }
+}
+
+/// The slabs of a simulation.
+pub(crate) struct Slabs<M: Message> {
+    pub kinds: Vec<Box<dyn Kind<M>>>,
+    by_type: HashMap<TypeId, u16>,
+    recent: Option<(TypeId, u16)>,
+}
+
+impl<M: Message> Slabs<M> {
+    pub fn new() -> Self {
+        Self { kinds: Vec::new(), by_type: HashMap::new(), recent: None }
+    }
+
+    /// The number of the slab for models of type `A`, made on first use.
+    pub fn kind_of<A: Atomic<M>>(&mut self) -> u16 {
+        let id = TypeId::of::<A>();
+        if let Some((recent, kind)) = self.recent
+            && recent == id
+        {
+            return kind;
+        }
+        let next = self.kinds.len() as u16;
+        let kind = *self.by_type.entry(id).or_insert(next);
+        if kind == next {
+            self.kinds.push(Box::new(Slab::<A> { models: Vec::new(), owners: Vec::new() }));
+        }
+        self.recent = Some((id, kind));
+        kind
+    }
+
+    pub fn set_owner(&mut self, kind: u16, slot: u32, key: ModelKey) {
+        *self.kinds[kind as usize].owner(slot) = key;
+    }
+}

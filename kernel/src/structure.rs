@@ -1,0 +1,77 @@
+//! Changes of structure during a run (rule R12, in the manner of DSDE).
+use crate::{
+    coupled::{Component, Translation},
+    message::Message,
+    path::Name,
+};
+
+/// A port of a child, or of the coupled model itself, in a change of structure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortOf {
+    /// The child's name, or `None` for the coupled model's own port.
+    pub child: Option<Name>,
+    /// The port number.
+    pub port: u16,
+}
+
+impl PortOf {
+    /// A port of the child `name`.
+    pub fn child(name: impl Into<Name>, port: u16) -> Self {
+        Self { child: Some(name.into()), port }
+    }
+    /// The coupled model's own port.
+    pub fn own(port: u16) -> Self {
+        Self { child: None, port }
+    }
+}
+
+/// One change, asked for with [`crate::Effects::change`]. Paths are absolute; the root is `""`.
+///
+/// All changes of a cycle take effect after its transitions, in the canonical order of the
+/// models that asked. New models start at this tag and may be imminent from the next micro-step.
+/// Every creator names what it creates; derive the name from a counter in the creator's own
+/// state, so that names do not depend on the order of execution.
+#[derive(Debug)]
+pub enum Change<M: Message> {
+    /// Adds a child.
+    Add {
+        /// Path of the coupled model that gets the child.
+        parent: String,
+        /// Its name there.
+        name: Name,
+        /// The child.
+        component: Component<M>,
+    },
+    /// Removes an atomic or coupled model with all its couplings; its pending events vanish.
+    Remove {
+        /// Its path.
+        path: String,
+    },
+    /// Adds a coupling.
+    Couple {
+        /// Path of the coupled model that owns the coupling.
+        parent: String,
+        /// Start.
+        from: PortOf,
+        /// End.
+        to: PortOf,
+        /// Translation function.
+        translation: Option<Translation<M>>,
+    },
+    /// Removes a coupling.
+    Decouple {
+        /// Path of the coupled model that owns the coupling.
+        parent: String,
+        /// Start.
+        from: PortOf,
+        /// End.
+        to: PortOf,
+    },
+    /// Removes all couplings from an output port.
+    CloseOutput {
+        /// Path of the model.
+        path: String,
+        /// The port number.
+        port: u16,
+    },
+}

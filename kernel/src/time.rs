@@ -1,0 +1,373 @@
+//! Superdense time: integer ticks, micro-steps, and the only conversions to and from seconds.
+//!
+//! **Why integers.** With floating-point seconds ten steps of 0.1 s miss 1 s, and messages over
+//! two paths of equal delay arrive apart. Ticks of a fixed power-of-ten resolution are exact, so
+//! simultaneous means equal. There is no float-time variant of the kernel.
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why a number could not become a time, or a time could not be advanced.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TimeError {
+    /// The sum lies beyond the largest tag.
+    #[error(
+        "time overflow: tick {ticks} + {advance} ticks is beyond the largest time; choose a coarser resolution or a shorter run"
+    )]
+    Overflow {
+        /// The tick that was advanced.
+        ticks: i64,
+        /// The advance in ticks.
+        advance: i64,
+    },
+    /// NaN seconds.
+    #[error("a duration of NaN seconds; check the expression that computes it")]
+    NotANumber,
+    /// Negative seconds or ticks.
+    #[error("a negative duration ({0}); a duration must be zero or more")]
+    Negative(String),
+    /// Positive, but less than one tick.
+    #[error(
+        "a duration of {seconds:e} s is below one tick ({resolution}); choose a finer resolution or a duration of at least one tick"
+    )]
+    BelowTick {
+        /// The duration in seconds.
+        seconds: f64,
+        /// The resolution of the run.
+        resolution: Resolution,
+    },
+    /// More seconds than ticks can count.
+    #[error(
+        "a duration of {0:e} s exceeds the largest time at this resolution; choose a coarser one"
+    )]
+    TooLarge(f64),
+    /// Text that is not a decimal number of seconds.
+    #[error("'{0}' is not a decimal number of seconds at this resolution")]
+    NotDecimal(String),
+}
+
+/// Ticks per second: a power of ten, fixed for a run and stored in traces and checkpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resolution {
+    exponent: u8,
+}
+
+impl Resolution {
+    /// One second per tick.
+    pub const SECOND: Self = Self { exponent: 0 };
+    /// 1 ms.
+    pub const MILLI: Self = Self { exponent: 3 };
+    /// 1 µs.
+    pub const MICRO: Self = Self { exponent: 6 };
+    /// 1 ns, the default: ±292 years.
+    pub const NANO: Self = Self { exponent: 9 };
+    /// 1 ps: ±106 days.
+    pub const PICO: Self = Self { exponent: 12 };
+    /// 1 fs: ±2.56 hours.
+    pub const FEMTO: Self = Self { exponent: 15 };
+
+    /// `10^-exponent` seconds per tick; `None` above 18.
+    pub const fn from_exponent(exponent: u8) -> Option<Self> {
+        if exponent <= 18 { Some(Self { exponent }) } else { None }
+    }
+
+    /// The exponent `k` of `10^k` ticks per second.
+    pub const fn exponent(self) -> u8 {
+        self.exponent
+    }
+
+    /// Ticks per second.
+    pub const fn ticks_per_second(self) -> i64 {
+        10i64.pow(self.exponent as u32)
+    }
+
+    /// The duration nearest to `seconds`, for discrete models.
+    ///
+    /// # Errors
+    /// NaN, negative, beyond the range, or positive and below one tick (conformance T6, T9).
+    pub fn duration(self, seconds: f64) -> Result<Duration, TimeError> {
+        if seconds.is_nan() {
+            return Err(TimeError::NotANumber);
+        }
+        if seconds < 0.0 {
+            return Err(TimeError::Negative(format!("{seconds} s")));
+        }
+        if seconds == f64::INFINITY {
+            return Ok(Duration::INFINITE);
+        }
+        let ticks = (seconds * self.ticks_per_second() as f64).round();
+        if ticks >= i64::MAX as f64 {
+            return Err(TimeError::TooLarge(seconds));
+        }
+        if seconds > 0.0 && seconds * (self.ticks_per_second() as f64) < 1.0 - 1e-9 {
+            return Err(TimeError::BelowTick { seconds, resolution: self });
+        }
+        Ok(Duration(ticks as i64))
+    }
+
+    /// Seconds of a number of ticks, rounded to the nearest f64.
+    pub fn seconds(self, ticks: i64) -> f64 {
+        ticks as f64 / self.ticks_per_second() as f64
+    }
+
+    /// Reads a decimal number of seconds exactly: `"0.1"`, `"-3"`, `"2.5e-9"`.
+    ///
+    /// # Errors
+    /// When the text is no decimal number, or has digits below one tick.
+    ///
+    /// ```
+    /// use superdense_kernel::time::Resolution;
+    /// assert_eq!(Resolution::NANO.parse_ticks("0.1").unwrap(), 100_000_000);
+    /// assert!(Resolution::NANO.parse_ticks("1e-10").is_err());
+    /// ```
+    pub fn parse_ticks(self, text: &str) -> Result<i64, TimeError> {
+        let bad = || TimeError::NotDecimal(text.to_owned());
+        let (mantissa, exp) = match text.find(['e', 'E']) {
+            Some(at) => (&text[..at], text[at + 1..].parse::<i32>().map_err(|_| bad())?),
+            None => (text, 0),
+        };
+        let (negative, digits) = match mantissa.as_bytes().first() {
+            Some(b'-') => (true, &mantissa[1..]),
+            Some(b'+') => (false, &mantissa[1..]),
+            _ => (false, mantissa),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        if whole.is_empty() && fraction.is_empty() || digits.len() > 64 || exp.abs() > 64 {
+            return Err(bad());
+        }
+        let mut value: i128 = 0;
+        for c in whole.bytes().chain(fraction.bytes()) {
+            if !c.is_ascii_digit() {
+                return Err(bad());
+            }
+            value = value.checked_mul(10).ok_or_else(bad)? + i128::from(c - b'0');
+        }
+        let mut shift = i32::from(self.exponent) + exp - fraction.len() as i32;
+        while shift > 0 && value != 0 {
+            value = value.checked_mul(10).ok_or_else(bad)?;
+            shift -= 1;
+        }
+        while shift < 0 && value != 0 {
+            if value % 10 != 0 {
+                return Err(bad());
+            }
+            value /= 10;
+            shift += 1;
+        }
+        let value = if negative { -value } else { value };
+        i64::try_from(value).ok().filter(|&v| v != i64::MAX).ok_or_else(bad)
+    }
+
+    /// The exact decimal of a tick count, in seconds, without trailing zeros.
+    ///
+    /// ```
+    /// use superdense_kernel::time::Resolution;
+    /// assert_eq!(Resolution::NANO.format(-1_500_000_000), "-1.5");
+    /// ```
+    pub fn format(self, ticks: i64) -> String {
+        let per = self.ticks_per_second().unsigned_abs();
+        let sign = if ticks < 0 { "-" } else { "" };
+        let (whole, rest) = (ticks.unsigned_abs() / per, ticks.unsigned_abs() % per);
+        if rest == 0 {
+            return format!("{sign}{whole}");
+        }
+        let digits = format!("{rest:0width$}", width = self.exponent as usize);
+        format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+impl Default for Resolution {
+    fn default() -> Self {
+        Self::NANO
+    }
+}
+
+impl fmt::Display for Resolution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = ["s", "ms", "us", "ns", "ps", "fs", "as"];
+        let (unit, rest) = (self.exponent.div_ceil(3) as usize, self.exponent % 3);
+        let factor = ["1", "100", "10"][rest as usize];
+        write!(f, "{factor} {}", names[unit])
+    }
+}
+
+/// A span of ticks, zero or more, or infinite.
+///
+/// A negative value can be built (a model may compute one by mistake); the kernel refuses it
+/// where it meets one, naming the model, the tag and the value (rule R7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Duration(i64);
+
+impl Duration {
+    /// No time: the next micro-step.
+    pub const ZERO: Self = Self(0);
+    /// Never.
+    pub const INFINITE: Self = Self(i64::MAX);
+    const NAN: i64 = i64::MIN;
+
+    /// `ticks` ticks; `i64::MAX` is infinite.
+    pub const fn from_ticks(ticks: i64) -> Self {
+        Self(ticks)
+    }
+
+    /// The span from `earlier` to `later`, in ticks.
+    pub const fn between(earlier: i64, later: i64) -> Self {
+        Self(later.saturating_sub(earlier))
+    }
+
+    /// The number of ticks (`i64::MAX` when infinite).
+    pub const fn ticks(self) -> i64 {
+        self.0
+    }
+
+    /// True for [`Duration::INFINITE`].
+    pub const fn is_infinite(self) -> bool {
+        self.0 == i64::MAX
+    }
+
+    /// `self - other`, with infinity absorbing; used for `sigma -= elapsed`.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        if self.is_infinite() { self } else { Self(self.0.saturating_sub(other.0)) }
+    }
+
+    /// A time advance computed as a number of seconds; what is not a duration (NaN, negative,
+    /// below one tick) is carried along and refused by the kernel with its reason.
+    pub fn of_seconds(seconds: f64, resolution: Resolution) -> Self {
+        match resolution.duration(seconds) {
+            Ok(d) => d,
+            Err(TimeError::NotANumber) => Self(Self::NAN),
+            Err(TimeError::Negative(_)) => {
+                let ticks = seconds * resolution.ticks_per_second() as f64;
+                Self((ticks.floor() as i64).clamp(Self::NAN + 3, -1))
+            }
+            Err(TimeError::BelowTick { .. }) => Self(Self::NAN + 1),
+            Err(_) => Self(Self::NAN + 2),
+        }
+    }
+
+    /// The defect that the kernel reports for a value that is no duration.
+    pub(crate) fn defect(self) -> String {
+        match self.0.wrapping_sub(Self::NAN) {
+            0 => "NaN".into(),
+            1 => "positive but below one tick".into(),
+            2 => "beyond the largest time".into(),
+            _ => format!("{} ticks", self.0),
+        }
+    }
+}
+
+/// A superdense instant: ticks, then the micro-step of that tick, in lexicographic order.
+///
+/// ```
+/// use superdense_kernel::time::{Duration, Tag};
+/// let t = Tag::new(1, 1);
+/// assert_eq!(t.after(Duration::ZERO).unwrap(), Tag::new(1, 2));
+/// assert_eq!(t.after(Duration::from_ticks(4)).unwrap(), Tag::new(5, 0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Tag {
+    /// Ticks since the origin.
+    pub ticks: i64,
+    /// Simulation cycles already run at this tick.
+    pub micro: u32,
+}
+
+impl Tag {
+    /// The origin.
+    pub const ZERO: Self = Self::new(0, 0);
+    /// After every instant.
+    pub const NEVER: Self = Self::new(i64::MAX, u32::MAX);
+
+    /// `(ticks, micro)`.
+    pub const fn new(ticks: i64, micro: u32) -> Self {
+        Self { ticks, micro }
+    }
+
+    /// Rule R1: a positive advance lands at micro-step 0, a zero advance at the next micro-step.
+    ///
+    /// # Errors
+    /// Overflow, or a negative duration.
+    pub fn after(self, advance: Duration) -> Result<Self, TimeError> {
+        match advance.0 {
+            i64::MAX => Ok(Self::NEVER),
+            0 => match self.micro.checked_add(1) {
+                Some(micro) => Ok(Self { ticks: self.ticks, micro }),
+                None => Err(TimeError::Overflow { ticks: self.ticks, advance: 0 }),
+            },
+            d if d < 0 => Err(TimeError::Negative(advance.defect())),
+            d => match self.ticks.checked_add(d) {
+                Some(ticks) if ticks != i64::MAX => Ok(Self::new(ticks, 0)),
+                _ => Err(TimeError::Overflow { ticks: self.ticks, advance: d }),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::NEVER {
+            return f.write_str("never");
+        }
+        write!(f, "({}, {})", self.ticks, self.micro)
+    }
+}
+
+/// A periodic clock with a rational period, which rounds each instant from its index.
+///
+/// Nothing accumulates: the k-th instant is `offset + round(k · numerator / denominator)` seconds
+/// in ticks, so a clock of 1/3 s meets a clock of 1 s at every third instant (conformance T7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RationalClock {
+    offset: i64,
+    numerator: i64,
+    denominator: i64,
+    ticks_per_second: i64,
+}
+
+impl RationalClock {
+    /// A period of `numerator/denominator` seconds, first instant at tick `offset` (k = 0).
+    ///
+    /// # Errors
+    /// A period that is not positive.
+    pub fn new(
+        numerator: i64,
+        denominator: i64,
+        offset: i64,
+        resolution: Resolution,
+    ) -> Result<Self, TimeError> {
+        if numerator <= 0 || denominator <= 0 {
+            return Err(TimeError::Negative(format!("period {numerator}/{denominator} s")));
+        }
+        let ticks_per_second = resolution.ticks_per_second();
+        Ok(Self { offset, numerator, denominator, ticks_per_second })
+    }
+
+    /// The tick of instant `k`.
+    ///
+    /// # Errors
+    /// Overflow.
+    pub fn tick(&self, k: u64) -> Result<i64, TimeError> {
+        let overflow = TimeError::Overflow { ticks: self.offset, advance: i64::MAX };
+        let per = i128::from(self.numerator) * i128::from(self.ticks_per_second);
+        let (n, d) = (per.checked_mul(i128::from(k)), i128::from(self.denominator));
+        let Some(n) = n else { return Err(overflow) };
+        let rounded = (2 * n + d).div_euclid(2 * d);
+        i64::try_from(rounded + i128::from(self.offset)).map_err(|_| overflow)
+    }
+
+    /// The index of the first instant at or after tick `at` (0 when `at` is before the offset).
+    pub fn index_from(&self, at: i64) -> u64 {
+        let mut low = 0u64;
+        let mut high = 1u64;
+        while self.tick(high).is_ok_and(|t| t < at) {
+            low = high;
+            high = high.saturating_mul(2);
+        }
+        while low < high {
+            let mid = low + (high - low) / 2;
+            if self.tick(mid).is_ok_and(|t| t < at) { low = mid + 1 } else { high = mid }
+        }
+        low
+    }
+}
