@@ -1,1 +1,3 @@
-//! .
+//! Units of hybrid scenarios: continuous units, blocks, queues.
+pub mod registry;
+pub mod value;

@@ -1,0 +1,373 @@
+//! The registry of unit kinds: what a scenario file may name.
+//!
+//! Adding a kind is one file with a [`UnitKind`] and one line in [`kinds`].
+use crate::value::Value;
+use std::{ops::Range, path::Path};
+use superdense_kernel::{
+    Component,
+    time::{Duration, Resolution},
+};
+
+/// Bytes of the scenario text, for messages.
+pub type Span = Range<usize>;
+
+/// Something and where it stands in the scenario text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Located<T> {
+    /// The thing.
+    pub value: T,
+    /// Where.
+    pub span: Span,
+}
+
+impl<T> Located<T> {
+    /// A thing at a place.
+    pub fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+}
+
+/// The two kinds of ports. Crossing from one to the other needs a declared adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortKind {
+    /// A real function of time: each message is a [`crate::value::Segment`] that holds until
+    /// replaced.
+    Signal,
+    /// A value now and then; absent in between.
+    Event,
+}
+
+impl PortKind {
+    /// `signal` or `event`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Signal => "signal",
+            Self::Event => "event",
+        }
+    }
+}
+
+/// What the events of a port carry. Signals are real.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueType {
+    /// Anything: the port takes or sends every type.
+    Any,
+    /// No value.
+    Unit,
+    /// Truth value.
+    Bool,
+    /// Integer.
+    Int,
+    /// Real number.
+    Real,
+    /// Text.
+    Text,
+    /// Shared-event protocol.
+    Link,
+}
+
+impl ValueType {
+    /// The name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Unit => "unit",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Real => "real",
+            Self::Text => "text",
+            Self::Link => "link",
+        }
+    }
+
+    /// Whether values of `self` may go to a port of type `to`.
+    pub fn fits(self, to: Self) -> bool {
+        self == to || self == Self::Any || to == Self::Any
+    }
+}
+
+/// A port of a unit, numbered by its place among the inputs or the outputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortSpec {
+    /// Name.
+    pub name: String,
+    /// Signal or event.
+    pub kind: PortKind,
+    /// Type of the values.
+    pub ty: ValueType,
+    /// For an input: works unconnected (it has a start value, or may stay silent).
+    pub optional: bool,
+    /// Physical unit of the values, when the unit declares one; two declared units must agree.
+    pub unit: Option<String>,
+}
+
+impl PortSpec {
+    /// A signal port that must be connected.
+    pub fn signal(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            kind: PortKind::Signal,
+            ty: ValueType::Real,
+            optional: false,
+            unit: None,
+        }
+    }
+    /// An event port that must be connected.
+    pub fn event(name: impl Into<String>, ty: ValueType) -> Self {
+        Self { ty, kind: PortKind::Event, ..Self::signal(name) }
+    }
+    /// The same, but it may stay unconnected.
+    #[must_use]
+    pub fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+}
+
+/// The ports of a unit.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ports {
+    /// Inputs, in the order of their numbers.
+    pub inputs: Vec<PortSpec>,
+    /// Outputs, in the order of their numbers.
+    pub outputs: Vec<PortSpec>,
+}
+
+/// The type of a unit parameter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ParamType {
+    /// Real number; `Some("b/s")` accepts quantities of that unit ("10 Mb/s") and converts.
+    Real(Option<&'static str>),
+    /// Integer.
+    Int,
+    /// Truth value.
+    Bool,
+    /// Text.
+    Text,
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+    /// A duration: a bare number is seconds, text has a unit ("5 ms").
+    Duration,
+    /// A file beside the scenario.
+    File,
+    /// A list of real numbers.
+    RealList,
+    /// A value of any type.
+    Value,
+    /// Raw text of an expression, compiled by the kind itself.
+    Expression,
+    /// A table or list that the kind reads by itself; texts in it stay texts.
+    Raw,
+}
+
+/// A declared parameter of a kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParamSpec {
+    /// Name.
+    pub name: &'static str,
+    /// Type.
+    pub ty: ParamType,
+    /// Default, written as in a scenario; `None` makes the parameter mandatory, `Some("")`
+    /// optional without a value.
+    pub default: Option<&'static str>,
+    /// One line.
+    pub doc: &'static str,
+}
+
+/// A parameter's value after the scenario's own parameters and units of measure are resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Param {
+    /// Real number, in the declared unit.
+    Real(f64),
+    /// Integer.
+    Int(i64),
+    /// Truth value.
+    Bool(bool),
+    /// Text: text, choice, file or expression.
+    Text(String),
+    /// Duration in ticks.
+    Duration(Duration),
+    /// List.
+    List(Vec<Located<Param>>),
+    /// Table, in the order of the file.
+    Table(Vec<(Located<String>, Located<Param>)>),
+}
+
+/// A mistake in the parameters of a unit, with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParamError {
+    /// Where; `None` stands for the unit as a whole.
+    pub span: Option<Span>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl ParamError {
+    /// A mistake at a place.
+    pub fn at(span: Span, message: impl Into<String>) -> Self {
+        Self { span: Some(span), message: message.into(), help: None }
+    }
+    /// A mistake of the whole unit.
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { span: None, message: message.into(), help: None }
+    }
+    /// Adds a remedy.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+/// The parameters of one unit: every declared one is there, with its default where the scenario
+/// gives none.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Params {
+    /// Name and value, in the order of declaration.
+    pub values: Vec<(String, Located<Param>)>,
+}
+
+impl Params {
+    /// The parameter, if it has a value.
+    pub fn get(&self, name: &str) -> Option<&Located<Param>> {
+        self.values.iter().find(|(n, _)| n == name).map(|(_, p)| p)
+    }
+    /// Its place, for errors.
+    pub fn span(&self, name: &str) -> Span {
+        self.get(name).map_or(0..0, |p| p.span.clone())
+    }
+    /// A real number (0 when absent: only for parameters with a default).
+    pub fn real(&self, name: &str) -> f64 {
+        match self.get(name).map(|p| &p.value) {
+            Some(Param::Real(x)) => *x,
+            Some(Param::Int(i)) => *i as f64,
+            _ => 0.0,
+        }
+    }
+    /// An integer.
+    pub fn int(&self, name: &str) -> i64 {
+        if let Some(Param::Int(i)) = self.get(name).map(|p| &p.value) { *i } else { 0 }
+    }
+    /// A truth value.
+    pub fn bool(&self, name: &str) -> bool {
+        matches!(self.get(name).map(|p| &p.value), Some(Param::Bool(true)))
+    }
+    /// A text.
+    pub fn text(&self, name: &str) -> &str {
+        if let Some(Param::Text(t)) = self.get(name).map(|p| &p.value) { t } else { "" }
+    }
+    /// A duration.
+    pub fn duration(&self, name: &str) -> Duration {
+        match self.get(name).map(|p| &p.value) {
+            Some(Param::Duration(d)) => *d,
+            _ => Duration::ZERO,
+        }
+    }
+    /// A list of real numbers.
+    pub fn reals(&self, name: &str) -> Vec<f64> {
+        let Some(Param::List(list)) = self.get(name).map(|p| &p.value) else { return Vec::new() };
+        let real = |p: &Located<Param>| match p.value {
+            Param::Real(x) => Some(x),
+            Param::Int(i) => Some(i as f64),
+            _ => None,
+        };
+        list.iter().filter_map(real).collect()
+    }
+}
+
+/// What a kind may know about the place of a unit when it builds it.
+pub struct Context<'a> {
+    /// Hierarchical path of the unit; random streams are named by it.
+    pub path: &'a str,
+    /// Resolution of the run.
+    pub resolution: Resolution,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Folder of the scenario file, for [`ParamType::File`].
+    pub folder: &'a Path,
+    /// Values of names that expressions of this unit may use: the scenario's parameters, the
+    /// parameters of the enclosing groups, the array index.
+    pub constants: &'a dyn Fn(&str) -> Option<f64>,
+    /// Shared events in which this unit takes part.
+    pub links: &'a [LinkSpec],
+    /// Per input: the number of the unit that sends to it, when that is a continuous unit; for
+    /// counting exchanges.
+    pub input_sources: &'a [Option<u32>],
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Context({})", self.path)
+    }
+}
+
+/// A shared event, as one of its members sees it. Variables of members are written
+/// `unit.variable` in the texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkSpec {
+    /// Number of the link in the scenario.
+    pub link: u32,
+    /// Its name.
+    pub name: String,
+    /// Number of this unit among the members.
+    pub member: u32,
+    /// The members' names as written in the texts, in path order.
+    pub members: Vec<String>,
+    /// The members' variables that condition and resets use: (member, variable), in one order
+    /// for all members.
+    pub variables: Vec<(u32, String)>,
+    /// Input ports of this unit by which it knows a variable of `variables` between exchanges;
+    /// `None` for its own variables.
+    pub known_by: Vec<Option<String>>,
+    /// The condition.
+    pub when: Located<String>,
+    /// This unit's assignments: variable and expression.
+    pub reset: Vec<(Located<String>, Located<String>)>,
+    /// Order among links of one instant; lower goes first.
+    pub priority: i64,
+}
+
+/// A kind of unit.
+pub trait UnitKind: Sync {
+    /// The name in `kind = "…"`.
+    fn name(&self) -> &'static str;
+    /// One line for `superdense list`.
+    fn summary(&self) -> &'static str;
+    /// Declared parameters.
+    fn params(&self) -> &'static [ParamSpec];
+    /// Ports, which may depend on the parameters.
+    ///
+    /// # Errors
+    /// All mistakes of the parameters that the ports depend on.
+    fn ports(&self, params: &Params) -> Result<Ports, Vec<ParamError>>;
+    /// Builds the unit. Inputs and outputs of the component are numbered as in `ports`.
+    ///
+    /// # Errors
+    /// All mistakes of the parameters.
+    fn build(
+        &self,
+        params: &Params,
+        context: &Context<'_>,
+    ) -> Result<Component<Value>, Vec<ParamError>>;
+    /// Whether the unit is continuous: its signals count as exchanges, and it can be a member of
+    /// links.
+    fn is_continuous(&self) -> bool {
+        false
+    }
+    /// For a continuous unit: its variables by name (states, outputs that are plain variables),
+    /// which links may use. Pairs of variable and the output port that carries exactly it.
+    fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
+        let _ = params;
+        Vec::new()
+    }
+}
+
+/// All kinds, in the order of their names.
+pub fn kinds() -> &'static [&'static dyn UnitKind] {
+    &[]
+}
+
+/// The kind of a name.
+pub fn find(name: &str) -> Option<&'static dyn UnitKind> {
+    kinds().iter().copied().find(|k| k.name() == name)
+}

@@ -1,0 +1,206 @@
+//! What scenario units send each other.
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Arc};
+use superdense_kernel::{Message, Payload, message::Digest};
+
+/// A message between units of a scenario.
+///
+/// Signals travel as [`Segment`]s, events as plain values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    /// An event that only happens.
+    Unit,
+    /// Truth value.
+    Bool(bool),
+    /// Integer.
+    Int(i64),
+    /// Real number.
+    Real(f64),
+    /// Text.
+    Text(Arc<str>),
+    /// A piece of a signal.
+    Segment(Segment),
+    /// Part of the shared-event protocol between linked units.
+    Link(LinkMessage),
+}
+
+/// How a segment follows on the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Flag {
+    /// The signal goes on continuously; the sender's solution left the old segment.
+    Continuous,
+    /// The signal jumps: solvers of receivers must re-initialise.
+    Jump,
+    /// Continuous, sent for other reasons (a start value, a request, a periodic exchange).
+    Refresh,
+}
+
+/// Coefficients that fit inline; longer polynomials live on the heap.
+const INLINE: usize = 4;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Coefficients {
+    Inline { len: u8, c: [f64; INLINE] },
+    Heap(Arc<[f64]>),
+}
+
+/// A polynomial piece of a signal, valid from the tag of its message until the next one.
+///
+/// `value(e) = c0 + c1 e + c2 e² + …` with `e` in seconds since that tag.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Segment {
+    coefficients: Coefficients,
+    /// How the segment follows on the one before.
+    pub flag: Flag,
+    /// The signal's left limit at the tag of the message (the value before a jump).
+    pub left: f64,
+}
+
+impl PartialEq for Segment {
+    fn eq(&self, other: &Self) -> bool {
+        self.coefficients() == other.coefficients()
+            && self.flag == other.flag
+            && self.left.to_bits() == other.left.to_bits()
+    }
+}
+
+impl Segment {
+    /// A segment with these Taylor coefficients; an empty slice is the constant 0.
+    pub fn new(coefficients: &[f64], flag: Flag, left: f64) -> Self {
+        let coefficients = if coefficients.len() <= INLINE {
+            let mut c = [0.0; INLINE];
+            c[..coefficients.len()].copy_from_slice(coefficients);
+            Coefficients::Inline { len: coefficients.len().max(1) as u8, c }
+        } else {
+            Coefficients::Heap(coefficients.into())
+        };
+        Self { coefficients, flag, left }
+    }
+
+    /// A piecewise constant signal that takes the value `to` by a jump from `from`.
+    pub fn step(from: f64, to: f64) -> Self {
+        Self::new(&[to], Flag::Jump, from)
+    }
+
+    /// Taylor coefficients, at least one.
+    pub fn coefficients(&self) -> &[f64] {
+        match &self.coefficients {
+            Coefficients::Inline { len, c } => &c[..usize::from(*len)],
+            Coefficients::Heap(c) => c,
+        }
+    }
+
+    /// Highest power with a coefficient.
+    pub fn order(&self) -> usize {
+        self.coefficients().len() - 1
+    }
+
+    /// The value `e` seconds after the segment's tag.
+    #[inline]
+    pub fn value(&self, e: f64) -> f64 {
+        self.coefficients().iter().rev().fold(0.0, |sum, &c| sum * e + c)
+    }
+
+    /// The value and first derivative `e` seconds after the segment's tag.
+    #[inline]
+    pub fn value_and_slope(&self, e: f64) -> (f64, f64) {
+        self.coefficients().iter().rev().fold((0.0, 0.0), |(v, d), &c| (v * e + c, d * e + v))
+    }
+}
+
+/// What linked units tell each other around a shared event (see `continuous::link`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkMessage {
+    /// Number of the link in the scenario.
+    pub link: u32,
+    /// Number of the sending unit within the link.
+    pub member: u32,
+    /// True for a proposal, false for the answer to one.
+    pub proposal: bool,
+    /// The sender's exchanged values just before the link's jump, in the link's order.
+    pub values: Arc<[f64]>,
+}
+
+impl Value {
+    /// The number that a value stands for, if any: segments give their value at their tag,
+    /// truth values 0 or 1.
+    pub fn as_real(&self) -> Option<f64> {
+        match self {
+            Self::Bool(b) => Some(f64::from(u8::from(*b))),
+            Self::Int(i) => Some(*i as f64),
+            Self::Real(x) => Some(*x),
+            Self::Segment(s) => Some(s.value(0.0)),
+            Self::Unit | Self::Text(_) | Self::Link(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit => f.write_str("event"),
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Int(i) => write!(f, "{i}"),
+            Self::Real(x) => write!(f, "{x}"),
+            Self::Text(t) => f.write_str(t),
+            Self::Segment(s) => write!(f, "{:?}", s.coefficients()),
+            Self::Link(l) => write!(f, "link {} {:?}", l.link, l.values),
+        }
+    }
+}
+
+impl Message for Value {
+    fn digest(&self, d: &mut Digest) {
+        match self {
+            Self::Unit => d.word(0),
+            Self::Bool(b) => {
+                d.word(1);
+                d.word(u64::from(*b));
+            }
+            Self::Int(i) => {
+                d.word(2);
+                d.word(*i as u64);
+            }
+            Self::Real(x) => {
+                d.word(3);
+                d.real(*x);
+            }
+            Self::Text(t) => {
+                d.word(4);
+                d.bytes(t.as_bytes());
+            }
+            Self::Segment(s) => {
+                d.word(5 + ((s.flag as u64) << 8));
+                d.real(s.left);
+                s.coefficients().iter().for_each(|&c| d.real(c));
+            }
+            Self::Link(l) => {
+                d.word(6 + (u64::from(l.proposal) << 8));
+                d.word(u64::from(l.link) << 32 | u64::from(l.member));
+                l.values.iter().for_each(|&v| d.real(v));
+            }
+        }
+    }
+}
+
+macro_rules! payload {
+    ($($t:ty => $variant:ident;)*) => {$(
+        impl Payload<Value> for $t {
+            fn wrap(self) -> Value {
+                Value::$variant(self)
+            }
+            fn unwrap(value: &Value) -> Option<&Self> {
+                if let Value::$variant(x) = value { Some(x) } else { None }
+            }
+        }
+    )*};
+}
+
+payload! {
+    bool => Bool;
+    i64 => Int;
+    f64 => Real;
+    Arc<str> => Text;
+    Segment => Segment;
+    LinkMessage => Link;
+}
