@@ -57,14 +57,13 @@ impl<M> Network<M> {
     }
 }
 
-struct Graph<'a, M: Message> {
+struct Graph<M> {
     /// CSR of couplings by start vertex: (end vertex, translation).
     start: Vec<u32>,
     edges: Vec<(u32, u32)>,
     fan_in: Vec<u32>,
     /// Model of an atomic input vertex (or of an outer output), else `NONE`.
     model: Vec<u32>,
-    blueprint: &'a Blueprint<M>,
     translations: Vec<Translation<M>>,
     composed: HashMap<(u32, u32), u32>,
     hubs: HashMap<u32, Vec<Route>>,
@@ -180,13 +179,8 @@ fn number<M: Message>(
     Ok((order, coupled, vertices))
 }
 
-impl<'a, M: Message> Graph<'a, M> {
-    fn new(
-        blueprint: &'a Blueprint<M>,
-        order: &Order,
-        coupled: &[ModelKey],
-        vertices: u32,
-    ) -> Self {
+impl<M: Message> Graph<M> {
+    fn new(blueprint: &Blueprint<M>, order: &Order, coupled: &[ModelKey], vertices: u32) -> Self {
         let mut model = vec![NONE; vertices as usize];
         for (m, &key) in order.keys.iter().enumerate() {
             let first = blueprint.nodes[key].vertex as usize;
@@ -231,7 +225,6 @@ impl<'a, M: Message> Graph<'a, M> {
             edges,
             fan_in,
             model,
-            blueprint,
             translations: blueprint.translations.clone(),
             composed: HashMap::new(),
             hubs: HashMap::new(),

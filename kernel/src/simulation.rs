@@ -17,7 +17,7 @@ use crate::{
     time::{Duration, Resolution, Tag},
     trace::Observer,
 };
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 /// How to run a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,7 +73,6 @@ pub(crate) struct Injection<M> {
 pub struct Simulation<M: Message> {
     pub(crate) core: Core<M>,
     pub(crate) slabs: Slabs<M>,
-    pub(crate) options: Options,
     pub(crate) injections: BTreeMap<i64, Vec<Injection<M>>>,
     /// Imminent models of the cycle that is staged.
     imminent: Vec<u32>,
@@ -87,8 +86,10 @@ pub struct Simulation<M: Message> {
     /// Sum of the trace-hash contributions of removed models.
     pub(crate) retired: u64,
     pub(crate) plan_hash: u64,
-    /// How often the structure changed.
-    pub(crate) restructured: u64,
+    /// Whether the structure ever changed.
+    pub(crate) restructured: bool,
+    /// The structure as saved states share it; `None` until saved, and after a change.
+    pub(crate) shared: Option<Arc<Blueprint<M>>>,
 }
 
 impl<M: Message> std::fmt::Debug for Simulation<M> {
@@ -141,7 +142,6 @@ impl<M: Message> Simulation<M> {
         let mut this = Self {
             core,
             slabs,
-            options,
             injections: BTreeMap::new(),
             imminent: Vec::new(),
             due: Vec::new(),
@@ -151,7 +151,8 @@ impl<M: Message> Simulation<M> {
             failed: None,
             retired: 0,
             plan_hash,
-            restructured: 0,
+            restructured: false,
+            shared: None,
         };
         for m in 0..this.core.cells.len() as u32 {
             this.start_model(m, Tag::new(options.start, 0));
