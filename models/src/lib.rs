@@ -1,4 +1,5 @@
 //! Units of hybrid scenarios: continuous units, blocks, queues.
+pub mod ode;
 pub mod poly;
 pub mod registry;
 pub mod value;
