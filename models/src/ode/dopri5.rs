@@ -56,6 +56,18 @@ enum Trial {
     NotFinite { t: f64, component: usize },
 }
 
+/// Weighted sum of the first rows of `k`, row by row: no strides, whatever the dimension.
+fn combine(weights: &[f64], k: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    for (weight, row) in weights.iter().zip(k.chunks_exact(out.len().max(1))) {
+        if *weight != 0.0 {
+            for (sum, slope) in out.iter_mut().zip(row) {
+                *sum += weight * slope;
+            }
+        }
+    }
+}
+
 impl Dopri5 {
     /// A solver without a state yet.
     pub fn new(options: Options) -> Self {
@@ -203,11 +215,9 @@ impl Dopri5 {
         let (inner, k) = rest.split_at_mut(n);
         k[..n].copy_from_slice(&self.slope);
         let mut evaluate = |weights: &[f64], y: &mut [f64], k: &mut [f64], slot: usize, at: f64| {
-            for i in 0..n {
-                let sum = weights.iter().enumerate().fold(0.0, |sum, (stage, w)| {
-                    if *w == 0.0 { sum } else { sum + w * k[stage * n + i] }
-                });
-                y[i] = x[i] + h * sum;
+            combine(weights, k, y);
+            for (yi, xi) in y.iter_mut().zip(x) {
+                *yi = xi + h * *yi;
             }
             let slope = &mut k[slot * n..][..n];
             system.rhs(at, y, slope)?;
@@ -220,11 +230,10 @@ impl Dopri5 {
                 return Ok(Trial::NotFinite { t: at, component });
             }
         }
+        combine(&E, k, inner);
         let mut sum = 0.0;
         for i in 0..n {
-            let estimate =
-                E.iter().enumerate().fold(0.0, |sum, (stage, e)| sum + e * k[stage * n + i]);
-            let ratio = h * estimate / self.options.scale(i, x[i].abs().max(y[i].abs()));
+            let ratio = h * inner[i] / self.options.scale(i, x[i].abs().max(y[i].abs()));
             sum += ratio * ratio;
         }
         let error = (sum / n.max(1) as f64).sqrt();

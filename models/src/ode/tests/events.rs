@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 const NANO: u64 = 1_000_000_000;
@@ -249,4 +251,37 @@ fn oscillator_crossings_are_as_accurate_as_the_solution() {
     }
     println!("oscillator: largest error of {count} crossings {worst:e}");
     assert!(count == 3 && worst < 1e-10, "{count} {worst:e}");
+}
+
+proptest! {
+    /// Against a fine scan: nothing is skipped, nothing is early, the condition holds.
+    #[test]
+    fn conjunctions_agree_with_a_scan(
+        amplitude in prop::array::uniform2(0.2..2.0f64),
+        frequency in prop::array::uniform2(0.3..6.0f64),
+        phase in prop::array::uniform2(0.0..6.0f64),
+        offset in prop::array::uniform2(-0.5..0.5f64),
+    ) {
+        let value = |t: f64, z: &mut [f64]| {
+            for k in 0..2 {
+                z[k] = amplitude[k] * libm::sin(frequency[k] * t + phase[k]) + offset[k];
+            }
+        };
+        let event = Event::when(vec![0, 1]);
+        let found = first(vec![event.clone()], 5.0, value).0;
+        let (mut z, mut armed) = ([0.0; 2], false);
+        let end = found.unwrap_or(5.0);
+        for k in 0..=5000 {
+            let t = end * f64::from(k) / 5000.0;
+            value(t, &mut z);
+            armed |= !event.holds(&z);
+            prop_assert!(!(armed && event.holds(&z)) || t >= end * (1.0 - 1e-15), "missed {t} before {end}");
+        }
+        if found.is_some() {
+            value(end, &mut z);
+            prop_assert!(event.holds(&z));
+            value(end.next_down().next_down().next_down(), &mut z);
+            prop_assert!(!event.holds(&z) || z[0].max(z[1]) > -1e-14);
+        }
+    }
 }
