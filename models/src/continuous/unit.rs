@@ -233,7 +233,7 @@ impl<E: Equations> Unit<E> {
     }
 
     /// All variables at offset `t`, for these states and discrete values.
-    pub(super) fn vars_at(&mut self, t: f64, x: &[f64], discrete: &[f64]) -> Vec<f64> {
+    pub(super) fn vars_at(&self, t: f64, x: &[f64], discrete: &[f64]) -> Vec<f64> {
         let mut vars = Vec::new();
         let clock = (self.state.last, self.settings.resolution);
         fill(&mut vars, &self.dims, clock, t, x, &self.state.inputs, discrete);
@@ -529,19 +529,18 @@ impl<E: Equations> Unit<E> {
     }
 }
 
+/// The saved state of a [`Unit`].
+#[derive(Debug, Clone)]
+pub struct SavedUnit(State);
+
 impl<E: Equations> Snapshot for Unit<E> {
-    type Saved = Box<dyn std::any::Any + Send>;
-    fn save(&self) -> Result<Self::Saved, SnapshotError> {
-        Ok(Box::new(self.state.clone()))
+    type Saved = SavedUnit;
+    fn save(&self) -> Result<SavedUnit, SnapshotError> {
+        Ok(SavedUnit(self.state.clone()))
     }
-    fn restore(&mut self, saved: &Self::Saved) -> Result<(), SnapshotError> {
-        match saved.downcast_ref::<State>() {
-            Some(state) => {
-                self.state.clone_from(state);
-                Ok(())
-            }
-            None => Err(SnapshotError::Corrupt("a state of another kind of unit".into())),
-        }
+    fn restore(&mut self, saved: &SavedUnit) -> Result<(), SnapshotError> {
+        self.state.clone_from(&saved.0);
+        Ok(())
     }
     fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
         encode(&self.state)
