@@ -320,7 +320,7 @@ impl<E: Equations> Unit<E> {
         let stop = time_event.map(|k| self.seconds(k));
         let (clock, dims) = ((self.state.last, self.settings.resolution), self.dims);
         let State { solver, inputs, discrete, private, links, bands, sent, .. } = &mut self.state;
-        let Scratch { work, vars, .. } = &mut self.scratch;
+        let Scratch { work, vars, z: all, .. } = &mut self.scratch;
         let mut field = Field {
             equations: &self.equations,
             dims,
@@ -343,10 +343,10 @@ impl<E: Equations> Unit<E> {
         let mut indicators = |t: f64, z: &mut [f64]| {
             solver.dense(t, &mut x);
             fill(vars, &dims, clock, t, &x, inputs, discrete);
-            self.scratch.z.resize(dims.indicators, 0.0);
-            equations.indicators(vars, work, &mut self.scratch.z);
+            all.resize(dims.indicators, 0.0);
+            equations.indicators(vars, work, all);
             let n = z.len();
-            z.copy_from_slice(&self.scratch.z[..n]);
+            z.copy_from_slice(&all[..n]);
         };
         let first = private.locate(t0, t1, tick, &mut indicators);
         let first = first.and_then(|a| Ok((a, links.locate(t0, t1, tick, &mut indicators)?)));
