@@ -1,3 +1,4 @@
 //! Units of hybrid scenarios: continuous units, blocks, queues.
 pub mod registry;
+pub mod statistics;
 pub mod value;
