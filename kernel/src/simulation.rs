@@ -592,6 +592,15 @@ impl<M: Message> Simulation<M> {
         self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
     }
 
+    /// What the models count about their own work, added up by name.
+    pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
+        let mut sums = BTreeMap::new();
+        for kind in &self.slabs.kinds {
+            kind.statistics(&mut |name, count| *sums.entry(name).or_insert(0) += count);
+        }
+        sums
+    }
+
     /// The trace hash of what is committed so far; see [`crate::trace`].
     pub fn trace_hash(&self) -> u64 {
         let sum =

@@ -4,4 +4,5 @@ pub mod expr;
 pub mod ode;
 pub mod poly;
 pub mod registry;
+pub mod statistics;
 pub mod value;
