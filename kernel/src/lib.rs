@@ -1,1 +1,2 @@
 //! .
+pub mod event_list;
