@@ -1,3 +1,7 @@
 //! Units of hybrid scenarios: continuous units, blocks, queues.
+pub mod blocks;
+pub mod poly;
+pub mod random;
 pub mod registry;
+pub mod signal;
 pub mod value;
