@@ -1,3 +1,4 @@
 //! Units of hybrid scenarios: continuous units, blocks, queues.
+pub mod quantity;
 pub mod registry;
 pub mod value;
