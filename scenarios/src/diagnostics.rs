@@ -28,6 +28,10 @@ impl Mistake {
         let labels = vec![(span.clone(), String::new())];
         Self { code, message: message.into(), help: String::new(), labels }
     }
+    /// A mistake that has no place.
+    pub fn whole(code: &'static str, message: impl Into<String>) -> Self {
+        Self { labels: Vec::new(), ..Self::new(code, &(0..0), message) }
+    }
     /// A word under the main place.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
