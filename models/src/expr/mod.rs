@@ -86,6 +86,7 @@ mod program;
 mod resolve;
 mod scalar;
 mod scope;
+mod substitute;
 mod suggest;
 mod switching;
 mod tree;
