@@ -80,6 +80,10 @@ impl Sink {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// Whether there is a mistake of a kind.
+    pub fn mistakes_of(&self, code: &str) -> bool {
+        self.mistakes.borrow().0.iter().any(|m| m.code == code)
+    }
     /// The mistakes in the order of the text.
     pub fn finish(self, sources: Sources) -> Diagnostics {
         let mut mistakes = self.mistakes.into_inner().0;

@@ -14,8 +14,20 @@ use superdense_models::registry::{self, Located, UnitKind};
 
 /// Keys of a scenario.
 pub(super) const ROOT_KEYS: &[&str] = &[
-    "title", "description", "stop", "resolution", "seed", "sample", "record", "include",
-    "parameters", "unit", "template", "connections", "link", "plot",
+    "title",
+    "description",
+    "stop",
+    "resolution",
+    "seed",
+    "sample",
+    "record",
+    "include",
+    "parameters",
+    "unit",
+    "template",
+    "connections",
+    "link",
+    "plot",
 ];
 const TEMPLATE_KEYS: &[&str] =
     &["description", "parameters", "inputs", "outputs", "unit", "connections", "link"];
@@ -97,7 +109,12 @@ impl Declarer<'_> {
     }
 
     /// The tables below `unit` or `template`, with valid names.
-    fn named<'t>(&self, table: &'t Table, key: &str, example: &str) -> Vec<(&'t Located<String>, &'t Node)> {
+    fn named<'t>(
+        &self,
+        table: &'t Table,
+        key: &str,
+        example: &str,
+    ) -> Vec<(&'t Located<String>, &'t Node)> {
         let Some(node) = table.get(key) else { return Vec::new() };
         let what = format!("`{key}`");
         let Some(inner) = node.table(&what, example, &self.session.sink) else { return Vec::new() };
@@ -213,11 +230,16 @@ impl Declarer<'_> {
                 _ => std::slice::from_ref(node),
             };
             if key == "outputs" && items.len() != 1 {
-                let mistake = Mistake::new("group-output", &node.span, "an output of a template stands for one inner output");
+                let mistake = Mistake::new(
+                    "group-output",
+                    &node.span,
+                    "an output of a template stands for one inner output",
+                );
                 self.report(mistake.help("add the values with a unit of kind \"sum\""));
             }
             let texts = items.iter().filter_map(|n| n.text("an inner port", &example, sink));
-            let ends = texts.filter_map(|t| self.parsed(selector::selector(Piece::new(self.session, &t))));
+            let ends =
+                texts.filter_map(|t| self.parsed(selector::selector(Piece::new(self.session, &t))));
             out.push(PortDecl { name: name.clone(), ends: ends.collect() });
         }
         out
@@ -254,7 +276,10 @@ impl Declarer<'_> {
         let text = |key: &str| {
             let Some(node) = table.get(key) else {
                 let message = format!("this connection has no `{key}`");
-                self.report(Mistake::new("connection-syntax", span, message).help(format!("write {example}")));
+                self.report(
+                    Mistake::new("connection-syntax", span, message)
+                        .help(format!("write {example}")),
+                );
                 return None;
             };
             node.text(&format!("`{key}`"), example, sink)
@@ -284,7 +309,8 @@ impl Declarer<'_> {
                 self.parsed(selector::loops(Piece::new(self.session, &text)))?
             }
         };
-        let selector = |t: &Located<String>| self.parsed(selector::selector(Piece::new(self.session, t)));
+        let selector =
+            |t: &Located<String>| self.parsed(selector::selector(Piece::new(self.session, t)));
         let (from, to) = (selector(&from?), selector(&to?));
         Some(Connection { from: from?, to: to?, via, loops, span: span.clone() })
     }

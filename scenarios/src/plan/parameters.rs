@@ -198,11 +198,9 @@ impl<'a> Evaluator<'a> {
     /// A number from a bare number, a quantity, or an expression; a mistake is reported.
     pub fn number(&self, node: &Node, what: &str) -> Option<Number> {
         let number = match &node.item {
-            Item::Int(i) => Number {
-                value: *i as f64,
-                dimension: None,
-                exact: Some(Decimal::whole(*i)),
-            },
+            Item::Int(i) => {
+                Number { value: *i as f64, dimension: None, exact: Some(Decimal::whole(*i)) }
+            }
             Item::Real(x, exact) => Number { value: *x, dimension: None, exact: *exact },
             Item::Bool(b) => Number::plain(f64::from(u8::from(*b))),
             Item::Text(t) => return self.text(&Located::new(t.clone(), node.span.clone()), what),
@@ -231,12 +229,15 @@ impl<'a> Evaluator<'a> {
                 let span = self.session.sources.inside(&text.span, &text.value, e.span.clone());
                 let help = match &e.error.suggestion {
                     Some(s) => format!("did you mean `{s}`?"),
-                    None => "units are s, min, h, m, kg, A, K, W, V, Hz, b, B, ... with SI prefixes; \
+                    None => {
+                        "units are s, min, h, m, kg, A, K, W, V, Hz, b, B, ... with SI prefixes; \
                              a product needs its `*`"
-                        .into(),
+                            .into()
+                    }
                 };
                 let message = format!("unknown unit of measure `{}`", e.error.unknown);
-                self.session.report(Mistake::new("unknown-unit-of-measure", &span, message).help(help));
+                self.session
+                    .report(Mistake::new("unknown-unit-of-measure", &span, message).help(help));
                 return None;
             }
             Ok(None) => {}
@@ -275,8 +276,7 @@ impl<'a> Evaluator<'a> {
         match &node.item {
             Item::Bool(b) => Some(*b),
             Item::Text(t) => {
-                let lookup =
-                    Lookup { eval: self, wrong: Cell::new(false) };
+                let lookup = Lookup { eval: self, wrong: Cell::new(false) };
                 match Condition::parse(t, &lookup) {
                     _ if lookup.wrong.get() => None,
                     Ok(c) => Some(c.eval(&[])),
@@ -300,7 +300,11 @@ impl<'a> Evaluator<'a> {
             return Some(i);
         }
         if matches!(node.item, Item::Bool(_)) {
-            self.session.report(node.wrong_type(what, "a whole number", "a whole number such as 3"));
+            self.session.report(node.wrong_type(
+                what,
+                "a whole number",
+                "a whole number such as 3",
+            ));
             return None;
         }
         let x = self.number(node, what)?.value;
@@ -316,7 +320,11 @@ impl<'a> Evaluator<'a> {
     /// Ticks of a duration of zero or more; bare numbers are seconds. `i64::MAX` is infinite.
     pub fn ticks(&self, node: &Node, what: &str) -> Option<i64> {
         if matches!(node.item, Item::Bool(_)) {
-            self.session.report(node.wrong_type(what, "a duration", "a duration such as \"0.1 s\""));
+            self.session.report(node.wrong_type(
+                what,
+                "a duration",
+                "a duration such as \"0.1 s\"",
+            ));
             return None;
         }
         let n = self.number(node, what)?;
@@ -333,7 +341,8 @@ impl<'a> Evaluator<'a> {
             return report("negative-time", message, "a duration is zero or more".into());
         }
         let resolution = self.session.resolution;
-        let coarse = || format!("{what} is beyond the largest time at a resolution of {resolution}");
+        let coarse =
+            || format!("{what} is beyond the largest time at a resolution of {resolution}");
         let coarser = || "choose a coarser resolution, such as resolution = \"ns\"".to_owned();
         if n.value == f64::INFINITY {
             return Some(i64::MAX);
@@ -344,7 +353,8 @@ impl<'a> Evaluator<'a> {
             Some(Err(TicksError::Finer(places))) => {
                 let message = format!("{what} is no whole number of ticks of {resolution}");
                 let finer = places.map(|p| [0, 3, 6, 9, 12, 15, 18][usize::from(p.div_ceil(3))]);
-                let help = match finer.and_then(superdense_kernel::time::Resolution::from_exponent) {
+                let help = match finer.and_then(superdense_kernel::time::Resolution::from_exponent)
+                {
                     Some(r) => format!(
                         "set resolution = \"{}\", or give fewer decimals",
                         r.to_string().trim_start_matches("1 ")

@@ -27,7 +27,9 @@ pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Ta
         Ok(text) => text,
         Err(problem) => {
             let message = format!("`{}` {problem}", file.display());
-            sink.push(Mistake::whole("unreadable-file", message).help("check the name of the file"));
+            sink.push(
+                Mistake::whole("unreadable-file", message).help("check the name of the file"),
+            );
             return None;
         }
     };

@@ -228,9 +228,18 @@ pub(super) fn connection(piece: Piece<'_>) -> Parsed<Connection> {
         None => (rest, None),
     };
     if Outside(target.text()).find("->").is_some() {
-        return Err(target.wrong("this connection has two arrows", "write one connection per entry"));
+        return Err(
+            target.wrong("this connection has two arrows", "write one connection per entry")
+        );
     }
     Ok(Connection { from, to: selector(target)?, via, loops, span: piece.span() })
+}
+
+/// `sum(plant[*].power)`: the name and what stands in the parentheses.
+pub(super) fn call(piece: Piece<'_>) -> Option<(Piece<'_>, Piece<'_>)> {
+    let text = piece.text();
+    let open = text.find('(').filter(|_| text.ends_with(')'))?;
+    Some((piece.slice(0, open), piece.slice(open + 1, text.len() - 1)))
 }
 
 /// `i in 0..9, j in 0..3`.

@@ -7,13 +7,7 @@ use crate::{
 use superdense_models::{expr::nearest, registry::Located};
 
 /// Applies one `--set`: a scenario parameter first, then a place in the document.
-pub(super) fn apply(
-    path: &str,
-    value: &str,
-    root: &mut Table,
-    sources: &mut Sources,
-    sink: &Sink,
-) {
+pub(super) fn apply(path: &str, value: &str, root: &mut Table, sources: &mut Sources, sink: &Sink) {
     let prefix = format!("{path}=");
     let node = document::parse_value("--set", &prefix, value, sources);
     // The option's own text: the path stands before the value.
@@ -143,9 +137,7 @@ fn place(table: &mut Table, keys: &[String], node: &Node, span: &Span, grow: boo
                     *item = node.clone();
                     true
                 }
-                Some(Node { item: Item::Table(t), .. }) => {
-                    place(t, &others[1..], node, span, grow)
-                }
+                Some(Node { item: Item::Table(t), .. }) => place(t, &others[1..], node, span, grow),
                 _ => false,
             }
         }
@@ -159,7 +151,8 @@ fn names(table: &Table, prefix: &str, depth: usize, out: &mut Vec<String>) {
         if out.len() > 2000 {
             return;
         }
-        let path = if prefix.is_empty() { key.value.clone() } else { format!("{prefix}.{}", key.value) };
+        let path =
+            if prefix.is_empty() { key.value.clone() } else { format!("{prefix}.{}", key.value) };
         if let (Item::Table(t), true) = (&node.item, depth > 0) {
             names(t, &path, depth - 1, out);
         }
