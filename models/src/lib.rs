@@ -2,6 +2,7 @@
 pub mod blocks;
 pub mod continuous;
 pub mod expr;
+pub mod measure;
 pub mod ode;
 pub mod poly;
 pub mod random;
