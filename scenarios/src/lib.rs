@@ -1,6 +1,8 @@
 //! Scenario files for Superdense: reading, planning, running and reporting.
 pub mod diagnostics;
+pub mod output;
 pub mod plan;
+pub mod plot;
 
 pub use diagnostics::Diagnostics;
 pub use plan::{Overrides, Plan, load};

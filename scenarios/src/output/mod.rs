@@ -1,0 +1,2 @@
+//! The files of a run.
+pub mod csv;
