@@ -34,7 +34,8 @@ impl<M: Message> Simulation<M> {
             }
         }
         if self.core.error.is_none() {
-            self.restructured += 1;
+            self.restructured = true;
+            self.shared = None;
             self.renumber();
         }
     }
@@ -122,7 +123,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// Drops a model and all below it; its chain stays in the trace hash.
-    fn bury(&mut self, key: ModelKey) {
+    pub(crate) fn bury(&mut self, key: ModelKey) {
         match self.core.blueprint.nodes.remove(key).map(|n| n.body) {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {

@@ -1,4 +1,8 @@
 //! Units of hybrid scenarios: continuous units, blocks, queues.
+pub mod continuous;
+pub mod expr;
+pub mod ode;
+pub mod poly;
 pub mod registry;
 pub mod statistics;
 pub mod value;

@@ -364,7 +364,7 @@ pub trait UnitKind: Sync {
 
 /// All kinds, in the order of their names.
 pub fn kinds() -> &'static [&'static dyn UnitKind] {
-    &[]
+    &[&crate::continuous::EquationsKind]
 }
 
 /// The kind of a name.
