@@ -3,6 +3,9 @@ pub mod diagnostics;
 pub mod output;
 pub mod plan;
 pub mod plot;
+pub mod document;
+pub mod plan;
+pub mod source;
 
 pub use diagnostics::Diagnostics;
 pub use plan::{Overrides, Plan, load};
