@@ -117,13 +117,7 @@ impl Node {
 }
 
 /// Parses a text, reporting all mistakes of syntax; what can be read is returned all the same.
-pub fn parse(
-    name: String,
-    folder: &Path,
-    text: &str,
-    sources: &mut Sources,
-    sink: &Sink,
-) -> Table {
+pub fn parse(name: String, folder: &Path, text: &str, sources: &mut Sources, sink: &Sink) -> Table {
     let base = sources.add(name, folder, text.to_owned());
     let (table, errors) = DeTable::parse_recoverable(text);
     for e in errors.iter().take(20) {
@@ -196,7 +190,8 @@ impl Convert<'_> {
                 if self.too_deep(depth, &at) {
                     return None;
                 }
-                let node = |v: &Spanned<DeValue<'_>>| self.node_of(v.get_ref(), v.span(), depth + 1);
+                let node =
+                    |v: &Spanned<DeValue<'_>>| self.node_of(v.get_ref(), v.span(), depth + 1);
                 Item::List(list.iter().filter_map(node).collect())
             }
             DeValue::Table(table) => return self.node(table, span, depth),

@@ -1,10 +1,10 @@
 //! Scenario files for Superdense: reading, planning, running and reporting.
 pub mod diagnostics;
+pub mod document;
 pub mod output;
 pub mod plan;
 pub mod plot;
-pub mod document;
-pub mod plan;
+pub mod run;
 pub mod source;
 
 pub use diagnostics::Diagnostics;

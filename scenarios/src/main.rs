@@ -1,4 +1,6 @@
-//! .
-fn main() {
-    println!("{:?}", superdense::plot::draw(std::path::Path::new(&std::env::args().nth(1).unwrap())));
+//! The command line of Superdense.
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
 }

@@ -77,9 +77,9 @@ pub fn thin(points: Vec<Point>, columns: usize) -> Vec<Point> {
     }
     let column = |t: f64| ((t - start) / (end - start) * columns as f64) as usize;
     let mut thinned = Vec::with_capacity(columns * 4);
-    for bucket in points.chunk_by(|a, b| {
-        column(a.0) == column(b.0) && a.1.is_finite() == b.1.is_finite()
-    }) {
+    for bucket in
+        points.chunk_by(|a, b| column(a.0) == column(b.0) && a.1.is_finite() == b.1.is_finite())
+    {
         let least = |a: &usize, b: &usize| bucket[*a].1.total_cmp(&bucket[*b].1);
         let mut keep = [0, bucket.len() - 1, 0, 0];
         keep[2] = (0..bucket.len()).min_by(least).unwrap_or(0);
@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn jumps_stand_upright() {
         let samples = vec![(0.0, 0.0), (1.0, 1.0), (2.0, -2.0)];
-        let jumps = [Jump { at: 1.5, left: 1.5, right: -1.5 }, Jump { at: 1.6, left: 0.0, right: 0.0 }];
+        let jumps =
+            [Jump { at: 1.5, left: 1.5, right: -1.5 }, Jump { at: 1.6, left: 0.0, right: 0.0 }];
         let points = with_jumps(samples, &jumps);
         let expected = [(0.0, 0.0), (1.0, 1.0), (1.5, 1.5), (1.5, -1.5), (2.0, -2.0)];
         assert_eq!(points, expected);

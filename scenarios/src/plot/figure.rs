@@ -80,11 +80,16 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
             head.draw_text(&figure.title, &style, (s(16), s(24))).map_err(draw_error)?;
         }
         let legend = legend_width(figure);
-        for (i, (panel, area)) in
-            figure.panels.iter().zip(body.margin(0, s(8), 0, 0).split_evenly((figure.panels.len(), 1))).enumerate()
+        for (i, (panel, area)) in figure
+            .panels
+            .iter()
+            .zip(body.margin(0, s(8), 0, 0).split_evenly((figure.panels.len(), 1)))
+            .enumerate()
         {
-            let shared_axis =
-                figure.panels.get(i + 1).is_some_and(|p| p.declared.x_label == panel.declared.x_label);
+            let shared_axis = figure
+                .panels
+                .get(i + 1)
+                .is_some_and(|p| p.declared.x_label == panel.declared.x_label);
             let (plot, side) = area.split_horizontally(s(WIDTH - legend));
             let kinds = draw_panel(&plot, panel, figure, shared_axis)?;
             draw_legend(&side, panel, kinds)?;
@@ -163,12 +168,10 @@ fn draw_panel(
         .margin_bottom(s(4))
         .set_label_area_size(LabelAreaPosition::Left, s(70))
         .set_label_area_size(LabelAreaPosition::Bottom, s(if shared_axis { 24 } else { 44 }))
-        .build_cartesian_2d(
-            Axis::new(figure.span, &x_ticks),
-            Axis::new((low, high), &y_ticks),
-        )
+        .build_cartesian_2d(Axis::new(figure.span, &x_ticks), Axis::new((low, high), &y_ticks))
         .map_err(draw_error)?;
-    let x_label = if shared_axis { String::new() } else { x_ticks.axis_label(&panel.declared.x_label) };
+    let x_label =
+        if shared_axis { String::new() } else { x_ticks.axis_label(&panel.declared.x_label) };
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
@@ -232,7 +235,9 @@ fn draw_markers(
         area.draw(&line).map_err(draw_error)?;
         if full {
             let (x, y) = area.map_coordinate(&(m.at, high));
-            area.strip_coord_spec().draw(&symbol(relative(&area.strip_coord_spec(), x, y), m.kind)).map_err(draw_error)?;
+            area.strip_coord_spec()
+                .draw(&symbol(relative(&area.strip_coord_spec(), x, y), m.kind))
+                .map_err(draw_error)?;
         }
     }
     Ok(kinds)

@@ -14,7 +14,7 @@ mod files;
 mod png;
 mod ticks;
 
-pub use files::{DeclaredPlot, Declared, NAME};
+pub use files::{Declared, DeclaredPlot, NAME};
 use std::{fs, path::Path};
 
 /// Why there is no figure.
