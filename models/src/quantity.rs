@@ -66,6 +66,12 @@ impl Decimal {
         self.mantissa < 0
     }
 
+    /// The exponent, when this is a power of ten.
+    pub fn power_of_ten(self) -> Option<i32> {
+        let normal = self.normal();
+        (normal.mantissa == 1).then_some(normal.exponent)
+    }
+
     /// Seconds as ticks.
     ///
     /// # Errors

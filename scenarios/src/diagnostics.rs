@@ -28,6 +28,10 @@ impl Mistake {
         let labels = vec![(span.clone(), String::new())];
         Self { code, message: message.into(), help: String::new(), labels }
     }
+    /// A mistake that has no place.
+    pub fn whole(code: &'static str, message: impl Into<String>) -> Self {
+        Self { labels: Vec::new(), ..Self::new(code, &(0..0), message) }
+    }
     /// A word under the main place.
     #[must_use]
     pub fn label(mut self, text: impl Into<String>) -> Self {
@@ -75,6 +79,10 @@ impl Sink {
     /// True while there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+    /// Whether there is a mistake of a kind.
+    pub fn mistakes_of(&self, code: &str) -> bool {
+        self.mistakes.borrow().0.iter().any(|m| m.code == code)
     }
     /// The mistakes in the order of the text.
     pub fn finish(self, sources: Sources) -> Diagnostics {

@@ -7,7 +7,7 @@ use crate::{
     source::{Sources, Span},
 };
 use std::path::Path;
-use superdense_models::registry::Located;
+use superdense_models::{quantity::Decimal, registry::Located};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -32,8 +32,8 @@ pub enum Item {
     Text(String),
     /// Integer.
     Int(i64),
-    /// Float; its digits are still in the text.
-    Real(f64),
+    /// Float, and its digits where it is finite.
+    Real(f64, Option<Decimal>),
     /// Truth value.
     Bool(bool),
     /// Date or time of day, for which a scenario has no use.
@@ -72,7 +72,7 @@ impl Node {
         match self.item {
             Item::Text(_) => "a text",
             Item::Int(_) => "an integer",
-            Item::Real(_) => "a number",
+            Item::Real(..) => "a number",
             Item::Bool(_) => "true or false",
             Item::Date => "a date",
             Item::List(_) => "a list",
@@ -145,6 +145,27 @@ pub fn parse_value(name: &str, prefix: &str, text: &str, sources: &mut Sources) 
     Node { item: Item::Text(text.to_owned()), span: base..base + text.len() }
 }
 
+/// A default of the registry, "written as in a scenario", as if it stood at `span`.
+pub fn parse_default(text: &str, span: &Span) -> Node {
+    let mut node = parse_value("", "", text, &mut Sources::default());
+    respan(&mut node, span);
+    node
+}
+
+fn respan(node: &mut Node, span: &Span) {
+    node.span = span.clone();
+    match &mut node.item {
+        Item::List(list) => list.iter_mut().for_each(|n| respan(n, span)),
+        Item::Table(table) => {
+            for (key, n) in &mut table.entries {
+                key.span = span.clone();
+                respan(n, span);
+            }
+        }
+        _ => {}
+    }
+}
+
 fn syntax(message: &str, span: &Span) -> Mistake {
     if message.contains("duplicate key") {
         return Mistake::new("duplicate-name", span, "this name is defined twice")
@@ -183,7 +204,10 @@ impl Convert<'_> {
                     return None;
                 }
             },
-            DeValue::Float(x) => Item::Real(x.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::Float(x) => {
+                let digits = x.as_str().replace('_', "");
+                Item::Real(digits.parse().unwrap_or(f64::NAN), Decimal::parse(&digits))
+            }
             DeValue::Boolean(b) => Item::Bool(*b),
             DeValue::Datetime(_) => Item::Date,
             DeValue::Array(list) => {

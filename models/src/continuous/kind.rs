@@ -256,7 +256,8 @@ impl UnitKind for EquationsKind {
         let mut r = Reader { params, errors: Vec::new() };
         let d = Declared::read(&mut r);
         let signal = |(k, _): &Entry<'_>| PortSpec::signal(k.value.clone()).optional();
-        let event = |n: &Located<String>| PortSpec::event(n.value.clone(), ValueType::Any).optional();
+        let event =
+            |n: &Located<String>| PortSpec::event(n.value.clone(), ValueType::Any).optional();
         let mut ports = Ports::default();
         ports.inputs.extend(d.inputs.iter().chain(&d.hidden_inputs).map(signal));
         ports.inputs.extend(d.event_inputs.iter().map(event));
@@ -336,7 +337,8 @@ fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<TextEquatio
     for time in ["t", "time"] {
         scope.insert(time, crate::expr::Symbol::Var(VarId(0)));
     }
-    let variables = d.states.iter().copied().chain(d.all_inputs()).chain(d.discrete.iter().copied());
+    let variables =
+        d.states.iter().copied().chain(d.all_inputs()).chain(d.discrete.iter().copied());
     let mut seen: Vec<&str> = vec!["t", "time", "value"];
     for (place, (name, _)) in variables.enumerate() {
         if seen.contains(&name.value.as_str()) {
@@ -398,7 +400,8 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Settings> {
     if !r.errors.is_empty() {
         return None;
     }
-    let mut solver = Options::tolerance(params.real("tolerance"), params.real("absolute_tolerance"));
+    let mut solver =
+        Options::tolerance(params.real("tolerance"), params.real("absolute_tolerance"));
     // A step stays well inside the range of ticks.
     let range = i64::MAX as f64 / context.resolution.ticks_per_second() as f64;
     solver.max_step = params.real("max_step").min(range / 16.0);
@@ -468,7 +471,12 @@ impl Texts {
     }
 
     /// States and discrete values can be assigned.
-    fn target(&self, r: &mut Reader<'_>, d: &Declared<'_>, name: &Located<String>) -> Option<usize> {
+    fn target(
+        &self,
+        r: &mut Reader<'_>,
+        d: &Declared<'_>,
+        name: &Located<String>,
+    ) -> Option<usize> {
         let place = |list: &[Entry<'_>]| list.iter().position(|(k, _)| k.value == name.value);
         if let Some(at) = place(&d.states) {
             return Some(Dims::STATES + at);
@@ -542,7 +550,8 @@ impl Texts {
                     let period = ticks(r, context, every);
                     let from = get("from").map_or(period, |p| ticks(r, context, p));
                     if period.is_some_and(|p| p <= 0) {
-                        r.errors.push(ParamError::at(every.span.clone(), "a period must be positive"));
+                        r.errors
+                            .push(ParamError::at(every.span.clone(), "a period must be positive"));
                     }
                     period.zip(from).map(|(period, from)| Trigger::Every { from, period })
                 }
@@ -591,7 +600,8 @@ impl Texts {
         indicators: &mut Vec<Expr>,
     ) -> Option<(Vec<usize>, bool)> {
         let Some(parts) = condition.indicators().filter(|parts| !parts.is_empty()) else {
-            let error = ParamError::at(span.clone(), "a condition must be comparisons joined by `and`");
+            let error =
+                ParamError::at(span.clone(), "a condition must be comparisons joined by `and`");
             r.errors.push(error.help("write one event for each part of an `or`"));
             return None;
         };
@@ -648,7 +658,8 @@ impl Texts {
         let mut own = Vec::new();
         for (place, (member, variable)) in l.variables.iter().enumerate() {
             let full = format!("{}.{variable}", l.members[*member as usize]);
-            let mine = if *member == l.member { Some(variable) } else { l.known_by[place].as_ref() };
+            let mine =
+                if *member == l.member { Some(variable) } else { l.known_by[place].as_ref() };
             let symbol = mine.and_then(|name| crate::expr::Scope::lookup(&self.scope, name));
             let Some(crate::expr::Symbol::Var(var)) = symbol else {
                 let error = format!("link `{}` uses `{full}`, which is not known here", l.name);
@@ -661,7 +672,8 @@ impl Texts {
             known.insert(full.clone(), crate::expr::Symbol::Var(var));
             exchanged.insert(full, crate::expr::Symbol::Var(VarId(place as u32)));
         }
-        let parse = |r: &mut Reader<'_>, scope: &Names| match Condition::parse(&l.when.value, scope) {
+        let parse = |r: &mut Reader<'_>, scope: &Names| match Condition::parse(&l.when.value, scope)
+        {
             Ok(condition) => Some(condition),
             Err(errors) => {
                 r.expression_errors(&l.when.span, &l.when.value, errors);

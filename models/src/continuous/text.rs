@@ -65,14 +65,21 @@ impl Equations for TextEquations {
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         self.resets[event].carry_out(vars, work, emit);
     }
-    fn receive(&self, port: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
+    fn receive(
+        &self,
+        port: usize,
+        vars: &mut [f64],
+        work: &mut Work,
+        emit: &mut Vec<(u16, Value)>,
+    ) {
         for (_, reset) in self.handlers.iter().filter(|(p, _)| *p == port) {
             reset.carry_out(vars, work, emit);
         }
     }
     fn explain(&self, vars: &[f64]) -> Option<String> {
         let resets = self.resets.iter().map(|r| &r.program);
-        let programs = [&self.derivatives, &self.outputs, &self.indicators].into_iter().chain(resets);
+        let programs =
+            [&self.derivatives, &self.outputs, &self.indicators].into_iter().chain(resets);
         programs.filter_map(|p| p.explain_non_finite(vars)).map(|n| n.to_string()).next()
     }
 }
