@@ -18,6 +18,7 @@ new_key_type! {
     pub struct ModelKey;
 }
 
+#[derive(Clone)]
 pub(crate) struct Node {
     pub name: Name,
     pub parent: Option<ModelKey>,
@@ -26,11 +27,13 @@ pub(crate) struct Node {
     pub body: NodeBody,
 }
 
+#[derive(Clone)]
 pub(crate) enum NodeBody {
     Atomic(AtomicNode),
     Coupled(Box<CoupledNode>),
 }
 
+#[derive(Clone)]
 pub(crate) struct AtomicNode {
     pub kind: u16,
     pub slot: u32,
@@ -42,7 +45,7 @@ pub(crate) struct AtomicNode {
     pub elapsed: Duration,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CoupledNode {
     /// Sorted by name.
     pub children: Vec<ModelKey>,
@@ -65,6 +68,7 @@ pub(crate) struct PortAt {
     pub port: u16,
 }
 
+#[derive(Clone)]
 pub(crate) struct Blueprint<M: Message> {
     pub nodes: SlotMap<ModelKey, Node>,
     pub root: ModelKey,
@@ -152,12 +156,12 @@ impl<M: Message> Blueprint<M> {
             Some(PortAt { child, port: e.port })
         };
         let mut wires = Vec::with_capacity(coupled.wires.len());
-        for w in &coupled.wires {
+        for (number, w) in coupled.wires.iter().enumerate() {
             let z = if w.z == NONE { NONE } else { base + w.z };
             match (end(w.from), end(w.to)) {
                 (Some(from), Some(to)) => wires.push(Wire { from, to, z }),
                 _ => errors.push(BuildError::UnknownChild {
-                    wire: "a coupling".into(),
+                    wire: format!("coupling number {} of '{}'", number + 1, self.path(key)),
                     parent: self.path(key),
                 }),
             }

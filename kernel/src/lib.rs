@@ -2,6 +2,7 @@
 pub mod atomic;
 pub mod bag;
 pub mod blueprint;
+pub mod checkpoint;
 mod core;
 pub mod coupled;
 pub mod effects;
@@ -9,6 +10,7 @@ pub mod error;
 pub mod event_list;
 mod flatten;
 pub mod message;
+pub mod nested;
 pub mod outbox;
 pub mod path;
 pub mod port;

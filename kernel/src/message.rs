@@ -31,7 +31,8 @@ pub trait Message: Clone + Debug + PartialEq + Send + Sync + 'static {
 ///         if let Parcel::Count(n) = m { Some(n) } else { None }
 ///     }
 /// }
-/// assert_eq!(u32::unwrap(&7u32.wrap()), Some(&7));
+/// let parcel: Parcel = 7u32.wrap();
+/// assert_eq!(<u32 as Payload<Parcel>>::unwrap(&parcel), Some(&7));
 /// ```
 pub trait Payload<M>: Sized {
     /// Into the message type.

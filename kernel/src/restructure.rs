@@ -3,6 +3,7 @@
 //! The changed hierarchy is flattened anew and everything kept per model moves to the model's
 //! new place in the path order, so that index order stays path order. A change costs time
 //! proportional to the whole model; cycles without changes pay nothing.
+use crate::event_list::EventList;
 use crate::{
     bag::NONE,
     blueprint::{ModelKey, NodeBody, PortAt, Wire},
@@ -34,7 +35,8 @@ impl<M: Message> Simulation<M> {
             }
         }
         if self.core.error.is_none() {
-            self.restructured += 1;
+            self.restructured = true;
+            self.shared = None;
             self.renumber();
         }
     }
@@ -122,7 +124,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// Drops a model and all below it; its chain stays in the trace hash.
-    fn bury(&mut self, key: ModelKey) {
+    pub(crate) fn bury(&mut self, key: ModelKey) {
         match self.core.blueprint.nodes.remove(key).map(|n| n.body) {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {

@@ -40,13 +40,13 @@ pub(crate) type SavedState = Box<dyn Any + Send>;
 /// All models of one type.
 pub(crate) trait Kind<M: Message>: Send {
     fn as_any_mut(&mut self) -> &mut dyn Any;
-    fn as_any(&self) -> &dyn Any;
     fn name(&self) -> &'static str;
     fn start(&self, slot: u32) -> (Duration, bool);
     fn outputs(&self, run: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: &[Due], core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
+    fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
     fn model(&self, slot: u32) -> &dyn Any;
     fn owner(&mut self, slot: u32) -> &mut ModelKey;
     /// Removes a model; the last one takes its slot. Returns the owner of the moved model.
@@ -56,7 +56,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn to_bytes(&self, slot: u32) -> Result<Vec<u8>, SnapshotError>;
     fn restore_bytes(&mut self, slot: u32, bytes: &[u8]) -> Result<(), SnapshotError>;
     fn push_bytes(&mut self, bytes: &[u8]) -> Result<u32, SnapshotError>;
-    fn clear(&mut self);
+    fn push_saved(&mut self, saved: &SavedState) -> Result<u32, SnapshotError>;
 }
 
 pub(crate) struct Slab<A> {
@@ -66,9 +66,6 @@ pub(crate) struct Slab<A> {
 
 impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
-    }
-    fn as_any(&self) -> &dyn Any {
         self
     }
     fn name(&self) -> &'static str {
@@ -95,6 +92,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M> {
         self.models[slot as usize].probe(port, elapsed)
+    }
+    fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64)) {
+        self.models.iter().flat_map(A::statistics).for_each(|(name, count)| sink(name, count));
     }
     fn model(&self, slot: u32) -> &dyn Any {
         &self.models[slot as usize]
@@ -127,9 +127,13 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         self.owners.push(ModelKey::default());
         Ok(self.models.len() as u32 - 1)
     }
-    fn clear(&mut self) {
-        self.models.clear();
-        self.owners.clear();
+    fn push_saved(&mut self, saved: &SavedState) -> Result<u32, SnapshotError> {
+        let Some(saved) = saved.downcast_ref::<A::Saved>() else {
+            return Err(SnapshotError::Corrupt("a state of another kind of model".into()));
+        };
+        self.models.push(A::from_saved(saved)?);
+        self.owners.push(ModelKey::default());
+        Ok(self.models.len() as u32 - 1)
     }
 }
 

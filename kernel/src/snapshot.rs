@@ -55,6 +55,19 @@ pub trait Snapshot {
     /// # Errors
     /// When the bytes do not fit.
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError>;
+    /// Builds the unit from a saved state alone; needed only for models created during a run.
+    ///
+    /// # Errors
+    /// When the unit needs more than its state to exist.
+    fn from_saved(_saved: &Self::Saved) -> Result<Self, SnapshotError>
+    where
+        Self: Sized,
+    {
+        Err(SnapshotError::Unsupported(format!(
+            "{} cannot be rebuilt from a saved state alone",
+            std::any::type_name::<Self>()
+        )))
+    }
     /// Builds the unit from bytes alone; needed only for models created during a run.
     ///
     /// # Errors
@@ -110,6 +123,9 @@ impl<T: Clone + Serialize + DeserializeOwned + Send + 'static> Snapshot for T {
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         *self = decode(bytes)?;
         Ok(())
+    }
+    fn from_saved(saved: &T) -> Result<T, SnapshotError> {
+        Ok(saved.clone())
     }
     fn from_bytes(bytes: &[u8]) -> Result<T, SnapshotError> {
         decode(bytes)

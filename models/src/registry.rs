@@ -379,6 +379,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &blocks::table::Csv,
         &blocks::delay::Delay,
         &blocks::detector::Detector,
+        &crate::continuous::EquationsKind,
         &blocks::lag::FirstOrder,
         &blocks::algebra::Gain,
         &blocks::hold::Hold,

@@ -110,15 +110,26 @@ impl Segment {
     }
 }
 
-/// What linked units tell each other around a shared event (see `continuous::link`).
+/// Kinds of messages of the shared-event protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LinkKind {
+    /// The sender detected the event.
+    Proposal,
+    /// The sender's values in answer to a proposal.
+    Answer,
+    /// The sender is busy with a link of higher priority.
+    Withdrawal,
+}
+
+/// What linked units tell each other around a shared event (see `continuous::links`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkMessage {
     /// Number of the link in the scenario.
     pub link: u32,
     /// Number of the sending unit within the link.
     pub member: u32,
-    /// True for a proposal, false for the answer to one.
-    pub proposal: bool,
+    /// What it says.
+    pub kind: LinkKind,
     /// The sender's exchanged values just before the link's jump, in the link's order.
     pub values: Arc<[f64]>,
 }
@@ -198,7 +209,7 @@ impl Message for Value {
                 s.coefficients().iter().for_each(|&c| d.real(c));
             }
             Self::Link(l) => {
-                d.word(6 + (u64::from(l.proposal) << 8));
+                d.word(6 + ((l.kind as u64) << 8));
                 d.word(u64::from(l.link) << 32 | u64::from(l.member));
                 l.values.iter().for_each(|&v| d.real(v));
             }

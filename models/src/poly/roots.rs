@@ -203,8 +203,8 @@ fn isolate(
         return found.push(bracketed_newton(c, low, high, first), w);
     }
     let (mut left, mut right) = ([0.0; MAX_DEGREE + 1], *net);
-    for level in 0..=degree {
-        left[level] = right[0];
+    for (level, slot) in left[..=degree].iter_mut().enumerate() {
+        *slot = right[0];
         for k in 0..degree - level {
             right[k] = 0.5 * (right[k] + right[k + 1]);
         }

@@ -22,7 +22,8 @@ fn first(c: &[f64], a: f64, b: f64) -> Option<(f64, RootKind)> {
 fn closed_forms() {
     use RootKind::{Falling, Rising};
     let huge = f64::INFINITY;
-    let cases: &[(&[f64], f64, f64, Option<(f64, RootKind)>)] = &[
+    type Case = (&'static [f64], f64, f64, Option<(f64, RootKind)>);
+    let cases: &[Case] = &[
         (&[], 0.0, 1.0, None),
         (&[0.0, 0.0], 0.0, 1.0, None),
         (&[2.0], 0.0, huge, None),
@@ -36,7 +37,7 @@ fn closed_forms() {
         (&[1.0, -2.0, 1.0], 0.0, huge, None),
         // A leading coefficient that matters only far away.
         (&[-1.0, 1.0, 1e-30], 0.0, huge, Some((1.0, Rising))),
-        (&[1.0, -1e8, 1.0], 0.0, 1.0, Some((1.0000000000000001e-8, Falling))),
+        (&[1.0, -1e8, 1.0], 0.0, 1.0, Some((1e-8, Falling))),
         (&[1e300, -2e300, 0.5e300], 0.0, 1.0, Some((2.0 - 2f64.sqrt(), Falling))),
         (&[f64::NAN, 1.0], 0.0, 1.0, None),
     ];

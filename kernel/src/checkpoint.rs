@@ -1,0 +1,509 @@
+//! Saving a whole simulation: in memory for rollback and what-if runs, as bytes for a file.
+//!
+//! Both go through [`crate::Snapshot`] model by model. A saved state also holds the structure, so
+//! that it brings back models which were created or removed since. As bytes, models created
+//! during the run need [`Snapshot::from_bytes`](crate::Snapshot::from_bytes) and their kind must
+//! be known to the resuming simulation (see [`Simulation::declare`]); translation functions are
+//! found again by name.
+use crate::event_list::EventList;
+use crate::{
+    atomic::Atomic,
+    bag::NONE,
+    blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
+    core::{Cell, Counts},
+    error::{CheckpointError, RunError},
+    flatten::flatten,
+    message::Message,
+    outbox::Bus,
+    path::Name,
+    simulation::{Injection, Simulation},
+    slab::SavedState,
+    snapshot::{SnapshotError, decode, encode},
+    time::{Duration, Resolution, Tag},
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{borrow::Cow, sync::Arc};
+
+/// Format of checkpoint bytes.
+const VERSION: u32 = 1;
+const MAGIC: [u8; 8] = *b"SDENSECP";
+
+/// What the kernel itself has to remember; per model in path order.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Progress {
+    now: Tag,
+    ran: bool,
+    floor: i64,
+    retired: u64,
+    restructured: bool,
+    counts: Counts,
+    last: Vec<i64>,
+    chain: Vec<u64>,
+    visible: Vec<Option<i64>>,
+    silent: Vec<Option<i64>>,
+    ready: Vec<u32>,
+    located: Vec<(u32, (i64, u32))>,
+}
+
+/// A saved simulation.
+pub struct SavedSimulation<M: Message> {
+    progress: Progress,
+    structure: Arc<Blueprint<M>>,
+    keys: Vec<ModelKey>,
+    states: Vec<SavedState>,
+    injections: Vec<(i64, Injection<M>)>,
+}
+
+impl<M: Message> std::fmt::Debug for SavedSimulation<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SavedSimulation(at {})", self.progress.now)
+    }
+}
+
+/// A node of a changed structure, in depth-first order.
+#[derive(Serialize, Deserialize)]
+enum Plain {
+    Atomic {
+        name: Name,
+        kind: String,
+        inputs: u16,
+        outputs: u16,
+    },
+    Coupled {
+        name: Name,
+        children: u32,
+        inputs: Vec<String>,
+        outputs: Vec<String>,
+        wires: Vec<PlainWire>,
+    },
+}
+
+/// Children are numbered; `None` is the coupled model itself.
+#[derive(Serialize, Deserialize)]
+struct PlainWire {
+    from: (Option<u32>, u16),
+    to: (Option<u32>, u16),
+    translation: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File<M> {
+    magic: [u8; 8],
+    version: u32,
+    resolution: Resolution,
+    plan: u64,
+    structure: Option<Vec<Plain>>,
+    progress: Progress,
+    states: Vec<Vec<u8>>,
+    injections: Vec<(i64, String, u16, M)>,
+}
+
+fn unit(path: String) -> impl FnOnce(SnapshotError) -> CheckpointError {
+    move |source| CheckpointError::Unit { path, source }
+}
+
+impl<M: Message> Simulation<M> {
+    /// Makes a kind of model known that is only created during the run, so that a checkpoint
+    /// with such models can be resumed.
+    pub fn declare<A: Atomic<M>>(&mut self) {
+        self.slabs.kind_of::<A>();
+    }
+
+    fn progress(&self) -> Progress {
+        let core = &self.core;
+        let models = 0..core.cells.len() as u32;
+        Progress {
+            now: core.now,
+            ran: self.ran,
+            floor: self.floor,
+            retired: self.retired,
+            restructured: self.restructured,
+            counts: core.counts,
+            last: core.cells.iter().map(|c| c.last).collect(),
+            chain: core.cells.iter().map(|c| c.chain).collect(),
+            visible: models.clone().map(|m| core.list.time_of(m)).collect(),
+            silent: models.map(|m| core.silent.time_of(m)).collect(),
+            ready: core.ready.clone(),
+            located: core.located.iter().map(|(&m, &v)| (m, v)).collect(),
+        }
+    }
+
+    /// Saves the run between two cycles.
+    ///
+    /// # Errors
+    /// When a unit cannot be saved; names it.
+    pub fn save(&mut self) -> Result<SavedSimulation<M>, CheckpointError> {
+        let core = &self.core;
+        let structure = match &self.shared {
+            Some(shared) => Arc::clone(shared),
+            None => Arc::clone(self.shared.insert(Arc::new(core.blueprint.clone()))),
+        };
+        let states = core.cells.iter().enumerate().map(|(m, c)| {
+            let saved = self.slabs.kinds[c.kind as usize].save(c.slot);
+            saved.map_err(|e| unit(core.path(m as u32))(e))
+        });
+        let states = states.collect::<Result<_, _>>()?;
+        let pending = self
+            .injections
+            .iter()
+            .flat_map(|(&at, list)| list.iter().map(move |i| (at, i.clone())));
+        Ok(SavedSimulation {
+            progress: self.progress(),
+            structure,
+            keys: core.keys.clone(),
+            states,
+            injections: pending.collect(),
+        })
+    }
+
+    /// Brings a saved state of this simulation back; may be called any number of times.
+    ///
+    /// # Errors
+    /// When a unit cannot be restored; the run must then end.
+    pub fn restore(&mut self, saved: &SavedSimulation<M>) -> Result<(), CheckpointError> {
+        let same = self.shared.as_ref().is_some_and(|s| Arc::ptr_eq(s, &saved.structure));
+        if same {
+            for m in 0..self.core.cells.len() {
+                let Cell { kind, slot, .. } = self.core.cells[m];
+                let result = self.slabs.kinds[kind as usize].restore(slot, &saved.states[m]);
+                result.map_err(|e| unit(self.core.path(m as u32))(e))?;
+            }
+        } else {
+            let structure = Blueprint::clone(&saved.structure);
+            let known = |k: &ModelKey| self.core.blueprint.nodes.contains_key(*k).then_some(*k);
+            let origins = saved.keys.iter().map(known).collect();
+            self.adopt(structure, &saved.keys, origins, |kind, m, slot| match slot {
+                Some(slot) => kind.restore(slot, &saved.states[m]).map(|()| slot),
+                None => kind.push_saved(&saved.states[m]),
+            })?;
+            self.shared = Some(Arc::clone(&saved.structure));
+        }
+        self.injections.clear();
+        for (at, i) in &saved.injections {
+            self.injections.entry(*at).or_default().push(i.clone());
+        }
+        self.proceed_from(&saved.progress);
+        Ok(())
+    }
+
+    /// Takes over another structure: models that exist stay (`origins`: their present keys),
+    /// others are revived, those left over are dropped.
+    fn adopt(
+        &mut self,
+        mut structure: Blueprint<M>,
+        keys: &[ModelKey],
+        origins: Vec<Option<ModelKey>>,
+        mut revive: impl FnMut(
+            &mut dyn crate::slab::Kind<M>,
+            usize,
+            Option<u32>,
+        ) -> Result<u32, SnapshotError>,
+    ) -> Result<(), CheckpointError> {
+        let kept: std::collections::BTreeSet<ModelKey> =
+            origins.iter().flatten().copied().collect();
+        let present: Vec<ModelKey> = self.core.keys.clone();
+        for key in present.into_iter().filter(|k| !kept.contains(k)) {
+            self.bury(key);
+        }
+        for (m, (&key, origin)) in keys.iter().zip(&origins).enumerate() {
+            let path = structure.path(key);
+            let old = origin.and_then(|k| match &self.core.blueprint.nodes.get(k)?.body {
+                NodeBody::Atomic(a) => Some(a.slot),
+                NodeBody::Coupled(_) => None,
+            });
+            let NodeBody::Atomic(node) = &mut structure.nodes[key].body else { continue };
+            let kind = &mut self.slabs.kinds[node.kind as usize];
+            let slot = revive(&mut **kind, m, old).map_err(unit(path))?;
+            node.slot = slot;
+            self.slabs.set_owner(node.kind, slot, key);
+        }
+        let unreadable = |e: RunError| CheckpointError::Unreadable(e.to_string());
+        let (network, order) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
+        let core = &mut self.core;
+        let cells = order.keys.iter().zip(&order.paths).map(|(&key, &path)| {
+            let NodeBody::Atomic(a) = &structure.nodes[key].body else { unreachable!("atomic") };
+            Cell { last: 0, chain: 0, path, slot: a.slot, kind: a.kind }
+        });
+        core.cells = cells.collect();
+        let (ties, keep_log) = (core.bus.ties, core.bus.keep_log);
+        core.bus = Bus::new(&network);
+        (core.bus.ties, core.bus.keep_log) = (ties, keep_log);
+        core.network = network;
+        core.keys = order.keys;
+        core.blueprint = structure;
+        self.shared = None;
+        Ok(())
+    }
+
+    fn proceed_from(&mut self, p: &Progress) {
+        let core = &mut self.core;
+        core.now = p.now;
+        core.fx.now = p.now;
+        core.counts = p.counts;
+        core.ready.clone_from(&p.ready);
+        core.located = p.located.iter().copied().collect();
+        core.list.reset(core.cells.len());
+        core.silent.reset(core.cells.len());
+        for (m, cell) in core.cells.iter_mut().enumerate() {
+            cell.last = p.last[m];
+            cell.chain = p.chain[m];
+            if let Some(at) = p.visible[m] {
+                core.list.schedule(m as u32, at);
+            }
+            if let Some(at) = p.silent[m] {
+                core.silent.schedule(m as u32, at);
+            }
+        }
+        (core.error, core.stop) = (None, None);
+        core.changes.clear();
+        core.bus.clear(core.network.models);
+        (self.ran, self.floor, self.retired) = (p.ran, p.floor, p.retired);
+        self.restructured = p.restructured;
+        (self.failed, self.staged) = (None, false);
+    }
+}
+
+impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
+    /// The run as bytes: versioned, with the digest of the plan and the resolution.
+    ///
+    /// # Errors
+    /// When a unit has no bytes; names it.
+    pub fn checkpoint(&self) -> Result<Vec<u8>, CheckpointError> {
+        let core = &self.core;
+        let states = core.cells.iter().enumerate().map(|(m, c)| {
+            let bytes = self.slabs.kinds[c.kind as usize].to_bytes(c.slot);
+            bytes.map_err(|e| unit(core.path(m as u32))(e))
+        });
+        let pending = self.injections.iter().flat_map(|(&at, l)| l.iter().map(move |i| (at, i)));
+        let file = File {
+            magic: MAGIC,
+            version: VERSION,
+            resolution: core.resolution,
+            plan: self.plan_hash,
+            structure: self.restructured.then(|| self.plain_structure()),
+            progress: self.progress(),
+            states: states.collect::<Result<_, _>>()?,
+            injections: pending
+                .map(|(at, i)| (at, core.blueprint.path(i.target), i.port, i.value.clone()))
+                .collect(),
+        };
+        encode(&file).map_err(|e| CheckpointError::Unreadable(e.to_string()))
+    }
+
+    /// Goes on from bytes of [`Simulation::checkpoint`], in a simulation built as the one that
+    /// wrote them was.
+    ///
+    /// # Errors
+    /// Damaged bytes, another version, resolution or model; a unit that cannot be restored.
+    /// On refusal of the bytes as a whole the simulation is unchanged.
+    pub fn resume(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        let head: Result<([u8; 8], u32), _> = postcard::take_from_bytes(bytes).map(|x| x.0);
+        let unreadable = |why: &str| CheckpointError::Unreadable(why.to_owned());
+        match head {
+            Ok((MAGIC, VERSION)) => {}
+            Ok((MAGIC, found)) => {
+                return Err(CheckpointError::Version { found, expected: VERSION });
+            }
+            _ => return Err(unreadable("the header is missing")),
+        }
+        let file: File<M> = decode(bytes).map_err(|e| unreadable(&e.to_string()))?;
+        if file.resolution != self.core.resolution {
+            let (found, expected) = (file.resolution, self.core.resolution);
+            return Err(CheckpointError::Resolution { found, expected });
+        }
+        if file.plan != self.plan_hash {
+            return Err(CheckpointError::Plan { found: file.plan, expected: self.plan_hash });
+        }
+        let p = &file.progress;
+        let n = file.states.len();
+        let sized = [p.last.len(), p.chain.len(), p.visible.len(), p.silent.len()];
+        if sized != [n; 4] || p.ready.iter().any(|&m| m as usize >= n) {
+            return Err(unreadable("its parts do not fit together"));
+        }
+        match &file.structure {
+            None if n != self.core.cells.len() || self.restructured => {
+                return Err(unreadable("it holds another number of models"));
+            }
+            None => {
+                for (m, bytes) in file.states.iter().enumerate() {
+                    let Cell { kind, slot, .. } = self.core.cells[m];
+                    let result = self.slabs.kinds[kind as usize].restore_bytes(slot, bytes);
+                    result.map_err(|e| unit(self.core.path(m as u32))(e))?;
+                }
+            }
+            Some(plain) => {
+                let (structure, keys) = self.plain_blueprint(plain)?;
+                if keys.len() != n {
+                    return Err(unreadable("its parts do not fit together"));
+                }
+                let origins = keys.iter().map(|&k| self.twin(&structure, k)).collect();
+                self.adopt(structure, &keys, origins, |kind, m, slot| match slot {
+                    Some(slot) => kind.restore_bytes(slot, &file.states[m]).map(|()| slot),
+                    None => kind.push_bytes(&file.states[m]),
+                })?;
+            }
+        }
+        self.injections.clear();
+        for (at, path, port, value) in file.injections {
+            let target = self.core.blueprint.find(&path);
+            let target = target.ok_or_else(|| unreadable("it names an unknown model"))?;
+            self.injections.entry(at).or_default().push(Injection { target, port, value });
+        }
+        self.proceed_from(&file.progress);
+        Ok(())
+    }
+
+    /// The present model of the same path and kind.
+    fn twin(&self, structure: &Blueprint<M>, key: ModelKey) -> Option<ModelKey> {
+        let present = self.core.blueprint.find(&structure.path(key))?;
+        match (&structure.nodes[key].body, &self.core.blueprint.nodes[present].body) {
+            (NodeBody::Atomic(a), NodeBody::Atomic(b)) if a.kind == b.kind => Some(present),
+            _ => None,
+        }
+    }
+
+    fn plain_structure(&self) -> Vec<Plain> {
+        let blueprint = &self.core.blueprint;
+        let mut plain = Vec::new();
+        let mut stack = vec![blueprint.root];
+        while let Some(key) = stack.pop() {
+            let node = &blueprint.nodes[key];
+            let name = node.name.clone();
+            plain.push(match &node.body {
+                NodeBody::Atomic(a) => Plain::Atomic {
+                    name,
+                    kind: self.slabs.kinds[a.kind as usize].name().to_owned(),
+                    inputs: a.inputs,
+                    outputs: a.outputs,
+                },
+                NodeBody::Coupled(c) => {
+                    stack.extend(c.children.iter().rev());
+                    let number = |p: PortAt| {
+                        let at = p.child.and_then(|k| c.children.iter().position(|&x| x == k));
+                        (at.map(|i| i as u32), p.port)
+                    };
+                    let wire = |w: &Wire| PlainWire {
+                        from: number(w.from),
+                        to: number(w.to),
+                        translation: blueprint
+                            .translations
+                            .get(w.z as usize)
+                            .map(|t| t.name.to_string()),
+                    };
+                    Plain::Coupled {
+                        name,
+                        children: c.children.len() as u32,
+                        inputs: c.inputs.iter().map(ToString::to_string).collect(),
+                        outputs: c.outputs.iter().map(ToString::to_string).collect(),
+                        wires: c.wires.iter().map(wire).collect(),
+                    }
+                }
+            });
+        }
+        plain
+    }
+
+    fn plain_blueprint(
+        &self,
+        plain: &[Plain],
+    ) -> Result<(Blueprint<M>, Vec<ModelKey>), CheckpointError> {
+        let broken = |why: &str| CheckpointError::Unreadable(why.to_owned());
+        let mut nodes = slotmap::SlotMap::with_key();
+        let mut atoms = Vec::new();
+        // Coupled models that still miss children: (key, how many).
+        let mut open: Vec<(ModelKey, u32)> = Vec::new();
+        let mut root = None;
+        let mut wired: Vec<(ModelKey, &[PlainWire])> = Vec::new();
+        for p in plain {
+            while open.last().is_some_and(|o| o.1 == 0) {
+                open.pop();
+            }
+            let parent = open.last_mut().map(|o| {
+                o.1 -= 1;
+                o.0
+            });
+            let (name, body) = match p {
+                Plain::Atomic { name, kind, inputs, outputs } => {
+                    let known = self.slabs.kinds.iter().position(|k| k.name() == kind);
+                    let known = known.ok_or_else(|| {
+                        broken(&format!("kind {kind} is not declared in this simulation"))
+                    })?;
+                    let atomic = AtomicNode {
+                        kind: known as u16,
+                        slot: NONE,
+                        inputs: *inputs,
+                        outputs: *outputs,
+                        index: NONE,
+                        elapsed: Duration::ZERO,
+                    };
+                    (name, NodeBody::Atomic(atomic))
+                }
+                Plain::Coupled { name, inputs, outputs, .. } => {
+                    let owned = |v: &Vec<String>| v.iter().cloned().map(Cow::Owned).collect();
+                    let coupled = CoupledNode {
+                        inputs: owned(inputs),
+                        outputs: owned(outputs),
+                        ..CoupledNode::default()
+                    };
+                    (name, NodeBody::Coupled(Box::new(coupled)))
+                }
+            };
+            let atomic = matches!(body, NodeBody::Atomic(_));
+            let key = nodes.insert(Node { name: name.clone(), parent, vertex: 0, body });
+            match parent.map(|p| &mut nodes[p].body) {
+                Some(NodeBody::Coupled(c)) => c.children.push(key),
+                Some(NodeBody::Atomic(_)) => return Err(broken("a child of an atomic model")),
+                None if root.is_none() => root = Some(key),
+                None => return Err(broken("two roots")),
+            }
+            if atomic {
+                atoms.push(key);
+            } else if let Plain::Coupled { children, wires, .. } = p {
+                open.push((key, *children));
+                wired.push((key, wires));
+            }
+        }
+        let root = root.ok_or_else(|| broken("no root"))?;
+        let mut blueprint =
+            Blueprint { nodes, root, translations: self.core.blueprint.translations.clone() };
+        for (key, wires) in wired {
+            blueprint.rewire(key, wires)?;
+        }
+        Ok((blueprint, atoms))
+    }
+}
+
+impl<M: Message> Blueprint<M> {
+    fn rewire(&mut self, key: ModelKey, wires: &[PlainWire]) -> Result<(), CheckpointError> {
+        let broken = |why: String| CheckpointError::Unreadable(why);
+        let NodeBody::Coupled(c) = &self.nodes[key].body else { return Ok(()) };
+        let end = |(child, port): (Option<u32>, u16)| -> Result<PortAt, CheckpointError> {
+            let child = match child {
+                None => None,
+                Some(i) => Some(
+                    *c.children
+                        .get(i as usize)
+                        .ok_or_else(|| broken("a wire without end".into()))?,
+                ),
+            };
+            Ok(PortAt { child, port })
+        };
+        let mut found = Vec::with_capacity(wires.len());
+        for w in wires {
+            let z = match &w.translation {
+                None => NONE,
+                Some(name) => {
+                    let at = self.translations.iter().position(|t| *t.name == **name);
+                    at.ok_or_else(|| broken(format!("translation '{name}' is not known")))? as u32
+                }
+            };
+            found.push(Wire { from: end(w.from)?, to: end(w.to)?, z });
+        }
+        if let NodeBody::Coupled(c) = &mut self.nodes[key].body {
+            c.wires = found;
+        }
+        let mut errors = Vec::new();
+        self.check_wires(key, &mut errors);
+        if errors.is_empty() { Ok(()) } else { Err(broken(errors[0].to_string())) }
+    }
+}

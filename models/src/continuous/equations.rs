@@ -1,0 +1,182 @@
+//! Equations, apart from the method that solves them and from the unit that wraps them.
+use crate::{
+    expr::{Condition, Program, Registers, Scalar},
+    value::Value,
+};
+use std::sync::Arc;
+
+/// How many of what a system of equations has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dims {
+    /// Continuous states.
+    pub states: usize,
+    /// Signal inputs.
+    pub inputs: usize,
+    /// Discrete values, which only events change.
+    pub discrete: usize,
+    /// Signal outputs.
+    pub outputs: usize,
+    /// Event inputs.
+    pub event_inputs: usize,
+    /// Event outputs.
+    pub event_outputs: usize,
+    /// Event indicators, those of links included.
+    pub indicators: usize,
+}
+
+impl Dims {
+    /// Place of the first state in the variables; time stands at 0.
+    pub const STATES: usize = 1;
+    /// Place of the first input.
+    pub fn first_input(&self) -> usize {
+        Self::STATES + self.states
+    }
+    /// Place of the first discrete value.
+    pub fn first_discrete(&self) -> usize {
+        self.first_input() + self.inputs
+    }
+    /// Place of the value of a received event.
+    pub fn received(&self) -> usize {
+        self.first_discrete() + self.discrete
+    }
+    /// Number of variables: time, states, inputs, discrete values, received value.
+    pub fn variables(&self) -> usize {
+        self.received() + 1
+    }
+}
+
+/// What sets off an event.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trigger {
+    /// The conjunction of these indicators (`z <= 0`, or `z < 0` if strict) becomes true.
+    State {
+        /// Indices of indicators.
+        indicators: Vec<usize>,
+        /// Whether zero does not count.
+        strict: bool,
+    },
+    /// Ticks, ascending.
+    At(Vec<i64>),
+    /// Every so many ticks, from a first one on.
+    Every {
+        /// First tick.
+        from: i64,
+        /// Period in ticks.
+        period: i64,
+    },
+}
+
+impl Trigger {
+    /// The first tick after `now` (or at `now`, if `inclusive`) of a time event.
+    pub fn next(&self, now: i64, inclusive: bool) -> Option<i64> {
+        let earliest = if inclusive { now } else { now.checked_add(1)? };
+        match self {
+            Self::State { .. } => None,
+            Self::At(ticks) => ticks.get(ticks.partition_point(|&t| t < earliest)).copied(),
+            Self::Every { from, period } => {
+                if earliest <= *from {
+                    return Some(*from);
+                }
+                let behind = (earliest - from + period - 1) / period;
+                from.checked_add(behind.checked_mul(*period)?)
+            }
+        }
+    }
+}
+
+/// An event of a unit. Events at one instant happen in the order of declaration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventSpec {
+    /// Name.
+    pub name: Arc<str>,
+    /// What sets it off.
+    pub trigger: Trigger,
+}
+
+/// A shared event as one member of the link knows it.
+#[derive(Debug, Clone)]
+pub struct LinkEquations {
+    /// Number of the link in the scenario.
+    pub link: u32,
+    /// Its name.
+    pub name: Arc<str>,
+    /// This unit's number among the members.
+    pub member: u32,
+    /// Number of members.
+    pub members: u32,
+    /// Order among links at one instant; lower goes first.
+    pub priority: i64,
+    /// Indicators, on this unit's own knowledge, by which it detects the event.
+    pub indicators: Vec<usize>,
+    /// Whether zero does not count.
+    pub strict: bool,
+    /// Own variables among the exchanged ones: (place in the exchange, variable of the unit).
+    pub own: Vec<(usize, usize)>,
+    /// Per exchanged value: the member that sends it.
+    pub sender: Vec<u32>,
+    /// The decision, on the exchanged values.
+    pub condition: Condition,
+    /// Own variables to assign.
+    pub targets: Vec<usize>,
+    /// Their new values, from the exchanged values.
+    pub reset: Program,
+}
+
+/// Working memory for one kind of number; fits itself on first use.
+#[derive(Debug, Clone, Default)]
+pub struct Work<S = f64> {
+    /// For derivatives.
+    pub derivatives: Registers<S>,
+    /// For outputs.
+    pub outputs: Registers<S>,
+    /// For indicators.
+    pub indicators: Registers<S>,
+    /// For resets.
+    pub reset: Registers<S>,
+}
+
+/// A system of ordinary differential equations with events.
+///
+/// All functions read one slice of variables: time in seconds, states, signal inputs, discrete
+/// values, and the value of the event that is being received ([`Dims`] tells the places).
+/// Derivatives and outputs are generic in the number, so that Taylor expansions come from the same
+/// code. They must depend on the variables only.
+pub trait Equations: Send + 'static {
+    /// Sizes.
+    fn dims(&self) -> Dims;
+    /// Events, in order of priority.
+    fn events(&self) -> &[EventSpec];
+    /// Shared events in which the unit takes part.
+    fn links(&self) -> &[LinkEquations] {
+        &[]
+    }
+    /// Writes the derivative of each state.
+    fn derivatives<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, dx: &mut [S]);
+    /// Writes each signal output.
+    fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]);
+    /// Writes each indicator.
+    fn indicators(&self, vars: &[f64], work: &mut Work, z: &mut [f64]) {
+        let _ = (vars, work, z);
+    }
+    /// Carries out event `event`: changes states and discrete values in place and says what
+    /// leaves through which event output.
+    fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
+        let _ = (event, vars, work, emit);
+    }
+    /// Carries out what the arrival of an event at event input `port` means; its value is in the
+    /// variables.
+    fn receive(
+        &self,
+        port: usize,
+        vars: &mut [f64],
+        work: &mut Work,
+        emit: &mut Vec<(u16, Value)>,
+    ) {
+        let _ = (port, vars, work, emit);
+    }
+    /// Which expression is not finite at these variables, for an error message.
+    fn explain(&self, vars: &[f64]) -> Option<String> {
+        let _ = vars;
+        None
+    }
+}

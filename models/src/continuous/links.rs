@@ -1,0 +1,189 @@
+//! Shared events: the protocol of three consecutive micro-steps.
+//!
+//! * `(t, n)`: a member that detects the event proposes it with its own values; every member that
+//!   is reached brings itself to `t`.
+//! * `(t, n+1)`: members that did not propose answer with their values. In the same cycle all
+//!   members evaluate the condition on the same values, and all jump or none.
+//! * `(t, n+2)`: new segments go out, after a jump and after a refusal (so that the detector knows
+//!   the others exactly and does not propose the same again).
+//!
+//! A unit that is in several sessions at `(t, n+1)` takes part in the one of highest priority and
+//! *withdraws* from the others; whoever receives a withdrawal drops that session in the same
+//! cycle, so that still all or none jump. A dropped proposal is made again at once, on the values
+//! after the other link's event. Hence no session waits for another, and there is no deadlock.
+use super::{equations::Equations, unit::Unit};
+use crate::{
+    ode::Arm,
+    value::{Flag, LinkKind, LinkMessage, Value},
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use superdense_kernel::{Effects, EventKind, Fact};
+
+/// A link's exchange of values at one instant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Session {
+    /// Number among the unit's links.
+    pub link: u16,
+    /// Whether this unit proposed.
+    pub proposed: bool,
+    /// Whether some member withdrew.
+    pub withdrawn: bool,
+    /// Values by member.
+    pub values: Vec<Option<Arc<[f64]>>>,
+}
+
+impl<E: Equations> Unit<E> {
+    /// The session of a link among `sessions`, opened with the own values if there is none.
+    fn session<'a>(
+        &mut self,
+        sessions: &'a mut Vec<Session>,
+        link: usize,
+        proposed: bool,
+    ) -> &'a mut Session {
+        let at = match sessions.iter().position(|s| usize::from(s.link) == link) {
+            Some(at) => at,
+            None => {
+                let own = self.link_values(0.0, link);
+                let l = &self.equations.links()[link];
+                let mut values = vec![None; l.members as usize];
+                values[l.member as usize] = Some(own.into());
+                sessions.push(Session { link: link as u16, proposed, withdrawn: false, values });
+                sessions.len() - 1
+            }
+        };
+        &mut sessions[at]
+    }
+
+    fn arm_link(&mut self, link: usize, arm: Arm) {
+        let place = self.first_link() + link;
+        self.state.locator.set(place, arm);
+    }
+
+    /// Opens a session by an own proposal, just sent.
+    pub(super) fn open_session(&mut self, link: usize) {
+        let mut sessions = std::mem::take(&mut self.state.sessions);
+        self.session(&mut sessions, link, true).proposed = true;
+        self.state.sessions = sessions;
+        // Armed again if the session comes to nothing.
+        self.arm_link(link, Arm::Disarmed);
+    }
+
+    /// A message of the protocol: answers belong to the sessions that are decided in this cycle,
+    /// proposals open new ones.
+    pub(super) fn hear(&mut self, message: &LinkMessage, deciding: &mut [Session]) {
+        let known = self.equations.links().iter().position(|l| l.link == message.link);
+        let Some(link) = known else { return };
+        if message.kind == LinkKind::Proposal {
+            let mut sessions = std::mem::take(&mut self.state.sessions);
+            let session = self.session(&mut sessions, link, false);
+            if let Some(place) = session.values.get_mut(message.member as usize) {
+                *place = Some(Arc::clone(&message.values));
+            }
+            self.state.sessions = sessions;
+            return;
+        }
+        let Some(session) = deciding.iter_mut().find(|s| usize::from(s.link) == link) else {
+            return;
+        };
+        if message.kind == LinkKind::Withdrawal {
+            session.withdrawn = true;
+        } else if let Some(place) = session.values.get_mut(message.member as usize) {
+            *place = Some(Arc::clone(&message.values));
+        }
+    }
+
+    /// What to say in the open sessions at the next micro-step.
+    pub(super) fn queue_answers(&mut self) {
+        let best = self.state.sessions.iter().map(|s| self.rank(s.link.into())).min();
+        for i in 0..self.state.sessions.len() {
+            let Session { link, proposed, .. } = self.state.sessions[i];
+            let chosen = Some(self.rank(link.into())) == best;
+            if chosen && proposed {
+                continue;
+            }
+            self.state.sessions[i].withdrawn = !chosen;
+            let l = &self.equations.links()[usize::from(link)];
+            let (number, member) = (l.link, l.member);
+            let own = self.state.sessions[i].values[member as usize].clone();
+            let message = LinkMessage {
+                link: number,
+                member,
+                kind: if chosen { LinkKind::Answer } else { LinkKind::Withdrawal },
+                values: if chosen { own.unwrap_or_default() } else { Arc::default() },
+            };
+            self.state.outbox.push((self.link_port(), Value::Link(message)));
+        }
+    }
+
+    /// All members do this in one cycle, on the same values.
+    pub(super) fn decide<M: superdense_kernel::Message>(
+        &mut self,
+        deciding: Vec<Session>,
+        fx: &mut Effects<M>,
+    ) -> Result<(), String> {
+        for session in deciding {
+            let link = usize::from(session.link);
+            if session.withdrawn {
+                if session.proposed {
+                    self.arm_link(link, Arm::Armed);
+                }
+                continue;
+            }
+            let l = &self.equations.links()[link];
+            let mut next = vec![0; l.members as usize];
+            let mut exchanged = Vec::with_capacity(l.sender.len());
+            for &sender in &l.sender {
+                let values = session.values[sender as usize].as_ref();
+                let value = values.and_then(|v| v.get(next[sender as usize]));
+                next[sender as usize] += 1;
+                exchanged.push(*value.ok_or_else(|| {
+                    format!(
+                        "shared event '{}': member {sender} did not answer; is it connected?",
+                        l.name
+                    )
+                })?);
+            }
+            if l.condition.eval(&exchanged) {
+                self.jump(link, &exchanged, fx)?;
+            } else {
+                self.arm_link(link, Arm::Armed);
+                let x = self.state.solver.state().to_vec();
+                let discrete = self.state.discrete.clone();
+                let vars = self.vars_at(0.0, &x, &discrete);
+                self.queue_segments(0.0, &vars, None, Flag::Refresh)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn jump<M: superdense_kernel::Message>(
+        &mut self,
+        link: usize,
+        exchanged: &[f64],
+        fx: &mut Effects<M>,
+    ) -> Result<(), String> {
+        let x = self.state.solver.state().to_vec();
+        let discrete = self.state.discrete.clone();
+        let mut vars = self.vars_at(0.0, &x, &discrete);
+        let before = self.outputs_of(&vars);
+        let l = &self.equations.links()[link];
+        let mut assigned = vec![0.0; l.targets.len()];
+        l.reset.eval(exchanged, &mut self.scratch.work.reset, &mut assigned);
+        for (&target, value) in l.targets.iter().zip(assigned) {
+            vars[target] = value;
+        }
+        let (name, first) = (Arc::clone(&l.name), l.member == 0);
+        self.finite_after(&vars, &format!("the reset of shared event '{name}' is not finite"))?;
+        self.adopt(&vars);
+        self.queue_segments(0.0, &vars, Some(&before), Flag::Jump)?;
+        self.arm_link(link, Arm::Disarmed);
+        self.state.events += 1;
+        fx.located();
+        if first {
+            let unit = Some(Arc::clone(&name));
+            fx.report(Fact::Event { unit, name, kind: EventKind::Shared });
+        }
+        Ok(())
+    }
+}

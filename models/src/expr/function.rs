@@ -1,0 +1,74 @@
+//! The functions of the expression language.
+
+use super::op::Op;
+
+/// How a function is built from operations.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Meaning {
+    /// One operation on that many arguments.
+    Op(Op),
+    /// `min` and `max`: the operation folded over one or more arguments, from the left.
+    Fold(Op),
+    /// `clamp(x, lo, hi)` = min(max(x, lo), hi).
+    Clamp,
+}
+
+impl Meaning {
+    /// Whether that many arguments fit; if not, how many would.
+    pub fn check(self, found: usize) -> Result<(), String> {
+        let expected = match self {
+            Self::Op(op) => op.arity(),
+            Self::Fold(_) if found == 0 => return Err("1 argument or more".into()),
+            Self::Fold(_) => found,
+            Self::Clamp => 3,
+        };
+        match expected {
+            _ if expected == found => Ok(()),
+            1 => Err("1 argument".into()),
+            n => Err(format!("{n} arguments")),
+        }
+    }
+}
+
+const FUNCTIONS: [(&str, Meaning); 31] = [
+    ("abs", Meaning::Op(Op::Abs)),
+    ("acos", Meaning::Op(Op::Acos)),
+    ("asin", Meaning::Op(Op::Asin)),
+    ("atan", Meaning::Op(Op::Atan)),
+    ("atan2", Meaning::Op(Op::Atan2)),
+    ("cbrt", Meaning::Op(Op::Cbrt)),
+    ("ceil", Meaning::Op(Op::Ceil)),
+    ("clamp", Meaning::Clamp),
+    ("cos", Meaning::Op(Op::Cos)),
+    ("cosh", Meaning::Op(Op::Cosh)),
+    ("exp", Meaning::Op(Op::Exp)),
+    ("floor", Meaning::Op(Op::Floor)),
+    ("hypot", Meaning::Op(Op::Hypot)),
+    ("lambertw", Meaning::Op(Op::LambertW)),
+    ("ln", Meaning::Op(Op::Ln)),
+    ("log", Meaning::Op(Op::Ln)),
+    ("log10", Meaning::Op(Op::Log10)),
+    ("log2", Meaning::Op(Op::Log2)),
+    ("max", Meaning::Fold(Op::Max)),
+    ("min", Meaning::Fold(Op::Min)),
+    ("mod", Meaning::Op(Op::Mod)),
+    ("pow", Meaning::Op(Op::Pow)),
+    ("round", Meaning::Op(Op::Round)),
+    ("sign", Meaning::Op(Op::Sign)),
+    ("sin", Meaning::Op(Op::Sin)),
+    ("sinh", Meaning::Op(Op::Sinh)),
+    ("sqrt", Meaning::Op(Op::Sqrt)),
+    ("step", Meaning::Op(Op::Step)),
+    ("tan", Meaning::Op(Op::Tan)),
+    ("tanh", Meaning::Op(Op::Tanh)),
+    ("trunc", Meaning::Op(Op::Trunc)),
+];
+
+pub(super) fn lookup(name: &str) -> Option<Meaning> {
+    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, meaning)| meaning)
+}
+
+/// All names; `if` is among them for suggestions.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|&(name, _)| name).chain(["if"])
+}

@@ -1,0 +1,156 @@
+//! Tolerances, step size control and counters.
+
+use serde::{Deserialize, Serialize};
+
+use super::OdeSystem;
+
+/// Dense output of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Interpolant {
+    /// Fourth order, free: six evaluations a step. Events are then less accurate than the solution.
+    Quartic,
+    /// Fifth order, as accurate as the solution itself, for two more evaluations a step.
+    #[default]
+    Quintic,
+}
+
+/// Settings of a solver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// Relative tolerance of the local error; values below 1e-14 count as 1e-14.
+    pub rtol: f64,
+    /// Absolute tolerance, in units of the state or, with `nominal`, of its nominal value.
+    pub atol: f64,
+    /// Typical magnitude of each state; empty means one throughout.
+    pub nominal: Vec<f64>,
+    /// First step of a start in seconds; zero lets the solver choose.
+    pub initial_step: f64,
+    /// Longest step in seconds.
+    pub max_step: f64,
+    /// Shortest natural step in seconds; a controller that wants less has met a singularity.
+    pub min_step: f64,
+    /// Trial steps in a row that may be rejected before the solver gives up.
+    pub max_rejections: u32,
+    /// Dense output.
+    pub interpolant: Interpolant,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            rtol: 1e-9,
+            atol: 1e-9,
+            nominal: Vec::new(),
+            initial_step: 0.0,
+            max_step: f64::INFINITY,
+            min_step: 1e-18,
+            max_rejections: 60,
+            interpolant: Interpolant::Quintic,
+        }
+    }
+}
+
+impl Options {
+    /// The default with both tolerances set.
+    pub fn tolerance(rtol: f64, atol: f64) -> Self {
+        Self { rtol, atol, ..Self::default() }
+    }
+
+    /// Error per tolerance of one component, given the magnitudes at both ends of the step.
+    pub(super) fn scale(&self, component: usize, magnitude: f64) -> f64 {
+        let nominal = self.nominal.get(component).copied().unwrap_or(1.0);
+        self.atol * nominal + self.rtol.max(1e-14) * magnitude
+    }
+
+    /// Root mean square of `value(i) / scale(i)` over the states.
+    fn norm(&self, x: &[f64], value: impl Fn(usize) -> f64) -> f64 {
+        let mut sum = 0.0;
+        for (i, xi) in x.iter().enumerate() {
+            let ratio = value(i) / self.scale(i, xi.abs());
+            sum += ratio * ratio;
+        }
+        (sum / x.len().max(1) as f64).sqrt()
+    }
+
+    /// Longest step that the controller may take; finite, so that times stay finite.
+    pub(super) fn longest(&self) -> f64 {
+        self.max_step.min(1e15)
+    }
+
+    /// First step of a new start: Hairer, Nørsett & Wanner, Solving ODEs I, II.4, algorithm
+    /// "starting step size". One evaluation, at an Euler step written to `y`.
+    pub(super) fn initial_step<S: OdeSystem + ?Sized>(
+        &self,
+        system: &mut S,
+        t: f64,
+        x: &[f64],
+        dx: &[f64],
+        y: &mut [f64],
+        dy: &mut [f64],
+    ) -> Result<f64, S::Error> {
+        let (d0, d1) = (self.norm(x, |i| x[i]), self.norm(x, |i| dx[i]));
+        let h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * (d0 / d1) };
+        let h0 = h0.min(self.longest());
+        for ((yi, xi), di) in y.iter_mut().zip(x).zip(dx) {
+            *yi = xi + h0 * di;
+        }
+        system.rhs(t + h0, y, dy)?;
+        let d2 = self.norm(x, |i| dy[i] - dx[i]) / h0;
+        let largest = d1.max(d2);
+        let h1 =
+            if largest <= 1e-15 { (h0 * 1e-3).max(1e-6) } else { libm::pow(0.01 / largest, 0.2) };
+        let h = (100.0 * h0).min(h1).min(self.longest());
+        // An Euler point outside the domain says nothing about the solution.
+        Ok(if h.is_finite() && h > 0.0 { h } else { h0 })
+    }
+}
+
+/// Proportional-integral step size controller of Gustafsson in the form of Hairer, Nørsett &
+/// Wanner, Solving ODEs II, IV.2 eq. 2.43 with β = 0.04, as in their DOPRI5.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Controller {
+    /// Error of the last accepted step, at least 1e-4.
+    last: f64,
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Self { last: 1e-4 }
+    }
+}
+
+impl Controller {
+    const BETA: f64 = 0.04;
+    const EXPONENT: f64 = 0.2 - 0.75 * Self::BETA;
+    const SAFETY: f64 = 0.9;
+    const GROWTH: f64 = 10.0;
+    const SHRINK: f64 = 0.2;
+
+    /// Step after an accepted one of size `h` with error `error <= 1`.
+    pub(super) fn accepted(&mut self, h: f64, error: f64) -> f64 {
+        let factor = Self::SAFETY * libm::pow(self.last, Self::BETA)
+            / libm::pow(error.max(1e-30), Self::EXPONENT);
+        self.last = error.max(1e-4);
+        h * factor.clamp(Self::SHRINK, Self::GROWTH)
+    }
+
+    /// Step after a rejected one of size `h` with error `error > 1`.
+    pub(super) fn rejected(h: f64, error: f64) -> f64 {
+        h * (Self::SAFETY / libm::pow(error, Self::EXPONENT)).clamp(Self::SHRINK, 1.0)
+    }
+}
+
+/// What a solver did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Accepted steps.
+    pub accepted: u64,
+    /// Rejected trial steps.
+    pub rejected: u64,
+    /// Evaluations of the right-hand side.
+    pub evaluations: u64,
+    /// Starts: `begin` and `restart`.
+    pub restarts: u64,
+    /// Steps cut short: `truncate_to`.
+    pub truncations: u64,
+}

@@ -1,0 +1,264 @@
+//! Event location on the dense output of a step.
+//!
+//! An event is a conjunction of one-sided conditions, `max z_i <= 0`; it happens when the
+//! conjunction *becomes* true.
+//!
+//! # How none is lost
+//! Each indicator is sampled at ten points and modelled by a polynomial of degree seven; where that
+//! model misses its two check points the interval is halved. The samples and the extrema of the
+//! models cut the interval into pieces on which every indicator is monotone. On such a piece the
+//! conjunction comes true at most once: when the last falling indicator has arrived, if no rising
+//! one has left before. So the iteration runs on one smooth indicator, never on the kinked maximum,
+//! and two crossings inside one step are two pieces. An indicator whose Bernstein bounds exclude
+//! zero settles its events for the price of the samples.
+//! The iteration is ITP (Oliveira & Takahashi 2020, "An enhancement of the bisection method average
+//! performance preserving minmax optimality", ACM TOMS 47, article 5), down to neighbouring numbers;
+//! the end at which the condition holds is returned: never early.
+//!
+//! # When an event is armed ([`Arm`])
+//! 1. *Undecided* (a fresh [`Locator`]): a condition that is false arms the event. One that holds
+//!    strictly (all `z_i < 0`) disarms it: a state is not an event. On the surface (some `z_i = 0`)
+//!    the direction decides: into the condition it happens at once, away it is armed, at rest
+//!    it is disarmed.
+//! 2. *Armed*: it happens at the first time at which the condition holds. That may be the very
+//!    start of a step, if a jump of something else made it true meanwhile.
+//! 3. *Disarmed* by having happened: armed again as soon as the condition is false; so after a reset
+//!    onto the surface either the indicator leaves it or nothing happens. Since a tick may lie 2⁻¹⁰
+//!    tick before the crossing it was rounded from, a disarmed event whose condition is false at the
+//!    start but true within 2⁻⁹ tick has not left.
+//!
+//! A touching event (`graze`) counts as left beyond its band.
+
+use serde::{Deserialize, Serialize};
+
+mod walk;
+
+use walk::Work;
+
+/// A state event: all its indicators must be at most zero (or below, if `strict`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Indices of the indicators in the conjunction.
+    pub indicators: Vec<usize>,
+    /// Whether zero itself does not count.
+    pub strict: bool,
+    /// Report also a local minimum of `max z_i` that comes this close to zero without reaching it.
+    pub graze: Option<f64>,
+}
+
+impl Event {
+    /// All of `indicators` at most zero, crossings only.
+    pub fn when(indicators: Vec<usize>) -> Self {
+        Self { indicators, strict: false, graze: None }
+    }
+
+    /// The same with touching reported within `band`.
+    #[must_use]
+    pub fn touching(mut self, band: f64) -> Self {
+        self.graze = Some(band);
+        self
+    }
+
+    fn satisfied(&self, z: f64) -> bool {
+        if self.strict { z < 0.0 } else { z <= 0.0 }
+    }
+
+    /// Whether the condition holds for these indicators.
+    pub fn holds(&self, z: &[f64]) -> bool {
+        self.indicators.iter().all(|&k| self.satisfied(z[k]))
+    }
+
+    fn worst(&self, z: &[f64]) -> f64 {
+        self.indicators.iter().fold(f64::NEG_INFINITY, |worst, &k| worst.max(z[k]))
+    }
+
+    /// Whether the condition is false far enough to arm the event again.
+    fn left(&self, z: &[f64]) -> bool {
+        !self.holds(z) && self.graze.is_none_or(|band| self.worst(z) > band)
+    }
+}
+
+/// Readiness of an event: see the [module](self).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Arm {
+    /// Nothing known yet.
+    #[default]
+    Undecided,
+    /// Happens when the condition comes true.
+    Armed,
+    /// Waits for the condition to be false.
+    Disarmed,
+}
+
+/// An indicator that is NaN or infinite.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("event indicator {indicator} is not finite at {t} s")]
+pub struct NotFinite {
+    /// Time of the evaluation.
+    pub t: f64,
+    /// Index of the first such indicator.
+    pub indicator: usize,
+}
+
+/// Finds the state events of one unit, step by step.
+///
+/// Serialised and cloned state is the arms and the last hits; working memory is not part of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Locator {
+    events: Vec<Event>,
+    arms: Vec<Arm>,
+    /// Time of each event in the last located step; infinite for none.
+    hits: Vec<f64>,
+    #[serde(skip)]
+    work: Work,
+}
+
+impl Clone for Locator {
+    fn clone(&self) -> Self {
+        let Self { events, arms, hits, work: _ } = self;
+        Self {
+            events: events.clone(),
+            arms: arms.clone(),
+            hits: hits.clone(),
+            work: Work::default(),
+        }
+    }
+}
+
+/// The indicators with a memory for the first value that was not finite.
+struct Probe<F> {
+    z: F,
+    bad: Option<NotFinite>,
+}
+
+impl<F: FnMut(f64, &mut [f64])> Probe<F> {
+    fn fill(&mut self, t: f64, row: &mut [f64]) {
+        (self.z)(t, row);
+        if self.bad.is_none() {
+            self.bad =
+                row.iter().position(|v| !v.is_finite()).map(|indicator| NotFinite { t, indicator });
+        }
+    }
+}
+
+impl Locator {
+    /// How often an interval may be halved because the model does not fit.
+    const HALVINGS: u32 = 6;
+
+    /// All events undecided.
+    pub fn new(events: Vec<Event>) -> Self {
+        let (arms, hits) = (vec![Arm::Undecided; events.len()], vec![f64::INFINITY; events.len()]);
+        Self { events, arms, hits, work: Work::default() }
+    }
+
+    /// Earliest time in `[t_a, t_b]` at which an event happens, if any. It is `t_a` itself only for
+    /// an armed event that a jump made true, or an undecided one on its surface (see [`Arm`]).
+    ///
+    /// `z` evaluates all indicators on the dense output. `tick` is the length of a tick in seconds
+    /// (zero for exact arithmetic): events within one tick of the earliest are found as well, see
+    /// [`hit`](Self::hit). Arms do not change before [`accept`](Self::accept), so that the caller
+    /// may keep any part of the step. Nothing is evaluated without events.
+    pub fn locate<F: FnMut(f64, &mut [f64])>(
+        &mut self,
+        t_a: f64,
+        t_b: f64,
+        tick: f64,
+        z: F,
+    ) -> Result<Option<f64>, NotFinite> {
+        let mut probe = Probe { z, bad: None };
+        self.hits.fill(f64::INFINITY);
+        let Some(dim) = self.events.iter().flat_map(|e| &e.indicators).max().map(|&k| k + 1) else {
+            return Ok(None);
+        };
+        let Self { events, arms, hits, work } = self;
+        work.open(dim, arms, t_a, t_b);
+        let mut best = f64::INFINITY;
+        while let Some((low, high, halvings)) = work.todo.pop() {
+            if low > best + tick || probe.bad.is_some() {
+                break;
+            }
+            let middle = 0.5 * (low + high);
+            if !work.sample(&mut probe, low, high, events)
+                && halvings < Self::HALVINGS
+                && low < middle
+                && middle < high
+            {
+                work.todo.push((middle, high, halvings + 1));
+                work.todo.push((low, middle, halvings + 1));
+                continue;
+            }
+            let snap = if low == t_a { tick / 512.0 } else { 0.0 };
+            for (index, (event, hit)) in events.iter().zip(&mut *hits).enumerate() {
+                if *hit == f64::INFINITY
+                    && let Some(found) = work.walk(&mut probe, event, index, (low, high), snap)
+                {
+                    *hit = found;
+                    best = best.min(found);
+                }
+            }
+        }
+        for hit in &mut self.hits {
+            if *hit > best + tick {
+                *hit = f64::INFINITY;
+            }
+        }
+        match probe.bad {
+            Some(bad) => {
+                self.hits.fill(f64::INFINITY);
+                Err(bad)
+            }
+            None => Ok((best < f64::INFINITY).then_some(best)),
+        }
+    }
+
+    /// Time of event `index` in the last [`locate`](Self::locate), if it is the earliest or within
+    /// one tick of it. All that are not after the common tick fire together, in the caller's order.
+    pub fn hit(&self, index: usize) -> Option<f64> {
+        self.hits.get(index).copied().filter(|hit| *hit < f64::INFINITY)
+    }
+
+    /// Takes over the step up to `t`, where the indicators are `z` (before any reset): events with
+    /// a hit up to `t + snap` are now disarmed, the others follow their conditions. Hits are cleared.
+    ///
+    /// `snap` is the part of a tick that a tick may precede its crossing (2⁻¹⁰ tick), zero where
+    /// times are not rounded.
+    pub fn accept_within(&mut self, t: f64, z: &[f64], snap: f64) {
+        for ((event, arm), hit) in self.events.iter().zip(&mut self.arms).zip(&mut self.hits) {
+            if *hit <= t + snap {
+                *arm = Arm::Disarmed;
+            } else if event.left(z) {
+                *arm = Arm::Armed;
+            } else if *arm == Arm::Undecided {
+                *arm = if event.holds(z) { Arm::Disarmed } else { Arm::Armed };
+            }
+            *hit = f64::INFINITY;
+        }
+    }
+
+    /// [`accept_within`](Self::accept_within) without a snap.
+    pub fn accept(&mut self, t: f64, z: &[f64]) {
+        self.accept_within(t, z, 0.0);
+    }
+
+    /// Sets the readiness of event `index`, where the caller knows better (a shared event that was
+    /// carried out, or refused).
+    pub fn set(&mut self, index: usize, arm: Arm) {
+        self.arms[index] = arm;
+    }
+
+    /// Forgets what is known, as for a new start.
+    pub fn reset(&mut self) {
+        self.arms.fill(Arm::Undecided);
+        self.hits.fill(f64::INFINITY);
+    }
+
+    /// Events in the order of their indices.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Readiness of each event.
+    pub fn arms(&self) -> &[Arm] {
+        &self.arms
+    }
+}

@@ -1,0 +1,71 @@
+//! What a solver integrates.
+
+/// An explicit system of ordinary differential equations, `x' = f(t, x)`.
+///
+/// Time `t` is in seconds since the last tag of the unit that owns the solver. Inputs belong to the
+/// implementor: it evaluates the segments that it holds at `t`. Calls are static; a solver never
+/// allocates between them. The right-hand side must depend on its arguments and the implementor's
+/// state only, since a solver may evaluate it at trial points that it rejects later.
+///
+/// ```
+/// use superdense_models::ode::OdeSystem;
+/// struct Decay(f64);
+/// impl OdeSystem for Decay {
+///     type Error = std::convert::Infallible;
+///     fn dim(&self) -> usize {
+///         1
+///     }
+///     fn rhs(&mut self, _t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
+///         dx[0] = -self.0 * x[0];
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait OdeSystem {
+    /// Why a right-hand side may refuse; it passes through the solver unchanged.
+    type Error;
+
+    /// Number of states.
+    fn dim(&self) -> usize;
+
+    /// Writes the derivative of `x` at `t` to `dx`; both have [`dim`](Self::dim) entries.
+    fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error>;
+}
+
+/// A closure `f(t, x, dx)` that never refuses, as an [`OdeSystem`].
+///
+/// ```
+/// use superdense_models::ode::{FnSystem, OdeSystem};
+/// let mut oscillator = FnSystem::new(2, |_t, x: &[f64], dx: &mut [f64]| {
+///     dx[0] = x[1];
+///     dx[1] = -x[0];
+/// });
+/// let mut dx = [0.0; 2];
+/// oscillator.rhs(0.0, &[1.0, 0.0], &mut dx).unwrap();
+/// assert_eq!(dx, [0.0, -1.0]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct FnSystem<F> {
+    dim: usize,
+    rhs: F,
+}
+
+impl<F: FnMut(f64, &[f64], &mut [f64])> FnSystem<F> {
+    /// Wraps `rhs` for `dim` states.
+    pub fn new(dim: usize, rhs: F) -> Self {
+        Self { dim, rhs }
+    }
+}
+
+impl<F: FnMut(f64, &[f64], &mut [f64])> OdeSystem for FnSystem<F> {
+    type Error = std::convert::Infallible;
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
+        (self.rhs)(t, x, dx);
+        Ok(())
+    }
+}
