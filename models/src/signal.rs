@@ -1,6 +1,7 @@
 //! What every unit with signals needs: time since its start, input segments that it holds, and
 //! how long a truncated series stays good.
 use crate::{
+    ode::rounding::ceil_ticks,
     poly::{self, MAX_DEGREE},
     value::{Flag, Segment},
 };
@@ -71,11 +72,11 @@ impl Timer {
     /// Rule R14: the tick of an event located `offset` seconds after tick `from`, which is at
     /// least one tick after now; [`NEVER`] when beyond all ticks.
     pub fn event(&self, from: i64, offset: f64) -> i64 {
-        let ticks = (offset * self.resolution.ticks_per_second() as f64 - 1.0 / 1024.0).ceil();
-        if !ticks.is_finite() || ticks >= 9e18 {
-            return NEVER;
+        let per_second = self.resolution.ticks_per_second().unsigned_abs();
+        match ceil_ticks(offset, per_second) {
+            Some(ticks) => from.saturating_add(ticks).max(self.now + 1),
+            None => NEVER,
         }
-        from.saturating_add(ticks as i64).max(self.now + 1)
     }
     /// The last tick within `horizon` seconds from now, at least one tick ahead; [`NEVER`] when
     /// beyond all ticks.

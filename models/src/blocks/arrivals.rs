@@ -90,18 +90,18 @@ unit_kind! {
     /// [unit.customers]
     /// kind = "arrivals"
     /// rate = 800.0         # per second; or mean = 0.00125 (s); or distribution = "constant", …
-    /// count = 1_000_000    # optional: number of jobs
+    /// limit = 1_000_000    # optional: number of jobs
     /// ```
     Arrivals = "arrivals", "a source of jobs",
     params: [
-        with("count", ParamType::Int, "", "number of jobs; default no limit"),
+        with("limit", ParamType::Int, "", "number of jobs; default no limit"),
         DISTRIBUTION[0], DISTRIBUTION[1], DISTRIBUTION[2], DISTRIBUTION[3], DISTRIBUTION[4],
         DISTRIBUTION[5], DISTRIBUTION[6], DISTRIBUTION[7], DISTRIBUTION[8], DISTRIBUTION[9],
     ],
     ports: |_| Ok(ports([], [event("out", ValueType::Job), signal("count")])),
     build: |params, context| {
         let mut r = Reader::new(params);
-        let limit = r.given("count").then(|| r.int("count", 1, i64::MAX) as u64);
+        let limit = r.given("limit").then(|| r.int("limit", 1, i64::MAX) as u64);
         let distribution = r.distribution(true);
         let stream = r.stream(context, "gaps");
         let mut path = Digest::new();
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn periodic_jobs() {
         let bench = Bench::run(
-            "[unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=0.5\ncount=3",
+            "[unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=0.5\nlimit=3",
             9.0,
         );
         assert_eq!(bench.events("a.out"), ["0.5@0 job 1", "1@0 job 2", "1.5@0 job 3"]);

@@ -91,7 +91,7 @@ unit_kind! {
     /// numerator = 1
     /// denominator = 3      # every third of a second; or period = "20 ms"
     /// offset = "0 s"
-    /// count = 100          # optional: how many events
+    /// limit = 100          # optional: how many events
     /// value = 1.0          # optional: what is sent; default an event without a value
     /// ```
     Clock = "clock", "periodic events",
@@ -100,7 +100,7 @@ unit_kind! {
         with("numerator", ParamType::Int, "", "period in seconds: numerator"),
         with("denominator", ParamType::Int, "", "period in seconds: denominator"),
         with("offset", ParamType::Duration, "0 s", "first event"),
-        with("count", ParamType::Int, "", "number of events; default no limit"),
+        with("limit", ParamType::Int, "", "number of events; default no limit"),
         with("value", ParamType::Value, "", "what is sent; default no value"),
     ],
     ports: |params| {
@@ -111,7 +111,7 @@ unit_kind! {
     build: |params, context| {
         let mut r = Reader::new(params);
         let clock = rational(&mut r, params, context.resolution);
-        let limit = r.given("count").then(|| r.int("count", 1, i64::MAX) as u64);
+        let limit = r.given("limit").then(|| r.int("limit", 1, i64::MAX) as u64);
         let value = r.value("value").unwrap_or(Value::Unit);
         let clock = r.finish(clock)?;
         let clock = clock.unwrap_or_else(|| unreachable!("a mistake was reported"));
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn offset_and_count() {
         let bench =
-            Bench::run("[unit.c]\nkind='clock'\nperiod='0.1 s'\noffset=0.05\ncount=2", 10.0);
+            Bench::run("[unit.c]\nkind='clock'\nperiod='0.1 s'\noffset=0.05\nlimit=2", 10.0);
         assert_eq!(bench.events("c.y"), ["0.05@0 event", "0.15@0 event"]);
     }
 
@@ -146,11 +146,11 @@ mod tests {
         assert_eq!(mistakes("[unit.c]\nkind='clock'").len(), 1);
         assert_eq!(mistakes("[unit.c]\nkind='clock'\nperiod=1\ndenominator=2").len(), 1);
         assert_eq!(
-            mistakes("[unit.c]\nkind='clock'\nnumerator=1\ndenominator=-3\ncount=0"),
+            mistakes("[unit.c]\nkind='clock'\nnumerator=1\ndenominator=-3\nlimit=0"),
             [
                 "a period of 1/-3 s is too short; both must be positive, and the period at least \
                  one tick",
-                "`count` is 0; give an integer of at least 1"
+                "`limit` is 0; give an integer of at least 1"
             ]
         );
         assert_eq!(

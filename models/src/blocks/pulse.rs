@@ -88,7 +88,7 @@ unit_kind! {
     /// low = -1.0
     /// high = 1.0
     /// offset = "0 s"       # start of the first pulse
-    /// count = 10           # optional: number of pulses
+    /// limit = 10           # optional: number of pulses
     /// ```
     Pulse = "pulse", "a train of rectangular pulses",
     params: [
@@ -97,7 +97,7 @@ unit_kind! {
         with("low", ParamType::Real(None), "0.0", "value between pulses"),
         with("high", ParamType::Real(None), "1.0", "value during a pulse"),
         with("offset", ParamType::Duration, "0 s", "start of the first pulse"),
-        with("count", ParamType::Int, "", "number of pulses; default no limit"),
+        with("limit", ParamType::Int, "", "number of pulses; default no limit"),
     ],
     ports: |_| Ok(ports([], [signal("y")])),
     build: |params, context| {
@@ -113,7 +113,7 @@ unit_kind! {
             period,
             width,
             offset: r.duration("offset"),
-            left: if r.given("count") { r.int("count", 1, i64::MAX) } else { -1 },
+            left: if r.given("limit") { r.int("limit", 1, i64::MAX) } else { -1 },
             low: r.finite("low"),
             high: r.finite("high"),
             level: None,
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn pulses_jump_on_the_tick() {
         let bench = Bench::run(
-            "[unit.p]\nkind='pulse'\nperiod='0.3 s'\nwidth='0.1 s'\noffset=0.2\ncount=2\nhigh=2.0",
+            "[unit.p]\nkind='pulse'\nperiod='0.3 s'\nwidth='0.1 s'\noffset=0.2\nlimit=2\nhigh=2.0",
             5.0,
         );
         assert_eq!(

@@ -199,7 +199,7 @@ mod tests {
         // One job per second, 1.5 s of service, room for two.
         let bench = Bench::run(
             "connections=['a.out -> s.in']\n\
-             [unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=1.0\ncount=4\n\
+             [unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=1.0\nlimit=4\n\
              [unit.s]\nkind='server'\ndistribution='constant'\nmean=1.5\ncapacity=2",
             9.0,
         );
@@ -226,7 +226,7 @@ mod tests {
     fn several_servers_and_losses() {
         let bench = Bench::run(
             "connections=['a.out -> s.in']\n\
-             [unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=0.0\ncount=5\n\
+             [unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=0.0\nlimit=5\n\
              [unit.s]\nkind='server'\ndistribution='constant'\nmean=1.0\nservers=2\ncapacity=3",
             9.0,
         );
