@@ -5,6 +5,7 @@
 //! during the run need [`Snapshot::from_bytes`](crate::Snapshot::from_bytes) and their kind must
 //! be known to the resuming simulation (see [`Simulation::declare`]); translation functions are
 //! found again by name.
+use crate::event_list::EventList;
 use crate::{
     atomic::Atomic,
     bag::NONE,

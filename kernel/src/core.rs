@@ -5,7 +5,7 @@ use crate::{
     blueprint::{Blueprint, ModelKey},
     effects::Effects,
     error::RunError,
-    event_list::AnyEventList,
+    event_list::{AnyEventList, EventList},
     flatten::Network,
     message::Message,
     outbox::{Bus, Outbox},

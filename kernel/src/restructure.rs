@@ -3,6 +3,7 @@
 //! The changed hierarchy is flattened anew and everything kept per model moves to the model's
 //! new place in the path order, so that index order stays path order. A change costs time
 //! proportional to the whole model; cycles without changes pay nothing.
+use crate::event_list::EventList;
 use crate::{
     bag::NONE,
     blueprint::{ModelKey, NodeBody, PortAt, Wire},
