@@ -124,7 +124,7 @@ impl Diagnostics {
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_width(width)
             .with_links(false)
-            .with_context_lines(0);
+            .with_context_lines(1);
         let mut out = String::new();
         for mistake in self.mistakes.iter().take(SHOWN) {
             let drawn = Drawn { mistake, sources: &self.sources };

@@ -5,6 +5,7 @@ pub mod output;
 pub mod plan;
 pub mod plot;
 pub mod run;
+pub mod schema;
 pub mod source;
 
 pub use diagnostics::Diagnostics;

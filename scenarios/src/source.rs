@@ -104,7 +104,17 @@ impl SourceCode for Sources {
         after: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let text = self.of(span.offset()).ok_or(MietteError::OutOfBounds)?;
-        let local = SourceSpan::new((span.offset() - text.start).into(), span.len());
+        let bytes = text.text.as_bytes();
+        let mut from = (span.offset() - text.start).min(bytes.len());
+        let mut to = (from + span.len()).min(bytes.len());
+        // Miette asks without context for line and column, and with context for what it draws:
+        // whole lines, because a word alone would not show what it belongs to.
+        if before > 0 {
+            from = bytes[..from].iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
+            to = bytes[to..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| to + n);
+        }
+        let (before, after) = (before.saturating_sub(1), after.saturating_sub(1));
+        let local = SourceSpan::new(from.into(), to - from);
         let inner = text.text.read_span(&local, before, after)?;
         let shown = *inner.span();
         let shifted = SourceSpan::new((shown.offset() + text.start).into(), shown.len());

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::diagnostics::Mistake;
 use std::{collections::HashMap, rc::Rc, sync::Arc};
-use superdense_models::registry::{Located, Params, PortKind, PortSpec, Ports, UnitKind};
+use superdense_models::registry::{self, Located, Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Name in `via`, kind, parameters by position.
 pub(crate) const ADAPTERS: [(&str, &str, &[&str]); 3] = [
@@ -61,7 +61,7 @@ impl Adapters {
             session.report(Mistake::new("unknown-adapter", &via.name.span, message).help(help));
             return None;
         };
-        let kind = super::kinds::find(kind)?;
+        let kind = registry::find(kind)?;
         if via.positional.len() > positions.len() {
             let message = format!("`{name}` takes {} values", positions.len());
             let help = format!("write {name}({})", positions.join(", "));

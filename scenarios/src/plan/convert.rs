@@ -35,8 +35,8 @@ pub(super) fn of_keys(
             let message = format!("kind `{}` has no parameter `{}`", kind.name(), key.value);
             let list = format!("parameters of `{}`", kind.name());
             let help = did_you_mean(&key.value, visible(), &list);
+            // The unit is still checked with what remains.
             session.report(Mistake::new("unknown-parameter", &key.span, message).help(help));
-            good = false;
         }
     }
     let mut params = Params::default();

@@ -203,7 +203,7 @@ impl Declarer<'_> {
     }
 
     fn kind(&self, name: &Located<String>) -> Of {
-        if let Some(kind) = super::kinds::find(&name.value) {
+        if let Some(kind) = registry::find(&name.value) {
             return Of::Kind(kind);
         }
         let known = registry::kinds().iter().map(|k| k.name());

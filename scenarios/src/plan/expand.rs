@@ -83,7 +83,7 @@ impl Expander<'_> {
     fn child(&mut self, path: &str, unit: &UnitDecl, scope: &Rc<Scope>) -> Child {
         let mut child = Child {
             name: unit.name.value.as_str().into(),
-            array: unit.count.is_some() && !owns_count(unit),
+            array: unit.count.is_some(),
             members: Vec::new(),
             span: unit.name.span.clone(),
         };
@@ -165,13 +165,6 @@ impl Expander<'_> {
         unit: &UnitDecl,
         eval: &Evaluator<'_>,
     ) -> Option<(Rc<Params>, Arc<Ports>)> {
-        let counted;
-        let unit = if owns_count(unit) {
-            counted = with_count(unit);
-            &counted
-        } else {
-            unit
-        };
         let params = convert::params(kind, unit, eval)?;
         match kind.ports(&params) {
             Ok(ports) => Some((Rc::new(params), Arc::new(ports))),
@@ -341,18 +334,4 @@ impl Expander<'_> {
         }
         self.tree = Tree::default();
     }
-}
-
-/// Kinds such as `clock` have a parameter `count` of their own; arrays of them stand in templates.
-fn owns_count(unit: &UnitDecl) -> bool {
-    matches!(&unit.of, Of::Kind(k) if k.params().iter().any(|p| p.name == "count"))
-}
-
-fn with_count(unit: &UnitDecl) -> UnitDecl {
-    let mut keys = unit.keys.clone();
-    if let Some(node) = &unit.count {
-        let key = superdense_models::registry::Located::new("count".to_owned(), node.span.clone());
-        keys.push((key, node.clone()));
-    }
-    UnitDecl { name: unit.name.clone(), of: Of::Unknown, count: None, keys }
 }

@@ -9,7 +9,6 @@ mod convert;
 mod declare;
 mod digest;
 mod expand;
-mod kinds;
 mod links;
 mod parameters;
 mod read;
@@ -24,6 +23,7 @@ use crate::{
     diagnostics::{Diagnostics, Mistake},
     document,
 };
+pub(crate) use adapters::ADAPTERS;
 use session::Session;
 use std::{
     path::{Path, PathBuf},
