@@ -390,19 +390,21 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    /// Runs all cycles with tick < `end`; the clock then stands at `end`.
+    /// Runs all cycles with tick < `end`; the clock then stands at `end`, or at the last event
+    /// when `end` is `i64::MAX`.
     ///
     /// # Errors
     /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
     pub fn run_until(&mut self, end: i64) -> Result<Ended, RunError> {
         let ended = self.run_within(end.saturating_sub(1))?;
-        if !matches!(ended, Ended::Stopped(_)) {
+        if !matches!(ended, Ended::Stopped(_)) && end != i64::MAX {
             self.floor = self.floor.max(end);
         }
         Ok(ended)
     }
 
-    /// Runs all cycles with tick ≤ `end`, all micro-steps.
+    /// Runs all cycles with tick ≤ `end`, all micro-steps; the clock then stands at `end`, or at
+    /// the last event when `end` is `i64::MAX`.
     ///
     /// # Errors
     /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
@@ -415,6 +417,9 @@ impl<M: Message> Simulation<M> {
     }
 
     fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
+        if self.core.stop.is_some() {
+            return Ok(self.stopped());
+        }
         while let Some(tag) = self.next_within(limit)? {
             self.cycle(tag)?;
             if self.core.stop.is_some() {
@@ -432,6 +437,13 @@ impl<M: Message> Simulation<M> {
             o.stop(self.core.now, &reason);
         }
         Ended::Stopped(reason)
+    }
+
+    /// The reason when a model or an observer asked to stop in a cycle that
+    /// [`step`](Simulation::step) or [`commit`](Simulation::commit) ran; the next `run_until` or
+    /// `run_through` returns it at once.
+    pub fn stop_requested(&self) -> Option<&str> {
+        self.core.stop.as_deref()
     }
 
     /// Runs the next cycle, if any is due at or before tick `limit`.
@@ -454,6 +466,7 @@ impl<M: Message> Simulation<M> {
     ///
     /// # Errors
     /// When silent steps fail.
+    #[expect(clippy::should_implement_trait, reason = "next, emit, commit are the design's names")]
     pub fn next(&mut self) -> Result<Tag, RunError> {
         Ok(self.next_within(i64::MAX - 1)?.unwrap_or(Tag::NEVER))
     }

@@ -137,7 +137,7 @@ outputs = { x = "x2", v = "v2" }
     sim.observe(Arc::clone(&log));
     let t0 = std::time::Instant::now();
     sim.run_through(20 * Resolution::PICO.ticks_per_second()).unwrap();
-    println!("{:?} {:?}", t0.elapsed(), sim.counts());
+    println!("{:?} {:?} {:?}", t0.elapsed(), sim.counts(), sim.statistics());
     let reference = [
         0.5407270365756704,
         1.6599572429127696,
