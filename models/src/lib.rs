@@ -2,9 +2,9 @@
 pub mod blocks;
 pub mod continuous;
 pub mod expr;
-pub mod measure;
 pub mod ode;
 pub mod poly;
+pub mod quantity;
 pub mod random;
 pub mod registry;
 pub mod signal;

@@ -1,5 +1,5 @@
 //! `superdense schema`: the JSON schema of scenario files, made from the registry of kinds.
-use super::{Done, report::Console};
+use super::{Done, catalogue::public, report::Console};
 use serde_json::{Map, Value as Json, json};
 use superdense_models::registry::{ParamSpec, ParamType, UnitKind, kinds};
 
@@ -107,7 +107,7 @@ fn unit(kind: &dyn UnitKind) -> Json {
     properties.insert("kind".into(), json!({ "const": kind.name() }));
     properties.insert("count".into(), json!({ "type": ["integer", "string"] }));
     let mut required = vec!["kind"];
-    for p in kind.params() {
+    for p in public(kind) {
         properties.insert(p.name.into(), parameter(p));
         if p.default.is_none() {
             required.push(p.name);
