@@ -24,6 +24,7 @@ pub fn value(text: &mut String, value: &Value, e: f64) {
         Value::Bool(b) => write!(text, "{}", u8::from(*b)),
         Value::Int(i) => write!(text, "{i}"),
         Value::Text(t) => write!(text, "{}", super::csv::field(t)),
+        Value::Job(job) => write!(text, "{}", job.id),
         Value::Unit | Value::Link(_) => Ok(()),
     };
 }
