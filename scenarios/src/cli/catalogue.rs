@@ -11,11 +11,16 @@ pub fn list(console: &Console) -> Done {
     let mut text = String::new();
     for kind in kinds() {
         text.push_str(&format!("{}: {}\n", kind.name(), kind.summary()));
-        let rows: Vec<_> = kind.params().iter().map(row).collect();
+        let rows: Vec<_> = public(*kind).map(row).collect();
         text.push_str(&columns(&rows, &[]));
     }
     console.say(&text, || json!({ "kinds": kinds().iter().map(|k| kind(*k)).collect::<Vec<_>>() }));
     Ok(())
+}
+
+/// Parameters for authors; those that the planner fills in start with `~`.
+pub fn public(kind: &dyn UnitKind) -> impl Iterator<Item = &'static ParamSpec> {
+    kind.params().iter().filter(|p| !p.name.starts_with('~'))
 }
 
 fn row(p: &ParamSpec) -> Vec<String> {
@@ -41,7 +46,7 @@ fn kind(kind: &dyn UnitKind) -> Json {
         "name": kind.name(),
         "summary": kind.summary(),
         "continuous": kind.is_continuous(),
-        "parameters": kind.params().iter().map(parameter).collect::<Vec<_>>(),
+        "parameters": public(kind).map(parameter).collect::<Vec<_>>(),
     })
 }
 

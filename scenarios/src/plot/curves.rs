@@ -26,19 +26,20 @@ pub struct Jump {
     pub right: f64,
 }
 
-/// Puts jumps between samples, so that they are drawn upright and not along the next sample.
+/// Puts jumps between samples, so that they are drawn upright and not along the next sample; and
+/// where there is no jump, the point at which a new segment starts, which may be a corner.
 pub fn with_jumps(samples: Vec<Point>, jumps: &[Jump]) -> Vec<Point> {
     let (low, high) = range(&samples);
     let visible = (high - low) * 1e-3;
-    let mut jumps = jumps.iter().filter(|j| (j.right - j.left).abs() > visible).peekable();
-    if jumps.peek().is_none() {
-        return samples;
-    }
+    let mut jumps = jumps.iter().peekable();
     let mut points = Vec::with_capacity(samples.len() + 16);
     for (t, y) in samples {
         // A sample at the very instant of a jump is its right limit and comes after it.
         while let Some(j) = jumps.next_if(|j| j.at <= t) {
-            points.extend([(j.at, j.left), (j.at, j.right)]);
+            if (j.right - j.left).abs() > visible {
+                points.push((j.at, j.left));
+            }
+            points.push((j.at, j.right));
         }
         points.push((t, y));
     }
@@ -111,7 +112,7 @@ mod tests {
         let jumps =
             [Jump { at: 1.5, left: 1.5, right: -1.5 }, Jump { at: 1.6, left: 0.0, right: 0.0 }];
         let points = with_jumps(samples, &jumps);
-        let expected = [(0.0, 0.0), (1.0, 1.0), (1.5, 1.5), (1.5, -1.5), (2.0, -2.0)];
+        let expected = [(0.0, 0.0), (1.0, 1.0), (1.5, 1.5), (1.5, -1.5), (1.6, 0.0), (2.0, -2.0)];
         assert_eq!(points, expected);
         assert_eq!(staircase(&[(0.0, 1.0), (1.0, 1.0), (2.0, 3.0)]).len(), 4);
     }

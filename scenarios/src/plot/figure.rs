@@ -26,7 +26,7 @@ const FULL_LINES: usize = 60;
 
 const INK: RGBColor = RGBColor(34, 34, 34);
 const GRID: RGBColor = RGBColor(224, 224, 224);
-const MARK: RGBColor = RGBColor(110, 110, 110);
+const MARK: RGBColor = RGBColor(125, 125, 125);
 /// Okabe and Ito, "Color universal design" (2008), without the yellow that is too light for lines.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
@@ -185,7 +185,7 @@ fn draw_panel(
         .draw()
         .map_err(draw_error)?;
     if panel.declared.events {
-        kinds = draw_markers(&chart, &figure.markers, figure.span, (low, high))?;
+        kinds = draw_markers(area, &chart, &figure.markers, figure.span, (low, high))?;
     }
     for (i, curve) in panel.curves.iter().enumerate() {
         for piece in curves::pieces(&curve.points) {
@@ -212,6 +212,7 @@ fn draw_piece(
 }
 
 fn draw_markers(
+    panel: &Area<'_>,
     chart: &Chart<'_, '_>,
     markers: &[Marker],
     span: (f64, f64),
@@ -234,19 +235,13 @@ fn draw_markers(
         let line = PathElement::new(vec![(m.at, foot), (m.at, high)], mark_stroke(m.kind));
         area.draw(&line).map_err(draw_error)?;
         if full {
+            // On the panel, since the plotting area would cut the symbol in half.
             let (x, y) = area.map_coordinate(&(m.at, high));
-            area.strip_coord_spec()
-                .draw(&symbol(relative(&area.strip_coord_spec(), x, y), m.kind))
-                .map_err(draw_error)?;
+            let (x0, y0) = panel.get_base_pixel();
+            panel.draw(&symbol((x - x0, y - y0 - s(3)), m.kind)).map_err(draw_error)?;
         }
     }
     Ok(kinds)
-}
-
-/// Absolute canvas coordinates, relative to an area.
-fn relative(area: &Area<'_>, x: i32, y: i32) -> (i32, i32) {
-    let (x0, y0) = area.get_base_pixel();
-    (x - x0, y - y0)
 }
 
 fn mark_stroke(kind: usize) -> ShapeStyle {

@@ -18,7 +18,7 @@ impl Ticks {
         let raw = (high - low) / wanted.max(1) as f64;
         let magnitude = 10f64.powi(raw.log10().floor() as i32);
         let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * magnitude);
-        let step = step.into_iter().find(|s| *s >= raw * 0.999).unwrap_or(magnitude * 10.0);
+        let step = step.into_iter().find(|s| *s >= raw * 0.8).unwrap_or(magnitude * 10.0);
         // Positions come from their index, so 0.1 + 0.2 is no tick.
         let slack = 1e-9;
         let (first, last) = ((low / step - slack).ceil(), (high / step + slack).floor());
@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn ticks_are_round_numbers() {
         for (low, high, wanted, labels) in [
-            (0.0, 20.0, 8, "0 5 10 15 20"),
+            (0.0, 20.0, 9, "0 2 4 6 8 10 12 14 16 18 20"),
             (0.0, 1.0, 5, "0.0 0.2 0.4 0.6 0.8 1.0"),
-            (-0.31, 0.32, 6, "−0.2 0.0 0.2"),
+            (-0.31, 0.32, 6, "−0.3 −0.2 −0.1 0.0 0.1 0.2 0.3"),
             (0.0, 2.5e7, 5, "0 5 10 15 20 25"),
             (0.0, 3e-5, 3, "0 10 20 30"),
         ] {
