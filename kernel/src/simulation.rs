@@ -9,12 +9,12 @@ use crate::{
     coupled::Coupled,
     effects::Effects,
     error::RunError,
-    event_list::{AnyEventList, EventList, EventListKind},
+    event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
     flatten::{Order, flatten},
     message::{Message, fold},
     outbox::Bus,
     slab::Slabs,
-    time::{Duration, Resolution, Tag},
+    time::{Duration, Resolution, Tag, TimeError},
     trace::Observer,
 };
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
@@ -106,6 +106,9 @@ impl<M: Message> Simulation<M> {
     /// # Errors
     /// All mistakes of the wiring at once; a first time advance that is no duration.
     pub fn new(top: impl Into<Coupled<M>>, options: Options) -> Result<Self, RunError> {
+        if !(EARLIEST..=LATEST).contains(&options.start) {
+            return Err(beyond("the start", options.start));
+        }
         let mut slabs = Slabs::new();
         let mut blueprint = Blueprint::new(top.into(), &mut slabs)?;
         let (network, order) = flatten(&mut blueprint)?;
@@ -512,6 +515,9 @@ impl<M: Message> Simulation<M> {
         if at < self.floor || (self.staged && at < self.core.now.ticks) {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }
+        if at > LATEST {
+            return Err(beyond("an input", at));
+        }
         let tag = match self.next_within(at)? {
             Some(next) if at > next.ticks => return Err(RunError::Skipped { asked: at, next }),
             Some(next) => next,
@@ -536,6 +542,9 @@ impl<M: Message> Simulation<M> {
     pub fn inject(&mut self, path: &str, port: u16, at: i64, value: M) -> Result<(), RunError> {
         if at < self.floor {
             return Err(RunError::Past { asked: at, now: self.core.now });
+        }
+        if at > LATEST {
+            return Err(beyond(path, at));
         }
         let unknown = || RunError::UnknownInput { path: path.to_owned(), port };
         let target = self.core.blueprint.find(path).ok_or_else(unknown)?;
@@ -648,6 +657,12 @@ impl<M: Message> Core<M> {
         }
         self.bus.keep_log = keep;
     }
+}
+
+/// A tick from outside that no event list holds.
+fn beyond(path: &str, ticks: i64) -> RunError {
+    let source = TimeError::Overflow { ticks, advance: 0 };
+    RunError::Time { path: path.to_owned(), at: Tag::new(ticks, 0), source }
 }
 
 const _: () = assert!(NONE == u32::MAX);
