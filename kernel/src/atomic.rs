@@ -66,15 +66,17 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         self.external(Duration::ZERO, bag, fx);
     }
 
-    /// True while the next internal step is *silent*: `time_advance` is then the earliest time
-    /// at which something visible could be due, and [`advance`](Atomic::advance) finds out.
+    /// True while the next internal step is *silent*: `time_advance` is then the tick in which
+    /// that step begins (its offset, rounded down), and [`advance`](Atomic::advance) makes it.
+    /// What the step finds must be due at least one tick later (R14).
     fn is_silent(&self) -> bool {
         false
     }
 
-    /// Makes silent internal steps, all strictly before `bound` (counted from the last
-    /// transition), until an output or an event is due, or `bound` is reached. At least one
-    /// silent step that is due before `bound` must be made, or `is_silent` must become false.
+    /// Makes all silent internal steps that begin strictly before `bound` (counted from the last
+    /// transition), or stops earlier where an output or an event is due: `is_silent` is then
+    /// false and `time_advance` says when. A step may end beyond the bound; an input that comes
+    /// at or after the bound then cuts it, so the unit keeps the step's dense output.
     ///
     /// The bound limits how far the unit goes, never where its steps fall, so the result does
     /// not depend on the executor. Silent steps are no transitions and are not in the trace.

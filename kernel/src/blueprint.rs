@@ -156,12 +156,12 @@ impl<M: Message> Blueprint<M> {
             Some(PortAt { child, port: e.port })
         };
         let mut wires = Vec::with_capacity(coupled.wires.len());
-        for w in &coupled.wires {
+        for (number, w) in coupled.wires.iter().enumerate() {
             let z = if w.z == NONE { NONE } else { base + w.z };
             match (end(w.from), end(w.to)) {
                 (Some(from), Some(to)) => wires.push(Wire { from, to, z }),
                 _ => errors.push(BuildError::UnknownChild {
-                    wire: "a coupling".into(),
+                    wire: format!("coupling number {} of '{}'", number + 1, self.path(key)),
                     parent: self.path(key),
                 }),
             }

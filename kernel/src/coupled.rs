@@ -9,7 +9,15 @@ use crate::{
     slab::Erased,
     time::Duration,
 };
-use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+use std::{
+    borrow::Cow,
+    fmt,
+    marker::PhantomData,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
 
 /// A pure function on the messages of one connection (`Z` of the DEVS literature); `None` drops
 /// the message.
@@ -88,14 +96,58 @@ impl<M: Message> fmt::Debug for Component<M> {
 /// The child number of the coupled model itself, in an end of a coupling.
 pub(crate) const SELF: u32 = u32::MAX;
 
+/// The child number of a child of another coupled model, which the build refuses.
+const FOREIGN: u32 = u32::MAX - 1;
+
+/// Tells coupled models under construction apart, so that a child of one cannot be taken for
+/// the child of another that happens to have its number. Compared, never ordered or stored.
+static NEXT_FAMILY: AtomicU32 = AtomicU32::new(0);
+
 /// A child of a coupled model.
+///
+/// Couplings name children of their own coupled model only; a child of another level is refused
+/// by the build:
+/// ```
+/// use superdense_kernel::{Coupled, Simulation, nested::Nested, port::{InPort, OutPort}};
+/// # fn relay() -> Nested<u32> {
+/// #     let mut c = Coupled::<u32>::new();
+/// #     c.add_input::<u32>("in");
+/// #     c.add_output::<u32>("out");
+/// #     Nested::new(Simulation::new(c, Default::default()).unwrap()).unwrap()
+/// # }
+/// let mut inner = Coupled::<u32>::new();
+/// let a = inner.add("a", relay());
+/// let mut top = Coupled::new();
+/// top.add_component("inner", inner);
+/// let b = top.add("b", relay());
+/// top.couple(a.output(OutPort::<u32>::new(0)), b.input(InPort::<u32>::new(0)));
+/// assert!(Simulation::new(top, Default::default()).is_err());
+/// ```
+///
+/// A coupling from input to input, or from output to output, of two children does not compile:
+/// ```compile_fail
+/// use superdense_kernel::{Child, Coupled, port::InPort};
+/// fn wire(c: &mut Coupled<u32>, a: Child, b: Child) {
+///     c.couple(a.input(InPort::<u32>::new(0)), b.input(InPort::<u32>::new(0)));
+/// }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Child(pub(crate) u32);
+pub struct Child {
+    family: u32,
+    index: u32,
+}
 
 /// The start of a coupling.
-pub struct Source<T>(pub(crate) End, PhantomData<fn(T) -> T>);
+pub struct Source<T>(Authored, PhantomData<fn(T) -> T>);
 /// The end of a coupling.
-pub struct Sink<T>(pub(crate) End, PhantomData<fn(T) -> T>);
+pub struct Sink<T>(Authored, PhantomData<fn(T) -> T>);
+
+/// An end of a coupling with the family of its child; the own ports belong to every family.
+#[derive(Debug, Clone, Copy)]
+struct Authored {
+    family: Option<u32>,
+    end: End,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct End {
@@ -104,21 +156,28 @@ pub(crate) struct End {
 }
 
 impl Child {
+    fn end(self, port: u16) -> Authored {
+        Authored { family: Some(self.family), end: End { child: self.index, port } }
+    }
     /// An output port of this child.
     pub fn output<T>(self, port: OutPort<T>) -> Source<T> {
-        Source(End { child: self.0, port: port.index() }, PhantomData)
+        Source(self.end(port.index()), PhantomData)
     }
     /// An input port of this child.
     pub fn input<T>(self, port: InPort<T>) -> Sink<T> {
-        Sink(End { child: self.0, port: port.index() }, PhantomData)
+        Sink(self.end(port.index()), PhantomData)
     }
+}
+
+fn own(port: u16) -> Authored {
+    Authored { family: None, end: End { child: SELF, port } }
 }
 
 impl<T> InPort<T> {
     /// The coupled model's own input port, seen from inside: where external input couplings
     /// start.
     pub fn inside(self) -> Source<T> {
-        Source(End { child: SELF, port: self.index() }, PhantomData)
+        Source(own(self.index()), PhantomData)
     }
 }
 
@@ -126,7 +185,7 @@ impl<T> OutPort<T> {
     /// The coupled model's own output port, seen from inside: where external output couplings
     /// end.
     pub fn inside(self) -> Sink<T> {
-        Sink(End { child: SELF, port: self.index() }, PhantomData)
+        Sink(own(self.index()), PhantomData)
     }
 }
 
@@ -160,6 +219,7 @@ pub(crate) struct AuthoredWire {
 /// superdense_kernel::Simulation::new(top, Default::default()).unwrap();
 /// ```
 pub struct Coupled<M: Message> {
+    family: u32,
     pub(crate) children: Vec<(Name, Component<M>)>,
     pub(crate) inputs: Vec<Cow<'static, str>>,
     pub(crate) outputs: Vec<Cow<'static, str>>,
@@ -183,6 +243,7 @@ impl<M: Message> Coupled<M> {
     /// An empty coupled model.
     pub fn new() -> Self {
         Self {
+            family: NEXT_FAMILY.fetch_add(1, Ordering::Relaxed),
             children: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -203,7 +264,7 @@ impl<M: Message> Coupled<M> {
         component: impl Into<Component<M>>,
     ) -> Child {
         self.children.push((name.into(), component.into()));
-        Child((self.children.len() - 1) as u32)
+        Child { family: self.family, index: (self.children.len() - 1) as u32 }
     }
 
     /// Declares an input port.
@@ -220,7 +281,7 @@ impl<M: Message> Coupled<M> {
 
     /// Couples two ports of one type.
     pub fn couple<T: Payload<M>>(&mut self, from: Source<T>, to: Sink<T>) {
-        self.wires.push(AuthoredWire { from: from.0, to: to.0, z: crate::bag::NONE });
+        self.wire(from.0, to.0, crate::bag::NONE);
     }
 
     /// Couples two ports through a translation function, which may change the type.
@@ -233,7 +294,15 @@ impl<M: Message> Coupled<M> {
     ) {
         self.translations.push(Translation::new(name, f));
         let z = (self.translations.len() - 1) as u32;
-        self.wires.push(AuthoredWire { from: from.0, to: to.0, z });
+        self.wire(from.0, to.0, z);
+    }
+
+    fn wire(&mut self, from: Authored, to: Authored, z: u32) {
+        let end = |a: Authored| {
+            let known = a.family.is_none_or(|f| f == self.family);
+            End { child: if known { a.end.child } else { FOREIGN }, ..a.end }
+        };
+        self.wires.push(AuthoredWire { from: end(from), to: end(to), z });
     }
 
     /// Number of children.

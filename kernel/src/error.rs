@@ -172,6 +172,16 @@ pub enum RunError {
         /// When.
         at: Tag,
     },
+    /// A silent step that found an event in its own past.
+    #[error(
+        "{path} at {at}: a silent step found an event that is due no later than the step began; what a step finds must be due at least one tick after"
+    )]
+    Early {
+        /// Path of the model.
+        path: String,
+        /// When the step began.
+        at: Tag,
+    },
     /// An input or a commit in the past (rule R10).
     #[error("tick {asked} lies before {now}; inputs must not be earlier than the last cycle")]
     Past {

@@ -262,7 +262,9 @@ impl<M: Message> Graph<M> {
         hubs.sort_by_key(key);
         let mut rest = &reached[..];
         while let Some(&(z, _)) = rest.first() {
-            let group = rest.partition_point(|r| by_name_eq(&self.translations, r.0, z));
+            // Functions of one name need not be one function, so equal ones are neighbours only
+            // as far as they go.
+            let group = rest.iter().take_while(|r| by_name_eq(&self.translations, r.0, z)).count();
             let list: Vec<u32> = rest[..group].iter().map(|r| r.1).collect();
             let net = self.intern(&list);
             routes.push(Route { net, z });
@@ -277,6 +279,53 @@ impl<M: Message> Graph<M> {
             for r in self.hubs[&hub].clone() {
                 routes.push(Route { net: r.net, z: self.compose(z, r.z) });
             }
+        }
+        if self.crossed(routes) {
+            routes.clear();
+            self.ranked(v, routes);
+        }
+    }
+
+    /// Whether some receiver is reached through different translations, so that the order of
+    /// its messages of one emission shows.
+    fn crossed(&self, routes: &[Route]) -> bool {
+        if routes.iter().all(|r| r.z == routes[0].z) {
+            return false;
+        }
+        let mut reached = Vec::new();
+        for r in routes {
+            let net = r.net as usize;
+            let first = self.net_start[net] as usize;
+            let end = self.net_start.get(net + 1).map_or(self.net_lists.len(), |&e| e as usize);
+            reached.extend(self.net_lists[first..end].iter().map(|&to| (to, r.z)));
+        }
+        reached.sort_unstable();
+        reached.windows(2).any(|w| w[0].0 == w[1].0 && w[0].1 != w[1].1)
+    }
+
+    /// The routes from `v` one by one, in the route rank of R5: by the path of coupling ports,
+    /// then by the names of the translations.
+    fn ranked(&mut self, v: u32, routes: &mut Vec<Route>) {
+        let mut reached: Vec<(Vec<u32>, u32, u32)> = Vec::new();
+        let mut stack = vec![(Vec::new(), v, NONE)];
+        while let Some((path, at, z)) = stack.pop() {
+            for e in self.start[at as usize]..self.start[at as usize + 1] {
+                let (to, edge_z) = self.edges[e as usize];
+                let z = self.compose(z, edge_z);
+                let mut path = path.clone();
+                path.push(to);
+                if self.model[to as usize] == NONE {
+                    stack.push((path, to, z));
+                } else {
+                    reached.push((path, to, z));
+                }
+            }
+        }
+        let name = |z: u32| self.translations.get(z as usize).map(|t| &*t.name);
+        reached.sort_by(|a, b| (&a.0, name(a.2)).cmp(&(&b.0, name(b.2))));
+        for (_, to, z) in reached {
+            let net = self.intern(&[to]);
+            routes.push(Route { net, z });
         }
     }
 

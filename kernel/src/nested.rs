@@ -1,15 +1,16 @@
 //! A running simulation as an atomic model of another (closure under coupling).
-use crate::checkpoint::SavedSimulation;
 use crate::{
     atomic::Atomic,
     bag::Bag,
+    checkpoint::SavedSimulation,
     effects::Effects,
+    error::RunError,
     message::Message,
     outbox::Outbox,
     port::OutPort,
     simulation::Simulation,
     snapshot::{Snapshot, SnapshotError},
-    time::{Duration, Tag},
+    time::Duration,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,13 +34,14 @@ pub struct Nested<M: Message> {
     simulation: Mutex<Simulation<M>>,
     inputs: u16,
     outputs: u16,
-    next: Tag,
+    /// Earliest tick at which something may be due inside, and whether that is a silent step.
+    next: Option<(i64, bool)>,
     clock: i64,
 }
 
 impl<M: Message> std::fmt::Debug for Nested<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Nested(next {})", self.next)
+        write!(f, "Nested(next {:?})", self.next)
     }
 }
 
@@ -47,11 +49,14 @@ impl<M: Message> Nested<M> {
     /// Wraps a simulation that has not run beyond the time at which it is added.
     ///
     /// # Errors
-    /// When its silent units fail on their first steps.
-    pub fn new(mut simulation: Simulation<M>) -> Result<Self, crate::error::RunError> {
+    /// When it has failed already.
+    pub fn new(mut simulation: Simulation<M>) -> Result<Self, RunError> {
         let root = simulation.core.blueprint.root;
         let (inputs, outputs) = simulation.core.blueprint.port_counts(root);
-        let next = simulation.next()?;
+        if let Some(error) = &simulation.failed {
+            return Err(error.clone());
+        }
+        let next = simulation.earliest();
         let clock = simulation.clock();
         Ok(Self { simulation: Mutex::new(simulation), inputs, outputs, next, clock })
     }
@@ -69,15 +74,21 @@ impl<M: Message> Nested<M> {
     fn cycle(&mut self, inputs: Vec<(u16, M)>, fx: &mut Effects<M>) {
         let at = fx.now().ticks;
         let inner = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let done = inner.commit(at, inputs).and_then(|_| inner.next());
+        let done = inner.commit(at, inputs);
         if let Some(reason) = inner.core.stop.take() {
             fx.stop(reason);
         }
         self.clock = at;
+        self.note(done.map(drop), fx);
+    }
+
+    /// Reads when the inner run goes on, or passes its error on.
+    fn note(&mut self, done: Result<(), RunError>, fx: &mut Effects<M>) {
+        let inner = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner);
         match done {
-            Ok(next) => self.next = next,
+            Ok(()) => self.next = inner.earliest(),
             Err(error) => {
-                self.next = Tag::NEVER;
+                self.next = None;
                 fx.fail(error);
             }
         }
@@ -85,7 +96,7 @@ impl<M: Message> Nested<M> {
 }
 
 impl<M: Message + Serialize + DeserializeOwned> Snapshot for Nested<M> {
-    type Saved = (SavedSimulation<M>, Tag, i64);
+    type Saved = (SavedSimulation<M>, Option<(i64, bool)>, i64);
     fn save(&self) -> Result<Self::Saved, SnapshotError> {
         let saved = self.inner().save().map_err(|e| SnapshotError::Refused(e.to_string()))?;
         Ok((saved, self.next, self.clock))
@@ -101,7 +112,7 @@ impl<M: Message + Serialize + DeserializeOwned> Snapshot for Nested<M> {
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let mut inner = self.inner();
         inner.resume(bytes).map_err(|e| SnapshotError::Corrupt(e.to_string()))?;
-        let next = inner.next().map_err(|e| SnapshotError::Corrupt(e.to_string()))?;
+        let next = inner.earliest();
         let clock = inner.clock();
         drop(inner);
         (self.next, self.clock) = (next, clock);
@@ -110,6 +121,8 @@ impl<M: Message + Serialize + DeserializeOwned> Snapshot for Nested<M> {
 }
 
 impl<M: Message + Serialize + DeserializeOwned> Atomic<M> for Nested<M> {
+    const SILENT: bool = true;
+
     fn inputs(&self) -> u16 {
         self.inputs
     }
@@ -117,11 +130,17 @@ impl<M: Message + Serialize + DeserializeOwned> Atomic<M> for Nested<M> {
         self.outputs
     }
     fn time_advance(&self) -> Duration {
-        if self.next == Tag::NEVER {
-            Duration::INFINITE
-        } else {
-            Duration::between(self.clock, self.next.ticks)
-        }
+        let until = |(at, _)| Duration::between(self.clock, at);
+        self.next.map_or(Duration::INFINITE, until)
+    }
+    fn is_silent(&self) -> bool {
+        self.next.is_some_and(|(_, silent)| silent)
+    }
+    fn advance(&mut self, bound: Duration, fx: &mut Effects<M>) {
+        let limit = self.clock.saturating_add(bound.ticks()).min(i64::MAX - 1);
+        let inner = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let done = inner.next_within(limit);
+        self.note(done.map(drop), fx);
     }
     fn output(&self, out: &mut Outbox<'_, M>) {
         // A failure here comes back from the transition of the same cycle.

@@ -155,7 +155,6 @@ impl<M: Message> Bus<M> {
             nets.push((d.port, d.net));
             at = d.next;
         }
-        nets.sort_unstable();
         self.merged.clear();
         for (port, net) in nets {
             let chain = self.chains[net as usize];
@@ -172,10 +171,10 @@ impl<M: Message> Bus<M> {
                 fold(fold(seed, u64::from(model)), fold(tag.ticks as u64, tag.micro.into()));
             self.merged.sort_by_key(|&(port, at)| (port, fold(start, at.into())));
         } else {
-            // Stable: messages of one emission over several wires stay in route order.
-            self.merged.sort_by_key(|&(port, at)| {
+            // Messages of one emission lie in the arena in route order.
+            self.merged.sort_unstable_by_key(|&(port, at)| {
                 let e = &arena[at as usize];
-                (port, e.source, e.port, e.emission)
+                (port, e.source, e.port, e.emission, at)
             });
         }
         (Bag { arena, parts: Parts::Merged(&self.merged) }, sum)

@@ -77,6 +77,8 @@ pub struct Simulation<M: Message> {
     /// Imminent models of the cycle that is staged.
     imminent: Vec<u32>,
     due: Vec<Due>,
+    /// `core.now` before the cycle that is staged.
+    before: Tag,
     pub(crate) staged: bool,
     /// Whether any cycle ran at `core.now.ticks`.
     pub(crate) ran: bool,
@@ -145,6 +147,7 @@ impl<M: Message> Simulation<M> {
             injections: BTreeMap::new(),
             imminent: Vec::new(),
             due: Vec::new(),
+            before: Tag::new(options.start, 0),
             staged: false,
             ran: false,
             floor: options.start,
@@ -188,8 +191,8 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    /// One cycle at `tag`: rule R2, with its letters.
-    fn cycle(&mut self, tag: Tag) -> Result<(), RunError> {
+    /// One cycle at `tag`: rule R2, with its letters. Without any transition there was no cycle.
+    fn cycle(&mut self, tag: Tag) -> Result<bool, RunError> {
         // (a) imminent models, (b) λ on the state before the transition, (c) routing into bags.
         self.stage(tag)?;
         // (d) one transition of each imminent or influenced model, (e) its next event.
@@ -208,6 +211,7 @@ impl<M: Message> Simulation<M> {
             let error = RunError::MicroSteps { limit: core.guards.micro_steps, at: tag, models };
             return Err(self.fail(error));
         }
+        self.before = core.now;
         core.now = tag;
         core.fx.now = tag;
         let imminent = &mut self.imminent;
@@ -225,9 +229,6 @@ impl<M: Message> Simulation<M> {
             rest = after;
         }
         self.staged = true;
-        if !self.injections.is_empty() {
-            self.inject_due(tag.ticks);
-        }
         if let Some((m, port)) = self.core.bus.bad_port.take() {
             let why = format!("sent to output port {port}, which it does not have");
             let error = RunError::Model { path: self.core.path(m), at: tag, why };
@@ -247,6 +248,10 @@ impl<M: Message> Simulation<M> {
     }
 
     fn transitions(&mut self) {
+        // Here and not in `stage`: what comes between `emit` and `commit` joins the cycle (R10).
+        if !self.injections.is_empty() {
+            self.inject_due(self.core.now.ticks);
+        }
         let core = &mut self.core;
         order(&mut core.bus.influenced);
         core.out_cursor = 0;
@@ -262,13 +267,18 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    fn close(&mut self) -> Result<(), RunError> {
+    fn close(&mut self) -> Result<bool, RunError> {
         self.core.bus.clear(self.core.network.models);
-        self.core.counts.cycles += 1;
         self.staged = false;
-        self.ran = true;
         let now = self.core.now;
         self.floor = now.ticks;
+        if self.due.is_empty() {
+            // All that came was dropped on its way: the tag stays free, as if it had not come.
+            self.core.now = self.before;
+            return self.core.error.take().map_or(Ok(false), |error| Err(self.fail(error)));
+        }
+        self.core.counts.cycles += 1;
+        self.ran = true;
         if !self.core.changes.is_empty() {
             self.restructure();
         }
@@ -279,7 +289,7 @@ impl<M: Message> Simulation<M> {
         }
         match self.core.error.take() {
             Some(error) => Err(self.fail(error)),
-            None => Ok(()),
+            None => Ok(true),
         }
     }
 
@@ -298,10 +308,35 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    /// The next cycle at or before tick `limit`, after letting silent units go on.
-    fn next_within(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
+    /// The next cycle at or before tick `limit`, when nothing comes from outside before it.
+    ///
+    /// Silent units make their steps before `limit`, and an input may still come at any tick
+    /// from [`Simulation::clock`] on.
+    ///
+    /// # Errors
+    /// When silent steps fail.
+    ///
+    /// ```
+    /// use superdense_kernel::{Atomic, Coupled, Simulation, time::{Duration, Tag}};
+    /// #[derive(Clone, serde::Serialize, serde::Deserialize)]
+    /// struct Clock;
+    /// impl Atomic<u32> for Clock {
+    ///     fn time_advance(&self) -> Duration { Duration::from_ticks(10) }
+    /// }
+    /// let mut top = Coupled::new();
+    /// top.add("clock", Clock);
+    /// let mut sim = Simulation::new(top, Default::default())?;
+    /// assert_eq!(sim.next_within(9)?, None);
+    /// assert_eq!(sim.next_within(10)?, Some(Tag::new(10, 0)));
+    /// # Ok::<(), superdense_kernel::error::RunError>(())
+    /// ```
+    pub fn next_within(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
+        }
+        if self.staged {
+            let now = self.core.now;
+            return Ok((now.ticks <= limit).then_some(now));
         }
         loop {
             let core = &mut self.core;
@@ -316,7 +351,7 @@ impl<M: Message> Simulation<M> {
             if !core.silent.is_empty()
                 && let Some(at) = core.silent.next_time()
                 && at < next
-                && at <= limit
+                && at < limit
             {
                 self.silent_steps(at, next, limit)?;
                 continue;
@@ -327,7 +362,8 @@ impl<M: Message> Simulation<M> {
 
     /// Lets the silent units that come first go on. Nothing can reach a unit before the next
     /// visible event, nor before the tick after another unit's silent step (R14: what is located
-    /// from a tick on is due at least one tick later).
+    /// from a tick on is due at least one tick later), nor before `limit`, at which an input from
+    /// outside may still come (R10). What a step before `limit` finds is due by then or later.
     fn silent_steps(&mut self, at: i64, next: i64, limit: i64) -> Result<(), RunError> {
         let core = &mut self.core;
         self.imminent.clear();
@@ -335,12 +371,19 @@ impl<M: Message> Simulation<M> {
         core.silent.take(at, &mut |m| units.push(m));
         order(units);
         let others = if units.len() > 1 { at } else { core.silent.next_time().unwrap_or(i64::MAX) };
-        let bound = next.min(others.saturating_add(1)).min(limit.saturating_add(1));
+        let bound = next.min(others.saturating_add(1)).min(limit);
         for &m in units.iter() {
             let Cell { last, slot, kind, .. } = core.cells[m as usize];
             let bound = Duration::between(last, bound);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
+            if core.list.time_of(m).is_some_and(|found| found <= at) {
+                let (path, at) = (core.path(m), Tag::new(at, 0));
+                core.error.get_or_insert(RunError::Early { path, at });
+            }
         }
+        // Inputs may come from the earliest tick on that no unit has passed.
+        let due = |list: &mut AnyEventList| list.next_time().unwrap_or(i64::MAX);
+        self.floor = self.floor.max(bound.min(due(&mut core.list)).min(due(&mut core.silent)));
         match self.core.error.take() {
             Some(error) => Err(self.fail(error)),
             None => Ok(()),
@@ -396,20 +439,38 @@ impl<M: Message> Simulation<M> {
     /// # Errors
     /// Any [`RunError`].
     pub fn step(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
-        let Some(tag) = self.next_within(limit)? else { return Ok(None) };
-        self.cycle(tag)?;
-        Ok(Some(tag))
+        while let Some(tag) = self.next_within(limit)? {
+            if self.cycle(tag)? {
+                return Ok(Some(tag));
+            }
+        }
+        Ok(None)
     }
 
     /// The tag of the next cycle; [`Tag::NEVER`] when nothing is due.
     ///
+    /// Silent units go on until something is due, and [`Simulation::clock`] with them: where an
+    /// input may come earlier, ask [`Simulation::next_within`].
+    ///
     /// # Errors
     /// When silent steps fail.
     pub fn next(&mut self) -> Result<Tag, RunError> {
-        if self.staged {
-            return Ok(self.core.now);
-        }
         Ok(self.next_within(i64::MAX - 1)?.unwrap_or(Tag::NEVER))
+    }
+
+    /// The earliest tick at which something may be due, without letting silent units go on, and
+    /// whether that is a silent step; `None` when nothing is due.
+    pub fn earliest(&mut self) -> Option<(i64, bool)> {
+        let core = &mut self.core;
+        if self.staged || !core.ready.is_empty() {
+            return Some((core.now.ticks, false));
+        }
+        let injected = self.injections.first_key_value().map(|(&at, _)| at);
+        let visible = core.list.next_time().into_iter().chain(injected).min();
+        match (visible, core.silent.next_time()) {
+            (visible, Some(at)) if visible.is_none_or(|v| at < v) => Some((at, true)),
+            (visible, _) => visible.map(|at| (at, false)),
+        }
     }
 
     /// λ of the cycle at tick `at`, without its transitions: what leaves through the root's
@@ -418,12 +479,9 @@ impl<M: Message> Simulation<M> {
     /// # Errors
     /// When an event lies before `at`.
     pub fn emit(&mut self, at: i64) -> Result<Vec<(u16, M)>, RunError> {
-        let next = self.next()?;
+        let Some(next) = self.next_within(at)? else { return Ok(Vec::new()) };
         if at > next.ticks {
             return Err(RunError::Skipped { asked: at, next });
-        }
-        if at < next.ticks {
-            return Ok(Vec::new());
         }
         self.stage(next)?;
         let core = &mut self.core;
@@ -432,19 +490,20 @@ impl<M: Message> Simulation<M> {
     }
 
     /// The cycle at tick `at`, with inputs for the root's input ports: with the internal events
-    /// due then, or before the next one with the inputs alone.
+    /// due then, or before the next one with the inputs alone. Returns its tag; where no model
+    /// is due or reached, nothing happens and the tag stays free.
     ///
     /// # Errors
     /// When `at` lies before the last cycle or an event lies before `at`; any [`RunError`].
     pub fn commit(&mut self, at: i64, inputs: Vec<(u16, M)>) -> Result<Tag, RunError> {
-        let next = self.next()?;
-        if at < self.floor || (self.staged && at < next.ticks) {
+        if at < self.floor || (self.staged && at < self.core.now.ticks) {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }
-        if at > next.ticks {
-            return Err(RunError::Skipped { asked: at, next });
-        }
-        let tag = if at == next.ticks { next } else { self.tag_at(at) };
+        let tag = match self.next_within(at)? {
+            Some(next) if at > next.ticks => return Err(RunError::Skipped { asked: at, next }),
+            Some(next) => next,
+            None => self.tag_at(at),
+        };
         let (available, _) = self.core.blueprint.port_counts(self.core.blueprint.root);
         if let Some(&(port, _)) = inputs.iter().find(|i| i.0 >= available) {
             return Err(RunError::UnknownInput { path: String::new(), port });
@@ -529,7 +588,7 @@ impl<M: Message> Simulation<M> {
     /// transition: the right limit once all cycles at `at` ran. Never changes the run.
     pub fn probe(&self, model: ModelKey, port: u16, at: i64) -> Option<M> {
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
-        let elapsed = Duration::between(self.core.cells[a.index as usize].last, at);
+        let elapsed = Duration::between(self.core.cells.get(a.index as usize)?.last, at);
         self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
     }
 
@@ -544,7 +603,7 @@ impl<M: Message> Simulation<M> {
     pub fn model_hash(&self, path: &str) -> Option<u64> {
         let key = self.core.blueprint.find(path)?;
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
-        Some(self.core.cells[a.index as usize].chain)
+        Some(self.core.cells.get(a.index as usize)?.chain)
     }
 }
 

@@ -48,6 +48,7 @@ pub enum TimeError {
 
 /// Ticks per second: a power of ten, fixed for a run and stored in traces and checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u8", into = "u8")]
 pub struct Resolution {
     exponent: u8,
 }
@@ -105,6 +106,39 @@ impl Resolution {
         Ok(Duration(ticks as i64))
     }
 
+    /// The tick of a root `seconds` after the last tag of a continuous unit (rule R14):
+    /// `ceil(r·R − 2⁻¹⁰)`, and at least one tick for a positive offset.
+    ///
+    /// Never early by more than the 2⁻¹⁰ tick that absorbs the rounding of a root finder, never
+    /// zero for a root that is ahead. The unit evaluates its state at this tick.
+    ///
+    /// # Errors
+    /// NaN, negative, or beyond the range. Infinity is [`Duration::INFINITE`].
+    ///
+    /// ```
+    /// use superdense_kernel::time::{Duration, Resolution};
+    /// let r = Resolution::NANO;
+    /// assert_eq!(r.crossing(1.0 / 3.0).unwrap(), Duration::from_ticks(333_333_334));
+    /// assert_eq!(r.crossing(0.3).unwrap(), Duration::from_ticks(300_000_000));
+    /// assert_eq!(r.crossing(1e-20).unwrap(), Duration::from_ticks(1));
+    /// ```
+    pub fn crossing(self, seconds: f64) -> Result<Duration, TimeError> {
+        if seconds.is_nan() {
+            return Err(TimeError::NotANumber);
+        }
+        if seconds < 0.0 {
+            return Err(TimeError::Negative(format!("{seconds} s")));
+        }
+        if seconds == 0.0 || seconds == f64::INFINITY {
+            return Ok(if seconds == 0.0 { Duration::ZERO } else { Duration::INFINITE });
+        }
+        let ticks = (seconds * self.ticks_per_second() as f64 - 1.0 / 1024.0).ceil().max(1.0);
+        if ticks >= i64::MAX as f64 {
+            return Err(TimeError::TooLarge(seconds));
+        }
+        Ok(Duration(ticks as i64))
+    }
+
     /// Seconds of a number of ticks, rounded to the nearest f64.
     pub fn seconds(self, ticks: i64) -> f64 {
         ticks as f64 / self.ticks_per_second() as f64
@@ -132,7 +166,7 @@ impl Resolution {
             _ => (false, mantissa),
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-        if whole.is_empty() && fraction.is_empty() || digits.len() > 64 || exp.abs() > 64 {
+        if whole.is_empty() && fraction.is_empty() || digits.len() > 64 || exp.unsigned_abs() > 64 {
             return Err(bad());
         }
         let mut value: i128 = 0;
@@ -173,6 +207,20 @@ impl Resolution {
         }
         let digits = format!("{rest:0width$}", width = self.exponent as usize);
         format!("{sign}{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+impl From<Resolution> for u8 {
+    fn from(resolution: Resolution) -> u8 {
+        resolution.exponent
+    }
+}
+
+/// Bytes from outside may hold any number.
+impl TryFrom<u8> for Resolution {
+    type Error = String;
+    fn try_from(exponent: u8) -> Result<Self, String> {
+        Self::from_exponent(exponent).ok_or_else(|| format!("a resolution of 1e-{exponent} s"))
     }
 }
 
@@ -351,8 +399,9 @@ impl RationalClock {
         let overflow = TimeError::Overflow { ticks: self.offset, advance: i64::MAX };
         let per = i128::from(self.numerator) * i128::from(self.ticks_per_second);
         let (n, d) = (per.checked_mul(i128::from(k)), i128::from(self.denominator));
-        let Some(n) = n else { return Err(overflow) };
-        let rounded = (2 * n + d).div_euclid(2 * d);
+        let twice = n.and_then(|n| n.checked_mul(2)?.checked_add(d));
+        let Some(twice) = twice else { return Err(overflow) };
+        let rounded = twice.div_euclid(2 * d);
         i64::try_from(rounded + i128::from(self.offset)).map_err(|_| overflow)
     }
 
