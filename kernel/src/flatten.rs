@@ -34,11 +34,11 @@ pub(crate) struct Network<M> {
     pub ports: Vec<u32>,
     pub route_start: Vec<u32>,
     pub routes: Vec<Route>,
+    /// Per output port: its net when it has one route, without translation; else `NONE`.
+    pub direct: Vec<u32>,
     pub translations: Vec<Translation<M>>,
     pub receiver_start: Vec<u32>,
     pub receivers: Vec<Receiver>,
-    /// Nets that one model enters by several ports or translations: their order needs a merge.
-    pub mixed: Vec<bool>,
 }
 
 /// Model keys in path order, and their path digests.
@@ -48,12 +48,10 @@ pub(crate) struct Order {
 }
 
 impl<M> Network<M> {
-    pub fn receivers(&self, net: u32) -> &[Receiver] {
-        let net = net as usize;
-        &self.receivers[self.receiver_start[net] as usize..self.receiver_start[net + 1] as usize]
-    }
-    pub fn nets(&self) -> usize {
-        self.receiver_start.len() - 1
+    /// The routes of output port number `at`.
+    pub fn routes_of(&self, at: u32) -> &[Route] {
+        let at = at as usize;
+        &self.routes[self.route_start[at] as usize..self.route_start[at + 1] as usize]
     }
 }
 
@@ -86,12 +84,11 @@ pub(crate) fn flatten<M: Message>(
         ports: Vec::with_capacity(order.keys.len() + 2),
         route_start: vec![0],
         routes: Vec::new(),
+        direct: Vec::new(),
         translations: Vec::new(),
         receiver_start: Vec::new(),
         receivers: Vec::new(),
-        mixed: Vec::new(),
     };
-    let mut last_source: Vec<u32> = Vec::new();
     let mut routes = Vec::new();
     for m in 0..=models {
         net.ports.push(net.route_start.len() as u32 - 1);
@@ -104,13 +101,10 @@ pub(crate) fn flatten<M: Message>(
         for v in from..from + u32::from(count) {
             routes.clear();
             graph.routes(v, &mut routes);
-            last_source.resize(graph.net_start.len(), NONE);
-            net.mixed.resize(graph.net_start.len(), false);
-            for r in &routes {
-                let last = &mut last_source[r.net as usize];
-                net.mixed[r.net as usize] |= *last == m;
-                *last = m;
-            }
+            net.direct.push(match routes[..] {
+                [Route { net, z: NONE }] => net,
+                _ => NONE,
+            });
             net.routes.extend_from_slice(&routes);
             net.route_start.push(net.routes.len() as u32);
         }
@@ -122,7 +116,6 @@ pub(crate) fn flatten<M: Message>(
         node.vertex + if m == models { u32::from(blueprint.port_counts(key).0) } else { 0 }
     };
     graph.net_start.push(graph.net_lists.len() as u32);
-    net.mixed.resize(graph.net_start.len() - 1, false);
     net.receivers = graph
         .net_lists
         .iter()

@@ -6,11 +6,12 @@
 use crate::{
     bag::NONE,
     blueprint::{ModelKey, NodeBody, PortAt, Wire},
-    core::Cell,
+    bus::Bus,
+    core::{Cell, Home},
     error::{BuildError, BuildErrors, RunError},
+    event_list::EventList,
     flatten::flatten,
     message::{Message, fold},
-    outbox::Bus,
     simulation::Simulation,
     structure::{Change, PortOf},
 };
@@ -134,8 +135,8 @@ impl<M: Message> Simulation<M> {
                 let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));
                 if let Some(NodeBody::Atomic(b)) = node.map(|n| &mut n.body) {
                     b.slot = a.slot;
-                    if let Some(cell) = self.core.cells.get_mut(b.index as usize) {
-                        cell.slot = a.slot;
+                    if let Some(home) = self.core.homes.get_mut(b.index as usize) {
+                        home.slot = a.slot;
                     }
                 }
             }
@@ -201,16 +202,10 @@ impl<M: Message> Simulation<M> {
                 new_number[*before as usize] = now as u32;
             }
         }
-        let cells =
-            order.keys.iter().zip(&previous).zip(&order.paths).map(|((&key, &before), &path)| {
-                let NodeBody::Atomic(a) = &core.blueprint.nodes[key].body else {
-                    unreachable!("atomic")
-                };
-                let (last, chain) = before.map_or((core.now.ticks, 0), |b| {
-                    (core.cells[b as usize].last, core.cells[b as usize].chain)
-                });
-                Cell { last, chain, path, slot: a.slot, kind: a.kind }
-            });
+        let cells = previous.iter().zip(&order.paths).map(|(before, &path)| match before {
+            Some(b) => Cell { path, ..core.cells[*b as usize] },
+            None => Cell { last: core.now.ticks, chain: 0, path },
+        });
         let cells: Vec<Cell> = cells.collect();
         let times = |list: &crate::event_list::AnyEventList| -> Vec<Option<i64>> {
             previous.iter().map(|b| b.and_then(|b| list.time_of(b))).collect()
@@ -240,6 +235,7 @@ impl<M: Message> Simulation<M> {
         (core.bus.ties, core.bus.keep_log) = (ties, keep_log);
         core.network = network;
         core.cells = cells;
+        core.homes = Home::all(&core.blueprint, &order.keys);
         core.keys = order.keys;
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();

@@ -5,14 +5,16 @@
 use crate::{
     bag::NONE,
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Cell, Core, Counts, Due, Guards, order},
+    bus::Bus,
+    core::{Cell, Core, Counts, Due, Guards, Home, order},
     coupled::Coupled,
     effects::Effects,
     error::RunError,
-    event_list::{AnyEventList, EventListKind},
+    event_list::{AnyEventList, EventList, EventListKind},
     flatten::{Order, flatten},
     message::{Message, fold},
-    outbox::Bus,
+    outbox::Outbox,
+    port::OutPort,
     slab::Slabs,
     time::{Duration, Resolution, Tag},
     trace::Observer,
@@ -111,15 +113,13 @@ impl<M: Message> Simulation<M> {
         let (network, order) = flatten(&mut blueprint)?;
         let plan_hash = blueprint.digest(&order, &network);
         let Order { keys, paths } = order;
-        let cells = keys.iter().zip(&paths).map(|(&key, &path)| {
-            let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
-            Cell { last: options.start, chain: 0, path, slot: a.slot, kind: a.kind }
-        });
+        let cell = |path| Cell { last: options.start, chain: 0, path };
         let mut core = Core {
             bus: Bus::new(&network),
-            cells: cells.collect(),
-            list: AnyEventList::new(options.event_list),
-            silent: AnyEventList::new(EventListKind::Heap),
+            cells: paths.into_iter().map(cell).collect(),
+            homes: Home::all(&blueprint, &keys),
+            list: AnyEventList::of(options.event_list),
+            silent: AnyEventList::of(EventListKind::Heap),
             ready: Vec::new(),
             now: Tag::new(options.start, 0),
             resolution: options.resolution,
@@ -223,9 +223,9 @@ impl<M: Message> Simulation<M> {
         order(imminent);
         let mut rest = &imminent[..];
         while !rest.is_empty() {
-            let (kind, length) = core.run_length(rest);
-            let (run, after) = rest.split_at(length);
-            self.slabs.kinds[kind as usize].outputs(run, core);
+            let (run, length) = core.run_of(rest, |m| m);
+            let (models, after) = rest.split_at(length);
+            self.slabs.kinds[run.kind as usize].outputs(run, models, core);
             rest = after;
         }
         self.staged = true;
@@ -258,17 +258,16 @@ impl<M: Message> Simulation<M> {
         core.log_cursor = 0;
         Core::<M>::merge(&self.imminent, &core.bus.influenced, &mut self.due);
         let mut rest = &self.due[..];
-        while let Some(first) = rest.first() {
-            let kind = core.cells[first.model() as usize].kind;
-            let same = |d: &&Due| core.cells[d.model() as usize].kind == kind;
-            let (run, after) = rest.split_at(rest.iter().take_while(same).count());
-            self.slabs.kinds[kind as usize].transitions(run, core);
+        while !rest.is_empty() {
+            let (run, length) = core.run_of(rest, Due::model);
+            let (models, after) = rest.split_at(length);
+            self.slabs.kinds[run.kind as usize].transitions(run, models, core);
             rest = after;
         }
     }
 
     fn close(&mut self) -> Result<bool, RunError> {
-        self.core.bus.clear(self.core.network.models);
+        self.core.bus.clear();
         self.staged = false;
         let now = self.core.now;
         self.floor = now.ticks;
@@ -373,7 +372,8 @@ impl<M: Message> Simulation<M> {
         let others = if units.len() > 1 { at } else { core.silent.next_time().unwrap_or(i64::MAX) };
         let bound = next.min(others.saturating_add(1)).min(limit);
         for &m in units.iter() {
-            let Cell { last, slot, kind, .. } = core.cells[m as usize];
+            let last = core.cells[m as usize].last;
+            let Home { slot, kind, .. } = core.homes[m as usize];
             let bound = Duration::between(last, bound);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
             if core.list.time_of(m).is_some_and(|found| found <= at) {
@@ -611,18 +611,9 @@ impl<M: Message> Core<M> {
     fn send_from_outside(&mut self, inputs: Vec<(u16, M)>) {
         let (bus, network) = (&mut self.bus, &self.network);
         let keep = std::mem::take(&mut bus.keep_log);
-        let mut out = crate::outbox::Outbox {
-            bus,
-            network,
-            source: network.models,
-            path: 0,
-            emission: 0,
-            sum: 0,
-            now: self.now,
-            resolution: self.resolution,
-        };
+        let mut out = Outbox::new(bus, network, self.now, self.resolution);
         for (port, value) in inputs {
-            out.send(crate::port::OutPort::<M>::new(port), value);
+            out.send(OutPort::<M>::new(port), value);
         }
         self.bus.keep_log = keep;
     }

@@ -1,0 +1,247 @@
+//! The messages of one cycle: which nets carry something, and which models it reaches.
+//!
+//! # Why
+//!
+//! A large model is a sweep through memory, cycle after cycle, so this is laid out for few and
+//! short passes. What belongs to a net, and what belongs to a receiver, is one record each;
+//! a record is valid only while its `cycle` is the present one, so that nothing has to be visited
+//! again to forget a cycle; and a model that a single net reaches (the usual case) needs no list.
+//! On DEVStone HI 300x300 this and the runs of [`crate::core::Home`] took a third of the
+//! instructions and more than half of the time.
+use crate::{
+    bag::{Bag, Envelope, NONE, Parts, Slice},
+    flatten::Network,
+    message::{Message, digest_of, fold},
+    outbox::Sent,
+    time::Tag,
+};
+
+/// A net's messages of this cycle: a chain in the arena.
+#[derive(Debug, Clone, Copy)]
+struct Net {
+    cycle: u32,
+    head: u32,
+    tail: u32,
+    len: u32,
+    /// Sum of message digests; a sum, so that it does not depend on how messages meet.
+    sum: u64,
+    /// Where its receivers start in the network; they end where the next net's start.
+    receivers: u32,
+}
+
+/// What reaches a model in this cycle: the first net, and where the list of others starts.
+#[derive(Debug, Clone, Copy)]
+struct Inbox {
+    cycle: u32,
+    net: u32,
+    more: u32,
+    port: u16,
+}
+
+const EMPTY: Inbox = Inbox { cycle: 0, net: NONE, more: NONE, port: 0 };
+
+/// A further net that reaches a model in this cycle.
+#[derive(Debug, Clone, Copy)]
+struct Delivery {
+    net: u32,
+    next: u32,
+    port: u16,
+}
+
+/// All messages of one cycle. Buffers keep their capacity: no allocation in steady state.
+pub(crate) struct Bus<M> {
+    arena: Vec<Envelope<M>>,
+    /// By net; one more that only ends the receivers of the last; then nets of injections.
+    nets: Vec<Net>,
+    fixed: usize,
+    /// By model; one more for the outside.
+    inbox: Vec<Inbox>,
+    deliveries: Vec<Delivery>,
+    /// The number of the cycle, from 1; wraps.
+    cycle: u32,
+    /// Models that receive something, in the order in which they were reached.
+    pub influenced: Vec<u32>,
+    /// Digest of each imminent model's outputs, in their order.
+    pub out_sums: Vec<u64>,
+    /// What was sent, kept for observers only.
+    pub log: Vec<Sent<M>>,
+    pub keep_log: bool,
+    slices: Vec<Slice>,
+    merged: Vec<(u16, u32)>,
+    /// Seed by which `--ties` permutes bags.
+    pub ties: Option<u64>,
+    /// Some model sent in another order than that of its ports, so that the order of the arena
+    /// is not the canonical one of R5.
+    pub disordered: bool,
+    /// A send to a port that its model does not have: (model, port).
+    pub bad_port: Option<(u32, u16)>,
+}
+
+impl<M: Message> Bus<M> {
+    pub fn new(network: &Network<M>) -> Self {
+        let net = |&receivers| Net { cycle: 0, head: NONE, tail: NONE, len: 0, sum: 0, receivers };
+        let nets: Vec<Net> = network.receiver_start.iter().map(net).collect();
+        Self {
+            arena: Vec::new(),
+            fixed: nets.len(),
+            nets,
+            inbox: vec![EMPTY; network.models as usize + 1],
+            deliveries: Vec::new(),
+            cycle: 1,
+            influenced: Vec::new(),
+            out_sums: Vec::new(),
+            log: Vec::new(),
+            keep_log: false,
+            slices: Vec::new(),
+            merged: Vec::new(),
+            ties: None,
+            disordered: false,
+            bad_port: None,
+        }
+    }
+
+    /// Puts a message into a net and, with the first one, reaches the net's receivers.
+    #[inline]
+    pub fn post(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
+        let at = self.arena.len() as u32;
+        self.arena.push(envelope);
+        let [n, next] = &mut self.nets[net as usize..][..2] else { return };
+        if n.cycle == self.cycle {
+            self.arena[n.tail as usize].next = at;
+            (n.tail, n.len, n.sum) = (at, n.len + 1, n.sum.wrapping_add(digest));
+            return;
+        }
+        (n.cycle, n.head, n.tail, n.len, n.sum) = (self.cycle, at, at, 1, digest);
+        for r in &network.receivers[n.receivers as usize..next.receivers as usize] {
+            self.deliver(network.models, net, r.model, r.port);
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, outside: u32, net: u32, model: u32, port: u16) {
+        let inbox = &mut self.inbox[model as usize];
+        if inbox.cycle != self.cycle {
+            *inbox = Inbox { cycle: self.cycle, net, more: NONE, port };
+            if model != outside {
+                self.influenced.push(model);
+            }
+            return;
+        }
+        self.deliveries.push(Delivery { net, next: inbox.more, port });
+        inbox.more = self.deliveries.len() as u32 - 1;
+    }
+
+    /// A message from outside straight to an input port, over a net of its own.
+    pub fn inject(&mut self, network: &Network<M>, model: u32, port: u16, number: u32, value: M) {
+        let net = self.nets.len() as u32;
+        let sum = fold(digest_of(&value), u64::from(number));
+        let at = self.arena.len() as u32;
+        // What came through the root's ports has numbers of its own.
+        self.disordered |= self.arena.last().is_some_and(|last| last.source == network.models);
+        self.arena.push(Envelope {
+            value,
+            source: network.models,
+            emission: number,
+            next: NONE,
+            port: 0,
+        });
+        self.nets.push(Net { cycle: self.cycle, head: at, tail: at, len: 1, sum, receivers: 0 });
+        self.deliver(network.models, net, model, port);
+    }
+
+    /// The bag of `model`, which something reaches in this cycle, and its digest.
+    #[inline]
+    pub fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
+        let Inbox { net, more, port, .. } = self.inbox[model as usize];
+        if more != NONE || self.disordered || self.ties.is_some() {
+            return self.merge(model, tag);
+        }
+        let Net { head, tail, len, sum, .. } = self.nets[net as usize];
+        let parts = Parts::Chains(Slice { port, head, tail }, &[]);
+        (Bag { arena: &self.arena, len, parts }, port_sum(sum, port))
+    }
+
+    /// The bag of a model that several nets reach, or that is not in canonical order.
+    ///
+    /// Chains are in the order of the arena, which is that of the sources; chains that do not
+    /// overlap in it need no merge. So is the usual case of a fan-in from two levels.
+    #[inline(never)]
+    fn merge(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
+        let Inbox { net, port, mut more, .. } = self.inbox[model as usize];
+        let (mut sum, mut len) = (0u64, 0);
+        self.slices.clear();
+        let (nets, slices) = (&self.nets, &mut self.slices);
+        let mut add = |net: u32, port: u16| {
+            let n = &nets[net as usize];
+            sum = sum.wrapping_add(port_sum(n.sum, port));
+            len += n.len;
+            slices.push(Slice { port, head: n.head, tail: n.tail });
+        };
+        add(net, port);
+        while more != NONE {
+            let d = self.deliveries[more as usize];
+            add(d.net, d.port);
+            more = d.next;
+        }
+        slices.sort_unstable_by_key(|s| (s.port, s.head));
+        let apart = |w: &[Slice]| w[0].port < w[1].port || w[0].tail < w[1].head;
+        if !self.disordered && self.ties.is_none() && slices.windows(2).all(apart) {
+            let parts = Parts::Chains(slices[0], &slices[1..]);
+            return (Bag { arena: &self.arena, len, parts }, sum);
+        }
+        let arena = &self.arena;
+        self.merged.clear();
+        for &Slice { port, head, .. } in &*slices {
+            let mut at = head;
+            while at != NONE {
+                self.merged.push((port, at));
+                at = arena[at as usize].next;
+            }
+        }
+        if let Some(seed) = self.ties {
+            let start =
+                fold(fold(seed, u64::from(model)), fold(tag.ticks as u64, tag.micro.into()));
+            self.merged.sort_by_key(|&(port, at)| (port, fold(start, at.into())));
+        } else if self.disordered {
+            // Messages of one emission lie in the arena in route order.
+            self.merged.sort_unstable_by_key(|&(port, at)| {
+                let e = &arena[at as usize];
+                (port, e.source, e.port, e.emission, at)
+            });
+        } else {
+            self.merged.sort_unstable();
+        }
+        (Bag { arena, len, parts: Parts::Merged(&self.merged) }, sum)
+    }
+
+    /// What reached the outside: (output port of the root, value).
+    pub fn outside(&mut self, network: &Network<M>, tag: Tag) -> Option<Bag<'_, M>> {
+        let reached = self.inbox[network.models as usize].cycle == self.cycle;
+        reached.then(|| self.bag(network.models, tag).0)
+    }
+
+    /// Forgets the cycle.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.arena.clear();
+        self.deliveries.clear();
+        self.influenced.clear();
+        self.out_sums.clear();
+        self.log.clear();
+        self.nets.truncate(self.fixed);
+        self.disordered = false;
+        self.cycle = self.cycle.wrapping_add(1);
+        if self.cycle == 0 {
+            // Records of four billion cycles ago must not look new.
+            self.nets.iter_mut().for_each(|n| n.cycle = 0);
+            self.inbox.fill(EMPTY);
+            self.cycle = 1;
+        }
+    }
+}
+
+/// Weighs a digest by the destination port; linear, so that sums of nets add up.
+#[inline(always)]
+fn port_sum(sum: u64, port: u16) -> u64 {
+    sum.wrapping_mul(u64::from(port).wrapping_mul(0x6A09_E667_F3BC_C908) ^ 0xBB67_AE85_84CA_A73B)
+}
