@@ -1,0 +1,139 @@
+//! The indexed heap.
+//!
+//! # Why
+//!
+//! Four children per node: half the levels of a binary heap, and the four children lie in one
+//! cache line or two. Each model knows its place, so that moving an event is one sift instead of
+//! a stale entry that the heap would have to carry until it surfaces.
+
+use super::{EARLIEST, EventList, LATEST, MAX_MODELS};
+
+/// Children per heap node.
+const ARITY: usize = 4;
+
+/// The place of a model without event.
+const ABSENT: u32 = u32::MAX;
+
+/// An event list over an indexed 4-ary heap.
+///
+/// [`schedule`](EventList::schedule), [`cancel`](EventList::cancel) and each model taken cost
+/// O(log n), [`next_time`](EventList::next_time) O(1), always: there is nothing amortised about
+/// it. It allocates only when it grows.
+#[derive(Clone, Debug, Default)]
+pub struct HeapList {
+    heap: Vec<(i64, u32)>,
+    /// Index into `heap` by model.
+    places: Vec<u32>,
+}
+
+impl HeapList {
+    /// Puts `entry` at the hole `place` or above.
+    fn sift_up(&mut self, mut place: usize, entry: (i64, u32)) {
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            if self.heap[parent].0 <= entry.0 {
+                break;
+            }
+            self.set(place, self.heap[parent]);
+            place = parent;
+        }
+        self.set(place, entry);
+    }
+
+    /// Puts `entry` at the hole `place` or below.
+    fn sift_down(&mut self, mut place: usize, entry: (i64, u32)) {
+        loop {
+            let first = place * ARITY + 1;
+            let end = (first + ARITY).min(self.heap.len());
+            if first >= end {
+                break;
+            }
+            let mut best = first;
+            let mut least = self.heap[first].0;
+            for (child, &(at, _)) in self.heap[..end].iter().enumerate().skip(first + 1) {
+                if at < least {
+                    (best, least) = (child, at);
+                }
+            }
+            if entry.0 <= least {
+                break;
+            }
+            self.set(place, self.heap[best]);
+            place = best;
+        }
+        self.set(place, entry);
+    }
+
+    fn set(&mut self, place: usize, entry: (i64, u32)) {
+        self.heap[place] = entry;
+        self.places[entry.1 as usize] = place as u32;
+    }
+
+    fn remove(&mut self, place: usize) {
+        let last = self.heap.pop().expect("a place lies within the heap");
+        if place < self.heap.len() {
+            if place > 0 && last.0 < self.heap[(place - 1) / ARITY].0 {
+                self.sift_up(place, last);
+            } else {
+                self.sift_down(place, last);
+            }
+        }
+    }
+}
+
+impl EventList for HeapList {
+    fn reset(&mut self, models: usize) {
+        assert!(models <= MAX_MODELS, "room for {models} models exceeds {MAX_MODELS}");
+        self.heap.clear();
+        self.places.clear();
+        self.places.resize(models, ABSENT);
+    }
+
+    fn schedule(&mut self, model: u32, at: i64) {
+        debug_assert!((EARLIEST..=LATEST).contains(&at), "time {at} out of range");
+        let place = self.places[model as usize];
+        if place == ABSENT {
+            self.heap.push((at, model));
+            self.sift_up(self.heap.len() - 1, (at, model));
+        } else if at < self.heap[place as usize].0 {
+            self.sift_up(place as usize, (at, model));
+        } else {
+            self.sift_down(place as usize, (at, model));
+        }
+    }
+
+    fn cancel(&mut self, model: u32) {
+        if let Some(place) = self.places.get_mut(model as usize)
+            && *place != ABSENT
+        {
+            let hole = *place as usize;
+            *place = ABSENT;
+            self.remove(hole);
+        }
+    }
+
+    #[inline]
+    fn next_time(&mut self) -> Option<i64> {
+        self.heap.first().map(|&(at, _)| at)
+    }
+
+    fn take(&mut self, at: i64, sink: &mut impl FnMut(u32)) {
+        debug_assert!(self.next_time().is_none_or(|next| at <= next), "{at} is not the earliest");
+        while let Some(&(time, model)) = self.heap.first()
+            && time == at
+        {
+            self.places[model as usize] = ABSENT;
+            self.remove(0);
+            sink(model);
+        }
+    }
+
+    fn time_of(&self, model: u32) -> Option<i64> {
+        let &place = self.places.get(model as usize)?;
+        self.heap.get(place as usize).map(|&(at, _)| at)
+    }
+
+    fn len(&self) -> usize {
+        self.heap.len()
+    }
+}
