@@ -69,16 +69,16 @@ pub(crate) struct Bus<M> {
     slices: Vec<Slice>,
     merged: Vec<(u16, u32)>,
     /// Seed by which `--ties` permutes bags.
-    pub ties: Option<u64>,
-    /// Some model sent in another order than that of its ports, so that the order of the arena
-    /// is not the canonical one of R5.
+    ties: Option<u64>,
+    /// The order of the arena is not that in which bags are shown: some model sent in another
+    /// order than that of its ports, or there is a seed that permutes them.
     pub disordered: bool,
     /// A send to a port that its model does not have: (model, port).
     pub bad_port: Option<(u32, u16)>,
 }
 
 impl<M: Message> Bus<M> {
-    pub fn new(network: &Network<M>) -> Self {
+    pub fn new(network: &Network<M>, ties: Option<u64>) -> Self {
         let net = |&receivers| Net { cycle: 0, head: NONE, tail: NONE, len: 0, sum: 0, receivers };
         let nets: Vec<Net> = network.receiver_start.iter().map(net).collect();
         Self {
@@ -94,14 +94,19 @@ impl<M: Message> Bus<M> {
             keep_log: false,
             slices: Vec::new(),
             merged: Vec::new(),
-            ties: None,
-            disordered: false,
+            ties,
+            disordered: ties.is_some(),
             bad_port: None,
         }
     }
 
+    /// The same for another network.
+    pub fn fit(&mut self, network: &Network<M>) {
+        *self = Self { keep_log: self.keep_log, ..Self::new(network, self.ties) };
+    }
+
     /// Puts a message into a net and, with the first one, reaches the net's receivers.
-    #[inline]
+    #[inline(always)]
     pub fn post(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);
@@ -117,7 +122,7 @@ impl<M: Message> Bus<M> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, outside: u32, net: u32, model: u32, port: u16) {
         let inbox = &mut self.inbox[model as usize];
         if inbox.cycle != self.cycle {
@@ -153,7 +158,7 @@ impl<M: Message> Bus<M> {
     #[inline]
     pub fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
         let Inbox { net, more, port, .. } = self.inbox[model as usize];
-        if more != NONE || self.disordered || self.ties.is_some() {
+        if more != NONE || self.disordered {
             return self.merge(model, tag);
         }
         let Net { head, tail, len, sum, .. } = self.nets[net as usize];
@@ -185,7 +190,7 @@ impl<M: Message> Bus<M> {
         }
         slices.sort_unstable_by_key(|s| (s.port, s.head));
         let apart = |w: &[Slice]| w[0].port < w[1].port || w[0].tail < w[1].head;
-        if !self.disordered && self.ties.is_none() && slices.windows(2).all(apart) {
+        if !self.disordered && slices.windows(2).all(apart) {
             let parts = Parts::Chains(slices[0], &slices[1..]);
             return (Bag { arena: &self.arena, len, parts }, sum);
         }
@@ -221,7 +226,7 @@ impl<M: Message> Bus<M> {
     }
 
     /// Forgets the cycle.
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self) {
         self.arena.clear();
         self.deliveries.clear();
@@ -229,7 +234,7 @@ impl<M: Message> Bus<M> {
         self.out_sums.clear();
         self.log.clear();
         self.nets.truncate(self.fixed);
-        self.disordered = false;
+        self.disordered = self.ties.is_some();
         self.cycle = self.cycle.wrapping_add(1);
         if self.cycle == 0 {
             // Records of four billion cycles ago must not look new.

@@ -9,7 +9,6 @@ use crate::{
     atomic::Atomic,
     bag::NONE,
     blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
-    bus::Bus,
     core::{Cell, Counts, Home},
     error::{CheckpointError, RunError},
     event_list::EventList,
@@ -223,9 +222,7 @@ impl<M: Message> Simulation<M> {
         core.cells =
             order.paths.iter().map(|&path| Cell { last: 0, chain: 0, path }).collect();
         core.homes = Home::all(&structure, &order.keys);
-        let (ties, keep_log) = (core.bus.ties, core.bus.keep_log);
-        core.bus = Bus::new(&network);
-        (core.bus.ties, core.bus.keep_log) = (ties, keep_log);
+        core.bus.fit(&network);
         core.network = network;
         core.keys = order.keys;
         core.blueprint = structure;

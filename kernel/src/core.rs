@@ -396,9 +396,9 @@ impl<M: Message> Core<M> {
 }
 
 /// Sorts unless sorted already, which is the usual case.
-#[inline]
+#[inline(always)]
 pub(crate) fn order(list: &mut [u32]) {
-    if !list.is_sorted() {
+    if list.len() > 1 && !list.is_sorted() {
         list.sort_unstable();
     }
 }

@@ -80,8 +80,10 @@ impl<'a, M: Message> Outbox<'a, M> {
         let port = port.index();
         let emission = self.emission;
         self.emission += 1;
-        self.bus.disordered |= port < self.last_port;
-        self.last_port = port;
+        if port != self.last_port {
+            self.bus.disordered |= port < self.last_port;
+            self.last_port = port;
+        }
         let identity = fold(self.path, u64::from(port) << 32 | u64::from(emission));
         let digest = fold(digest_of(&value), identity);
         self.sum = self.sum.wrapping_add(digest);

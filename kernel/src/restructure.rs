@@ -6,7 +6,6 @@
 use crate::{
     bag::NONE,
     blueprint::{ModelKey, NodeBody, PortAt, Wire},
-    bus::Bus,
     core::{Cell, Home},
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
@@ -230,9 +229,7 @@ impl<M: Message> Simulation<M> {
             .into_iter()
             .filter_map(|(m, v)| Some((new_number[m as usize], v)).filter(|x| x.0 != NONE))
             .collect();
-        let (ties, keep_log) = (core.bus.ties, core.bus.keep_log);
-        core.bus = Bus::new(&network);
-        (core.bus.ties, core.bus.keep_log) = (ties, keep_log);
+        core.bus.fit(&network);
         core.network = network;
         core.cells = cells;
         core.homes = Home::all(&core.blueprint, &order.keys);

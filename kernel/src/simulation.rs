@@ -115,7 +115,7 @@ impl<M: Message> Simulation<M> {
         let Order { keys, paths } = order;
         let cell = |path| Cell { last: options.start, chain: 0, path };
         let mut core = Core {
-            bus: Bus::new(&network),
+            bus: Bus::new(&network, options.ties),
             cells: paths.into_iter().map(cell).collect(),
             homes: Home::all(&blueprint, &keys),
             list: AnyEventList::of(options.event_list),
@@ -138,7 +138,6 @@ impl<M: Message> Simulation<M> {
             blueprint,
             keys,
         };
-        core.bus.ties = options.ties;
         core.list.reset(core.cells.len());
         core.silent.reset(core.cells.len());
         let mut this = Self {
@@ -216,8 +215,10 @@ impl<M: Message> Simulation<M> {
         core.fx.now = tag;
         let imminent = &mut self.imminent;
         imminent.clear();
-        imminent.append(&mut core.ready);
-        if core.list.next_time() == Some(tag.ticks) {
+        if !core.ready.is_empty() {
+            std::mem::swap(imminent, &mut core.ready);
+        }
+        if !core.list.is_empty() {
             core.list.take(tag.ticks, &mut |m| imminent.push(m));
         }
         order(imminent);
