@@ -3,14 +3,13 @@
 //! # Why
 //!
 //! A large model is a sweep through memory, cycle after cycle, so this is laid out for few and
-//! short passes. What belongs to a net, and what belongs to a receiver, is one record each;
-//! a record is valid only while its `cycle` is the present one, so that nothing has to be visited
-//! again to forget a cycle; and a model that a single net reaches (the usual case) needs no list.
-//! On DEVStone HI 300x300 this and the runs of [`crate::core::Home`] took a third of the
-//! instructions and more than half of the time.
+//! short passes. What belongs to a net, and what belongs to a receiver, is one record each.
+//! A record is valid only while its `cycle` is the present one, so that nothing has to be visited
+//! again to forget a cycle. An output that reaches the first input port of one model (the usual
+//! case) needs no net: its messages are chained in the receiver's record.
 use crate::{
     bag::{Bag, Envelope, NONE, Parts, Slice},
-    flatten::Network,
+    flatten::{Network, Target},
     message::{Message, digest_of, fold},
     outbox::Sent,
     time::Tag,
@@ -29,18 +28,21 @@ struct Net {
     receivers: u32,
 }
 
-/// What reaches a model in this cycle: the first net, and where the list of others starts.
+/// What reaches a model in this cycle: the messages that came straight to its first input port,
+/// and where the list of nets starts that reach it.
 #[derive(Debug, Clone, Copy)]
 struct Inbox {
+    sum: u64,
     cycle: u32,
-    net: u32,
-    more: u32,
-    port: u16,
+    head: u32,
+    tail: u32,
+    len: u32,
+    nets: u32,
 }
 
-const EMPTY: Inbox = Inbox { cycle: 0, net: NONE, more: NONE, port: 0 };
+const EMPTY: Inbox = Inbox { sum: 0, cycle: 0, head: NONE, tail: NONE, len: 0, nets: NONE };
 
-/// A further net that reaches a model in this cycle.
+/// A net that reaches a model in this cycle.
 #[derive(Debug, Clone, Copy)]
 struct Delivery {
     net: u32,
@@ -105,11 +107,45 @@ impl<M: Message> Bus<M> {
         *self = Self { keep_log: self.keep_log, ..Self::new(network, self.ties) };
     }
 
-    /// Puts a message into a net and, with the first one, reaches the net's receivers.
+    /// Sends a message to a target.
     #[inline(always)]
-    pub fn post(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
+    pub fn post(
+        &mut self,
+        network: &Network<M>,
+        target: Target,
+        digest: u64,
+        envelope: Envelope<M>,
+    ) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);
+        match target.straight() {
+            Some(model) => self.hand(network.models, model, at, digest),
+            None => self.join(network, target.net(), at, digest),
+        }
+    }
+
+    /// Hands a message to the first input port of a model.
+    #[inline(always)]
+    fn hand(&mut self, outside: u32, model: u32, at: u32, digest: u64) {
+        let cycle = self.cycle;
+        let inbox = &mut self.inbox[model as usize];
+        if inbox.cycle != cycle {
+            *inbox = Inbox { sum: digest, cycle, head: at, tail: at, len: 1, nets: NONE };
+            if model != outside {
+                self.influenced.push(model);
+            }
+            return;
+        }
+        match inbox.len {
+            0 => inbox.head = at,
+            _ => self.arena[inbox.tail as usize].next = at,
+        }
+        (inbox.tail, inbox.len, inbox.sum) = (at, inbox.len + 1, inbox.sum.wrapping_add(digest));
+    }
+
+    /// Puts a message into a net and, with the first one, reaches the net's receivers.
+    #[inline]
+    fn join(&mut self, network: &Network<M>, net: u32, at: u32, digest: u64) {
         let [n, next] = &mut self.nets[net as usize..][..2] else { return };
         if n.cycle == self.cycle {
             self.arena[n.tail as usize].next = at;
@@ -118,22 +154,22 @@ impl<M: Message> Bus<M> {
         }
         (n.cycle, n.head, n.tail, n.len, n.sum) = (self.cycle, at, at, 1, digest);
         for r in &network.receivers[n.receivers as usize..next.receivers as usize] {
-            self.deliver(network.models, net, r.model, r.port);
+            self.reach(network.models, net, r.model, r.port);
         }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, outside: u32, net: u32, model: u32, port: u16) {
+    fn reach(&mut self, outside: u32, net: u32, model: u32, port: u16) {
+        let cycle = self.cycle;
         let inbox = &mut self.inbox[model as usize];
-        if inbox.cycle != self.cycle {
-            *inbox = Inbox { cycle: self.cycle, net, more: NONE, port };
+        if inbox.cycle != cycle {
+            *inbox = Inbox { cycle, ..EMPTY };
             if model != outside {
                 self.influenced.push(model);
             }
-            return;
         }
-        self.deliveries.push(Delivery { net, next: inbox.more, port });
-        inbox.more = self.deliveries.len() as u32 - 1;
+        self.deliveries.push(Delivery { net, next: inbox.nets, port });
+        inbox.nets = self.deliveries.len() as u32 - 1;
     }
 
     /// A message from outside straight to an input port, over a net of its own.
@@ -151,44 +187,52 @@ impl<M: Message> Bus<M> {
             port: 0,
         });
         self.nets.push(Net { cycle: self.cycle, head: at, tail: at, len: 1, sum, receivers: 0 });
-        self.deliver(network.models, net, model, port);
+        self.reach(network.models, net, model, port);
     }
 
     /// The bag of `model`, which something reaches in this cycle, and its digest.
     #[inline]
     pub fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
-        let Inbox { net, more, port, .. } = self.inbox[model as usize];
-        if more != NONE || self.disordered {
-            return self.merge(model, tag);
+        let Inbox { sum, head, tail, len, nets, .. } = self.inbox[model as usize];
+        if nets == NONE && !self.disordered {
+            let parts = Parts::Chains(Slice { port: 0, head, tail }, &[]);
+            return (Bag { arena: &self.arena, len, parts }, port_sum(sum, 0));
         }
-        let Net { head, tail, len, sum, .. } = self.nets[net as usize];
-        let parts = Parts::Chains(Slice { port, head, tail }, &[]);
-        (Bag { arena: &self.arena, len, parts }, port_sum(sum, port))
+        if len == 0 && !self.disordered {
+            let Delivery { net, next: NONE, port } = self.deliveries[nets as usize] else {
+                return self.merge(model, tag);
+            };
+            let Net { head, tail, len, sum, .. } = self.nets[net as usize];
+            let parts = Parts::Chains(Slice { port, head, tail }, &[]);
+            return (Bag { arena: &self.arena, len, parts }, port_sum(sum, port));
+        }
+        self.merge(model, tag)
     }
 
-    /// The bag of a model that several nets reach, or that is not in canonical order.
+    /// The bag of a model that nets reach, or that is not in canonical order.
     ///
     /// Chains are in the order of the arena, which is that of the sources; chains that do not
     /// overlap in it need no merge. So is the usual case of a fan-in from two levels.
     #[inline(never)]
     fn merge(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
-        let Inbox { net, port, mut more, .. } = self.inbox[model as usize];
-        let (mut sum, mut len) = (0u64, 0);
-        self.slices.clear();
-        let (nets, slices) = (&self.nets, &mut self.slices);
-        let mut add = |net: u32, port: u16| {
-            let n = &nets[net as usize];
-            sum = sum.wrapping_add(port_sum(n.sum, port));
-            len += n.len;
-            slices.push(Slice { port, head: n.head, tail: n.tail });
-        };
-        add(net, port);
-        while more != NONE {
-            let d = self.deliveries[more as usize];
-            add(d.net, d.port);
-            more = d.next;
+        let inbox = self.inbox[model as usize];
+        let (mut sum, mut len) = (port_sum(inbox.sum, 0), inbox.len);
+        let slices = &mut self.slices;
+        slices.clear();
+        if len > 0 {
+            slices.push(Slice { port: 0, head: inbox.head, tail: inbox.tail });
         }
-        slices.sort_unstable_by_key(|s| (s.port, s.head));
+        let mut at = inbox.nets;
+        while at != NONE {
+            let Delivery { net, next, port } = self.deliveries[at as usize];
+            let n = &self.nets[net as usize];
+            (sum, len) = (sum.wrapping_add(port_sum(n.sum, port)), len + n.len);
+            slices.push(Slice { port, head: n.head, tail: n.tail });
+            at = next;
+        }
+        if slices.len() > 1 {
+            slices.sort_unstable_by_key(|s| (s.port, s.head));
+        }
         let apart = |w: &[Slice]| w[0].port < w[1].port || w[0].tail < w[1].head;
         if !self.disordered && slices.windows(2).all(apart) {
             let parts = Parts::Chains(slices[0], &slices[1..]);

@@ -219,9 +219,9 @@ impl<M: Message> Simulation<M> {
         let unreadable = |e: RunError| CheckpointError::Unreadable(e.to_string());
         let (network, order) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
         let core = &mut self.core;
-        core.cells =
-            order.paths.iter().map(|&path| Cell { last: 0, chain: 0, path }).collect();
-        core.homes = Home::all(&structure, &order.keys);
+        core.cells = vec![Cell { last: 0, chain: 0 }; order.keys.len()];
+        core.settle_in(Home::all(&structure, &order.keys));
+        core.paths = order.paths;
         core.bus.fit(&network);
         core.network = network;
         core.keys = order.keys;

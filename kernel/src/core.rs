@@ -37,22 +37,21 @@ impl Due {
     }
 }
 
-/// What a cycle reads and writes of the kernel's per model.
+/// What a transition reads and writes of the kernel's per model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell {
     /// Tick of the last transition.
     pub last: i64,
     /// Trace-hash chain.
     pub chain: u64,
-    /// Digest of the path.
-    pub path: u64,
 }
 
 /// Where a model lives: its slab and its slot there.
 ///
 /// **Why runs.** Neighbours in path order are neighbours in their slab, unless the structure
 /// changed. So a cycle looks this up once for the first of a run of neighbours and counts slots
-/// from there; the table stays out of the way of a sweep over many models.
+/// from there, and it remembers the last run: the table stays out of the way of sweeps over many
+/// models, and costs no cache line where single models of one kind fire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Home {
     pub slot: u32,
@@ -80,7 +79,7 @@ impl Home {
 }
 
 /// Neighbours of one slab among the models of a cycle.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Run {
     pub kind: u16,
     /// Slot minus model number, the same for all of them.
@@ -132,7 +131,12 @@ pub(crate) struct Core<M: Message> {
     pub blueprint: Blueprint<M>,
     pub keys: Vec<ModelKey>,
     pub cells: Vec<Cell>,
+    /// Digest of the path by model: what an output function needs.
+    pub paths: Vec<u64>,
     pub homes: Vec<Home>,
+    /// The run of the last look into `homes`, as far as it is known.
+    pub recent: std::ops::Range<u32>,
+    pub recent_run: Run,
     /// Visible internal events.
     pub list: AnyEventList,
     /// Silent internal steps: the earliest tick at which each could make something due.
@@ -165,7 +169,7 @@ impl<M: Message> Core<M> {
     pub fn outputs<'a, A: Atomic<M>>(&mut self, run: &[u32], model: impl Fn(u32) -> &'a A) {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
         for &m in run {
-            out.of(m, self.cells[m as usize].path);
+            out.of(m, self.paths[m as usize]);
             model(m).output(&mut out);
             out.finish();
         }
@@ -369,14 +373,30 @@ impl<M: Message> Core<M> {
 
     /// The first models of a sorted list that are neighbours in one slab, and how many.
     #[inline]
-    pub fn run_of<T: Copy>(&self, list: &[T], model: impl Fn(T) -> u32) -> (Run, usize) {
+    pub fn run_of<T: Copy>(&mut self, list: &[T], model: impl Fn(T) -> u32) -> (Run, usize) {
         let first = model(list[0]);
-        let Home { slot, kind, end } = self.homes[first as usize];
-        let run = Run { kind, shift: slot.wrapping_sub(first) };
+        if !self.recent.contains(&first) {
+            self.look_up(first);
+        }
+        let (run, end) = (self.recent_run, self.recent.end);
         if model(list[list.len() - 1]) < end {
             return (run, list.len());
         }
         (run, list.iter().take_while(|&&m| model(m) < end).count())
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, m: u32) {
+        let Home { slot, kind, end } = self.homes[m as usize];
+        let start = if end == self.recent.end { m.min(self.recent.start) } else { m };
+        self.recent = start..end;
+        self.recent_run = Run { kind, shift: slot.wrapping_sub(m) };
+    }
+
+    /// Takes over the homes of another structure.
+    pub fn settle_in(&mut self, homes: Vec<Home>) {
+        self.homes = homes;
+        self.recent = 0..0;
     }
 
     /// Imminent and influenced models, merged in path order. Both lists are sorted.

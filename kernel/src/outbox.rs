@@ -2,7 +2,7 @@
 use crate::{
     bag::{Envelope, NONE},
     bus::Bus,
-    flatten::{Network, Route},
+    flatten::{Network, Route, Target},
     message::{Message, Payload, digest_of, fold},
     port::OutPort,
     time::{Resolution, Tag},
@@ -98,8 +98,8 @@ impl<'a, M: Message> Outbox<'a, M> {
         }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
         match self.network.direct[at as usize] {
-            NONE => self.spread(at, digest, identity, envelope),
-            net => self.bus.post(self.network, net, digest, envelope),
+            Target::OTHER => self.spread(at, digest, identity, envelope),
+            target => self.bus.post(self.network, target, digest, envelope),
         }
     }
 
@@ -108,11 +108,12 @@ impl<'a, M: Message> Outbox<'a, M> {
     fn spread(&mut self, at: u32, digest: u64, identity: u64, envelope: Envelope<M>) {
         let network = self.network;
         for &Route { net, z } in network.routes_of(at) {
+            let target = network.target(net);
             if z == NONE {
-                self.bus.post(network, net, digest, envelope.clone());
+                self.bus.post(network, target, digest, envelope.clone());
             } else if let Some(value) = (network.translations[z as usize].apply)(&envelope.value) {
                 let digest = fold(digest_of(&value), identity);
-                self.bus.post(network, net, digest, Envelope { value, ..envelope.clone() });
+                self.bus.post(network, target, digest, Envelope { value, ..envelope.clone() });
             }
         }
     }

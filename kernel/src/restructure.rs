@@ -128,7 +128,7 @@ impl<M: Message> Simulation<M> {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {
                 if let Some(cell) = self.core.cells.get(a.index as usize) {
-                    self.retired = self.retired.wrapping_add(fold(cell.path, cell.chain));
+                    self.retired = self.retired.wrapping_add(fold(self.core.paths[a.index as usize], cell.chain));
                 }
                 let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
                 let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));
@@ -201,9 +201,9 @@ impl<M: Message> Simulation<M> {
                 new_number[*before as usize] = now as u32;
             }
         }
-        let cells = previous.iter().zip(&order.paths).map(|(before, &path)| match before {
-            Some(b) => Cell { path, ..core.cells[*b as usize] },
-            None => Cell { last: core.now.ticks, chain: 0, path },
+        let cells = previous.iter().map(|before| match before {
+            Some(b) => core.cells[*b as usize],
+            None => Cell { last: core.now.ticks, chain: 0 },
         });
         let cells: Vec<Cell> = cells.collect();
         let times = |list: &crate::event_list::AnyEventList| -> Vec<Option<i64>> {
@@ -232,7 +232,8 @@ impl<M: Message> Simulation<M> {
         core.bus.fit(&network);
         core.network = network;
         core.cells = cells;
-        core.homes = Home::all(&core.blueprint, &order.keys);
+        core.settle_in(Home::all(&core.blueprint, &order.keys));
+        core.paths = order.paths;
         core.keys = order.keys;
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();

@@ -6,7 +6,7 @@ use crate::{
     bag::NONE,
     blueprint::{Blueprint, ModelKey, NodeBody},
     bus::Bus,
-    core::{Cell, Core, Counts, Due, Guards, Home, order},
+    core::{Cell, Core, Counts, Due, Guards, Home, Run, order},
     coupled::Coupled,
     effects::Effects,
     error::RunError,
@@ -113,11 +113,13 @@ impl<M: Message> Simulation<M> {
         let (network, order) = flatten(&mut blueprint)?;
         let plan_hash = blueprint.digest(&order, &network);
         let Order { keys, paths } = order;
-        let cell = |path| Cell { last: options.start, chain: 0, path };
         let mut core = Core {
             bus: Bus::new(&network, options.ties),
-            cells: paths.into_iter().map(cell).collect(),
+            cells: vec![Cell { last: options.start, chain: 0 }; keys.len()],
+            paths,
             homes: Home::all(&blueprint, &keys),
+            recent: 0..0,
+            recent_run: Run::default(),
             list: AnyEventList::of(options.event_list),
             silent: AnyEventList::of(EventListKind::Heap),
             ready: Vec::new(),
@@ -595,8 +597,8 @@ impl<M: Message> Simulation<M> {
 
     /// The trace hash of what is committed so far; see [`crate::trace`].
     pub fn trace_hash(&self) -> u64 {
-        let sum =
-            self.core.cells.iter().fold(self.retired, |s, c| s.wrapping_add(fold(c.path, c.chain)));
+        let chains = self.core.cells.iter().zip(&self.core.paths);
+        let sum = chains.fold(self.retired, |s, (c, &path)| s.wrapping_add(fold(path, c.chain)));
         fold(sum, self.core.resolution.exponent().into())
     }
 
