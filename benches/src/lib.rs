@@ -1,1 +1,27 @@
-//! .
+//! What Superdense costs, next to its peers and in the same run.
+//!
+//! | module | what it measures |
+//! | --- | --- |
+//! | [`devstone`] | routing and scheduling of many simultaneous events in a deep hierarchy |
+//! | [`timers`] | the event list and the bare cost of a cycle: *hold*, *ring*, event lists alone |
+//! | [`gates`] | instruction counts of small fixed runs, which must not grow |
+//!
+//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring` prints a table
+//! of ratios, `--bin gate` compares instruction counts with `gates.toml`.
+//!
+//! # Why
+//!
+//! Absolute times say more about a machine than about a program, and a shared machine is slower
+//! at one moment than at the next. So a claim is a ratio between two programs that ran in turn,
+//! each repetition in a process of its own (an engine leaves no fragmented heap to the next one,
+//! and peak memory is its own), and the median of several. What is to be held from one commit to
+//! the next is an instruction count, which repeats exactly.
+#![cfg_attr(test, allow(missing_docs, reason = "tests need no docs"))]
+
+pub mod busy;
+pub mod child;
+pub mod devstone;
+pub mod gates;
+pub mod report;
+pub mod suites;
+pub mod timers;

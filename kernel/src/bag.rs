@@ -14,11 +14,19 @@ pub(crate) struct Envelope<M> {
     pub port: u16,
 }
 
+/// The chain of one net, for one port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slice {
+    pub port: u16,
+    pub head: u32,
+    pub tail: u32,
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Parts<'a> {
-    /// One net on one port, already in canonical order: the chain is shared by all receivers.
-    Chain { port: u16, head: u32, len: u32 },
-    /// Several nets, merged: (destination port, arena index).
+    /// Chains in canonical order, shared by all receivers of their nets.
+    Chains(Slice, &'a [Slice]),
+    /// Messages of several nets, merged: (destination port, arena index).
     Merged(&'a [(u16, u32)]),
 }
 
@@ -30,6 +38,7 @@ pub(crate) enum Parts<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Bag<'a, M> {
     pub(crate) arena: &'a [Envelope<M>],
+    pub(crate) len: u32,
     pub(crate) parts: Parts<'a>,
 }
 
@@ -37,10 +46,7 @@ impl<'a, M> Bag<'a, M> {
     /// The number of messages on all ports.
     #[inline]
     pub fn len(&self) -> usize {
-        match self.parts {
-            Parts::Chain { len, .. } => len as usize,
-            Parts::Merged(list) => list.len(),
-        }
+        self.len as usize
     }
 
     /// True when there is no message (the kernel never delivers such a bag).
@@ -51,11 +57,11 @@ impl<'a, M> Bag<'a, M> {
     /// All messages with their input port numbers, in canonical order.
     #[inline]
     pub fn iter(&self) -> Messages<'a, M> {
-        let (port, at, left) = match self.parts {
-            Parts::Chain { port, head, len } => (port, head, len as usize),
-            Parts::Merged(list) => (0, 0, list.len()),
+        let (port, at) = match self.parts {
+            Parts::Chains(first, _) => (first.port, first.head),
+            Parts::Merged(_) => (0, 0),
         };
-        Messages { bag: Bag { arena: self.arena, parts: self.parts }, port, at, left }
+        Messages { arena: self.arena, parts: self.parts, port, at, left: self.len() }
     }
 
     /// The messages of one port.
@@ -72,7 +78,8 @@ impl<'a, M> Bag<'a, M> {
 /// Iterator of [`Bag::iter`].
 #[derive(Debug)]
 pub struct Messages<'a, M> {
-    bag: Bag<'a, M>,
+    arena: &'a [Envelope<M>],
+    parts: Parts<'a>,
     port: u16,
     at: u32,
     left: usize,
@@ -83,16 +90,22 @@ impl<'a, M> Iterator for Messages<'a, M> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        match self.bag.parts {
-            Parts::Chain { .. } => {
-                let envelope = &self.bag.arena[self.at as usize];
+        match &mut self.parts {
+            Parts::Chains(_, rest) => {
+                let envelope = &self.arena[self.at as usize];
+                let item = (self.port, &envelope.value);
                 self.at = envelope.next;
-                Some((self.port, &envelope.value))
+                if self.at == NONE
+                    && let Some((next, others)) = rest.split_first()
+                {
+                    (self.port, self.at, *rest) = (next.port, next.head, others);
+                }
+                Some(item)
             }
             Parts::Merged(list) => {
                 let (port, index) = list[self.at as usize];
                 self.at += 1;
-                Some((port, &self.bag.arena[index as usize].value))
+                Some((port, &self.arena[index as usize].value))
             }
         }
     }

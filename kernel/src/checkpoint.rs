@@ -5,16 +5,15 @@
 //! during the run need [`Snapshot::from_bytes`](crate::Snapshot::from_bytes) and their kind must
 //! be known to the resuming simulation (see [`Simulation::declare`]); translation functions are
 //! found again by name.
-use crate::event_list::EventList;
 use crate::{
     atomic::Atomic,
     bag::NONE,
     blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
-    core::{Cell, Counts},
+    core::{Cell, Counts, Home},
     error::{CheckpointError, RunError},
+    event_list::EventList,
     flatten::flatten,
     message::Message,
-    outbox::Bus,
     path::Name,
     simulation::{Injection, Simulation},
     slab::SavedState,
@@ -138,7 +137,7 @@ impl<M: Message> Simulation<M> {
             Some(shared) => Arc::clone(shared),
             None => Arc::clone(self.shared.insert(Arc::new(core.blueprint.clone()))),
         };
-        let states = core.cells.iter().enumerate().map(|(m, c)| {
+        let states = core.homes.iter().enumerate().map(|(m, c)| {
             let saved = self.slabs.kinds[c.kind as usize].save(c.slot);
             saved.map_err(|e| unit(core.path(m as u32))(e))
         });
@@ -164,7 +163,7 @@ impl<M: Message> Simulation<M> {
         let same = self.shared.as_ref().is_some_and(|s| Arc::ptr_eq(s, &saved.structure));
         if same {
             for m in 0..self.core.cells.len() {
-                let Cell { kind, slot, .. } = self.core.cells[m];
+                let Home { kind, slot, .. } = self.core.homes[m];
                 let result = self.slabs.kinds[kind as usize].restore(slot, &saved.states[m]);
                 result.map_err(|e| unit(self.core.path(m as u32))(e))?;
             }
@@ -220,14 +219,10 @@ impl<M: Message> Simulation<M> {
         let unreadable = |e: RunError| CheckpointError::Unreadable(e.to_string());
         let (network, order) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
         let core = &mut self.core;
-        let cells = order.keys.iter().zip(&order.paths).map(|(&key, &path)| {
-            let NodeBody::Atomic(a) = &structure.nodes[key].body else { unreachable!("atomic") };
-            Cell { last: 0, chain: 0, path, slot: a.slot, kind: a.kind }
-        });
-        core.cells = cells.collect();
-        let (ties, keep_log) = (core.bus.ties, core.bus.keep_log);
-        core.bus = Bus::new(&network);
-        (core.bus.ties, core.bus.keep_log) = (ties, keep_log);
+        core.cells = vec![Cell { last: 0, chain: 0 }; order.keys.len()];
+        core.settle_in(Home::all(&structure, &order.keys));
+        core.paths = order.paths;
+        core.bus.fit(&network);
         core.network = network;
         core.keys = order.keys;
         core.blueprint = structure;
@@ -256,7 +251,7 @@ impl<M: Message> Simulation<M> {
         }
         (core.error, core.stop) = (None, None);
         core.changes.clear();
-        core.bus.clear(core.network.models);
+        core.bus.clear();
         (self.ran, self.floor, self.retired) = (p.ran, p.floor, p.retired);
         self.restructured = p.restructured;
         (self.failed, self.staged) = (None, false);
@@ -270,7 +265,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
     /// When a unit has no bytes; names it.
     pub fn checkpoint(&self) -> Result<Vec<u8>, CheckpointError> {
         let core = &self.core;
-        let states = core.cells.iter().enumerate().map(|(m, c)| {
+        let states = core.homes.iter().enumerate().map(|(m, c)| {
             let bytes = self.slabs.kinds[c.kind as usize].to_bytes(c.slot);
             bytes.map_err(|e| unit(core.path(m as u32))(e))
         });
@@ -326,7 +321,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
             }
             None => {
                 for (m, bytes) in file.states.iter().enumerate() {
-                    let Cell { kind, slot, .. } = self.core.cells[m];
+                    let Home { kind, slot, .. } = self.core.homes[m];
                     let result = self.slabs.kinds[kind as usize].restore_bytes(slot, bytes);
                     result.map_err(|e| unit(self.core.path(m as u32))(e))?;
                 }

@@ -1,51 +1,96 @@
 //! The hot half of a simulation: what a cycle does for one model.
 use crate::{
     atomic::Atomic,
-    bag::NONE,
-    blueprint::{Blueprint, ModelKey},
+    blueprint::{Blueprint, ModelKey, NodeBody},
+    bus::Bus,
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EventList},
     flatten::Network,
     message::Message,
-    outbox::{Bus, Outbox},
+    outbox::Outbox,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, Transition, link},
 };
 use std::{collections::BTreeMap, ops::ControlFlow};
 
-/// A model that makes a transition in this cycle; the top bit says that it is imminent.
+/// A model that makes a transition in this cycle; the top bits say why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Due(u32);
 
 const IMMINENT: u32 = 1 << 31;
+const INFLUENCED: u32 = 1 << 30;
 
 impl Due {
-    pub fn new(model: u32, imminent: bool) -> Self {
-        Self(if imminent { model | IMMINENT } else { model })
-    }
     #[inline(always)]
     pub fn model(self) -> u32 {
-        self.0 & !IMMINENT
+        self.0 & !(IMMINENT | INFLUENCED)
     }
     #[inline(always)]
     fn imminent(self) -> bool {
         self.0 & IMMINENT != 0
     }
+    #[inline(always)]
+    fn influenced(self) -> bool {
+        self.0 & INFLUENCED != 0
+    }
 }
 
-/// What the kernel keeps per model.
+/// What a transition reads and writes of the kernel's per model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell {
     /// Tick of the last transition.
     pub last: i64,
     /// Trace-hash chain.
     pub chain: u64,
-    /// Digest of the path.
-    pub path: u64,
+}
+
+/// Where a model lives: its slab and its slot there.
+///
+/// **Why runs.** Neighbours in path order are neighbours in their slab, unless the structure
+/// changed. So a cycle looks this up once for the first of a run of neighbours and counts slots
+/// from there, and it remembers the last run: the table stays out of the way of sweeps over many
+/// models, and costs no cache line where single models of one kind fire.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Home {
     pub slot: u32,
     pub kind: u16,
+    /// The first model after this one that does not continue its run.
+    pub end: u32,
+}
+
+impl Home {
+    /// The homes of models in path order.
+    pub fn all<M: Message>(blueprint: &Blueprint<M>, keys: &[ModelKey]) -> Vec<Self> {
+        let home = |(m, &key): (usize, &ModelKey)| {
+            let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
+            Self { slot: a.slot, kind: a.kind, end: m as u32 + 1 }
+        };
+        let mut homes: Vec<Self> = keys.iter().enumerate().map(home).collect();
+        for m in (1..homes.len()).rev() {
+            let (next, before) = (homes[m], &mut homes[m - 1]);
+            if (before.kind, before.slot + 1) == (next.kind, next.slot) {
+                before.end = next.end;
+            }
+        }
+        homes
+    }
+}
+
+/// Neighbours of one slab among the models of a cycle.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Run {
+    pub kind: u16,
+    /// Slot minus model number, the same for all of them.
+    shift: u32,
+}
+
+impl Run {
+    #[inline(always)]
+    pub fn slot(self, model: u32) -> usize {
+        model.wrapping_add(self.shift) as usize
+    }
 }
 
 /// Counts of a run; deterministic.
@@ -86,6 +131,12 @@ pub(crate) struct Core<M: Message> {
     pub blueprint: Blueprint<M>,
     pub keys: Vec<ModelKey>,
     pub cells: Vec<Cell>,
+    /// Digest of the path by model: what an output function needs.
+    pub paths: Vec<u64>,
+    pub homes: Vec<Home>,
+    /// The run of the last look into `homes`, as far as it is known.
+    pub recent: std::ops::Range<u32>,
+    pub recent_run: Run,
     /// Visible internal events.
     pub list: AnyEventList,
     /// Silent internal steps: the earliest tick at which each could make something due.
@@ -109,31 +160,19 @@ pub(crate) struct Core<M: Message> {
 }
 
 impl<M: Message> Core<M> {
-    #[inline(always)]
-    pub fn slot(&self, model: u32) -> usize {
-        self.cells[model as usize].slot as usize
-    }
-
     pub fn path(&self, model: u32) -> String {
         self.keys.get(model as usize).map_or_else(|| "outside".into(), |&k| self.blueprint.path(k))
     }
 
-    /// λ of one imminent model.
+    /// λ of imminent models of one kind.
     #[inline]
-    pub fn output<A: Atomic<M>>(&mut self, m: u32, model: &A) {
-        let mut out = Outbox {
-            path: self.cells[m as usize].path,
-            bus: &mut self.bus,
-            network: &self.network,
-            source: m,
-            emission: 0,
-            sum: 0,
-            now: self.now,
-            resolution: self.resolution,
-        };
-        model.output(&mut out);
-        let sum = out.sum;
-        self.bus.out_sums.push(sum);
+    pub fn outputs<'a, A: Atomic<M>>(&mut self, run: &[u32], model: impl Fn(u32) -> &'a A) {
+        let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
+        for &m in run {
+            out.of(m, self.paths[m as usize]);
+            model(m).output(&mut out);
+            out.finish();
+        }
     }
 
     /// The one transition of a model in this cycle, and its next time advance.
@@ -141,17 +180,15 @@ impl<M: Message> Core<M> {
     pub fn transition<A: Atomic<M>>(&mut self, due: Due, model: &mut A) {
         let m = due.model();
         let now = self.now;
+        let fx = &mut self.fx;
         let cell = &mut self.cells[m as usize];
-        let elapsed = Duration::between(cell.last, now.ticks);
-        cell.last = now.ticks;
         let mut outputs = 0;
         if due.imminent() {
             outputs = self.bus.out_sums[self.out_cursor];
             self.out_cursor += 1;
         }
-        let fx = &mut self.fx;
-        let (kind, bag_sum) = if self.bus.reaches(m) {
-            let (bag, sum) = self.bus.bag(&self.network, m, now);
+        let (kind, bag_sum) = if due.influenced() {
+            let (bag, sum) = self.bus.bag(m, now);
             self.counts.messages += bag.len() as u64;
             if due.imminent() {
                 self.counts.confluent += 1;
@@ -159,7 +196,7 @@ impl<M: Message> Core<M> {
                 (Kind::Confluent, sum)
             } else {
                 self.counts.external += 1;
-                model.external(elapsed, &bag, fx);
+                model.external(Duration::between(cell.last, now.ticks), &bag, fx);
                 (Kind::External, sum)
             }
         } else {
@@ -167,10 +204,10 @@ impl<M: Message> Core<M> {
             model.internal(fx);
             (Kind::Internal, 0)
         };
-        let cell = &mut self.cells[m as usize];
+        cell.last = now.ticks;
         cell.chain = link(cell.chain, now, kind, bag_sum, outputs);
         let silent = A::SILENT && model.is_silent();
-        let next = self.plan::<A>(m, model.time_advance(), silent);
+        let next = self.plan::<A>(due, model.time_advance(), silent);
         if self.fx.raised {
             self.settle(m);
         }
@@ -181,23 +218,25 @@ impl<M: Message> Core<M> {
 
     /// Enters the next event of a model; a bad advance becomes the run's error.
     #[inline]
-    fn plan<A: Atomic<M>>(&mut self, m: u32, advance: Duration, silent: bool) -> Tag {
+    fn plan<A: Atomic<M>>(&mut self, due: Due, advance: Duration, silent: bool) -> Tag {
+        let m = due.model();
         let ticks = advance.ticks();
         let now = self.now;
-        if ticks == 0 && !silent {
-            self.list.cancel(m);
-            if A::SILENT {
-                self.silent.cancel(m);
+        if (ticks == 0 && !silent) || advance.is_infinite() {
+            // An imminent model is in no list any more.
+            if !due.imminent() {
+                if !self.list.is_empty() {
+                    self.list.cancel(m);
+                }
+                if A::SILENT {
+                    self.silent.cancel(m);
+                }
+            }
+            if ticks != 0 {
+                return Tag::NEVER;
             }
             self.ready.push(m);
             return Tag { ticks: now.ticks, micro: now.micro + 1 };
-        }
-        if advance.is_infinite() {
-            self.list.cancel(m);
-            if A::SILENT {
-                self.silent.cancel(m);
-            }
-            return Tag::NEVER;
         }
         match now.ticks.checked_add(ticks) {
             Some(at) if ticks >= 0 && at != i64::MAX => {
@@ -317,11 +356,7 @@ impl<M: Message> Core<M> {
         }
         self.log_cursor = end;
         let outputs: Vec<_> = log[first..end].to_vec();
-        let bag = if kind == Kind::Internal {
-            None
-        } else {
-            Some(self.bus.bag(&self.network, m, self.now).0)
-        };
+        let bag = if kind == Kind::Internal { None } else { Some(self.bus.bag(m, self.now).0) };
         let transition = Transition { tag: self.now, kind, bag, outputs: &outputs, next };
         for o in self.observers.iter_mut().filter(|o| o.wants_transitions()) {
             let verdict =
@@ -332,38 +367,54 @@ impl<M: Message> Core<M> {
         }
     }
 
-    /// Splits a sorted list into runs of one kind.
-    pub fn run_length(&self, list: &[u32]) -> (u16, usize) {
-        let kind = self.cells[list[0] as usize].kind;
-        let same = |&m: &u32| self.cells[m as usize].kind == kind;
-        (kind, list.iter().take_while(|m| same(m)).count())
+    /// The first models of a sorted list that are neighbours in one slab, and how many.
+    #[inline]
+    pub fn run_of<T: Copy>(&mut self, list: &[T], model: impl Fn(T) -> u32) -> (Run, usize) {
+        let first = model(list[0]);
+        if !self.recent.contains(&first) {
+            self.look_up(first);
+        }
+        let (run, end) = (self.recent_run, self.recent.end);
+        if model(list[list.len() - 1]) < end {
+            return (run, list.len());
+        }
+        (run, list.iter().take_while(|&&m| model(m) < end).count())
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, m: u32) {
+        let Home { slot, kind, end } = self.homes[m as usize];
+        let start = if end == self.recent.end { m.min(self.recent.start) } else { m };
+        self.recent = start..end;
+        self.recent_run = Run { kind, shift: slot.wrapping_sub(m) };
+    }
+
+    /// Takes over the homes of another structure.
+    pub fn settle_in(&mut self, homes: Vec<Home>) {
+        self.homes = homes;
+        self.recent = 0..0;
     }
 
     /// Imminent and influenced models, merged in path order. Both lists are sorted.
+    #[inline]
     pub fn merge(imminent: &[u32], influenced: &[u32], due: &mut Vec<Due>) {
         due.clear();
-        let (mut a, mut b) =
-            (imminent.iter().copied().peekable(), influenced.iter().copied().peekable());
-        loop {
-            let (x, y) = (a.peek().copied().unwrap_or(NONE), b.peek().copied().unwrap_or(NONE));
-            if x == NONE && y == NONE {
-                return;
-            }
-            due.push(Due::new(x.min(y), x <= y));
-            if x <= y {
-                a.next();
-            }
-            if y <= x {
-                b.next();
-            }
+        let (mut a, mut b) = (imminent, influenced);
+        while let ([x, after_x @ ..], [y, after_y @ ..]) = (a, b) {
+            let why = if x <= y { IMMINENT } else { 0 } | if y <= x { INFLUENCED } else { 0 };
+            due.push(Due(x.min(y) | why));
+            a = if x <= y { after_x } else { a };
+            b = if y <= x { after_y } else { b };
         }
+        due.extend(a.iter().map(|&m| Due(m | IMMINENT)));
+        due.extend(b.iter().map(|&m| Due(m | INFLUENCED)));
     }
 }
 
 /// Sorts unless sorted already, which is the usual case.
-#[inline]
+#[inline(always)]
 pub(crate) fn order(list: &mut [u32]) {
-    if !list.is_sorted() {
+    if list.len() > 1 && !list.is_sorted() {
         list.sort_unstable();
     }
 }

@@ -15,7 +15,35 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Where messages of an output port go: into a net, through a translation.
+/// Where messages go: into a net, or straight to the first input port of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Target(u32);
+
+const STRAIGHT: u32 = 1 << 31;
+
+impl Target {
+    /// Several targets, or none, or through a translation.
+    pub const OTHER: Self = Self(NONE);
+
+    fn of(net: u32, receivers: &[Receiver]) -> Self {
+        match receivers {
+            [Receiver { model, port: 0 }] => Self(STRAIGHT | model),
+            _ => Self(net),
+        }
+    }
+    /// The model, unless it is a net.
+    #[inline(always)]
+    pub fn straight(self) -> Option<u32> {
+        (self.0 & STRAIGHT != 0).then_some(self.0 & !STRAIGHT)
+    }
+    /// The number of the net, if it is one.
+    #[inline(always)]
+    pub fn net(self) -> u32 {
+        self.0
+    }
+}
+
+/// Where messages of an output port go, and through which translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Route {
     pub net: u32,
@@ -35,11 +63,11 @@ pub(crate) struct Network<M> {
     pub ports: Vec<u32>,
     pub route_start: Vec<u32>,
     pub routes: Vec<Route>,
+    /// Per output port: its target when it has one route, without translation.
+    pub direct: Vec<Target>,
     pub translations: Vec<Translation<M>>,
     pub receiver_start: Vec<u32>,
     pub receivers: Vec<Receiver>,
-    /// Nets that one model enters by several ports or translations: their order needs a merge.
-    pub mixed: Vec<bool>,
 }
 
 /// Model keys in path order, and their path digests.
@@ -49,12 +77,17 @@ pub(crate) struct Order {
 }
 
 impl<M> Network<M> {
-    pub fn receivers(&self, net: u32) -> &[Receiver] {
-        let net = net as usize;
-        &self.receivers[self.receiver_start[net] as usize..self.receiver_start[net + 1] as usize]
+    /// The target that stands for a net.
+    pub fn target(&self, net: u32) -> Target {
+        let (start, end) =
+            (self.receiver_start[net as usize], self.receiver_start[net as usize + 1]);
+        Target::of(net, &self.receivers[start as usize..end as usize])
     }
-    pub fn nets(&self) -> usize {
-        self.receiver_start.len() - 1
+
+    /// The routes of output port number `at`.
+    pub fn routes_of(&self, at: u32) -> &[Route] {
+        let at = at as usize;
+        &self.routes[self.route_start[at] as usize..self.route_start[at + 1] as usize]
     }
 }
 
@@ -87,12 +120,11 @@ pub(crate) fn flatten<M: Message>(
         ports: Vec::with_capacity(order.keys.len() + 2),
         route_start: vec![0],
         routes: Vec::new(),
+        direct: Vec::new(),
         translations: Vec::new(),
         receiver_start: Vec::new(),
         receivers: Vec::new(),
-        mixed: Vec::new(),
     };
-    let mut last_source: Vec<u32> = Vec::new();
     let mut routes = Vec::new();
     for m in 0..=models {
         net.ports.push(net.route_start.len() as u32 - 1);
@@ -105,13 +137,6 @@ pub(crate) fn flatten<M: Message>(
         for v in from..from + u32::from(count) {
             routes.clear();
             graph.routes(v, &mut routes);
-            last_source.resize(graph.net_start.len(), NONE);
-            net.mixed.resize(graph.net_start.len(), false);
-            for r in &routes {
-                let last = &mut last_source[r.net as usize];
-                net.mixed[r.net as usize] |= *last == m;
-                *last = m;
-            }
             net.routes.extend_from_slice(&routes);
             net.route_start.push(net.routes.len() as u32);
         }
@@ -123,7 +148,6 @@ pub(crate) fn flatten<M: Message>(
         node.vertex + if m == models { u32::from(blueprint.port_counts(key).0) } else { 0 }
     };
     graph.net_start.push(graph.net_lists.len() as u32);
-    net.mixed.resize(graph.net_start.len() - 1, false);
     net.receivers = graph
         .net_lists
         .iter()
@@ -133,6 +157,11 @@ pub(crate) fn flatten<M: Message>(
         })
         .collect();
     net.receiver_start = std::mem::take(&mut graph.net_start);
+    let direct = |at: u32| match net.routes_of(at) {
+        [Route { net: n, z: NONE }] => net.target(*n),
+        _ => Target::OTHER,
+    };
+    net.direct = (0..net.route_start.len() as u32 - 1).map(direct).collect();
     net.translations = std::mem::take(&mut graph.translations);
     Ok((net, order))
 }
@@ -152,7 +181,7 @@ fn number<M: Message>(
         node.vertex = vertices;
         vertices = vertices
             .checked_add(u32::from(inputs) + u32::from(outputs))
-            .filter(|&v| v < NONE - 1)
+            .filter(|&v| v < 1 << 30)
             .ok_or_else(|| too_large("ports"))?;
         match &mut node.body {
             NodeBody::Atomic(a) => {

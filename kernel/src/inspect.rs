@@ -79,8 +79,8 @@ impl<M: Message> Simulation<M> {
 
     /// The trace hash of what is committed so far; see [`crate::trace`].
     pub fn trace_hash(&self) -> u64 {
-        let sum =
-            self.core.cells.iter().fold(self.retired, |s, c| s.wrapping_add(fold(c.path, c.chain)));
+        let chains = self.core.cells.iter().zip(&self.core.paths);
+        let sum = chains.fold(self.retired, |s, (c, &path)| s.wrapping_add(fold(path, c.chain)));
         fold(sum, self.core.resolution.exponent().into())
     }
 

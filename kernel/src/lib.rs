@@ -2,6 +2,7 @@
 pub mod atomic;
 pub mod bag;
 pub mod blueprint;
+mod bus;
 pub mod checkpoint;
 mod core;
 pub mod coupled;

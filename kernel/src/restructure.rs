@@ -3,15 +3,14 @@
 //! The changed hierarchy is flattened anew and everything kept per model moves to the model's
 //! new place in the path order, so that index order stays path order. A change costs time
 //! proportional to the whole model; cycles without changes pay nothing.
-use crate::event_list::EventList;
 use crate::{
     bag::NONE,
     blueprint::{ModelKey, NodeBody, PortAt, Wire},
-    core::Cell,
+    core::{Cell, Home},
     error::{BuildError, BuildErrors, RunError},
+    event_list::EventList,
     flatten::flatten,
     message::{Message, fold},
-    outbox::Bus,
     simulation::Simulation,
     structure::{Change, PortOf},
 };
@@ -129,14 +128,16 @@ impl<M: Message> Simulation<M> {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {
                 if let Some(cell) = self.core.cells.get(a.index as usize) {
-                    self.retired = self.retired.wrapping_add(fold(cell.path, cell.chain));
+                    self.retired = self
+                        .retired
+                        .wrapping_add(fold(self.core.paths[a.index as usize], cell.chain));
                 }
                 let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
                 let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));
                 if let Some(NodeBody::Atomic(b)) = node.map(|n| &mut n.body) {
                     b.slot = a.slot;
-                    if let Some(cell) = self.core.cells.get_mut(b.index as usize) {
-                        cell.slot = a.slot;
+                    if let Some(home) = self.core.homes.get_mut(b.index as usize) {
+                        home.slot = a.slot;
                     }
                 }
             }
@@ -202,16 +203,10 @@ impl<M: Message> Simulation<M> {
                 new_number[*before as usize] = now as u32;
             }
         }
-        let cells =
-            order.keys.iter().zip(&previous).zip(&order.paths).map(|((&key, &before), &path)| {
-                let NodeBody::Atomic(a) = &core.blueprint.nodes[key].body else {
-                    unreachable!("atomic")
-                };
-                let (last, chain) = before.map_or((core.now.ticks, 0), |b| {
-                    (core.cells[b as usize].last, core.cells[b as usize].chain)
-                });
-                Cell { last, chain, path, slot: a.slot, kind: a.kind }
-            });
+        let cells = previous.iter().map(|before| match before {
+            Some(b) => core.cells[*b as usize],
+            None => Cell { last: core.now.ticks, chain: 0 },
+        });
         let cells: Vec<Cell> = cells.collect();
         let times = |list: &crate::event_list::AnyEventList| -> Vec<Option<i64>> {
             previous.iter().map(|b| b.and_then(|b| list.time_of(b))).collect()
@@ -236,11 +231,11 @@ impl<M: Message> Simulation<M> {
             .into_iter()
             .filter_map(|(m, v)| Some((new_number[m as usize], v)).filter(|x| x.0 != NONE))
             .collect();
-        let (ties, keep_log) = (core.bus.ties, core.bus.keep_log);
-        core.bus = Bus::new(&network);
-        (core.bus.ties, core.bus.keep_log) = (ties, keep_log);
+        core.bus.fit(&network);
         core.network = network;
         core.cells = cells;
+        core.settle_in(Home::all(&core.blueprint, &order.keys));
+        core.paths = order.paths;
         core.keys = order.keys;
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();

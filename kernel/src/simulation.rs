@@ -5,14 +5,16 @@
 use crate::{
     bag::NONE,
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Cell, Core, Counts, Due, Guards, order},
+    bus::Bus,
+    core::{Cell, Core, Counts, Due, Guards, Home, Run, order},
     coupled::Coupled,
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
     flatten::{Order, flatten},
     message::Message,
-    outbox::Bus,
+    outbox::Outbox,
+    port::OutPort,
     slab::Slabs,
     time::{Duration, Resolution, Tag, TimeError},
 };
@@ -113,13 +115,13 @@ impl<M: Message> Simulation<M> {
         let (network, order) = flatten(&mut blueprint)?;
         let plan_hash = blueprint.digest(&order, &network);
         let Order { keys, paths } = order;
-        let cells = keys.iter().zip(&paths).map(|(&key, &path)| {
-            let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
-            Cell { last: options.start, chain: 0, path, slot: a.slot, kind: a.kind }
-        });
         let mut core = Core {
-            bus: Bus::new(&network),
-            cells: cells.collect(),
+            bus: Bus::new(&network, options.ties),
+            cells: vec![Cell { last: options.start, chain: 0 }; keys.len()],
+            paths,
+            homes: Home::all(&blueprint, &keys),
+            recent: 0..0,
+            recent_run: Run::default(),
             list: AnyEventList::of(options.event_list),
             silent: AnyEventList::of(EventListKind::Heap),
             ready: Vec::new(),
@@ -140,7 +142,6 @@ impl<M: Message> Simulation<M> {
             blueprint,
             keys,
         };
-        core.bus.ties = options.ties;
         core.list.reset(core.cells.len());
         core.silent.reset(core.cells.len());
         let mut this = Self {
@@ -218,16 +219,18 @@ impl<M: Message> Simulation<M> {
         core.fx.now = tag;
         let imminent = &mut self.imminent;
         imminent.clear();
-        imminent.append(&mut core.ready);
-        if core.list.next_time() == Some(tag.ticks) {
+        if !core.ready.is_empty() {
+            std::mem::swap(imminent, &mut core.ready);
+        }
+        if !core.list.is_empty() {
             core.list.take(tag.ticks, &mut |m| imminent.push(m));
         }
         order(imminent);
         let mut rest = &imminent[..];
         while !rest.is_empty() {
-            let (kind, length) = core.run_length(rest);
-            let (run, after) = rest.split_at(length);
-            self.slabs.kinds[kind as usize].outputs(run, core);
+            let (run, length) = core.run_of(rest, |m| m);
+            let (models, after) = rest.split_at(length);
+            self.slabs.kinds[run.kind as usize].outputs(run, models, core);
             rest = after;
         }
         self.staged = true;
@@ -260,17 +263,16 @@ impl<M: Message> Simulation<M> {
         core.log_cursor = 0;
         Core::<M>::merge(&self.imminent, &core.bus.influenced, &mut self.due);
         let mut rest = &self.due[..];
-        while let Some(first) = rest.first() {
-            let kind = core.cells[first.model() as usize].kind;
-            let same = |d: &&Due| core.cells[d.model() as usize].kind == kind;
-            let (run, after) = rest.split_at(rest.iter().take_while(same).count());
-            self.slabs.kinds[kind as usize].transitions(run, core);
+        while !rest.is_empty() {
+            let (run, length) = core.run_of(rest, Due::model);
+            let (models, after) = rest.split_at(length);
+            self.slabs.kinds[run.kind as usize].transitions(run, models, core);
             rest = after;
         }
     }
 
     fn close(&mut self) -> Result<bool, RunError> {
-        self.core.bus.clear(self.core.network.models);
+        self.core.bus.clear();
         self.staged = false;
         let now = self.core.now;
         self.floor = now.ticks;
@@ -375,7 +377,8 @@ impl<M: Message> Simulation<M> {
         let others = if units.len() > 1 { at } else { core.silent.next_time().unwrap_or(i64::MAX) };
         let bound = next.min(others.saturating_add(1)).min(limit);
         for &m in units.iter() {
-            let Cell { last, slot, kind, .. } = core.cells[m as usize];
+            let last = core.cells[m as usize].last;
+            let Home { slot, kind, .. } = core.homes[m as usize];
             let bound = Duration::between(last, bound);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
             if core.list.time_of(m).is_some_and(|found| found <= at) {
@@ -560,18 +563,9 @@ impl<M: Message> Core<M> {
     fn send_from_outside(&mut self, inputs: Vec<(u16, M)>) {
         let (bus, network) = (&mut self.bus, &self.network);
         let keep = std::mem::take(&mut bus.keep_log);
-        let mut out = crate::outbox::Outbox {
-            bus,
-            network,
-            source: network.models,
-            path: 0,
-            emission: 0,
-            sum: 0,
-            now: self.now,
-            resolution: self.resolution,
-        };
+        let mut out = Outbox::new(bus, network, self.now, self.resolution);
         for (port, value) in inputs {
-            out.send(crate::port::OutPort::<M>::new(port), value);
+            out.send(OutPort::<M>::new(port), value);
         }
         self.bus.keep_log = keep;
     }

@@ -5,7 +5,7 @@
 use crate::{
     atomic::Atomic,
     blueprint::ModelKey,
-    core::{Core, Due},
+    core::{Core, Due, Run},
     message::Message,
     snapshot::SnapshotError,
     time::Duration,
@@ -42,8 +42,8 @@ pub(crate) trait Kind<M: Message>: Send {
     fn as_any_mut(&mut self) -> &mut dyn Any;
     fn name(&self) -> &'static str;
     fn start(&self, slot: u32) -> (Duration, bool);
-    fn outputs(&self, run: &[u32], core: &mut Core<M>);
-    fn transitions(&mut self, run: &[Due], core: &mut Core<M>);
+    fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
+    fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
@@ -75,16 +75,12 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         let model = &self.models[slot as usize];
         (model.time_advance(), A::SILENT && model.is_silent())
     }
-    fn outputs(&self, run: &[u32], core: &mut Core<M>) {
-        for &m in run {
-            let model = &self.models[core.slot(m)];
-            core.output(m, model);
-        }
+    fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
+        core.outputs(models, |m| &self.models[run.slot(m)]);
     }
-    fn transitions(&mut self, run: &[Due], core: &mut Core<M>) {
-        for &due in run {
-            let model = &mut self.models[core.slot(due.model())];
-            core.transition(due, model);
+    fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
+        for &due in models {
+            core.transition(due, &mut self.models[run.slot(due.model())]);
         }
     }
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>) {

@@ -1,0 +1,70 @@
+//! Ours and the peers, each in its own process, in turn.
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use superdense_benches::{
+    child,
+    report::{Row, heading, line, met, target},
+    suites::{Effort, devstone, timers},
+    timers::Load,
+};
+
+/// Compares Superdense with its peers in one run.
+#[derive(Parser)]
+struct Cli {
+    /// One JSON object per line instead of a table
+    #[arg(long, global = true)]
+    json: bool,
+    /// Small models, one repetition: a check that all runs, not a measurement
+    #[arg(long, global = true)]
+    quick: bool,
+    #[command(subcommand)]
+    suite: Suite,
+}
+
+#[derive(Subcommand)]
+enum Suite {
+    /// LI, HI, HO, HOmod against xdevs
+    Devstone,
+    /// Independent timers, and the event lists alone
+    Hold,
+    /// Tokens passed from entity to entity
+    Ring,
+    /// One measurement (used by this program itself)
+    #[command(hide = true)]
+    Child { job: String },
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let effort = Effort { quick: cli.quick };
+    let mut missed = 0;
+    let mut sink = |row: Row| {
+        missed += usize::from(target(&row).is_some_and(|t| !met(&row, t)));
+        if cli.json {
+            println!("{}", serde_json::to_string(&row).expect("plain data"));
+        } else {
+            println!("{}", line(&row));
+        }
+    };
+    if !cli.json && !matches!(cli.suite, Suite::Child { .. }) {
+        println!("{}", heading());
+    }
+    let result = match &cli.suite {
+        Suite::Devstone => devstone(effort, &mut sink),
+        Suite::Hold => timers(Load::Hold, effort, &mut sink),
+        Suite::Ring => timers(Load::Ring, effort, &mut sink),
+        Suite::Child { job } => child::serve(job),
+    };
+    match result {
+        Ok(()) => {
+            if missed > 0 && !cli.json {
+                println!("{missed} targets not met");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

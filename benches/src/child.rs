@@ -1,0 +1,182 @@
+//! One measurement, in a process of its own.
+//!
+//! # Why
+//!
+//! Seconds are processor seconds of that process: every engine here runs on one thread, so on a
+//! quiet machine they are the seconds of the clock, and on a shared one they leave out the time
+//! that other programs had.
+use crate::{
+    devstone::{self, Devstone, expected},
+    timers::{self, Load, Timers, bare::Bare, lists::Alone},
+};
+use cpu_time::ProcessTime;
+use serde::{Deserialize, Serialize};
+use std::process::Command;
+use superdense_kernel::{Ended, event_list::EventListKind};
+
+/// What to run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Job {
+    /// A DEVStone model.
+    Devstone(Devstone),
+    /// Hold or ring as a model.
+    Timers(Timers),
+    /// Hold on an event list alone: 0 ladder, 1 heap, 2 priority queue.
+    List(Timers, u8),
+}
+
+/// Who runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Engine {
+    /// Superdense.
+    Ours,
+    /// xdevs 0.4.
+    Xdevs,
+    /// nexosim 1.0.
+    Nexosim,
+    /// SimPy, by `python3`.
+    SimPy,
+    /// A loop around `std::collections::BinaryHeap`.
+    BareHeap,
+}
+
+impl Engine {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        ["superdense", "xdevs", "nexosim", "simpy", "bare-heap"][self as usize]
+    }
+}
+
+/// What a child process reports.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Building the model, in seconds.
+    pub build_s: f64,
+    /// Simulating it.
+    pub run_s: f64,
+    /// Peak resident memory; 0 where the system does not tell.
+    pub peak_bytes: u64,
+    /// Events counted: messages to DEVStone atomics, expiries, hops.
+    pub events: u64,
+}
+
+/// Runs a job in a child process.
+///
+/// # Errors
+/// When the child fails: a wrong count, a missing interpreter.
+pub fn spawn(engine: Engine, job: Job) -> Result<Measured, String> {
+    let mut command = match (engine, job) {
+        (Engine::SimPy, Job::Timers(t)) => simpy(t),
+        _ => {
+            let mut own = Command::new(std::env::current_exe().map_err(|e| e.to_string())?);
+            own.arg("child").arg(serde_json::to_string(&(engine, job)).expect("plain data"));
+            own
+        }
+    };
+    let output = command.output().map_err(|e| format!("{}: {e}", engine.name()))?;
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        return Err(format!("{} on {job:?}: {}", engine.name(), err.trim()));
+    }
+    serde_json::from_str(out.trim()).map_err(|e| format!("{}: {e}: {out}", engine.name()))
+}
+
+fn simpy(timers: Timers) -> Command {
+    let mut python = Command::new("python3");
+    let load = if timers.load == Load::Hold { "hold" } else { "ring" };
+    let end = timers.events as f64 / f64::from(timers.entities);
+    python.arg("-c").arg(include_str!("timers/simpy_peer.py")).arg(load);
+    python.arg(timers.entities.to_string()).arg(end.to_string());
+    python
+}
+
+/// Whether `python3` has SimPy.
+pub fn has_simpy() -> bool {
+    let import = Command::new("python3").args(["-c", "import simpy"]).output();
+    import.is_ok_and(|o| o.status.success())
+}
+
+/// The child's side: runs the job and prints what it measured.
+///
+/// # Errors
+/// A count that differs from what the formulas say.
+pub fn serve(job: &str) -> Result<(), String> {
+    let (engine, job): (Engine, Job) = serde_json::from_str(job).map_err(|e| e.to_string())?;
+    let (build_s, run_s, events) = match job {
+        Job::Devstone(d) => devstone_run(engine, d)?,
+        Job::Timers(t) => timers_run(engine, t),
+        Job::List(t, kind) => match engine {
+            Engine::BareHeap => timed(|| Bare::new(t), Bare::run),
+            _ => timed(|| Alone::new(t, EventListKind::ALL[kind as usize]), Alone::run),
+        },
+    };
+    let measured = Measured { build_s, run_s, peak_bytes: peak_bytes(), events };
+    println!("{}", serde_json::to_string(&measured).expect("plain data"));
+    Ok(())
+}
+
+fn timed<S, T>(build: impl FnOnce() -> S, run: impl FnOnce(&mut S) -> T) -> (f64, f64, T) {
+    let start = ProcessTime::now();
+    let mut sim = build();
+    let built = start.elapsed().as_secs_f64();
+    let start = ProcessTime::now();
+    let result = run(&mut sim);
+    let ran = start.elapsed().as_secs_f64();
+    // Nothing is measured after this; the process ends soon.
+    std::mem::forget(sim);
+    (built, ran, result)
+}
+
+fn devstone_run(engine: Engine, d: Devstone) -> Result<(f64, f64, u64), String> {
+    let e = expected(d);
+    let check = |found: [u64; 4]| {
+        let wanted = [e.atomics, e.transitions, e.transitions, e.events];
+        let what = "atomics, internal transitions, external transitions, events";
+        let name = engine.name();
+        (found == wanted)
+            .then_some(e.events)
+            .ok_or_else(|| format!("{name} on {d:?}: {what} = {found:?}, not {wanted:?}"))
+    };
+    if engine == Engine::Xdevs {
+        let (build, run, t) = timed(|| devstone::xdevs::Run::new(d), devstone::xdevs::Run::run);
+        return Ok((build, run, check([t.atomics, t.internals, t.externals, t.events])?));
+    }
+    let (build, run, (counts, models)) = timed(
+        || devstone::ours::build(d),
+        |sim| {
+            assert_eq!(sim.run_through(i64::MAX - 1), Ok(Ended::Idle));
+            (sim.counts(), sim.models() as u64)
+        },
+    );
+    if let Some(cycles) = e.cycles.filter(|&c| c != counts.cycles) {
+        return Err(format!("{d:?}: {} cycles, not {cycles}", counts.cycles));
+    }
+    // The seeder is a model and makes one internal transition.
+    let internal = counts.internal + counts.confluent - 1;
+    let external = counts.external + counts.confluent;
+    Ok((build, run, check([models - 1, internal, external, counts.messages])?))
+}
+
+fn timers_run(engine: Engine, t: Timers) -> (f64, f64, u64) {
+    match engine {
+        Engine::BareHeap => timed(|| Bare::new(t), Bare::run),
+        Engine::Xdevs => timed(|| timers::xdevs::Run::new(t), timers::xdevs::Run::run),
+        Engine::Nexosim => timed(|| timers::nexo::build(t), |sim| timers::nexo::run(t, sim)),
+        Engine::Ours | Engine::SimPy => timed(
+            || timers::ours::build(t, EventListKind::default()),
+            |sim| {
+                sim.run_until(t.end()).expect("timers never fail");
+                timers::ours::events(t, sim)
+            },
+        ),
+    }
+}
+
+/// Peak resident memory of this process; 0 where the system does not tell.
+pub fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
