@@ -9,6 +9,7 @@ pub mod effects;
 pub mod error;
 pub mod event_list;
 mod flatten;
+mod inspect;
 pub mod message;
 pub mod nested;
 pub mod outbox;

@@ -9,13 +9,12 @@ use crate::{
     coupled::Coupled,
     effects::Effects,
     error::RunError,
-    event_list::{AnyEventList, EventList, EventListKind},
+    event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
     flatten::{Order, flatten},
-    message::{Message, fold},
+    message::Message,
     outbox::Bus,
     slab::Slabs,
-    time::{Duration, Resolution, Tag},
-    trace::Observer,
+    time::{Duration, Resolution, Tag, TimeError},
 };
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -106,6 +105,9 @@ impl<M: Message> Simulation<M> {
     /// # Errors
     /// All mistakes of the wiring at once; a first time advance that is no duration.
     pub fn new(top: impl Into<Coupled<M>>, options: Options) -> Result<Self, RunError> {
+        if !(EARLIEST..=LATEST).contains(&options.start) {
+            return Err(beyond("the start", options.start));
+        }
         let mut slabs = Slabs::new();
         let mut blueprint = Blueprint::new(top.into(), &mut slabs)?;
         let (network, order) = flatten(&mut blueprint)?;
@@ -512,6 +514,9 @@ impl<M: Message> Simulation<M> {
         if at < self.floor || (self.staged && at < self.core.now.ticks) {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }
+        if at > LATEST {
+            return Err(beyond("an input", at));
+        }
         let tag = match self.next_within(at)? {
             Some(next) if at > next.ticks => return Err(RunError::Skipped { asked: at, next }),
             Some(next) => next,
@@ -537,6 +542,9 @@ impl<M: Message> Simulation<M> {
         if at < self.floor {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }
+        if at > LATEST {
+            return Err(beyond(path, at));
+        }
         let unknown = || RunError::UnknownInput { path: path.to_owned(), port };
         let target = self.core.blueprint.find(path).ok_or_else(unknown)?;
         match &self.core.blueprint.nodes[target].body {
@@ -545,87 +553,6 @@ impl<M: Message> Simulation<M> {
         }
         self.injections.entry(at).or_default().push(Injection { target, port, value });
         Ok(())
-    }
-
-    /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
-    pub fn observe(&mut self, observer: impl Observer<M> + 'static) {
-        let watched = observer.wants_transitions();
-        self.core.watched |= watched;
-        self.core.bus.keep_log |= watched;
-        self.core.observers.push(Box::new(observer));
-    }
-
-    /// The tag of the last cycle.
-    pub fn now(&self) -> Tag {
-        self.core.now
-    }
-
-    /// The tick at which the clock stands: no input may come before it.
-    pub fn clock(&self) -> i64 {
-        self.floor
-    }
-
-    /// Resolution of the run.
-    pub fn resolution(&self) -> Resolution {
-        self.core.resolution
-    }
-
-    /// Counts so far.
-    pub fn counts(&self) -> Counts {
-        self.core.counts
-    }
-
-    /// Number of atomic models.
-    pub fn models(&self) -> usize {
-        self.core.keys.len()
-    }
-
-    /// The atomic model at `path`, when it is an `A`.
-    pub fn model<A: 'static>(&self, path: &str) -> Option<&A> {
-        let key = self.core.blueprint.find(path)?;
-        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
-        self.slabs.kinds[a.kind as usize].model(a.slot).downcast_ref()
-    }
-
-    /// The key of the model at `path`.
-    pub fn find(&self, path: &str) -> Option<ModelKey> {
-        self.core.blueprint.find(path)
-    }
-
-    /// Paths of all atomic models, in path order.
-    pub fn paths(&self) -> impl Iterator<Item = String> + '_ {
-        self.core.keys.iter().map(|&k| self.core.blueprint.path(k))
-    }
-
-    /// The value of an output signal at tick `at`, which must not lie before the model's last
-    /// transition: the right limit once all cycles at `at` ran. Never changes the run.
-    pub fn probe(&self, model: ModelKey, port: u16, at: i64) -> Option<M> {
-        let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
-        let elapsed = Duration::between(self.core.cells.get(a.index as usize)?.last, at);
-        self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
-    }
-
-    /// What the models count about their own work, added up by name.
-    pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
-        let mut sums = BTreeMap::new();
-        for kind in &self.slabs.kinds {
-            kind.statistics(&mut |name, count| *sums.entry(name).or_insert(0) += count);
-        }
-        sums
-    }
-
-    /// The trace hash of what is committed so far; see [`crate::trace`].
-    pub fn trace_hash(&self) -> u64 {
-        let sum =
-            self.core.cells.iter().fold(self.retired, |s, c| s.wrapping_add(fold(c.path, c.chain)));
-        fold(sum, self.core.resolution.exponent().into())
-    }
-
-    /// The contribution of one model to the trace hash, to tell where two runs differ.
-    pub fn model_hash(&self, path: &str) -> Option<u64> {
-        let key = self.core.blueprint.find(path)?;
-        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
-        Some(self.core.cells.get(a.index as usize)?.chain)
     }
 }
 
@@ -648,6 +575,12 @@ impl<M: Message> Core<M> {
         }
         self.bus.keep_log = keep;
     }
+}
+
+/// A tick from outside that no event list holds.
+fn beyond(path: &str, ticks: i64) -> RunError {
+    let source = TimeError::Overflow { ticks, advance: 0 };
+    RunError::Time { path: path.to_owned(), at: Tag::new(ticks, 0), source }
 }
 
 const _: () = assert!(NONE == u32::MAX);

@@ -102,5 +102,6 @@ pub use parser::{Ast, MAX_DEPTH, MAX_SOURCE, parse};
 pub use program::{Instr, Program, Registers};
 pub use scalar::Scalar;
 pub use scope::{Names, Scope, Symbol, VarId};
+pub use suggest::nearest;
 pub use switching::{Switch, SwitchAt};
 pub use tree::{Expr, Node, NodeId, Origin};

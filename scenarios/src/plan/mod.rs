@@ -2,7 +2,29 @@
 //!
 //! [`load`] reads the file and everything it includes, applies `--set`, and either returns a
 //! [`Plan`] or *all* mistakes at once ([`Diagnostics`]), each under its line.
-use crate::diagnostics::Diagnostics;
+mod adapters;
+mod build;
+mod connect;
+mod convert;
+mod declare;
+mod digest;
+mod expand;
+mod links;
+mod parameters;
+mod read;
+mod record;
+mod selector;
+mod session;
+mod set;
+mod settings;
+mod tree;
+
+use crate::{
+    diagnostics::{Diagnostics, Mistake},
+    document,
+};
+pub(crate) use adapters::ADAPTERS;
+use session::Session;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -160,6 +182,74 @@ pub fn load(
     sets: &[(String, String)],
     overrides: &Overrides,
 ) -> Result<Plan, Diagnostics> {
-    let _ = (file, sets, overrides);
-    Err(Diagnostics::default())
+    let mut session = Session::new(file);
+    match plan(file, sets, overrides, &mut session) {
+        Some(plan) if session.sink.is_empty() => Ok(plan),
+        _ => {
+            if session.sink.is_empty() {
+                session.report(Mistake::whole("internal", "the scenario cannot be planned"));
+            }
+            Err(session.sink.finish(session.sources))
+        }
+    }
+}
+
+fn plan(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+    session: &mut Session,
+) -> Option<Plan> {
+    let mut root = read::read(file, &mut session.sources, &session.sink)?;
+    if session.sink.mistakes_of("syntax") {
+        // What stands behind a syntax error would only be misunderstood.
+        return None;
+    }
+    for (path, value) in sets {
+        set::apply(path, value, &mut root, &mut session.sources, &session.sink);
+    }
+    let seed = overrides.seed.map(|s| s.to_string());
+    let options = [
+        ("--until", "stop", &overrides.until),
+        ("--sample", "sample", &overrides.sample),
+        ("--seed", "seed", &seed),
+    ];
+    for (option, key, value) in options {
+        if let Some(value) = value {
+            let node =
+                document::parse_value(option, &format!("{option} "), value, &mut session.sources);
+            let span = node.span.clone();
+            set::put(key, node, &mut root, &span, &session.sink);
+        }
+    }
+    settings::basics(&root, session);
+    let session = &*session;
+    let declarations = declare::declare(&root, session);
+    let tree = expand::expand(&declarations, session);
+    let settings = settings::settings(&root, &tree.groups[0].scope, session);
+    let (record, plots) = record::results(&root, &tree, session);
+    let numbering = build::number(&tree);
+    if !session.sink.is_empty() {
+        build::check(&tree, &numbering, session);
+        return None;
+    }
+    let model = build::model(&tree, &numbering, session);
+    let plan_hash = digest::plan_hash(&tree, &numbering, session);
+    let name = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    Some(Plan {
+        title: settings.title.unwrap_or_else(|| name.clone()),
+        name,
+        description: settings.description,
+        file: file.to_owned(),
+        resolution: session.resolution,
+        stop: settings.stop,
+        sample: settings.sample,
+        seed: session.seed,
+        record,
+        plots,
+        units: numbering.infos,
+        links: tree.links.into_iter().map(|l| l.name).collect(),
+        plan_hash,
+        model,
+    })
 }

@@ -35,20 +35,24 @@ fn p13_translation_fan_out_is_isolated() {
     }
 }
 
-/// Functions of one name on wires to several receivers stay apart.
+/// Two functions of one name, each on the way to every other receiver, stay apart.
 #[test]
 fn p13_translations_of_one_name() {
+    let mut x = Coupled::new();
+    let outs = [1, 2].map(|i| x.add_output::<i64>(format!("out{i}")));
+    let g = add(&mut x, "g", Gen::once(S, 10));
+    for (out, add) in outs.into_iter().zip([1, 2]) {
+        x.couple_with(g.output(output(0)), out.inside(), "z", move |v: &i64| Some(v + add));
+    }
     let mut top = Coupled::new();
-    let g = add(&mut top, "g", Gen::once(S, 10));
+    let x = top.add_component("x", x);
     for i in 0..9usize {
         let k = top.add(("k", i), Unit::new(Sink::default()));
-        // Every third wire shares nothing but the name with its neighbours.
-        let add = (i % 3) as i64;
-        top.couple_with(g.output(output(0)), k.input(input(0)), "z", move |v: &i64| Some(v + add));
+        top.couple(x.output(output(i as u16 % 2)), k.input(input(0)));
     }
     let run = Run::through(top, S);
     for i in 0..9 {
-        assert_eq!(run.received(&format!("k[{i}]")), [((S, 0), vec![10 + i % 3])]);
+        assert_eq!(run.received(&format!("k[{i}]")), [((S, 0), vec![11 + i % 2])]);
     }
 }
 

@@ -2,6 +2,7 @@
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
     Coupled, Options,
+    error::RunError,
     time::{Duration, RationalClock, Resolution, Tag, TimeError},
 };
 use superdense_tests::{
@@ -210,6 +211,24 @@ fn t09_bounds() {
     let error = run.sim.run_through(i64::MAX).unwrap_err().to_string();
     assert!(error.contains("far") && error.contains("overflow"), "{error}");
     assert_eq!(run.tape().cycles, [(NEVER / 2, 0), (NEVER / 2 * 2, 0)]);
+}
+
+#[test]
+fn t09_starts_and_inputs_beyond_all_time() {
+    for start in [i64::MIN, -(1 << 62) - 1, i64::MAX] {
+        let mut top = Coupled::new();
+        add(&mut top, "k", Sink::default());
+        let error = Run::with(top, Options { start, ..Options::default() }).unwrap_err();
+        assert!(matches!(error, RunError::Time { .. }), "{error}");
+    }
+    let mut top = Coupled::new();
+    add(&mut top, "k", Sink::default());
+    let mut run = Run::with(top, Options { start: -(1 << 62), ..Options::default() }).unwrap();
+    assert!(matches!(run.sim.inject("k", 0, i64::MAX, 1), Err(RunError::Time { .. })));
+    assert!(matches!(run.sim.commit(i64::MAX, vec![]), Err(RunError::Time { .. })));
+    run.sim.inject("k", 0, i64::MAX - 1, 1).unwrap();
+    run.sim.run_through(i64::MAX).unwrap();
+    assert_eq!(run.received("k"), [((i64::MAX - 1, 0), vec![1])]);
 }
 
 #[test]
