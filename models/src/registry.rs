@@ -403,6 +403,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &blocks::playlist::Step,
         &blocks::algebra::Sum,
         &blocks::switch::Switch,
+        &blocks::transfer::TransferFunction,
         &blocks::events::Trigger,
     ]
 }

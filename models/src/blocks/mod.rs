@@ -87,6 +87,7 @@ pub mod switch;
 pub mod table;
 #[cfg(test)]
 mod testing;
+pub mod transfer;
 
 use crate::registry::{PortSpec, Ports, ValueType};
 
