@@ -10,6 +10,7 @@ pub mod error;
 pub mod event_list;
 mod flatten;
 pub mod message;
+pub mod meter;
 pub mod nested;
 pub mod outbox;
 pub mod path;

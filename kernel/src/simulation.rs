@@ -127,6 +127,7 @@ impl<M: Message> Simulation<M> {
             counts: Counts::default(),
             guards: options.guards,
             observers: Vec::new(),
+            meter: None,
             watched: false,
             error: None,
             stop: None,
@@ -225,7 +226,9 @@ impl<M: Message> Simulation<M> {
         while !rest.is_empty() {
             let (kind, length) = core.run_length(rest);
             let (run, after) = rest.split_at(length);
+            core.enter(kind);
             self.slabs.kinds[kind as usize].outputs(run, core);
+            core.leave(kind);
             rest = after;
         }
         self.staged = true;
@@ -262,7 +265,9 @@ impl<M: Message> Simulation<M> {
             let kind = core.cells[first.model() as usize].kind;
             let same = |d: &&Due| core.cells[d.model() as usize].kind == kind;
             let (run, after) = rest.split_at(rest.iter().take_while(same).count());
+            core.enter(kind);
             self.slabs.kinds[kind as usize].transitions(run, core);
+            core.leave(kind);
             rest = after;
         }
     }
@@ -375,7 +380,9 @@ impl<M: Message> Simulation<M> {
         for &m in units.iter() {
             let Cell { last, slot, kind, .. } = core.cells[m as usize];
             let bound = Duration::between(last, bound);
+            core.enter(kind);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
+            core.leave(kind);
             if core.list.time_of(m).is_some_and(|found| found <= at) {
                 let (path, at) = (core.path(m), Tag::new(at, 0));
                 core.error.get_or_insert(RunError::Early { path, at });
@@ -603,15 +610,6 @@ impl<M: Message> Simulation<M> {
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
         let elapsed = Duration::between(self.core.cells.get(a.index as usize)?.last, at);
         self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
-    }
-
-    /// What the models count about their own work, added up by name.
-    pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
-        let mut sums = BTreeMap::new();
-        for kind in &self.slabs.kinds {
-            kind.statistics(&mut |name, count| *sums.entry(name).or_insert(0) += count);
-        }
-        sums
     }
 
     /// The trace hash of what is committed so far; see [`crate::trace`].
