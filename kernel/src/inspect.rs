@@ -7,7 +7,6 @@ use crate::{
     time::{Duration, Resolution, Tag},
     trace::Observer,
 };
-use std::collections::BTreeMap;
 
 impl<M: Message> Simulation<M> {
     /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
@@ -66,15 +65,6 @@ impl<M: Message> Simulation<M> {
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
         let elapsed = Duration::between(self.core.cells.get(a.index as usize)?.last, at);
         self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
-    }
-
-    /// What the models count about their own work, added up by name.
-    pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
-        let mut sums = BTreeMap::new();
-        for kind in &self.slabs.kinds {
-            kind.statistics(&mut |name, count| *sums.entry(name).or_insert(0) += count);
-        }
-        sums
     }
 
     /// The trace hash of what is committed so far; see [`crate::trace`].

@@ -12,6 +12,7 @@ pub mod event_list;
 mod flatten;
 mod inspect;
 pub mod message;
+pub mod meter;
 pub mod nested;
 pub mod outbox;
 pub mod path;

@@ -131,6 +131,7 @@ impl<M: Message> Simulation<M> {
             counts: Counts::default(),
             guards: options.guards,
             observers: Vec::new(),
+            meter: None,
             watched: false,
             error: None,
             stop: None,
@@ -230,7 +231,9 @@ impl<M: Message> Simulation<M> {
         while !rest.is_empty() {
             let (run, length) = core.run_of(rest, |m| m);
             let (models, after) = rest.split_at(length);
+            core.enter(run.kind);
             self.slabs.kinds[run.kind as usize].outputs(run, models, core);
+            core.leave(run.kind);
             rest = after;
         }
         self.staged = true;
@@ -266,7 +269,9 @@ impl<M: Message> Simulation<M> {
         while !rest.is_empty() {
             let (run, length) = core.run_of(rest, Due::model);
             let (models, after) = rest.split_at(length);
+            core.enter(run.kind);
             self.slabs.kinds[run.kind as usize].transitions(run, models, core);
+            core.leave(run.kind);
             rest = after;
         }
     }
@@ -380,7 +385,9 @@ impl<M: Message> Simulation<M> {
             let last = core.cells[m as usize].last;
             let Home { slot, kind, .. } = core.homes[m as usize];
             let bound = Duration::between(last, bound);
+            core.enter(kind);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
+            core.leave(kind);
             if core.list.time_of(m).is_some_and(|found| found <= at) {
                 let (path, at) = (core.path(m), Tag::new(at, 0));
                 core.error.get_or_insert(RunError::Early { path, at });

@@ -13,7 +13,9 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{
+    Atomic, Bag, Component, Effects, EventKind, Outbox, port::OutPort, time::Duration,
+};
 
 /// What starts a transition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,10 +82,11 @@ impl Automaton {
         self.timer.set(if self.waiting() { self.timer.now() } else { at.max(self.timer.now()) });
     }
 
-    fn take(&mut self, arrow: u32) {
+    fn take(&mut self, arrow: u32, kind: EventKind, fx: &mut Effects<Value>) {
         self.state = self.arrows[arrow as usize].to;
         self.entered = self.timer.now();
         self.level.change(f64::from(self.state), self.timer.now());
+        super::happened(fx, &self.names[self.state as usize], kind);
     }
 
     fn tell(&self, arrow: u32, out: &mut Outbox<'_, Value>) {
@@ -118,19 +121,19 @@ impl Atomic<Value> for Automaton {
             out.send(Self::NUMBER, segment);
         }
     }
-    fn internal(&mut self, _: &mut Effects<Value>) {
+    fn internal(&mut self, fx: &mut Effects<Value>) {
         let waiting = self.waiting();
         let due = self.time_out();
         self.timer.fire();
         if waiting {
             self.told = None;
         } else if let Some((_, k)) = due {
-            self.take(k);
+            self.take(k, EventKind::Time, fx);
         }
         self.level.sent();
         self.reschedule();
     }
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let enabled = |a: &Arrow| {
             let Cause::On(port, wanted) = &a.cause else { return false };
@@ -139,7 +142,7 @@ impl Atomic<Value> for Automaton {
             a.from.contains(&self.state) && bag.iter().any(matches)
         };
         if let Some(k) = self.arrows.iter().position(enabled) {
-            self.take(k as u32);
+            self.take(k as u32, EventKind::Private, fx);
             self.told = Some(k as u32);
         }
         self.reschedule();

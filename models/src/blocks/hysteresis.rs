@@ -11,7 +11,9 @@ use crate::{
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{
+    Atomic, Bag, Component, Effects, EventKind, Outbox, port::OutPort, time::Duration,
+};
 
 /// A switch that turns on above `high` and off below `low`. Input 0: the signal; outputs: 0 the
 /// changes, 1 the state.
@@ -91,8 +93,12 @@ impl Atomic<Value> for TwoPoint {
             fx.located();
             self.watch.passed();
             self.turn(exit);
+            super::happened(fx, if self.on { "on" } else { "off" }, EventKind::Private);
         }
-        self.news = false;
+        if std::mem::take(&mut self.news) {
+            // A jump turned it, one micro-step ago.
+            super::happened(fx, if self.on { "on" } else { "off" }, EventKind::Private);
+        }
         self.level.sent();
         self.plan();
     }

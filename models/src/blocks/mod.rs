@@ -89,7 +89,16 @@ pub mod table;
 mod testing;
 pub mod transfer;
 
-use crate::registry::{PortSpec, Ports, ValueType};
+use crate::{
+    registry::{PortSpec, Ports, ValueType},
+    value::Value,
+};
+use superdense_kernel::{Effects, EventKind, Fact};
+
+/// Tells observers that something happened in the block itself.
+pub(crate) fn happened(fx: &mut Effects<Value>, name: &str, kind: EventKind) {
+    fx.report(Fact::Event { unit: None, name: name.into(), kind });
+}
 
 /// Ports from lists.
 pub(crate) fn ports<const I: usize, const O: usize>(

@@ -49,7 +49,7 @@ pub struct Performance {
     /// Largest resident memory of the process, where the system tells.
     pub peak_memory_bytes: Option<u64>,
     /// Seconds in transitions, outputs and silent steps per kind of unit, estimated from a
-    /// sample of the cycles.
+    /// sample of the calls since the run was started or resumed.
     pub seconds_per_kind: BTreeMap<String, f64>,
     /// Units per kind.
     pub units_per_kind: BTreeMap<String, u64>,

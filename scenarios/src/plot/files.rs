@@ -158,7 +158,7 @@ pub fn read(dir: &Path) -> Result<Figure, PlotError> {
         });
         panels.push(Panel { curves: curves.collect(), declared: plot });
     }
-    if !(samples.span.0 < samples.span.1) {
+    if samples.span.0 >= samples.span.1 {
         samples.span.1 = samples.span.0 + 1.0;
     }
     let markers = read_events(&dir.join("events.csv"))?;
@@ -215,10 +215,10 @@ impl Track {
     /// The points of a piecewise constant signal, up to the end of the samples.
     fn held(&self, samples: &[Point]) -> Vec<Point> {
         let mut points = self.values.clone();
-        if let (Some(last), Some(end)) = (points.last().copied(), samples.last()) {
-            if end.0 > last.0 {
-                points.push((end.0, last.1));
-            }
+        if let (Some(last), Some(end)) = (points.last().copied(), samples.last())
+            && end.0 > last.0
+        {
+            points.push((end.0, last.1));
         }
         points
     }

@@ -9,6 +9,7 @@ pub mod pulse;
 mod recorder;
 mod sampler;
 mod session;
+mod stopwatch;
 pub mod ties;
 
 pub use recorder::EventRow;

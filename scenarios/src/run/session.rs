@@ -5,6 +5,7 @@ use super::{
     pulse::Pulse,
     recorder::{EVENTS, Memory, PAUSE, Recorder, TRAJECTORY},
     sampler::{Sampler, Signals},
+    stopwatch::Stopwatch,
 };
 use crate::{
     Plan,
@@ -55,6 +56,7 @@ pub struct Session {
     /// Tick of the latest sample; -1 before the first.
     sampled: i64,
     pulse: Pulse,
+    stopwatch: Stopwatch,
     started: Instant,
     flushed: Instant,
     checkpointed: Instant,
@@ -154,6 +156,8 @@ impl Session {
         let recorder = Recorder::new(tables, &signals, memory, plan.resolution, pulse.clone());
         let recorder = Arc::new(Mutex::new(recorder));
         sim.observe(Arc::clone(&recorder));
+        let stopwatch = Stopwatch::default();
+        sim.measure(stopwatch.clone());
         let now = Instant::now();
         Self {
             settings,
@@ -166,6 +170,7 @@ impl Session {
             samples,
             sampled: -1,
             pulse,
+            stopwatch,
             started: now,
             flushed: now,
             checkpointed: now,
@@ -386,7 +391,7 @@ impl Session {
             wall_seconds,
             events_per_second: self.transitions() as f64 / wall_seconds.max(1e-9),
             peak_memory_bytes: reports::peak_memory(),
-            seconds_per_kind: BTreeMap::new(),
+            seconds_per_kind: self.stopwatch.seconds(&self.sim, &self.plan.units),
             units_per_kind,
             executor: Executor {
                 name: "sequential",
