@@ -53,12 +53,15 @@ impl Mistake {
     }
 }
 
+/// By which a mistake is known to be there already: place, code, what it says.
+type Key = (usize, &'static str, String);
+
 /// Collects mistakes while the plan goes on.
 ///
 /// One mistake of a template or an array shows up once per instance; it is kept once.
 #[derive(Debug, Default)]
 pub struct Sink {
-    mistakes: RefCell<(Vec<Mistake>, HashSet<(usize, &'static str, String)>)>,
+    mistakes: RefCell<(Vec<Mistake>, HashSet<Key>)>,
 }
 
 impl Sink {

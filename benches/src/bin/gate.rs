@@ -87,7 +87,7 @@ fn gate(update: bool) -> Result<bool, String> {
 fn count(case: &str) -> Result<u64, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let out =
-        PathBuf::from(std::env::temp_dir()).join(format!("gate-{}-{case}", std::process::id()));
+        std::env::temp_dir().join(format!("gate-{}-{case}", std::process::id()));
     let output = Command::new("valgrind")
         .arg("--tool=callgrind")
         .arg(format!("--toggle-collect={MEASURED}"))

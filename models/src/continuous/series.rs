@@ -34,8 +34,8 @@ impl<const N: usize> Series<N> {
     fn integral(&self, value: f64) -> Self {
         let mut c = [0.0; N];
         c[0] = value;
-        for k in 1..N {
-            c[k] = self.0[k - 1] / k as f64;
+        for (k, (c, d)) in c[1..].iter_mut().zip(&self.0).enumerate() {
+            *c = d / (k + 1) as f64;
         }
         Self(c)
     }
