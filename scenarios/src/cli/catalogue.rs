@@ -1,4 +1,4 @@
-//! `superdense list`.
+//! `superdense list` and `superdense schema`.
 use super::{
     Done,
     report::{Console, columns},
@@ -18,8 +18,16 @@ pub fn list(console: &Console) -> Done {
     Ok(())
 }
 
+/// Prints the JSON schema of scenario files; it is JSON with and without `--json`.
+pub fn schema(console: &Console) -> Done {
+    if !console.quiet || console.json {
+        console.object(&superdense::schema::schema());
+    }
+    Ok(())
+}
+
 /// Parameters for authors; those that the planner fills in start with `~`.
-pub fn public(kind: &dyn UnitKind) -> impl Iterator<Item = &'static ParamSpec> {
+fn public(kind: &dyn UnitKind) -> impl Iterator<Item = &'static ParamSpec> {
     kind.params().iter().filter(|p| !p.name.starts_with('~'))
 }
 

@@ -6,7 +6,6 @@ mod new;
 mod options;
 mod report;
 mod run;
-mod schema;
 
 use clap::{Parser, Subcommand};
 use options::{PlanOptions, RunOptions};
@@ -66,7 +65,7 @@ pub fn main() -> ExitCode {
         Command::Run(options) => run::run(&console, &options),
         Command::Check(options) => run::check(&console, &options),
         Command::List => catalogue::list(&console),
-        Command::Schema => schema::print(&console),
+        Command::Schema => catalogue::schema(&console),
         Command::New { name, force } => new::write(&console, &name, force),
         Command::Resume { from } => run::resume(&console, &from),
         Command::Plot { dir } => run::plot(&console, &dir),

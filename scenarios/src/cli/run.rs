@@ -143,8 +143,8 @@ fn show(bar: Option<&ProgressBar>, started: Instant, p: Progress) {
     let rate = p.transitions as f64 / started.elapsed().as_secs_f64().max(1e-3);
     let seconds = |ticks: i64| p.resolution.seconds(ticks);
     let (now, stop) = (seconds(p.now), seconds(p.stop));
-    bar.set_message(format!("{now:.4} of {stop} s  {} events/s", short(rate)));
     bar.set_position((p.now as f64 / p.stop.max(1) as f64 * 10_000.0) as u64);
+    bar.set_message(format!("{now:.4} of {stop} s  {} events/s", short(rate)));
 }
 
 fn short(x: f64) -> String {

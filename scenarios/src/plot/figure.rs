@@ -154,7 +154,10 @@ fn draw_panel(
 ) -> Result<[bool; 3], PlotError> {
     let (low, high) = value_range(&panel.curves);
     let x_ticks = Ticks::new(figure.span.0, figure.span.1, 9);
-    let y_ticks = Ticks::new(low, high, 6);
+    // States and lengths of queues have no halves.
+    let whole = |c: &Curve| c.points.iter().all(|p| !p.1.is_finite() || p.1.fract() == 0.0);
+    let wanted = if panel.curves.iter().all(whole) { 6.0f64.min(high - low).max(1.0) } else { 6.0 };
+    let y_ticks = Ticks::new(low, high, wanted as usize);
     let mut kinds = [false; 3];
     let title = &panel.declared.title;
     let above = if title.is_empty() { 12 } else { 30 };
