@@ -120,9 +120,18 @@ impl Node {
 pub fn parse(name: String, folder: &Path, text: &str, sources: &mut Sources, sink: &Sink) -> Table {
     let base = sources.add(name, folder, text.to_owned());
     let (table, errors) = DeTable::parse_recoverable(text);
+    let mut again = 0..0;
     for e in errors.iter().take(20) {
-        let span = e.span().unwrap_or(0..0);
-        sink.push(syntax(e.message(), &(base + span.start..base + span.end)));
+        let span = visible(text, e.span().unwrap_or(0..0));
+        let at = base + span.start..base + span.end;
+        if !e.message().contains("duplicate key") {
+            sink.push(syntax(e.message(), &at));
+        } else if !again.contains(&span.start) {
+            // Under a header that stands twice, its keys stand twice as well.
+            again = section(text, &span);
+            let first = earlier(text, &span).map(|s| base + s.start..base + s.end);
+            sink.push(duplicate(&at, first));
+        }
     }
     let convert = Convert { base, text, sink };
     match convert.node(table.get_ref(), 0..0, 0) {
@@ -167,14 +176,54 @@ fn respan(node: &mut Node, span: &Span) {
 }
 
 fn syntax(message: &str, span: &Span) -> Mistake {
-    if message.contains("duplicate key") {
-        return Mistake::new("duplicate-name", span, "this name is defined twice")
-            .label("already defined above")
-            .help("rename one of the two, or delete it");
-    }
     let message = message.lines().next().unwrap_or(message);
     Mistake::new("syntax", span, format!("this is not valid TOML: {message}"))
         .help("texts stand in quotes, lists in [ ], tables under [headers]; see https://toml.io")
+}
+
+fn duplicate(span: &Span, first: Option<Span>) -> Mistake {
+    let mistake = Mistake::new("duplicate-name", span, "this name is defined twice")
+        .help("rename one of the two, or delete it");
+    match first {
+        Some(first) => mistake.label("second definition").also(&first, "first definition"),
+        None => mistake,
+    }
+}
+
+/// An empty span, moved to the character before it on its line.
+fn visible(text: &str, span: Span) -> Span {
+    let before = text.get(..span.start).and_then(|t| t.chars().next_back());
+    match before {
+        Some(c) if span.is_empty() && c != '\n' => span.start - c.len_utf8()..span.start,
+        _ => span,
+    }
+}
+
+/// From a header to the next one; nothing for a plain key.
+fn section(text: &str, span: &Span) -> Span {
+    let start = text[..span.start].rfind('\n').map_or(0, |n| n + 1);
+    if !text[start..].trim_start().starts_with('[') {
+        return 0..0;
+    }
+    let end = text[span.end..].find("\n[").map_or(text.len(), |n| span.end + n);
+    start..end
+}
+
+/// An earlier line that begins in the same way.
+fn earlier(text: &str, span: &Span) -> Option<Span> {
+    let start = text[..span.start].rfind('\n').map_or(0, |n| n + 1);
+    let key = text.get(start..span.end)?;
+    let before = text.get(..start)?;
+    let starts = |at: &usize| {
+        let line = &before[*at..];
+        let after = line[key.len()..].chars().next();
+        after.is_none_or(|c| !(c.is_alphanumeric() || "_-".contains(c)))
+    };
+    let mut candidates = before.match_indices(key).map(|(at, _)| at);
+    let line_start = |at: &usize| *at == 0 || before.as_bytes()[at - 1] == b'\n';
+    let at = candidates.find(|at| line_start(at) && starts(at))?;
+    let shift = span.start - start;
+    Some(at + shift..at + key.len())
 }
 
 struct Convert<'a> {

@@ -105,6 +105,10 @@ impl SourceCode for Sources {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let text = self.of(span.offset()).ok_or(MietteError::OutOfBounds)?;
         let bytes = text.text.as_bytes();
+        if span.offset() + span.len() > text.start + bytes.len() {
+            // Two labels in different texts cannot be drawn in one piece.
+            return Err(MietteError::OutOfBounds);
+        }
         let mut from = (span.offset() - text.start).min(bytes.len());
         let mut to = (from + span.len()).min(bytes.len());
         // Miette asks without context for line and column, and with context for what it draws:

@@ -93,12 +93,11 @@ impl Adapters {
             return None;
         }
         if out.kind != front.kind {
-            let message = format!(
-                "`{name}` takes {}s, but `{from}.{}` is of kind {}",
-                front.kind.name(),
-                out.name,
-                out.kind.name()
-            );
+            let (takes, is) = match out.kind {
+                PortKind::Signal => ("events", "is a signal"),
+                PortKind::Event => ("a signal", "sends events"),
+            };
+            let message = format!("`{name}` takes {takes}, but `{from}.{}` {is}", out.name);
             let help = match out.kind {
                 PortKind::Signal => "between a signal and events use sample('0.1 s') or detect(20)",
                 PortKind::Event => "between events and a signal use hold(0)",

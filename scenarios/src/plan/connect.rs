@@ -20,16 +20,41 @@ const MAX_WIRES: usize = 50_000_000;
 pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
     let decl = std::rc::Rc::clone(&tree.groups[group as usize].decl);
     let mut adapters = adapters::Adapters::default();
+    let wrong_ports = decl.inputs.len() > tree.groups[group as usize].inputs.len();
+    let mut meant = Meant { anything: decl.unread || wrong_ports, ..Meant::default() };
     for connection in &decl.connections {
         let spans = &mut tree.groups[group as usize].spans;
         spans.push(connection.span.clone());
         let span = (spans.len() - 1) as u32;
         each(tree, group, connection, session, |tree, eval| {
-            one(tree, group, connection, span, eval, &mut adapters)
+            let done = one(tree, group, connection, span, eval, &mut adapters);
+            if done.is_none() {
+                meant.note(tree, group, &connection.to, eval);
+            }
+            done
         });
     }
     adapters.insert(tree, group, session);
-    drivers(&tree.groups[group as usize], tree, session);
+    drivers(&tree.groups[group as usize], tree, &meant, session);
+}
+
+/// What wrong connections were to drive: it is not reported as unconnected on top.
+#[derive(Default)]
+struct Meant {
+    anything: bool,
+    ends: HashSet<End>,
+    children: HashSet<u32>,
+}
+
+impl Meant {
+    fn note(&mut self, tree: &Tree, group: u32, to: &Selector, eval: &Evaluator<'_>) {
+        let quiet = Session::new(std::path::Path::new(""));
+        let name = &to.steps[0].name.value;
+        match ends(tree, group, to, true, &eval.reporting_to(&quiet)) {
+            Some((ends, _)) => self.ends.extend(ends),
+            None => self.children.extend(tree.groups[group as usize].find(name)),
+        }
+    }
 }
 
 /// Calls `f` for all values of the loop variables; stops at the first mistake.
@@ -333,7 +358,7 @@ fn ports(
 }
 
 /// Reports inputs without a driver and signals with two.
-fn drivers(g: &Group, tree: &Tree, session: &Session) {
+fn drivers(g: &Group, tree: &Tree, meant: &Meant, session: &Session) {
     let mut driver: HashMap<End, &Span> = HashMap::with_capacity(g.wires.len());
     let mut pairs: HashSet<(End, End)> = HashSet::with_capacity(g.wires.len());
     let outer = g.inputs.iter().flat_map(|p| p.ends.iter().map(move |&e| (None, e, &p.span)));
@@ -359,10 +384,13 @@ fn drivers(g: &Group, tree: &Tree, session: &Session) {
         }
     }
     for (at, child) in g.children.iter().enumerate() {
+        if meant.anything || meant.children.contains(&(at as u32)) {
+            continue;
+        }
         for (member, &body) in child.members.iter().enumerate() {
             for (port, spec) in tree.ports(body, true).into_iter().enumerate() {
                 let end = End { child: at as u32, member: member as u32, port: port as u16 };
-                if spec.optional || driver.contains_key(&end) {
+                if spec.optional || driver.contains_key(&end) || meant.ends.contains(&end) {
                     continue;
                 }
                 let path = dotted(&join(&g.path, &g.name_of(end)));

@@ -75,6 +75,8 @@ pub(super) struct GroupDecl {
     pub units: Vec<UnitDecl>,
     pub connections: Vec<Connection>,
     pub links: Vec<LinkDecl>,
+    /// Some connections could not be read.
+    pub unread: bool,
 }
 
 /// Everything that is declared.
@@ -265,6 +267,7 @@ impl Declarer<'_> {
                     None
                 }
             };
+            group.unread |= connection.is_none();
             group.connections.extend(connection);
         }
     }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{diagnostics::Mistake, document::Table};
 use std::{collections::BTreeSet, rc::Rc, sync::Arc};
-use superdense_models::registry::{Params, Ports, UnitKind};
+use superdense_models::registry::{Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Most units of a scenario.
 const MAX_UNITS: usize = 10_000_000;
@@ -298,14 +298,12 @@ impl Expander<'_> {
         let specs = || ends.iter().map(|&e| self.tree.port(g.body(e), input, e.port));
         let first = specs().next()?;
         if let Some(other) = specs().find(|s| s.kind != first.kind || !s.ty.fits(first.ty)) {
-            let message = format!(
-                "port `{}` leads to a port of {} {} and one of {} {}",
-                decl.name.value,
-                first.kind.name(),
-                first.ty.name(),
-                other.kind.name(),
-                other.ty.name()
-            );
+            let what = |s: &PortSpec| match s.kind {
+                PortKind::Signal => "a signal".to_owned(),
+                PortKind::Event => format!("events of type {}", s.ty.name()),
+            };
+            let (a, b) = (what(first), what(other));
+            let message = format!("port `{}` leads to {a} and to {b}", decl.name.value);
             let mistake = Mistake::new("port-mismatch", &decl.name.span, message);
             self.session.report(mistake.help("give the group one port for each of them"));
             return None;

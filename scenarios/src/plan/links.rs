@@ -99,7 +99,10 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
             unit.kind.variables(&unit.params).into_iter().collect()
         })
         .collect();
-    let names = Names { eval: &eval, members: &members, known: &known, used: RefCell::default() };
+    let pairs = members.iter().zip(&known);
+    let all = pairs.flat_map(|((n, _, _), v)| v.keys().map(move |v| format!("{n}.{v}"))).collect();
+    let used = RefCell::default();
+    let names = Names { eval: &eval, members: &members, known: &known, all, used };
     let mut good = true;
     if let Err(errors) = Condition::parse(&link.when.value, &names) {
         session.expression(&link.when, &errors);
@@ -117,10 +120,9 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
                 resets[member].push((variable, text.clone()));
             }
             _ => {
-                let all = names.all();
                 let message =
                     format!("link `{}` resets the unknown `{}`", link.name.value, target.value);
-                let help = did_you_mean(&target.value, all.iter().map(String::as_str), "variables");
+                let help = did_you_mean(&target.value, expr::Scope::names(&names), "variables");
                 session.report(Mistake::new("link", &target.span, message).help(help));
                 good = false;
             }
@@ -144,6 +146,8 @@ struct Names<'a> {
     eval: &'a Evaluator<'a>,
     members: &'a [(String, End, u32)],
     known: &'a [BTreeMap<String, Option<String>>],
+    /// Every `unit.variable`, for suggestions.
+    all: Vec<String>,
     used: RefCell<BTreeSet<(u32, String)>>,
 }
 
@@ -151,10 +155,6 @@ impl Names<'_> {
     fn split<'n>(&self, name: &'n str) -> Option<(usize, &'n str)> {
         let (unit, variable) = name.rsplit_once('.')?;
         Some((self.members.iter().position(|(n, _, _)| n == unit)?, variable))
-    }
-    fn all(&self) -> Vec<String> {
-        let pairs = self.members.iter().zip(self.known);
-        pairs.flat_map(|((n, _, _), v)| v.keys().map(move |v| format!("{n}.{v}"))).collect()
     }
 }
 
@@ -169,8 +169,7 @@ impl expr::Scope for Names<'_> {
         self.eval.constant(name).map(Symbol::Const)
     }
     fn names(&self) -> Vec<&str> {
-        // Borrowed from the maps, so that the suggestion can be a variable.
-        self.known.iter().flat_map(|k| k.keys().map(String::as_str)).collect()
+        self.all.iter().map(String::as_str).collect()
     }
 }
 

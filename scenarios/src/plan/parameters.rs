@@ -181,6 +181,11 @@ impl<'a> Evaluator<'a> {
         Self { session, scope, locals, varies: Cell::new(false) }
     }
 
+    /// The same, with mistakes going elsewhere.
+    pub fn reporting_to(&self, session: &'a Session) -> Self {
+        Self::new(session, self.scope, self.locals)
+    }
+
     fn local(&self, name: &str) -> Option<f64> {
         let found = self.locals.iter().find(|(n, _)| *n == name).map(|(_, x)| *x);
         if found.is_some() {

@@ -47,8 +47,14 @@ impl Session {
             let (start, end) = (e.span().start as usize, e.span().end as usize);
             let span = self.sources.inside(&text.span, &text.value, start..end);
             let help = e.help().unwrap_or_else(|| {
-                "names are those of [parameters], of the template's parameters, and the index i"
-                    .into()
+                let help = match e {
+                    ExprError::UnknownVariable { .. } => {
+                        "names are those of [parameters], of the template's parameters, and the \
+                         index i"
+                    }
+                    _ => "the guide to the format says how formulas are written",
+                };
+                help.into()
             });
             self.report(Mistake::new("expression", &span, e.to_string()).help(help));
         }

@@ -1,0 +1,238 @@
+//! No input panics, hangs or eats the memory.
+use crate::Folder;
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+use superdense::Overrides;
+
+/// Plans bytes; a mistake is as good as a plan, as long as it can be drawn.
+fn survives(bytes: &[u8]) {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let folder = Folder::new(&format!("fuzz{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+    let file = folder.write("s.toml", bytes);
+    let start = Instant::now();
+    if let Err(d) = superdense::load(&file, &[], &Overrides::default()) {
+        assert!(!d.is_empty());
+        let text = d.render(false);
+        assert!(text.contains("mistake"));
+        d.render(true);
+    }
+    let taken = start.elapsed();
+    assert!(taken < Duration::from_secs(20), "{taken:?}: {}", String::from_utf8_lossy(bytes));
+}
+
+const SEEDS: [&str; 3] = [
+    r#"stop = "2 s"
+resolution = "ps"
+sample = 0.01
+connections = ["a.y -> b[*].u", "b[i].y -> c.u[i+1] for i in 0..2", "c.y -> n.u via detect(0.5)"]
+record = ["sum(b[*].y)", "n.count"]
+[parameters]
+k = "2*m"
+m = "10 Mb/s"
+[unit.a]
+kind = "sine"
+frequency = "2 Hz"
+[unit.b]
+kind = "gain"
+gain = "k + i"
+count = 2
+[unit.c]
+kind = "sum"
+[unit.n]
+kind = "counter"
+[[plot]]
+y = ["b[*].y"]
+style = "line"
+"#,
+    r#"stop = 1.5
+[unit.p]
+template = "t"
+count = 3
+r = "i"
+[template.t]
+parameters = { r = 1 }
+outputs = { y = "s.y" }
+[template.t.unit.s]
+kind = "constant"
+value = "r"
+"#,
+    r#"stop = 1
+[unit.a]
+kind = "equations"
+states = { x = 0, v = 1 }
+derivatives = { x = "v", v = "-x" }
+outputs = { x = "x" }
+[[unit.a.event]]
+name = "e"
+when = "x >= 0.5"
+reset = { v = "-v" }
+[unit.b]
+kind = "equations"
+states = { x = 1 }
+derivatives = { x = "0" }
+[[link]]
+name = "hit"
+units = ["a", "b"]
+when = "a.x >= b.x"
+reset = { "a.v" = "-a.v" }
+"#,
+];
+
+/// Pieces that have a meaning somewhere.
+const PIECES: [&str; 40] = [
+    "[",
+    "]",
+    "[[",
+    "{",
+    "}",
+    "\"",
+    "'",
+    "=",
+    ".",
+    ",",
+    "->",
+    "via",
+    " for i in 0..9",
+    "[*]",
+    "i",
+    "-1",
+    "0",
+    "1e400",
+    "nan",
+    "inf",
+    "9999999999999999999",
+    "unit",
+    "template",
+    "count",
+    "kind",
+    "equations",
+    "link",
+    "\n",
+    "#",
+    "\\u00e9",
+    "\\",
+    "é",
+    "stop",
+    "include = ['s.toml']\n",
+    "~",
+    "/",
+    "..",
+    "(",
+    ")",
+    "100000",
+];
+
+#[derive(Debug, Clone)]
+enum Change {
+    Delete(usize, usize),
+    Insert(usize, usize),
+    Repeat(usize, usize),
+    Swap(usize, usize),
+}
+
+fn apply(text: &str, changes: &[Change]) -> Vec<u8> {
+    let mut bytes = text.as_bytes().to_vec();
+    for change in changes {
+        let n = bytes.len().max(1);
+        match *change {
+            Change::Delete(at, len) => {
+                let at = at % n;
+                let end = (at + len % 30).min(bytes.len());
+                bytes.drain(at.min(end)..end);
+            }
+            Change::Insert(at, piece) => {
+                let at = (at % n).min(bytes.len());
+                bytes.splice(at..at, PIECES[piece % PIECES.len()].bytes());
+            }
+            Change::Repeat(at, len) => {
+                let at = (at % n).min(bytes.len());
+                let end = (at + len % 60).min(bytes.len());
+                let piece = bytes[at..end].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            Change::Swap(a, b) => {
+                if !bytes.is_empty() {
+                    bytes.swap(a % n, b % n);
+                }
+            }
+        }
+    }
+    bytes
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let at = || 0usize..100_000;
+    prop_oneof![
+        (at(), at()).prop_map(|(a, b)| Change::Delete(a, b)),
+        (at(), at()).prop_map(|(a, b)| Change::Insert(a, b)),
+        (at(), at()).prop_map(|(a, b)| Change::Repeat(a, b)),
+        (at(), at()).prop_map(|(a, b)| Change::Swap(a, b)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_bytes(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        survives(&bytes);
+    }
+
+    #[test]
+    fn pieces(parts in prop::collection::vec(0usize..PIECES.len(), 0..60)) {
+        let text: String = parts.iter().map(|&p| PIECES[p]).collect();
+        survives(text.as_bytes());
+    }
+
+    #[test]
+    fn mutations(seed in 0usize..3, changes in prop::collection::vec(change(), 1..6)) {
+        survives(&apply(SEEDS[seed], &changes));
+    }
+}
+
+#[test]
+fn seeds_are_valid() {
+    for seed in SEEDS {
+        crate::plan(seed).unwrap_or_else(|d| panic!("{d}"));
+    }
+}
+
+#[test]
+fn hostile_texts() {
+    let deep = |open: &str, close: &str, n: usize| {
+        format!("stop = 1\nx = {}1{}", open.repeat(n), close.repeat(n))
+    };
+    let chain: String = (0..5000).map(|i| format!("p{i} = 'p{}'\n", i + 1)).collect();
+    let keys: String = (0..20_000).map(|i| format!("k{i} = {i}\n")).collect();
+    let texts = [
+        deep("[", "]", 100_000),
+        deep("{a=", "}", 100_000),
+        format!("stop = 1\n[{}]", ["a"; 100_000].join(".")),
+        format!("stop = 1\n{} = 1", ["a"; 100_000].join(".")),
+        format!("stop = 1\n[parameters]\nx = '{}1{}'", "(".repeat(100_000), ")".repeat(100_000)),
+        format!("stop = 1\n[parameters]\nx = '{}1'", "-".repeat(60_000)),
+        format!("stop = 1\n[parameters]\n{chain}p5000 = 1"),
+        format!("stop = 1\n[parameters]\n{chain}p5000 = 'p0'"),
+        format!("stop = 1\n[unit]\n{keys}"),
+        format!("stop = 1\n{keys}"),
+        format!("stop = 1\nconnections = ['{}']", "a.b -> ".repeat(10_000)),
+        format!("stop = 1\nconnections = ['a.b -> c.d{}']", " for i in 0..9".repeat(1000)),
+        "stop = 1\nconnections = ['a.b -> c.d for i in 0..9999999, j in 0..9999999']".into(),
+        "stop = 1\nrecord = ['sum(sum(sum(a.b)))', 'a', '[].', '(', 'a.b[', '*.*']".into(),
+        "stop = 1\nresolution = 'as'\nsample = 1e-18".into(),
+        "stop = 1e300".into(),
+        "stop = nan\nsample = inf".into(),
+        "\u{feff}stop = 1".into(),
+        "stop = 1\n[unit.a]\nkind='gain'\ngain=1\ncount=9223372036854775807".into(),
+        "stop = 1\n[unit.a]\ntemplate='t'\ncount=1000000\n[template.t.unit.b]\ntemplate='u'\n\
+         count=1000000\n[template.u.unit.c]\nkind='constant'\nvalue=1\ncount=1000000"
+            .into(),
+        "stop = 1\n[unit.a]\nkind='sum'\nsigns='+'\n"
+            .replace("'+'", &format!("'{}'", "+".repeat(70_000))),
+        "stop = 1\n[unit.a]\nkind='product'\ninputs=2000000000\n".into(),
+    ];
+    for text in texts {
+        survives(text.as_bytes());
+    }
+}
