@@ -9,8 +9,8 @@ use crate::{
     devstone::{self, Devstone, expected},
     timers::{self, Load, Timers, bare::Bare, lists::Alone},
 };
-use serde::{Deserialize, Serialize};
 use cpu_time::ProcessTime;
+use serde::{Deserialize, Serialize};
 use std::process::Command;
 use superdense_kernel::{Ended, event_list::EventListKind};
 

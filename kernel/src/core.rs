@@ -356,11 +356,7 @@ impl<M: Message> Core<M> {
         }
         self.log_cursor = end;
         let outputs: Vec<_> = log[first..end].to_vec();
-        let bag = if kind == Kind::Internal {
-            None
-        } else {
-            Some(self.bus.bag(m, self.now).0)
-        };
+        let bag = if kind == Kind::Internal { None } else { Some(self.bus.bag(m, self.now).0) };
         let transition = Transition { tag: self.now, kind, bag, outputs: &outputs, next };
         for o in self.observers.iter_mut().filter(|o| o.wants_transitions()) {
             let verdict =
@@ -400,9 +396,12 @@ impl<M: Message> Core<M> {
     }
 
     /// Imminent and influenced models, merged in path order. Both lists are sorted.
-    #[inline]
     pub fn merge(imminent: &[u32], influenced: &[u32], due: &mut Vec<Due>) {
         due.clear();
+        if let ([m], []) = (imminent, influenced) {
+            due.push(Due(m | IMMINENT));
+            return;
+        }
         let (mut a, mut b) = (imminent, influenced);
         while let ([x, after_x @ ..], [y, after_y @ ..]) = (a, b) {
             let why = if x <= y { IMMINENT } else { 0 } | if y <= x { INFLUENCED } else { 0 };

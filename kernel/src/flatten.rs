@@ -78,7 +78,8 @@ pub(crate) struct Order {
 impl<M> Network<M> {
     /// The target that stands for a net.
     pub fn target(&self, net: u32) -> Target {
-        let (start, end) = (self.receiver_start[net as usize], self.receiver_start[net as usize + 1]);
+        let (start, end) =
+            (self.receiver_start[net as usize], self.receiver_start[net as usize + 1]);
         Target::of(net, &self.receivers[start as usize..end as usize])
     }
 
@@ -265,6 +266,15 @@ impl<M: Message> Graph<M> {
 
     /// The routes from vertex `v`, in canonical order.
     fn routes(&mut self, v: u32, routes: &mut Vec<Route>) {
+        // Most ports of a large model have no coupling or one.
+        match self.edges[self.start[v as usize] as usize..self.start[v as usize + 1] as usize] {
+            [] => return,
+            [(to, NONE)] if self.model[to as usize] != NONE => {
+                routes.push(Route { net: self.intern(&[to]), z: NONE });
+                return;
+            }
+            _ => {}
+        }
         let mut reached: Vec<(u32, u32)> = Vec::new();
         let mut hubs: Vec<(u32, u32)> = Vec::new();
         let mut stack = vec![(v, NONE)];

@@ -128,7 +128,9 @@ impl<M: Message> Simulation<M> {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {
                 if let Some(cell) = self.core.cells.get(a.index as usize) {
-                    self.retired = self.retired.wrapping_add(fold(self.core.paths[a.index as usize], cell.chain));
+                    self.retired = self
+                        .retired
+                        .wrapping_add(fold(self.core.paths[a.index as usize], cell.chain));
                 }
                 let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
                 let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));

@@ -30,9 +30,7 @@ pub fn expected(model: Devstone) -> Expected {
     let (atomics, eic, ic, eoc, transitions, cycles) = match model.shape {
         Shape::LI => (row * levels + 1, w * levels + 1, 0, d, row * levels + 1, 2),
         Shape::HI => (row * levels + 1, w * levels + 1, chains, d, high, w),
-        Shape::HO => {
-            (row * levels + 1, (w + 1) * levels + 1, chains, w * levels + 1, high, w)
-        }
+        Shape::HO => (row * levels + 1, (w + 1) * levels + 1, chains, w * levels + 1, high, w),
         Shape::HOmod => (
             (row + w * row / 2) * levels + 1,
             (2 * row + 1) * levels + 1,

@@ -1,7 +1,10 @@
 //! DEVStone on xdevs 0.4, with our levels instead of its own, so that counts can be read and work
 //! be given in microseconds.
-#![allow(unsafe_code, reason = "xdevs marks the use of ports unsafe; each is used in the one \
-                                function where its documentation allows it")]
+#![allow(
+    unsafe_code,
+    reason = "xdevs marks the use of ports unsafe; each is used in the one \
+                                function where its documentation allows it"
+)]
 use super::{Devstone, Level, Part, Shape};
 use crate::busy::work;
 use std::{cell::Cell, rc::Rc};

@@ -80,7 +80,8 @@ pub fn build(timers: Timers) -> Simulation {
             }
         }
         Load::Ring => {
-            let boxes: Vec<Mailbox<Holder>> = (0..timers.entities).map(|_| Mailbox::new()).collect();
+            let boxes: Vec<Mailbox<Holder>> =
+                (0..timers.entities).map(|_| Mailbox::new()).collect();
             let addresses: Vec<_> = boxes.iter().map(Mailbox::address).collect();
             for (i, mailbox) in boxes.into_iter().enumerate() {
                 let source = Source::of(i as u32);

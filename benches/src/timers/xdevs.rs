@@ -1,6 +1,9 @@
 //! Hold and ring on xdevs 0.4, whose time is in float seconds.
-#![allow(unsafe_code, reason = "xdevs marks the use of ports unsafe; each is used in the one \
-                                function where its documentation allows it")]
+#![allow(
+    unsafe_code,
+    reason = "xdevs marks the use of ports unsafe; each is used in the one \
+                                function where its documentation allows it"
+)]
 use super::{Increments, Load, MEAN, Source, Timers};
 use std::{cell::Cell, rc::Rc};
 use xdevs::{

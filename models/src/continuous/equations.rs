@@ -165,7 +165,13 @@ pub trait Equations: Send + 'static {
     }
     /// Carries out what the arrival of an event at event input `port` means; its value is in the
     /// variables.
-    fn receive(&self, port: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
+    fn receive(
+        &self,
+        port: usize,
+        vars: &mut [f64],
+        work: &mut Work,
+        emit: &mut Vec<(u16, Value)>,
+    ) {
         let _ = (port, vars, work, emit);
     }
     /// Which expression is not finite at these variables, for an error message.

@@ -133,7 +133,10 @@ impl<E: Equations> Unit<E> {
                 let value = values.and_then(|v| v.get(next[sender as usize]));
                 next[sender as usize] += 1;
                 exchanged.push(*value.ok_or_else(|| {
-                    format!("shared event '{}': member {sender} did not answer; is it connected?", l.name)
+                    format!(
+                        "shared event '{}': member {sender} did not answer; is it connected?",
+                        l.name
+                    )
                 })?);
             }
             if l.condition.eval(&exchanged) {

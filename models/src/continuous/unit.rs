@@ -293,7 +293,8 @@ impl<E: Equations> Unit<E> {
                 return Err(self.complain(vars, &format!("output {port} is not finite")));
             }
             let left = before.map_or(y.0[0], |b| b[port]);
-            let jumps = before.map(|b| if b[port] == y.0[0] { Flag::Continuous } else { Flag::Jump });
+            let jumps =
+                before.map(|b| if b[port] == y.0[0] { Flag::Continuous } else { Flag::Jump });
             let segment = Segment::new(&y.0[..finite], jumps.unwrap_or(flag), left);
             self.state.outbox.push((port as u16, Value::Segment(segment)));
         }
