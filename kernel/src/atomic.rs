@@ -90,4 +90,10 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         let _ = (port, elapsed);
         None
     }
+
+    /// Deterministic counts that the model keeps about its own work (steps, exchanges, …), by
+    /// name; [`crate::Simulation::statistics`] adds them up over all models.
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }

@@ -8,6 +8,7 @@ use crate::{
     event_list::{AnyEventList, EventList},
     flatten::Network,
     message::Message,
+    meter::Meter,
     outbox::Outbox,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
@@ -149,6 +150,7 @@ pub(crate) struct Core<M: Message> {
     pub counts: Counts,
     pub guards: Guards,
     pub observers: Vec<Box<dyn Observer<M>>>,
+    pub meter: Option<Box<dyn Meter>>,
     pub watched: bool,
     pub error: Option<RunError>,
     pub stop: Option<String>,
@@ -162,6 +164,22 @@ pub(crate) struct Core<M: Message> {
 impl<M: Message> Core<M> {
     pub fn path(&self, model: u32) -> String {
         self.keys.get(model as usize).map_or_else(|| "outside".into(), |&k| self.blueprint.path(k))
+    }
+
+    /// Tells the meter that models of a kind begin to work.
+    #[inline(always)]
+    pub fn enter(&mut self, kind: u16) {
+        if let Some(meter) = &mut self.meter {
+            meter.enter(kind);
+        }
+    }
+
+    /// Tells the meter that they are through.
+    #[inline(always)]
+    pub fn leave(&mut self, kind: u16) {
+        if let Some(meter) = &mut self.meter {
+            meter.leave(kind);
+        }
     }
 
     /// λ of imminent models of one kind.

@@ -19,11 +19,13 @@ use std::{
     },
 };
 
+pub(crate) type Function<M> = dyn Fn(&M) -> Option<M> + Send + Sync;
+
 /// A pure function on the messages of one connection (`Z` of the DEVS literature); `None` drops
 /// the message.
 pub struct Translation<M> {
     pub(crate) name: Arc<str>,
-    pub(crate) apply: Arc<dyn Fn(&M) -> Option<M> + Send + Sync>,
+    pub(crate) apply: Arc<Function<M>>,
 }
 
 impl<M: Message> Translation<M> {

@@ -10,6 +10,7 @@ use crate::{
     blueprint::{Blueprint, ModelKey, NodeBody},
     coupled::Translation,
     error::{BuildError, BuildErrors},
+    event_list::MAX_MODELS,
     message::{Digest, Message, fold},
 };
 use std::collections::HashMap;
@@ -204,6 +205,9 @@ fn number<M: Message>(
                 }
             }
         }
+    }
+    if order.keys.len() > MAX_MODELS {
+        return Err(too_large("atomic models"));
     }
     Ok((order, coupled, vertices))
 }

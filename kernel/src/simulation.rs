@@ -10,14 +10,13 @@ use crate::{
     coupled::Coupled,
     effects::Effects,
     error::RunError,
-    event_list::{AnyEventList, EventList, EventListKind},
+    event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
     flatten::{Order, flatten},
-    message::{Message, fold},
+    message::Message,
     outbox::Outbox,
     port::OutPort,
     slab::Slabs,
-    time::{Duration, Resolution, Tag},
-    trace::Observer,
+    time::{Duration, Resolution, Tag, TimeError},
 };
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -108,6 +107,9 @@ impl<M: Message> Simulation<M> {
     /// # Errors
     /// All mistakes of the wiring at once; a first time advance that is no duration.
     pub fn new(top: impl Into<Coupled<M>>, options: Options) -> Result<Self, RunError> {
+        if !(EARLIEST..=LATEST).contains(&options.start) {
+            return Err(beyond("the start", options.start));
+        }
         let mut slabs = Slabs::new();
         let mut blueprint = Blueprint::new(top.into(), &mut slabs)?;
         let (network, order) = flatten(&mut blueprint)?;
@@ -129,6 +131,7 @@ impl<M: Message> Simulation<M> {
             counts: Counts::default(),
             guards: options.guards,
             observers: Vec::new(),
+            meter: None,
             watched: false,
             error: None,
             stop: None,
@@ -228,7 +231,9 @@ impl<M: Message> Simulation<M> {
         while !rest.is_empty() {
             let (run, length) = core.run_of(rest, |m| m);
             let (models, after) = rest.split_at(length);
+            core.enter(run.kind);
             self.slabs.kinds[run.kind as usize].outputs(run, models, core);
+            core.leave(run.kind);
             rest = after;
         }
         self.staged = true;
@@ -264,7 +269,9 @@ impl<M: Message> Simulation<M> {
         while !rest.is_empty() {
             let (run, length) = core.run_of(rest, Due::model);
             let (models, after) = rest.split_at(length);
+            core.enter(run.kind);
             self.slabs.kinds[run.kind as usize].transitions(run, models, core);
+            core.leave(run.kind);
             rest = after;
         }
     }
@@ -378,7 +385,9 @@ impl<M: Message> Simulation<M> {
             let last = core.cells[m as usize].last;
             let Home { slot, kind, .. } = core.homes[m as usize];
             let bound = Duration::between(last, bound);
+            core.enter(kind);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
+            core.leave(kind);
             if core.list.time_of(m).is_some_and(|found| found <= at) {
                 let (path, at) = (core.path(m), Tag::new(at, 0));
                 core.error.get_or_insert(RunError::Early { path, at });
@@ -393,19 +402,21 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    /// Runs all cycles with tick < `end`; the clock then stands at `end`.
+    /// Runs all cycles with tick < `end`; the clock then stands at `end`, or at the last event
+    /// when `end` is `i64::MAX`.
     ///
     /// # Errors
     /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
     pub fn run_until(&mut self, end: i64) -> Result<Ended, RunError> {
         let ended = self.run_within(end.saturating_sub(1))?;
-        if !matches!(ended, Ended::Stopped(_)) {
+        if !matches!(ended, Ended::Stopped(_)) && end != i64::MAX {
             self.floor = self.floor.max(end);
         }
         Ok(ended)
     }
 
-    /// Runs all cycles with tick ≤ `end`, all micro-steps.
+    /// Runs all cycles with tick ≤ `end`, all micro-steps; the clock then stands at `end`, or at
+    /// the last event when `end` is `i64::MAX`.
     ///
     /// # Errors
     /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
@@ -418,6 +429,9 @@ impl<M: Message> Simulation<M> {
     }
 
     fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
+        if self.core.stop.is_some() {
+            return Ok(self.stopped());
+        }
         while let Some(tag) = self.next_within(limit)? {
             self.cycle(tag)?;
             if self.core.stop.is_some() {
@@ -435,6 +449,13 @@ impl<M: Message> Simulation<M> {
             o.stop(self.core.now, &reason);
         }
         Ended::Stopped(reason)
+    }
+
+    /// The reason when a model or an observer asked to stop in a cycle that
+    /// [`step`](Simulation::step) or [`commit`](Simulation::commit) ran; the next `run_until` or
+    /// `run_through` returns it at once.
+    pub fn stop_requested(&self) -> Option<&str> {
+        self.core.stop.as_deref()
     }
 
     /// Runs the next cycle, if any is due at or before tick `limit`.
@@ -457,6 +478,7 @@ impl<M: Message> Simulation<M> {
     ///
     /// # Errors
     /// When silent steps fail.
+    #[expect(clippy::should_implement_trait, reason = "next, emit, commit are the design's names")]
     pub fn next(&mut self) -> Result<Tag, RunError> {
         Ok(self.next_within(i64::MAX - 1)?.unwrap_or(Tag::NEVER))
     }
@@ -502,6 +524,9 @@ impl<M: Message> Simulation<M> {
         if at < self.floor || (self.staged && at < self.core.now.ticks) {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }
+        if at > LATEST {
+            return Err(beyond("an input", at));
+        }
         let tag = match self.next_within(at)? {
             Some(next) if at > next.ticks => return Err(RunError::Skipped { asked: at, next }),
             Some(next) => next,
@@ -527,6 +552,9 @@ impl<M: Message> Simulation<M> {
         if at < self.floor {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }
+        if at > LATEST {
+            return Err(beyond(path, at));
+        }
         let unknown = || RunError::UnknownInput { path: path.to_owned(), port };
         let target = self.core.blueprint.find(path).ok_or_else(unknown)?;
         match &self.core.blueprint.nodes[target].body {
@@ -535,78 +563,6 @@ impl<M: Message> Simulation<M> {
         }
         self.injections.entry(at).or_default().push(Injection { target, port, value });
         Ok(())
-    }
-
-    /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
-    pub fn observe(&mut self, observer: impl Observer<M> + 'static) {
-        let watched = observer.wants_transitions();
-        self.core.watched |= watched;
-        self.core.bus.keep_log |= watched;
-        self.core.observers.push(Box::new(observer));
-    }
-
-    /// The tag of the last cycle.
-    pub fn now(&self) -> Tag {
-        self.core.now
-    }
-
-    /// The tick at which the clock stands: no input may come before it.
-    pub fn clock(&self) -> i64 {
-        self.floor
-    }
-
-    /// Resolution of the run.
-    pub fn resolution(&self) -> Resolution {
-        self.core.resolution
-    }
-
-    /// Counts so far.
-    pub fn counts(&self) -> Counts {
-        self.core.counts
-    }
-
-    /// Number of atomic models.
-    pub fn models(&self) -> usize {
-        self.core.keys.len()
-    }
-
-    /// The atomic model at `path`, when it is an `A`.
-    pub fn model<A: 'static>(&self, path: &str) -> Option<&A> {
-        let key = self.core.blueprint.find(path)?;
-        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
-        self.slabs.kinds[a.kind as usize].model(a.slot).downcast_ref()
-    }
-
-    /// The key of the model at `path`.
-    pub fn find(&self, path: &str) -> Option<ModelKey> {
-        self.core.blueprint.find(path)
-    }
-
-    /// Paths of all atomic models, in path order.
-    pub fn paths(&self) -> impl Iterator<Item = String> + '_ {
-        self.core.keys.iter().map(|&k| self.core.blueprint.path(k))
-    }
-
-    /// The value of an output signal at tick `at`, which must not lie before the model's last
-    /// transition: the right limit once all cycles at `at` ran. Never changes the run.
-    pub fn probe(&self, model: ModelKey, port: u16, at: i64) -> Option<M> {
-        let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
-        let elapsed = Duration::between(self.core.cells.get(a.index as usize)?.last, at);
-        self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
-    }
-
-    /// The trace hash of what is committed so far; see [`crate::trace`].
-    pub fn trace_hash(&self) -> u64 {
-        let chains = self.core.cells.iter().zip(&self.core.paths);
-        let sum = chains.fold(self.retired, |s, (c, &path)| s.wrapping_add(fold(path, c.chain)));
-        fold(sum, self.core.resolution.exponent().into())
-    }
-
-    /// The contribution of one model to the trace hash, to tell where two runs differ.
-    pub fn model_hash(&self, path: &str) -> Option<u64> {
-        let key = self.core.blueprint.find(path)?;
-        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
-        Some(self.core.cells.get(a.index as usize)?.chain)
     }
 }
 
@@ -620,6 +576,12 @@ impl<M: Message> Core<M> {
         }
         self.bus.keep_log = keep;
     }
+}
+
+/// A tick from outside that no event list holds.
+fn beyond(path: &str, ticks: i64) -> RunError {
+    let source = TimeError::Overflow { ticks, advance: 0 };
+    RunError::Time { path: path.to_owned(), at: Tag::new(ticks, 0), source }
 }
 
 const _: () = assert!(NONE == u32::MAX);

@@ -46,6 +46,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
+    fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
     fn model(&self, slot: u32) -> &dyn Any;
     fn owner(&mut self, slot: u32) -> &mut ModelKey;
     /// Removes a model; the last one takes its slot. Returns the owner of the moved model.
@@ -87,6 +88,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M> {
         self.models[slot as usize].probe(port, elapsed)
+    }
+    fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64)) {
+        self.models.iter().flat_map(A::statistics).for_each(|(name, count)| sink(name, count));
     }
     fn model(&self, slot: u32) -> &dyn Any {
         &self.models[slot as usize]

@@ -53,6 +53,16 @@ pub struct Resolution {
     exponent: u8,
 }
 
+const POWERS: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut k = 1;
+    while k < 19 {
+        powers[k] = 10 * powers[k - 1];
+        k += 1;
+    }
+    powers
+};
+
 impl Resolution {
     /// One second per tick.
     pub const SECOND: Self = Self { exponent: 0 };
@@ -79,7 +89,7 @@ impl Resolution {
 
     /// Ticks per second.
     pub const fn ticks_per_second(self) -> i64 {
-        10i64.pow(self.exponent as u32)
+        POWERS[self.exponent as usize]
     }
 
     /// The duration nearest to `seconds`, for discrete models.

@@ -64,6 +64,8 @@ pub enum ValueType {
     Text,
     /// Shared-event protocol.
     Link,
+    /// Job of a queueing network.
+    Job,
 }
 
 impl ValueType {
@@ -77,6 +79,7 @@ impl ValueType {
             Self::Real => "real",
             Self::Text => "text",
             Self::Link => "link",
+            Self::Job => "job",
         }
     }
 
@@ -364,7 +367,45 @@ pub trait UnitKind: Sync {
 
 /// All kinds, in the order of their names.
 pub fn kinds() -> &'static [&'static dyn UnitKind] {
-    &[]
+    use crate::blocks;
+    &[
+        &blocks::count::Accumulator,
+        &blocks::events::Adder,
+        &blocks::arrivals::Arrivals,
+        &blocks::automaton::AutomatonKind,
+        &blocks::clock::Clock,
+        &blocks::playlist::Constant,
+        &blocks::count::Counter,
+        &blocks::table::Csv,
+        &blocks::delay::Delay,
+        &blocks::detector::Detector,
+        &crate::continuous::EquationsKind,
+        &blocks::lag::FirstOrder,
+        &blocks::algebra::Gain,
+        &blocks::hold::Hold,
+        &blocks::hysteresis::Hysteresis,
+        &blocks::integrator::Integrator,
+        &blocks::events::Merge,
+        &blocks::algebra::Offset,
+        &blocks::pid::Pid,
+        &blocks::algebra::Product,
+        &blocks::pulse::Pulse,
+        &blocks::quantiser::Quantiser,
+        &blocks::playlist::Ramp,
+        &blocks::random::Random,
+        &blocks::router::Router,
+        &blocks::sampler::Sampler,
+        &blocks::events::Scaler,
+        &blocks::schedule::Schedule,
+        &blocks::server::Server,
+        &blocks::sine::Sine,
+        &blocks::sink::Sink,
+        &blocks::playlist::Step,
+        &blocks::algebra::Sum,
+        &blocks::switch::Switch,
+        &blocks::transfer::TransferFunction,
+        &blocks::events::Trigger,
+    ]
 }
 
 /// The kind of a name.

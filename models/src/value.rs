@@ -22,6 +22,8 @@ pub enum Value {
     Segment(Segment),
     /// Part of the shared-event protocol between linked units.
     Link(LinkMessage),
+    /// A job of a queueing network.
+    Job(Job),
 }
 
 /// How a segment follows on the one before.
@@ -132,6 +134,26 @@ pub struct LinkMessage {
     pub values: Arc<[f64]>,
 }
 
+/// A job that walks through a queueing network and remembers what it went through.
+///
+/// Jobs order by creation, then by source and number: the order in which simultaneous arrivals
+/// queue up.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Job {
+    /// Tick of creation.
+    pub created: i64,
+    /// Digest of the path of the unit that created it.
+    pub source: u64,
+    /// Number at its source, from 1.
+    pub id: u64,
+    /// Ticks spent waiting for service so far.
+    pub waited: i64,
+    /// Stations passed so far.
+    pub hops: u32,
+}
+
 impl Value {
     /// The number that a value stands for, if any: segments give their value at their tag,
     /// truth values 0 or 1.
@@ -141,7 +163,7 @@ impl Value {
             Self::Int(i) => Some(*i as f64),
             Self::Real(x) => Some(*x),
             Self::Segment(s) => Some(s.value(0.0)),
-            Self::Unit | Self::Text(_) | Self::Link(_) => None,
+            Self::Unit | Self::Text(_) | Self::Link(_) | Self::Job(_) => None,
         }
     }
 }
@@ -156,6 +178,7 @@ impl fmt::Display for Value {
             Self::Text(t) => f.write_str(t),
             Self::Segment(s) => write!(f, "{:?}", s.coefficients()),
             Self::Link(l) => write!(f, "link {} {:?}", l.link, l.values),
+            Self::Job(j) => write!(f, "job {}", j.id),
         }
     }
 }
@@ -190,6 +213,13 @@ impl Message for Value {
                 d.word(u64::from(l.link) << 32 | u64::from(l.member));
                 l.values.iter().for_each(|&v| d.real(v));
             }
+            Self::Job(j) => {
+                d.word(7 + (u64::from(j.hops) << 8));
+                d.word(j.created as u64);
+                d.word(j.source);
+                d.word(j.id);
+                d.word(j.waited as u64);
+            }
         }
     }
 }
@@ -214,4 +244,5 @@ payload! {
     Arc<str> => Text;
     Segment => Segment;
     LinkMessage => Link;
+    Job => Job;
 }

@@ -1,1 +1,12 @@
-//! .
+//! Scenario files for Superdense: reading, planning, running and reporting.
+pub mod diagnostics;
+pub mod document;
+pub mod output;
+pub mod plan;
+pub mod plot;
+pub mod run;
+pub mod schema;
+pub mod source;
+
+pub use diagnostics::Diagnostics;
+pub use plan::{Overrides, Plan, load};

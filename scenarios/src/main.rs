@@ -1,2 +1,6 @@
-//! .
-fn main() {}
+//! The command line of Superdense.
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

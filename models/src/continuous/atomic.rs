@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     ode::Arm,
+    statistics::UnitStatistics,
     value::{Flag, Segment, Value},
 };
 use std::sync::Arc;
@@ -58,6 +59,17 @@ impl<E: Equations> Atomic<Value> for Unit<E> {
 
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.transition(true, Some(bag), fx);
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let solver = self.state.solver.statistics();
+        UnitStatistics {
+            exchanges: self.state.exchanges,
+            steps: solver.accepted,
+            rejected_steps: solver.rejected,
+            evaluations: solver.evaluations,
+        }
+        .entries()
     }
 
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
@@ -131,8 +143,16 @@ impl<E: Equations> Unit<E> {
             let x = self.states_at(t);
             let vars = self.vars_at(t, &x, &self.state.discrete);
             self.indicators_of(&vars);
-            let snap = self.snap();
-            self.state.private.accept_within(t, &self.scratch.z, snap);
+            let (snap, first) = (self.snap(), self.first_link());
+            // A link that came due at the same tick still has to be proposed.
+            let links = 0..self.equations.links().len();
+            let waiting: Vec<usize> =
+                links.map(|i| first + i).filter(|&i| self.state.locator.hit(i).is_some()).collect();
+            self.state.locator.accept_within(t, &self.scratch.z, snap);
+            for i in waiting {
+                self.state.locator.set(i, Arm::Armed);
+            }
+            self.arm_bands();
         }
         self.state.solver.shift_origin(t);
         self.state.last = now;
@@ -166,7 +186,7 @@ impl<E: Equations> Unit<E> {
             let kind = match spec.trigger {
                 Trigger::State { .. } => {
                     fx.located();
-                    self.state.private.set(event.into(), Arm::Disarmed);
+                    self.state.locator.set(event.into(), Arm::Disarmed);
                     EventKind::Private
                 }
                 _ => EventKind::Time,
@@ -246,19 +266,17 @@ impl<E: Equations> Unit<E> {
         let vars = self.vars_at(0.0, &x, &self.state.discrete);
         self.indicators_of(&vars);
         let z = &self.scratch.z;
-        let holds = |locator: &crate::ode::Locator, i: usize| {
-            locator.arms()[i] == Arm::Armed && locator.events()[i].holds(z)
-        };
+        let (locator, first) = (&self.state.locator, self.first_link());
+        let holds = |i: usize| locator.arms()[i] == Arm::Armed && locator.events()[i].holds(z);
         let fired: Vec<u16> = (0..self.equations.events().len())
             .filter(|&i| matches!(self.equations.events()[i].trigger, Trigger::State { .. }))
-            .filter(|&i| holds(&self.state.private, i))
+            .filter(|&i| holds(i))
             .map(|i| i as u16)
             .collect();
         let links = 0..self.equations.links().len();
-        let link = links.filter(|&i| holds(&self.state.links, i)).min_by_key(|&i| self.rank(i));
+        let link = links.filter(|&i| holds(first + i)).min_by_key(|&i| self.rank(i));
         // Conditions that became false arm their events again.
-        self.state.private.accept(0.0, z);
-        self.state.links.accept(0.0, z);
+        self.state.locator.accept(0.0, z);
         self.arm_bands();
         if !fired.is_empty() {
             return self.plan_events(0, fired);

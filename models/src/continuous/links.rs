@@ -55,13 +55,18 @@ impl<E: Equations> Unit<E> {
         &mut sessions[at]
     }
 
+    fn arm_link(&mut self, link: usize, arm: Arm) {
+        let place = self.first_link() + link;
+        self.state.locator.set(place, arm);
+    }
+
     /// Opens a session by an own proposal, just sent.
     pub(super) fn open_session(&mut self, link: usize) {
         let mut sessions = std::mem::take(&mut self.state.sessions);
         self.session(&mut sessions, link, true).proposed = true;
         self.state.sessions = sessions;
         // Armed again if the session comes to nothing.
-        self.state.links.set(link, Arm::Disarmed);
+        self.arm_link(link, Arm::Disarmed);
     }
 
     /// A message of the protocol: answers belong to the sessions that are decided in this cycle,
@@ -121,7 +126,7 @@ impl<E: Equations> Unit<E> {
             let link = usize::from(session.link);
             if session.withdrawn {
                 if session.proposed {
-                    self.state.links.set(link, Arm::Armed);
+                    self.arm_link(link, Arm::Armed);
                 }
                 continue;
             }
@@ -142,7 +147,7 @@ impl<E: Equations> Unit<E> {
             if l.condition.eval(&exchanged) {
                 self.jump(link, &exchanged, fx)?;
             } else {
-                self.state.links.set(link, Arm::Armed);
+                self.arm_link(link, Arm::Armed);
                 let x = self.state.solver.state().to_vec();
                 let discrete = self.state.discrete.clone();
                 let vars = self.vars_at(0.0, &x, &discrete);
@@ -172,7 +177,7 @@ impl<E: Equations> Unit<E> {
         self.finite_after(&vars, &format!("the reset of shared event '{name}' is not finite"))?;
         self.adopt(&vars);
         self.queue_segments(0.0, &vars, Some(&before), Flag::Jump)?;
-        self.state.links.set(link, Arm::Disarmed);
+        self.arm_link(link, Arm::Disarmed);
         self.state.events += 1;
         fx.located();
         if first {

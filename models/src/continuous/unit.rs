@@ -87,9 +87,9 @@ pub(super) struct State {
     pub inputs: Vec<Held>,
     /// What receivers hold of each output.
     pub sent: Vec<Held>,
-    pub private: Locator,
-    pub links: Locator,
-    pub bands: Locator,
+    /// Own events, then events of links, then bands around what receivers hold; one search over
+    /// all, so that a step is sampled once.
+    pub locator: Locator,
     pub plan: Plan,
     /// What λ sends at the planned time.
     pub outbox: Vec<(u16, Value)>,
@@ -116,6 +116,8 @@ pub(super) struct Scratch {
     pub work: Work,
     pub expansions: Work<Expansion>,
     pub vars: Vec<f64>,
+    pub x: Vec<f64>,
+    pub y: Vec<f64>,
     pub z: Vec<f64>,
 }
 
@@ -189,13 +191,16 @@ impl<E: Equations> Unit<E> {
             // Keeps the numbering; a conjunction over no indicator is never looked at.
             _ => Event::default(),
         };
-        let private = equations.events().iter().map(|e| state_event(&e.trigger)).collect();
-        let links = equations.links().iter();
-        let links = links
-            .map(|l| Event { strict: l.strict, ..Event::when(l.indicators.clone()) })
-            .collect();
+        let mut watched: Vec<Event> =
+            equations.events().iter().map(|e| state_event(&e.trigger)).collect();
+        watched.extend(
+            equations
+                .links()
+                .iter()
+                .map(|l| Event { strict: l.strict, ..Event::when(l.indicators.clone()) }),
+        );
         let bands = if settings.exchange_tolerance.is_finite() { 2 * dims.outputs } else { 0 };
-        let bands = (0..bands).map(|k| Event::when(vec![k])).collect();
+        watched.extend((0..bands).map(|k| Event::when(vec![dims.indicators + k])));
         let mut solver = Dopri5::new(settings.solver.clone());
         solver.begin(0.0, initial);
         let start = settings.start;
@@ -206,9 +211,7 @@ impl<E: Equations> Unit<E> {
             discrete: discrete.to_vec(),
             inputs: inputs.iter().map(held).collect(),
             sent: vec![held(&0.0); dims.outputs],
-            private: Locator::new(private),
-            links: Locator::new(links),
-            bands: Locator::new(bands),
+            locator: Locator::new(watched),
             plan: Plan::Due(0, Action::Send),
             outbox: Vec::new(),
             fired: Vec::new(),
@@ -253,10 +256,12 @@ impl<E: Equations> Unit<E> {
         y
     }
 
-    pub(super) fn indicators_of(&mut self, vars: &[f64]) -> &[f64] {
-        self.scratch.z.resize(self.dims.indicators, 0.0);
-        self.equations.indicators(vars, &mut self.scratch.work, &mut self.scratch.z);
-        &self.scratch.z
+    /// Leaves the indicators in the scratch; places of bands hold 1 (inside).
+    pub(super) fn indicators_of(&mut self, vars: &[f64]) {
+        let Self { scratch: Scratch { z, work, .. }, dims, .. } = self;
+        z.clear();
+        z.resize(dims.indicators + 2 * dims.outputs, 1.0);
+        self.equations.indicators(vars, work, &mut z[..dims.indicators]);
     }
 
     /// Expands every output around offset `t` and lines the segments up for sending. `before`
@@ -320,59 +325,41 @@ impl<E: Equations> Unit<E> {
         let time_event = self.next_time_event();
         let stop = time_event.map(|k| self.seconds(k));
         let (clock, dims) = ((self.state.last, self.settings.resolution), self.dims);
-        let State { solver, inputs, discrete, private, links, bands, sent, .. } = &mut self.state;
-        let Scratch { work, vars, .. } = &mut self.scratch;
-        let mut field = Field {
-            equations: &self.equations,
-            dims,
-            work,
-            vars,
-            inputs,
-            discrete,
-            last: clock.0,
-            resolution: clock.1,
-        };
-        let step = solver.step(&mut field, stop);
-        let step = match step {
+        let State { solver, inputs, discrete, locator, sent, .. } = &mut self.state;
+        let Scratch { work, vars, x, y, .. } = &mut self.scratch;
+        let equations = &self.equations;
+        let (last, resolution) = clock;
+        let mut field = Field { equations, dims, work, vars, inputs, discrete, last, resolution };
+        let step = match solver.step(&mut field, stop) {
             Ok(step) => step,
             Err(error) => return Err(self.explain_step(&error)),
         };
-        let tick = 1.0 / clock.1.ticks_per_second() as f64;
         let (t0, t1) = (step.t0, step.t1);
-        let mut x = vec![0.0; dims.states];
-        let equations = &self.equations;
-        let mut indicators = |t: f64, z: &mut [f64]| {
-            solver.dense(t, &mut x);
-            fill(vars, &dims, clock, t, &x, inputs, discrete);
-            self.scratch.z.resize(dims.indicators, 0.0);
-            equations.indicators(vars, work, &mut self.scratch.z);
-            let n = z.len();
-            z.copy_from_slice(&self.scratch.z[..n]);
-        };
-        let first = private.locate(t0, t1, tick, &mut indicators);
-        let first = first.and_then(|a| Ok((a, links.locate(t0, t1, tick, &mut indicators)?)));
-        let (first_private, first_link) = first.map_err(|e| e.to_string())?;
+        x.resize(dims.states, 0.0);
+        y.resize(dims.outputs, 0.0);
+        let tick = 1.0 / resolution.ticks_per_second() as f64;
         let tolerance = self.settings.exchange_tolerance;
-        let mut y = vec![0.0; dims.outputs];
-        let first_band = bands.locate(t0, t1, tick, |t, z| {
-            solver.dense(t, &mut x);
-            fill(vars, &dims, clock, t, &x, inputs, discrete);
-            equations.outputs(vars, work, &mut y);
-            for (pair, (y, held)) in z.chunks_mut(2).zip(y.iter().zip(&*sent)) {
-                let e = t - clock.1.seconds(held.at - clock.0);
-                let deviation = y - held.segment.value(e);
+        let first = locator.locate(t0, t1, tick, |t, z| {
+            solver.dense(t, x);
+            fill(vars, &dims, clock, t, x, inputs, discrete);
+            let (own, bands) = z.split_at_mut(dims.indicators.min(z.len()));
+            if own.len() == dims.indicators {
+                equations.indicators(vars, work, own);
+            }
+            if bands.is_empty() {
+                return;
+            }
+            equations.outputs(vars, work, y);
+            for (pair, (y, held)) in bands.chunks_exact_mut(2).zip(y.iter().zip(&*sent)) {
+                let deviation = y - held.segment.value(t - resolution.seconds(held.at - last));
                 pair[0] = tolerance - deviation;
-                if let Some(other) = pair.get_mut(1) {
-                    *other = tolerance + deviation;
-                }
+                pair[1] = tolerance + deviation;
             }
         });
-        let first_band = first_band.map_err(|e| format!("an output leaves the finite: {e}"))?;
-        let per_second = clock.1.ticks_per_second().unsigned_abs();
-        let due = [first_private, first_link, first_band]
+        let first = first.map_err(|e| self.explain_indicator(&e))?;
+        let due = first
+            .and_then(|r| rounding::ceil_ticks(r, resolution.ticks_per_second().unsigned_abs()))
             .into_iter()
-            .flatten()
-            .filter_map(|r| rounding::ceil_ticks(r, per_second))
             .chain(time_event.filter(|_| step.clipped))
             .min();
         match due {
@@ -382,6 +369,11 @@ impl<E: Equations> Unit<E> {
                 Ok(())
             }
         }
+    }
+
+    fn explain_indicator(&self, e: &crate::ode::NotFinite) -> String {
+        let vars = self.vars_at(e.t, &self.states_at(e.t), &self.state.discrete);
+        self.complain(&vars, "an event condition or an output is not finite")
     }
 
     fn explain_step(&mut self, error: &StepError<std::convert::Infallible>) -> String {
@@ -397,17 +389,21 @@ impl<E: Equations> Unit<E> {
         let discrete = self.state.discrete.clone();
         let vars = self.vars_at(t, &x, &discrete);
         self.indicators_of(&vars);
-        let Self { state, scratch, .. } = self;
-        state.private.accept(t, &scratch.z);
-        state.links.accept(t, &scratch.z);
+        self.state.locator.accept(t, &self.scratch.z);
         self.arm_bands();
     }
 
     /// Bands are always armed: leaving one is no event of the equations.
     pub(super) fn arm_bands(&mut self) {
-        for k in 0..self.state.bands.events().len() {
-            self.state.bands.set(k, Arm::Armed);
+        for k in self.first_link() + self.equations.links().len()..self.state.locator.events().len()
+        {
+            self.state.locator.set(k, Arm::Armed);
         }
+    }
+
+    /// Place of the first link's event among the watched ones; own events come before.
+    pub(super) fn first_link(&self) -> usize {
+        self.equations.events().len()
     }
 
     /// Events of the unit that happen `k` ticks from now, in order of declaration.
@@ -416,7 +412,7 @@ impl<E: Equations> Unit<E> {
         let at = self.state.last + k;
         let fires = |(i, e): (usize, &super::equations::EventSpec)| {
             let hit = match &e.trigger {
-                Trigger::State { .. } => self.state.private.hit(i).is_some_and(|t| t <= until),
+                Trigger::State { .. } => self.state.locator.hit(i).is_some_and(|t| t <= until),
                 time => time.next(at, true) == Some(at) && k > 0,
             };
             hit.then_some(i as u16)
@@ -437,7 +433,8 @@ impl<E: Equations> Unit<E> {
             return self.plan_events(k, fired);
         }
         let until = t + self.snap();
-        let hit = |i: &usize| self.state.links.hit(*i).is_some_and(|at| at <= until);
+        let first = self.first_link();
+        let hit = |i: &usize| self.state.locator.hit(first + i).is_some_and(|at| at <= until);
         let link = (0..self.equations.links().len()).filter(hit).min_by_key(|&i| self.rank(i));
         match link {
             Some(i) => self.plan_proposal(k, i),

@@ -39,7 +39,7 @@ pub(super) fn lambert_w(x: f64) -> f64 {
         let w1 = w + 1.0;
         let change = f / (exp * w1 - (w + 2.0) * f / (2.0 * w1));
         w -= change;
-        if !(change.abs() > 1e-16 * w.abs()) {
+        if change.abs() <= 1e-16 * w.abs() {
             break;
         }
     }

@@ -2,10 +2,7 @@
 
 /// The nearest of `candidates` if it is near enough to be a slip of the keyboard: at most a third
 /// of the letters (one at least) inserted, deleted, replaced or swapped with their neighbour.
-pub(super) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (name.chars().count() / 3).max(1);
     candidates
         .into_iter()

@@ -58,7 +58,7 @@ pub struct Origin {
 ///
 /// let scope = Names::new().var("x", 0).var("v", 1).constant("k", 3.0);
 /// let spring = Expr::parse("-(2*k)*x - 0.1*v", &scope).unwrap();
-/// assert_eq!(spring.to_string(), "(-6.0)*v0 - 0.1*v1");
+/// assert_eq!(spring.to_string(), "-6.0*v0 - 0.1*v1");
 /// assert_eq!(spring.eval(&[1.0, 10.0]), -7.0);
 /// assert_eq!(spring.vars(), [VarId(0), VarId(1)]);
 /// ```

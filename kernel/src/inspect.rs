@@ -1,0 +1,83 @@
+//! Looking at a simulation without changing it: observers, counts, models, values, hashes.
+use crate::{
+    blueprint::{ModelKey, NodeBody},
+    core::Counts,
+    message::{Message, fold},
+    simulation::Simulation,
+    time::{Duration, Resolution, Tag},
+    trace::Observer,
+};
+
+impl<M: Message> Simulation<M> {
+    /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
+    pub fn observe(&mut self, observer: impl Observer<M> + 'static) {
+        let watched = observer.wants_transitions();
+        self.core.watched |= watched;
+        self.core.bus.keep_log |= watched;
+        self.core.observers.push(Box::new(observer));
+    }
+
+    /// The tag of the last cycle.
+    pub fn now(&self) -> Tag {
+        self.core.now
+    }
+
+    /// The tick at which the clock stands: no input may come before it.
+    pub fn clock(&self) -> i64 {
+        self.floor
+    }
+
+    /// Resolution of the run.
+    pub fn resolution(&self) -> Resolution {
+        self.core.resolution
+    }
+
+    /// Counts so far.
+    pub fn counts(&self) -> Counts {
+        self.core.counts
+    }
+
+    /// Number of atomic models.
+    pub fn models(&self) -> usize {
+        self.core.keys.len()
+    }
+
+    /// The atomic model at `path`, when it is an `A`.
+    pub fn model<A: 'static>(&self, path: &str) -> Option<&A> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        self.slabs.kinds[a.kind as usize].model(a.slot).downcast_ref()
+    }
+
+    /// The key of the model at `path`.
+    pub fn find(&self, path: &str) -> Option<ModelKey> {
+        self.core.blueprint.find(path)
+    }
+
+    /// Paths of all atomic models, in path order.
+    pub fn paths(&self) -> impl Iterator<Item = String> + '_ {
+        self.core.keys.iter().map(|&k| self.core.blueprint.path(k))
+    }
+
+    /// The value of an output signal at tick `at`, which must not lie before the model's last
+    /// transition: the right limit once all cycles at `at` ran. Never changes the run.
+    pub fn probe(&self, model: ModelKey, port: u16, at: i64) -> Option<M> {
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
+        let elapsed = Duration::between(self.core.cells.get(a.index as usize)?.last, at);
+        self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
+    }
+
+    /// The trace hash of what is committed so far; see [`crate::trace`].
+    pub fn trace_hash(&self) -> u64 {
+        let chains = self.core.cells.iter().zip(&self.core.paths);
+        let sum = chains.fold(self.retired, |s, (c, &path)| s.wrapping_add(fold(path, c.chain)));
+        fold(sum, self.core.resolution.exponent().into())
+    }
+
+    /// The contribution of one model to the trace hash, to tell where two runs differ.
+    pub fn model_hash(&self, path: &str) -> Option<u64> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        Some(self.core.cells.get(a.index as usize)?.chain)
+    }
+}

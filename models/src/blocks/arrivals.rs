@@ -1,0 +1,149 @@
+//! `arrivals`: jobs that arrive one after the other.
+use super::{
+    event,
+    params::{DISTRIBUTION, Reader, random_ticks, with},
+    ports, signal,
+};
+use crate::{
+    random::{Distribution, RandomStream},
+    registry::{ParamType, ValueType},
+    signal::{Level, NEVER, Timer},
+    value::{Job, Segment, Value},
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::{
+    Atomic, Component, Effects, Outbox, message::Digest, port::OutPort, time::Duration,
+};
+
+/// Creates jobs. Outputs: 0 the jobs, 1 their number as a signal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Source {
+    timer: Timer,
+    distribution: Distribution,
+    stream: RandomStream,
+    source: u64,
+    created: u64,
+    limit: Option<u64>,
+    count: Level,
+    /// Tick of the next job.
+    next: i64,
+}
+
+impl Source {
+    const OUT: OutPort<Job> = OutPort::new(0);
+    const COUNT: OutPort<Segment> = OutPort::new(1);
+
+    fn draw(&mut self) {
+        let gap = random_ticks(self.distribution.draw(&mut self.stream), self.timer.resolution());
+        self.next = self.timer.now().saturating_add(gap);
+        if self.limit.is_some_and(|limit| self.created >= limit) {
+            self.next = NEVER;
+        }
+    }
+
+    /// The start value of the count is sent alone.
+    fn starts(&self) -> bool {
+        self.count.pending().is_some() && self.created == 0
+    }
+}
+
+impl Atomic<Value> for Source {
+    fn outputs(&self) -> u16 {
+        2
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        if self.starts() {
+            return out.send(Self::COUNT, Segment::step(0.0, 0.0));
+        }
+        let created = out.now().ticks;
+        let id = self.created + 1;
+        out.send(Self::OUT, Job { created, source: self.source, id, waited: 0, hops: 0 });
+        out.send(Self::COUNT, Segment::step(self.created as f64, id as f64));
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        let starts = self.starts();
+        self.timer.fire();
+        if !starts {
+            self.created += 1;
+            self.count.change(self.created as f64, self.timer.now());
+            self.draw();
+        }
+        self.count.sent();
+        self.timer.set(self.next);
+    }
+    fn probe(&self, port: u16, _: Duration) -> Option<Value> {
+        (port == Self::COUNT.index()).then(|| Value::Real(self.count.value()))
+    }
+}
+
+unit_kind! {
+    /// `arrivals`: a source of jobs. The gaps between jobs come from a distribution (exponential
+    /// by default: a Poisson stream); the first job comes after the first gap. Outputs `out`
+    /// (jobs), `count` (signal: jobs so far).
+    ///
+    /// Gaps are rounded to ticks; a gap of zero is the next micro-step.
+    ///
+    /// ```toml
+    /// [unit.customers]
+    /// kind = "arrivals"
+    /// rate = 800.0         # per second; or mean = 0.00125 (s); or distribution = "constant", …
+    /// limit = 1_000_000    # optional: number of jobs
+    /// ```
+    Arrivals = "arrivals", "a source of jobs",
+    params: [
+        with("limit", ParamType::Int, "", "number of jobs; default no limit"),
+        DISTRIBUTION[0], DISTRIBUTION[1], DISTRIBUTION[2], DISTRIBUTION[3], DISTRIBUTION[4],
+        DISTRIBUTION[5], DISTRIBUTION[6], DISTRIBUTION[7], DISTRIBUTION[8], DISTRIBUTION[9],
+    ],
+    ports: |_| Ok(ports([], [event("out", ValueType::Job), signal("count")])),
+    build: |params, context| {
+        let mut r = Reader::new(params);
+        let limit = r.given("limit").then(|| r.int("limit", 1, i64::MAX) as u64);
+        let distribution = r.distribution(true);
+        let stream = r.stream(context, "gaps");
+        let mut path = Digest::new();
+        path.bytes(context.path.as_bytes());
+        let mut model = Source {
+            timer: Timer::due(0, context.resolution),
+            distribution,
+            stream,
+            source: path.finish(),
+            created: 0,
+            limit,
+            count: Level::new(0.0),
+            next: NEVER,
+        };
+        let mut model = r.finish(()).map(|()| {
+            model.draw();
+            model
+        })?;
+        model.timer.set(0);
+        Ok(Component::atomic(model))
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::testing::Bench;
+
+    #[test]
+    fn periodic_jobs() {
+        let bench = Bench::run(
+            "[unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=0.5\nlimit=3",
+            9.0,
+        );
+        assert_eq!(bench.events("a.out"), ["0.5@0 job 1", "1@0 job 2", "1.5@0 job 3"]);
+        assert_eq!(bench.probe("a.count"), 3.0);
+        assert_eq!(bench.signal("a.count")[1], "0.5@0 Jump [1.0] left 0");
+    }
+
+    #[test]
+    fn a_poisson_stream_has_its_rate() {
+        let bench = Bench::run("[unit.a]\nkind='arrivals'\nrate=1000.0", 20.0);
+        let count = bench.probe("a.count");
+        assert!((count - 20_000.0).abs() < 4.0 * 20_000f64.sqrt(), "{count}");
+    }
+}

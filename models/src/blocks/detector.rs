@@ -1,0 +1,278 @@
+//! `detector`: an event when a signal crosses a threshold.
+use super::{
+    crossing::{Band, Exit, Watch, sign_after},
+    event,
+    params::{Reader, TOLERANCE, with},
+    ports, signal, type_of,
+};
+use crate::{
+    registry::{ParamType, ValueType},
+    signal::{NEVER, Timer},
+    value::{Segment, Value},
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+
+/// Watches a threshold. Input 0: the signal; output 0: the events.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Threshold {
+    timer: Timer,
+    threshold: f64,
+    /// +1: rising only, -1: falling only, 0: both.
+    direction: i8,
+    /// Arriving at the threshold counts, too.
+    enters: bool,
+    value: Option<Value>,
+    watch: Watch,
+    /// Where the signal is: below, on (unknown, or arrived), above.
+    side: i8,
+    /// Reported in the next micro-step.
+    report: Option<i8>,
+}
+
+impl Threshold {
+    const Y: OutPort<Value> = OutPort::new(0);
+
+    fn band(&self) -> Option<Band> {
+        match self.side {
+            -1 => Some(Band { low: f64::NEG_INFINITY, high: self.threshold }),
+            1 => Some(Band { low: self.threshold, high: f64::INFINITY }),
+            _ => None,
+        }
+    }
+
+    fn crossing(exit: Exit) -> i8 {
+        match exit {
+            Exit::Above => 1,
+            Exit::Below => -1,
+            Exit::Touch => 0,
+        }
+    }
+
+    fn wanted(&self, crossing: i8) -> bool {
+        crossing == 0 || self.direction == 0 || self.direction == crossing
+    }
+
+    /// The side changes for good by a new segment.
+    fn segment(&mut self, s: &Segment) {
+        let first = self.watch.held.is_none();
+        let old = self.side;
+        self.watch.receive(s, &self.timer);
+        let new = sign_after(self.watch.coefficients(), self.threshold);
+        if first || (old == 0 && new != 0) {
+            self.side = new;
+        } else if new == 0 && self.enters && old != 0 {
+            self.side = 0;
+            self.report = Some(0);
+        } else if let Some(band) = self.band()
+            && let Some(exit) = self.watch.outside(band)
+        {
+            self.side = Self::crossing(exit);
+            self.report = Some(self.side).filter(|&c| self.wanted(c)).or(self.report);
+        }
+    }
+
+    fn plan(&mut self) {
+        let at = match self.band() {
+            Some(band) => self.watch.plan(band, self.enters, &self.timer),
+            None => NEVER,
+        };
+        self.timer.set(if self.report.is_some() { self.timer.now() } else { at });
+    }
+}
+
+impl Atomic<Value> for Threshold {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        let planned = || self.watch.planned().map(Self::crossing);
+        let crossing = self.report.or_else(planned).filter(|&c| self.wanted(c));
+        if let Some(c) = crossing {
+            out.send(Self::Y, self.value.clone().unwrap_or(Value::Int(c.into())));
+        }
+    }
+    fn internal(&mut self, fx: &mut Effects<Value>) {
+        self.timer.fire();
+        if self.report.take().is_none()
+            && let Some(exit) = self.watch.planned()
+        {
+            fx.located();
+            super::happened(fx, "crossing", superdense_kernel::EventKind::Private);
+            self.watch.passed();
+            if exit != Exit::Touch {
+                self.side = Self::crossing(exit);
+            }
+        }
+        self.plan();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        for (_, value) in bag.iter() {
+            if let Value::Segment(s) = value {
+                self.segment(s);
+            }
+        }
+        self.plan();
+    }
+}
+
+unit_kind! {
+    /// `detector`: an event when a signal crosses `threshold`. Input `u`, output `y`: `value`, or
+    /// 1 for rising, -1 for falling and 0 for arriving.
+    ///
+    /// A crossing of the held polynomial is located and reported at its tick, never early (the
+    /// root is rounded up). A crossing by a jump is reported one micro-step after it. Nothing is
+    /// reported at the start. `mode = "cross"` needs a change of sign; `"enter"` also reports when
+    /// the signal touches the threshold (within `exchange_tolerance`) or jumps onto it.
+    ///
+    /// ```toml
+    /// [unit.alarm]
+    /// kind = "detector"
+    /// threshold = 80.0
+    /// direction = "rising" # or "falling", "both"
+    /// value = "too hot"    # optional
+    /// ```
+    Detector = "detector", "an event when a signal crosses a threshold",
+    params: [
+        with("threshold", ParamType::Real(None), "0.0", "the threshold"),
+        with("direction", ParamType::Choice(&["rising", "falling", "both"]), "both", "which crossings count"),
+        with("mode", ParamType::Choice(&["cross", "enter"]), "cross", "whether touching counts"),
+        with("value", ParamType::Value, "", "what is sent; default the direction as 1, -1 or 0"),
+        TOLERANCE,
+    ],
+    ports: |params| {
+        let mut r = Reader::new(params);
+        let ty = r.value("value").map_or(ValueType::Int, |v| type_of(&v));
+        r.finish(ports([signal("u")], [event("y", ty)]))
+    },
+    build: |params, context| {
+        let mut r = Reader::new(params);
+        let model = Threshold {
+            timer: Timer::due(NEVER, context.resolution),
+            threshold: r.finite("threshold"),
+            direction: match params.text("direction") {
+                "rising" => 1,
+                "falling" => -1,
+                _ => 0,
+            },
+            enters: params.text("mode") == "enter",
+            value: r.value("value"),
+            watch: Watch::new(r.positive("exchange_tolerance")),
+            side: 0,
+            report: None,
+        };
+        r.finish(Component::atomic(model))
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::testing::Bench;
+
+    /// Conformance H5.
+    #[test]
+    fn jumps_are_reported_one_micro_step_later() {
+        let bench = Bench::run(
+            "connections=['p.y -> d.u']\n[unit.p]\nkind='pulse'\nperiod=2\nwidth=1\noffset=1\n\
+             low=-1.0\n[unit.d]\nkind='detector'",
+            4.0,
+        );
+        assert_eq!(bench.events("d.y"), ["1@1 1", "2@1 -1", "3@1 1", "4@1 -1"]);
+    }
+
+    /// Conformance H6: x = (t - 1)², as an integral of 2 t - 2.
+    #[test]
+    fn grazing() {
+        for (mode, expected) in [("cross", vec![]), ("enter", vec!["1@0 0"])] {
+            let bench = Bench::run(
+                &format!(
+                    "connections=['r.y -> x.u','x.y -> d.u']\n\
+                     [unit.r]\nkind='ramp'\nslope=2.0\nvalue=-2.0\n\
+                     [unit.x]\nkind='integrator'\ninitial=1.0\n\
+                     [unit.d]\nkind='detector'\nmode='{mode}'"
+                ),
+                3.0,
+            );
+            assert_eq!(bench.events("d.y"), expected);
+        }
+    }
+
+    /// Conformance H7.
+    #[test]
+    fn a_root_off_the_grid_is_never_early() {
+        let bench = Bench::run(
+            "connections=['r.y -> d.u']\n[unit.r]\nkind='ramp'\nslope=3.0\nvalue=-1.0\n\
+             [unit.d]\nkind='detector'",
+            3.0,
+        );
+        assert_eq!(bench.events("d.y"), ["0.333333334@0 1"]);
+    }
+
+    /// Conformance H9: the prediction of 0.4 s never fires.
+    #[test]
+    fn stale_roots() {
+        let bench = Bench::run(
+            "connections=['a.y -> h.u','h.y -> x.u','x.y -> d.u']\n\
+             [unit.a]\nkind='schedule'\ntimes=[0.3,0.6]\nvalues=[-1.0,1.0]\n\
+             [unit.h]\nkind='hold'\ninitial=1.0\n\
+             [unit.x]\nkind='integrator'\ninitial=-0.4\n\
+             [unit.d]\nkind='detector'",
+            3.0,
+        );
+        assert_eq!(bench.events("d.y"), ["1@0 1"]);
+    }
+
+    /// Conformance H11.
+    #[test]
+    fn impulse_feedback() {
+        let bench = Bench::run(
+            "connections=['c.y -> x.u','x.y -> d.u','d.y -> x.impulse']\n\
+             [unit.c]\nkind='constant'\nvalue=1.0\n\
+             [unit.x]\nkind='integrator'\n\
+             [unit.d]\nkind='detector'\nthreshold=1.05\ndirection='rising'\nvalue=-0.5",
+            5.0,
+        );
+        let times: Vec<String> = (0..8)
+            .map(|k| {
+                let t = superdense_kernel::time::Resolution::NANO
+                    .format(1_050_000_000 + k * 500_000_000);
+                format!("{t}@0 -0.5")
+            })
+            .collect();
+        assert_eq!(bench.events("d.y"), times);
+        assert!((bench.probe("x.y") - 1.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn a_jump_onto_the_threshold() {
+        let text = |mode| {
+            format!(
+                "connections=['a.y -> h.u','h.y -> d.u']\n\
+                 [unit.a]\nkind='schedule'\ntimes=[1,2,3]\nvalues=[0.0,1.0,-1.0]\n\
+                 [unit.h]\nkind='hold'\ninitial=-1.0\n[unit.d]\nkind='detector'\nmode='{mode}'"
+            )
+        };
+        assert_eq!(Bench::run(&text("cross"), 4.0).events("d.y"), ["2@2 1", "3@2 -1"]);
+        assert_eq!(Bench::run(&text("enter"), 4.0).events("d.y"), ["1@2 0", "3@2 -1"]);
+    }
+
+    /// Chattering ends in the guard's error, not in one event per tick for ever (H22).
+    #[test]
+    fn chattering_is_stopped() {
+        let mut bench = Bench::start(
+            ".".as_ref(),
+            "connections=['x.y -> d.u','d.y -> k.u','k.y -> h.u','h.y -> x.u']\n\
+             [unit.x]\nkind='integrator'\ninitial=0.5\n\
+             [unit.d]\nkind='detector'\n[unit.k]\nkind='scaler'\ngain=-1.0\n\
+             [unit.h]\nkind='hold'\ninitial=-1.0",
+        );
+        assert!(bench.go(2.0).is_err());
+    }
+}

@@ -1,0 +1,246 @@
+//! Memoryless event blocks: `adder`, `scaler`, `trigger`, `merge`. Each answers one micro-step
+//! after its input.
+use super::{
+    algebra::numbered,
+    event,
+    params::{Reader, with},
+    ports, type_of,
+};
+use crate::{
+    registry::{ParamType, Ports, ValueType},
+    value::Value,
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+
+/// What an [`EventBlock`] does with the messages of one bag.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Action {
+    /// Sends the sum of the numbers that are present.
+    Add,
+    /// Sends `gain · value + offset` for each.
+    Scale {
+        /// Factor.
+        gain: f64,
+        /// What is added.
+        offset: f64,
+    },
+    /// Sends one value, whatever came.
+    Replace(Value),
+    /// Sends each on.
+    Pass,
+}
+
+/// A memoryless event block. Inputs: events; output 0: events, one micro-step later.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EventBlock {
+    action: Action,
+    inputs: u16,
+    waiting: Vec<Value>,
+}
+
+impl EventBlock {
+    const Y: OutPort<Value> = OutPort::new(0);
+
+    /// A block with this many inputs.
+    pub fn new(action: Action, inputs: usize) -> Self {
+        Self { action, inputs: inputs as u16, waiting: Vec::new() }
+    }
+}
+
+/// The number in an event, or a failure that names the port.
+pub(crate) fn number(value: &Value, port: &str, fx: &mut Effects<Value>) -> f64 {
+    value.as_real().unwrap_or_else(|| {
+        fx.fail(format_args!(
+            "input `{port}` got `{value}`, which is no number; send a number, or put a `trigger` \
+             between"
+        ));
+        0.0
+    })
+}
+
+impl Atomic<Value> for EventBlock {
+    fn inputs(&self) -> u16 {
+        self.inputs
+    }
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        if self.waiting.is_empty() { Duration::INFINITE } else { Duration::ZERO }
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        self.waiting.iter().for_each(|v| out.send(Self::Y, v.clone()));
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.waiting.clear();
+    }
+    fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        match &self.action {
+            Action::Replace(value) => self.waiting.push(value.clone()),
+            Action::Pass => self.waiting.extend(bag.iter().map(|(_, v)| v.clone())),
+            &Action::Scale { gain, offset } => {
+                let scaled = bag.iter().map(|(_, v)| gain * number(v, "u", fx) + offset);
+                self.waiting.extend(scaled.map(Value::Real));
+            }
+            Action::Add => {
+                let mut terms: Vec<f64> =
+                    bag.iter().map(|(port, v)| number(v, &format!("u{}", port + 1), fx)).collect();
+                // A bag has no order; the rounded sum must not depend on one.
+                terms.sort_unstable_by(f64::total_cmp);
+                self.waiting.push(Value::Real(terms.iter().sum()));
+            }
+        }
+    }
+}
+
+const INPUTS: crate::registry::ParamSpec = with("inputs", ParamType::Int, "2", "number of inputs");
+
+unit_kind! {
+    /// `adder`: the sum of the events that are present, one micro-step later; inputs without an
+    /// event in that cycle do not count. Inputs `u1`, `u2`, … (numbers), output `y` (real).
+    ///
+    /// ```toml
+    /// [unit.total]
+    /// kind = "adder"
+    /// inputs = 3
+    /// ```
+    Adder = "adder", "sum of the events that are present",
+    params: [INPUTS],
+    ports: |params| {
+        let mut r = Reader::new(params);
+        let inputs = numbered(r.int("inputs", 1, 4096) as usize, |n| {
+            event(n, ValueType::Any).optional()
+        });
+        r.finish(Ports { inputs, outputs: vec![event("y", ValueType::Real)] })
+    },
+    build: |params, _| {
+        let inputs = params.int("inputs") as usize;
+        Ok(Component::atomic(EventBlock::new(Action::Add, inputs)))
+    },
+}
+
+unit_kind! {
+    /// `merge`: every event of any input, one micro-step later. Inputs `u1`, `u2`, …, output `y`.
+    ///
+    /// ```toml
+    /// [unit.both]
+    /// kind = "merge"
+    /// inputs = 2
+    /// ```
+    Merge = "merge", "events of several inputs on one output",
+    params: [INPUTS],
+    ports: |params| {
+        let mut r = Reader::new(params);
+        let inputs = numbered(r.int("inputs", 1, 4096) as usize, |n| {
+            event(n, ValueType::Any).optional()
+        });
+        r.finish(Ports { inputs, outputs: vec![event("y", ValueType::Any)] })
+    },
+    build: |params, _| {
+        let inputs = params.int("inputs") as usize;
+        Ok(Component::atomic(EventBlock::new(Action::Pass, inputs)))
+    },
+}
+
+unit_kind! {
+    /// `scaler`: `y = gain u + offset` for each event. Input `u` (number), output `y` (real).
+    ///
+    /// ```toml
+    /// [unit.cents]
+    /// kind = "scaler"
+    /// gain = 100.0
+    /// ```
+    Scaler = "scaler", "events times a constant plus a constant",
+    params: [
+        with("gain", ParamType::Real(None), "1.0", "factor"),
+        with("offset", ParamType::Real(None), "0.0", "what is added"),
+    ],
+    ports: |_| Ok(ports([event("u", ValueType::Any)], [event("y", ValueType::Real)])),
+    build: |params, _| {
+        let mut r = Reader::new(params);
+        let action = Action::Scale { gain: r.finite("gain"), offset: r.finite("offset") };
+        r.finish(Component::atomic(EventBlock::new(action, 1)))
+    },
+}
+
+unit_kind! {
+    /// `trigger`: one fixed value for each cycle in which anything arrives. Input `u`, output `y`.
+    ///
+    /// ```toml
+    /// [unit.kick]
+    /// kind = "trigger"
+    /// value = -0.5         # default: an event without a value
+    /// ```
+    Trigger = "trigger", "a fixed value whenever an event arrives",
+    params: [with("value", ParamType::Value, "", "the value; default none")],
+    ports: |params| {
+        let mut r = Reader::new(params);
+        let value = r.value("value").unwrap_or(Value::Unit);
+        r.finish(ports([event("u", ValueType::Any)], [event("y", type_of(&value))]))
+    },
+    build: |params, _| {
+        let mut r = Reader::new(params);
+        let value = r.value("value").unwrap_or(Value::Unit);
+        r.finish(Component::atomic(EventBlock::new(Action::Replace(value), 1)))
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::testing::Bench;
+
+    /// Conformance H1.
+    #[test]
+    fn an_adder_sums_what_is_present() {
+        let bench = Bench::run(
+            r#"
+            connections = ["a.y -> s.u1", "b.y -> s.u2", "s.y -> k.u", "k.y -> t.u"]
+            [unit.a]
+            kind = "clock"
+            period = "1 s"
+            offset = "1 s"
+            value = 1
+            [unit.b]
+            kind = "clock"
+            period = "2 s"
+            offset = "2 s"
+            value = 10
+            [unit.s]
+            kind = "adder"
+            [unit.k]
+            kind = "scaler"
+            gain = 2.0
+            offset = 0.5
+            [unit.t]
+            kind = "trigger"
+            value = "go"
+            "#,
+            4.0,
+        );
+        assert_eq!(bench.events("s.y"), ["1@1 1", "2@1 11", "3@1 1", "4@1 11"]);
+        assert_eq!(bench.events("k.y")[1], "2@2 22.5");
+        assert_eq!(bench.events("t.y")[0], "1@3 go");
+    }
+
+    #[test]
+    fn merge_keeps_every_event() {
+        let bench = Bench::run(
+            "connections=['a.y -> m.u1','a.y -> m.u2']\n[unit.a]\nkind='clock'\nperiod=1\n\
+             value=7\n[unit.m]\nkind='merge'",
+            1.0,
+        );
+        assert_eq!(bench.events("m.y"), ["0@1 7", "0@1 7", "1@1 7", "1@1 7"]);
+    }
+
+    #[test]
+    fn text_is_no_number() {
+        let mut bench = Bench::start(
+            ".".as_ref(),
+            "connections=['a.y -> s.u1']\n[unit.a]\nkind='clock'\nperiod=1\nvalue='x'\n\
+             [unit.s]\nkind='adder'",
+        );
+        let error = bench.go(1.0).unwrap_err().to_string();
+        assert!(error.contains("input `u1` got `x`, which is no number"), "{error}");
+    }
+}

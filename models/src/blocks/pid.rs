@@ -1,0 +1,275 @@
+//! `pid`: a continuous controller, exact for polynomial inputs.
+use super::{
+    event,
+    params::{ORDER, Reader, TOLERANCE, with},
+    ports,
+    series::Decay,
+    signal,
+};
+use crate::{
+    registry::{ParamType, ValueType},
+    signal::{Held, NEVER, Poly, Timer, repeats},
+    value::{Flag, Segment, Value},
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+
+/// `y = kp e + ki ∫e + kd (e - z)/filter`, `filter z' = e - z`, `e = reference - measured`.
+/// Inputs: 0 reference, 1 measured, 2 reset; output 0: `y`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Controller {
+    timer: Timer,
+    kp: f64,
+    ki: f64,
+    kd: f64,
+    filter: f64,
+    reference: Option<Held>,
+    measured: Option<Held>,
+    /// Integral of the error and filtered error at tick `at`; the output's left limit there.
+    integral: f64,
+    filtered: f64,
+    left: f64,
+    at: i64,
+    order: usize,
+    tolerance: f64,
+    flag: Option<Flag>,
+    known: bool,
+    /// What receivers hold.
+    sent: Option<Held>,
+}
+
+impl Controller {
+    const Y: OutPort<Segment> = OutPort::new(0);
+    const REFERENCE: u16 = 0;
+    const MEASURED: u16 = 1;
+
+    /// The error from tick `at` on.
+    fn error(&self, at: i64) -> Option<Poly> {
+        let mut e = self.reference.as_ref()?.shifted(at, &self.timer);
+        e.add(-1.0, self.measured.as_ref()?.shifted(at, &self.timer).coefficients());
+        Some(e)
+    }
+
+    /// Integral, filtered error and output from tick `at` on.
+    fn solution(&self) -> Option<(Poly, Decay, Decay)> {
+        let e = self.error(self.at)?;
+        let integral = e.integral(self.integral);
+        let filtered = Decay::follow(e.coefficients(), self.filtered, 1.0 / self.filter);
+        let slope = self.kd / self.filter;
+        let mut p = Poly::constant(0.0);
+        p.add(self.kp + slope, e.coefficients());
+        if self.ki != 0.0 {
+            p.add(self.ki, integral.coefficients());
+        }
+        p.add(-slope, filtered.p.coefficients());
+        Some((integral, filtered, Decay { p, c: -slope * filtered.c, rate: filtered.rate }))
+    }
+
+    fn value(&self, at: i64) -> Option<f64> {
+        Some(self.solution()?.2.value(self.timer.seconds(self.at, at)))
+    }
+
+    /// The segment that is sent at tick `at`.
+    fn segment(&self) -> Option<Segment> {
+        let (.., output) = self.solution()?;
+        let (p, _) = output.taylor(self.order, self.tolerance);
+        let flag = self.flag.unwrap_or(Flag::Continuous);
+        let left = if flag == Flag::Jump { self.left } else { output.value(0.0) };
+        Some(Segment::new(p.truncated(self.order), flag, left))
+    }
+
+    /// When the series that is sent begins to leave the tolerance.
+    fn schedule(&mut self) {
+        self.flag = None;
+        self.timer.set(NEVER);
+        if let Some((.., output)) = self.solution() {
+            let (_, e) = output.taylor(self.order, self.tolerance);
+            self.timer.set(self.timer.within(e));
+        }
+    }
+
+    /// Moves the origin to `now`.
+    fn rebase(&mut self, now: i64) {
+        if now == self.at {
+            return;
+        }
+        if let Some((integral, filtered, output)) = self.solution() {
+            let e = self.timer.seconds(self.at, now);
+            (self.integral, self.filtered) = (integral.value(e), filtered.value(e));
+            self.left = output.value(e);
+        }
+        self.at = now;
+    }
+}
+
+impl Atomic<Value> for Controller {
+    fn inputs(&self) -> u16 {
+        3
+    }
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        let mut then = self.clone();
+        then.rebase(self.timer.next());
+        if let Some(segment) = then.segment() {
+            out.send(Self::Y, segment);
+        }
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.timer.fire();
+        self.rebase(self.timer.now());
+        self.sent = self.segment().map(|s| Held::new(s, self.timer.now()));
+        self.schedule();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        let now = self.timer.now();
+        self.rebase(now);
+        let before = self.value(now);
+        for (port, value) in bag.iter() {
+            match (port, value) {
+                (Self::REFERENCE, Value::Segment(s)) => {
+                    Held::receive(&mut self.reference, s, now);
+                }
+                (Self::MEASURED, Value::Segment(s)) => Held::receive(&mut self.measured, s, now),
+                (2, _) => self.integral = 0.0,
+                _ => {}
+            }
+        }
+        let Some(error) = self.error(now) else { return };
+        if !self.known {
+            // The derivative starts without a kick.
+            (self.known, self.filtered) = (true, error.value(0.0));
+            self.flag = Some(Flag::Refresh);
+        } else if self.flag != Some(Flag::Refresh) {
+            let (was, is) = (before.unwrap_or(0.0), self.value(now).unwrap_or(0.0));
+            let jumps = (was - is).abs() > self.tolerance || self.flag == Some(Flag::Jump);
+            self.flag = Some(if jumps { Flag::Jump } else { Flag::Continuous });
+        }
+        let settled = self.segment().is_some_and(|s| repeats(&self.sent, &s, now));
+        if self.flag == Some(Flag::Continuous) && settled {
+            self.schedule();
+        } else {
+            self.timer.at_once();
+        }
+    }
+    fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
+        self.value(self.timer.at(elapsed)).map(Value::Real)
+    }
+}
+
+unit_kind! {
+    /// `pid`: `y = kp e + ki ∫e dt + kd de/dt` with `e = reference - measured`; the derivative is
+    /// filtered with the time constant `filter`. Inputs `reference`, `measured` (signals), `reset`
+    /// (events, optional: clears the integral); output `y`.
+    ///
+    /// The output is not limited: a limit has an anti-windup state of its own and belongs into an
+    /// equation unit.
+    ///
+    /// ```toml
+    /// [unit.controller]
+    /// kind = "pid"
+    /// kp = 2.0
+    /// ki = 0.5
+    /// kd = 0.1
+    /// filter = 0.01        # s
+    /// ```
+    Pid = "pid", "a continuous PID controller",
+    params: [
+        with("kp", ParamType::Real(None), "1.0", "proportional gain"),
+        with("ki", ParamType::Real(None), "0.0", "integral gain per second"),
+        with("kd", ParamType::Real(None), "0.0", "derivative gain in seconds"),
+        with("filter", ParamType::Real(Some("s")), "0.01", "time constant of the derivative"),
+        ORDER,
+        TOLERANCE,
+    ],
+    ports: |_| Ok(ports(
+        [signal("reference"), signal("measured"), event("reset", ValueType::Any).optional()],
+        [signal("y")],
+    )),
+    build: |params, context| {
+        let mut r = Reader::new(params);
+        let (order, tolerance) = r.accuracy();
+        let model = Controller {
+            timer: Timer::due(NEVER, context.resolution),
+            kp: r.finite("kp"),
+            ki: r.finite("ki"),
+            kd: r.finite("kd"),
+            filter: r.positive("filter"),
+            reference: None,
+            measured: None,
+            integral: 0.0,
+            filtered: 0.0,
+            left: 0.0,
+            at: 0,
+            order,
+            tolerance,
+            flag: None,
+            known: false,
+            sent: None,
+        };
+        r.finish(Component::atomic(model))
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::testing::Bench;
+
+    #[test]
+    fn answer_to_a_step_of_the_reference() {
+        let bench = Bench::run(
+            r#"
+            connections = ["r.y -> c.reference", "m.y -> c.measured"]
+            [unit.r]
+            kind = "step"
+            at = 1
+            to = 2.0
+            [unit.m]
+            kind = "constant"
+            value = 0.0
+            [unit.c]
+            kind = "pid"
+            kp = 3.0
+            ki = 0.5
+            kd = 0.2
+            filter = 0.1
+            "#,
+            3.0,
+        );
+        // e = 2 from 1 s on: y = 6 + (t-1) + 4 exp(-10 (t-1)).
+        let exact = |t: f64| 6.0 + (t - 1.0) + 4.0 * (-10.0 * (t - 1.0)).exp();
+        let sent = bench.signal("c.y");
+        assert!(sent[1].starts_with("1@1 Jump [10.0, -39.0,"), "{}", sent[1]);
+        for k in 101..=300 {
+            let t = f64::from(k) * 0.01;
+            assert!((bench.held("c.y", t) - exact(t)).abs() <= 1.1e-6, "at {t}");
+        }
+    }
+
+    /// A proportional controller on an integrator: a loop of blocks, y' = 2 (1 - y).
+    #[test]
+    fn closed_loop() {
+        let bench = Bench::run(
+            r#"
+            connections = ["r.y -> c.reference", "x.y -> c.measured", "c.y -> x.u"]
+            [unit.r]
+            kind = "constant"
+            value = 1.0
+            [unit.x]
+            kind = "integrator"
+            [unit.c]
+            kind = "pid"
+            kp = 2.0
+            "#,
+            3.0,
+        );
+        assert_eq!(bench.signal("c.y")[0], "0@1 [2.0] left 2");
+        let error = bench.probe("x.y") - (1.0 - (-6.0f64).exp());
+        assert!(error.abs() < 2e-6, "{error}");
+    }
+}

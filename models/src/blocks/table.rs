@@ -1,0 +1,203 @@
+//! `csv`: a signal from a table of times and values.
+use super::{
+    params::{Checked, Reader, needed, with},
+    playlist::{Piece, Playlist},
+    ports, signal,
+};
+use crate::registry::{Context, ParamError, ParamType, Params};
+use superdense_kernel::{Component, time::Resolution};
+
+unit_kind! {
+    /// `csv`: a signal from a file of comma-separated values with a header line. Output `y`.
+    ///
+    /// Times are seconds since the start, ascending; before the first row the first value holds,
+    /// after the last row the last one. `mode = "hold"` jumps at each row, `"linear"` joins rows
+    /// by straight lines. Lines that start with `#` are comments.
+    ///
+    /// ```toml
+    /// [unit.wind]
+    /// kind = "csv"
+    /// file = "wind.csv"    # beside the scenario
+    /// time = "time"        # column of times, by name or number from 1; default the first
+    /// column = "speed"     # column of values; default the second
+    /// mode = "linear"
+    /// ```
+    Csv = "csv", "a signal from a file of comma-separated values",
+    params: [
+        needed("file", ParamType::File, "file beside the scenario"),
+        with("column", ParamType::Text, "2", "column of the values, by name or number from 1"),
+        with("time", ParamType::Text, "1", "column of the times, by name or number from 1"),
+        with("mode", ParamType::Choice(&["hold", "linear"]), "hold", "between rows"),
+        with("separator", ParamType::Text, ",", "character between columns"),
+    ],
+    ports: |_| Ok(ports([], [signal("y")])),
+    build: build,
+}
+
+fn build(params: &Params, context: &Context<'_>) -> Checked<Component<crate::value::Value>> {
+    let mut r = Reader::new(params);
+    let path = context.folder.join(params.text("file"));
+    let linear = params.text("mode") == "linear";
+    let separator = params.text("separator").as_bytes();
+    let ok = separator.len() == 1;
+    r.check(ok, "separator", "the separator is one character", "write \",\" or \";\"");
+    let separator = separator.first().copied().unwrap_or(b',');
+    let rows = std::fs::read_to_string(&path)
+        .map_err(|e| format!("cannot read `{}`: {e}", path.display()))
+        .and_then(|text| {
+            let columns = [params.text("time"), params.text("column")];
+            read(&text, separator, columns, context.resolution)
+                .map_err(|e| format!("`{}`, {e}", params.text("file")))
+        });
+    match rows {
+        Ok(rows) => {
+            let model =
+                Playlist::new(pieces(&rows, linear, context.resolution), context.resolution);
+            r.finish(Component::atomic(model))
+        }
+        Err(message) => {
+            let help = "the file needs a header line, then a time and a value in each row";
+            r.push(ParamError::at(params.span("file"), message).help(help));
+            r.finish(()).map(|()| unreachable!("a mistake was pushed"))
+        }
+    }
+}
+
+/// The number of a column that is given by name or by number from 1.
+fn column(header: &csv::StringRecord, name: &str) -> Result<usize, String> {
+    let by_name = header.iter().position(|h| h == name);
+    let by_number = || name.parse::<usize>().ok().filter(|n| (1..=header.len()).contains(n));
+    by_name.or_else(|| by_number().map(|n| n - 1)).ok_or_else(|| {
+        let names: Vec<&str> = header.iter().collect();
+        format!("line 1: no column `{name}`; there are {}", names.join(", "))
+    })
+}
+
+/// The line of the record that begins at or after `position`: blank lines and comments between
+/// belong to no record.
+fn line_of(text: &str, position: &csv::Position) -> u64 {
+    let rest = text.get(position.byte() as usize..).unwrap_or("");
+    let skipped = rest.lines().take_while(|l| l.is_empty() || l.starts_with('#')).count();
+    position.line() + skipped as u64
+}
+
+/// Reads ticks and values; errors begin with the line number.
+fn read(
+    text: &str,
+    separator: u8,
+    columns: [&str; 2],
+    resolution: Resolution,
+) -> Result<Vec<(i64, f64)>, String> {
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(separator)
+        .comment(Some(b'#'))
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|e| format!("line 1: {e}"))?.clone();
+    let (time, value) = (column(&header, columns[0])?, column(&header, columns[1])?);
+    let mut rows: Vec<(i64, f64)> = Vec::new();
+    let mut record = csv::StringRecord::new();
+    loop {
+        let line = line_of(text, reader.position());
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(e) => return Err(format!("line {line}: {}", describe(&e))),
+        }
+        let (t, v) = (&record[time], &record[value]);
+        let ticks = ticks(t, resolution).map_err(|e| format!("line {line}: {e}"))?;
+        let v: f64 = v.parse().map_err(|_| format!("line {line}: `{v}` is no number"))?;
+        if !v.is_finite() {
+            return Err(format!("line {line}: the value {v} is not finite"));
+        }
+        if rows.last().is_some_and(|&(last, _)| last >= ticks) {
+            return Err(format!("line {line}: time {t} does not lie after the row before"));
+        }
+        rows.push((ticks, v));
+    }
+    if rows.is_empty() { Err("line 2: no rows".into()) } else { Ok(rows) }
+}
+
+fn describe(e: &csv::Error) -> String {
+    match e.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("{len} columns instead of {expected_len}")
+        }
+        _ => e.to_string(),
+    }
+}
+
+/// Exact where the text allows it; digits below one tick are rounded.
+fn ticks(text: &str, resolution: Resolution) -> Result<i64, String> {
+    let ticks = resolution.parse_ticks(text).or_else(|_| {
+        let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no time in seconds"))?;
+        let ticks = (seconds * resolution.ticks_per_second() as f64).round();
+        if ticks.abs() < 9e18 { Ok(ticks as i64) } else { Err(format!("`{text}` is too large")) }
+    })?;
+    if ticks < 0 { Err(format!("the time {text} is negative")) } else { Ok(ticks) }
+}
+
+fn pieces(rows: &[(i64, f64)], linear: bool, resolution: Resolution) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(rows.len() + 1);
+    if rows[0].0 > 0 {
+        pieces.push(Piece { at: 0, value: rows[0].1, slope: 0.0 });
+    }
+    for (k, &(at, value)) in rows.iter().enumerate() {
+        let slope = match rows.get(k + 1) {
+            Some(&(end, next)) if linear => (next - value) / resolution.seconds(end - at),
+            _ => 0.0,
+        };
+        let same = |p: &Piece| p.slope == slope && slope == 0.0 && p.value == value;
+        if !pieces.last().is_some_and(same) {
+            pieces.push(Piece { at, value, slope });
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::testing::Bench;
+
+    const NANO: Resolution = Resolution::NANO;
+
+    #[test]
+    fn rows_become_pieces() {
+        let text = "time, a, b\n# comment\n0.1, 1, 2\n0.2, 3, 2\n0.30000000000000004, 3, 5\n";
+        let rows = read(text, b',', ["1", "b"], NANO).unwrap();
+        assert_eq!(rows, [(100_000_000, 2.0), (200_000_000, 2.0), (300_000_000, 5.0)]);
+        let hold: Vec<i64> = pieces(&rows, false, NANO).iter().map(|p| p.at).collect();
+        assert_eq!(hold, [0, 300_000_000]);
+        let slopes: Vec<f64> = pieces(&rows, true, NANO).iter().map(|p| p.slope).collect();
+        assert_eq!(slopes[..2], [0.0, 3.0 / 0.1]);
+    }
+
+    #[test]
+    fn mistakes_name_the_line() {
+        let cases = [
+            ("t,x\n0,1\n1,zwei\n", "line 3: `zwei` is no number"),
+            ("t,x\n0,1\n1\n", "line 3: 1 columns instead of 2"),
+            ("t,x\n0,1\n\n# note\n0,2\n", "line 5: time 0 does not lie after the row before"),
+            ("t,x\nnow,1\n", "line 2: `now` is no time in seconds"),
+            ("t,x\n-1,1\n", "line 2: the time -1 is negative"),
+            ("t,x\n0,inf\n", "line 2: the value inf is not finite"),
+            ("t,x\n", "line 2: no rows"),
+            ("t,y\n0,1\n", "line 1: no column `x`; there are t, y"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read(text, b',', ["t", "x"], NANO), Err(expected.into()));
+        }
+    }
+
+    #[test]
+    fn a_file_as_a_signal() {
+        let folder = std::env::temp_dir().join(format!("superdense-csv-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("wind.csv"), "t,v\n0,0\n2,4\n3,4\n").unwrap();
+        let text = "[unit.w]\nkind='csv'\nfile='wind.csv'\nmode='linear'";
+        let bench = Bench::run_in(&folder, text, 5.0);
+        assert_eq!((bench.held("w.y", 1.5), bench.held("w.y", 4.0)), (3.0, 4.0));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

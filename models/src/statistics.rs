@@ -1,0 +1,48 @@
+//! What continuous units count about their own work; deterministic, so it stands in summaries.
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Counts of one unit, or their sum over a run.
+///
+/// A unit keeps one and hands it to the kernel from `Atomic::statistics`:
+///
+/// ```
+/// use superdense_models::statistics::UnitStatistics;
+/// let counts = UnitStatistics { exchanges: 2, steps: 10, ..Default::default() };
+/// let sums = counts.entries().into_iter().collect();
+/// assert_eq!(UnitStatistics::from_sums(&sums), counts);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct UnitStatistics {
+    /// Messages received from other continuous units.
+    pub exchanges: u64,
+    /// Accepted steps of the method.
+    pub steps: u64,
+    /// Steps that the error control refused.
+    pub rejected_steps: u64,
+    /// Evaluations of the derivatives.
+    pub evaluations: u64,
+}
+
+impl UnitStatistics {
+    /// The counts by name.
+    pub fn entries(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("exchanges", self.exchanges),
+            ("steps", self.steps),
+            ("rejected_steps", self.rejected_steps),
+            ("evaluations", self.evaluations),
+        ]
+    }
+
+    /// The counts out of `Simulation::statistics`; what no unit counted is zero.
+    pub fn from_sums(sums: &BTreeMap<&'static str, u64>) -> Self {
+        let sum = |name| sums.get(name).copied().unwrap_or(0);
+        Self {
+            exchanges: sum("exchanges"),
+            steps: sum("steps"),
+            rejected_steps: sum("rejected_steps"),
+            evaluations: sum("evaluations"),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `superdense`: commands, options, exit codes.
+//!
+//! Exit codes: 0 done, 2 bad scenario or usage, 3 a run stopped in error, 130 interrupted.
+mod catalogue;
+mod new;
+mod options;
+mod report;
+mod run;
+mod schema;
+
+use clap::{Parser, Subcommand};
+use options::{PlanOptions, RunOptions};
+use report::{Console, Stop};
+use std::{path::PathBuf, process::ExitCode};
+
+/// Hybrid simulation from a scenario file.
+#[derive(Debug, Parser)]
+#[command(name = "superdense", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Print nothing but errors.
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Print one JSON object instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a scenario and write its results.
+    Run(RunOptions),
+    /// Check a scenario without running it.
+    Check(PlanOptions),
+    /// List the kinds of units that a scenario may use.
+    List,
+    /// Print the JSON schema of scenario files.
+    Schema,
+    /// Write a commented starter scenario.
+    New {
+        /// Name of the scenario; the file is NAME.toml.
+        name: PathBuf,
+        /// Overwrite an existing file.
+        #[arg(long)]
+        force: bool,
+    },
+    /// Go on with an interrupted run, with its own options.
+    Resume {
+        /// Output directory of the run, or its checkpoint file.
+        #[arg(value_name = "DIR|FILE")]
+        from: PathBuf,
+    },
+    /// Draw the figure of a run again.
+    Plot {
+        /// Output directory of the run.
+        dir: PathBuf,
+    },
+}
+
+/// The program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let console = Console { quiet: cli.quiet, json: cli.json };
+    let done = match cli.command {
+        Command::Run(options) => run::run(&console, &options),
+        Command::Check(options) => run::check(&console, &options),
+        Command::List => catalogue::list(&console),
+        Command::Schema => schema::print(&console),
+        Command::New { name, force } => new::write(&console, &name, force),
+        Command::Resume { from } => run::resume(&console, &from),
+        Command::Plot { dir } => run::plot(&console, &dir),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => {
+            console.complain(&stop);
+            ExitCode::from(stop.code())
+        }
+    }
+}
+
+/// What a command returns.
+type Done = Result<(), Stop>;

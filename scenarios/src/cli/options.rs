@@ -1,0 +1,151 @@
+//! Options, as written and resolved.
+use super::report::Stop;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use superdense::{
+    Overrides,
+    output::directory,
+    run::{Settings, checkpoint::event_list},
+};
+use superdense_models::quantity::Quantity;
+
+/// Options that decide the plan.
+#[derive(Debug, Args)]
+pub struct PlanOptions {
+    /// Scenario file.
+    pub file: PathBuf,
+    /// Set a parameter or any other value of the file; may be repeated.
+    #[arg(long, value_name = "PATH=VALUE", value_parser = assignment, allow_hyphen_values = true)]
+    pub set: Vec<(String, String)>,
+    /// Stop time, in place of the file's.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub until: Option<String>,
+    /// Time between samples, or "none".
+    #[arg(long, value_name = "DT", allow_hyphen_values = true)]
+    pub sample: Option<String>,
+    /// Seed of all random streams.
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct RunOptions {
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    /// Output directory [default: out/<scenario>].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Overwrite the results in an output directory that is not empty.
+    #[arg(long)]
+    pub force: bool,
+    /// Write a checkpoint at the start and then every so many seconds of wall time.
+    #[arg(long, value_name = "WALL_SECONDS", value_parser = seconds)]
+    pub checkpoint_every: Option<f64>,
+    /// Implementation of the event list; never changes results.
+    #[arg(long, value_enum, default_value_t)]
+    pub event_list: List,
+    /// Executor; never changes results.
+    #[arg(long, value_enum, default_value_t)]
+    pub executor: Executor,
+    /// Run a second time with permuted bags and report units that depend on the order of
+    /// simultaneous messages.
+    #[arg(long, value_name = "SEED")]
+    pub ties: Option<u64>,
+}
+
+/// Event lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum List {
+    /// Adaptive ladder.
+    #[default]
+    Ladder,
+    /// Indexed heap.
+    Heap,
+    /// The `priority-queue` package.
+    PriorityQueue,
+}
+
+/// Executors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Executor {
+    /// One thread, always right.
+    #[default]
+    Sequential,
+}
+
+impl PlanOptions {
+    /// What stands above the file.
+    pub fn overrides(&self) -> Overrides {
+        Overrides { until: self.until.clone(), sample: self.sample.clone(), seed: self.seed }
+    }
+
+    /// Name of the scenario, as its plan has it.
+    pub fn name(&self) -> String {
+        self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+}
+
+impl RunOptions {
+    /// The settings of the run.
+    pub fn settings(&self) -> Result<Settings, Stop> {
+        let name = self.plan.name();
+        if name.is_empty() {
+            return Err(Stop::usage("the scenario file has no name"));
+        }
+        let Executor::Sequential = self.executor;
+        let list = self.event_list.to_possible_value();
+        let list = list.as_ref().and_then(|v| event_list(v.get_name()));
+        Ok(Settings {
+            file: self.plan.file.clone(),
+            sets: self.plan.set.clone(),
+            overrides: self.plan.overrides(),
+            out: self.out.clone().unwrap_or_else(|| directory::default_for(&name)),
+            event_list: list.unwrap_or_default(),
+            checkpoint_every: self.checkpoint_every,
+            ties: self.ties,
+        })
+    }
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (path, value) = text.split_once('=').ok_or("write it as PATH=VALUE, such as g=9.81")?;
+    if path.trim().is_empty() {
+        return Err("the path before '=' is missing".to_owned());
+    }
+    Ok((path.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Seconds as a bare number or text with a unit.
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = match text.trim().parse::<f64>() {
+        Ok(x) => Some(x),
+        Err(_) => match Quantity::parse(text) {
+            Ok(Some(q)) if Quantity::parse("1 s").is_ok_and(|s| same_dimension(s.as_ref(), &q)) => {
+                Some(q.si())
+            }
+            _ => None,
+        },
+    };
+    number
+        .filter(|x| x.is_finite() && *x >= 0.0)
+        .ok_or_else(|| "write it as seconds or with a unit, such as 30 or '500 ms'".to_owned())
+}
+
+fn same_dimension(a: Option<&Quantity>, b: &Quantity) -> bool {
+    a.is_some_and(|a| a.unit.dimension() == b.unit.dimension())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(seconds("0.05"), Ok(0.05));
+        assert_eq!(seconds("50 ms"), Ok(0.05));
+        assert!(seconds("50 m").is_err() && seconds("-1").is_err() && seconds("nan").is_err());
+        assert_eq!(assignment("a.b='0.5 s'"), Ok(("a.b".into(), "'0.5 s'".into())));
+        assert!(assignment("a").is_err());
+    }
+}

@@ -1,0 +1,170 @@
+//! What commands print, as text or JSON.
+use serde_json::{Value as Json, json};
+use std::io::{IsTerminal, Write};
+use superdense::{Diagnostics, output::OutputError, run::Failure};
+use superdense_kernel::error::RunError;
+
+/// Where and how to print.
+#[derive(Debug, Clone, Copy)]
+pub struct Console {
+    /// Nothing but errors.
+    pub quiet: bool,
+    /// One JSON object.
+    pub json: bool,
+}
+
+/// Why a command ended without success.
+#[derive(Debug)]
+pub enum Stop {
+    /// Wrong usage.
+    Usage(String),
+    /// Mistakes in the scenario.
+    Scenario(Box<Diagnostics>),
+    /// The run stopped in error; what was printed is in the object.
+    Failed { failure: Failure, results: Option<String> },
+    /// Ctrl-C; the object was printed already.
+    Interrupted,
+}
+
+impl Stop {
+    /// A mistake of usage.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// A failure before the first cycle: the scenario or the options are to blame.
+    pub fn before(failure: Failure) -> Self {
+        match failure {
+            Failure::Mismatch(_) | Failure::Checkpoint(_) | Failure::Output(_) => {
+                Self::Usage(failure.to_string())
+            }
+            Failure::Run(RunError::Build(_)) => Self::Usage(failure.to_string()),
+            failure => Self::Failed { failure, results: None },
+        }
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Scenario(_) => 2,
+            Self::Failed { .. } => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<OutputError> for Stop {
+    fn from(e: OutputError) -> Self {
+        Self::Usage(e.to_string())
+    }
+}
+
+impl From<Diagnostics> for Stop {
+    fn from(d: Diagnostics) -> Self {
+        Self::Scenario(Box::new(d))
+    }
+}
+
+impl Console {
+    /// Prints text, or the object when JSON is asked for.
+    pub fn say(&self, text: &str, object: impl FnOnce() -> Json) {
+        if self.json {
+            self.object(&object());
+        } else if !self.quiet {
+            put(&mut std::io::stdout().lock(), text);
+        }
+    }
+
+    /// Prints an object.
+    pub fn object(&self, object: &Json) {
+        put(&mut std::io::stdout().lock(), &format!("{object:#}\n"));
+    }
+
+    /// A remark on standard error.
+    pub fn remark(&self, text: &str) {
+        if !self.quiet {
+            put(&mut std::io::stderr().lock(), &format!("{text}\n"));
+        }
+    }
+
+    /// Says why the command failed.
+    pub fn complain(&self, stop: &Stop) {
+        if let Stop::Interrupted = stop {
+            return;
+        }
+        if self.json {
+            self.object(&stop.object());
+            return;
+        }
+        let mut err = std::io::stderr().lock();
+        match stop {
+            Stop::Scenario(diagnostics) => {
+                let fancy = err.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+                put(&mut err, &diagnostics.render(fancy));
+            }
+            Stop::Usage(message) => put(&mut err, &format!("error: {message}\n")),
+            Stop::Failed { failure, results } => {
+                put(&mut err, &format!("error: {failure}\n"));
+                if let Some(dir) = results {
+                    put(&mut err, &format!("results up to the error are in {dir}\n"));
+                }
+            }
+            Stop::Interrupted => {}
+        }
+    }
+}
+
+impl Stop {
+    fn object(&self) -> Json {
+        let mut object = json!({ "status": "error", "exit_code": self.code() });
+        match self {
+            Self::Usage(message) => object["error"] = json!(message),
+            Self::Scenario(diagnostics) => {
+                object["error"] = json!("the scenario has mistakes");
+                let mistake = |m: &superdense::diagnostics::Mistake| {
+                    let line = diagnostics.line(m);
+                    json!({
+                        "code": m.code,
+                        "message": m.message,
+                        "help": m.help,
+                        "file": line.map(|l| l.0),
+                        "line": line.map(|l| l.1),
+                    })
+                };
+                let mistakes: Vec<_> = diagnostics.mistakes().iter().map(mistake).collect();
+                object["mistakes"] = json!(mistakes);
+            }
+            Self::Failed { failure, results } => {
+                object["error"] = json!(failure.to_string());
+                object["out"] = json!(results);
+            }
+            Self::Interrupted => object["status"] = json!("interrupted"),
+        }
+        object
+    }
+}
+
+/// Prints; a closed pipe is no reason to fail.
+fn put(to: &mut impl Write, text: &str) {
+    let _ = to.write_all(text.as_bytes());
+    let _ = to.flush();
+}
+
+/// Rows with aligned columns, two spaces apart; columns in `right` are aligned to the right.
+pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max();
+    let widths: Vec<_> = (0..count).map(|c| width(c).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[c] - cell.chars().count());
+            let (before, after) = if right.contains(&c) { (&pad[..], "") } else { ("", &pad[..]) };
+            line.extend(["  ", before, cell, after]);
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,288 @@
+//! `run`, `check`, `resume` and `plot`.
+use super::{
+    Done,
+    options::{PlanOptions, RunOptions},
+    report::{Console, Stop, columns},
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value as Json, json};
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+use superdense::{
+    Plan, load,
+    output::directory::{self, CHECKPOINT, SUMMARY},
+    run::{
+        Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint, pulse::Pulse, ties,
+    },
+};
+
+/// `superdense run FILE`.
+pub fn run(console: &Console, options: &RunOptions) -> Done {
+    let settings = options.settings()?;
+    let plan = plan_of(&settings)?;
+    let pulse = Pulse::start();
+    // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
+    let _ = pulse.on_interrupt();
+    directory::prepare(&settings.out, options.force)?;
+    let session = Session::start(plan, settings, pulse.clone()).map_err(Stop::before)?;
+    go(console, session, &pulse)
+}
+
+/// `superdense resume DIR|FILE`.
+pub fn resume(console: &Console, from: &Path) -> Done {
+    let is_dir = from.is_dir();
+    let (file, dir) = match from.parent() {
+        _ if is_dir => (from.join(CHECKPOINT), Some(from)),
+        parent => (
+            from.to_owned(),
+            parent.map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p }),
+        ),
+    };
+    if let Some(dir) = dir.filter(|d| d.join(SUMMARY).is_file() && (is_dir || !file.is_file())) {
+        let text = format!("the run in {} has ended; there is nothing to resume\n", dir.display());
+        console.say(&text, || json!({ "command": "resume", "status": "done", "out": dir }));
+        return Ok(());
+    }
+    if !file.is_file() {
+        let why = format!(
+            "there is no checkpoint {}; a run writes one with --checkpoint-every, or when it is interrupted by Ctrl-C",
+            file.display()
+        );
+        return Err(Stop::usage(why));
+    }
+    let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
+    // A directory may have been moved; a checkpoint may have been copied out of it.
+    let beside = dir.filter(|d| d.join("samples.csv").is_file());
+    let out = beside.map_or_else(|| checkpoint.out.clone(), Path::to_owned);
+    let settings = checkpoint.settings(out);
+    let plan = plan_of(&settings)?;
+    let pulse = Pulse::start();
+    let _ = pulse.on_interrupt();
+    let session =
+        Session::resume(checkpoint, plan, settings, pulse.clone()).map_err(Stop::before)?;
+    go(console, session, &pulse)
+}
+
+fn plan_of(settings: &Settings) -> Result<Plan, Stop> {
+    Ok(load(&settings.file, &settings.sets, &settings.overrides)?)
+}
+
+fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
+    let bar = bar(console);
+    let started = Instant::now();
+    let outcome = session.run(&mut |p| show(bar.as_ref(), started, p));
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let out = session.settings().out.clone();
+    let results = out.display().to_string();
+    match outcome {
+        Err(failure) => Err(Stop::Failed { failure, results: Some(results) }),
+        Ok(Outcome::Interrupted { at, checkpoint }) => {
+            let next = match &checkpoint {
+                Ok(_) => format!("go on with: superdense resume {results}"),
+                Err(why) => format!("no checkpoint could be written: {why}"),
+            };
+            console.say(
+                &format!("interrupted at {at} s; results so far are in {results}\n{next}\n"),
+                || {
+                    let file = checkpoint.as_ref().ok();
+                    json!({ "status": "interrupted", "exit_code": 130, "at": at,
+                            "out": results, "checkpoint": file })
+                },
+            );
+            Err(Stop::Interrupted)
+        }
+        Ok(Outcome::Done(report)) => {
+            for note in &report.notes {
+                console.remark(&format!("note: {note}"));
+            }
+            if let Err(why) = &report.figure {
+                console.remark(&format!("no figure: {why}"));
+            }
+            let ties = check_ties(&session, &report, pulse)?;
+            let files = files_in(&out);
+            console.say(&table(&report, &results, &files, ties.as_ref()), || {
+                object(&report, &results, &files, ties.as_ref())
+            });
+            Ok(())
+        }
+    }
+}
+
+/// `--ties`: the seed and the models that depend on the order of simultaneous messages.
+fn check_ties(
+    session: &Session,
+    report: &Report,
+    pulse: &Pulse,
+) -> Result<Option<(u64, Vec<String>)>, Stop> {
+    let settings = session.settings();
+    let Some(seed) = settings.ties else { return Ok(None) };
+    let plan = plan_of(settings)?;
+    let end = plan.resolution.parse_ticks(report.summary.end_time.get()).unwrap_or(plan.stop);
+    let units =
+        ties::compare(session.simulation(), plan, end, settings.event_list, seed, pulse).map_err(
+            |failure| Stop::Failed { failure, results: Some(settings.out.display().to_string()) },
+        )?;
+    units.map(|u| Some((seed, u))).ok_or(Stop::Interrupted)
+}
+
+fn bar(console: &Console) -> Option<ProgressBar> {
+    if console.quiet || console.json || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}  {eta} left").ok()?;
+    Some(ProgressBar::new(10_000).with_style(style.progress_chars("━╸─")))
+}
+
+fn show(bar: Option<&ProgressBar>, started: Instant, p: Progress) {
+    let Some(bar) = bar else { return };
+    let rate = p.transitions as f64 / started.elapsed().as_secs_f64().max(1e-3);
+    let seconds = |ticks: i64| p.resolution.seconds(ticks);
+    let (now, stop) = (seconds(p.now), seconds(p.stop));
+    bar.set_message(format!("{now:.4} of {stop} s  {} events/s", short(rate)));
+    bar.set_position((p.now as f64 / p.stop.max(1) as f64 * 10_000.0) as u64);
+}
+
+fn short(x: f64) -> String {
+    match x {
+        x if x >= 1e6 => format!("{:.1} M", x / 1e6),
+        x if x >= 1e3 => format!("{:.1} k", x / 1e3),
+        x => format!("{x:.0}"),
+    }
+}
+
+fn files_in(out: &Path) -> Vec<String> {
+    let names = ["events.csv", "samples.csv", "trajectory.csv", SUMMARY, "performance.json"];
+    let figures = ["plots.json", "plot.svg", "plot.png"];
+    let there = |name: &&&str| out.join(name).is_file();
+    names.iter().chain(&figures).filter(there).map(|n| (*n).to_owned()).collect()
+}
+
+fn table(
+    report: &Report,
+    results: &str,
+    files: &[String],
+    ties: Option<&(u64, Vec<String>)>,
+) -> String {
+    let s = &report.summary;
+    let mut text = String::new();
+    if !report.events.is_empty() {
+        let head = ["time / s", "micro", "unit", "event", "kind"].map(str::to_owned).to_vec();
+        let row = |e: &superdense::run::EventRow| {
+            vec![
+                e.time.clone(),
+                e.micro.to_string(),
+                e.unit.clone(),
+                e.event.clone(),
+                e.kind.clone(),
+            ]
+        };
+        let rows: Vec<_> = [head].into_iter().chain(report.events.iter().map(row)).collect();
+        text.push_str(&columns(&rows, &[1]));
+        text.push('\n');
+    }
+    let pair = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut facts = vec![pair("end time", format!("{} s", s.end_time))];
+    if let Some(reason) = &s.stopped {
+        facts.push(pair("stopped", reason.clone()));
+    }
+    facts.extend([
+        pair("events", s.events.to_string()),
+        pair(
+            "transitions",
+            format!("{} internal, {} external, {} confluent", s.internal, s.external, s.confluent),
+        ),
+        pair("cycles", format!("{} with {} messages", s.cycles, s.messages)),
+        pair("exchanges", format!("{} between continuous units", s.exchanges)),
+        pair("steps", format!("{}, {} rejected", s.steps, s.rejected_steps)),
+        pair("trace hash", s.trace_hash.clone()),
+        pair("wall time", format!("{:.3} s", report.wall_seconds)),
+    ]);
+    if let Some((seed, units)) = ties {
+        let said = if units.is_empty() { "no unit".to_owned() } else { units.join(", ") };
+        facts.push(pair(
+            "ties",
+            format!("depending on the order of messages (seed {seed}): {said}"),
+        ));
+    }
+    facts.push(pair("results", format!("{results}: {}", files.join(" "))));
+    text.push_str(&format!("{}\n{}", s.scenario, columns(&facts, &[])));
+    text
+}
+
+fn object(
+    report: &Report,
+    results: &str,
+    files: &[String],
+    ties: Option<&(u64, Vec<String>)>,
+) -> Json {
+    let mut object = json!({
+        "status": "done",
+        "exit_code": 0,
+        "out": results,
+        "files": files,
+        "summary": report.summary,
+        "events": report.events,
+        "wall_seconds": report.wall_seconds,
+    });
+    if let Some((seed, units)) = ties {
+        object["ties"] = json!({ "seed": seed, "units": units });
+    }
+    object
+}
+
+/// `superdense check FILE`.
+pub fn check(console: &Console, options: &PlanOptions) -> Done {
+    let plan = load(&options.file, &options.set, &options.overrides())?;
+    let units = plan.units.iter().filter(|u| !u.hidden).count();
+    let stop = plan.resolution.format(plan.stop);
+    let text = format!(
+        "{}: ok\n{}",
+        plan.name,
+        columns(
+            &[
+                vec!["title".into(), plan.title.clone()],
+                vec!["units".into(), units.to_string()],
+                vec!["links".into(), plan.links.len().to_string()],
+                vec!["stop".into(), format!("{stop} s")],
+                vec!["resolution".into(), plan.resolution.to_string()],
+                vec!["records".into(), plan.record.len().to_string()],
+                vec!["plots".into(), plan.plots.len().to_string()],
+            ],
+            &[]
+        )
+    );
+    console.say(&text, || {
+        let labels: Vec<_> = plan.record.iter().map(|r| &r.label).collect();
+        json!({
+            "status": "ok",
+            "scenario": plan.name,
+            "title": plan.title,
+            "units": units,
+            "links": plan.links,
+            "stop": stop.parse::<f64>().ok(),
+            "resolution": plan.resolution.to_string(),
+            "seed": plan.seed,
+            "record": labels,
+            "plots": plan.plots.len(),
+            "plan_hash": format!("{:016x}", plan.plan_hash),
+        })
+    });
+    Ok(())
+}
+
+/// `superdense plot DIR`.
+pub fn plot(console: &Console, dir: &Path) -> Done {
+    let panels = superdense::plot::draw(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    let files: Vec<PathBuf> = ["plot.svg", "plot.png"].iter().map(|n| dir.join(n)).collect();
+    let text = match panels {
+        0 => "nothing is recorded, so there is nothing to draw\n".to_owned(),
+        _ => format!("{panels} panels: {} {}\n", files[0].display(), files[1].display()),
+    };
+    console.say(&text, || json!({ "status": "done", "panels": panels, "files": files }));
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The output directory: what may be written where.
+use super::OutputError;
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// The checkpoint's file name.
+pub const CHECKPOINT: &str = "checkpoint";
+/// The summary's file name.
+pub const SUMMARY: &str = "summary.json";
+
+/// Every file that a run may write, for `--force`.
+const FILES: [&str; 9] = [
+    "events.csv",
+    "samples.csv",
+    "trajectory.csv",
+    SUMMARY,
+    "performance.json",
+    crate::plot::NAME,
+    "plot.svg",
+    "plot.png",
+    CHECKPOINT,
+];
+
+/// The results directory of a scenario, unless `--out` names another.
+pub fn default_for(scenario: &str) -> PathBuf {
+    Path::new("out").join(scenario)
+}
+
+/// Makes the directory, and removes the files of an earlier run.
+///
+/// # Errors
+/// When it has content and `force` is not given, or cannot be written.
+pub fn prepare(dir: &Path, force: bool) -> Result<(), OutputError> {
+    fs::create_dir_all(dir).map_err(OutputError::at(dir))?;
+    let occupied = fs::read_dir(dir).map_err(OutputError::at(dir))?.next().is_some();
+    if occupied && !force {
+        let why = "the output directory is not empty; choose another with --out, or overwrite the \
+                   results in it with --force";
+        return Err(OutputError::at(dir)(io::Error::new(io::ErrorKind::AlreadyExists, why)));
+    }
+    // The summary goes first: while it is there, the directory holds a complete run.
+    for name in [SUMMARY].iter().chain(&FILES) {
+        remove(&dir.join(name))?;
+    }
+    Ok(())
+}
+
+/// Removes a file that may be missing.
+///
+/// # Errors
+/// When it is there and cannot be removed.
+pub fn remove(file: &Path) -> Result<(), OutputError> {
+    match fs::remove_file(file) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(OutputError::at(file)(e)),
+        _ => Ok(()),
+    }
+}
+
+/// Puts a whole file in place: it appears complete or not at all, also after a power failure.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), OutputError> {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    let part = file.with_file_name(name);
+    let write = || {
+        let mut f = File::create(&part)?;
+        f.write_all(bytes)?;
+        f.sync_all()?;
+        fs::rename(&part, file)?;
+        // The rename itself must last; not every system lets a directory be synced.
+        if let Some(dir) = file.parent().filter(|d| !d.as_os_str().is_empty()) {
+            let _ = File::open(dir).and_then(|d| d.sync_all());
+        }
+        Ok(())
+    };
+    write().map_err(OutputError::at(file))
+}

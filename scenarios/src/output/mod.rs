@@ -1,0 +1,39 @@
+//! The files of a run.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `events.csv` | one row per located or time event |
+//! | `samples.csv` | recorded outputs at 0, DT, 2 DT, … and at the end |
+//! | `trajectory.csv` | every segment or value sent on recorded outputs |
+//! | `summary.json` | deterministic facts, there only when the run has ended |
+//! | `performance.json` | wall time and memory, never compared |
+//! | `plots.json` | the declared plots, for `superdense plot` |
+//! | `plot.svg`, `plot.png` | the figure |
+//! | `checkpoint` | what `superdense resume` goes on from, while the run has not ended |
+//!
+//! Tables grow by whole lines; everything else is replaced by an atomic rename.
+pub mod csv;
+pub mod directory;
+pub mod numbers;
+pub mod reports;
+pub mod table;
+
+use std::path::{Path, PathBuf};
+
+/// Why a file of a run could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", file.display())]
+pub struct OutputError {
+    /// The file.
+    pub file: PathBuf,
+    /// Why.
+    pub source: std::io::Error,
+}
+
+impl OutputError {
+    /// For `map_err`.
+    pub fn at(file: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+        let file = file.to_owned();
+        move |source| Self { file, source }
+    }
+}

@@ -1,0 +1,181 @@
+//! Instances into the kernel's model.
+use super::{
+    UnitInfo,
+    parameters::Evaluator,
+    session::Session,
+    tree::{Body, Tree, dotted, member_name},
+};
+use crate::diagnostics::Mistake;
+use std::sync::Arc;
+use superdense_kernel::{
+    Component, Coupled,
+    path::Name,
+    port::{InPort, OutPort},
+};
+use superdense_models::{registry::Context, value::Value};
+
+/// The units of a tree in path order: their numbers, and what the plan says about them.
+pub(super) struct Numbering {
+    /// By index in the tree.
+    pub number: Vec<u32>,
+    pub infos: Vec<UnitInfo>,
+}
+
+/// Numbers the units in the order of their paths.
+pub(super) fn number(tree: &Tree) -> Numbering {
+    let mut n = Numbering {
+        number: vec![0; tree.units.len()],
+        infos: Vec::with_capacity(tree.units.len()),
+    };
+    visit(tree, 0, &mut n);
+    n
+}
+
+fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
+    let g = &tree.groups[group as usize];
+    let mut order: Vec<(Name, Body)> = Vec::new();
+    for child in &g.children {
+        for (i, &body) in child.members.iter().enumerate() {
+            order.push((Name::from(member_name(child, i as u32)), body));
+        }
+    }
+    order.sort_by(|a, b| a.0.cmp(&b.0));
+    for (_, body) in order {
+        match body {
+            Body::Group(inner) => visit(tree, inner, n),
+            Body::Unit(u) => {
+                let unit = &tree.units[u as usize];
+                n.number[u as usize] = n.infos.len() as u32;
+                n.infos.push(UnitInfo {
+                    path: unit.path.clone(),
+                    kind: unit.kind.name(),
+                    ports: Arc::clone(&unit.ports),
+                    continuous: unit.kind.is_continuous(),
+                    hidden: unit.hidden,
+                });
+            }
+        }
+    }
+}
+
+/// Builds the model; mistakes of units are reported.
+pub(super) fn model(tree: &Tree, numbering: &Numbering, session: &Session) -> Coupled<Value> {
+    let sources = sources(tree, numbering);
+    Builder { tree, session, sources }.group(0)
+}
+
+/// Per unit and input: the continuous unit that drives it. Empty for units without such inputs.
+fn sources(tree: &Tree, numbering: &Numbering) -> Vec<Vec<Option<u32>>> {
+    let mut sources: Vec<Vec<Option<u32>>> = vec![Vec::new(); tree.units.len()];
+    for (at, g) in tree.groups.iter().enumerate() {
+        for w in &g.wires {
+            let Some((from, _)) = tree.origin(at as u32, w.from) else { continue };
+            if !tree.units[from as usize].kind.is_continuous() {
+                continue;
+            }
+            for (to, port) in tree.targets(at as u32, w.to) {
+                let list = &mut sources[to as usize];
+                list.resize(tree.units[to as usize].ports.inputs.len(), None);
+                if let Some(place) = list.get_mut(usize::from(port)) {
+                    *place = Some(numbering.number[from as usize]);
+                }
+            }
+        }
+    }
+    sources
+}
+
+struct Builder<'a> {
+    tree: &'a Tree,
+    session: &'a Session,
+    sources: Vec<Vec<Option<u32>>>,
+}
+
+impl Builder<'_> {
+    fn group(&self, at: u32) -> Coupled<Value> {
+        let g = &self.tree.groups[at as usize];
+        let mut model = Coupled::new();
+        let inputs: Vec<InPort<Value>> =
+            g.inputs.iter().map(|p| model.add_input(p.spec.name.clone())).collect();
+        let outputs: Vec<OutPort<Value>> =
+            g.outputs.iter().map(|p| model.add_output(p.spec.name.clone())).collect();
+        let mut handles = Vec::with_capacity(g.children.len());
+        for child in &g.children {
+            let mut members = Vec::with_capacity(child.members.len());
+            for (i, &body) in child.members.iter().enumerate() {
+                let component = match body {
+                    Body::Group(inner) => Some(Component::from(self.group(inner))),
+                    Body::Unit(u) => self.unit(u),
+                };
+                let Some(component) = component else {
+                    // The other members would repeat the mistakes, and there is no model to run.
+                    return model;
+                };
+                let name = Name::from(member_name(child, i as u32));
+                members.push(model.add_component(name, component));
+            }
+            handles.push(members);
+        }
+        let child = |e: super::tree::End| handles[e.child as usize][e.member as usize];
+        for w in &g.wires {
+            let from = child(w.from).output(OutPort::<Value>::new(w.from.port));
+            model.couple(from, child(w.to).input(InPort::<Value>::new(w.to.port)));
+        }
+        for (port, spec) in inputs.iter().zip(&g.inputs) {
+            for &e in &spec.ends {
+                model.couple(port.inside(), child(e).input(InPort::<Value>::new(e.port)));
+            }
+        }
+        for (port, spec) in outputs.iter().zip(&g.outputs) {
+            for &e in &spec.ends {
+                model.couple(child(e).output(OutPort::<Value>::new(e.port)), port.inside());
+            }
+        }
+        model
+    }
+
+    fn unit(&self, at: u32) -> Option<Component<Value>> {
+        let unit = &self.tree.units[at as usize];
+        let index = unit.index.map(|i| ("i", f64::from(i)));
+        let eval = Evaluator::new(self.session, &unit.scope, index.as_slice());
+        let context = Context {
+            path: &unit.path,
+            resolution: self.session.resolution,
+            seed: self.session.seed,
+            folder: &self.session.folder,
+            constants: &|name| eval.constant(name),
+            links: &unit.links,
+            input_sources: &self.sources[at as usize],
+        };
+        match unit.kind.build(&unit.params, &context) {
+            Ok(component) => Some(component),
+            Err(errors) => {
+                if errors.is_empty() {
+                    let message = format!("unit `{}` cannot be built", dotted(&unit.path));
+                    self.session.report(Mistake::new("unit", &unit.span, message));
+                }
+                self.session.unit_errors(&unit.span, &dotted(&unit.path), errors);
+                None
+            }
+        }
+    }
+
+    /// Builds one member of each array only, to find the mistakes of units in a wrong scenario.
+    fn check(&self, at: u32) {
+        for child in &self.tree.groups[at as usize].children {
+            match child.members.first() {
+                Some(&Body::Group(inner)) => self.check(inner),
+                Some(&Body::Unit(u)) => {
+                    self.unit(u);
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+/// Reports the mistakes that only building a unit finds.
+pub(super) fn check(tree: &Tree, numbering: &Numbering, session: &Session) {
+    let sources = sources(tree, numbering);
+    Builder { tree, session, sources }.check(0);
+}

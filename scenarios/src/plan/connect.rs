@@ -1,0 +1,380 @@
+//! Connections into wires, each checked: names, indices, kinds, types, units of measure, drivers.
+use super::{
+    adapters,
+    parameters::Evaluator,
+    selector::{Connection, Index, Selector, Step},
+    session::{Session, did_you_mean},
+    tree::{Body, Child, End, Group, Tree, Wire, dotted, join},
+};
+use crate::{diagnostics::Mistake, source::Span};
+use std::collections::{HashMap, HashSet};
+use superdense_models::{
+    quantity::unit,
+    registry::{PortKind, PortSpec},
+};
+
+/// Most wires of a scenario.
+const MAX_WIRES: usize = 50_000_000;
+
+/// Resolves the connections of a group and checks that every input has its driver.
+pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
+    let decl = std::rc::Rc::clone(&tree.groups[group as usize].decl);
+    let mut adapters = adapters::Adapters::default();
+    for connection in &decl.connections {
+        let spans = &mut tree.groups[group as usize].spans;
+        spans.push(connection.span.clone());
+        let span = (spans.len() - 1) as u32;
+        each(tree, group, connection, session, |tree, eval| {
+            one(tree, group, connection, span, eval, &mut adapters)
+        });
+    }
+    adapters.insert(tree, group, session);
+    drivers(&tree.groups[group as usize], tree, session);
+}
+
+/// Calls `f` for all values of the loop variables; stops at the first mistake.
+fn each(
+    tree: &mut Tree,
+    group: u32,
+    connection: &Connection,
+    session: &Session,
+    mut f: impl FnMut(&mut Tree, &Evaluator<'_>) -> Option<()>,
+) {
+    let scope = std::rc::Rc::clone(&tree.groups[group as usize].scope);
+    let before = session.sink.len();
+    let mut todo: Vec<Vec<(&str, f64)>> = vec![Vec::new()];
+    while let Some(locals) = todo.pop() {
+        let eval = Evaluator::new(session, &scope, &locals);
+        let Some(next) = connection.loops.get(locals.len()) else {
+            if f(tree, &eval).is_none() || session.sink.len() > before {
+                return;
+            }
+            continue;
+        };
+        let bound = |n| eval.whole(n, "an end of the range");
+        let (Some(from), Some(to)) = (bound(&next.from), bound(&next.to)) else { return };
+        if to.saturating_sub(from) > 10_000_000 || todo.len() > 10_000_000 {
+            let mistake = Mistake::new("too-large", &connection.span, "this range is too long");
+            session.report(mistake.help("a range has at most 10 million members"));
+            return;
+        }
+        todo.extend((from..to).rev().map(|i| {
+            let mut more = locals.clone();
+            more.push((&next.variable, i as f64));
+            more
+        }));
+    }
+}
+
+/// One connection with fixed loop variables.
+fn one(
+    tree: &mut Tree,
+    group: u32,
+    connection: &Connection,
+    span: u32,
+    eval: &Evaluator<'_>,
+    adapters: &mut adapters::Adapters,
+) -> Option<()> {
+    let (from, _) = ends(tree, group, &connection.from, false, eval)?;
+    let (to, _) = ends(tree, group, &connection.to, true, eval)?;
+    let pairs = from.len().max(to.len());
+    if from.len() != to.len() && from.len() != 1 && to.len() != 1 {
+        let message = format!("{} outputs meet {} inputs", from.len(), to.len());
+        let mistake = Mistake::new("size-mismatch", &connection.span, message);
+        let help = "with an array on both sides their sizes must be equal; write explicit \
+                    indices with `for i in 0..n`";
+        eval.session.report(mistake.help(help));
+        return None;
+    }
+    tree.wires += pairs;
+    if tree.wires > MAX_WIRES {
+        let mistake =
+            Mistake::new("too-large", &connection.span, "more than 50 million connections");
+        eval.session.report(mistake.help("choose smaller arrays"));
+        return None;
+    }
+    if from.is_empty() || to.is_empty() {
+        return Some(());
+    }
+    for k in 0..pairs {
+        let pick = |side: &[End]| if side.len() == 1 { side[0] } else { side[k] };
+        let (a, b) = (pick(&from), pick(&to));
+        let g = &tree.groups[group as usize];
+        if (a.child, a.member) == (b.child, b.member) {
+            let message = format!("`{}` is connected to itself", g.name_of(a));
+            let help = "a unit cannot be its own input; put a unit between, such as a `delay`";
+            let mistake = Mistake::new("self-loop", &connection.span, message);
+            eval.session.report(mistake.help(help));
+            return None;
+        }
+        let out = tree.port(g.body(a), false, a.port);
+        let into = tree.port(g.body(b), true, b.port);
+        match &connection.via {
+            None => {
+                fits(&connection.span, (&g.name_of(a), out), (&g.name_of(b), into), eval.session)?;
+                let wire = Wire { from: a, to: b, span };
+                tree.groups[group as usize].wires.push(wire);
+            }
+            Some(via) => adapters.add(tree, group, via, (a, b), span, eval)?,
+        }
+    }
+    Some(())
+}
+
+/// Whether an output may drive an input.
+pub(super) fn fits(
+    span: &Span,
+    (from, out): (&str, &PortSpec),
+    (to, into): (&str, &PortSpec),
+    session: &Session,
+) -> Option<()> {
+    let (from, to) = (format!("{from}.{}", out.name), format!("{to}.{}", into.name));
+    let refuse = |code, message: String, help: String| {
+        session.report(Mistake::new(code, span, message).help(help));
+        None
+    };
+    match (out.kind, into.kind) {
+        (PortKind::Event, PortKind::Signal) => {
+            return refuse(
+                "signal-event-mismatch",
+                format!("`{from}` sends events, but `{to}` is a signal"),
+                format!(
+                    "add a hold with the value before the first event: {from} -> {to} via hold(0)"
+                ),
+            );
+        }
+        (PortKind::Signal, PortKind::Event) => {
+            return refuse(
+                "signal-event-mismatch",
+                format!("`{from}` is a signal, but `{to}` takes events"),
+                format!(
+                    "add `via sample('0.1 s')` for values at a fixed rate, or `via detect(20)` for \
+                     an event when the signal crosses 20: {from} -> {to} via sample('0.1 s')"
+                ),
+            );
+        }
+        _ => {}
+    }
+    if !out.ty.fits(into.ty) {
+        return refuse(
+            "type-mismatch",
+            format!("`{from}` sends {}, but `{to}` takes {}", out.ty.name(), into.ty.name()),
+            "connect ports of one type, or put a unit between that converts".into(),
+        );
+    }
+    if let (Some(a), Some(b)) = (&out.unit, &into.unit)
+        && a != b
+    {
+        let factor = match (unit(a), unit(b)) {
+            (Ok(a), Ok(b)) if a.dimension() == b.dimension() => Some(a.to_si(1.0) / b.to_si(1.0)),
+            _ => None,
+        };
+        return refuse(
+            "unit-mismatch",
+            format!("`{from}` is in {a}, but `{to}` is in {b}"),
+            match factor {
+                Some(k) => format!("put a unit of kind \"gain\" with gain = {k} between them"),
+                None => "these measure different things; connect another port".into(),
+            },
+        );
+    }
+    Some(())
+}
+
+/// The ports that a selector names, and whether it names many.
+pub(super) fn ends(
+    tree: &Tree,
+    group: u32,
+    selector: &Selector,
+    input: bool,
+    eval: &Evaluator<'_>,
+) -> Option<(Vec<End>, bool)> {
+    let session = eval.session;
+    let g = &tree.groups[group as usize];
+    let [step, port] = selector.steps.as_slice() else {
+        let first = &selector.steps[0].name.value;
+        let message = format!("this reaches into the group `{first}`");
+        let help =
+            format!("give the template of `{first}` an input or output for it, and connect that");
+        session.report(Mistake::new("reach-inside", &selector.span, message).help(help));
+        return None;
+    };
+    let (child_at, members) = members(g, step, eval)?;
+    let child = &g.children[child_at as usize];
+    let mut out = Vec::new();
+    for &member in &members {
+        let body = child.members[member as usize];
+        out.extend(ports(tree, body, child, port, input, eval)?.into_iter().map(|port| End {
+            child: child_at,
+            member,
+            port,
+        }));
+    }
+    Some((out, members.len() > 1))
+}
+
+/// The child and its members that a step names; `None` after a mistake, or silently for a child
+/// that is wrong itself.
+pub(super) fn members(g: &Group, step: &Step, eval: &Evaluator<'_>) -> Option<(u32, Vec<u32>)> {
+    let session = eval.session;
+    let Some(at) = g.find(&step.name.value) else {
+        let known = g.children[..g.declared].iter().map(|c| &*c.name);
+        let place = if g.path.is_empty() {
+            "this scenario".into()
+        } else {
+            format!("`{}`", dotted(&g.path))
+        };
+        let help = did_you_mean(&step.name.value, known, "units");
+        let message = format!("there is no unit `{}` in {place}", step.name.value);
+        session.report(Mistake::new("unknown-unit", &step.name.span, message).help(help));
+        return None;
+    };
+    let child = &g.children[at as usize];
+    let n = child.members.len() as i64;
+    if n == 0 && !child.array {
+        return None;
+    }
+    let name = &child.name;
+    let refuse = |span: &Span, message: String, help: String| {
+        session.report(Mistake::new("bad-index", span, message).help(help));
+        None
+    };
+    let members = match &step.index {
+        None if child.array => {
+            let help = format!("write `{name}[*]` for all of them, or `{name}[0]` for one");
+            return refuse(&step.name.span, format!("`{name}` is an array of {n}"), help);
+        }
+        None => vec![0],
+        Some((_, span)) if !child.array => {
+            let help = format!("write `{name}`, or give it a `count`");
+            return refuse(span, format!("`{name}` is not an array"), help);
+        }
+        Some((Index::All, _)) => (0..n as u32).collect(),
+        Some((Index::One(node), span)) => {
+            let i = eval.whole(node, "this index")?;
+            if i < 0 || i >= n {
+                if n == 0 {
+                    return None;
+                }
+                let help = format!("members are {name}[0] to {name}[{}]", n - 1);
+                return refuse(span, format!("`{name}` has no member {i}"), help);
+            }
+            vec![i as u32]
+        }
+        Some((Index::Range(from, to), span)) => {
+            let from = eval.whole(from, "the start of the range")?;
+            let to = eval.whole(to, "the end of the range")?;
+            if from < 0 || to > n || from > to {
+                let help =
+                    format!("ranges of `{name}` lie within 0..{n} (the end is not included)");
+                return refuse(span, format!("`{name}` has no members {from}..{to}"), help);
+            }
+            (from as u32..to as u32).collect()
+        }
+    };
+    Some((at, members))
+}
+
+/// The numbers of the ports that a step names.
+fn ports(
+    tree: &Tree,
+    body: Body,
+    child: &Child,
+    step: &Step,
+    input: bool,
+    eval: &Evaluator<'_>,
+) -> Option<Vec<u16>> {
+    let session = eval.session;
+    let name = &step.name.value;
+    let find = |name: &str| tree.port_number(body, input, name);
+    // `u[3]` is the port of that name, or else `u3`.
+    let indexed = |i: i64| find(&format!("{name}[{i}]")).or_else(|| find(&format!("{name}{i}")));
+    let found = match &step.index {
+        None => find(name).map(|p| vec![p]),
+        Some((Index::One(node), _)) => indexed(eval.whole(node, "this index")?).map(|p| vec![p]),
+        Some((Index::All, _)) => {
+            let first = if indexed(0).is_some() { 0 } else { 1 };
+            let all: Vec<u16> = (first..).map_while(indexed).collect();
+            (!all.is_empty()).then_some(all)
+        }
+        Some((Index::Range(from, to), _)) => {
+            let from = eval.whole(from, "the start of the range")?;
+            let to = eval.whole(to, "the end of the range")?;
+            (from..to.min(from.saturating_add(70_000))).map(indexed).collect()
+        }
+    };
+    if found.is_some() {
+        return found;
+    }
+    if let Body::Group(g) = body {
+        let decl = &tree.groups[g as usize].decl;
+        let declared = if input { &decl.inputs } else { &decl.outputs };
+        if declared.iter().any(|p| p.name.value == *name) {
+            return None;
+        }
+    }
+    let direction = if input { "input" } else { "output" };
+    let known: Vec<&str> = tree.ports(body, input).iter().map(|p| p.name.as_str()).collect();
+    let other = tree.port_number(body, !input, name).is_some();
+    let help = if other {
+        let opposite = if input { "an output" } else { "an input" };
+        format!(
+            "`{}.{name}` is {opposite}; {}",
+            child.name,
+            did_you_mean("", known.iter().copied(), &format!("{direction}s"))
+        )
+    } else {
+        did_you_mean(name, known.iter().copied(), &format!("{direction}s"))
+    };
+    let shown = if step.index.is_some() { format!("{name}[...]") } else { name.clone() };
+    let message = format!("`{}` has no {direction} `{shown}`", child.name);
+    session.report(Mistake::new("unknown-port", &step.name.span, message).help(help));
+    None
+}
+
+/// Reports inputs without a driver and signals with two.
+fn drivers(g: &Group, tree: &Tree, session: &Session) {
+    let mut driver: HashMap<End, &Span> = HashMap::with_capacity(g.wires.len());
+    let mut pairs: HashSet<(End, End)> = HashSet::with_capacity(g.wires.len());
+    let outer = g.inputs.iter().flat_map(|p| p.ends.iter().map(move |&e| (None, e, &p.span)));
+    let inner = g.wires.iter().map(|w| (Some(w.from), w.to, &g.spans[w.span as usize]));
+    for (from, to, span) in outer.chain(inner) {
+        let spec = tree.port(g.body(to), true, to.port);
+        let name = || format!("{}.{}", g.name_of(to), spec.name);
+        if let Some(from) = from
+            && !pairs.insert((from, to))
+        {
+            let message = format!("`{}` is connected twice to the same output", name());
+            let mistake = Mistake::new("duplicate-connection", span, message);
+            session.report(mistake.help("delete one of the two connections"));
+            continue;
+        }
+        if let Some(first) = driver.insert(to, span)
+            && spec.kind == PortKind::Signal
+        {
+            let message = format!("the signal `{}` has two drivers", name());
+            let mistake = Mistake::new("two-drivers", span, message).label("second driver");
+            let mistake = if first == span { mistake } else { mistake.also(first, "first driver") };
+            session.report(mistake.help("delete one, or add the two with a unit of kind \"sum\""));
+        }
+    }
+    for (at, child) in g.children.iter().enumerate() {
+        for (member, &body) in child.members.iter().enumerate() {
+            for (port, spec) in tree.ports(body, true).into_iter().enumerate() {
+                let end = End { child: at as u32, member: member as u32, port: port as u16 };
+                if spec.optional || driver.contains_key(&end) {
+                    continue;
+                }
+                let path = dotted(&join(&g.path, &g.name_of(end)));
+                let message = format!("input `{}` of `{path}` is not connected", spec.name);
+                let target = format!("{}.{}", g.name_of(end), spec.name);
+                let adapter = match spec.kind {
+                    PortKind::Signal => "a signal",
+                    PortKind::Event => "events",
+                };
+                let help = format!("it takes {adapter}: add \"... -> {target}\" to `connections`");
+                session.report(Mistake::new("unconnected-input", &child.span, message).help(help));
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The keys of a unit into the parameters that its kind declares.
+use super::{
+    declare::UnitDecl,
+    parameters::Evaluator,
+    session::{Session, did_you_mean},
+};
+use crate::{
+    diagnostics::Mistake,
+    document::{self, Item, Node},
+    source::Span,
+};
+use superdense_kernel::time::Duration;
+use superdense_models::{
+    quantity::{Dimension, Quantity, unit},
+    registry::{Located, Param, ParamSpec, ParamType, Params, UnitKind},
+};
+
+/// The parameters of a unit; `None` after a mistake.
+pub(super) fn params(kind: &dyn UnitKind, unit: &UnitDecl, eval: &Evaluator<'_>) -> Option<Params> {
+    of_keys(kind, &unit.name, &unit.keys, eval)
+}
+
+/// The same for keys that stand elsewhere, as with adapters.
+pub(super) fn of_keys(
+    kind: &dyn UnitKind,
+    name: &Located<String>,
+    keys: &[(Located<String>, Node)],
+    eval: &Evaluator<'_>,
+) -> Option<Params> {
+    let session = eval.session;
+    let mut good = true;
+    let visible = || kind.params().iter().map(|p| p.name);
+    for (key, _) in keys {
+        if !visible().any(|p| p == key.value && !p.starts_with('~')) {
+            let message = format!("kind `{}` has no parameter `{}`", kind.name(), key.value);
+            let list = format!("parameters of `{}`", kind.name());
+            let help = did_you_mean(&key.value, visible(), &list);
+            // The unit is still checked with what remains.
+            session.report(Mistake::new("unknown-parameter", &key.span, message).help(help));
+        }
+    }
+    let mut params = Params::default();
+    for spec in kind.params() {
+        let given = keys.iter().find(|(k, _)| k.value == spec.name).map(|(_, n)| n);
+        let value = match (given, spec.default) {
+            (Some(node), _) => convert(node, spec, eval),
+            (None, Some("")) => continue,
+            (None, Some(default)) => {
+                convert(&default_node(default, spec.ty, &name.span), spec, eval)
+            }
+            (None, None) => {
+                let message = format!("unit `{}` lacks the parameter `{}`", name.value, spec.name);
+                let help = format!("add {} = {} ({})", spec.name, example(spec.ty), spec.doc);
+                session.report(Mistake::new("missing-parameter", &name.span, message).help(help));
+                None
+            }
+        };
+        match value {
+            Some(value) => params.values.push((spec.name.to_owned(), value)),
+            None => good = false,
+        }
+    }
+    good.then_some(params)
+}
+
+/// Defaults are written as in a scenario, but texts may lack their quotes.
+fn default_node(default: &str, ty: ParamType, span: &Span) -> Node {
+    let text = matches!(
+        ty,
+        ParamType::Text | ParamType::Choice(_) | ParamType::File | ParamType::Expression
+    );
+    if text {
+        let bare = default.trim_matches(|c| c == '"' || c == '\'');
+        return Node { item: Item::Text(bare.to_owned()), span: span.clone() };
+    }
+    document::parse_default(default, span)
+}
+
+/// How a value of a type looks.
+pub(crate) fn example(ty: ParamType) -> String {
+    match ty {
+        ParamType::Real(Some(unit)) => format!("1.0 or \"1 {unit}\""),
+        ParamType::Real(None) => "1.0".into(),
+        ParamType::Int => "1".into(),
+        ParamType::Bool => "true".into(),
+        ParamType::Text => "\"text\"".into(),
+        ParamType::Choice(words) => {
+            words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" or ")
+        }
+        ParamType::Duration => "\"0.1 s\"".into(),
+        ParamType::File => "\"data.csv\"".into(),
+        ParamType::RealList => "[1.0, 2.0]".into(),
+        ParamType::Value => "1".into(),
+        ParamType::Expression => "\"2*x\"".into(),
+        ParamType::Raw => "{ name = \"expression\" }".into(),
+    }
+}
+
+fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Located<Param>> {
+    let what = format!("`{}`", spec.name);
+    let session = eval.session;
+    let wrong = |wanted: &str| {
+        session.report(node.wrong_type(&what, wanted, &example(spec.ty)));
+        None
+    };
+    let param = match (spec.ty, &node.item) {
+        (ParamType::Real(unit), _) => Param::Real(real(node, unit, &what, eval)?),
+        (ParamType::Int, _) => Param::Int(eval.whole(node, &what)?),
+        (ParamType::Bool, _) => Param::Bool(eval.truth(node, &what)?),
+        (ParamType::Duration, _) => Param::Duration(Duration::from_ticks(eval.ticks(node, &what)?)),
+        (ParamType::Text, Item::Text(t)) => Param::Text(t.clone()),
+        (ParamType::Text, _) => return wrong("a text"),
+        (ParamType::Choice(words), Item::Text(t)) => {
+            if !words.contains(&t.as_str()) {
+                let message = format!("{what} cannot be \"{t}\"");
+                let help = did_you_mean(t, words.iter().copied(), "possible values");
+                session.report(Mistake::new("unknown-choice", &node.span, message).help(help));
+                return None;
+            }
+            Param::Text(t.clone())
+        }
+        (ParamType::Choice(_), _) => return wrong("a text"),
+        (ParamType::File, Item::Text(t)) => Param::Text(file(t, node, &what, session)?),
+        (ParamType::File, _) => return wrong("the name of a file"),
+        (ParamType::RealList, Item::List(list)) => {
+            let item = |n: &Node| {
+                let x = real(n, None, &format!("an element of {what}"), eval);
+                x.map(|x| Located::new(Param::Real(x), n.span.clone()))
+            };
+            let items: Vec<_> = list.iter().filter_map(item).collect();
+            if items.len() < list.len() {
+                return None;
+            }
+            Param::List(items)
+        }
+        (ParamType::RealList, _) => return wrong("a list of numbers"),
+        (ParamType::Value, Item::Text(t)) => value_of_text(t, node, &what, eval)?,
+        (ParamType::Expression, Item::Text(t)) => Param::Text(t.clone()),
+        (ParamType::Expression, Item::Int(_) | Item::Real(..)) => match &node.item {
+            Item::Int(i) => Param::Text(i.to_string()),
+            Item::Real(x, _) => Param::Text(format!("{x:?}")),
+            _ => return None,
+        },
+        (ParamType::Expression, _) => return wrong("an expression"),
+        (ParamType::Value | ParamType::Raw, _) => return raw(node, &what, session),
+    };
+    Some(Located::new(param, node.span.clone()))
+}
+
+/// A real number in the declared unit of measure.
+fn real(
+    node: &Node,
+    declared: Option<&'static str>,
+    what: &str,
+    eval: &Evaluator<'_>,
+) -> Option<f64> {
+    if matches!(node.item, Item::Bool(_)) {
+        eval.session.report(node.wrong_type(what, "a number", &example(ParamType::Real(declared))));
+        return None;
+    }
+    let number = eval.number(node, what)?;
+    let (Some(found), Some(text)) = (number.dimension, declared) else { return Some(number.value) };
+    let Ok(declared) = unit(text) else { return Some(number.value) };
+    if found != declared.dimension() {
+        let pure = |d: Dimension| {
+            if d == Dimension::NONE { "a pure number".to_owned() } else { format!("in {d}") }
+        };
+        let message = format!("{what} is {}, but must be in {text}", pure(found));
+        let help = format!("write a number of {text}, such as \"1 {text}\"");
+        eval.session.report(Mistake::new("unit-mismatch", &node.span, message).help(help));
+        return None;
+    }
+    Some(declared.of_si(number.value))
+}
+
+/// A text for a parameter of any type is a number when it is a quantity or names a parameter.
+fn value_of_text(text: &str, node: &Node, what: &str, eval: &Evaluator<'_>) -> Option<Param> {
+    let quantity = matches!(Quantity::parse(text), Ok(Some(_)));
+    if quantity || eval.constant(text.trim()).is_some() {
+        return eval.number(node, what).map(|n| Param::Real(n.value));
+    }
+    Some(Param::Text(text.to_owned()))
+}
+
+fn file(name: &str, node: &Node, what: &str, session: &Session) -> Option<String> {
+    // A file is looked for beside the text that names it, which may be an included one.
+    let folder = session.sources.folder(node.span.start);
+    if !folder.join(name).is_file() {
+        let message = format!("{what}: there is no file `{name}`");
+        let help = "the path is relative to the scenario file";
+        session.report(Mistake::new("missing-file", &node.span, message).help(help));
+        return None;
+    }
+    if folder == session.folder {
+        return Some(name.to_owned());
+    }
+    let full = folder.join(name).canonicalize().ok()?;
+    Some(full.to_string_lossy().into_owned())
+}
+
+/// As it stands in the file.
+fn raw(node: &Node, what: &str, session: &Session) -> Option<Located<Param>> {
+    let param = match &node.item {
+        Item::Text(t) => Param::Text(t.clone()),
+        Item::Int(i) => Param::Int(*i),
+        Item::Real(x, _) => Param::Real(*x),
+        Item::Bool(b) => Param::Bool(*b),
+        Item::Date => {
+            session.report(node.wrong_type(
+                what,
+                "a number, a text, a list or a table",
+                "it in quotes",
+            ));
+            return None;
+        }
+        Item::List(list) => {
+            let items: Vec<_> = list.iter().filter_map(|n| raw(n, what, session)).collect();
+            Param::List(items)
+        }
+        Item::Table(table) => Param::Table(
+            table
+                .entries
+                .iter()
+                .filter_map(|(k, n)| Some((k.clone(), raw(n, what, session)?)))
+                .collect(),
+        ),
+    };
+    Some(Located::new(param, node.span.clone()))
+}

@@ -1,0 +1,365 @@
+//! What the document declares, checked for form: units, templates, connections, links.
+use super::{
+    parameters::flatten,
+    selector::{self, Connection, Piece, Selector, Step, Via, is_name},
+    session::{Session, did_you_mean},
+};
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node, Table},
+    source::Span,
+};
+use std::{collections::BTreeMap, rc::Rc};
+use superdense_models::registry::{self, Located, UnitKind};
+
+/// Keys of a scenario.
+pub(super) const ROOT_KEYS: &[&str] = &[
+    "title",
+    "description",
+    "stop",
+    "resolution",
+    "seed",
+    "sample",
+    "record",
+    "include",
+    "parameters",
+    "unit",
+    "template",
+    "connections",
+    "link",
+    "plot",
+];
+const TEMPLATE_KEYS: &[&str] =
+    &["description", "parameters", "inputs", "outputs", "unit", "connections", "link"];
+const LINK_KEYS: &[&str] = &["name", "units", "when", "reset", "priority"];
+
+/// What an instance is made from.
+pub(super) enum Of {
+    Kind(&'static dyn UnitKind),
+    Template(Located<String>),
+    /// Reported.
+    Unknown,
+}
+
+/// `[unit.name]`.
+pub(super) struct UnitDecl {
+    pub name: Located<String>,
+    pub of: Of,
+    pub count: Option<Node>,
+    /// All other keys.
+    pub keys: Vec<(Located<String>, Node)>,
+}
+
+/// A port of a group and the inner ports it stands for.
+pub(super) struct PortDecl {
+    pub name: Located<String>,
+    pub ends: Vec<Selector>,
+}
+
+/// `[[link]]`.
+pub(super) struct LinkDecl {
+    pub name: Located<String>,
+    pub units: Vec<(Step, Located<String>)>,
+    pub when: Located<String>,
+    pub reset: Vec<(Located<String>, Located<String>)>,
+    pub priority: Option<Node>,
+}
+
+/// The scenario itself, or a template.
+#[derive(Default)]
+pub(super) struct GroupDecl {
+    pub parameters: Table,
+    pub inputs: Vec<PortDecl>,
+    pub outputs: Vec<PortDecl>,
+    /// By name; `order` is that of the text.
+    pub units: Vec<UnitDecl>,
+    pub connections: Vec<Connection>,
+    pub links: Vec<LinkDecl>,
+}
+
+/// Everything that is declared.
+pub(super) struct Declarations {
+    pub root: Rc<GroupDecl>,
+    pub templates: BTreeMap<String, (Span, Rc<GroupDecl>)>,
+}
+
+/// Reads the declarations of a document.
+pub(super) fn declare(root: &Table, session: &Session) -> Declarations {
+    let d = Declarer { session };
+    d.unknown_keys(root, ROOT_KEYS, "a scenario");
+    let mut templates = BTreeMap::new();
+    for (name, node) in d.named(root, "template", "[template.pump]") {
+        let example = "[template.pump] with units below it";
+        if let Some(table) = node.table("a template", example, &session.sink) {
+            d.unknown_keys(table, TEMPLATE_KEYS, "a template");
+            templates.insert(name.value.clone(), (name.span.clone(), Rc::new(d.group(table))));
+        }
+    }
+    let group = d.group(root);
+    Declarations { root: Rc::new(group), templates }
+}
+
+struct Declarer<'a> {
+    session: &'a Session,
+}
+
+impl Declarer<'_> {
+    fn report(&self, m: Mistake) {
+        self.session.report(m);
+    }
+
+    /// The tables below `unit` or `template`, with valid names.
+    fn named<'t>(
+        &self,
+        table: &'t Table,
+        key: &str,
+        example: &str,
+    ) -> Vec<(&'t Located<String>, &'t Node)> {
+        let Some(node) = table.get(key) else { return Vec::new() };
+        let what = format!("`{key}`");
+        let Some(inner) = node.table(&what, example, &self.session.sink) else { return Vec::new() };
+        let mut out = Vec::new();
+        for (name, node) in &inner.entries {
+            if is_name(&name.value) {
+                out.push((name, node));
+            } else {
+                let message = format!("`{}` cannot be a name", name.value);
+                let help = "names are letters, digits and _, and do not start with a digit";
+                self.report(Mistake::new("bad-name", &name.span, message).help(help));
+            }
+        }
+        out
+    }
+
+    fn unknown_keys(&self, table: &Table, known: &[&str], of: &str) {
+        for (key, _) in &table.entries {
+            if !known.contains(&key.value.as_str()) {
+                let message = format!("{of} has no key `{}`", key.value);
+                let help = did_you_mean(&key.value, known.iter().copied(), "known keys");
+                self.report(Mistake::new("unknown-key", &key.span, message).help(help));
+            }
+        }
+    }
+
+    fn group(&self, table: &Table) -> GroupDecl {
+        let sink = &self.session.sink;
+        let mut group = GroupDecl::default();
+        if let Some(node) = table.get("parameters")
+            && let Some(t) = node.table("`parameters`", "parameters = { rate = 2.0 }", sink)
+        {
+            group.parameters = t.clone();
+            for (name, _) in flatten(t) {
+                if !name.value.split('.').all(is_name) {
+                    let message = format!("`{}` cannot be the name of a parameter", name.value);
+                    let help = "names are letters, digits and _, and do not start with a digit";
+                    self.report(Mistake::new("bad-name", &name.span, message).help(help));
+                }
+            }
+        }
+        for (name, node) in self.named(table, "unit", "[unit.tank]") {
+            if let Some(t) = node.table("a unit", "[unit.tank] with kind = \"...\"", sink) {
+                group.units.push(self.unit(name, t));
+            }
+        }
+        group.inputs = self.ports(table, "inputs");
+        group.outputs = self.ports(table, "outputs");
+        self.connections(table, &mut group);
+        if let Some(node) = table.get("link") {
+            let links = node.list("`link`", "[[link]] with two brackets", sink).unwrap_or_default();
+            for link in links {
+                if let Some(t) = link.table("a link", "[[link]]", sink) {
+                    group.links.extend(self.link(t, &link.span));
+                }
+            }
+        }
+        group
+    }
+
+    fn unit(&self, name: &Located<String>, table: &Table) -> UnitDecl {
+        let sink = &self.session.sink;
+        let kind = table.get("kind").map(|n| n.text("`kind`", "kind = \"constant\"", sink));
+        let template =
+            table.get("template").map(|n| n.text("`template`", "template = \"pump\"", sink));
+        let of = match (kind, template) {
+            (None, None) => {
+                let message = format!("unit `{}` has neither a kind nor a template", name.value);
+                let help = "add kind = \"...\"; `superdense list` shows all kinds";
+                self.report(Mistake::new("missing-kind", &name.span, message).help(help));
+                Of::Unknown
+            }
+            (Some(_), Some(_)) => {
+                let message = format!("unit `{}` has both a kind and a template", name.value);
+                let help = "delete one of the two keys";
+                self.report(Mistake::new("missing-kind", &name.span, message).help(help));
+                Of::Unknown
+            }
+            (Some(kind), None) => kind.map_or(Of::Unknown, |k| self.kind(&k)),
+            (None, Some(template)) => template.map_or(Of::Unknown, Of::Template),
+        };
+        let own = ["kind", "template", "count"];
+        let keys = table.entries.iter().filter(|(k, _)| !own.contains(&k.value.as_str()));
+        let count = table.get("count").cloned();
+        UnitDecl { name: name.clone(), of, count, keys: keys.cloned().collect() }
+    }
+
+    fn kind(&self, name: &Located<String>) -> Of {
+        if let Some(kind) = registry::find(&name.value) {
+            return Of::Kind(kind);
+        }
+        let known = registry::kinds().iter().map(|k| k.name());
+        let help = did_you_mean(&name.value, known, "`superdense list` shows all kinds");
+        let message = format!("there is no kind `{}`", name.value);
+        self.report(Mistake::new("unknown-kind", &name.span, message).help(help));
+        Of::Unknown
+    }
+
+    fn ports(&self, table: &Table, key: &str) -> Vec<PortDecl> {
+        let sink = &self.session.sink;
+        let example = format!("{key} = {{ flow = \"meter.y\" }}");
+        let Some(node) = table.get(key) else { return Vec::new() };
+        let Some(t) = node.table(&format!("`{key}`"), &example, sink) else { return Vec::new() };
+        let mut out = Vec::new();
+        for (name, node) in &t.entries {
+            if !is_name(&name.value) {
+                let message = format!("`{}` cannot be the name of a port", name.value);
+                let help = "names are letters, digits and _, and do not start with a digit";
+                self.report(Mistake::new("bad-name", &name.span, message).help(help));
+            }
+            let items = match &node.item {
+                Item::List(l) => l.as_slice(),
+                _ => std::slice::from_ref(node),
+            };
+            if key == "outputs" && items.len() != 1 {
+                let mistake = Mistake::new(
+                    "group-output",
+                    &node.span,
+                    "an output of a template stands for one inner output",
+                );
+                self.report(mistake.help("add the values with a unit of kind \"sum\""));
+            }
+            let texts = items.iter().filter_map(|n| n.text("an inner port", &example, sink));
+            let ends =
+                texts.filter_map(|t| self.parsed(selector::selector(Piece::new(self.session, &t))));
+            out.push(PortDecl { name: name.clone(), ends: ends.collect() });
+        }
+        out
+    }
+
+    fn parsed<T>(&self, result: Result<T, Mistake>) -> Option<T> {
+        result.map_err(|m| self.report(m)).ok()
+    }
+
+    fn connections(&self, table: &Table, group: &mut GroupDecl) {
+        let sink = &self.session.sink;
+        let example = "connections = [\"source.y -> tank.u\"]";
+        let Some(node) = table.get("connections") else { return };
+        for item in node.list("`connections`", example, sink).unwrap_or_default() {
+            let connection = match &item.item {
+                Item::Text(t) => {
+                    let text = Located::new(t.clone(), item.span.clone());
+                    self.parsed(selector::connection(Piece::new(self.session, &text)))
+                }
+                Item::Table(t) => self.connection_table(t, &item.span),
+                _ => {
+                    sink.push(item.wrong_type("a connection", "a text", "\"source.y -> tank.u\""));
+                    None
+                }
+            };
+            group.connections.extend(connection);
+        }
+    }
+
+    /// `{ from = "a.y", to = "b.u", via = "hold", initial = 0 }`.
+    fn connection_table(&self, table: &Table, span: &Span) -> Option<Connection> {
+        let sink = &self.session.sink;
+        let example = "{ from = \"a.y\", to = \"b.u\" }";
+        let text = |key: &str| {
+            let Some(node) = table.get(key) else {
+                let message = format!("this connection has no `{key}`");
+                self.report(
+                    Mistake::new("connection-syntax", span, message)
+                        .help(format!("write {example}")),
+                );
+                return None;
+            };
+            node.text(&format!("`{key}`"), example, sink)
+        };
+        let (from, to) = (text("from"), text("to"));
+        let via = match table.get("via") {
+            None => None,
+            Some(n) => {
+                let text = n.text("`via`", "via = \"hold\"", sink)?;
+                let mut via: Via = self.parsed(selector::via(Piece::new(self.session, &text)))?;
+                let own = ["from", "to", "via", "for"];
+                let named = table.entries.iter().filter(|(k, _)| !own.contains(&k.value.as_str()));
+                via.named.extend(named.cloned());
+                for (k, n) in &via.named {
+                    via.text += &format!(" {}={}", k.value, self.session.sources.slice(&n.span));
+                }
+                Some(via)
+            }
+        };
+        if via.is_none() {
+            self.unknown_keys(table, &["from", "to", "via", "for"], "a connection without `via`");
+        }
+        let loops = match table.get("for") {
+            None => Vec::new(),
+            Some(n) => {
+                let text = n.text("`for`", "for = \"i in 0..9\"", sink)?;
+                self.parsed(selector::loops(Piece::new(self.session, &text)))?
+            }
+        };
+        let selector =
+            |t: &Located<String>| self.parsed(selector::selector(Piece::new(self.session, t)));
+        let (from, to) = (selector(&from?), selector(&to?));
+        Some(Connection { from: from?, to: to?, via, loops, span: span.clone() })
+    }
+
+    fn link(&self, table: &Table, span: &Span) -> Option<LinkDecl> {
+        let sink = &self.session.sink;
+        self.unknown_keys(table, LINK_KEYS, "a link");
+        let need = |key: &str, example: &str| {
+            let node = table.get(key);
+            if node.is_none() {
+                let message = format!("this link has no `{key}`");
+                let help = format!("add {example}");
+                self.report(Mistake::new("link", span, message).help(help));
+            }
+            node
+        };
+        let name = need("name", "name = \"collision\"")
+            .and_then(|n| n.text("`name`", "name = \"collision\"", sink));
+        let when = need("when", "when = \"a.x >= b.x\"");
+        let when = when.and_then(|n| n.text("`when`", "when = \"a.x >= b.x\"", sink));
+        let example = "units = [\"a\", \"b\"]";
+        let mut units = Vec::new();
+        let list = need("units", example).and_then(|n| n.list("`units`", example, sink));
+        for item in list? {
+            let text = item.text("a unit of a link", example, sink)?;
+            let step = self.parsed(selector::unit(Piece::new(self.session, &text)))?;
+            units.push((step, text));
+        }
+        let mut reset = Vec::new();
+        let example = "reset = { \"a.v\" = \"-a.v\" }";
+        if let Some(node) = table.get("reset") {
+            let t = node.table("`reset`", example, sink)?;
+            // `a.v = …` without quotes is a nested table, which means the same.
+            for (key, node) in flatten(t) {
+                let text = match &node.item {
+                    Item::Text(t) => Located::new(t.clone(), node.span.clone()),
+                    Item::Int(_) | Item::Real(..) => {
+                        let text = self.session.sources.slice(&node.span);
+                        Located::new(text.to_owned(), node.span.clone())
+                    }
+                    _ => {
+                        sink.push(node.wrong_type("a reset", "a formula", example));
+                        return None;
+                    }
+                };
+                reset.push((key, text));
+            }
+        }
+        let priority = table.get("priority").cloned();
+        Some(LinkDecl { name: name?, units, when: when?, reset, priority })
+    }
+}

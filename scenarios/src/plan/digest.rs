@@ -1,0 +1,86 @@
+//! The digest by which a checkpoint knows its plan.
+use super::{build::Numbering, session::Session, tree::Tree};
+use std::collections::BTreeSet;
+use superdense_kernel::message::Digest;
+use superdense_models::registry::{Param, Params};
+
+/// Everything that decides the trace: units, parameters, connections, links, resolution, seed.
+pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -> u64 {
+    let mut d = Digest::new();
+    d.word(u64::from(session.resolution.exponent()));
+    d.word(session.seed);
+    let mut order: Vec<u32> = (0..tree.units.len() as u32).collect();
+    order.sort_by_key(|&u| numbering.number[u as usize]);
+    let mut last = None;
+    for u in order {
+        let unit = &tree.units[u as usize];
+        d.bytes(unit.path.as_bytes());
+        d.bytes(unit.kind.name().as_bytes());
+        // Members of an array share their parameters; one digest of them is enough.
+        let shared = std::rc::Rc::as_ptr(&unit.params);
+        if last != Some(shared) {
+            params(&unit.params, session, &mut d);
+            unit.scope.digest(session, &mut d);
+            last = Some(shared);
+        }
+        for link in &unit.links {
+            d.word(u64::from(link.link) << 32 | u64::from(link.member));
+            d.word(link.priority as u64);
+            d.bytes(link.when.value.as_bytes());
+            for (target, text) in &link.reset {
+                d.bytes(target.value.as_bytes());
+                d.bytes(text.value.as_bytes());
+            }
+        }
+    }
+    let mut wires = BTreeSet::new();
+    for (at, g) in tree.groups.iter().enumerate() {
+        for w in &g.wires {
+            let Some((from, out)) = tree.origin(at as u32, w.from) else { continue };
+            let from = u64::from(numbering.number[from as usize]) << 16 | u64::from(out);
+            for (to, input) in tree.targets(at as u32, w.to) {
+                let to = u64::from(numbering.number[to as usize]) << 16 | u64::from(input);
+                wires.insert((from, to));
+            }
+        }
+    }
+    for (from, to) in wires {
+        d.word(from);
+        d.word(to);
+    }
+    d.finish()
+}
+
+fn params(params: &Params, session: &Session, d: &mut Digest) {
+    for (name, p) in &params.values {
+        d.bytes(name.as_bytes());
+        param(&p.value, d);
+        if let Param::Text(file) = &p.value
+            && name == "file"
+            && let Ok(bytes) = std::fs::read(session.folder.join(file))
+        {
+            d.bytes(&bytes);
+        }
+    }
+}
+
+fn param(p: &Param, d: &mut Digest) {
+    match p {
+        Param::Real(x) => d.real(*x),
+        Param::Int(i) => d.word(*i as u64),
+        Param::Bool(b) => d.word(u64::from(*b)),
+        Param::Text(t) => d.bytes(t.as_bytes()),
+        Param::Duration(t) => d.word(t.ticks() as u64),
+        Param::List(list) => {
+            d.word(list.len() as u64);
+            list.iter().for_each(|p| param(&p.value, d));
+        }
+        Param::Table(entries) => {
+            d.word(entries.len() as u64);
+            for (key, p) in entries {
+                d.bytes(key.value.as_bytes());
+                param(&p.value, d);
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Declarations into instances: arrays, templates, parameters, ports.
+use super::{
+    connect, convert,
+    declare::{Declarations, GroupDecl, Of, PortDecl, UnitDecl},
+    links,
+    parameters::{Evaluator, Scope, flatten},
+    session::{Session, did_you_mean},
+    tree::{Body, Child, Group, GroupPort, Tree, Unit, dotted, join, member_name},
+};
+use crate::{diagnostics::Mistake, document::Table};
+use std::{collections::BTreeSet, rc::Rc, sync::Arc};
+use superdense_models::registry::{Params, Ports, UnitKind};
+
+/// Most units of a scenario.
+const MAX_UNITS: usize = 10_000_000;
+/// Deepest nesting of templates.
+const MAX_DEPTH: usize = 32;
+
+/// Makes all instances. Group 0 is the scenario.
+pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
+    let scope = Rc::new(Scope::of_table(&declarations.root.parameters, None));
+    scope.check(session);
+    let mut e = Expander {
+        declarations,
+        session,
+        tree: Tree::default(),
+        open: Vec::new(),
+        used: BTreeSet::new(),
+        full: false,
+    };
+    e.group(String::new(), &declarations.root, Rc::clone(&scope));
+    let mut tree = std::mem::take(&mut e.tree);
+    e.check_unused(&scope);
+    links::number(&mut tree);
+    tree
+}
+
+pub(super) struct Expander<'a> {
+    declarations: &'a Declarations,
+    pub session: &'a Session,
+    pub tree: Tree,
+    /// Templates around the current one.
+    open: Vec<String>,
+    used: BTreeSet<String>,
+    /// The size limit is exceeded, which has been reported.
+    full: bool,
+}
+
+impl Expander<'_> {
+    /// An instance of a group with everything in it; the index of the group.
+    fn group(&mut self, path: String, decl: &Rc<GroupDecl>, scope: Rc<Scope>) -> u32 {
+        let at = self.tree.groups.len() as u32;
+        self.tree.groups.push(Group {
+            path: path.clone(),
+            decl: Rc::clone(decl),
+            scope: Rc::clone(&scope),
+            children: Vec::new(),
+            declared: 0,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            wires: Vec::new(),
+            spans: Vec::new(),
+        });
+        // In path order, so that units get their numbers independently of the text's order.
+        let mut order: Vec<&UnitDecl> = decl.units.iter().collect();
+        order.sort_by(|a, b| a.name.value.cmp(&b.name.value));
+        let mut children = Vec::with_capacity(order.len());
+        for unit in order {
+            children.push(self.child(&path, unit, &scope));
+        }
+        let group = &mut self.tree.groups[at as usize];
+        group.declared = children.len();
+        group.children = children;
+        let inputs = decl.inputs.iter().filter_map(|p| self.port(at, p, true)).collect();
+        let outputs = decl.outputs.iter().filter_map(|p| self.port(at, p, false)).collect();
+        let group = &mut self.tree.groups[at as usize];
+        (group.inputs, group.outputs) = (inputs, outputs);
+        connect::connect(&mut self.tree, at, self.session);
+        links::link(&mut self.tree, at, self.session);
+        at
+    }
+
+    fn child(&mut self, path: &str, unit: &UnitDecl, scope: &Rc<Scope>) -> Child {
+        let mut child = Child {
+            name: unit.name.value.as_str().into(),
+            array: unit.count.is_some(),
+            members: Vec::new(),
+            span: unit.name.span.clone(),
+        };
+        let eval = Evaluator::new(self.session, scope, &[]);
+        let count = match &unit.count {
+            Some(node) if child.array => match eval.whole(node, "`count`") {
+                Some(n) if n < 0 => {
+                    let message = format!("`count` is {n}");
+                    let mistake = Mistake::new("bad-count", &node.span, message);
+                    self.session.report(mistake.help("an array has zero or more members"));
+                    return child;
+                }
+                Some(n) => n as u64,
+                None => return child,
+            },
+            _ => 1,
+        };
+        if !self.room(count, unit) {
+            return child;
+        }
+        match &unit.of {
+            Of::Kind(kind) => self.units(*kind, path, unit, scope, count, &mut child),
+            Of::Template(_) => self.instances(path, unit, scope, count, &mut child),
+            Of::Unknown => {}
+        }
+        child
+    }
+
+    fn room(&mut self, count: u64, unit: &UnitDecl) -> bool {
+        let total = (self.tree.units.len() + self.tree.groups.len()) as u64;
+        if !self.full && total.saturating_add(count) > MAX_UNITS as u64 {
+            self.full = true;
+            let message =
+                format!("with `{}` the scenario has more than 10 million units", unit.name.value);
+            let span = unit.count.as_ref().map_or(&unit.name.span, |n| &n.span);
+            let mistake = Mistake::new("too-large", span, message);
+            self.session.report(mistake.help("choose smaller values of `count`"));
+        }
+        !self.full
+    }
+
+    fn units(
+        &mut self,
+        kind: &'static dyn UnitKind,
+        path: &str,
+        unit: &UnitDecl,
+        scope: &Rc<Scope>,
+        count: u64,
+        child: &mut Child,
+    ) {
+        let mut shared: Option<(Rc<Params>, Arc<Ports>)> = None;
+        for i in 0..count as u32 {
+            let name = join(path, &member_name(child, i));
+            if shared.is_none() {
+                let locals = [("i", f64::from(i))];
+                let locals = if child.array { &locals[..] } else { &[] };
+                let eval = Evaluator::new(self.session, scope, locals);
+                let made = self.make(kind, &name, unit, &eval);
+                let Some(made) = made else {
+                    child.members.clear();
+                    return;
+                };
+                if eval.varies.get() {
+                    self.push(kind, name, made, scope, child, unit, i);
+                    continue;
+                }
+                shared = Some(made);
+            }
+            if let Some(made) = shared.clone() {
+                self.push(kind, name, made, scope, child, unit, i);
+            }
+        }
+    }
+
+    fn make(
+        &self,
+        kind: &'static dyn UnitKind,
+        name: &str,
+        unit: &UnitDecl,
+        eval: &Evaluator<'_>,
+    ) -> Option<(Rc<Params>, Arc<Ports>)> {
+        let params = convert::params(kind, unit, eval)?;
+        match kind.ports(&params) {
+            Ok(ports) => Some((Rc::new(params), Arc::new(ports))),
+            Err(errors) => {
+                self.session.unit_errors(&unit.name.span, &dotted(name), errors);
+                None
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one caller, two call sites")]
+    fn push(
+        &mut self,
+        kind: &'static dyn UnitKind,
+        path: String,
+        (params, ports): (Rc<Params>, Arc<Ports>),
+        scope: &Rc<Scope>,
+        child: &mut Child,
+        unit: &UnitDecl,
+        i: u32,
+    ) {
+        child.members.push(Body::Unit(self.tree.units.len() as u32));
+        self.tree.units.push(Unit {
+            path,
+            kind,
+            params,
+            ports,
+            scope: Rc::clone(scope),
+            index: child.array.then_some(i),
+            span: unit.name.span.clone(),
+            hidden: false,
+            links: Vec::new(),
+        });
+    }
+
+    fn instances(
+        &mut self,
+        path: &str,
+        unit: &UnitDecl,
+        scope: &Rc<Scope>,
+        count: u64,
+        child: &mut Child,
+    ) {
+        let Of::Template(template) = &unit.of else { return };
+        let Some((_, decl)) = self.declarations.templates.get(&template.value) else {
+            let known = self.declarations.templates.keys().map(String::as_str);
+            let help = did_you_mean(&template.value, known, "templates");
+            let message = format!("there is no template `{}`", template.value);
+            let mistake = Mistake::new("unknown-template", &template.span, message);
+            self.session.report(mistake.help(help));
+            return;
+        };
+        let decl = Rc::clone(decl);
+        self.used.insert(template.value.clone());
+        if self.open.contains(&template.value) || self.open.len() >= MAX_DEPTH {
+            let from = self.open.iter().position(|t| *t == template.value).unwrap_or(0);
+            let ring: Vec<&str> = self.open[from..]
+                .iter()
+                .map(String::as_str)
+                .chain([template.value.as_str()])
+                .collect();
+            let message = format!("templates contain themselves: {}", ring.join(" -> "));
+            let help = format!("a template cannot hold itself; nesting ends at {MAX_DEPTH} levels");
+            self.session.report(Mistake::new("template-cycle", &template.span, message).help(help));
+            return;
+        }
+        self.open.push(template.value.clone());
+        let mut shared: Option<Rc<Scope>> = None;
+        for i in 0..count as u32 {
+            if !self.room(0, unit) {
+                break;
+            }
+            let name = join(path, &member_name(child, i));
+            let inner = match &shared {
+                Some(s) => Rc::clone(s),
+                None => {
+                    let locals = [("i", f64::from(i))];
+                    let locals = if child.array { &locals[..] } else { &[] };
+                    let eval = Evaluator::new(self.session, scope, locals);
+                    let inner = Rc::new(self.scope_of(&decl, unit, &eval));
+                    if !eval.varies.get() {
+                        shared = Some(Rc::clone(&inner));
+                    }
+                    inner
+                }
+            };
+            let before = self.session.sink.len();
+            let group = self.group(name, &decl, inner);
+            child.members.push(Body::Group(group));
+            if self.session.sink.len() > before {
+                // The other members would repeat the mistakes.
+                break;
+            }
+        }
+        self.open.pop();
+        if child.members.len() < count as usize {
+            child.members.clear();
+        }
+    }
+
+    /// The parameters of an instance: defaults of the template, and what the instance gives.
+    fn scope_of(&self, decl: &GroupDecl, unit: &UnitDecl, eval: &Evaluator<'_>) -> Scope {
+        let root = Rc::clone(&self.tree.groups[0].scope);
+        let mut scope = Scope::of_table(&decl.parameters, Some(root));
+        let given = flatten(&Table { entries: unit.keys.clone() });
+        for (key, node) in given {
+            if scope.has(&key.value) {
+                let value = eval.number(&node, &format!("`{}`", key.value));
+                scope.give(&key.value, value);
+            } else {
+                let Of::Template(template) = &unit.of else { continue };
+                let message =
+                    format!("template `{}` has no parameter `{}`", template.value, key.value);
+                let help = did_you_mean(&key.value, scope.names(), "its parameters");
+                let mistake = Mistake::new("unknown-parameter", &key.span, message);
+                self.session.report(mistake.help(help));
+            }
+        }
+        scope.check(self.session);
+        scope
+    }
+
+    /// A port of a group, with the specification of what it leads to.
+    fn port(&self, group: u32, decl: &PortDecl, input: bool) -> Option<GroupPort> {
+        let g = &self.tree.groups[group as usize];
+        let mut ends = Vec::new();
+        for selector in &decl.ends {
+            let eval = Evaluator::new(self.session, &g.scope, &[]);
+            ends.extend(connect::ends(&self.tree, group, selector, input, &eval)?.0);
+        }
+        let specs = || ends.iter().map(|&e| self.tree.port(g.body(e), input, e.port));
+        let first = specs().next()?;
+        if let Some(other) = specs().find(|s| s.kind != first.kind || !s.ty.fits(first.ty)) {
+            let message = format!(
+                "port `{}` leads to a port of {} {} and one of {} {}",
+                decl.name.value,
+                first.kind.name(),
+                first.ty.name(),
+                other.kind.name(),
+                other.ty.name()
+            );
+            let mistake = Mistake::new("port-mismatch", &decl.name.span, message);
+            self.session.report(mistake.help("give the group one port for each of them"));
+            return None;
+        }
+        let mut spec = first.clone();
+        spec.optional = specs().all(|s| s.optional);
+        spec.name.clone_from(&decl.name.value);
+        Some(GroupPort { spec, span: decl.name.span.clone(), ends })
+    }
+
+    /// Templates that nobody uses are checked with their defaults.
+    fn check_unused(&mut self, scope: &Rc<Scope>) {
+        for (name, (_, decl)) in &self.declarations.templates {
+            if self.used.contains(name) || self.full {
+                continue;
+            }
+            self.used.insert(name.clone());
+            let inner = Scope::of_table(&decl.parameters, Some(Rc::clone(scope)));
+            inner.check(self.session);
+            // A group 0 to find the scenario's parameters in.
+            self.tree = Tree::default();
+            self.group(String::new(), &Rc::new(GroupDecl::default()), Rc::clone(scope));
+            self.open.push(name.clone());
+            self.group(name.clone(), decl, Rc::new(inner));
+            self.open.pop();
+        }
+        self.tree = Tree::default();
+    }
+}

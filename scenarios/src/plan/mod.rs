@@ -1,0 +1,255 @@
+//! From a scenario file to a model that the kernel can run.
+//!
+//! [`load`] reads the file and everything it includes, applies `--set`, and either returns a
+//! [`Plan`] or *all* mistakes at once ([`Diagnostics`]), each under its line.
+mod adapters;
+mod build;
+mod connect;
+mod convert;
+mod declare;
+mod digest;
+mod expand;
+mod links;
+mod parameters;
+mod read;
+mod record;
+mod selector;
+mod session;
+mod set;
+mod settings;
+mod tree;
+
+use crate::{
+    diagnostics::{Diagnostics, Mistake},
+    document,
+};
+pub(crate) use adapters::ADAPTERS;
+use session::Session;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use superdense_kernel::{Coupled, time::Resolution};
+use superdense_models::{
+    registry::{PortKind, Ports},
+    value::Value,
+};
+
+/// A scenario, checked and ready to run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The stem of the file's name.
+    pub name: String,
+    /// `title`, or the name.
+    pub title: String,
+    /// `description`, or nothing.
+    pub description: String,
+    /// The scenario file.
+    pub file: PathBuf,
+    /// Ticks per second.
+    pub resolution: Resolution,
+    /// The last tick of the run, included.
+    pub stop: i64,
+    /// Ticks between samples; `None` samples only the start and the end.
+    pub sample: Option<i64>,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// What is written.
+    pub record: Vec<Record>,
+    /// What is drawn.
+    pub plots: Vec<Plot>,
+    /// The atomic units of the model in path order, hidden adapters included.
+    pub units: Vec<UnitInfo>,
+    /// Names of the shared events, by their number.
+    pub links: Vec<String>,
+    /// Digest of everything that decides the trace: units, parameters, connections, resolution
+    /// and seed, but not what is sampled, recorded or plotted.
+    pub plan_hash: u64,
+    /// The model.
+    pub model: Coupled<Value>,
+}
+
+/// One column of the results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// As the scenario writes it: `upper.x`, `plant[3].power`, `sum(plant[*].power)`.
+    pub label: String,
+    /// Where the values come from.
+    pub source: Source,
+    /// Signal or event; an aggregate has the kind of its members.
+    pub kind: PortKind,
+    /// The values come from continuous units, so that a line between samples makes sense.
+    pub continuous: bool,
+    /// Physical unit, when the port declares one.
+    pub unit: Option<String>,
+}
+
+/// An output port of an atomic unit: its path in the kernel model and the port's number.
+pub type PortRef = (String, u16);
+
+/// Where the values of a [`Record`] come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// One output.
+    Port {
+        /// Path of the unit in the kernel model, such as `plant[3]/meter`.
+        unit: String,
+        /// Number of the output port.
+        port: u16,
+    },
+    /// One number from many outputs.
+    Aggregate {
+        /// How.
+        how: Aggregate,
+        /// Of what.
+        members: Vec<PortRef>,
+    },
+}
+
+/// How many values become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aggregate {
+    /// Sum of the values that are there.
+    Sum,
+    /// Mean of the values that are there.
+    Mean,
+    /// Number of values that are there and not zero.
+    Count,
+}
+
+/// One diagram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plot {
+    /// Heading.
+    pub title: String,
+    /// Labels of [`Plan::record`].
+    pub y: Vec<String>,
+    /// Label of the time axis.
+    pub x_label: String,
+    /// Label of the value axis.
+    pub y_label: String,
+    /// Event markers are drawn.
+    pub events: bool,
+    /// How curves are drawn; `None` draws a line for a continuous record, steps for the others.
+    pub style: Option<Style>,
+}
+
+/// How a curve is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Straight between samples.
+    Line,
+    /// Constant until the next sample.
+    Step,
+    /// Only the samples.
+    Points,
+}
+
+/// An atomic unit of the model.
+#[derive(Debug, Clone)]
+pub struct UnitInfo {
+    /// Path in the kernel model.
+    pub path: String,
+    /// Registered kind.
+    pub kind: &'static str,
+    /// Ports by number.
+    pub ports: Arc<Ports>,
+    /// The unit integrates: its signals count as exchanges.
+    pub continuous: bool,
+    /// Put there by the plan (an adapter), not by the author.
+    pub hidden: bool,
+}
+
+/// Options of the command line that stand above the file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// `--until`: seconds, or text with a unit.
+    pub until: Option<String>,
+    /// `--sample`: seconds, text with a unit, or `none`.
+    pub sample: Option<String>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+}
+
+/// Reads, checks and plans a scenario.
+///
+/// `sets` are the `--set path=value` options in their order.
+///
+/// # Errors
+/// All mistakes of the scenario, in the order of the text.
+pub fn load(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+) -> Result<Plan, Diagnostics> {
+    let mut session = Session::new(file);
+    match plan(file, sets, overrides, &mut session) {
+        Some(plan) if session.sink.is_empty() => Ok(plan),
+        _ => {
+            if session.sink.is_empty() {
+                session.report(Mistake::whole("internal", "the scenario cannot be planned"));
+            }
+            Err(session.sink.finish(session.sources))
+        }
+    }
+}
+
+fn plan(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+    session: &mut Session,
+) -> Option<Plan> {
+    let mut root = read::read(file, &mut session.sources, &session.sink)?;
+    if session.sink.mistakes_of("syntax") {
+        // What stands behind a syntax error would only be misunderstood.
+        return None;
+    }
+    for (path, value) in sets {
+        set::apply(path, value, &mut root, &mut session.sources, &session.sink);
+    }
+    let seed = overrides.seed.map(|s| s.to_string());
+    let options = [
+        ("--until", "stop", &overrides.until),
+        ("--sample", "sample", &overrides.sample),
+        ("--seed", "seed", &seed),
+    ];
+    for (option, key, value) in options {
+        if let Some(value) = value {
+            let node =
+                document::parse_value(option, &format!("{option} "), value, &mut session.sources);
+            let span = node.span.clone();
+            set::put(key, node, &mut root, &span, &session.sink);
+        }
+    }
+    settings::basics(&root, session);
+    let session = &*session;
+    let declarations = declare::declare(&root, session);
+    let tree = expand::expand(&declarations, session);
+    let settings = settings::settings(&root, &tree.groups[0].scope, session);
+    let (record, plots) = record::results(&root, &tree, session);
+    let numbering = build::number(&tree);
+    if !session.sink.is_empty() {
+        build::check(&tree, &numbering, session);
+        return None;
+    }
+    let model = build::model(&tree, &numbering, session);
+    let plan_hash = digest::plan_hash(&tree, &numbering, session);
+    let name = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+    Some(Plan {
+        title: settings.title.unwrap_or_else(|| name.clone()),
+        name,
+        description: settings.description,
+        file: file.to_owned(),
+        resolution: session.resolution,
+        stop: settings.stop,
+        sample: settings.sample,
+        seed: session.seed,
+        record,
+        plots,
+        units: numbering.infos,
+        links: tree.links.into_iter().map(|l| l.name).collect(),
+        plan_hash,
+        model,
+    })
+}

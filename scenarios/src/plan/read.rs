@@ -1,0 +1,192 @@
+//! Files into one document: reading with limits, includes.
+use crate::{
+    diagnostics::{Mistake, Sink},
+    document::{self, Item, Node, Table},
+    source::{Sources, Span},
+};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// Largest scenario file.
+const MAX_BYTES: u64 = 16 << 20;
+/// Deepest chain of includes.
+const MAX_INCLUDES: usize = 16;
+/// Most files of one scenario.
+const MAX_FILES: usize = 256;
+/// What an included file may hold.
+const SHARED: &[&str] =
+    &["include", "description", "parameters", "unit", "template", "connections", "link"];
+
+/// Reads a scenario file and everything that it includes into one table.
+pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Table> {
+    let mut reader = Reader { sources, sink, open: Vec::new(), done: Vec::new() };
+    let text = match text_of(file) {
+        Ok(text) => text,
+        Err(problem) => {
+            let message = format!("`{}` {problem}", file.display());
+            sink.push(
+                Mistake::whole("unreadable-file", message).help("check the name of the file"),
+            );
+            return None;
+        }
+    };
+    reader.open.push(canonical(file));
+    Some(reader.document(file, &text))
+}
+
+struct Reader<'a> {
+    sources: &'a mut Sources,
+    sink: &'a Sink,
+    /// The chain of files that are being read.
+    open: Vec<PathBuf>,
+    done: Vec<PathBuf>,
+}
+
+impl Reader<'_> {
+    fn document(&mut self, file: &Path, text: &str) -> Table {
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let name = file.display().to_string();
+        let mut table = document::parse(name, folder, text, self.sources, self.sink);
+        let Some(at) = table.entries.iter().position(|(k, _)| k.value == "include") else {
+            return table;
+        };
+        let (_, include) = table.entries.remove(at);
+        let example = "include = [\"../parts/pump.toml\"]";
+        let items = match &include.item {
+            Item::Text(_) => std::slice::from_ref(&include),
+            _ => include.list("`include`", example, self.sink).unwrap_or_default(),
+        };
+        for item in items {
+            if let Some(path) = item.text("a file of `include`", example, self.sink)
+                && let Some(part) = self.include(folder, &path.value, &path.span)
+            {
+                merge(&mut table, part, self.sink);
+            }
+        }
+        table
+    }
+
+    fn include(&mut self, folder: &Path, name: &str, span: &Span) -> Option<Table> {
+        let file = folder.join(name);
+        let full = canonical(&file);
+        let refuse = |code, message: String, help: &str| {
+            self.sink.push(Mistake::new(code, span, message).help(help));
+            None
+        };
+        if self.open.contains(&full) {
+            let ring = self.open.iter().skip_while(|f| **f != full).chain([&full]);
+            let names: Vec<_> = ring.filter_map(|f| f.file_name()?.to_str()).collect();
+            let message = format!("these files include each other: {}", names.join(" -> "));
+            return refuse("include-cycle", message, "move what both need into a third file");
+        }
+        if self.done.contains(&full) {
+            return None;
+        }
+        if self.open.len() > MAX_INCLUDES || self.done.len() >= MAX_FILES {
+            let message =
+                format!("includes are more than {MAX_INCLUDES} deep or {MAX_FILES} in number");
+            return refuse("include-depth", message, "include the files directly");
+        }
+        let text = match text_of(&file) {
+            Ok(text) => text,
+            Err(problem) => {
+                let message = format!("the included file `{name}` {problem}");
+                let help = "the path is relative to the file that includes it";
+                return refuse("include-missing", message, help);
+            }
+        };
+        self.open.push(full.clone());
+        let table = self.document(&file, &text);
+        self.open.pop();
+        self.done.push(full);
+        Some(self.only_shared(table))
+    }
+
+    /// Refuses what only the scenario itself may say.
+    fn only_shared(&self, mut table: Table) -> Table {
+        table.entries.retain(|(key, _)| {
+            let own = super::declare::ROOT_KEYS.contains(&key.value.as_str());
+            let keep = SHARED.contains(&key.value.as_str()) || !own;
+            if !keep {
+                let message = format!("an included file cannot set `{}`", key.value);
+                self.sink.push(
+                    Mistake::new("include-content", &key.span, message)
+                        .help("move it to the scenario that is run"),
+                );
+            }
+            keep
+        });
+        table
+    }
+}
+
+fn canonical(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned())
+}
+
+/// The text of a file, or what is wrong with it.
+fn text_of(file: &Path) -> Result<String, String> {
+    let say = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+        _ => format!("cannot be read: {e}"),
+    };
+    let mut bytes = Vec::new();
+    let open = File::open(file).map_err(say)?;
+    open.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(say)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("is larger than {} MiB", MAX_BYTES >> 20));
+    }
+    String::from_utf8(bytes)
+        .map_err(|e| format!("is not UTF-8 text (byte {})", e.utf8_error().valid_up_to()))
+}
+
+/// Adds an included document: units, templates and parameters by name, connections and links to
+/// the lists. The including file's parameters win.
+fn merge(into: &mut Table, part: Table, sink: &Sink) {
+    for (key, node) in part.entries {
+        let own = into.entries.iter_mut().find(|(k, _)| k.value == key.value).map(|(_, n)| n);
+        let Some(own) = own else {
+            into.entries.push((key, node));
+            continue;
+        };
+        match (key.value.as_str(), &mut own.item, node.item) {
+            ("parameters", Item::Table(a), Item::Table(b)) => defaults(a, b),
+            ("unit" | "template", Item::Table(a), Item::Table(b)) => {
+                for (name, value) in b.entries {
+                    match a.entries.iter().find(|(k, _)| k.value == name.value) {
+                        Some((first, _)) => sink.push(
+                            Mistake::new(
+                                "duplicate-name",
+                                &first.span,
+                                format!("`{}` is also defined by an included file", name.value),
+                            )
+                            .also(&name.span, "the other definition")
+                            .help("rename one of the two"),
+                        ),
+                        None => a.entries.push((name, value)),
+                    }
+                }
+            }
+            ("connections" | "link", Item::List(a), Item::List(b)) => a.extend(b),
+            // A wrong type is reported where the document is read.
+            _ => {}
+        }
+    }
+}
+
+fn defaults(own: &mut Table, part: Table) {
+    for (key, node) in part.entries {
+        match own.get_mut(&key.value) {
+            None => own.entries.push((key, node)),
+            Some(Node { item: Item::Table(a), .. }) => {
+                if let Item::Table(b) = node.item {
+                    defaults(a, b);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! What is written and drawn: `record` and `[[plot]]`.
+use super::{
+    Aggregate, Plot, Record, Source, Style, connect,
+    parameters::Evaluator,
+    selector::{self, Piece, Selector, Step},
+    session::{Session, did_you_mean},
+    tree::{Body, End, Tree},
+};
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node, Table},
+};
+use std::collections::HashSet;
+use superdense_models::registry::{Located, PortKind};
+
+/// Columns of a scenario that does not say what to record.
+const DEFAULT_RECORDS: usize = 64;
+/// Most columns.
+const MAX_RECORDS: usize = 1_000_000;
+const PLOT_KEYS: &[&str] = &["title", "y", "x_label", "y_label", "events", "style"];
+
+/// The records and plots of a scenario.
+pub(super) fn results(root: &Table, tree: &Tree, session: &Session) -> (Vec<Record>, Vec<Plot>) {
+    let mut r = Recorder { tree, session, records: Vec::new(), labels: HashSet::new() };
+    let example = "record = [\"tank.level\", \"sum(plant[*].power)\"]";
+    let list = root.get("record").and_then(|n| n.list("`record`", example, &session.sink));
+    for item in list.unwrap_or_default() {
+        if let Some(text) = item.text("a record", "\"tank.level\"", &session.sink) {
+            r.add(&text);
+        }
+    }
+    let example = "[[plot]] with two brackets";
+    let plots = root.get("plot").and_then(|n| n.list("`plot`", example, &session.sink));
+    let plots: Vec<Plot> = plots.unwrap_or_default().iter().filter_map(|n| r.plot(n)).collect();
+    if list.is_none() && r.records.is_empty() {
+        r.defaults();
+    }
+    (r.records, plots)
+}
+
+struct Recorder<'a> {
+    tree: &'a Tree,
+    session: &'a Session,
+    records: Vec<Record>,
+    labels: HashSet<String>,
+}
+
+/// A label with the group and end it stands for.
+type Found = (String, u32, End);
+
+impl Recorder<'_> {
+    /// Adds what a text names; the labels.
+    fn add(&mut self, text: &Located<String>) -> Vec<String> {
+        let piece = Piece::new(self.session, text);
+        let records = match selector::call(piece) {
+            Some((name, inner)) => self.aggregate(name, inner, piece),
+            None => self.ports(piece),
+        };
+        let labels = records.iter().map(|r| r.label.clone()).collect();
+        for record in records {
+            if self.records.len() >= MAX_RECORDS {
+                let mistake = Mistake::new("too-large", &text.span, "more than a million records");
+                self.session
+                    .report(mistake.help("record an aggregate such as sum(plant[*].power)"));
+                break;
+            }
+            if self.labels.insert(record.label.clone()) {
+                self.records.push(record);
+            }
+        }
+        labels
+    }
+
+    fn ports(&self, piece: Piece<'_>) -> Vec<Record> {
+        self.find(piece).into_iter().filter_map(|f| self.record(f)).collect()
+    }
+
+    fn record(&self, (label, group, end): Found) -> Option<Record> {
+        let spec = self.tree.port(self.tree.groups[group as usize].body(end), false, end.port);
+        let (unit, port) = self.tree.origin(group, end)?;
+        let unit = &self.tree.units[unit as usize];
+        Some(Record {
+            label,
+            source: Source::Port { unit: unit.path.clone(), port },
+            kind: spec.kind,
+            continuous: unit.kind.is_continuous(),
+            unit: spec.unit.clone(),
+        })
+    }
+
+    fn aggregate(&self, name: Piece<'_>, inner: Piece<'_>, whole: Piece<'_>) -> Vec<Record> {
+        let how = match name.text() {
+            "sum" => Aggregate::Sum,
+            "mean" => Aggregate::Mean,
+            "count" => Aggregate::Count,
+            other => {
+                let help = did_you_mean(other, ["sum", "mean", "count"], "aggregates");
+                let message = format!("there is no aggregate `{other}`");
+                let mistake = Mistake::new("unknown-aggregate", &name.span(), message);
+                self.session.report(mistake.help(help));
+                return Vec::new();
+            }
+        };
+        let found = self.ports(inner);
+        let Some(first) = found.first() else { return Vec::new() };
+        let member = |r: &Record| match &r.source {
+            Source::Port { unit, port } => Some((unit.clone(), *port)),
+            Source::Aggregate { .. } => None,
+        };
+        vec![Record {
+            label: whole.text().split_whitespace().collect(),
+            source: Source::Aggregate { how, members: found.iter().filter_map(member).collect() },
+            kind: first.kind,
+            continuous: found.iter().all(|r| r.continuous) && how != Aggregate::Count,
+            unit: first.unit.clone().filter(|_| how != Aggregate::Count),
+        }]
+    }
+
+    /// The outputs that a path names, at any depth; wildcards and ranges give many.
+    fn find(&self, piece: Piece<'_>) -> Vec<Found> {
+        let selector = match selector::selector(piece) {
+            Ok(selector) => selector,
+            Err(mistake) => {
+                self.session.report(Mistake { code: "record-syntax", ..mistake });
+                return Vec::new();
+            }
+        };
+        let Some((port, path)) = selector.steps.split_last() else { return Vec::new() };
+        let mut places: Vec<(String, u32)> = vec![(String::new(), 0)];
+        for (depth, step) in path.iter().enumerate() {
+            let last = depth + 1 == path.len();
+            let mut next = Vec::new();
+            for (label, group) in &places {
+                let g = &self.tree.groups[*group as usize];
+                let eval = Evaluator::new(self.session, &self.tree.groups[0].scope, &[]);
+                let Some((child, members)) = connect::members(g, step, &eval) else {
+                    return Vec::new();
+                };
+                for member in members {
+                    let end = End { child, member, port: 0 };
+                    let label = format!("{label}{}", g.name_of(end));
+                    match (g.body(end), last) {
+                        (_, true) => return self.all(&places, step, port, &selector),
+                        (Body::Group(inner), false) => next.push((format!("{label}."), inner)),
+                        (Body::Unit(_), false) => {
+                            let message = format!("`{label}` is a unit and has nothing inside");
+                            let mistake = Mistake::new("unknown-unit", &step.name.span, message);
+                            self.session.report(mistake.help("write unit.output"));
+                            return Vec::new();
+                        }
+                    }
+                }
+            }
+            places = next;
+        }
+        Vec::new()
+    }
+
+    /// The ports at the end of a path, in every group that the path leads to.
+    fn all(
+        &self,
+        places: &[(String, u32)],
+        step: &Step,
+        port: &Step,
+        selector: &Selector,
+    ) -> Vec<Found> {
+        let mut out = Vec::new();
+        for (label, group) in places {
+            let g = &self.tree.groups[*group as usize];
+            let eval = Evaluator::new(self.session, &self.tree.groups[0].scope, &[]);
+            let steps = vec![step.clone(), port.clone()];
+            let inner = Selector { steps, span: selector.span.clone() };
+            let Some((ends, _)) = connect::ends(self.tree, *group, &inner, false, &eval) else {
+                return Vec::new();
+            };
+            for end in ends {
+                let spec = self.tree.port(g.body(end), false, end.port);
+                out.push((format!("{label}{}.{}", g.name_of(end), spec.name), *group, end));
+            }
+        }
+        out
+    }
+
+    /// All signals of the units at the top, in the order of the text.
+    fn defaults(&mut self) {
+        let top = &self.tree.groups[0];
+        for unit in &top.decl.units {
+            let Some(child) = top.find(&unit.name.value) else { continue };
+            for (member, &body) in top.children[child as usize].members.iter().enumerate() {
+                for (port, spec) in self.tree.ports(body, false).into_iter().enumerate() {
+                    if self.records.len() >= DEFAULT_RECORDS {
+                        return;
+                    }
+                    if spec.kind != PortKind::Signal || spec.name.starts_with('~') {
+                        continue;
+                    }
+                    let end = End { child, member: member as u32, port: port as u16 };
+                    let label = format!("{}.{}", top.name_of(end), spec.name);
+                    let record = self.record((label, 0, end));
+                    self.records.extend(record);
+                }
+            }
+        }
+    }
+
+    fn plot(&mut self, node: &Node) -> Option<Plot> {
+        let sink = &self.session.sink;
+        let table = node.table("a plot", "[[plot]]", sink)?;
+        for (key, _) in &table.entries {
+            if !PLOT_KEYS.contains(&key.value.as_str()) {
+                let message = format!("a plot has no key `{}`", key.value);
+                let help = did_you_mean(&key.value, PLOT_KEYS.iter().copied(), "known keys");
+                sink.push(Mistake::new("unknown-key", &key.span, message).help(help));
+            }
+        }
+        let text = |key: &str| {
+            let text = table.get(key)?.text(&format!("`{key}`"), &format!("{key} = \"...\""), sink);
+            text.map(|t| t.value)
+        };
+        let events = match table.get("events") {
+            None => true,
+            Some(Node { item: Item::Bool(b), .. }) => *b,
+            Some(other) => {
+                sink.push(other.wrong_type("`events`", "true or false", "events = false"));
+                true
+            }
+        };
+        let style = self.style(table);
+        let (title, x_label, y_label) = (text("title"), text("x_label"), text("y_label"));
+        let Some(y) = table.get("y") else {
+            let mistake = Mistake::new("missing-key", &node.span, "this plot has no `y`");
+            sink.push(mistake.help("add y = [\"tank.level\"]"));
+            return None;
+        };
+        let items = match &y.item {
+            Item::Text(_) => std::slice::from_ref(y),
+            _ => y.list("`y`", "y = [\"tank.level\"]", sink)?,
+        };
+        let mut labels = Vec::new();
+        for item in items {
+            if let Some(text) = item.text("a curve", "\"tank.level\"", &self.session.sink) {
+                labels.extend(self.add(&text));
+            }
+        }
+        Some(Plot {
+            title: title.unwrap_or_default(),
+            y: labels,
+            x_label: x_label.unwrap_or_else(|| "time / s".into()),
+            y_label: y_label.unwrap_or_default(),
+            events,
+            style,
+        })
+    }
+
+    fn style(&self, table: &Table) -> Option<Style> {
+        let node = table.get("style")?;
+        let text = node.text("`style`", "style = \"line\"", &self.session.sink)?;
+        match text.value.as_str() {
+            "line" => Some(Style::Line),
+            "step" => Some(Style::Step),
+            "points" => Some(Style::Points),
+            other => {
+                let help = did_you_mean(other, ["line", "step", "points"], "styles");
+                let message = format!("there is no style \"{other}\"");
+                let mistake = Mistake::new("unknown-choice", &text.span, message);
+                self.session.report(mistake.help(help));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The small languages inside texts: `plant[*].flow`, `a.y -> b.u via hold(0) for i in 0..9`.
+use super::session::Session;
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node},
+    source::Span,
+};
+use superdense_models::registry::Located;
+
+/// Which members of an array.
+#[derive(Debug, Clone)]
+pub(super) enum Index {
+    /// `[*]`.
+    All,
+    /// `[2]`, `[i+1]`.
+    One(Node),
+    /// `[0..5]`, the end excluded.
+    Range(Node, Node),
+}
+
+/// A name with its index.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub name: Located<String>,
+    pub index: Option<(Index, Span)>,
+}
+
+/// `unit.port`, or deeper.
+#[derive(Debug, Clone)]
+pub(super) struct Selector {
+    pub steps: Vec<Step>,
+    pub span: Span,
+}
+
+/// `via hold(0)`.
+#[derive(Debug, Clone)]
+pub(super) struct Via {
+    pub name: Located<String>,
+    pub positional: Vec<Node>,
+    pub named: Vec<(Located<String>, Node)>,
+    /// As written, to tell two adapters apart.
+    pub text: String,
+}
+
+/// `for i in 0..9`.
+#[derive(Debug, Clone)]
+pub(super) struct Loop {
+    pub variable: String,
+    pub from: Node,
+    pub to: Node,
+}
+
+/// One entry of `connections`.
+#[derive(Debug, Clone)]
+pub(super) struct Connection {
+    pub from: Selector,
+    pub to: Selector,
+    pub via: Option<Via>,
+    pub loops: Vec<Loop>,
+    pub span: Span,
+}
+
+/// A piece of a text of the scenario.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<'a> {
+    session: &'a Session,
+    whole: &'a Located<String>,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Piece<'a> {
+    pub fn new(session: &'a Session, whole: &'a Located<String>) -> Self {
+        Self { session, whole, start: 0, end: whole.value.len() }.trim()
+    }
+    pub fn text(self) -> &'a str {
+        &self.whole.value[self.start..self.end]
+    }
+    pub fn span(self) -> Span {
+        self.session.sources.inside(&self.whole.span, &self.whole.value, self.start..self.end)
+    }
+    fn slice(self, start: usize, end: usize) -> Self {
+        Self { end: self.start + end, start: self.start + start, ..self }.trim()
+    }
+    fn trim(self) -> Self {
+        let text = self.text();
+        let start = self.start + (text.len() - text.trim_start().len());
+        Self { start, end: start + text.trim().len(), ..self }
+    }
+    fn located(self) -> Located<String> {
+        Located::new(self.text().to_owned(), self.span())
+    }
+    fn node(self) -> Node {
+        Node { item: Item::Text(self.text().to_owned()), span: self.span() }
+    }
+    fn wrong(self, message: impl Into<String>, help: &str) -> Mistake {
+        let span = self.span();
+        // An empty piece would show nothing.
+        let span = if span.is_empty() { self.whole.span.clone() } else { span };
+        Mistake::new("connection-syntax", &span, message).help(help)
+    }
+
+    /// Splits where `cut` finds a separator outside quotes and brackets.
+    fn split(self, separator: &str) -> Vec<Self> {
+        let mut parts = Vec::new();
+        let mut from = 0;
+        while let Some(at) = self.slice_raw(from).find(separator) {
+            parts.push(self.slice(from, from + at));
+            from += at + separator.len();
+        }
+        parts.push(self.slice(from, self.end - self.start));
+        parts
+    }
+    fn slice_raw(self, from: usize) -> Outside<'a> {
+        Outside(&self.text()[from..])
+    }
+}
+
+/// A text searched outside quotes and brackets only.
+struct Outside<'a>(&'a str);
+
+impl Outside<'_> {
+    fn find(&self, wanted: &str) -> Option<usize> {
+        let (mut depth, mut quote) = (0i32, None);
+        for (at, c) in self.0.char_indices() {
+            match (quote, c) {
+                (Some(q), _) if c == q => quote = None,
+                (Some(_), _) => {}
+                (None, _) if depth == 0 && self.0[at..].starts_with(wanted) => return Some(at),
+                (None, '\'' | '"') => quote = Some(c),
+                (None, '(' | '[') => depth += 1,
+                (None, ')' | ']') => depth -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// Letters, digits and `_`, not starting with a digit.
+pub(super) fn is_name(text: &str) -> bool {
+    let first = text.chars().next();
+    first.is_some_and(|c| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+type Parsed<T> = Result<T, Mistake>;
+
+const ENDPOINT: &str = "write `unit.port`, `unit[2].port` or `unit[*].port`";
+
+/// `plant[3].pump.flow`.
+pub(super) fn selector(piece: Piece<'_>) -> Parsed<Selector> {
+    let mut steps = Vec::new();
+    for part in piece.split(".") {
+        // `..` of a range lies inside brackets and is not split.
+        let text = part.text();
+        let open = text.find('[').unwrap_or(text.len());
+        let name = part.slice(0, open);
+        if !is_name(name.text()) && name.text() != "*" {
+            let message = format!("`{}` is not a unit and port", piece.text());
+            return Err(part.wrong(message, ENDPOINT));
+        }
+        let index = if open == text.len() {
+            None
+        } else if text.ends_with(']') {
+            let inner = part.slice(open + 1, text.len() - 1);
+            Some((index(inner)?, inner.span()))
+        } else {
+            return Err(part.wrong("this index is not closed", "add the missing `]`"));
+        };
+        steps.push(Step { name: name.located(), index });
+    }
+    if steps.len() < 2 {
+        return Err(piece.wrong(format!("`{}` names no port", piece.text()), ENDPOINT));
+    }
+    Ok(Selector { steps, span: piece.span() })
+}
+
+fn index(inner: Piece<'_>) -> Parsed<Index> {
+    if inner.text() == "*" {
+        return Ok(Index::All);
+    }
+    if inner.text().is_empty() {
+        return Err(inner.wrong("this index is empty", "write a number, `*`, or a range `0..5`"));
+    }
+    Ok(match inner.split("..").as_slice() {
+        [lo, hi] => Index::Range(lo.node(), hi.node()),
+        _ => Index::One(inner.node()),
+    })
+}
+
+/// The name and index of a unit alone: `ball[1]`.
+pub(super) fn unit(piece: Piece<'_>) -> Parsed<Step> {
+    let text = piece.text();
+    let open = text.find('[').unwrap_or(text.len());
+    let name = piece.slice(0, open);
+    let help = "write the name of a unit beside this link, such as `ball` or `ball[1]`";
+    if !is_name(name.text()) || open < text.len() && !text.ends_with(']') {
+        return Err(piece.wrong(format!("`{text}` is not the name of a unit"), help));
+    }
+    let index = match open < text.len() {
+        true => {
+            let inner = piece.slice(open + 1, text.len() - 1);
+            Some((index(inner)?, inner.span()))
+        }
+        false => None,
+    };
+    Ok(Step { name: name.located(), index })
+}
+
+/// A connection written as text.
+pub(super) fn connection(piece: Piece<'_>) -> Parsed<Connection> {
+    const FORM: &str = "write `unit.output -> unit.input`, then perhaps `via hold(0)`, then \
+                        perhaps `for i in 0..9`";
+    let text = piece.text();
+    let arrow = Outside(text).find("->");
+    let Some(arrow) = arrow else {
+        return Err(piece.wrong("this connection has no arrow `->`", FORM));
+    };
+    let from = selector(piece.slice(0, arrow))?;
+    let rest = piece.slice(arrow + 2, text.len());
+    let (rest, loops) = match Outside(rest.text()).find(" for ") {
+        Some(at) => (rest.slice(0, at), loops(rest.slice(at + 5, rest.text().len()))?),
+        None => (rest, Vec::new()),
+    };
+    let (target, via) = match Outside(rest.text()).find(" via ") {
+        Some(at) => (rest.slice(0, at), Some(via(rest.slice(at + 5, rest.text().len()))?)),
+        None => (rest, None),
+    };
+    if Outside(target.text()).find("->").is_some() {
+        return Err(
+            target.wrong("this connection has two arrows", "write one connection per entry")
+        );
+    }
+    Ok(Connection { from, to: selector(target)?, via, loops, span: piece.span() })
+}
+
+/// `sum(plant[*].power)`: the name and what stands in the parentheses.
+pub(super) fn call(piece: Piece<'_>) -> Option<(Piece<'_>, Piece<'_>)> {
+    let text = piece.text();
+    let open = text.find('(').filter(|_| text.ends_with(')'))?;
+    Some((piece.slice(0, open), piece.slice(open + 1, text.len() - 1)))
+}
+
+/// `i in 0..9, j in 0..3`.
+pub(super) fn loops(piece: Piece<'_>) -> Parsed<Vec<Loop>> {
+    const FORM: &str = "write `for i in 0..9` (the end is not included)";
+    let mut out = Vec::new();
+    for part in piece.split(",") {
+        let wrong = || part.wrong(format!("`{}` is not a range", part.text()), FORM);
+        let at = Outside(part.text()).find(" in ").ok_or_else(wrong)?;
+        let (name, range) = (part.slice(0, at), part.slice(at + 4, part.text().len()));
+        let bounds = range.split("..");
+        let [from, to] = bounds.as_slice() else { return Err(wrong()) };
+        if !is_name(name.text()) || from.text().is_empty() || to.text().is_empty() {
+            return Err(wrong());
+        }
+        out.push(Loop { variable: name.text().to_owned(), from: from.node(), to: to.node() });
+    }
+    Ok(out)
+}
+
+/// `hold(0)`, `sample('1 s')`, `hold`.
+pub(super) fn via(piece: Piece<'_>) -> Parsed<Via> {
+    let text = piece.text();
+    let open = text.find('(').unwrap_or(text.len());
+    let name = piece.slice(0, open);
+    if !is_name(name.text()) || open < text.len() && !text.ends_with(')') {
+        let help = "write `via hold(0)`, `via sample('1 s')` or `via detect(20)`";
+        return Err(piece.wrong(format!("`{text}` is not an adapter"), help));
+    }
+    let mut via = Via {
+        name: name.located(),
+        positional: Vec::new(),
+        named: Vec::new(),
+        text: text.to_owned(),
+    };
+    if open < text.len() {
+        let inner = piece.slice(open + 1, text.len() - 1);
+        for argument in inner.split(",").into_iter().filter(|a| !a.text().is_empty()) {
+            let equals = Outside(argument.text()).find("=");
+            match equals.filter(|&at| is_name(argument.slice(0, at).text())) {
+                Some(at) => via.named.push((
+                    argument.slice(0, at).located(),
+                    unquoted(argument.slice(at + 1, argument.text().len())),
+                )),
+                None => via.positional.push(unquoted(argument)),
+            }
+        }
+    }
+    Ok(via)
+}
+
+fn unquoted(piece: Piece<'_>) -> Node {
+    let text = piece.text();
+    let quoted = text.len() >= 2
+        && (text.starts_with('\'') && text.ends_with('\'')
+            || text.starts_with('"') && text.ends_with('"'));
+    if quoted { piece.slice(1, text.len() - 1).node() } else { piece.node() }
+}

@@ -1,0 +1,85 @@
+//! What every step of planning shares.
+use crate::{
+    diagnostics::{Mistake, Sink},
+    source::{Sources, Span},
+};
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+};
+use superdense_kernel::time::Resolution;
+use superdense_models::{
+    expr::{ExprError, nearest},
+    registry::{Located, ParamError},
+};
+
+/// The texts, the mistakes so far, and the facts of the run.
+pub(super) struct Session {
+    pub sources: Sources,
+    pub sink: Sink,
+    /// Folder of the scenario file.
+    pub folder: PathBuf,
+    pub resolution: Resolution,
+    pub seed: u64,
+    /// Parameters that are being evaluated, to find rings.
+    pub evaluating: RefCell<Vec<(String, Span)>>,
+}
+
+impl Session {
+    pub fn new(file: &Path) -> Self {
+        Self {
+            sources: Sources::default(),
+            sink: Sink::default(),
+            folder: file.parent().unwrap_or(Path::new("")).to_owned(),
+            resolution: Resolution::NANO,
+            seed: 1,
+            evaluating: RefCell::new(Vec::new()),
+        }
+    }
+
+    pub fn report(&self, mistake: Mistake) {
+        self.sink.push(mistake);
+    }
+
+    /// Mistakes of an expression, under their part of the text.
+    pub fn expression(&self, text: &Located<String>, errors: &[ExprError]) {
+        for e in errors {
+            let (start, end) = (e.span().start as usize, e.span().end as usize);
+            let span = self.sources.inside(&text.span, &text.value, start..end);
+            let help = e.help().unwrap_or_else(|| {
+                "names are those of [parameters], of the template's parameters, and the index i"
+                    .into()
+            });
+            self.report(Mistake::new("expression", &span, e.to_string()).help(help));
+        }
+    }
+
+    /// Mistakes that a unit kind found.
+    pub fn unit_errors(&self, unit: &Span, path: &str, errors: Vec<ParamError>) {
+        for e in errors {
+            let span = e.span.filter(|s| !self.sources.slice(s).is_empty());
+            let help = e.help.unwrap_or_else(|| format!("see the parameters of unit `{path}`"));
+            let span = span.unwrap_or_else(|| unit.clone());
+            self.report(Mistake::new("unit", &span, e.message).help(help));
+        }
+    }
+}
+
+/// "did you mean", or the list of what there is.
+pub(super) fn did_you_mean<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    what: &str,
+) -> String {
+    let mut known: Vec<&str> = known.into_iter().filter(|k| !k.contains('~')).collect();
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    if known.is_empty() {
+        return format!("there are no {what}");
+    }
+    let count = known.len();
+    known.truncate(12);
+    let more = if count > known.len() { ", ..." } else { "" };
+    format!("{what}: {}{more}", known.join(", "))
+}

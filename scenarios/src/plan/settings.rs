@@ -1,0 +1,143 @@
+//! Stop time, resolution, sampling, seed: the facts of the run.
+use super::{
+    parameters::{Evaluator, Scope},
+    session::{Session, did_you_mean},
+};
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node, Table},
+};
+use superdense_kernel::time::Resolution;
+use superdense_models::quantity::{Decimal, Dimension, Quantity};
+
+/// Samples of a run that does not say how many.
+const SAMPLES: i64 = 1000;
+
+pub(super) struct Settings {
+    pub title: Option<String>,
+    pub description: String,
+    pub stop: i64,
+    pub sample: Option<i64>,
+}
+
+/// Reads `resolution` and `seed` into the session; they are needed by everything else.
+pub(super) fn basics(root: &Table, session: &mut Session) {
+    if let Some(node) = root.get("resolution")
+        && let Some(resolution) = resolution(node, session)
+    {
+        session.resolution = resolution;
+    }
+    if let Some(node) = root.get("seed") {
+        match node.item {
+            Item::Int(seed) => session.seed = seed as u64,
+            _ => session.report(node.wrong_type("`seed`", "a whole number", "seed = 1")),
+        }
+    }
+}
+
+fn resolution(node: &Node, session: &Session) -> Option<Resolution> {
+    let decimal = match &node.item {
+        Item::Real(_, exact) => *exact,
+        Item::Int(i) => Some(Decimal::whole(*i)),
+        Item::Text(t) => {
+            let bare = t.trim().starts_with(|c: char| c.is_alphabetic());
+            let text = if bare { format!("1 {t}") } else { t.clone() };
+            let quantity = Quantity::parse(&text).ok().flatten();
+            let time = quantity.filter(|q| q.unit.dimension() == Dimension::TIME);
+            time.and_then(|q| q.exact_si()).or_else(|| Decimal::parse(t.trim()))
+        }
+        _ => None,
+    };
+    let places = decimal.and_then(Decimal::power_of_ten).map(|e| -e);
+    let found = places.and_then(|p| u8::try_from(p).ok()).and_then(Resolution::from_exponent);
+    if found.is_none() {
+        let message = "a resolution is a power of ten of a second, from 1 s down to 1e-18 s";
+        let words = ["s", "ms", "us", "ns", "ps", "fs"];
+        let help = match &node.item {
+            Item::Text(t) => did_you_mean(t, words, "write one of"),
+            _ => "write resolution = \"ns\", \"10 ns\" or 1e-9".into(),
+        };
+        session.report(Mistake::new("bad-resolution", &node.span, message).help(help));
+    }
+    found
+}
+
+/// Reads the other settings.
+pub(super) fn settings(root: &Table, scope: &Scope, session: &Session) -> Settings {
+    let eval = Evaluator::new(session, scope, &[]);
+    let text = |key: &str| {
+        let node = root.get(key)?;
+        let text = node.text(&format!("`{key}`"), &format!("{key} = \"...\""), &session.sink);
+        text.map(|t| t.value)
+    };
+    let stop = stop(root, &eval);
+    let sample = match (root.get("sample"), stop) {
+        (Some(node), _) => sample(node, &eval),
+        (None, Some(stop)) => Some(readable(stop / SAMPLES)),
+        (None, None) => None,
+    };
+    Settings {
+        title: text("title"),
+        description: text("description").unwrap_or_default(),
+        stop: stop.unwrap_or(0),
+        sample,
+    }
+}
+
+fn stop(root: &Table, eval: &Evaluator<'_>) -> Option<i64> {
+    let Some(node) = root.get("stop") else {
+        let mistake =
+            Mistake::new("missing-stop", &(0..0), "the scenario does not say when to stop");
+        let help = "add `stop = \"10 s\"` at the top of the file";
+        eval.session.report(mistake.label("missing here").help(help));
+        return None;
+    };
+    let refuse = |code, message: &str, help: &str| {
+        eval.session.report(Mistake::new(code, &node.span, message).help(help));
+        None
+    };
+    match eval.ticks(node, "`stop`")? {
+        0 => refuse("bad-stop", "`stop` is zero", "let the run last at least one tick"),
+        i64::MAX => refuse("bad-stop", "`stop` is infinite", "write a time such as \"10 s\""),
+        ticks => Some(ticks),
+    }
+}
+
+fn sample(node: &Node, eval: &Evaluator<'_>) -> Option<i64> {
+    if matches!(&node.item, Item::Text(t) if t.trim() == "none") {
+        return None;
+    }
+    match eval.ticks(node, "`sample`")? {
+        0 | i64::MAX => {
+            let mistake =
+                Mistake::new("bad-sample", &node.span, "`sample` must be longer than zero");
+            let help = "write a time such as \"10 ms\", or \"none\" for only start and end";
+            eval.session.report(mistake.help(help));
+            None
+        }
+        ticks => Some(ticks),
+    }
+}
+
+/// The largest 1, 2 or 5 times a power of ten that is not above, at least 1.
+fn readable(ticks: i64) -> i64 {
+    let mut power = 1i64;
+    while ticks / 10 >= power {
+        power *= 10;
+    }
+    let leading = ticks / power;
+    power * if leading >= 5 { 5 } else { leading.clamp(1, 2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+
+    #[test]
+    fn steps_are_readable() {
+        for (from, to) in [(0, 1), (1, 1), (3, 2), (9, 5), (10, 10), (30, 20), (99, 50)] {
+            assert_eq!(readable(from), to, "{from}");
+        }
+        assert_eq!(readable(i64::MAX), 5_000_000_000_000_000_000);
+    }
+}

@@ -1,0 +1,202 @@
+//! The instances of a scenario: groups, units, and what connects them, before the model is built.
+use super::{declare::GroupDecl, parameters::Scope};
+use crate::source::Span;
+use std::{rc::Rc, sync::Arc};
+use superdense_models::registry::{LinkSpec, Params, PortSpec, Ports, UnitKind};
+
+/// An instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// Index into [`Tree::units`].
+    Unit(u32),
+    /// Index into [`Tree::groups`].
+    Group(u32),
+}
+
+/// A name within a group, with its one instance or the members of its array.
+pub(super) struct Child {
+    pub name: Rc<str>,
+    pub array: bool,
+    /// Empty when the declaration is wrong; nothing is reported about its connections then.
+    pub members: Vec<Body>,
+    pub span: Span,
+}
+
+/// A port of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct End {
+    pub child: u32,
+    pub member: u32,
+    pub port: u16,
+}
+
+/// A connection between two children.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wire {
+    pub from: End,
+    pub to: End,
+    /// Index into the group's `spans`.
+    pub span: u32,
+}
+
+/// A port of a group.
+pub(super) struct GroupPort {
+    pub spec: PortSpec,
+    pub span: Span,
+    /// Inner ports.
+    pub ends: Vec<End>,
+}
+
+/// An instance of a template, or the scenario.
+pub(super) struct Group {
+    pub path: String,
+    pub decl: Rc<GroupDecl>,
+    pub scope: Rc<Scope>,
+    /// Declared children sorted by name, then adapters.
+    pub children: Vec<Child>,
+    /// The number of declared children.
+    pub declared: usize,
+    pub inputs: Vec<GroupPort>,
+    pub outputs: Vec<GroupPort>,
+    pub wires: Vec<Wire>,
+    /// Places of connections in the text.
+    pub spans: Vec<Span>,
+}
+
+/// An instance of a kind.
+pub(super) struct Unit {
+    pub path: String,
+    pub kind: &'static dyn UnitKind,
+    pub params: Rc<Params>,
+    pub ports: Arc<Ports>,
+    pub scope: Rc<Scope>,
+    pub index: Option<u32>,
+    pub span: Span,
+    pub hidden: bool,
+    /// Shared events, with `link` still unset; see [`Tree::links`].
+    pub links: Vec<LinkSpec>,
+}
+
+/// A shared event: its full name, which orders links, and its members.
+pub(super) struct LinkInstance {
+    pub name: String,
+    pub members: Vec<u32>,
+}
+
+/// All instances.
+#[derive(Default)]
+pub(super) struct Tree {
+    pub units: Vec<Unit>,
+    pub groups: Vec<Group>,
+    pub links: Vec<LinkInstance>,
+    /// Wires of all groups, for the size limit.
+    pub wires: usize,
+}
+
+/// The name of an instance.
+pub(super) fn member_name(child: &Child, member: u32) -> String {
+    if child.array { format!("{}[{member}]", child.name) } else { child.name.to_string() }
+}
+
+/// A path as a scenario writes it.
+pub(super) fn dotted(path: &str) -> String {
+    path.replace('/', ".")
+}
+
+/// `parent/name`, or `name` at the top.
+pub(super) fn join(parent: &str, name: &str) -> String {
+    if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") }
+}
+
+impl Group {
+    /// The declared child of a name.
+    pub fn find(&self, name: &str) -> Option<u32> {
+        let found = self.children[..self.declared].binary_search_by(|c| (*c.name).cmp(name));
+        found.ok().map(|i| i as u32)
+    }
+
+    /// The instance at an end.
+    pub fn body(&self, end: End) -> Body {
+        self.children[end.child as usize].members[end.member as usize]
+    }
+
+    /// `plant[3]`.
+    pub fn name_of(&self, end: End) -> String {
+        member_name(&self.children[end.child as usize], end.member)
+    }
+}
+
+impl Tree {
+    /// Inputs or outputs of an instance: name and specification.
+    pub fn ports(&self, body: Body, input: bool) -> Vec<&PortSpec> {
+        match body {
+            Body::Unit(u) => {
+                let ports = &self.units[u as usize].ports;
+                if input { ports.inputs.iter().collect() } else { ports.outputs.iter().collect() }
+            }
+            Body::Group(g) => {
+                let group = &self.groups[g as usize];
+                let ports = if input { &group.inputs } else { &group.outputs };
+                ports.iter().map(|p| &p.spec).collect()
+            }
+        }
+    }
+
+    /// One port.
+    pub fn port(&self, body: Body, input: bool, port: u16) -> &PortSpec {
+        match (body, input) {
+            (Body::Unit(u), true) => &self.units[u as usize].ports.inputs[usize::from(port)],
+            (Body::Unit(u), false) => &self.units[u as usize].ports.outputs[usize::from(port)],
+            (Body::Group(g), true) => &self.groups[g as usize].inputs[usize::from(port)].spec,
+            (Body::Group(g), false) => &self.groups[g as usize].outputs[usize::from(port)].spec,
+        }
+    }
+
+    /// The number of the port of a name.
+    pub fn port_number(&self, body: Body, input: bool, name: &str) -> Option<u16> {
+        let at = match (body, input) {
+            (Body::Unit(u), true) => {
+                self.units[u as usize].ports.inputs.iter().position(|p| p.name == name)
+            }
+            (Body::Unit(u), false) => {
+                self.units[u as usize].ports.outputs.iter().position(|p| p.name == name)
+            }
+            (Body::Group(g), true) => {
+                self.groups[g as usize].inputs.iter().position(|p| p.spec.name == name)
+            }
+            (Body::Group(g), false) => {
+                self.groups[g as usize].outputs.iter().position(|p| p.spec.name == name)
+            }
+        };
+        at.and_then(|i| u16::try_from(i).ok())
+    }
+
+    /// The unit and port behind an output; group outputs lead inwards.
+    pub fn origin(&self, group: u32, end: End) -> Option<(u32, u16)> {
+        let (mut group, mut end) = (group, end);
+        loop {
+            match self.groups[group as usize].body(end) {
+                Body::Unit(u) => return Some((u, end.port)),
+                Body::Group(g) => {
+                    group = g;
+                    end = *self.groups[g as usize].outputs[usize::from(end.port)].ends.first()?;
+                }
+            }
+        }
+    }
+
+    /// The units and ports behind an input; group inputs may lead to many.
+    pub fn targets(&self, group: u32, end: End) -> Vec<(u32, u16)> {
+        let (mut out, mut todo) = (Vec::new(), vec![(group, end)]);
+        while let Some((group, end)) = todo.pop() {
+            match self.groups[group as usize].body(end) {
+                Body::Unit(u) => out.push((u, end.port)),
+                Body::Group(g) => {
+                    let inner = &self.groups[g as usize].inputs[usize::from(end.port)].ends;
+                    todo.extend(inner.iter().map(|&e| (g, e)));
+                }
+            }
+        }
+        out
+    }
+}

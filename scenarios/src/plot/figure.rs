@@ -1,0 +1,311 @@
+//! Drawing a figure as SVG.
+use super::{
+    FONT, PlotError,
+    curves::{self, Curve, Point},
+    files::{Figure, Marker, Panel},
+    ticks::{Axis, Ticks},
+};
+use crate::plan::Style;
+use plotters::{
+    coord::Shift,
+    prelude::*,
+    style::{register_font, text_anchor::Pos},
+};
+
+/// Canvas units per unit of the SVG.
+pub const SCALE: u32 = 10;
+/// Font family of all text.
+pub const FAMILY: &str = "DejaVu Sans";
+
+const WIDTH: u32 = 960;
+const PANEL: u32 = 270;
+const HEADING: u32 = 40;
+const CURVE_WIDTH: u32 = 17;
+/// Up to this many events a panel has full lines, beyond short marks at its upper edge.
+const FULL_LINES: usize = 60;
+
+const INK: RGBColor = RGBColor(34, 34, 34);
+const GRID: RGBColor = RGBColor(224, 224, 224);
+const MARK: RGBColor = RGBColor(125, 125, 125);
+/// Okabe and Ito, "Color universal design" (2008), without the yellow that is too light for lines.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
+/// Dash patterns in canvas units. plotters cuts a dashed line into separate ones; SVG knows
+/// patterns. So the pattern travels in the width: the curve width plus the pattern's number.
+const DASHES: [&str; 4] = ["", "80 35", "20 25", "90 30 20 30"];
+const MARK_WIDTH: u32 = 9;
+const MARK_DASHES: [&str; 3] = ["50 30", "", "10 25"];
+const KINDS: [&str; 3] = ["private event", "shared event", "time event"];
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+
+fn draw_error(e: impl std::fmt::Display) -> PlotError {
+    PlotError::Draw(e.to_string())
+}
+
+fn text(size: u32, colour: &RGBColor) -> TextStyle<'static> {
+    // plotters divides the size by 1.24 on its way into SVG.
+    (FAMILY, f64::from(size * SCALE) * 1.24).into_font().color(colour)
+}
+
+fn s(x: u32) -> i32 {
+    (x * SCALE) as i32
+}
+
+/// The figure as SVG text.
+pub fn svg(figure: &Figure) -> Result<String, PlotError> {
+    register_font(FAMILY, FontStyle::Normal, FONT)
+        .map_err(|_| PlotError::Draw("the font is damaged".into()))?;
+    let heading = if figure.title.is_empty() { 8 } else { HEADING };
+    let height = heading + PANEL * figure.panels.len() as u32 + 8;
+    let mut canvas = String::new();
+    {
+        let backend = SVGBackend::with_string(&mut canvas, (WIDTH * SCALE, height * SCALE));
+        let root = backend.into_drawing_area();
+        root.fill(&WHITE).map_err(draw_error)?;
+        let (head, body) = root.split_vertically(s(heading));
+        if !figure.title.is_empty() {
+            let style = text(17, &INK).pos(Pos::new(
+                plotters::style::text_anchor::HPos::Left,
+                plotters::style::text_anchor::VPos::Center,
+            ));
+            head.draw_text(&figure.title, &style, (s(16), s(24))).map_err(draw_error)?;
+        }
+        let legend = legend_width(figure);
+        for (i, (panel, area)) in figure
+            .panels
+            .iter()
+            .zip(body.margin(0, s(8), 0, 0).split_evenly((figure.panels.len(), 1)))
+            .enumerate()
+        {
+            let shared_axis = figure
+                .panels
+                .get(i + 1)
+                .is_some_and(|p| p.declared.x_label == panel.declared.x_label);
+            let (plot, side) = area.split_horizontally(s(WIDTH - legend));
+            let kinds = draw_panel(&plot, panel, figure, shared_axis)?;
+            draw_legend(&side, panel, kinds)?;
+        }
+        root.present().map_err(draw_error)?;
+    }
+    Ok(finish(canvas, height))
+}
+
+/// Scales the canvas down, puts in dash patterns and fallback fonts.
+fn finish(mut svg: String, height: u32) -> String {
+    let size = |w: u32, h: u32| format!("width=\"{w}\" height=\"{h}\" viewBox");
+    let joined = format!("stroke-linejoin=\"round\" {}", size(WIDTH, height));
+    svg = svg.replacen(&size(WIDTH * SCALE, height * SCALE), &joined, 1);
+    let patterns = DASHES.iter().enumerate().map(|(i, d)| (CURVE_WIDTH + i as u32, *d));
+    let marks = MARK_DASHES.iter().enumerate().map(|(i, d)| (MARK_WIDTH + i as u32, *d));
+    for (width, dash) in patterns.chain(marks).filter(|p| !p.1.is_empty()) {
+        let plain = format!("stroke-width=\"{width}\"");
+        svg = svg.replace(&plain, &format!("{plain} stroke-dasharray=\"{dash}\""));
+    }
+    svg.replace(
+        &format!("font-family=\"{FAMILY}\""),
+        &format!("font-family=\"{FAMILY}, Verdana, sans-serif\""),
+    )
+}
+
+fn colour(i: usize) -> RGBColor {
+    COLOURS[i % COLOURS.len()]
+}
+
+fn stroke(i: usize) -> ShapeStyle {
+    colour(i).stroke_width(CURVE_WIDTH + (i % DASHES.len()) as u32)
+}
+
+fn legend_width(figure: &Figure) -> u32 {
+    let style = text(12, &INK);
+    let labels = figure.panels.iter().flat_map(|p| &p.curves).map(|c| short(&c.label));
+    let width = labels
+        .chain([KINDS[0].to_owned()])
+        .filter_map(|l| style.font.box_size(&l).ok())
+        .map(|(w, _)| w / SCALE)
+        .max();
+    (width.unwrap_or(100) + 62).clamp(140, 330)
+}
+
+/// A label of the legend, cut in the middle when very long.
+fn short(label: &str) -> String {
+    let chars: Vec<char> = label.chars().collect();
+    if chars.len() <= 36 {
+        return label.to_owned();
+    }
+    let (head, tail) = (&chars[..17], &chars[chars.len() - 17..]);
+    head.iter().chain(&['…']).chain(tail).collect()
+}
+
+/// Draws axes, markers and curves; says which kinds of markers it drew.
+fn draw_panel(
+    area: &Area<'_>,
+    panel: &Panel,
+    figure: &Figure,
+    shared_axis: bool,
+) -> Result<[bool; 3], PlotError> {
+    let (low, high) = value_range(&panel.curves);
+    let x_ticks = Ticks::new(figure.span.0, figure.span.1, 9);
+    let y_ticks = Ticks::new(low, high, 6);
+    let mut kinds = [false; 3];
+    let title = &panel.declared.title;
+    let above = if title.is_empty() { 12 } else { 30 };
+    if !title.is_empty() {
+        area.draw_text(title, &text(14, &INK), (s(78), s(8))).map_err(draw_error)?;
+    }
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(s(above))
+        .margin_right(s(14))
+        .margin_left(s(8))
+        .margin_bottom(s(4))
+        .set_label_area_size(LabelAreaPosition::Left, s(70))
+        .set_label_area_size(LabelAreaPosition::Bottom, s(if shared_axis { 24 } else { 44 }))
+        .build_cartesian_2d(Axis::new(figure.span, &x_ticks), Axis::new((low, high), &y_ticks))
+        .map_err(draw_error)?;
+    let x_label =
+        if shared_axis { String::new() } else { x_ticks.axis_label(&panel.declared.x_label) };
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(GRID.stroke_width(7))
+        .axis_style(INK.stroke_width(8))
+        .set_all_tick_mark_size(s(4))
+        .label_style(text(12, &INK))
+        .axis_desc_style(text(13, &INK))
+        .x_desc(x_label)
+        .y_desc(y_ticks.axis_label(&panel.declared.y_label))
+        .draw()
+        .map_err(draw_error)?;
+    if panel.declared.events {
+        kinds = draw_markers(area, &chart, &figure.markers, figure.span, (low, high))?;
+    }
+    for (i, curve) in panel.curves.iter().enumerate() {
+        for piece in curves::pieces(&curve.points) {
+            draw_piece(&chart, curve.style, piece, i)?;
+        }
+    }
+    Ok(kinds)
+}
+
+fn draw_piece(
+    chart: &Chart<'_, '_>,
+    style: Style,
+    piece: &[Point],
+    i: usize,
+) -> Result<(), PlotError> {
+    let area = chart.plotting_area();
+    if style == Style::Points || piece.len() == 1 {
+        for &p in piece {
+            area.draw(&Circle::new(p, s(2), colour(i).filled())).map_err(draw_error)?;
+        }
+        return Ok(());
+    }
+    area.draw(&PathElement::new(piece.to_vec(), stroke(i))).map_err(draw_error)
+}
+
+fn draw_markers(
+    panel: &Area<'_>,
+    chart: &Chart<'_, '_>,
+    markers: &[Marker],
+    span: (f64, f64),
+    (low, high): (f64, f64),
+) -> Result<[bool; 3], PlotError> {
+    let mut kinds = [false; 3];
+    let full = markers.len() <= FULL_LINES;
+    let area = chart.plotting_area();
+    let pixels = f64::from(area.get_pixel_range().0.len() as u32 / SCALE).max(1.0);
+    let mut last = [-1.0; 3];
+    for m in markers {
+        // Marks of one kind that fall on one pixel are one mark.
+        let pixel = ((m.at - span.0) / (span.1 - span.0) * pixels).round();
+        kinds[m.kind] = true;
+        if pixel == last[m.kind] {
+            continue;
+        }
+        last[m.kind] = pixel;
+        let foot = if full { low } else { high - (high - low) * 0.05 };
+        let line = PathElement::new(vec![(m.at, foot), (m.at, high)], mark_stroke(m.kind));
+        area.draw(&line).map_err(draw_error)?;
+        if full {
+            // On the panel, since the plotting area would cut the symbol in half.
+            let (x, y) = area.map_coordinate(&(m.at, high));
+            let (x0, y0) = panel.get_base_pixel();
+            panel.draw(&symbol((x - x0, y - y0 - s(3)), m.kind)).map_err(draw_error)?;
+        }
+    }
+    Ok(kinds)
+}
+
+fn mark_stroke(kind: usize) -> ShapeStyle {
+    MARK.stroke_width(MARK_WIDTH + kind as u32)
+}
+
+/// The symbol of a kind of event: triangle, disc, square.
+fn symbol(at: (i32, i32), kind: usize) -> Polygon<(i32, i32)> {
+    let corners = [3, 16, 4][kind];
+    let turn = [std::f64::consts::FRAC_PI_2, 0.0, std::f64::consts::FRAC_PI_4][kind];
+    let radius = f64::from(SCALE) * [4.6, 3.6, 4.4][kind];
+    let corner = |i: u32| {
+        let angle = turn + f64::from(i) * std::f64::consts::TAU / f64::from(corners);
+        (at.0 + (radius * angle.cos()).round() as i32, at.1 + (radius * angle.sin()).round() as i32)
+    };
+    Polygon::new((0..corners).map(corner).collect::<Vec<_>>(), RGBColor(70, 70, 70).filled())
+}
+
+fn draw_legend(area: &Area<'_>, panel: &Panel, kinds: [bool; 3]) -> Result<(), PlotError> {
+    use plotters::style::text_anchor::{HPos, VPos};
+    let style = text(12, &INK).pos(Pos::new(HPos::Left, VPos::Center));
+    let row = |i: usize| s(38) + i as i32 * s(19);
+    let marks = kinds.iter().filter(|k| **k).count();
+    let room = ((PANEL - 80) / 19) as usize - marks;
+    let count = panel.curves.len();
+    let shown = if count > room { room - 1 } else { count };
+    for (i, curve) in panel.curves.iter().take(shown).enumerate() {
+        let y = row(i);
+        match curve.style {
+            Style::Points => area.draw(&Circle::new((s(21), y), s(3), colour(i).filled())),
+            _ => area.draw(&PathElement::new(vec![(s(6), y), (s(36), y)], stroke(i))),
+        }
+        .map_err(draw_error)?;
+        area.draw_text(&short(&curve.label), &style, (s(43), y)).map_err(draw_error)?;
+    }
+    let mut next = shown;
+    if shown < count {
+        let more = format!("… and {} more", count - shown);
+        area.draw_text(&more, &style, (s(43), row(next))).map_err(draw_error)?;
+        next += 1;
+    }
+    for kind in (0..3).filter(|k| kinds[*k]) {
+        let y = row(next) + s(4);
+        let line = PathElement::new(vec![(s(21), y - s(8)), (s(21), y + s(8))], mark_stroke(kind));
+        area.draw(&line).map_err(draw_error)?;
+        area.draw(&symbol((s(21), y - s(3)), kind)).map_err(draw_error)?;
+        area.draw_text(KINDS[kind], &style, (s(43), y)).map_err(draw_error)?;
+        next += 1;
+    }
+    Ok(())
+}
+
+/// The value axis: all curves with a little room, never empty.
+fn value_range(curves: &[Curve]) -> (f64, f64) {
+    let ranges = curves.iter().map(|c| curves::range(&c.points));
+    let (low, high) =
+        ranges.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), (a, b)| (l.min(a), h.max(b)));
+    if !(low.is_finite() && high.is_finite()) {
+        return (0.0, 1.0);
+    }
+    let spread = high - low;
+    if spread <= low.abs().max(high.abs()) * 1e-9 {
+        let room = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
+        return (low - room, high + room);
+    }
+    (low - spread * 0.06, high + spread * 0.08)
+}

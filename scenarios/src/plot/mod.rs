@@ -1,0 +1,65 @@
+//! Figures of a run: one panel per declared plot, stacked, as SVG and PNG.
+//!
+//! **Why from files.** A figure is drawn from what the run wrote (`plots.json`, `samples.csv`,
+//! `trajectory.csv`, `events.csv`) and nothing else, so that `superdense plot DIR` gives the same
+//! picture later, also of a run that was killed.
+//!
+//! **Why plotters on a fine grid, and resvg.** plotters draws on whole pixels. The figure is drawn
+//! on a canvas [`figure::SCALE`] times as fine and scaled down by the picture's view box, which
+//! gives smooth curves. The PNG is the same SVG rendered with the font that the program carries,
+//! so it looks the same on a machine without fonts.
+mod curves;
+mod figure;
+mod files;
+mod png;
+mod ticks;
+
+pub use files::{Declared, DeclaredPlot, NAME};
+use std::{fs, path::Path};
+
+/// Why there is no figure.
+#[derive(Debug, thiserror::Error)]
+pub enum PlotError {
+    /// A file is missing or cannot be read or written.
+    #[error("{file}: {source}")]
+    Io {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is not what a run writes.
+    #[error("{file}: {why}")]
+    Format {
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// The drawing library failed.
+    #[error("cannot draw the figure: {0}")]
+    Draw(String),
+}
+
+/// Font of all figures, beside the names that a viewer may fall back to.
+const FONT: &[u8] = include_bytes!("font/DejaVuSans-subset.ttf");
+
+/// Draws `plot.svg` and `plot.png` in the output directory of a run. Returns the number of panels.
+///
+/// # Errors
+/// When the files of the run are missing or damaged, or the figure cannot be written.
+pub fn draw(dir: &Path) -> Result<usize, PlotError> {
+    let figure = files::read(dir)?;
+    if figure.panels.is_empty() {
+        return Ok(0);
+    }
+    let svg = figure::svg(&figure)?;
+    write(&dir.join("plot.svg"), svg.as_bytes())?;
+    write(&dir.join("plot.png"), &png::render(&svg)?)?;
+    Ok(figure.panels.len())
+}
+
+fn write(file: &Path, bytes: &[u8]) -> Result<(), PlotError> {
+    fs::write(file, bytes)
+        .map_err(|source| PlotError::Io { file: file.display().to_string(), source })
+}

@@ -1,0 +1,123 @@
+//! Readable ticks: multiples of 1, 2 or 5 times a power of ten.
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use std::ops::Range;
+
+/// Tick positions and their labels, with a factor that the axis label must name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ticks {
+    /// Positions in data units.
+    pub at: Vec<f64>,
+    /// Power of ten that the labels leave out.
+    pub exponent: i32,
+    step: f64,
+}
+
+impl Ticks {
+    /// About `wanted` ticks within `low..=high`.
+    pub fn new(low: f64, high: f64, wanted: usize) -> Self {
+        let raw = (high - low) / wanted.max(1) as f64;
+        let magnitude = 10f64.powi(raw.log10().floor() as i32);
+        let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * magnitude);
+        let step = step.into_iter().find(|s| *s >= raw * 0.8).unwrap_or(magnitude * 10.0);
+        // Positions come from their index, so 0.1 + 0.2 is no tick.
+        let slack = 1e-9;
+        let (first, last) = ((low / step - slack).ceil(), (high / step + slack).floor());
+        let count = (last - first).clamp(0.0, 50.0) as usize;
+        let at: Vec<f64> = (0..=count).map(|i| (first + i as f64) * step).collect();
+        let largest = at.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let exponent = match largest.log10().floor() as i32 {
+            _ if largest == 0.0 => 0,
+            e if e >= 5 => e - e.rem_euclid(3),
+            e if e <= -4 => e - e.rem_euclid(3),
+            _ => 0,
+        };
+        Self { at, exponent, step }
+    }
+
+    /// The label of a tick.
+    pub fn label(&self, x: f64) -> String {
+        let factor = 10f64.powi(self.exponent);
+        let step = self.step / factor;
+        let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize;
+        let text = format!("{:.decimals$}", x / factor);
+        match text.strip_prefix('-') {
+            Some(digits) if digits.bytes().all(|b| b == b'0' || b == b'.') => digits.to_owned(),
+            Some(digits) => format!("\u{2212}{digits}"),
+            None => text,
+        }
+    }
+
+    /// An axis label with the factor that the tick labels leave out.
+    pub fn axis_label(&self, label: &str) -> String {
+        if self.exponent == 0 {
+            return label.to_owned();
+        }
+        let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+        let text = self.exponent.unsigned_abs().to_string();
+        let power: String = text.bytes().map(|b| digits[usize::from(b - b'0')]).collect();
+        let sign = if self.exponent < 0 { "⁻" } else { "" };
+        format!("{label}  (×10{sign}{power})")
+    }
+}
+
+/// An axis of plotters with these ticks and labels.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    range: Range<f64>,
+    ticks: Ticks,
+}
+
+impl Axis {
+    /// The axis from `low` to `high`.
+    pub fn new((low, high): (f64, f64), ticks: &Ticks) -> Self {
+        Self { range: low..high, ticks: ticks.clone() }
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let share = (value - self.range.start) / (self.range.end - self.range.start);
+        let length = f64::from(limit.1 - limit.0);
+        // Far outside the axis would overflow the canvas; such points are not drawn anyway.
+        limit.0 + (share.clamp(-10.0, 10.0) * length).round() as i32
+    }
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.at.clone() }
+    }
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format(value: &f64) -> String {
+        value.to_string()
+    }
+    fn format_ext(&self, value: &f64) -> String {
+        self.ticks.label(*value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        for (low, high, wanted, labels) in [
+            (0.0, 20.0, 9, "0 2 4 6 8 10 12 14 16 18 20"),
+            (0.0, 1.0, 5, "0.0 0.2 0.4 0.6 0.8 1.0"),
+            (-0.31, 0.32, 6, "−0.3 −0.2 −0.1 0.0 0.1 0.2 0.3"),
+            (0.0, 2.5e7, 5, "0 5 10 15 20 25"),
+            (0.0, 3e-5, 3, "0 10 20 30"),
+        ] {
+            let t = Ticks::new(low, high, wanted);
+            let found: Vec<_> = t.at.iter().map(|&x| t.label(x)).collect();
+            assert_eq!(found.join(" "), labels, "{low}..{high}");
+        }
+        assert_eq!(Ticks::new(0.0, 2.5e7, 5).axis_label("P / W"), "P / W  (×10⁶)");
+        assert_eq!(Ticks::new(0.0, 3e-5, 3).axis_label("i / A"), "i / A  (×10⁻⁶)");
+    }
+}

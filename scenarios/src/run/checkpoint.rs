@@ -1,0 +1,164 @@
+//! The checkpoint file of a run: the kernel's checkpoint, the options of the run, and the length
+//! of every table at that moment.
+use super::{Failure, Settings, recorder::Memory};
+use crate::{Overrides, output::OutputError, output::directory};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use superdense_kernel::{
+    error::CheckpointError, event_list::EventListKind, message::Digest, time::Resolution,
+};
+
+const MAGIC: [u8; 8] = *b"SDENSE\0R";
+/// Format version of this file; the kernel's part has its own.
+pub const VERSION: u32 = 1;
+
+/// Everything a run needs to go on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Absolute path of the scenario.
+    pub file: PathBuf,
+    /// Absolute path of the output directory.
+    pub out: PathBuf,
+    /// `--set` options.
+    pub sets: Vec<(String, String)>,
+    /// `--until`, `--sample`, `--seed`.
+    pub overrides: (Option<String>, Option<String>, Option<u64>),
+    /// Name of the event list.
+    pub event_list: String,
+    /// `--checkpoint-every`.
+    pub checkpoint_every: Option<f64>,
+    /// `--ties`.
+    pub ties: Option<u64>,
+    /// What the plan was.
+    pub identity: Identity,
+    /// Tick of the latest sample; -1 before the first.
+    pub sampled: i64,
+    /// What the recorder remembers.
+    pub memory: Memory,
+    /// Lengths of `events.csv`, `samples.csv` and `trajectory.csv`.
+    pub lengths: [u64; 3],
+    /// Wall seconds so far.
+    pub wall_seconds: f64,
+    /// The kernel's part.
+    pub kernel: Vec<u8>,
+}
+
+/// What must be equal in the plan that goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Digest of units, parameters, connections, resolution and seed.
+    pub plan_hash: u64,
+    /// Resolution.
+    pub resolution: Resolution,
+    /// Last tick.
+    pub stop: i64,
+    /// Ticks between samples.
+    pub sample: Option<i64>,
+    /// Header of `samples.csv`.
+    pub columns: String,
+}
+
+impl Identity {
+    /// Says in what `self`, the plan of now, differs from the one of the checkpoint.
+    pub fn difference(&self, then: &Self) -> Option<String> {
+        let what = if self.resolution != then.resolution {
+            format!("its resolution is {}, not {}", self.resolution, then.resolution)
+        } else if self.plan_hash != then.plan_hash {
+            "its units, parameters, connections or seed have changed".to_owned()
+        } else if self.stop != then.stop {
+            let time = |p: &Self| p.resolution.format(p.stop);
+            format!("its stop time is {} s, not {} s", time(self), time(then))
+        } else if self.sample != then.sample {
+            "its sampling has changed".to_owned()
+        } else if self.columns != then.columns {
+            "its recorded outputs have changed".to_owned()
+        } else {
+            return None;
+        };
+        let remedy = "restore the scenario as it was, or start a new run";
+        Some(format!("the scenario is not the one of the checkpoint: {what}; {remedy}"))
+    }
+}
+
+impl Checkpoint {
+    /// The options of the interrupted run.
+    pub fn settings(&self, out: PathBuf) -> Settings {
+        let (until, sample, seed) = self.overrides.clone();
+        Settings {
+            file: self.file.clone(),
+            sets: self.sets.clone(),
+            overrides: Overrides { until, sample, seed },
+            out,
+            event_list: event_list(&self.event_list).unwrap_or_default(),
+            checkpoint_every: self.checkpoint_every,
+            ties: self.ties,
+        }
+    }
+
+    /// Puts the checkpoint in place of the one before, atomically.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, file: &Path) -> Result<(), Failure> {
+        let body =
+            postcard::to_stdvec(self).map_err(|e| CheckpointError::Unreadable(e.to_string()))?;
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(digest(&body).to_le_bytes());
+        bytes.extend(body);
+        Ok(directory::replace(file, &bytes)?)
+    }
+
+    /// Reads a checkpoint.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged or of another version.
+    pub fn read(file: &Path) -> Result<Self, Failure> {
+        let bytes = fs::read(file).map_err(OutputError::at(file))?;
+        let damaged = |why: &str| {
+            Failure::Checkpoint(CheckpointError::Unreadable(format!("{}: {why}", file.display())))
+        };
+        let (Some(magic), Some(version), Some(sum)) =
+            (bytes.first_chunk::<8>(), bytes.get(8..12), bytes.get(12..20))
+        else {
+            return Err(damaged("the file is too short"));
+        };
+        if *magic != MAGIC {
+            return Err(damaged("the header is missing"));
+        }
+        let found = u32::from_le_bytes(version.try_into().unwrap_or_default());
+        if found != VERSION {
+            return Err(CheckpointError::Version { found, expected: VERSION }.into());
+        }
+        let body = &bytes[20..];
+        if digest(body).to_le_bytes() != sum {
+            return Err(damaged("its checksum does not fit"));
+        }
+        postcard::from_bytes(body).map_err(|e| damaged(&e.to_string()))
+    }
+}
+
+fn digest(bytes: &[u8]) -> u64 {
+    let mut d = Digest::new();
+    d.bytes(bytes);
+    d.finish()
+}
+
+/// The name of an event list in options and reports.
+pub fn event_list_name(kind: EventListKind) -> &'static str {
+    match kind {
+        EventListKind::Ladder => "ladder",
+        EventListKind::Heap => "heap",
+        EventListKind::Reference => "priority-queue",
+    }
+}
+
+/// The event list of a name.
+pub fn event_list(name: &str) -> Option<EventListKind> {
+    [EventListKind::Ladder, EventListKind::Heap, EventListKind::Reference]
+        .into_iter()
+        .find(|k| event_list_name(*k) == name)
+}

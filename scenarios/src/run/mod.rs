@@ -1,0 +1,92 @@
+//! Running a plan: results, checkpoints, interruption.
+//!
+//! A run is cut into slices by samples and by a fraction of its length; between slices, and after
+//! any cycle when the [`pulse`] asks for it, the session writes checkpoints, flushes tables and
+//! looks for Ctrl-C. Where the cuts fall never changes a result: they bound how far the kernel
+//! goes, not where its steps fall.
+pub mod checkpoint;
+pub mod pulse;
+mod recorder;
+mod sampler;
+mod session;
+mod stopwatch;
+pub mod ties;
+
+pub use recorder::EventRow;
+pub use session::{Progress, Session};
+
+use crate::{Overrides, output::OutputError, output::reports::Summary};
+use std::path::PathBuf;
+use superdense_kernel::{
+    error::{CheckpointError, RunError},
+    event_list::EventListKind,
+};
+
+/// Events that a report lists one by one.
+pub const LISTED: usize = 40;
+
+/// How to run a scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The scenario file.
+    pub file: PathBuf,
+    /// `--set path=value`, in order.
+    pub sets: Vec<(String, String)>,
+    /// Options that stand above the file.
+    pub overrides: Overrides,
+    /// Output directory.
+    pub out: PathBuf,
+    /// Implementation of the event list.
+    pub event_list: EventListKind,
+    /// Wall seconds between checkpoints; none without.
+    pub checkpoint_every: Option<f64>,
+    /// Seed of a second run with permuted bags.
+    pub ties: Option<u64>,
+}
+
+/// Why a run stopped without an end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The simulation failed; what was committed before is in the files.
+    #[error("{0}")]
+    Run(#[from] RunError),
+    /// A result could not be written.
+    #[error("{0}")]
+    Output(#[from] OutputError),
+    /// A checkpoint could not be made or used.
+    #[error("{0}")]
+    Checkpoint(#[from] CheckpointError),
+    /// The checkpoint belongs to other files or options.
+    #[error("{0}")]
+    Mismatch(String),
+}
+
+/// How a run returned.
+#[derive(Debug)]
+pub enum Outcome {
+    /// At its end.
+    Done(Box<Report>),
+    /// By Ctrl-C; the results so far are kept.
+    Interrupted {
+        /// The tick that was reached, in seconds.
+        at: String,
+        /// The checkpoint to resume from, or why there is none.
+        checkpoint: Result<PathBuf, String>,
+    },
+}
+
+/// What a finished run tells.
+#[derive(Debug)]
+pub struct Report {
+    /// Facts.
+    pub summary: Summary,
+    /// The events, when there are at most [`LISTED`].
+    pub events: Vec<EventRow>,
+    /// Remarks of units, at most a few.
+    pub notes: Vec<String>,
+    /// Wall seconds.
+    pub wall_seconds: f64,
+    /// Why there is no figure, if it could not be drawn.
+    pub figure: Result<usize, String>,
+}

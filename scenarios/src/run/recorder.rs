@@ -1,0 +1,167 @@
+//! The observer of a run: events, segments on recorded outputs, pauses.
+use super::{LISTED, pulse::Pulse};
+use crate::output::{csv, numbers, table::Table};
+use serde::{Deserialize, Serialize};
+use slotmap::SecondaryMap;
+use std::ops::ControlFlow;
+use superdense_kernel::{
+    EventKind, Fact, ModelKey,
+    time::{Resolution, Tag},
+    trace::{Observer, Site, Transition, Verdict},
+};
+use superdense_models::value::Value;
+
+/// Reason by which the observer pauses a run; no scenario text can be it.
+pub const PAUSE: &str = "\0pause";
+/// Remarks of units that are kept.
+const NOTES: usize = 20;
+
+/// A row of `events.csv`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventRow {
+    /// Seconds, exact.
+    pub time: String,
+    /// Micro-step.
+    pub micro: u32,
+    /// Unit, or link of a shared event.
+    pub unit: String,
+    /// Name of the event.
+    pub event: String,
+    /// `private`, `shared` or `time`.
+    pub kind: String,
+}
+
+/// What goes on across a checkpoint.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Memory {
+    /// Rows of `events.csv`.
+    pub events: u64,
+    /// The first rows, one more than are listed.
+    pub listed: Vec<EventRow>,
+    /// The last value on each recorded output, and its tick.
+    pub last: Vec<Option<(i64, Value)>>,
+    /// Shared events of the latest tag: every member may report one, it is one row.
+    shared: Vec<(Tag, String, String)>,
+    /// Remarks of units.
+    pub notes: Vec<String>,
+}
+
+/// Writes `events.csv` and `trajectory.csv`.
+pub struct Recorder {
+    pub events: Table,
+    pub trajectory: Table,
+    pub memory: Memory,
+    /// Recorded outputs of a model: port and number of the signal.
+    signals: SecondaryMap<ModelKey, Vec<(u16, u32)>>,
+    labels: Vec<String>,
+    resolution: Resolution,
+    pulse: Pulse,
+}
+
+/// Header of `events.csv`.
+pub const EVENTS: &str = "time,micro,unit,event,kind";
+/// Header of `trajectory.csv`; derivatives are separated by spaces.
+pub const TRAJECTORY: &str = "tick,micro,signal,value,derivatives";
+
+impl Recorder {
+    /// `signals` are the recorded outputs: model, port and label for the trajectory (none for
+    /// members of aggregates).
+    pub fn new(
+        (events, trajectory): (Table, Table),
+        signals: &[(ModelKey, u16, Option<String>)],
+        memory: Memory,
+        resolution: Resolution,
+        pulse: Pulse,
+    ) -> Self {
+        let mut map: SecondaryMap<ModelKey, Vec<(u16, u32)>> = SecondaryMap::new();
+        for (number, (key, port, _)) in signals.iter().enumerate() {
+            if let Some(entry) = map.entry(*key) {
+                entry.or_default().push((*port, number as u32));
+            }
+        }
+        let labels = signals.iter().map(|s| s.2.as_deref().map_or_else(String::new, label));
+        let labels = labels.collect();
+        let mut memory = memory;
+        memory.last.resize(signals.len(), None);
+        Self { events, trajectory, memory, signals: map, labels, resolution, pulse }
+    }
+
+    fn event(&mut self, tag: Tag, unit: String, event: &str, kind: EventKind) {
+        if kind == EventKind::Shared {
+            let shared = &mut self.memory.shared;
+            shared.retain(|s| s.0 == tag);
+            if shared.iter().any(|s| s.1 == unit && s.2 == event) {
+                return;
+            }
+            shared.push((tag, unit.clone(), event.to_owned()));
+        }
+        let row = EventRow {
+            time: self.resolution.format(tag.ticks),
+            micro: tag.micro,
+            unit,
+            event: event.to_owned(),
+            kind: kind.name().to_owned(),
+        };
+        self.events.line(|text| {
+            let (unit, event) = (csv::field(&row.unit), csv::field(&row.event));
+            text.extend([&row.time, ",", &row.micro.to_string(), ",", &unit, ",", &event, ","]);
+            text.push_str(&row.kind);
+        });
+        self.memory.events += 1;
+        if self.memory.listed.len() <= LISTED {
+            self.memory.listed.push(row);
+        }
+    }
+}
+
+fn label(text: &str) -> String {
+    csv::field(text).into_owned()
+}
+
+impl Observer<Value> for Recorder {
+    fn wants_transitions(&self) -> bool {
+        !self.signals.is_empty()
+    }
+
+    fn transition(&mut self, site: &Site<'_>, t: &Transition<'_, Value>) -> Verdict {
+        let Some(signals) = self.signals.get(site.key()) else { return ControlFlow::Continue(()) };
+        for sent in t.outputs {
+            for &(_, number) in signals.iter().filter(|s| s.0 == sent.port) {
+                let label = &self.labels[number as usize];
+                if !label.is_empty() {
+                    self.trajectory.line(|text| {
+                        text.extend([&t.tag.ticks.to_string(), ",", &t.tag.micro.to_string(), ","]);
+                        text.extend([label, ","]);
+                        numbers::value(text, &sent.value, 0.0);
+                        text.push(',');
+                        numbers::derivatives(text, &sent.value);
+                    });
+                }
+                self.memory.last[number as usize] = Some((t.tag.ticks, sent.value.clone()));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn fact(&mut self, site: &Site<'_>, tag: Tag, fact: &Fact) -> Verdict {
+        match fact {
+            Fact::Event { unit, name, kind } => {
+                let unit = unit.as_ref().map_or_else(|| site.path(), |u| u.to_string());
+                self.event(tag, unit, name, *kind);
+            }
+            Fact::Note(text) if self.memory.notes.len() < NOTES => {
+                let time = self.resolution.format(tag.ticks);
+                self.memory.notes.push(format!("{} at {time} s: {text}", site.path()));
+            }
+            Fact::Note(_) => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn cycle(&mut self, _: Tag) -> Verdict {
+        if self.pulse.take_pause() {
+            return ControlFlow::Break(PAUSE.to_owned());
+        }
+        ControlFlow::Continue(())
+    }
+}

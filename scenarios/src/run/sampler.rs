@@ -1,0 +1,135 @@
+//! `samples.csv`: right limits of recorded outputs.
+use super::recorder::Memory;
+use crate::{
+    output::{csv, numbers, table::Table},
+    plan::{Aggregate, Record, Source},
+};
+use superdense_kernel::{ModelKey, Simulation, time::Resolution};
+use superdense_models::value::Value;
+
+/// Recorded outputs: model, port, and label in the trajectory unless they only go into aggregates.
+pub type Signals = Vec<(ModelKey, u16, Option<String>)>;
+
+/// A column of `samples.csv`, over numbers of signals.
+#[derive(Debug)]
+enum Column {
+    Signal(usize),
+    Aggregate(Aggregate, Vec<usize>),
+}
+
+/// Writes `samples.csv`.
+#[derive(Debug)]
+pub struct Sampler {
+    columns: Vec<Column>,
+    resolution: Resolution,
+}
+
+impl Sampler {
+    /// The columns for `records`, and the signals they need. A path that the model lacks is
+    /// returned as the error.
+    pub fn new(sim: &Simulation<Value>, records: &[Record]) -> Result<(Self, Signals), String> {
+        let mut signals: Signals = Vec::new();
+        let mut number = |unit: &str, port: u16, label: Option<&str>| {
+            let key = sim.find(unit).ok_or_else(|| unit.to_owned())?;
+            let known = signals.iter().position(|s| s.0 == key && s.1 == port && label.is_none());
+            Ok::<usize, String>(known.unwrap_or_else(|| {
+                signals.push((key, port, label.map(str::to_owned)));
+                signals.len() - 1
+            }))
+        };
+        let mut columns = Vec::new();
+        for record in records {
+            columns.push(match &record.source {
+                Source::Port { unit, port } => {
+                    Column::Signal(number(unit, *port, Some(&record.label))?)
+                }
+                Source::Aggregate { how, members } => {
+                    let all = members.iter().map(|(unit, port)| number(unit, *port, None));
+                    Column::Aggregate(*how, all.collect::<Result<_, _>>()?)
+                }
+            });
+        }
+        Ok((Self { columns, resolution: sim.resolution() }, signals))
+    }
+
+    /// The header line.
+    pub fn header(records: &[Record]) -> String {
+        let mut text = "time".to_owned();
+        for record in records {
+            text.push(',');
+            text.push_str(&csv::field(&record.label));
+        }
+        text
+    }
+
+    /// One row at tick `at`, when all cycles up to it ran.
+    pub fn row(
+        &self,
+        table: &mut Table,
+        sim: &Simulation<Value>,
+        signals: &Signals,
+        memory: &Memory,
+        at: i64,
+    ) {
+        // The dense output of the unit where it has one, else what it sent last.
+        let current = |signal: usize| {
+            let (key, port, _) = &signals[signal];
+            let probed = sim.probe(*key, *port, at).map(|value| (value, 0.0));
+            probed.or_else(|| {
+                let (tick, value) = memory.last[signal].as_ref()?;
+                Some((value.clone(), self.resolution.seconds(at - tick)))
+            })
+        };
+        table.line(|text| {
+            text.push_str(&self.resolution.format(at));
+            for column in &self.columns {
+                text.push(',');
+                match column {
+                    Column::Signal(signal) => {
+                        if let Some((value, e)) = current(*signal) {
+                            numbers::value(text, &value, e);
+                        }
+                    }
+                    Column::Aggregate(how, members) => {
+                        let values = members
+                            .iter()
+                            .filter_map(|m| current(*m).and_then(|(v, e)| numbers::number(&v, e)));
+                        if let Some(x) = combine(*how, values) {
+                            numbers::real(text, x);
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Sum, mean or count of the values that are there.
+fn combine(how: Aggregate, values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut present, mut nonzero, mut sum) = (0u64, 0u64, 0.0);
+    for x in values {
+        present += 1;
+        nonzero += u64::from(x != 0.0);
+        sum += x;
+    }
+    match how {
+        Aggregate::Count => Some(nonzero as f64),
+        _ if present == 0 => None,
+        Aggregate::Sum => Some(sum),
+        Aggregate::Mean => Some(sum / present as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aggregates_skip_what_is_absent() {
+        let values = || [1.0, 0.0, 3.0].into_iter();
+        assert_eq!(combine(Aggregate::Sum, values()), Some(4.0));
+        assert_eq!(combine(Aggregate::Mean, values()), Some(4.0 / 3.0));
+        assert_eq!(combine(Aggregate::Count, values()), Some(2.0));
+        assert_eq!(combine(Aggregate::Mean, [].into_iter()), None);
+    }
+}

@@ -1,0 +1,404 @@
+//! One run from start or checkpoint to end, interruption or failure.
+use super::{
+    Failure, LISTED, Outcome, Report, Settings,
+    checkpoint::{Checkpoint, Identity, event_list_name},
+    pulse::Pulse,
+    recorder::{EVENTS, Memory, PAUSE, Recorder, TRAJECTORY},
+    sampler::{Sampler, Signals},
+    stopwatch::Stopwatch,
+};
+use crate::{
+    Plan,
+    output::{
+        directory::{self, CHECKPOINT, SUMMARY},
+        reports::{self, Executor, Performance, Summary},
+        table::Table,
+    },
+    plot::{self, Declared},
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use superdense_kernel::{Ended, Options, Simulation, time::Resolution};
+use superdense_models::{statistics::UnitStatistics, value::Value};
+
+/// Tables are handed to the system at least this often.
+const FLUSH: Duration = Duration::from_secs(1);
+/// Slices of a run, so that one without any event can be interrupted.
+const SLICES: i64 = 1000;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Tick of the last cycle.
+    pub now: i64,
+    /// Last tick of the run.
+    pub stop: i64,
+    /// Transitions since this process started the run.
+    pub transitions: u64,
+    /// Length of a tick.
+    pub resolution: Resolution,
+}
+
+/// A run that can go on.
+pub struct Session {
+    settings: Settings,
+    plan: Plan,
+    identity: Identity,
+    sim: Simulation<Value>,
+    recorder: Arc<Mutex<Recorder>>,
+    sampler: Sampler,
+    signals: Signals,
+    samples: Table,
+    /// Tick of the latest sample; -1 before the first.
+    sampled: i64,
+    pulse: Pulse,
+    stopwatch: Stopwatch,
+    started: Instant,
+    flushed: Instant,
+    checkpointed: Instant,
+    earlier_seconds: f64,
+    earlier_transitions: u64,
+}
+
+struct Built {
+    sim: Simulation<Value>,
+    sampler: Sampler,
+    signals: Signals,
+    identity: Identity,
+}
+
+fn build(plan: &mut Plan, settings: &Settings) -> Result<Built, Failure> {
+    let model = std::mem::take(&mut plan.model);
+    let options = Options {
+        resolution: plan.resolution,
+        event_list: settings.event_list,
+        ..Options::default()
+    };
+    let sim = Simulation::new(model, options)?;
+    let (sampler, signals) = Sampler::new(&sim, &plan.record)
+        .map_err(|path| Failure::Mismatch(format!("there is no unit '{path}' to record")))?;
+    let identity = Identity {
+        plan_hash: plan.plan_hash,
+        resolution: plan.resolution,
+        stop: plan.stop,
+        sample: plan.sample,
+        columns: Sampler::header(&plan.record),
+    };
+    Ok(Built { sim, sampler, signals, identity })
+}
+
+impl Session {
+    /// A new run; `settings.out` is ready for it (see [`directory::prepare`]).
+    ///
+    /// # Errors
+    /// A model that cannot be built; files that cannot be written.
+    pub fn start(mut plan: Plan, settings: Settings, pulse: Pulse) -> Result<Self, Failure> {
+        let built = build(&mut plan, &settings)?;
+        let out = &settings.out;
+        let events = Table::create(&out.join("events.csv"), EVENTS)?;
+        let trajectory = Table::create(&out.join("trajectory.csv"), TRAJECTORY)?;
+        let samples = Table::create(&out.join("samples.csv"), &built.identity.columns)?;
+        directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
+        let tables = [events, samples, trajectory];
+        let mut this = Self::assemble(plan, settings, pulse, built, tables, Memory::default());
+        if this.settings.checkpoint_every.is_some() {
+            this.checkpoint()?;
+        }
+        Ok(this)
+    }
+
+    /// Goes on from a checkpoint, with the plan made by its own options.
+    ///
+    /// # Errors
+    /// When the scenario is another one, or the results in the directory are not those that the
+    /// checkpoint was made with.
+    pub fn resume(
+        checkpoint: Checkpoint,
+        mut plan: Plan,
+        settings: Settings,
+        pulse: Pulse,
+    ) -> Result<Self, Failure> {
+        let mut built = build(&mut plan, &settings)?;
+        if let Some(why) = built.identity.difference(&checkpoint.identity) {
+            return Err(Failure::Mismatch(why));
+        }
+        built.sim.resume(&checkpoint.kernel)?;
+        let out = &settings.out;
+        directory::remove(&out.join(SUMMARY))?;
+        let [events, samples, trajectory] = checkpoint.lengths;
+        let tables = [
+            Table::reopen(&out.join("events.csv"), events)?,
+            Table::reopen(&out.join("samples.csv"), samples)?,
+            Table::reopen(&out.join("trajectory.csv"), trajectory)?,
+        ];
+        directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
+        let mut this = Self::assemble(plan, settings, pulse, built, tables, checkpoint.memory);
+        this.sampled = checkpoint.sampled;
+        this.earlier_seconds = checkpoint.wall_seconds;
+        this.earlier_transitions = this.transitions();
+        Ok(this)
+    }
+
+    fn assemble(
+        plan: Plan,
+        settings: Settings,
+        pulse: Pulse,
+        built: Built,
+        [events, samples, trajectory]: [Table; 3],
+        memory: Memory,
+    ) -> Self {
+        let Built { mut sim, sampler, signals, identity } = built;
+        let tables = (events, trajectory);
+        let recorder = Recorder::new(tables, &signals, memory, plan.resolution, pulse.clone());
+        let recorder = Arc::new(Mutex::new(recorder));
+        sim.observe(Arc::clone(&recorder));
+        let stopwatch = Stopwatch::default();
+        sim.measure(stopwatch.clone());
+        let now = Instant::now();
+        Self {
+            settings,
+            plan,
+            identity,
+            sim,
+            recorder,
+            sampler,
+            signals,
+            samples,
+            sampled: -1,
+            pulse,
+            stopwatch,
+            started: now,
+            flushed: now,
+            checkpointed: now,
+            earlier_seconds: 0.0,
+            earlier_transitions: 0,
+        }
+    }
+
+    fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn transitions(&self) -> u64 {
+        let c = self.sim.counts();
+        c.internal + c.external + c.confluent
+    }
+
+    fn wall_seconds(&self) -> f64 {
+        self.earlier_seconds + self.started.elapsed().as_secs_f64()
+    }
+
+    /// The simulation, as far as it came.
+    pub fn simulation(&self) -> &Simulation<Value> {
+        &self.sim
+    }
+
+    /// The options of the run.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            now: self.sim.now().ticks,
+            stop: self.plan.stop,
+            transitions: self.transitions() - self.earlier_transitions,
+            resolution: self.plan.resolution,
+        }
+    }
+
+    /// Runs to the end or to an interruption; `tell` is called now and then.
+    ///
+    /// # Errors
+    /// When the simulation fails or results cannot be written. What was committed is in the
+    /// files.
+    pub fn run(&mut self, tell: &mut dyn FnMut(Progress)) -> Result<Outcome, Failure> {
+        let ended = self.simulate(tell);
+        if !matches!(ended, Ok(Some(_))) {
+            self.flush()?;
+        }
+        match ended? {
+            Some((end, reason)) => Ok(Outcome::Done(Box::new(self.finish(end, reason)?))),
+            None => {
+                let checkpoint = self.checkpoint().map_err(|e| e.to_string());
+                let at = self.plan.resolution.format(self.sim.now().ticks);
+                Ok(Outcome::Interrupted { at, checkpoint })
+            }
+        }
+    }
+
+    /// The last tick and why it came early; nothing when interrupted.
+    fn simulate(
+        &mut self,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<Option<(i64, Option<String>)>, Failure> {
+        let stop = self.plan.stop;
+        let slice = (stop / SLICES).max(1);
+        let mut reached = self.sim.clock();
+        loop {
+            if self.pulse.interrupted() {
+                return Ok(None);
+            }
+            let due = self.next_sample();
+            let limit = due.min(reached.saturating_add(slice)).min(stop);
+            match self.sim.run_through(limit)? {
+                Ended::Stopped(reason) if reason == PAUSE => {
+                    self.pause(tell)?;
+                    continue;
+                }
+                Ended::Stopped(reason) => {
+                    let end = self.sim.now().ticks;
+                    self.sample(end);
+                    return Ok(Some((end, Some(reason))));
+                }
+                Ended::Reached | Ended::Idle => reached = limit,
+            }
+            if limit == due || limit == stop {
+                self.sample(limit);
+            }
+            if limit == stop {
+                return Ok(Some((stop, None)));
+            }
+            if self.pulse.take_pause() {
+                self.pause(tell)?;
+            }
+        }
+    }
+
+    fn next_sample(&self) -> i64 {
+        match self.plan.sample {
+            _ if self.sampled < 0 => 0,
+            Some(step) => self.sampled.saturating_add(step),
+            None => i64::MAX,
+        }
+    }
+
+    fn sample(&mut self, at: i64) {
+        if self.sampled == at {
+            return;
+        }
+        let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sampler, memory) = (&self.sampler, &recorder.memory);
+        sampler.row(&mut self.samples, &self.sim, &self.signals, memory, at);
+        self.sampled = at;
+    }
+
+    /// What a run does besides simulating.
+    fn pause(&mut self, tell: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
+        tell(self.progress());
+        if self.flushed.elapsed() >= FLUSH {
+            self.flush()?;
+        }
+        let every = self.settings.checkpoint_every;
+        if every.is_some_and(|s| self.checkpointed.elapsed().as_secs_f64() >= s) {
+            self.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        self.flushed = Instant::now();
+        self.samples.flush()?;
+        let mut recorder = self.recorder();
+        recorder.events.flush()?;
+        recorder.trajectory.flush()?;
+        Ok(())
+    }
+
+    /// Makes the tables durable and returns their lengths.
+    fn sync(&mut self) -> Result<[u64; 3], Failure> {
+        let samples = self.samples.sync()?;
+        let mut recorder = self.recorder();
+        Ok([recorder.events.sync()?, samples, recorder.trajectory.sync()?])
+    }
+
+    /// Writes the checkpoint: first the tables, then the file that tells their lengths.
+    fn checkpoint(&mut self) -> Result<PathBuf, Failure> {
+        let lengths = self.sync()?;
+        let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
+        let s = &self.settings;
+        let checkpoint = Checkpoint {
+            file: absolute(&s.file),
+            out: absolute(&s.out),
+            sets: s.sets.clone(),
+            overrides: (s.overrides.until.clone(), s.overrides.sample.clone(), s.overrides.seed),
+            event_list: event_list_name(s.event_list).to_owned(),
+            checkpoint_every: s.checkpoint_every,
+            ties: s.ties,
+            identity: self.identity.clone(),
+            sampled: self.sampled,
+            memory: self.recorder().memory.clone(),
+            lengths,
+            wall_seconds: self.wall_seconds(),
+            kernel: self.sim.checkpoint()?,
+        };
+        let file = self.settings.out.join(CHECKPOINT);
+        checkpoint.write(&file)?;
+        self.checkpointed = Instant::now();
+        Ok(file)
+    }
+
+    /// Completes the results; the summary comes last, so that it stands for all of them.
+    fn finish(&mut self, end: i64, stopped: Option<String>) -> Result<Report, Failure> {
+        self.sync()?;
+        let wall_seconds = self.wall_seconds();
+        let out = self.settings.out.clone();
+        let summary = self.summary(end, stopped);
+        let performance = self.performance(wall_seconds);
+        let figure = plot::draw(&out).map_err(|e| e.to_string());
+        directory::replace(&out.join("performance.json"), &reports::to_json(&performance))?;
+        directory::replace(&out.join(SUMMARY), &reports::to_json(&summary))?;
+        directory::remove(&out.join(CHECKPOINT))?;
+        let memory = &self.recorder().memory;
+        let few = memory.listed.len() <= LISTED;
+        let events = if few { memory.listed.clone() } else { Vec::new() };
+        Ok(Report { summary, events, notes: memory.notes.clone(), wall_seconds, figure })
+    }
+
+    fn summary(&self, end: i64, stopped: Option<String>) -> Summary {
+        let counts = self.sim.counts();
+        let units = UnitStatistics::from_sums(&self.sim.statistics());
+        Summary {
+            scenario: self.plan.name.clone(),
+            resolution: self.plan.resolution.to_string(),
+            seed: self.plan.seed,
+            end_time: reports::decimal(&self.plan.resolution.format(end)),
+            stopped,
+            cycles: counts.cycles,
+            internal: counts.internal,
+            external: counts.external,
+            confluent: counts.confluent,
+            messages: counts.messages,
+            events: self.recorder().memory.events,
+            exchanges: units.exchanges,
+            steps: units.steps,
+            rejected_steps: units.rejected_steps,
+            trace_hash: format!("{:016x}", self.sim.trace_hash()),
+        }
+    }
+
+    fn performance(&self, wall_seconds: f64) -> Performance {
+        let mut units_per_kind = BTreeMap::new();
+        for unit in &self.plan.units {
+            *units_per_kind.entry(unit.kind.to_owned()).or_insert(0) += 1;
+        }
+        Performance {
+            wall_seconds,
+            events_per_second: self.transitions() as f64 / wall_seconds.max(1e-9),
+            peak_memory_bytes: reports::peak_memory(),
+            seconds_per_kind: self.stopwatch.seconds(&self.sim, &self.plan.units),
+            units_per_kind,
+            executor: Executor {
+                name: "sequential",
+                event_list: event_list_name(self.settings.event_list),
+                threads: 1,
+                models: self.sim.models() as u64,
+            },
+        }
+    }
+}

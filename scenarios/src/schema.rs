@@ -1,0 +1,220 @@
+//! The JSON schema of scenario files, made from the registry of kinds.
+//!
+//! Editors that know TOML (taplo, "Even Better TOML") complete and check scenarios with it. It
+//! covers the form of a file; names, types of ports and formulas are the plan's to check.
+use crate::plan::ADAPTERS;
+use serde_json::{Map, Value as Json, json};
+use superdense_models::registry::{ParamSpec, ParamType, UnitKind, kinds};
+
+/// The schema.
+///
+/// ```
+/// let schema = superdense::schema::schema();
+/// assert!(schema["$defs"]["kind_equations"]["properties"]["states"].is_object());
+/// ```
+pub fn schema() -> Json {
+    let mut definitions = Map::new();
+    let mut by_kind = Vec::new();
+    for kind in kinds() {
+        let name = format!("kind_{}", kind.name());
+        by_kind.push(json!({
+            "if": { "required": ["kind"], "properties": { "kind": { "const": kind.name() } } },
+            "then": { "$ref": format!("#/$defs/{name}") },
+        }));
+        definitions.insert(name, unit(*kind));
+    }
+    let names: Vec<&str> = kinds().iter().map(|k| k.name()).collect();
+    let mut define = |name: &str, schema: Json| definitions.insert(name.to_owned(), schema);
+    define(
+        "number",
+        described(&["number", "string"], "a number, a quantity (\"5 ms\"), or a formula"),
+    );
+    define(
+        "duration",
+        described(&["number", "string"], "seconds, or text with a unit (\"50 ms\")"),
+    );
+    define("texts", json!({ "type": "array", "items": { "type": "string" } }));
+    define("connections", connections());
+    define(
+        "parameters",
+        json!({ "type": "object", "additionalProperties":
+        { "anyOf": [{ "type": ["number", "string", "boolean"] }, { "$ref": "#/$defs/parameters" }] } }),
+    );
+    define(
+        "units",
+        json!({ "type": "object", "additionalProperties": { "$ref": "#/$defs/unit" } }),
+    );
+    define(
+        "unit",
+        json!({
+            "type": "object",
+            "properties": {
+                "kind": { "enum": names },
+                "template": described(&["string"], "name of a [template.NAME]"),
+                "count": described(&["integer", "string"], "makes an array: NAME[0], NAME[1], ..."),
+            },
+            "anyOf": [{ "required": ["kind"] }, { "required": ["template"] }],
+            "allOf": by_kind,
+        }),
+    );
+    define("link", link());
+    define(
+        "template",
+        object(
+            &[],
+            &[
+                ("description", json!({ "type": "string" })),
+                ("parameters", reference("parameters")),
+                (
+                    "inputs",
+                    json!({ "type": "object",
+            "additionalProperties": { "anyOf": [{ "type": "string" }, reference("texts")] } }),
+                ),
+                (
+                    "outputs",
+                    json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+                ),
+                ("unit", reference("units")),
+                ("connections", reference("connections")),
+                ("link", json!({ "type": "array", "items": reference("link") })),
+            ],
+        ),
+    );
+    define("plot", plot());
+    let mut root = object(&["stop"], &root());
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!("Superdense scenario");
+    root["$defs"] = Json::Object(definitions);
+    root
+}
+
+fn root() -> Vec<(&'static str, Json)> {
+    vec![
+        ("title", described(&["string"], "heading of reports and plots")),
+        ("description", described(&["string"], "what the scenario shows")),
+        ("stop", reference("duration")),
+        (
+            "resolution",
+            json!({ "type": ["string", "number"], "default": "ns",
+            "description": "length of a tick: s, ms, us, ns, ps, fs, or such as \"10 ns\"" }),
+        ),
+        ("seed", json!({ "type": "integer", "default": 1 })),
+        ("sample", json!({ "anyOf": [reference("duration"), { "const": "none" }] })),
+        ("record", reference("texts")),
+        ("include", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
+        ("parameters", reference("parameters")),
+        ("unit", reference("units")),
+        ("template", json!({ "type": "object", "additionalProperties": reference("template") })),
+        ("connections", reference("connections")),
+        ("link", json!({ "type": "array", "items": reference("link") })),
+        ("plot", json!({ "type": "array", "items": reference("plot") })),
+    ]
+}
+
+fn connections() -> Json {
+    let adapters: Vec<&str> = ADAPTERS.iter().map(|a| a.0).collect();
+    let table = json!({ "type": "object", "required": ["from", "to"], "properties": {
+        "from": { "type": "string" },
+        "to": { "type": "string" },
+        "via": described(&["string"], &format!("adapter: {}", adapters.join(", "))),
+        "for": described(&["string"], "such as \"i in 0..9\""),
+    }});
+    let text = json!({ "type": "string", "pattern": "->",
+        "description": "source.y -> tank.u, source.y -> tank.u via hold(0) for i in 0..9" });
+    json!({ "type": "array", "items": { "anyOf": [text, table] } })
+}
+
+fn link() -> Json {
+    object(
+        &["name", "units", "when"],
+        &[
+            ("name", json!({ "type": "string" })),
+            ("units", reference("texts")),
+            ("when", described(&["string"], "condition over unit.variable")),
+            ("reset", json!({ "type": "object" })),
+            ("priority", described(&["integer", "string"], "lower goes first")),
+        ],
+    )
+}
+
+fn plot() -> Json {
+    object(
+        &["y"],
+        &[
+            ("title", json!({ "type": "string" })),
+            ("y", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
+            ("x_label", json!({ "type": "string", "default": "time / s" })),
+            ("y_label", json!({ "type": "string" })),
+            ("events", json!({ "type": "boolean", "default": true })),
+            ("style", json!({ "enum": ["line", "step", "points"] })),
+        ],
+    )
+}
+
+fn unit(kind: &dyn UnitKind) -> Json {
+    let mut properties = Map::new();
+    for name in ["kind", "count"] {
+        properties.insert(name.into(), json!({}));
+    }
+    let mut required = Vec::new();
+    for p in kind.params().iter().filter(|p| !p.name.starts_with('~')) {
+        properties.insert(p.name.into(), parameter(p));
+        if p.default.is_none() {
+            required.push(p.name);
+        }
+    }
+    json!({
+        "description": kind.summary(),
+        "required": required,
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// Any number may also be a text: a formula, or a quantity with a unit.
+fn parameter(p: &ParamSpec) -> Json {
+    let mut schema = match p.ty {
+        ParamType::Real(_) | ParamType::Duration | ParamType::Expression => {
+            json!({ "type": ["number", "string"] })
+        }
+        ParamType::Int => json!({ "type": ["integer", "string"] }),
+        ParamType::Bool => json!({ "type": ["boolean", "string"] }),
+        ParamType::Text | ParamType::File => json!({ "type": "string" }),
+        ParamType::Choice(words) => json!({ "enum": words }),
+        ParamType::RealList => {
+            json!({ "type": "array", "items": { "type": ["number", "string"] } })
+        }
+        ParamType::Value => json!({ "type": ["number", "string", "boolean"] }),
+        ParamType::Raw => json!({ "type": ["array", "object", "string", "number"] }),
+    };
+    let unit = match p.ty {
+        ParamType::Real(Some(unit)) => format!(" in {unit}"),
+        _ => String::new(),
+    };
+    let default = match p.default {
+        Some(d) if !d.is_empty() => format!(" (default {d})"),
+        _ => String::new(),
+    };
+    schema["description"] = json!(format!("{}{unit}{default}", p.doc));
+    schema
+}
+
+fn reference(name: &str) -> Json {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+fn described(types: &[&str], text: &str) -> Json {
+    let types = if let [one] = types { json!(one) } else { json!(types) };
+    json!({ "type": types, "description": text })
+}
+
+fn object(required: &[&str], properties: &[(&str, Json)]) -> Json {
+    let properties: Map<String, Json> =
+        properties.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+    json!({
+        "type": "object",
+        "required": required,
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,80 @@
+//! Exit codes, and what is said with them.
+use super::*;
+
+fn refused(dir: &Path, line: &str, code: i32, says: &str) -> Output {
+    let output = superdense(dir, line);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "superdense {line}: {text}");
+    assert!(text.contains(says), "superdense {line}: '{says}' not in: {text}");
+    output
+}
+
+#[test]
+fn mistakes_end_with_2() {
+    let dir = mixed("codes");
+    fs::write(dir.join("broken.toml"), "stop = 1\n[unit.a]\nkind = \"equation\"\n").unwrap();
+    for (line, says) in [
+        ("run missing.toml", "missing.toml"),
+        ("check broken.toml", "equation"),
+        ("run broken.toml", "equation"),
+        ("run mixed.toml --until -1", "-1"),
+        ("run mixed.toml --until never", "never"),
+        ("run mixed.toml --set nonsense=1", "nonsense"),
+        ("run mixed.toml --set nonsense", "PATH=VALUE"),
+        ("run mixed.toml --checkpoint-every 5m", "seconds"),
+        ("run mixed.toml --event-list calendar", "ladder"),
+        ("run mixed.toml --executor parallel", "sequential"),
+        ("fly mixed.toml", "fly"),
+        ("resume nowhere", "no checkpoint"),
+        ("resume mixed.toml", "not a Superdense checkpoint"),
+        ("plot nowhere", "plots.json"),
+    ] {
+        refused(&dir, line, 2, says);
+    }
+    assert!(!dir.join("out").exists(), "nothing is written for a scenario with mistakes");
+    let told = superdense(&dir, "check broken.toml --json");
+    let told = json(&String::from_utf8_lossy(&told.stdout));
+    assert_eq!((&told["status"], &told["exit_code"]), (&Json::from("error"), &Json::from(2)));
+    assert_eq!(told["mistakes"][0]["line"], 3, "{told}");
+}
+
+#[test]
+fn results_are_not_overwritten_by_accident() {
+    let dir = mixed("force");
+    good(&dir, "run mixed.toml --until 1 --quiet");
+    let before = read(&dir.join("out/mixed"), "summary.json");
+    refused(&dir, "run mixed.toml --until 2", 2, "--force");
+    assert_eq!(read(&dir.join("out/mixed"), "summary.json"), before);
+    fs::write(dir.join("out/mixed/mine.txt"), "notes").unwrap();
+    assert_eq!(good(&dir, "run mixed.toml --until 2 --force --quiet"), "");
+    assert_ne!(read(&dir.join("out/mixed"), "summary.json"), before);
+    assert_eq!(read(&dir.join("out/mixed"), "mine.txt"), "notes", "other files stay");
+    good(&dir, "new mine");
+    refused(&dir, "new mine.toml", 2, "--force");
+    good(&dir, "new mine --force");
+}
+
+/// A solution that reaches infinity at 1 s.
+const BLOW_UP: &str = r#"
+stop = 2
+sample = 0.1
+[unit.x]
+kind = "equations"
+states = { x = 1.0 }
+derivatives = { x = "x*x" }
+outputs = { x = "x" }
+"#;
+
+#[test]
+fn a_run_that_fails_ends_with_3_and_keeps_its_results() {
+    let dir = folder("fails");
+    fs::write(dir.join("blow_up.toml"), BLOW_UP).unwrap();
+    refused(&dir, "run blow_up.toml", 3, "x at ");
+    let out = dir.join("out/blow_up");
+    let samples = read(&out, "samples.csv");
+    assert!(samples.lines().count() >= 8 && samples.ends_with('\n'), "{samples}");
+    assert!(!out.join("summary.json").exists());
+    let told = superdense(&dir, "run blow_up.toml --json --force");
+    let told = json(&String::from_utf8_lossy(&told.stdout));
+    assert_eq!((&told["status"], &told["exit_code"]), (&Json::from("error"), &Json::from(3)));
+}

@@ -1,0 +1,170 @@
+//! What a run writes.
+use super::*;
+
+#[test]
+fn a_run_writes_what_the_guide_says() {
+    let dir = mixed("files");
+    let text = good(&dir, "run mixed.toml");
+    let out = dir.join("out/mixed");
+
+    let events = read(&out, "events.csv");
+    let rows: Vec<Vec<&str>> = events.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(rows[0], ["time", "micro", "unit", "event", "kind"]);
+    assert!(rows.iter().all(|r| r.len() == 5));
+    let kinds: Vec<_> = rows[1..].iter().map(|r| (r[2], r[3], r[4])).collect();
+    assert!(kinds.contains(&("upper", "push", "time")));
+    assert!(kinds.contains(&("upper", "ceiling", "private")), "{events}");
+    assert!(kinds.contains(&("collision", "collision", "shared")));
+    assert_eq!(kinds.iter().filter(|k| k.1 == "push").count(), 5);
+    assert!(rows[1..].windows(2).all(|w| seconds(w[0][0]) <= seconds(w[1][0])));
+    // Time events are exact.
+    assert!(rows.iter().any(|r| r[0] == "1.5" && r[3] == "push"), "{events}");
+
+    let samples = read(&out, "samples.csv");
+    let header = "time,upper.x,upper.v,lower.v,server.length,sink.mean,sum(cell[*].y),\
+                  mean(cell[*].y),count(cell[*].y)";
+    assert_eq!(samples.lines().next(), Some(header));
+    assert_eq!(samples.lines().count(), 502);
+    let first: Vec<_> = samples.lines().nth(1).unwrap().split(',').collect();
+    assert_eq!(first[..4], ["0", "-0.7", "3.5", "3"]);
+    assert_eq!(first[5], "", "absent until the sink has measured something");
+    assert!(samples.lines().nth(3).unwrap().starts_with("0.02,"));
+    assert!(samples.ends_with('\n') && samples.lines().last().unwrap().starts_with("5,"));
+    for row in samples.lines().skip(1).map(|l| l.split(',').collect::<Vec<_>>()) {
+        assert!((seconds(row[6]) - 3.0 * seconds(row[7])).abs() < 1e-12);
+        assert!(["0", "1", "2", "3"].contains(&row[8]));
+    }
+
+    let trajectory = read(&out, "trajectory.csv");
+    assert_eq!(trajectory.lines().next(), Some("tick,micro,signal,value,derivatives"));
+    let first = "0,0,upper.x,-0.7,3.5 ";
+    assert!(trajectory.lines().any(|l| l.starts_with(first)), "{first}");
+    assert!(!trajectory.contains("cell"), "members of aggregates are not recorded");
+
+    let summary = json(&read(&out, "summary.json"));
+    for key in [
+        "cycles",
+        "internal",
+        "external",
+        "confluent",
+        "messages",
+        "events",
+        "exchanges",
+        "steps",
+        "rejected_steps",
+        "seed",
+        "end_time",
+    ] {
+        assert!(summary[key].is_number(), "{key} in {summary}");
+    }
+    assert_eq!(summary["scenario"], "mixed");
+    assert_eq!(summary["resolution"], "1 ps");
+    assert_eq!(summary["end_time"], 5);
+    assert_eq!(summary["events"], rows.len() - 1);
+    let hash = summary["trace_hash"].as_str().unwrap();
+    assert!(hash.len() == 16 && u64::from_str_radix(hash, 16).is_ok());
+    assert!(text.contains(hash) && text.contains("collision") && text.contains("out/mixed"));
+
+    let performance = json(&read(&out, "performance.json"));
+    assert!(performance["wall_seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(performance["executor"]["name"], "sequential");
+    assert!(fs::read(out.join("plot.png")).unwrap().starts_with(b"\x89PNG"));
+    let svg = read(&out, "plot.svg");
+    for label in ["Velocities", "velocity / (m/s)", "upper.v", "shared event", "time / s"] {
+        assert!(svg.contains(label), "{label}");
+    }
+    assert!(!out.join("checkpoint").exists());
+}
+
+fn seconds(text: &str) -> f64 {
+    text.parse().unwrap_or_else(|_| panic!("'{text}' is no number"))
+}
+
+#[test]
+fn what_is_written_does_not_change_the_trace() {
+    let dir = mixed("trace");
+    let hash = |options: &str| {
+        let text = good(&dir, &format!("run mixed.toml --json --force --until 2 {options}"));
+        json(&text)["summary"]["trace_hash"].clone()
+    };
+    let plain = hash("");
+    for options in [
+        "--sample none",
+        "--sample 0.3",
+        "--sample 1ms",
+        "--set record=['upper.x']",
+        "--event-list heap",
+        "--event-list priority-queue",
+        "--checkpoint-every 0",
+        "--executor sequential",
+    ] {
+        assert_eq!(hash(options), plain, "{options}");
+    }
+    assert_ne!(hash("--seed 2"), plain);
+    assert_ne!(hash("--set m1=0.21"), plain);
+}
+
+#[test]
+fn the_last_sample_is_at_the_end() {
+    let dir = mixed("samples");
+    for (options, times) in [
+        ("--sample none", "0 1"),
+        ("--sample 0.4", "0 0.4 0.8 1"),
+        ("--sample 500ms", "0 0.5 1"),
+        ("--sample 2", "0 1"),
+    ] {
+        good(&dir, &format!("run mixed.toml --quiet --force --until 1 {options}"));
+        let samples = read(&dir.join("out/mixed"), "samples.csv");
+        let found: Vec<_> = samples.lines().skip(1).map(|l| l.split(',').next().unwrap()).collect();
+        assert_eq!(found.join(" "), times, "{options}");
+    }
+}
+
+#[test]
+fn plotting_again_gives_the_same_picture() {
+    let dir = mixed("plot");
+    good(&dir, "run mixed.toml --out results --until 2");
+    let results = dir.join("results");
+    let before = (read(&results, "plot.svg"), fs::read(results.join("plot.png")).unwrap());
+    fs::remove_file(results.join("plot.svg")).unwrap();
+    let told = json(&good(&dir, "plot results --json"));
+    assert_eq!((&told["status"], &told["panels"]), (&Json::from("done"), &Json::from(2)));
+    assert_eq!((read(&results, "plot.svg"), fs::read(results.join("plot.png")).unwrap()), before);
+}
+
+#[test]
+fn every_command_speaks_json() {
+    let dir = mixed("json");
+    let run = json(&good(&dir, "run mixed.toml --json --until 3"));
+    assert_eq!(run["status"], "done");
+    assert_eq!(run["summary"], json(&read(&dir.join("out/mixed"), "summary.json")));
+    assert_eq!(run["events"].as_array().unwrap().len(), run["summary"]["events"]);
+    assert!(run["files"].as_array().unwrap().contains(&Json::from("samples.csv")));
+
+    let check = json(&good(&dir, "check mixed.toml --json --seed 7"));
+    assert_eq!((&check["status"], &check["seed"]), (&Json::from("ok"), &Json::from(7)));
+    assert_eq!(check["units"], 8);
+
+    let kinds = json(&good(&dir, "list --json"))["kinds"].clone();
+    let equations = kinds.as_array().unwrap().iter().find(|k| k["name"] == "equations").unwrap();
+    assert!(equations["parameters"].as_array().unwrap().iter().any(|p| p["name"] == "states"));
+
+    let schema = json(&good(&dir, "schema"));
+    assert_eq!(schema["required"], serde_json::json!(["stop"]));
+
+    let new = json(&good(&dir, "new first --json"));
+    assert_eq!(new["file"], "first.toml");
+    let first = json(&good(&dir, "run first.toml --json"));
+    assert_eq!(first["summary"]["scenario"], "first");
+    assert!(first["summary"]["events"].as_u64().unwrap() > 5);
+
+    let ended = json(&good(&dir, "resume out/first --json"));
+    assert_eq!(ended["status"], "done");
+}
+
+#[test]
+fn ties_are_reported() {
+    let dir = mixed("ties");
+    let told = json(&good(&dir, "run mixed.toml --json --until 1 --ties 7"));
+    assert_eq!(told["ties"], serde_json::json!({ "seed": 7, "units": [] }));
+}
