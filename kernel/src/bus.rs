@@ -198,14 +198,6 @@ impl<M: Message> Bus<M> {
             let parts = Parts::Chains(Slice { port: 0, head, tail }, &[]);
             return (Bag { arena: &self.arena, len, parts }, port_sum(sum, 0));
         }
-        if len == 0 && !self.disordered {
-            let Delivery { net, next: NONE, port } = self.deliveries[nets as usize] else {
-                return self.merge(model, tag);
-            };
-            let Net { head, tail, len, sum, .. } = self.nets[net as usize];
-            let parts = Parts::Chains(Slice { port, head, tail }, &[]);
-            return (Bag { arena: &self.arena, len, parts }, port_sum(sum, port));
-        }
         self.merge(model, tag)
     }
 
@@ -217,6 +209,14 @@ impl<M: Message> Bus<M> {
     fn merge(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
         let inbox = self.inbox[model as usize];
         let (mut sum, mut len) = (port_sum(inbox.sum, 0), inbox.len);
+        if len == 0
+            && !self.disordered
+            && let Delivery { net, next: NONE, port } = self.deliveries[inbox.nets as usize]
+        {
+            let Net { head, tail, len, sum, .. } = self.nets[net as usize];
+            let parts = Parts::Chains(Slice { port, head, tail }, &[]);
+            return (Bag { arena: &self.arena, len, parts }, port_sum(sum, port));
+        }
         let slices = &mut self.slices;
         slices.clear();
         if len > 0 {

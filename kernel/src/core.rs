@@ -414,9 +414,12 @@ impl<M: Message> Core<M> {
     }
 
     /// Imminent and influenced models, merged in path order. Both lists are sorted.
-    #[inline]
     pub fn merge(imminent: &[u32], influenced: &[u32], due: &mut Vec<Due>) {
         due.clear();
+        if let ([m], []) = (imminent, influenced) {
+            due.push(Due(m | IMMINENT));
+            return;
+        }
         let (mut a, mut b) = (imminent, influenced);
         while let ([x, after_x @ ..], [y, after_y @ ..]) = (a, b) {
             let why = if x <= y { IMMINENT } else { 0 } | if y <= x { INFLUENCED } else { 0 };

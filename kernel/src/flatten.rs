@@ -270,6 +270,15 @@ impl<M: Message> Graph<M> {
 
     /// The routes from vertex `v`, in canonical order.
     fn routes(&mut self, v: u32, routes: &mut Vec<Route>) {
+        // Most ports of a large model have no coupling or one.
+        match self.edges[self.start[v as usize] as usize..self.start[v as usize + 1] as usize] {
+            [] => return,
+            [(to, NONE)] if self.model[to as usize] != NONE => {
+                routes.push(Route { net: self.intern(&[to]), z: NONE });
+                return;
+            }
+            _ => {}
+        }
         let mut reached: Vec<(u32, u32)> = Vec::new();
         let mut hubs: Vec<(u32, u32)> = Vec::new();
         let mut stack = vec![(v, NONE)];

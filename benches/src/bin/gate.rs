@@ -2,7 +2,7 @@
 use clap::Parser;
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, ExitCode},
 };
 use superdense_benches::gates::{CASES, MEASURED};
@@ -86,8 +86,7 @@ fn gate(update: bool) -> Result<bool, String> {
 /// The instructions of one case.
 fn count(case: &str) -> Result<u64, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
-    let out =
-        std::env::temp_dir().join(format!("gate-{}-{case}", std::process::id()));
+    let out = std::env::temp_dir().join(format!("gate-{}-{case}", std::process::id()));
     let output = Command::new("valgrind")
         .arg("--tool=callgrind")
         .arg(format!("--toggle-collect={MEASURED}"))
