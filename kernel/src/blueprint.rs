@@ -77,7 +77,7 @@ pub(crate) struct Blueprint<M: Message> {
 
 impl<M: Message> Blueprint<M> {
     pub fn new(top: Coupled<M>, slabs: &mut Slabs<M>) -> Result<Self, BuildErrors> {
-        let mut nodes = SlotMap::with_capacity_and_key(top.count() + 1);
+        let mut nodes = SlotMap::with_key();
         let root = nodes.insert(Node {
             name: Name::from(""),
             parent: None,

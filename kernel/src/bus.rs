@@ -9,8 +9,8 @@
 //! case) needs no net: its messages are chained in the receiver's record.
 use crate::{
     bag::{Bag, Envelope, NONE, Parts, Slice},
-    flatten::{Network, Target},
     message::{Message, digest_of, fold},
+    network::Network,
     outbox::Sent,
     time::Tag,
 };
@@ -107,26 +107,11 @@ impl<M: Message> Bus<M> {
         *self = Self { keep_log: self.keep_log, ..Self::new(network, self.ties) };
     }
 
-    /// Sends a message to a target.
-    #[inline(always)]
-    pub fn post(
-        &mut self,
-        network: &Network<M>,
-        target: Target,
-        digest: u64,
-        envelope: Envelope<M>,
-    ) {
-        let at = self.arena.len() as u32;
-        self.arena.push(envelope);
-        match target.straight() {
-            Some(model) => self.hand(network.models, model, at, digest),
-            None => self.join(network, target.net(), at, digest),
-        }
-    }
-
     /// Hands a message to the first input port of a model.
     #[inline(always)]
-    fn hand(&mut self, outside: u32, model: u32, at: u32, digest: u64) {
+    pub fn hand(&mut self, outside: u32, model: u32, digest: u64, envelope: Envelope<M>) {
+        let at = self.arena.len() as u32;
+        self.arena.push(envelope);
         let cycle = self.cycle;
         let inbox = &mut self.inbox[model as usize];
         if inbox.cycle != cycle {
@@ -145,7 +130,9 @@ impl<M: Message> Bus<M> {
 
     /// Puts a message into a net and, with the first one, reaches the net's receivers.
     #[inline]
-    fn join(&mut self, network: &Network<M>, net: u32, at: u32, digest: u64) {
+    pub fn join(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
+        let at = self.arena.len() as u32;
+        self.arena.push(envelope);
         let [n, next] = &mut self.nets[net as usize..][..2] else { return };
         if n.cycle == self.cycle {
             self.arena[n.tail as usize].next = at;

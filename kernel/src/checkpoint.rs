@@ -9,10 +9,11 @@ use crate::{
     atomic::Atomic,
     bag::NONE,
     blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
-    core::{Cell, Counts, Home},
+    core::{Cell, Counts},
     error::{CheckpointError, RunError},
     event_list::EventList,
     flatten::flatten,
+    homes::Homes,
     message::Message,
     path::Name,
     simulation::{Injection, Simulation},
@@ -137,8 +138,9 @@ impl<M: Message> Simulation<M> {
             Some(shared) => Arc::clone(shared),
             None => Arc::clone(self.shared.insert(Arc::new(core.blueprint.clone()))),
         };
-        let states = core.homes.iter().enumerate().map(|(m, c)| {
-            let saved = self.slabs.kinds[c.kind as usize].save(c.slot);
+        let states = (0..core.cells.len()).map(|m| {
+            let (kind, slot) = core.homes.of(m as u32);
+            let saved = self.slabs.kinds[kind as usize].save(slot);
             saved.map_err(|e| unit(core.path(m as u32))(e))
         });
         let states = states.collect::<Result<_, _>>()?;
@@ -163,7 +165,7 @@ impl<M: Message> Simulation<M> {
         let same = self.shared.as_ref().is_some_and(|s| Arc::ptr_eq(s, &saved.structure));
         if same {
             for m in 0..self.core.cells.len() {
-                let Home { kind, slot, .. } = self.core.homes[m];
+                let (kind, slot) = self.core.homes.of(m as u32);
                 let result = self.slabs.kinds[kind as usize].restore(slot, &saved.states[m]);
                 result.map_err(|e| unit(self.core.path(m as u32))(e))?;
             }
@@ -220,7 +222,7 @@ impl<M: Message> Simulation<M> {
         let (network, order) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
         let core = &mut self.core;
         core.cells = vec![Cell { last: 0, chain: 0 }; order.keys.len()];
-        core.settle_in(Home::all(&structure, &order.keys));
+        core.homes = Homes::new(&structure, &order.keys);
         core.paths = order.paths;
         core.bus.fit(&network);
         core.network = network;
@@ -265,8 +267,9 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
     /// When a unit has no bytes; names it.
     pub fn checkpoint(&self) -> Result<Vec<u8>, CheckpointError> {
         let core = &self.core;
-        let states = core.homes.iter().enumerate().map(|(m, c)| {
-            let bytes = self.slabs.kinds[c.kind as usize].to_bytes(c.slot);
+        let states = (0..core.cells.len()).map(|m| {
+            let (kind, slot) = core.homes.of(m as u32);
+            let bytes = self.slabs.kinds[kind as usize].to_bytes(slot);
             bytes.map_err(|e| unit(core.path(m as u32))(e))
         });
         let pending = self.injections.iter().flat_map(|(&at, l)| l.iter().map(move |i| (at, i)));
@@ -321,7 +324,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
             }
             None => {
                 for (m, bytes) in file.states.iter().enumerate() {
-                    let Home { kind, slot, .. } = self.core.homes[m];
+                    let (kind, slot) = self.core.homes.of(m as u32);
                     let result = self.slabs.kinds[kind as usize].restore_bytes(slot, bytes);
                     result.map_err(|e| unit(self.core.path(m as u32))(e))?;
                 }

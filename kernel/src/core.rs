@@ -1,14 +1,15 @@
 //! The hot half of a simulation: what a cycle does for one model.
 use crate::{
     atomic::Atomic,
-    blueprint::{Blueprint, ModelKey, NodeBody},
+    blueprint::{Blueprint, ModelKey},
     bus::Bus,
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EventList},
-    flatten::Network,
+    homes::{Homes, Run},
     message::Message,
     meter::Meter,
+    network::Network,
     outbox::Outbox,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
@@ -45,53 +46,6 @@ pub(crate) struct Cell {
     pub last: i64,
     /// Trace-hash chain.
     pub chain: u64,
-}
-
-/// Where a model lives: its slab and its slot there.
-///
-/// **Why runs.** Neighbours in path order are neighbours in their slab, unless the structure
-/// changed. So a cycle looks this up once for the first of a run of neighbours and counts slots
-/// from there, and it remembers the last run: the table stays out of the way of sweeps over many
-/// models, and costs no cache line where single models of one kind fire.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Home {
-    pub slot: u32,
-    pub kind: u16,
-    /// The first model after this one that does not continue its run.
-    pub end: u32,
-}
-
-impl Home {
-    /// The homes of models in path order.
-    pub fn all<M: Message>(blueprint: &Blueprint<M>, keys: &[ModelKey]) -> Vec<Self> {
-        let home = |(m, &key): (usize, &ModelKey)| {
-            let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
-            Self { slot: a.slot, kind: a.kind, end: m as u32 + 1 }
-        };
-        let mut homes: Vec<Self> = keys.iter().enumerate().map(home).collect();
-        for m in (1..homes.len()).rev() {
-            let (next, before) = (homes[m], &mut homes[m - 1]);
-            if (before.kind, before.slot + 1) == (next.kind, next.slot) {
-                before.end = next.end;
-            }
-        }
-        homes
-    }
-}
-
-/// Neighbours of one slab among the models of a cycle.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Run {
-    pub kind: u16,
-    /// Slot minus model number, the same for all of them.
-    shift: u32,
-}
-
-impl Run {
-    #[inline(always)]
-    pub fn slot(self, model: u32) -> usize {
-        model.wrapping_add(self.shift) as usize
-    }
 }
 
 /// Counts of a run; deterministic.
@@ -134,10 +88,7 @@ pub(crate) struct Core<M: Message> {
     pub cells: Vec<Cell>,
     /// Digest of the path by model: what an output function needs.
     pub paths: Vec<u64>,
-    pub homes: Vec<Home>,
-    /// The run of the last look into `homes`, as far as it is known.
-    pub recent: std::ops::Range<u32>,
-    pub recent_run: Run,
+    pub homes: Homes,
     /// Visible internal events.
     pub list: AnyEventList,
     /// Silent internal steps: the earliest tick at which each could make something due.
@@ -388,29 +339,11 @@ impl<M: Message> Core<M> {
     /// The first models of a sorted list that are neighbours in one slab, and how many.
     #[inline]
     pub fn run_of<T: Copy>(&mut self, list: &[T], model: impl Fn(T) -> u32) -> (Run, usize) {
-        let first = model(list[0]);
-        if !self.recent.contains(&first) {
-            self.look_up(first);
-        }
-        let (run, end) = (self.recent_run, self.recent.end);
+        let (run, end) = self.homes.run(model(list[0]));
         if model(list[list.len() - 1]) < end {
             return (run, list.len());
         }
         (run, list.iter().take_while(|&&m| model(m) < end).count())
-    }
-
-    #[inline(never)]
-    fn look_up(&mut self, m: u32) {
-        let Home { slot, kind, end } = self.homes[m as usize];
-        let start = if end == self.recent.end { m.min(self.recent.start) } else { m };
-        self.recent = start..end;
-        self.recent_run = Run { kind, shift: slot.wrapping_sub(m) };
-    }
-
-    /// Takes over the homes of another structure.
-    pub fn settle_in(&mut self, homes: Vec<Home>) {
-        self.homes = homes;
-        self.recent = 0..0;
     }
 
     /// Imminent and influenced models, merged in path order. Both lists are sorted.

@@ -307,15 +307,6 @@ impl<M: Message> Coupled<M> {
         self.wires.push(AuthoredWire { from: end(from), to: end(to), z });
     }
 
-    /// Number of models on all levels below.
-    pub(crate) fn count(&self) -> usize {
-        let below = |(_, c): &(Name, Component<M>)| match &c.0 {
-            Body::Atomic { .. } => 1,
-            Body::Coupled(inner) => 1 + inner.count(),
-        };
-        self.children.iter().map(below).sum()
-    }
-
     /// Number of children.
     pub fn len(&self) -> usize {
         self.children.len()

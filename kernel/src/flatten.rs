@@ -12,83 +12,21 @@ use crate::{
     error::{BuildError, BuildErrors},
     event_list::MAX_MODELS,
     message::{Digest, Message, fold},
+    network::{Network, Receiver, Route, Target},
 };
 use std::collections::HashMap;
 
-/// Where messages go: into a net, or straight to the first input port of a model.
+/// A net that messages of an output port enter, and through which translation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Target(u32);
-
-const STRAIGHT: u32 = 1 << 31;
-
-impl Target {
-    /// Several targets, or none, or through a translation.
-    pub const OTHER: Self = Self(NONE);
-
-    fn of(net: u32, receivers: &[Receiver]) -> Self {
-        match receivers {
-            [Receiver { model, port: 0 }] => Self(STRAIGHT | model),
-            _ => Self(net),
-        }
-    }
-    /// The model, unless it is a net.
-    #[inline(always)]
-    pub fn straight(self) -> Option<u32> {
-        (self.0 & STRAIGHT != 0).then_some(self.0 & !STRAIGHT)
-    }
-    /// The number of the net, if it is one.
-    #[inline(always)]
-    pub fn net(self) -> u32 {
-        self.0
-    }
-}
-
-/// Where messages of an output port go, and through which translation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Route {
-    pub net: u32,
-    pub z: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Receiver {
-    pub model: u32,
-    pub port: u16,
-}
-
-/// The flat network; model number `models` stands for the outside world.
-pub(crate) struct Network<M> {
-    pub models: u32,
-    /// Per output port: its routes. Ports of model m start at `ports[m]`.
-    pub ports: Vec<u32>,
-    pub route_start: Vec<u32>,
-    pub routes: Vec<Route>,
-    /// Per output port: its target when it has one route, without translation.
-    pub direct: Vec<Target>,
-    pub translations: Vec<Translation<M>>,
-    pub receiver_start: Vec<u32>,
-    pub receivers: Vec<Receiver>,
+struct Entry {
+    net: u32,
+    z: u32,
 }
 
 /// Model keys in path order, and their path digests.
 pub(crate) struct Order {
     pub keys: Vec<ModelKey>,
     pub paths: Vec<u64>,
-}
-
-impl<M> Network<M> {
-    /// The target that stands for a net.
-    pub fn target(&self, net: u32) -> Target {
-        let (start, end) =
-            (self.receiver_start[net as usize], self.receiver_start[net as usize + 1]);
-        Target::of(net, &self.receivers[start as usize..end as usize])
-    }
-
-    /// The routes of output port number `at`.
-    pub fn routes_of(&self, at: u32) -> &[Route] {
-        let at = at as usize;
-        &self.routes[self.route_start[at] as usize..self.route_start[at + 1] as usize]
-    }
 }
 
 struct Graph<M> {
@@ -100,7 +38,7 @@ struct Graph<M> {
     model: Vec<u32>,
     translations: Vec<Translation<M>>,
     composed: HashMap<(u32, u32), u32>,
-    hubs: HashMap<u32, Vec<Route>>,
+    hubs: HashMap<u32, Vec<Entry>>,
     /// Net whose only receiver is this vertex.
     single: Vec<u32>,
     interned: HashMap<Box<[u32]>, u32>,
@@ -115,19 +53,13 @@ pub(crate) fn flatten<M: Message>(
     let (order, coupled, vertices) = number(blueprint)?;
     let models = order.keys.len() as u32;
     let mut graph = Graph::new(blueprint, &order, &coupled, vertices);
-    let mut net = Network {
-        models,
-        ports: Vec::with_capacity(order.keys.len() + 2),
-        route_start: vec![0],
-        routes: Vec::new(),
-        direct: Vec::new(),
-        translations: Vec::new(),
-        receiver_start: Vec::new(),
-        receivers: Vec::new(),
-    };
-    let mut routes = Vec::new();
+    let mut ports = Vec::with_capacity(order.keys.len() + 2);
+    // Per output port: the nets that its messages enter.
+    let mut entry_start: Vec<u32> = vec![0];
+    let mut all: Vec<Entry> = Vec::new();
+    let mut entries = Vec::new();
     for m in 0..=models {
-        net.ports.push(net.route_start.len() as u32 - 1);
+        ports.push(entry_start.len() as u32 - 1);
         let key = if m == models { blueprint.root } else { order.keys[m as usize] };
         let (inputs, outputs) = blueprint.port_counts(key);
         let first = blueprint.nodes[key].vertex;
@@ -135,34 +67,64 @@ pub(crate) fn flatten<M: Message>(
         let (from, count) =
             if m == models { (first, inputs) } else { (first + u32::from(inputs), outputs) };
         for v in from..from + u32::from(count) {
-            routes.clear();
-            graph.routes(v, &mut routes);
-            net.routes.extend_from_slice(&routes);
-            net.route_start.push(net.routes.len() as u32);
+            entries.clear();
+            graph.entries(v, &mut entries);
+            all.extend_from_slice(&entries);
+            entry_start.push(all.len() as u32);
         }
     }
-    net.ports.push(net.route_start.len() as u32 - 1);
+    ports.push(entry_start.len() as u32 - 1);
     let bases = |m: u32| {
         let key = if m == models { blueprint.root } else { order.keys[m as usize] };
         let node = &blueprint.nodes[key];
         node.vertex + if m == models { u32::from(blueprint.port_counts(key).0) } else { 0 }
     };
     graph.net_start.push(graph.net_lists.len() as u32);
-    net.receivers = graph
-        .net_lists
-        .iter()
-        .map(|&v| {
-            let model = graph.model[v as usize];
-            Receiver { model, port: (v - bases(model)) as u16 }
+    let mut net = Network {
+        models,
+        ports,
+        targets: Vec::with_capacity(entry_start.len() - 1),
+        // The first list is empty: that of all ports that lead nowhere.
+        route_start: vec![0, 0],
+        routes: Vec::new(),
+        translations: std::mem::take(&mut graph.translations),
+        receiver_start: vec![0],
+        receivers: Vec::new(),
+    };
+    let targets: Vec<Target> = graph
+        .net_start
+        .windows(2)
+        .map(|w| {
+            let list = &graph.net_lists[w[0] as usize..w[1] as usize];
+            let receivers = list.iter().map(|&v| {
+                let model = graph.model[v as usize];
+                Receiver { model, port: (v - bases(model)) as u16 }
+            });
+            let before = net.receivers.len();
+            net.receivers.extend(receivers);
+            if let [Receiver { model, port: 0 }] = net.receivers[before..] {
+                net.receivers.truncate(before);
+                return Target::model(model);
+            }
+            net.receiver_start.push(net.receivers.len() as u32);
+            Target::net(net.receiver_start.len() as u32 - 2)
         })
         .collect();
-    net.receiver_start = std::mem::take(&mut graph.net_start);
-    let direct = |at: u32| match net.routes_of(at) {
-        [Route { net: n, z: NONE }] => net.target(*n),
-        _ => Target::OTHER,
-    };
-    net.direct = (0..net.route_start.len() as u32 - 1).map(direct).collect();
-    net.translations = std::mem::take(&mut graph.translations);
+    for w in entry_start.windows(2) {
+        let entries = &all[w[0] as usize..w[1] as usize];
+        if let [Entry { net: n, z: NONE }] = entries {
+            net.targets.push(targets[*n as usize]);
+            continue;
+        }
+        if entries.is_empty() {
+            net.targets.push(Target::routes(0));
+            continue;
+        }
+        let routes = entries.iter().map(|e| Route { to: targets[e.net as usize], z: e.z });
+        net.routes.extend(routes);
+        net.route_start.push(net.routes.len() as u32);
+        net.targets.push(Target::routes(net.route_start.len() as u32 - 2));
+    }
     Ok((net, order))
 }
 
@@ -171,7 +133,8 @@ fn number<M: Message>(
     blueprint: &mut Blueprint<M>,
 ) -> Result<(Order, Vec<ModelKey>, u32), BuildErrors> {
     let too_large = |what| BuildErrors(vec![BuildError::TooLarge { what }]);
-    let mut order = Order { keys: Vec::new(), paths: Vec::new() };
+    let nodes = blueprint.nodes.len();
+    let mut order = Order { keys: Vec::with_capacity(nodes), paths: Vec::with_capacity(nodes) };
     let mut coupled = Vec::new();
     let mut vertices: u32 = 0;
     let mut stack = vec![(blueprint.root, Digest::new().finish())];
@@ -269,12 +232,12 @@ impl<M: Message> Graph<M> {
     }
 
     /// The routes from vertex `v`, in canonical order.
-    fn routes(&mut self, v: u32, routes: &mut Vec<Route>) {
+    fn entries(&mut self, v: u32, routes: &mut Vec<Entry>) {
         // Most ports of a large model have no coupling or one.
         match self.edges[self.start[v as usize] as usize..self.start[v as usize + 1] as usize] {
             [] => return,
             [(to, NONE)] if self.model[to as usize] != NONE => {
-                routes.push(Route { net: self.intern(&[to]), z: NONE });
+                routes.push(Entry { net: self.intern(&[to]), z: NONE });
                 return;
             }
             _ => {}
@@ -309,17 +272,17 @@ impl<M: Message> Graph<M> {
             let group = rest.iter().take_while(|r| by_name_eq(&self.translations, r.0, z)).count();
             let list: Vec<u32> = rest[..group].iter().map(|r| r.1).collect();
             let net = self.intern(&list);
-            routes.push(Route { net, z });
+            routes.push(Entry { net, z });
             rest = &rest[group..];
         }
         for (z, hub) in hubs {
             if !self.hubs.contains_key(&hub) {
                 let mut inner = Vec::new();
-                self.routes(hub, &mut inner);
+                self.entries(hub, &mut inner);
                 self.hubs.insert(hub, inner);
             }
             for r in self.hubs[&hub].clone() {
-                routes.push(Route { net: r.net, z: self.compose(z, r.z) });
+                routes.push(Entry { net: r.net, z: self.compose(z, r.z) });
             }
         }
         if self.crossed(routes) {
@@ -330,7 +293,7 @@ impl<M: Message> Graph<M> {
 
     /// Whether some receiver is reached through different translations, so that the order of
     /// its messages of one emission shows.
-    fn crossed(&self, routes: &[Route]) -> bool {
+    fn crossed(&self, routes: &[Entry]) -> bool {
         if routes.iter().all(|r| r.z == routes[0].z) {
             return false;
         }
@@ -347,7 +310,7 @@ impl<M: Message> Graph<M> {
 
     /// The routes from `v` one by one, in the route rank of R5: by the path of coupling ports,
     /// then by the names of the translations.
-    fn ranked(&mut self, v: u32, routes: &mut Vec<Route>) {
+    fn ranked(&mut self, v: u32, routes: &mut Vec<Entry>) {
         let mut reached: Vec<(Vec<u32>, u32, u32)> = Vec::new();
         let mut stack = vec![(Vec::new(), v, NONE)];
         while let Some((path, at, z)) = stack.pop() {
@@ -367,7 +330,7 @@ impl<M: Message> Graph<M> {
         reached.sort_by(|a, b| (&a.0, name(a.2)).cmp(&(&b.0, name(b.2))));
         for (_, to, z) in reached {
             let net = self.intern(&[to]);
-            routes.push(Route { net, z });
+            routes.push(Entry { net, z });
         }
     }
 
@@ -430,8 +393,11 @@ impl<M: Message> Blueprint<M> {
         for r in &network.receivers {
             h = fold(h, u64::from(r.model) << 16 | u64::from(r.port));
         }
+        for t in &network.targets {
+            h = fold(h, t.word());
+        }
         for r in &network.routes {
-            h = fold(h, u64::from(r.net) << 32 | u64::from(r.z));
+            h = fold(h, r.to.word() << 32 | u64::from(r.z));
         }
         h
     }

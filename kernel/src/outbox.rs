@@ -2,8 +2,8 @@
 use crate::{
     bag::{Envelope, NONE},
     bus::Bus,
-    flatten::{Network, Route, Target},
     message::{Message, Payload, digest_of, fold},
+    network::{Network, Route, To},
     port::OutPort,
     time::{Resolution, Tag},
 };
@@ -97,23 +97,29 @@ impl<'a, M: Message> Outbox<'a, M> {
             return;
         }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
-        match self.network.direct[at as usize] {
-            Target::OTHER => self.spread(at, digest, identity, envelope),
-            target => self.bus.post(self.network, target, digest, envelope),
+        match self.network.targets[at as usize].decode() {
+            To::Model(model) => self.bus.hand(self.network.models, model, digest, envelope),
+            To::Net(net) => self.bus.join(self.network, net, digest, envelope),
+            To::Routes(list) => self.spread(list, digest, identity, envelope),
         }
     }
 
     /// Sends along no, several or translated routes.
     #[inline(never)]
-    fn spread(&mut self, at: u32, digest: u64, identity: u64, envelope: Envelope<M>) {
+    fn spread(&mut self, list: u32, digest: u64, identity: u64, envelope: Envelope<M>) {
         let network = self.network;
-        for &Route { net, z } in network.routes_of(at) {
-            let target = network.target(net);
-            if z == NONE {
-                self.bus.post(network, target, digest, envelope.clone());
-            } else if let Some(value) = (network.translations[z as usize].apply)(&envelope.value) {
-                let digest = fold(digest_of(&value), identity);
-                self.bus.post(network, target, digest, Envelope { value, ..envelope.clone() });
+        for &Route { to, z } in network.routes_of(list) {
+            let (digest, envelope) = if z == NONE {
+                (digest, envelope.clone())
+            } else {
+                let translation = &network.translations[z as usize];
+                let Some(value) = (translation.apply)(&envelope.value) else { continue };
+                (fold(digest_of(&value), identity), Envelope { value, ..envelope.clone() })
+            };
+            match to.decode() {
+                To::Model(model) => self.bus.hand(network.models, model, digest, envelope),
+                To::Net(net) => self.bus.join(network, net, digest, envelope),
+                To::Routes(_) => unreachable!("a route leads to a model or a net"),
             }
         }
     }

@@ -6,10 +6,11 @@
 use crate::{
     bag::NONE,
     blueprint::{ModelKey, NodeBody, PortAt, Wire},
-    core::{Cell, Home},
+    core::Cell,
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
     flatten::flatten,
+    homes::Homes,
     message::{Message, fold},
     simulation::Simulation,
     structure::{Change, PortOf},
@@ -136,8 +137,8 @@ impl<M: Message> Simulation<M> {
                 let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));
                 if let Some(NodeBody::Atomic(b)) = node.map(|n| &mut n.body) {
                     b.slot = a.slot;
-                    if let Some(home) = self.core.homes.get_mut(b.index as usize) {
-                        home.slot = a.slot;
+                    if (b.index as usize) < self.core.cells.len() {
+                        self.core.homes.relocate(b.index, a.slot);
                     }
                 }
             }
@@ -234,7 +235,7 @@ impl<M: Message> Simulation<M> {
         core.bus.fit(&network);
         core.network = network;
         core.cells = cells;
-        core.settle_in(Home::all(&core.blueprint, &order.keys));
+        core.homes = Homes::new(&core.blueprint, &order.keys);
         core.paths = order.paths;
         core.keys = order.keys;
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);

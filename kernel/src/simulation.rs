@@ -6,12 +6,13 @@ use crate::{
     bag::NONE,
     blueprint::{Blueprint, ModelKey, NodeBody},
     bus::Bus,
-    core::{Cell, Core, Counts, Due, Guards, Home, Run, order},
+    core::{Cell, Core, Counts, Due, Guards, order},
     coupled::Coupled,
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
     flatten::{Order, flatten},
+    homes::Homes,
     message::Message,
     outbox::Outbox,
     port::OutPort,
@@ -112,6 +113,7 @@ impl<M: Message> Simulation<M> {
         }
         let mut slabs = Slabs::new();
         let mut blueprint = Blueprint::new(top.into(), &mut slabs)?;
+        slabs.kinds.iter_mut().for_each(|kind| kind.fit());
         let (network, order) = flatten(&mut blueprint)?;
         let plan_hash = blueprint.digest(&order, &network);
         let Order { keys, paths } = order;
@@ -119,9 +121,7 @@ impl<M: Message> Simulation<M> {
             bus: Bus::new(&network, options.ties),
             cells: vec![Cell { last: options.start, chain: 0 }; keys.len()],
             paths,
-            homes: Home::all(&blueprint, &keys),
-            recent: 0..0,
-            recent_run: Run::default(),
+            homes: Homes::new(&blueprint, &keys),
             list: AnyEventList::of(options.event_list),
             silent: AnyEventList::of(EventListKind::Heap),
             ready: Vec::new(),
@@ -383,7 +383,7 @@ impl<M: Message> Simulation<M> {
         let bound = next.min(others.saturating_add(1)).min(limit);
         for &m in units.iter() {
             let last = core.cells[m as usize].last;
-            let Home { slot, kind, .. } = core.homes[m as usize];
+            let (kind, slot) = core.homes.of(m);
             let bound = Duration::between(last, bound);
             core.enter(kind);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);

@@ -5,7 +5,8 @@
 use crate::{
     atomic::Atomic,
     blueprint::ModelKey,
-    core::{Core, Due, Run},
+    core::{Core, Due},
+    homes::Run,
     message::Message,
     snapshot::SnapshotError,
     time::Duration,
@@ -49,6 +50,8 @@ pub(crate) trait Kind<M: Message>: Send {
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
     fn model(&self, slot: u32) -> &dyn Any;
     fn owner(&mut self, slot: u32) -> &mut ModelKey;
+    /// Gives back what the build reserved too much.
+    fn fit(&mut self);
     /// Removes a model; the last one takes its slot. Returns the owner of the moved model.
     fn remove(&mut self, slot: u32) -> Option<ModelKey>;
     fn save(&self, slot: u32) -> Result<SavedState, SnapshotError>;
@@ -97,6 +100,10 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn owner(&mut self, slot: u32) -> &mut ModelKey {
         &mut self.owners[slot as usize]
+    }
+    fn fit(&mut self) {
+        self.models.shrink_to_fit();
+        self.owners.shrink_to_fit();
     }
     fn remove(&mut self, slot: u32) -> Option<ModelKey> {
         self.models.swap_remove(slot as usize);

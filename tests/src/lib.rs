@@ -18,3 +18,8 @@ pub const S: i64 = 1_000_000_000;
 pub const MS: i64 = 1_000_000;
 /// A time advance that never ends.
 pub const NEVER: i64 = i64::MAX;
+
+/// The README's examples, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

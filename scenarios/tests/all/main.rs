@@ -12,14 +12,12 @@ use superdense::{Diagnostics, Overrides, Plan};
 pub struct Folder(pub PathBuf);
 
 impl Folder {
-    /// A new one.
-    pub fn new(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("superdense-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
-    /// Writes a file and returns its path.
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let file = self.0.join(name);
         std::fs::write(&file, bytes).unwrap();
         file

@@ -1,0 +1,103 @@
+//! Where models live: in which slab, and in which slot there.
+//!
+//! **Why runs.** Neighbours in path order are neighbours in their slab, unless the structure
+//! changed. So a table of runs is enough, a cycle looks once for all neighbours, and it remembers
+//! where it looked last: single models of one kind then cost no look at all, and a sweep over
+//! alternating kinds goes from run to run.
+use crate::{
+    blueprint::{Blueprint, ModelKey, NodeBody},
+    message::Message,
+};
+use std::ops::Range;
+
+/// Models from `first` on, up to the next home's, side by side in a slab.
+#[derive(Debug, Clone, Copy)]
+struct Home {
+    first: u32,
+    slot: u32,
+    kind: u16,
+}
+
+/// Neighbours of one slab among the models of a cycle.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Run {
+    pub kind: u16,
+    /// Slot minus model number, the same for all of them.
+    shift: u32,
+}
+
+impl Run {
+    #[inline(always)]
+    pub fn slot(self, model: u32) -> usize {
+        model.wrapping_add(self.shift) as usize
+    }
+}
+
+/// The homes of all models.
+#[derive(Debug)]
+pub(crate) struct Homes {
+    homes: Vec<Home>,
+    recent: usize,
+    range: Range<u32>,
+    run: Run,
+}
+
+impl Homes {
+    /// The homes of models in path order.
+    pub fn new<M: Message>(blueprint: &Blueprint<M>, keys: &[ModelKey]) -> Self {
+        let mut homes: Vec<Home> = Vec::new();
+        for (m, &key) in (0..).zip(keys) {
+            let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
+            let goes_on = |h: &Home| h.kind == a.kind && h.slot + (m - h.first) == a.slot;
+            if !homes.last().is_some_and(goes_on) {
+                homes.push(Home { first: m, slot: a.slot, kind: a.kind });
+            }
+        }
+        Self { homes, recent: 0, range: 0..0, run: Run::default() }
+    }
+
+    /// Kind and slot of a model.
+    pub fn of(&self, m: u32) -> (u16, u32) {
+        let Home { first, slot, kind } = self.homes[self.index(m)];
+        (kind, slot + (m - first))
+    }
+
+    fn index(&self, m: u32) -> usize {
+        self.homes.partition_point(|h| h.first <= m) - 1
+    }
+
+    /// The run of a model, and the first model after the run.
+    #[inline]
+    pub fn run(&mut self, m: u32) -> (Run, u32) {
+        if m < self.range.start || m >= self.range.end {
+            self.look_up(m);
+        }
+        (self.run, self.range.end)
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, m: u32) {
+        let end = |homes: &[Home], i: usize| homes.get(i + 1).map_or(u32::MAX, |h| h.first);
+        let next = self.recent + 1;
+        let is_next = self.homes.get(next).is_some_and(|h| h.first <= m);
+        let index = if is_next && m < end(&self.homes, next) { next } else { self.index(m) };
+        let Home { first, slot, kind } = self.homes[index];
+        self.recent = index;
+        self.range = first..end(&self.homes, index);
+        self.run = Run { kind, shift: slot.wrapping_sub(first) };
+    }
+
+    /// Notes that one model has moved to another slot.
+    pub fn relocate(&mut self, m: u32, slot: u32) {
+        let at = self.index(m);
+        let old = self.homes[at];
+        let moved = Home { slot, first: m, ..old };
+        let after = Home { first: m + 1, slot: old.slot + (m + 1 - old.first), ..old };
+        let last = self.homes.get(at + 1).is_some_and(|h| h.first == m + 1);
+        let before = (old.first < m).then_some(old);
+        let parts = before.into_iter().chain([moved]).chain((!last).then_some(after));
+        self.homes.splice(at..=at, parts.collect::<Vec<_>>());
+        self.range = 0..0;
+        self.recent = 0;
+    }
+}
