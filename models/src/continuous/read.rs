@@ -1,7 +1,8 @@
 //! Reading the tables and texts of an equation unit; mistakes are collected, never only the first.
 use super::equations::Dims;
 use crate::{
-    expr::{Expr, ExprError, Names},
+    expr::{Expr, ExprError, Names, Symbol},
+    quantity::{Decimal, Dimension, Quantity, QuantityError},
     registry::{Context, Located, Param, ParamError, Params, Span},
 };
 
@@ -61,18 +62,25 @@ impl<'a> Reader<'a> {
         names
     }
 
-    /// An expression: a number, or text.
+    /// An expression: a number, a quantity (in SI base units), or text.
     pub(super) fn expression(&mut self, p: &Located<Param>, scope: &Names) -> Option<Expr> {
         match &p.value {
             Param::Real(x) if x.is_finite() => Some(Expr::constant(*x)),
             Param::Int(i) => Some(Expr::constant(*i as f64)),
             Param::Bool(b) => Some(Expr::constant(f64::from(u8::from(*b)))),
-            Param::Text(text) => match Expr::parse(text, scope) {
-                Ok(expr) => Some(expr),
-                Err(errors) => {
-                    self.expression_errors(&p.span, text, errors);
+            Param::Text(text) => match Quantity::parse(text) {
+                Ok(Some(q)) => Some(Expr::constant(q.si())),
+                Err(e) => {
+                    self.errors.push(unknown_unit(&p.span, &e));
                     None
                 }
+                Ok(None) => match Expr::parse(text, scope) {
+                    Ok(expr) => Some(expr),
+                    Err(errors) => {
+                        self.expression_errors(&p.span, text, errors);
+                        None
+                    }
+                },
             },
             _ => {
                 let error = ParamError::at(p.span.clone(), "expected a number or an expression");
@@ -164,22 +172,61 @@ pub(super) fn check_keys(r: &mut Reader<'_>, entries: &[Entry<'_>], known: &[&st
     }
 }
 
-/// A point in time, in ticks: a number of seconds, or text with seconds as a decimal.
-pub(super) fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param>) -> Option<i64> {
-    let text = match &p.value {
-        Param::Real(x) => format!("{x}"),
-        Param::Int(i) => i.to_string(),
-        Param::Text(t) => t.trim().trim_end_matches('s').trim().to_owned(),
-        Param::Duration(d) => return Some(d.ticks()),
-        _ => String::new(),
+fn unknown_unit(span: &Span, e: &QuantityError) -> ParamError {
+    let start = (span.start + e.span.start).min(span.end);
+    let end = (span.start + e.span.end).clamp(start, span.end);
+    let message = format!("unknown unit of measure `{}`", e.error.unknown);
+    let help = match &e.error.suggestion {
+        Some(unit) => format!("did you mean `{unit}`?"),
+        None => "units are s, min, h, m, kg, A, K, W, V, Hz, ... with SI prefixes".into(),
     };
-    match context.resolution.parse_ticks(&text) {
-        Ok(ticks) => Some(ticks),
-        Err(e) => {
-            r.errors.push(ParamError::at(p.span.clone(), e.to_string()));
-            None
+    ParamError::at(start..end, message).help(help)
+}
+
+/// A point in time, in ticks: a number of seconds, a quantity such as `"50 ms"`, or an expression
+/// of constants. Decimals are exact.
+pub(super) fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param>) -> Option<i64> {
+    let decimal = match &p.value {
+        Param::Duration(d) => return Some(d.ticks()),
+        Param::Real(x) => Decimal::parse(&format!("{x:?}")),
+        Param::Int(i) => Some(Decimal::whole(*i)),
+        Param::Text(t) => match Quantity::parse(t) {
+            Ok(Some(q)) if q.unit.dimension() == Dimension::TIME => q.exact_si(),
+            Ok(None) => Decimal::parse(t.trim()),
+            Ok(Some(_)) => None,
+            Err(e) => {
+                r.errors.push(unknown_unit(&p.span, &e));
+                return None;
+            }
+        },
+        _ => None,
+    };
+    let ticks = match (decimal, &p.value) {
+        (Some(d), _) => d.ticks(context.resolution).map_err(|_| {
+            format!("this is no whole number of ticks of {}, or too long", context.resolution)
+        }),
+        (None, Param::Text(t)) if matches!(Quantity::parse(t), Ok(None)) => {
+            let scope = |name: &str| (context.constants)(name).map(Symbol::Const);
+            match Expr::parse(t, &scope) {
+                Ok(e) => {
+                    let seconds = e.as_constant().unwrap_or_else(|| e.eval(&[]));
+                    let ticks = context.resolution.duration(seconds).map(|d| d.ticks());
+                    ticks.map_err(|e| e.to_string())
+                }
+                Err(errors) => {
+                    r.expression_errors(&p.span, t, errors);
+                    return None;
+                }
+            }
         }
-    }
+        _ => Err("this is no time".into()),
+    };
+    ticks
+        .map_err(|why| {
+            let help = "write seconds, or a time such as \"50 ms\"";
+            r.errors.push(ParamError::at(p.span.clone(), why).help(help));
+        })
+        .ok()
 }
 
 pub(super) fn instants(

@@ -185,6 +185,20 @@ fn quantities_in_parameters() {
 }
 
 #[test]
+fn quantities_in_equations() {
+    let text = "stop = 1\nresolution='ps'\n[parameters]\nperiod = '0.1 s'\n[unit.a]\nkind = 'equations'\n\
+                parameters = { k = '2 km' }\nstates = { x = '50 cm' }\nderivatives = { x = '0' }\n\
+                outputs = { x = 'x' }\n\
+                [[unit.a.event]]\nname='e'\nevery='50 ms'\nfrom='period/2'\nreset={ x = 'x + k' }\n\
+                [[unit.a.event]]\nname='f'\nat=[0.5, '1 s']\nreset={ x = 'x - 1' }\n";
+    let sim = run(plan(text).unwrap_or_else(|d| panic!("{d}")));
+    assert_eq!(end(&sim, "a", 0), 0.5 + 20.0 * 2000.0 - 2.0);
+    let d = plan(&text.replace("50 ms", "50 msec").replace("50 cm", "50 cmm")).unwrap_err();
+    let text = d.render(false);
+    assert!(text.contains("did you mean `ms`?") && text.contains("`cmm`"), "{text}");
+}
+
+#[test]
 fn includes_bring_templates_and_defaults() {
     let folder = Folder::new("include");
     std::fs::create_dir_all(folder.0.join("parts/deep")).unwrap();
@@ -303,6 +317,37 @@ fn large_arrays() {
     let p = plan(text).unwrap_or_else(|d| panic!("{d}"));
     assert_eq!(p.units.len(), 100_001);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn unused_templates_are_checked_too() {
+    let d = plan(
+        "stop = 1\n[template.t.unit.a]\nkind = 'gian'\n[template.u.unit.b]\nkind='gain'\ngain=1\n",
+    );
+    let codes: Vec<_> = d.unwrap_err().mistakes().iter().map(|m| m.code).collect();
+    assert_eq!(codes, ["unknown-kind", "unconnected-input"]);
+}
+
+#[test]
+fn event_inputs_take_many_sources() {
+    let text = "stop = 2\nconnections = ['a.y -> n.u', 'b.y -> n.u', 's.y -> n.u via detect(0.5, rising)',\n\
+                's.y -> n.u via detect(0.6, rising)']\n\
+                [unit.a]\nkind='clock'\nperiod=1\n[unit.b]\nkind='clock'\nperiod=1\n\
+                [unit.s]\nkind='sine'\nfrequency=1.0\n[unit.n]\nkind='counter'\n";
+    let p = plan(text).unwrap_or_else(|d| panic!("{d}"));
+    assert_eq!(
+        paths(&p),
+        [
+            "a",
+            "b",
+            "n",
+            "n.u~detect~s.y~detect(0.5, rising)",
+            "n.u~detect~s.y~detect(0.6, rising)",
+            "s"
+        ]
+    );
+    // Three ticks of either clock at 0, 1, 2, and two crossings each.
+    assert_eq!(end(&run(p), "n", 1), 10.0);
 }
 
 #[test]
