@@ -129,7 +129,7 @@ impl<M: Message> Bus<M> {
     }
 
     /// Puts a message into a net and, with the first one, reaches the net's receivers.
-    #[inline]
+    #[inline(never)]
     pub fn join(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);

@@ -26,6 +26,10 @@ const INFLUENCED: u32 = 1 << 30;
 
 impl Due {
     #[inline(always)]
+    pub fn imminent_only(model: u32) -> Self {
+        Self(model | IMMINENT)
+    }
+    #[inline(always)]
     pub fn model(self) -> u32 {
         self.0 & !(IMMINENT | INFLUENCED)
     }
@@ -349,10 +353,6 @@ impl<M: Message> Core<M> {
     /// Imminent and influenced models, merged in path order. Both lists are sorted.
     pub fn merge(imminent: &[u32], influenced: &[u32], due: &mut Vec<Due>) {
         due.clear();
-        if let ([m], []) = (imminent, influenced) {
-            due.push(Due(m | IMMINENT));
-            return;
-        }
         let (mut a, mut b) = (imminent, influenced);
         while let ([x, after_x @ ..], [y, after_y @ ..]) = (a, b) {
             let why = if x <= y { IMMINENT } else { 0 } | if y <= x { INFLUENCED } else { 0 };
@@ -360,8 +360,12 @@ impl<M: Message> Core<M> {
             a = if x <= y { after_x } else { a };
             b = if y <= x { after_y } else { b };
         }
-        due.extend(a.iter().map(|&m| Due(m | IMMINENT)));
-        due.extend(b.iter().map(|&m| Due(m | INFLUENCED)));
+        for m in a {
+            due.push(Due(m | IMMINENT));
+        }
+        for m in b {
+            due.push(Due(m | INFLUENCED));
+        }
     }
 }
 
