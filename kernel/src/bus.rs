@@ -178,7 +178,7 @@ impl<M: Message> Bus<M> {
     }
 
     /// The bag of `model`, which something reaches in this cycle, and its digest.
-    #[inline]
+    #[inline(always)]
     pub fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
         let Inbox { sum, head, tail, len, nets, .. } = self.inbox[model as usize];
         if nets == NONE && !self.disordered {

@@ -89,14 +89,12 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         let done = core.bus.influenced.is_empty();
         if done {
             (core.out_cursor, core.log_cursor) = (0, 0);
-            self.transitions(run, &[Due::imminent_only(model)], core);
+            core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
         }
         done
     }
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
-        for &due in models {
-            core.transition(due, &mut self.models[run.slot(due.model())]);
-        }
+        core.transitions(run, models, &mut self.models);
     }
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>) {
         core.advance(model, &mut self.models[slot as usize], bound);
