@@ -1,8 +1,10 @@
 //! Continuous units: equations, a method, event indicators and a wrapper.
 mod atomic;
+mod compile;
 pub mod equations;
 mod kind;
 mod links;
+mod read;
 pub mod series;
 mod text;
 mod unit;

@@ -5,7 +5,7 @@
 //! with them the trace, do not depend on the order of the text.
 use super::{
     connect, convert,
-    parameters::Evaluator,
+    evaluate::Evaluator,
     selector::Via,
     session::{Session, did_you_mean},
     tree::{Body, Child, End, Tree, Unit, Wire, join},
@@ -28,7 +28,7 @@ struct Wanted {
     params: Rc<Params>,
     ports: Arc<Ports>,
     ends: (End, End),
-    span: u32,
+    connection: u32,
 }
 
 /// The adapters of one group.
@@ -45,12 +45,12 @@ impl Adapters {
         group: u32,
         via: &Via,
         (a, b): (End, End),
-        span: u32,
+        connection: u32,
         eval: &Evaluator<'_>,
     ) -> Option<()> {
         let session = eval.session;
         let g = &tree.groups[group as usize];
-        let place = &g.spans[span as usize];
+        let place = g.span(connection);
         let found = ADAPTERS
             .iter()
             .find(|(name, kind, _)| [name, kind].contains(&&via.name.value.as_str()));
@@ -119,7 +119,7 @@ impl Adapters {
             params: Rc::new(params),
             ports: Arc::new(ports),
             ends: (a, b),
-            span,
+            connection,
         });
         Some(())
     }
@@ -136,7 +136,7 @@ impl Adapters {
             let alone = count.get(&w.name) == Some(&1);
             let name = if alone { w.name } else { format!("{}~{}", w.name, w.text) };
             if seen.insert(name.clone(), ()).is_some() {
-                let span = &tree.groups[group as usize].spans[w.span as usize];
+                let span = tree.groups[group as usize].span(w.connection);
                 let message = "this connection stands twice, with the same adapter";
                 let mistake = Mistake::new("duplicate-connection", span, message);
                 session.report(mistake.help("delete one of the two connections"));
@@ -149,11 +149,12 @@ impl Adapters {
                 name: name.as_str().into(),
                 array: false,
                 members: vec![Body::Unit(unit)],
-                span: g.spans[w.span as usize].clone(),
+                span: g.span(w.connection).clone(),
             });
             let end = End { child, member: 0, port: 0 };
-            g.wires.push(Wire { from: w.ends.0, to: end, span: w.span });
-            g.wires.push(Wire { from: end, to: w.ends.1, span: w.span });
+            let connection = Some(w.connection);
+            g.wires.push(Wire { from: w.ends.0, to: end, connection });
+            g.wires.push(Wire { from: end, to: w.ends.1, connection });
             tree.units.push(Unit {
                 path: join(&g.path, &name),
                 kind: w.kind,
@@ -161,7 +162,7 @@ impl Adapters {
                 ports: w.ports,
                 scope: Rc::clone(&g.scope),
                 index: None,
-                span: g.spans[w.span as usize].clone(),
+                span: g.span(w.connection).clone(),
                 hidden: true,
                 links: Vec::new(),
             });

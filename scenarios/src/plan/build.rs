@@ -1,7 +1,7 @@
 //! Instances into the kernel's model.
 use super::{
     UnitInfo,
-    parameters::Evaluator,
+    evaluate::Evaluator,
     session::Session,
     tree::{Body, Tree, dotted, member_name},
 };

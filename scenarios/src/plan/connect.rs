@@ -1,13 +1,12 @@
 //! Connections into wires, each checked: names, indices, kinds, types, units of measure, drivers.
 use super::{
-    adapters,
-    parameters::Evaluator,
+    adapters, drivers,
+    evaluate::Evaluator,
     selector::{Connection, Index, Selector, Step},
     session::{Session, did_you_mean},
-    tree::{Body, Child, End, Group, Tree, Wire, dotted, join},
+    tree::{Body, Child, End, Group, Tree, Wire, dotted},
 };
 use crate::{diagnostics::Mistake, source::Span};
-use std::collections::{HashMap, HashSet};
 use superdense_models::{
     quantity::unit,
     registry::{PortKind, PortSpec},
@@ -21,13 +20,10 @@ pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
     let decl = std::rc::Rc::clone(&tree.groups[group as usize].decl);
     let mut adapters = adapters::Adapters::default();
     let wrong_ports = decl.inputs.len() > tree.groups[group as usize].inputs.len();
-    let mut meant = Meant { anything: decl.unread || wrong_ports, ..Meant::default() };
-    for connection in &decl.connections {
-        let spans = &mut tree.groups[group as usize].spans;
-        spans.push(connection.span.clone());
-        let span = (spans.len() - 1) as u32;
+    let mut meant = drivers::Meant::new(decl.unread || wrong_ports);
+    for (number, connection) in (0u32..).zip(&decl.connections) {
         each(tree, group, connection, session, |tree, eval| {
-            let done = one(tree, group, connection, span, eval, &mut adapters);
+            let done = one(tree, group, connection, number, eval, &mut adapters);
             if done.is_none() {
                 meant.note(tree, group, &connection.to, eval);
             }
@@ -35,26 +31,7 @@ pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
         });
     }
     adapters.insert(tree, group, session);
-    drivers(&tree.groups[group as usize], tree, &meant, session);
-}
-
-/// What wrong connections were to drive: it is not reported as unconnected on top.
-#[derive(Default)]
-struct Meant {
-    anything: bool,
-    ends: HashSet<End>,
-    children: HashSet<u32>,
-}
-
-impl Meant {
-    fn note(&mut self, tree: &Tree, group: u32, to: &Selector, eval: &Evaluator<'_>) {
-        let quiet = Session::new(std::path::Path::new(""));
-        let name = &to.steps[0].name.value;
-        match ends(tree, group, to, true, &eval.reporting_to(&quiet)) {
-            Some((ends, _)) => self.ends.extend(ends),
-            None => self.children.extend(tree.groups[group as usize].find(name)),
-        }
-    }
+    drivers::check(&tree.groups[group as usize], tree, &meant, session);
 }
 
 /// Calls `f` for all values of the loop variables; stops at the first mistake.
@@ -96,7 +73,7 @@ fn one(
     tree: &mut Tree,
     group: u32,
     connection: &Connection,
-    span: u32,
+    number: u32,
     eval: &Evaluator<'_>,
     adapters: &mut adapters::Adapters,
 ) -> Option<()> {
@@ -137,10 +114,10 @@ fn one(
         match &connection.via {
             None => {
                 fits(&connection.span, (&g.name_of(a), out), (&g.name_of(b), into), eval.session)?;
-                let wire = Wire { from: a, to: b, span };
+                let wire = Wire { from: a, to: b, connection: Some(number) };
                 tree.groups[group as usize].wires.push(wire);
             }
-            Some(via) => adapters.add(tree, group, via, (a, b), span, eval)?,
+            Some(via) => adapters.add(tree, group, via, (a, b), number, eval)?,
         }
     }
     Some(())
@@ -355,54 +332,4 @@ fn ports(
     let message = format!("`{}` has no {direction} `{shown}`", child.name);
     session.report(Mistake::new("unknown-port", &step.name.span, message).help(help));
     None
-}
-
-/// Reports inputs without a driver and signals with two.
-fn drivers(g: &Group, tree: &Tree, meant: &Meant, session: &Session) {
-    let mut driver: HashMap<End, &Span> = HashMap::with_capacity(g.wires.len());
-    let mut pairs: HashSet<(End, End)> = HashSet::with_capacity(g.wires.len());
-    let outer = g.inputs.iter().flat_map(|p| p.ends.iter().map(move |&e| (None, e, &p.span)));
-    let inner = g.wires.iter().map(|w| (Some(w.from), w.to, &g.spans[w.span as usize]));
-    for (from, to, span) in outer.chain(inner) {
-        let spec = tree.port(g.body(to), true, to.port);
-        let name = || format!("{}.{}", g.name_of(to), spec.name);
-        if let Some(from) = from
-            && !pairs.insert((from, to))
-        {
-            let message = format!("`{}` is connected twice to the same output", name());
-            let mistake = Mistake::new("duplicate-connection", span, message);
-            session.report(mistake.help("delete one of the two connections"));
-            continue;
-        }
-        if let Some(first) = driver.insert(to, span)
-            && spec.kind == PortKind::Signal
-        {
-            let message = format!("the signal `{}` has two drivers", name());
-            let mistake = Mistake::new("two-drivers", span, message).label("second driver");
-            let mistake = if first == span { mistake } else { mistake.also(first, "first driver") };
-            session.report(mistake.help("delete one, or add the two with a unit of kind \"sum\""));
-        }
-    }
-    for (at, child) in g.children.iter().enumerate() {
-        if meant.anything || meant.children.contains(&(at as u32)) {
-            continue;
-        }
-        for (member, &body) in child.members.iter().enumerate() {
-            for (port, spec) in tree.ports(body, true).into_iter().enumerate() {
-                let end = End { child: at as u32, member: member as u32, port: port as u16 };
-                if spec.optional || driver.contains_key(&end) || meant.ends.contains(&end) {
-                    continue;
-                }
-                let path = dotted(&join(&g.path, &g.name_of(end)));
-                let message = format!("input `{}` of `{path}` is not connected", spec.name);
-                let target = format!("{}.{}", g.name_of(end), spec.name);
-                let adapter = match spec.kind {
-                    PortKind::Signal => "a signal",
-                    PortKind::Event => "events",
-                };
-                let help = format!("it takes {adapter}: add \"... -> {target}\" to `connections`");
-                session.report(Mistake::new("unconnected-input", &child.span, message).help(help));
-            }
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The keys of a unit into the parameters that its kind declares.
 use super::{
     declare::UnitDecl,
-    parameters::Evaluator,
+    evaluate::Evaluator,
     session::{Session, did_you_mean},
 };
 use crate::{

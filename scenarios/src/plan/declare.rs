@@ -1,6 +1,6 @@
 //! What the document declares, checked for form: units, templates, connections, links.
 use super::{
-    parameters::flatten,
+    parameters::{Declared, declared, flatten},
     selector::{self, Connection, Piece, Selector, Step, Via, is_name},
     session::{Session, did_you_mean},
 };
@@ -68,7 +68,7 @@ pub(super) struct LinkDecl {
 /// The scenario itself, or a template.
 #[derive(Default)]
 pub(super) struct GroupDecl {
-    pub parameters: Table,
+    pub parameters: Declared,
     pub inputs: Vec<PortDecl>,
     pub outputs: Vec<PortDecl>,
     /// By name; `order` is that of the text.
@@ -149,7 +149,7 @@ impl Declarer<'_> {
         if let Some(node) = table.get("parameters")
             && let Some(t) = node.table("`parameters`", "parameters = { rate = 2.0 }", sink)
         {
-            group.parameters = t.clone();
+            group.parameters = declared(t);
             for (name, _) in flatten(t) {
                 if !name.value.split('.').all(is_name) {
                     let message = format!("`{}` cannot be the name of a parameter", name.value);

@@ -1,6 +1,5 @@
 //! The digest by which a checkpoint knows its plan.
 use super::{build::Numbering, session::Session, tree::Tree};
-use std::collections::BTreeSet;
 use superdense_kernel::message::Digest;
 use superdense_models::registry::{Param, Params};
 
@@ -11,7 +10,7 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
     d.word(session.seed);
     let mut order: Vec<u32> = (0..tree.units.len() as u32).collect();
     order.sort_by_key(|&u| numbering.number[u as usize]);
-    let mut last = None;
+    let (mut last, mut last_scope) = (None, None);
     for u in order {
         let unit = &tree.units[u as usize];
         d.bytes(unit.path.as_bytes());
@@ -20,8 +19,12 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
         let shared = std::rc::Rc::as_ptr(&unit.params);
         if last != Some(shared) {
             params(&unit.params, session, &mut d);
-            unit.scope.digest(session, &mut d);
             last = Some(shared);
+        }
+        let scope = std::rc::Rc::as_ptr(&unit.scope);
+        if last_scope != Some(scope) {
+            unit.scope.digest(session, &mut d);
+            last_scope = Some(scope);
         }
         for link in &unit.links {
             d.word(u64::from(link.link) << 32 | u64::from(link.member));
@@ -33,17 +36,18 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
             }
         }
     }
-    let mut wires = BTreeSet::new();
+    let mut wires = Vec::new();
     for (at, g) in tree.groups.iter().enumerate() {
         for w in &g.wires {
             let Some((from, out)) = tree.origin(at as u32, w.from) else { continue };
             let from = u64::from(numbering.number[from as usize]) << 16 | u64::from(out);
             for (to, input) in tree.targets(at as u32, w.to) {
                 let to = u64::from(numbering.number[to as usize]) << 16 | u64::from(input);
-                wires.insert((from, to));
+                wires.push((from, to));
             }
         }
     }
+    wires.sort_unstable();
     for (from, to) in wires {
         d.word(from);
         d.word(to);

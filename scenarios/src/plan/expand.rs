@@ -2,8 +2,9 @@
 use super::{
     connect, convert,
     declare::{Declarations, GroupDecl, Of, PortDecl, UnitDecl},
+    evaluate::Evaluator,
     links,
-    parameters::{Evaluator, Scope, flatten},
+    parameters::{Scope, flatten},
     session::{Session, did_you_mean},
     tree::{Body, Child, Group, GroupPort, Tree, Unit, dotted, join, member_name},
 };
@@ -18,7 +19,7 @@ const MAX_DEPTH: usize = 32;
 
 /// Makes all instances. Group 0 is the scenario.
 pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
-    let scope = Rc::new(Scope::of_table(&declarations.root.parameters, None));
+    let scope = Rc::new(Scope::new(&declarations.root.parameters, None));
     scope.check(session);
     let mut e = Expander {
         declarations,
@@ -59,7 +60,6 @@ impl Expander<'_> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             wires: Vec::new(),
-            spans: Vec::new(),
         });
         // In path order, so that units get their numbers independently of the text's order.
         let mut order: Vec<&UnitDecl> = decl.units.iter().collect();
@@ -135,6 +135,7 @@ impl Expander<'_> {
         child: &mut Child,
     ) {
         let mut shared: Option<(Rc<Params>, Arc<Ports>)> = None;
+        let mut last: Option<Arc<Ports>> = None;
         for i in 0..count as u32 {
             let name = join(path, &member_name(child, i));
             if shared.is_none() {
@@ -142,10 +143,15 @@ impl Expander<'_> {
                 let locals = if child.array { &locals[..] } else { &[] };
                 let eval = Evaluator::new(self.session, scope, locals);
                 let made = self.make(kind, &name, unit, &eval);
-                let Some(made) = made else {
+                let Some(mut made) = made else {
                     child.members.clear();
                     return;
                 };
+                // Parameters differ between the members; ports seldom do.
+                match &last {
+                    Some(ports) if *ports == made.1 => made.1 = Arc::clone(ports),
+                    _ => last = Some(Arc::clone(&made.1)),
+                }
                 if eval.varies.get() {
                     self.push(kind, name, made, scope, child, unit, i);
                     continue;
@@ -268,7 +274,7 @@ impl Expander<'_> {
     /// The parameters of an instance: defaults of the template, and what the instance gives.
     fn scope_of(&self, decl: &GroupDecl, unit: &UnitDecl, eval: &Evaluator<'_>) -> Scope {
         let root = Rc::clone(&self.tree.groups[0].scope);
-        let mut scope = Scope::of_table(&decl.parameters, Some(root));
+        let mut scope = Scope::new(&decl.parameters, Some(root));
         let given = flatten(&Table { entries: unit.keys.clone() });
         for (key, node) in given {
             if scope.has(&key.value) {
@@ -321,7 +327,7 @@ impl Expander<'_> {
                 continue;
             }
             self.used.insert(name.clone());
-            let inner = Scope::of_table(&decl.parameters, Some(Rc::clone(scope)));
+            let inner = Scope::new(&decl.parameters, Some(Rc::clone(scope)));
             inner.check(self.session);
             // A group 0 to find the scenario's parameters in.
             self.tree = Tree::default();

@@ -1,20 +1,14 @@
 //! Scenario and template parameters, and the expressions over them.
 //!
 //! Parameters may refer to each other in any order: each is evaluated when it is first needed.
-use super::session::Session;
+use super::{evaluate::Evaluator, session::Session};
 use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
 };
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-    rc::Rc,
-};
-use superdense_kernel::time::TimeError;
+use std::{cell::RefCell, rc::Rc};
 use superdense_models::{
-    expr::{self, Condition, Expr, Symbol},
-    quantity::{Decimal, Dimension, Quantity, TicksError},
+    quantity::{Decimal, Dimension},
     registry::Located,
 };
 
@@ -48,55 +42,75 @@ enum State {
 
 #[derive(Debug)]
 struct Entry {
-    node: Node,
+    name: Rc<str>,
+    node: Rc<Node>,
     state: RefCell<State>,
+}
+
+/// Declared parameters, sorted by name; all instances of a template share them.
+pub(super) type Declared = Vec<(Rc<str>, Rc<Node>)>;
+
+/// The parameters in a table; nested tables give names with points.
+pub(super) fn declared(table: &Table) -> Declared {
+    let entries = flatten(table).into_iter();
+    let mut out: Declared =
+        entries.map(|(name, node)| (name.value.into(), Rc::new(node))).collect();
+    out.sort_by(|a, b| a.0.cmp(&b.0));
+    out
 }
 
 /// The parameters of the scenario or of one instance of a template.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     parent: Option<Rc<Scope>>,
-    entries: BTreeMap<String, Entry>,
+    /// Sorted by name.
+    entries: Box<[Entry]>,
 }
 
 impl Scope {
-    /// The parameters in a table; nested tables give names with points.
-    pub fn of_table(table: &Table, parent: Option<Rc<Scope>>) -> Self {
-        let mut scope = Self { parent, entries: BTreeMap::new() };
-        for (name, node) in flatten(table) {
-            scope.entries.insert(name.value, Entry { node, state: RefCell::new(State::Todo) });
-        }
-        scope
+    /// Parameters that have not been evaluated yet.
+    pub fn new(declared: &Declared, parent: Option<Rc<Scope>>) -> Self {
+        let entry = |(name, node): &(Rc<str>, Rc<Node>)| Entry {
+            name: Rc::clone(name),
+            node: Rc::clone(node),
+            state: RefCell::new(State::Todo),
+        };
+        Self { parent, entries: declared.iter().map(entry).collect() }
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.entries.binary_search_by(|e| (*e.name).cmp(name)).ok()
     }
 
     /// Replaces a default by the value that an instance gives.
     pub fn give(&mut self, name: &str, value: Option<Number>) {
-        if let Some(e) = self.entries.get_mut(name) {
-            e.state = RefCell::new(State::Done(value));
+        if let Some(at) = self.place(name) {
+            self.entries[at].state = RefCell::new(State::Done(value));
         }
     }
 
     /// The names, without those of the parent.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.keys().map(String::as_str)
+        self.entries.iter().map(|e| &*e.name)
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.entries.contains_key(name)
+        self.place(name).is_some()
     }
 
     /// Evaluates everything, so that mistakes of unused parameters are found.
     pub fn check(&self, session: &Session) {
-        for name in self.entries.keys() {
+        for name in self.names() {
             self.number(name, session);
         }
     }
 
-    /// `None`: unknown. `Some(None)`: known but wrong.
-    fn number(&self, name: &str, session: &Session) -> Option<Option<Number>> {
-        let Some(entry) = self.entries.get(name) else {
+    /// The value of a name. `None`: unknown. `Some(None)`: known but wrong.
+    pub fn number(&self, name: &str, session: &Session) -> Option<Option<Number>> {
+        let Some(at) = self.place(name) else {
             return self.parent.as_ref()?.number(name, session);
         };
+        let entry = &self.entries[at];
         let busy = match &*entry.state.borrow() {
             State::Done(n) => return Some(*n),
             State::Busy => true,
@@ -134,7 +148,8 @@ impl Scope {
         Some(value)
     }
 
-    fn all_names<'a>(&'a self, out: &mut Vec<&'a str>) {
+    /// The names, with those of the parent.
+    pub fn all_names<'a>(&'a self, out: &mut Vec<&'a str>) {
         out.extend(self.names());
         if let Some(p) = &self.parent {
             p.all_names(out);
@@ -143,7 +158,7 @@ impl Scope {
 
     /// Feeds all values into a digest.
     pub fn digest(&self, session: &Session, d: &mut superdense_kernel::message::Digest) {
-        for name in self.entries.keys() {
+        for name in self.names() {
             d.bytes(name.as_bytes());
             d.real(self.number(name, session).flatten().map_or(f64::NAN, |n| n.value));
         }
@@ -164,247 +179,4 @@ pub(super) fn flatten(table: &Table) -> Vec<(Located<String>, Node)> {
         }
     }
     out
-}
-
-/// Evaluates what stands in one place of the scenario.
-pub(super) struct Evaluator<'a> {
-    pub session: &'a Session,
-    pub scope: &'a Scope,
-    /// The array index and loop variables.
-    locals: &'a [(&'a str, f64)],
-    /// A local was used: the value differs between the members of an array.
-    pub varies: Cell<bool>,
-}
-
-impl<'a> Evaluator<'a> {
-    pub fn new(session: &'a Session, scope: &'a Scope, locals: &'a [(&'a str, f64)]) -> Self {
-        Self { session, scope, locals, varies: Cell::new(false) }
-    }
-
-    /// The same, with mistakes going elsewhere.
-    pub fn reporting_to(&self, session: &'a Session) -> Self {
-        Self::new(session, self.scope, self.locals)
-    }
-
-    fn local(&self, name: &str) -> Option<f64> {
-        let found = self.locals.iter().find(|(n, _)| *n == name).map(|(_, x)| *x);
-        if found.is_some() {
-            self.varies.set(true);
-        }
-        found
-    }
-
-    /// The value of a name, for kinds that evaluate expressions themselves.
-    pub fn constant(&self, name: &str) -> Option<f64> {
-        self.local(name)
-            .or_else(|| self.scope.number(name, self.session)?.map(|n| n.value).or(Some(1.0)))
-    }
-
-    /// A number from a bare number, a quantity, or an expression; a mistake is reported.
-    pub fn number(&self, node: &Node, what: &str) -> Option<Number> {
-        let number = match &node.item {
-            Item::Int(i) => {
-                Number { value: *i as f64, dimension: None, exact: Some(Decimal::whole(*i)) }
-            }
-            Item::Real(x, exact) => Number { value: *x, dimension: None, exact: *exact },
-            Item::Bool(b) => Number::plain(f64::from(u8::from(*b))),
-            Item::Text(t) => return self.text(&Located::new(t.clone(), node.span.clone()), what),
-            _ => {
-                let example = "a number such as 0.5, a quantity such as \"5 ms\", or a formula \
-                               such as \"2*g\"";
-                self.session.report(node.wrong_type(what, "a number", example));
-                return None;
-            }
-        };
-        if number.value.is_nan() {
-            let mistake = Mistake::new("not-a-number", &node.span, format!("{what} is NaN"));
-            self.session.report(mistake.help("give it a number"));
-            return None;
-        }
-        Some(number)
-    }
-
-    fn text(&self, text: &Located<String>, what: &str) -> Option<Number> {
-        match Quantity::parse(&text.value) {
-            Ok(Some(q)) => {
-                let dimension = Some(q.unit.dimension());
-                return Some(Number { value: q.si(), dimension, exact: q.exact_si() });
-            }
-            Err(e) => {
-                let span = self.session.sources.inside(&text.span, &text.value, e.span.clone());
-                let help = match &e.error.suggestion {
-                    Some(s) => format!("did you mean `{s}`?"),
-                    None => {
-                        "units are s, min, h, m, kg, A, K, W, V, Hz, b, B, ... with SI prefixes; \
-                             a product needs its `*`"
-                            .into()
-                    }
-                };
-                let message = format!("unknown unit of measure `{}`", e.error.unknown);
-                self.session
-                    .report(Mistake::new("unknown-unit-of-measure", &span, message).help(help));
-                return None;
-            }
-            Ok(None) => {}
-        }
-        let lookup = Lookup { eval: self, wrong: Cell::new(false) };
-        let name = text.value.trim();
-        // A bare name passes its value on with unit and digits.
-        if self.local(name).is_none()
-            && let Some(number) = self.scope.number(name, self.session)
-        {
-            return number;
-        }
-        let result = Expr::parse(&text.value, &lookup);
-        if lookup.wrong.get() {
-            return None;
-        }
-        let expr = match result {
-            Ok(expr) => expr,
-            Err(errors) => {
-                self.session.expression(text, &errors);
-                return None;
-            }
-        };
-        let value = expr.as_constant().unwrap_or_else(|| expr.eval(&[]));
-        if !value.is_finite() {
-            let message = format!("{what} comes out as {value}");
-            let mistake = Mistake::new("not-a-number", &text.span, message);
-            self.session.report(mistake.help("check for divisions by zero and overflow"));
-            return None;
-        }
-        Some(Number::plain(value))
-    }
-
-    /// A truth value from `true`, or from a condition over constants.
-    pub fn truth(&self, node: &Node, what: &str) -> Option<bool> {
-        match &node.item {
-            Item::Bool(b) => Some(*b),
-            Item::Text(t) => {
-                let lookup = Lookup { eval: self, wrong: Cell::new(false) };
-                match Condition::parse(t, &lookup) {
-                    _ if lookup.wrong.get() => None,
-                    Ok(c) => Some(c.eval(&[])),
-                    Err(errors) => {
-                        let text = Located::new(t.clone(), node.span.clone());
-                        self.session.expression(&text, &errors);
-                        None
-                    }
-                }
-            }
-            _ => {
-                self.session.report(node.wrong_type(what, "true or false", "true or false"));
-                None
-            }
-        }
-    }
-
-    /// A whole number.
-    pub fn whole(&self, node: &Node, what: &str) -> Option<i64> {
-        if let Item::Int(i) = node.item {
-            return Some(i);
-        }
-        if matches!(node.item, Item::Bool(_)) {
-            self.session.report(node.wrong_type(
-                what,
-                "a whole number",
-                "a whole number such as 3",
-            ));
-            return None;
-        }
-        let x = self.number(node, what)?.value;
-        if x.fract() == 0.0 && x.abs() < 9.0e15 {
-            return Some(x as i64);
-        }
-        let message = format!("{what} is {x}, but must be a whole number");
-        let mistake = Mistake::new("wrong-type", &node.span, message);
-        self.session.report(mistake.help("write a whole number such as 3"));
-        None
-    }
-
-    /// Ticks of a duration of zero or more; bare numbers are seconds. `i64::MAX` is infinite.
-    pub fn ticks(&self, node: &Node, what: &str) -> Option<i64> {
-        if matches!(node.item, Item::Bool(_)) {
-            self.session.report(node.wrong_type(
-                what,
-                "a duration",
-                "a duration such as \"0.1 s\"",
-            ));
-            return None;
-        }
-        let n = self.number(node, what)?;
-        let report = |code, message: String, help: String| {
-            self.session.report(Mistake::new(code, &node.span, message).help(help));
-            None
-        };
-        if let Some(d) = n.dimension.filter(|d| *d != Dimension::TIME) {
-            let message = format!("{what} is measured in {d}, but must be a duration");
-            return report("unit-mismatch", message, "write a time such as \"0.1 s\"".into());
-        }
-        if n.value < 0.0 {
-            let message = format!("{what} is negative ({} s)", n.value);
-            return report("negative-time", message, "a duration is zero or more".into());
-        }
-        let resolution = self.session.resolution;
-        let coarse =
-            || format!("{what} is beyond the largest time at a resolution of {resolution}");
-        let coarser = || "choose a coarser resolution, such as resolution = \"ns\"".to_owned();
-        if n.value == f64::INFINITY {
-            return Some(i64::MAX);
-        }
-        match n.exact.map(|d| d.ticks(resolution)) {
-            Some(Ok(ticks)) => Some(ticks),
-            Some(Err(TicksError::TooLong)) => report("time-too-long", coarse(), coarser()),
-            Some(Err(TicksError::Finer(places))) => {
-                let message = format!("{what} is no whole number of ticks of {resolution}");
-                let finer = places.map(|p| [0, 3, 6, 9, 12, 15, 18][usize::from(p.div_ceil(3))]);
-                let help = match finer.and_then(superdense_kernel::time::Resolution::from_exponent)
-                {
-                    Some(r) => format!(
-                        "set resolution = \"{}\", or give fewer decimals",
-                        r.to_string().trim_start_matches("1 ")
-                    ),
-                    None => "give fewer decimals".into(),
-                };
-                report("time-too-fine", message, help)
-            }
-            None => match resolution.duration(n.value) {
-                Ok(d) => Some(d.ticks()),
-                Err(TimeError::BelowTick { .. }) => report(
-                    "time-too-fine",
-                    format!("{what} is {:e} s, less than one tick of {resolution}", n.value),
-                    "choose a finer resolution, such as resolution = \"ps\"".into(),
-                ),
-                Err(_) => report("time-too-long", coarse(), coarser()),
-            },
-        }
-    }
-}
-
-/// The evaluator as the expression compiler sees it.
-struct Lookup<'a> {
-    eval: &'a Evaluator<'a>,
-    /// A name is known but wrong.
-    wrong: Cell<bool>,
-}
-
-impl expr::Scope for Lookup<'_> {
-    fn lookup(&self, name: &str) -> Option<Symbol> {
-        if let Some(x) = self.eval.local(name) {
-            return Some(Symbol::Const(x));
-        }
-        match self.eval.scope.number(name, self.eval.session)? {
-            Some(n) => Some(Symbol::Const(n.value)),
-            None => {
-                self.wrong.set(true);
-                Some(Symbol::Const(1.0))
-            }
-        }
-    }
-
-    fn names(&self) -> Vec<&str> {
-        let mut out: Vec<&str> = self.eval.locals.iter().map(|(n, _)| *n).collect();
-        self.eval.scope.all_names(&mut out);
-        out
-    }
 }

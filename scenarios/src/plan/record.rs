@@ -1,7 +1,7 @@
 //! What is written and drawn: `record` and `[[plot]]`.
 use super::{
     Aggregate, Plot, Record, Source, Style, connect,
-    parameters::Evaluator,
+    evaluate::Evaluator,
     selector::{self, Piece, Selector, Step},
     session::{Session, did_you_mean},
     tree::{Body, End, Tree},

@@ -1,6 +1,7 @@
 //! Stop time, resolution, sampling, seed: the facts of the run.
 use super::{
-    parameters::{Evaluator, Scope},
+    evaluate::Evaluator,
+    parameters::Scope,
     session::{Session, did_you_mean},
 };
 use crate::{

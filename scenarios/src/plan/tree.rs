@@ -35,8 +35,8 @@ pub(super) struct End {
 pub(super) struct Wire {
     pub from: End,
     pub to: End,
-    /// Index into the group's `spans`.
-    pub span: u32,
+    /// Number of the connection in the group's declaration; none for links.
+    pub connection: Option<u32>,
 }
 
 /// A port of a group.
@@ -59,8 +59,6 @@ pub(super) struct Group {
     pub inputs: Vec<GroupPort>,
     pub outputs: Vec<GroupPort>,
     pub wires: Vec<Wire>,
-    /// Places of connections in the text.
-    pub spans: Vec<Span>,
 }
 
 /// An instance of a kind.
@@ -113,6 +111,11 @@ impl Group {
     pub fn find(&self, name: &str) -> Option<u32> {
         let found = self.children[..self.declared].binary_search_by(|c| (*c.name).cmp(name));
         found.ok().map(|i| i as u32)
+    }
+
+    /// The place of a connection in the text.
+    pub fn span(&self, connection: u32) -> &Span {
+        &self.decl.connections[connection as usize].span
     }
 
     /// The instance at an end.

@@ -1,6 +1,8 @@
 //! The one integration test binary: a module per area, a test per case of the conformance list
 //! (named by its id) and per property.
+mod checkpoint;
 mod conformance;
 mod nested;
 mod properties;
 mod silent;
+mod tidy;

@@ -1,0 +1,172 @@
+//! Property 9 and case W5: going on from a checkpoint is not stopping at all; a unit whose state is
+//! an opaque, fallible handle that cannot be cloned takes part.
+use crate::properties::{CASES, Case, END, options};
+use proptest::prelude::*;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use superdense_kernel::{
+    Atomic, Coupled, Effects, Outbox, Simulation, Snapshot,
+    error::CheckpointError,
+    port::OutPort,
+    snapshot::SnapshotError,
+    time::{Duration, Resolution},
+};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    /// Property 9: bytes into a fresh simulation, at a random tag.
+    #[test]
+    fn property_09_resumed(case in Case::any(), at in 0..END) {
+        let fresh = || Simulation::new(case.tree.build(), options());
+        let (Ok(mut whole), Ok(mut first), Ok(mut second)) = (fresh(), fresh(), fresh()) else {
+            return Ok(());
+        };
+        if whole.run_through(END).is_err() || first.run_through(at).is_err() {
+            return Ok(());
+        }
+        let bytes = first.checkpoint().unwrap();
+        second.resume(&bytes).unwrap();
+        prop_assert_eq!(&second.checkpoint().unwrap(), &bytes, "state bytes are equal");
+        second.run_through(END).unwrap();
+        prop_assert_eq!(second.trace_hash(), whole.trace_hash());
+        prop_assert_eq!(second.counts(), whole.counts());
+        prop_assert_eq!(second.checkpoint().unwrap(), whole.checkpoint().unwrap());
+    }
+
+    /// The same in memory: back to a saved state any number of times.
+    #[test]
+    fn property_09_restored(case in Case::any(), at in 0..END) {
+        let Ok(mut sim) = Simulation::new(case.tree.build(), options()) else { return Ok(()) };
+        if sim.run_through(at).is_err() {
+            return Ok(());
+        }
+        let saved = sim.save().unwrap();
+        let Ok(_) = sim.run_through(END) else { return Ok(()) };
+        let hash = sim.trace_hash();
+        for _ in 0..2 {
+            sim.restore(&saved).unwrap();
+            sim.run_through(END).unwrap();
+            prop_assert_eq!(sim.trace_hash(), hash);
+        }
+    }
+
+    /// Damaged bytes are refused, never obeyed and never a panic.
+    #[test]
+    fn damaged_bytes_are_refused(case in Case::any(), cut in 0usize..400, flip in 0usize..400) {
+        let Ok(mut sim) = Simulation::new(case.tree.build(), options()) else { return Ok(()) };
+        if sim.run_through(END / 2).is_err() {
+            return Ok(());
+        }
+        let bytes = sim.checkpoint().unwrap();
+        prop_assert!(sim.resume(&bytes[..cut % bytes.len()]).is_err());
+        let mut damaged = bytes;
+        let at = flip % damaged.len();
+        damaged[at] ^= 0x55;
+        // A flipped payload bit may give another valid state; it must not panic.
+        let _ = sim.resume(&damaged);
+    }
+}
+
+/// Stands for a unit in another program: a count behind a handle; saved states are handles too.
+struct Foreign {
+    alive: Arc<AtomicUsize>,
+    count: u64,
+    stubborn: bool,
+}
+
+struct Handle {
+    alive: Arc<AtomicUsize>,
+    count: u64,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Snapshot for Foreign {
+    type Saved = Handle;
+    fn save(&self) -> Result<Handle, SnapshotError> {
+        if self.stubborn {
+            return Err(SnapshotError::Refused("fmi3GetFMUState: error".into()));
+        }
+        self.alive.fetch_add(1, Ordering::Relaxed);
+        Ok(Handle { alive: Arc::clone(&self.alive), count: self.count })
+    }
+    fn restore(&mut self, saved: &Handle) -> Result<(), SnapshotError> {
+        self.count = saved.count;
+        Ok(())
+    }
+    fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
+        Ok(self.count.to_le_bytes().into())
+    }
+    fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let bytes = bytes.try_into().map_err(|_| SnapshotError::Corrupt("not 8 bytes".into()))?;
+        self.count = u64::from_le_bytes(bytes);
+        Ok(())
+    }
+}
+
+impl Atomic<i64> for Foreign {
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        Duration::from_ticks(3)
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        out.send(OutPort::<i64>::new(0), self.count as i64);
+    }
+    fn internal(&mut self, _: &mut Effects<i64>) {
+        self.count += 1;
+    }
+}
+
+fn with_foreign(alive: &Arc<AtomicUsize>, stubborn: bool) -> Simulation<i64> {
+    let mut top = Coupled::new();
+    top.add("fmu", Foreign { alive: Arc::clone(alive), count: 0, stubborn });
+    Simulation::new(top, Default::default()).unwrap()
+}
+
+#[test]
+fn foreign_handles_are_saved_restored_and_freed() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let mut sim = with_foreign(&alive, false);
+    sim.run_through(30).unwrap();
+    let saved = sim.save().unwrap();
+    assert_eq!(alive.load(Ordering::Relaxed), 1);
+    sim.run_through(90).unwrap();
+    let hash = sim.trace_hash();
+    for _ in 0..100 {
+        sim.restore(&saved).unwrap();
+        sim.run_through(90).unwrap();
+        assert_eq!(sim.trace_hash(), hash);
+    }
+    drop(saved);
+    assert_eq!(alive.load(Ordering::Relaxed), 0, "no handle leaks");
+    let bytes = sim.checkpoint().unwrap();
+    let mut other = with_foreign(&alive, false);
+    other.resume(&bytes).unwrap();
+    other.run_through(120).unwrap();
+    sim.run_through(120).unwrap();
+    assert_eq!(other.trace_hash(), sim.trace_hash());
+}
+
+#[test]
+fn refusals_name_the_unit_and_the_reason() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let mut sim = with_foreign(&alive, true);
+    let refused = sim.save().unwrap_err().to_string();
+    assert_eq!(refused, "fmu: the unit refused: fmi3GetFMUState: error");
+    let bytes = sim.checkpoint().unwrap();
+    let mut other = Simulation::<i64>::new(Coupled::new(), Default::default()).unwrap();
+    assert!(matches!(other.resume(&bytes), Err(CheckpointError::Plan { .. })));
+    let coarse = superdense_kernel::Options { resolution: Resolution::MICRO, ..Default::default() };
+    let mut other = Simulation::<i64>::new(Coupled::new(), coarse).unwrap();
+    assert!(matches!(other.resume(&bytes), Err(CheckpointError::Resolution { .. })));
+    assert!(matches!(other.resume(b"nothing"), Err(CheckpointError::Unreadable(_))));
+}
