@@ -129,7 +129,7 @@ impl<M: Message> Bus<M> {
     }
 
     /// Puts a message into a net and, with the first one, reaches the net's receivers.
-    #[inline]
+    #[inline(never)]
     pub fn join(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);
@@ -178,7 +178,7 @@ impl<M: Message> Bus<M> {
     }
 
     /// The bag of `model`, which something reaches in this cycle, and its digest.
-    #[inline]
+    #[inline(always)]
     pub fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
         let Inbox { sum, head, tail, len, nets, .. } = self.inbox[model as usize];
         if nets == NONE && !self.disordered {

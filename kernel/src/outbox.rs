@@ -74,7 +74,9 @@ impl<'a, M: Message> Outbox<'a, M> {
 
     /// Sends a value over an output port. A model may send any number of values per call; each
     /// is a message of its own in the receivers' bags.
-    #[inline]
+    // Always inlined: what is left here is short, and the outbox then stays in registers over a
+    // run of models (a tenth of the instructions of DEVStone HI).
+    #[inline(always)]
     pub fn send<T: Payload<M>>(&mut self, port: OutPort<T>, value: T) {
         let value = value.wrap();
         let port = port.index();
@@ -88,12 +90,12 @@ impl<'a, M: Message> Outbox<'a, M> {
         let digest = fold(digest_of(&value), identity);
         self.sum = self.sum.wrapping_add(digest);
         if self.bus.keep_log {
-            self.bus.log.push(Sent { model: self.source, port, value: value.clone() });
+            self.log(port, &value);
         }
         let [first, end] = self.network.ports[self.source as usize..][..2] else { return };
         let at = first + u32::from(port);
         if at >= end {
-            self.bus.bad_port.get_or_insert((self.source, port));
+            self.refuse(port);
             return;
         }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
@@ -102,6 +104,16 @@ impl<'a, M: Message> Outbox<'a, M> {
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
             To::Routes(list) => self.spread(list, digest, identity, envelope),
         }
+    }
+
+    #[cold]
+    fn log(&mut self, port: u16, value: &M) {
+        self.bus.log.push(Sent { model: self.source, port, value: value.clone() });
+    }
+
+    #[cold]
+    fn refuse(&mut self, port: u16) {
+        self.bus.bad_port.get_or_insert((self.source, port));
     }
 
     /// Sends along no, several or translated routes.

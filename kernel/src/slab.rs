@@ -45,6 +45,8 @@ pub(crate) trait Kind<M: Message>: Send {
     fn start(&self, slot: u32) -> (Duration, bool);
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
+    /// λ of one model and, when that reaches nobody, its transition; tells whether.
+    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool;
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
@@ -81,10 +83,18 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
         core.outputs(models, |m| &self.models[run.slot(m)]);
     }
-    fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
-        for &due in models {
-            core.transition(due, &mut self.models[run.slot(due.model())]);
+    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool {
+        let at = run.slot(model);
+        core.outputs(&[model], |_| &self.models[at]);
+        let done = core.bus.influenced.is_empty();
+        if done {
+            (core.out_cursor, core.log_cursor) = (0, 0);
+            core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
         }
+        done
+    }
+    fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
+        core.transitions(run, models, &mut self.models);
     }
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>) {
         core.advance(model, &mut self.models[slot as usize], bound);
