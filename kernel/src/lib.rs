@@ -23,6 +23,7 @@ mod restructure;
 pub mod simulation;
 mod slab;
 pub mod snapshot;
+mod stepwise;
 pub mod structure;
 pub mod time;
 pub mod trace;

@@ -14,8 +14,6 @@ use crate::{
     flatten::{Order, flatten},
     homes::Homes,
     message::Message,
-    outbox::Outbox,
-    port::OutPort,
     slab::Slabs,
     time::{Duration, Resolution, Tag, TimeError},
 };
@@ -211,7 +209,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// The cycle up to λ, for callers that go on by themselves.
-    fn stage(&mut self, tag: Tag) -> Result<(), RunError> {
+    pub(crate) fn stage(&mut self, tag: Tag) -> Result<(), RunError> {
         self.collect(tag)?;
         self.outputs();
         Ok(())
@@ -302,7 +300,7 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    fn transitions(&mut self) {
+    pub(crate) fn transitions(&mut self) {
         // Here and not in `stage`: what comes between `emit` and `commit` joins the cycle (R10).
         if !self.injections.is_empty() {
             self.inject_due(self.core.now.ticks);
@@ -323,7 +321,7 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    fn close(&mut self) -> Result<bool, RunError> {
+    pub(crate) fn close(&mut self) -> Result<bool, RunError> {
         self.core.bus.clear();
         self.staged = false;
         let now = self.core.now;
@@ -355,7 +353,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// The tag of a cycle at `ticks`, given what already ran.
-    fn tag_at(&self, ticks: i64) -> Tag {
+    pub(crate) fn tag_at(&self, ticks: i64) -> Tag {
         let now = self.core.now;
         if self.ran && ticks == now.ticks {
             Tag::new(ticks, now.micro + 1)
@@ -545,51 +543,6 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    /// λ of the cycle at tick `at`, without its transitions: what leaves through the root's
-    /// output ports. Before the next event there is nothing to send.
-    ///
-    /// # Errors
-    /// When an event lies before `at`.
-    pub fn emit(&mut self, at: i64) -> Result<Vec<(u16, M)>, RunError> {
-        let Some(next) = self.next_within(at)? else { return Ok(Vec::new()) };
-        if at > next.ticks {
-            return Err(RunError::Skipped { asked: at, next });
-        }
-        self.stage(next)?;
-        let core = &mut self.core;
-        let bag = core.bus.outside(&core.network, core.now);
-        Ok(bag.iter().flat_map(|b| b.iter()).map(|(port, value)| (port, value.clone())).collect())
-    }
-
-    /// The cycle at tick `at`, with inputs for the root's input ports: with the internal events
-    /// due then, or before the next one with the inputs alone. Returns its tag; where no model
-    /// is due or reached, nothing happens and the tag stays free.
-    ///
-    /// # Errors
-    /// When `at` lies before the last cycle or an event lies before `at`; any [`RunError`].
-    pub fn commit(&mut self, at: i64, inputs: Vec<(u16, M)>) -> Result<Tag, RunError> {
-        if at < self.floor || (self.staged && at < self.core.now.ticks) {
-            return Err(RunError::Past { asked: at, now: self.core.now });
-        }
-        if at > LATEST {
-            return Err(beyond("an input", at));
-        }
-        let tag = match self.next_within(at)? {
-            Some(next) if at > next.ticks => return Err(RunError::Skipped { asked: at, next }),
-            Some(next) => next,
-            None => self.tag_at(at),
-        };
-        let (available, _) = self.core.blueprint.port_counts(self.core.blueprint.root);
-        if let Some(&(port, _)) = inputs.iter().find(|i| i.0 >= available) {
-            return Err(RunError::UnknownInput { path: String::new(), port });
-        }
-        self.stage(tag)?;
-        self.core.send_from_outside(inputs);
-        self.transitions();
-        self.close()?;
-        Ok(tag)
-    }
-
     /// An input from outside for input port `port` of the model at `path`, at tick `at` (R10):
     /// it joins the cycle of that tick, or has one of its own.
     ///
@@ -613,20 +566,8 @@ impl<M: Message> Simulation<M> {
     }
 }
 
-impl<M: Message> Core<M> {
-    fn send_from_outside(&mut self, inputs: Vec<(u16, M)>) {
-        let (bus, network) = (&mut self.bus, &self.network);
-        let keep = std::mem::take(&mut bus.keep_log);
-        let mut out = Outbox::new(bus, network, self.now, self.resolution);
-        for (port, value) in inputs {
-            out.send(OutPort::<M>::new(port), value);
-        }
-        self.bus.keep_log = keep;
-    }
-}
-
 /// A tick from outside that no event list holds.
-fn beyond(path: &str, ticks: i64) -> RunError {
+pub(crate) fn beyond(path: &str, ticks: i64) -> RunError {
     let source = TimeError::Overflow { ticks, advance: 0 };
     RunError::Time { path: path.to_owned(), at: Tag::new(ticks, 0), source }
 }
