@@ -231,6 +231,18 @@ pub struct Params {
 }
 
 impl Params {
+    /// Multiplies real parameters, as far as they have values.
+    pub fn scale(&mut self, names: &[&str], factor: f64) {
+        for (name, p) in &mut self.values {
+            if names.contains(&name.as_str()) {
+                match &mut p.value {
+                    Param::Real(x) => *x *= factor,
+                    Param::Int(i) => p.value = Param::Real(*i as f64 * factor),
+                    _ => {}
+                }
+            }
+        }
+    }
     /// The parameter, if it has a value.
     pub fn get(&self, name: &str) -> Option<&Located<Param>> {
         self.values.iter().find(|(n, _)| n == name).map(|(_, p)| p)
@@ -356,6 +368,11 @@ pub trait UnitKind: Sync {
     /// links.
     fn is_continuous(&self) -> bool {
         false
+    }
+    /// Parameters that decide how accurate the unit is, and that shrink when a run is verified
+    /// against its own tightening: tolerances, quanta, bands.
+    fn accuracy(&self) -> &'static [&'static str] {
+        &[]
     }
     /// For a continuous unit: its variables by name (states, outputs that are plain variables),
     /// which links may use. Pairs of variable and the output port that carries exactly it.

@@ -94,6 +94,9 @@ impl UnitKind for EquationsKind {
     fn is_continuous(&self) -> bool {
         true
     }
+    fn accuracy(&self) -> &'static [&'static str] {
+        &["tolerance", "absolute_tolerance", "exchange_tolerance"]
+    }
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let mut r = Reader { params, errors: Vec::new() };
         let d = Declared::read(&mut r);

@@ -6,6 +6,7 @@ mod new;
 mod options;
 mod report;
 mod run;
+mod verify;
 
 use clap::{Parser, Subcommand};
 use options::{PlanOptions, RunOptions};

@@ -52,6 +52,14 @@ pub struct RunOptions {
     /// simultaneous messages.
     #[arg(long, value_name = "SEED")]
     pub ties: Option<u64>,
+    /// Run again with tolerances, quanta and exchange bands ten and a hundred times smaller, and
+    /// report an error bar for every event and sample.
+    #[arg(long)]
+    pub verify: bool,
+    /// Tighten until the error bars of event times (of samples, without events) are at most this,
+    /// or say why that cannot be.
+    #[arg(long, value_name = "BAR", value_parser = seconds)]
+    pub tighten: Option<f64>,
     /// How every value sent on a recorded output is written.
     #[arg(long, value_enum, default_value_t)]
     pub trajectory: Format,
@@ -80,7 +88,12 @@ pub enum Executor {
 impl PlanOptions {
     /// What stands above the file.
     pub fn overrides(&self) -> Overrides {
-        Overrides { until: self.until.clone(), sample: self.sample.clone(), seed: self.seed }
+        Overrides {
+            until: self.until.clone(),
+            sample: self.sample.clone(),
+            seed: self.seed,
+            tighten: None,
+        }
     }
 
     /// Name of the scenario, as its plan has it.

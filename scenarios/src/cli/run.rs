@@ -3,6 +3,7 @@ use super::{
     Done,
     options::{PlanOptions, RunOptions},
     report::{Console, Stop, columns},
+    verify::verify,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value as Json, json};
@@ -15,7 +16,8 @@ use superdense::{
     Plan, load,
     output::directory::{self, CHECKPOINT, SUMMARY},
     run::{
-        Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint, pulse::Pulse, ties,
+        Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
+        pulse::Pulse, ties,
     },
 };
 
@@ -27,6 +29,9 @@ pub fn run(console: &Console, options: &RunOptions) -> Done {
     // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
     let _ = pulse.on_interrupt();
     directory::prepare(&settings.out, options.force)?;
+    if options.verify || options.tighten.is_some() {
+        return verify(console, settings, options.tighten, &pulse);
+    }
     let session = Session::start(plan, settings, pulse.clone()).map_err(Stop::before)?;
     go(console, session, &pulse)
 }
@@ -66,17 +71,23 @@ pub fn resume(console: &Console, from: &Path) -> Done {
     go(console, session, &pulse)
 }
 
-fn plan_of(settings: &Settings) -> Result<Plan, Stop> {
+pub(super) fn plan_of(settings: &Settings) -> Result<Plan, Stop> {
     Ok(load(&settings.file, &settings.sets, &settings.overrides)?)
 }
 
-fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
+/// Runs to the end, with a progress bar.
+pub(super) fn drive(console: &Console, session: &mut Session) -> Result<Outcome, Failure> {
     let bar = bar(console);
     let started = Instant::now();
     let outcome = session.run(&mut |p| show(bar.as_ref(), started, p));
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
+    outcome
+}
+
+fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
+    let outcome = drive(console, &mut session);
     let out = session.settings().out.clone();
     let results = out.display().to_string();
     match outcome {
@@ -155,7 +166,7 @@ fn short(x: f64) -> String {
     }
 }
 
-fn files_in(out: &Path) -> Vec<String> {
+pub(super) fn files_in(out: &Path) -> Vec<String> {
     let names = ["events.csv", "samples.csv", "trajectory.csv", SUMMARY, "performance.json"];
     let figures = ["plots.json", "plot.svg", "plot.png"];
     let there = |name: &&&str| out.join(name).is_file();
@@ -170,7 +181,7 @@ fn files_in(out: &Path) -> Vec<String> {
     files
 }
 
-fn table(
+pub(super) fn table(
     report: &Report,
     results: &str,
     files: &[String],
@@ -222,7 +233,7 @@ fn table(
     text
 }
 
-fn object(
+pub(super) fn object(
     report: &Report,
     results: &str,
     files: &[String],

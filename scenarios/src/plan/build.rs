@@ -6,7 +6,7 @@ use super::{
     tree::{Body, Tree, dotted, member_name},
 };
 use crate::diagnostics::Mistake;
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 use superdense_kernel::{
     Component, Coupled,
     path::Name,
@@ -147,7 +147,12 @@ impl Builder<'_> {
             links: &unit.links,
             input_sources: &self.sources[at as usize],
         };
-        match unit.kind.build(&unit.params, &context) {
+        let accuracy = unit.kind.accuracy();
+        let mut params = Rc::clone(&unit.params);
+        if self.session.tighten != 1.0 && !accuracy.is_empty() {
+            Rc::make_mut(&mut params).scale(accuracy, self.session.tighten);
+        }
+        match unit.kind.build(&params, &context) {
             Ok(component) => Some(component),
             Err(errors) => {
                 if errors.is_empty() {

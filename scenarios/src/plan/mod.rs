@@ -172,6 +172,8 @@ pub struct Overrides {
     pub sample: Option<String>,
     /// `--seed`.
     pub seed: Option<u64>,
+    /// Factor on tolerances, quanta and exchange bands of all units, for `--verify`.
+    pub tighten: Option<f64>,
 }
 
 /// Reads, checks and plans a scenario.
@@ -226,6 +228,7 @@ fn plan(
         }
     }
     settings::basics(&root, session);
+    session.tighten = overrides.tighten.unwrap_or(1.0);
     let session = &*session;
     let declarations = declare::declare(&root, session);
     let tree = expand::expand(&declarations, session);

@@ -21,6 +21,8 @@ pub(super) struct Session {
     pub folder: PathBuf,
     pub resolution: Resolution,
     pub seed: u64,
+    /// Factor on what decides the accuracy of units.
+    pub tighten: f64,
     /// Parameters that are being evaluated, to find rings.
     pub evaluating: RefCell<Vec<(String, Span)>>,
 }
@@ -33,6 +35,7 @@ impl Session {
             folder: file.parent().unwrap_or(Path::new("")).to_owned(),
             resolution: Resolution::NANO,
             seed: 1,
+            tighten: 1.0,
             evaluating: RefCell::new(Vec::new()),
         }
     }

@@ -32,6 +32,8 @@ pub struct Checkpoint {
     pub sets: Vec<(String, String)>,
     /// `--until`, `--sample`, `--seed`.
     pub overrides: (Option<String>, Option<String>, Option<u64>),
+    /// Factor on tolerances.
+    pub tighten: Option<f64>,
     /// Name of the event list.
     pub event_list: String,
     /// `--checkpoint-every`.
@@ -98,7 +100,7 @@ impl Checkpoint {
         Settings {
             file: self.file.clone(),
             sets: self.sets.clone(),
-            overrides: Overrides { until, sample, seed },
+            overrides: Overrides { until, sample, seed, tighten: self.tighten },
             out,
             event_list: event_list(&self.event_list).unwrap_or_default(),
             checkpoint_every: self.checkpoint_every,

@@ -11,6 +11,7 @@ mod sampler;
 mod session;
 mod stopwatch;
 pub mod ties;
+pub mod verify;
 
 pub use recorder::EventRow;
 pub use session::{Progress, Session};

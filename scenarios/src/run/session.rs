@@ -336,6 +336,7 @@ impl Session {
             out: absolute(&s.out),
             sets: s.sets.clone(),
             overrides: (s.overrides.until.clone(), s.overrides.sample.clone(), s.overrides.seed),
+            tighten: s.overrides.tighten,
             event_list: event_list_name(s.event_list).to_owned(),
             checkpoint_every: s.checkpoint_every,
             ties: s.ties,

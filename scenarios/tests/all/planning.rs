@@ -149,7 +149,12 @@ fn overrides_stand_above_the_file() {
     let folder = Folder::new("above");
     let file = folder.write("s.toml", "stop = 1\nsample = 0.1\n");
     let load = |until: &str, sample: &str, seed| {
-        let o = Overrides { until: Some(until.into()), sample: Some(sample.into()), seed };
+        let o = Overrides {
+            until: Some(until.into()),
+            sample: Some(sample.into()),
+            seed,
+            ..Overrides::default()
+        };
         superdense::load(&file, &[], &o).unwrap()
     };
     let p = load("50 ms", "0.001", Some(9));

@@ -69,7 +69,12 @@ fn options() {
 fn overrides() {
     let folder = crate::Folder::new("overrides");
     let file = folder.write("s.toml", "stop = 1\n");
-    let overrides = Overrides { until: Some("-3".into()), sample: Some("x".into()), seed: None };
+    let overrides = Overrides {
+        until: Some("-3".into()),
+        sample: Some("x".into()),
+        seed: None,
+        ..Overrides::default()
+    };
     check("overrides", &superdense::load(&file, &[], &overrides).unwrap_err());
 }
 

@@ -1,0 +1,191 @@
+//! `run --verify` and `run --tighten`.
+//!
+//! Every run is an ordinary run with its results in a folder of its own, `tightened-1` (ten times),
+//! `tightened-2` (a hundred times), ... beside the results proper.
+use super::{
+    Done,
+    report::{Console, Stop, columns},
+    run::{drive, files_in, object, plan_of, table},
+};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use superdense::{
+    output::{directory, reports, trajectory::Format},
+    run::{
+        Outcome, Report, Session, Settings,
+        pulse::Pulse,
+        verify::{FACTORS, Verification, compare},
+    },
+};
+use superdense_kernel::time::Resolution;
+
+/// Tightenings that are tried: a tolerance of 1e-6 comes to 1e-14.
+const LEVELS: u32 = 8;
+
+struct Runs<'a> {
+    console: &'a Console,
+    settings: Settings,
+    pulse: &'a Pulse,
+}
+
+impl Runs<'_> {
+    fn folder(&self, level: u32) -> PathBuf {
+        self.settings.out.join(format!("tightened-{level}"))
+    }
+
+    /// Runs with everything 10^level times tighter.
+    fn run(&self, level: u32, out: &Path) -> Result<Report, Stop> {
+        let mut settings = Settings { out: out.to_owned(), ..self.settings.clone() };
+        settings.overrides.tighten = (level > 0).then(|| FACTORS[0].powi(level as i32));
+        if out != self.settings.out {
+            directory::prepare(out, true)?;
+            settings.trajectory = Format::None;
+            settings.checkpoint_every = None;
+        }
+        let plan = plan_of(&settings)?;
+        let session = Session::start(plan, settings, self.pulse.clone());
+        let mut session = session.map_err(Stop::before)?;
+        match drive(self.console, &mut session) {
+            Err(failure) => {
+                let results = Some(out.display().to_string());
+                Err(Stop::Failed { failure, results })
+            }
+            Ok(Outcome::Interrupted { .. }) => Err(Stop::Interrupted),
+            Ok(Outcome::Done(report)) => Ok(*report),
+        }
+    }
+}
+
+/// Runs a scenario and its tightenings, and tells the error bars.
+pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse: &Pulse) -> Done {
+    let resolution = plan_of(&settings)?.resolution;
+    let runs = Runs { console, settings, pulse };
+    let out = runs.settings.out.clone();
+    // Results of an earlier request must not be taken for this one's.
+    for level in 0..LEVELS + 3 {
+        let folder = runs.folder(level);
+        if folder.is_dir() {
+            directory::prepare(&folder, true)?;
+        }
+    }
+    let (level, report, bars, why) = match wanted {
+        None => {
+            let report = runs.run(0, &out)?;
+            (0, report, bars(&runs, &out, 0, resolution)?, None)
+        }
+        Some(wanted) => {
+            let (level, why) = search(&runs, wanted, resolution)?;
+            let report = runs.run(level, &out)?;
+            (level, report, bars(&runs, &out, level, resolution)?, why)
+        }
+    };
+    let files = [
+        ("event_bars.csv", bars.event_table()),
+        ("sample_bars.csv", bars.sample_table()),
+        ("verify.json", String::from_utf8_lossy(&reports::to_json(&bars)).into_owned()),
+    ];
+    for (name, text) in &files {
+        directory::replace(&out.join(name), text.as_bytes())?;
+    }
+    let results = out.display().to_string();
+    let mut names = files_in(&out);
+    names.extend(files.iter().map(|f| f.0.to_owned()));
+    let text = table(&report, &results, &names, None) + &said(&bars, level, wanted, why.as_deref());
+    console.say(&text, || {
+        let mut object = object(&report, &results, &names, None);
+        object["verify"] = json!({
+            "tightened": FACTORS[0].powi(level as i32),
+            "worst_event_bar": bars.worst_event_bar,
+            "worst_sample_bars": bars.worst_sample_bars,
+            "event_bars": bars.events,
+            "undecided": bars.undecided,
+            "unmatched": bars.unmatched,
+            "met": wanted.map(|_| why.is_none()),
+            "why_not": why,
+        });
+        object
+    });
+    Ok(())
+}
+
+/// The bars of the run in `dir`, made at `level`, by the next two levels.
+fn bars(
+    runs: &Runs<'_>,
+    dir: &Path,
+    level: u32,
+    resolution: Resolution,
+) -> Result<Verification, Stop> {
+    let twins = [1, 2].map(|k| runs.folder(level + k));
+    for (twin, k) in twins.iter().zip(1..) {
+        if !twin.join(directory::SUMMARY).is_file() {
+            runs.run(level + k, twin)?;
+        }
+    }
+    let [first, second] = &twins;
+    compare(dir, [first, second], resolution).map_err(Stop::before)
+}
+
+/// The level whose bars are small enough, or the best one and why it is the last.
+fn search(
+    runs: &Runs<'_>,
+    wanted: f64,
+    resolution: Resolution,
+) -> Result<(u32, Option<String>), Stop> {
+    let mut before = None;
+    for level in 0..LEVELS {
+        let folder = runs.folder(level);
+        if level == 0 {
+            runs.run(0, &folder)?;
+        }
+        let bars = match bars(runs, &folder, level, resolution) {
+            Ok(bars) => bars,
+            Err(Stop::Failed { failure, .. }) if level > 0 => {
+                let why = format!("a tighter run fails: {failure}");
+                return Ok((level.saturating_sub(1), Some(why)));
+            }
+            Err(stop) => return Err(stop),
+        };
+        if bars.worst() <= wanted && bars.unmatched.is_empty() {
+            return Ok((level, None));
+        }
+        if let Some(why) = bars.why_not(wanted, before) {
+            return Ok((level, Some(why)));
+        }
+        before = Some(bars.worst());
+    }
+    Ok((LEVELS - 1, Some(format!("{LEVELS} tightenings were not enough"))))
+}
+
+fn said(bars: &Verification, level: u32, wanted: Option<f64>, why: Option<&str>) -> String {
+    let pair = |name: &str, value: String| vec![name.to_owned(), value];
+    let mut facts = Vec::new();
+    if wanted.is_some() {
+        facts.push(pair("tightened", format!("{:.0e} times", 10f64.powi(level as i32))));
+    }
+    match bars.worst_event_bar {
+        Some(bar) => facts.push(pair("event bars", format!("at most {bar:.2e} s"))),
+        None => facts.push(pair("event bars", "no events".to_owned())),
+    }
+    let samples = bars.worst_sample_bars.iter().take(8);
+    let samples: Vec<_> = samples.map(|(name, bar)| format!("{name} {bar:.2e}")).collect();
+    facts.push(pair("sample bars", samples.join(", ")));
+    if let Some(wanted) = wanted {
+        let verdict = match why {
+            None => format!("{wanted:e} is met"),
+            Some(why) => format!("{wanted:e} is not met: {why}"),
+        };
+        facts.push(pair("wanted", verdict));
+    }
+    for u in bars.undecided.iter().take(20) {
+        let text = format!(
+            "{} at {} s, {} at {} s: {:.1e} s apart, bars {:.1e} s",
+            u.first.0, u.first.1, u.second.0, u.second.1, u.gap, u.bars
+        );
+        facts.push(pair("undecided", text));
+    }
+    for (unit, event, [a, b, c]) in bars.unmatched.iter().take(20) {
+        let text = format!("{event} of {unit} happens {a}, {b} and {c} times");
+        facts.push(pair("unmatched", text));
+    }
+    columns(&facts, &[])
+}

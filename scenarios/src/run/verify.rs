@@ -1,0 +1,354 @@
+//! Error bars: what a run is worth, told by its own tightening.
+//!
+//! The scenario runs again with every tolerance, quantum and exchange band ten and a hundred times
+//! smaller. Let t₀, t₁, t₂ be the times of one event in the three runs. With errors that shrink
+//! with the tolerance, |t₀ - t₁| is nearly the error of t₀, and |t₁ - t₂| that of t₁, which the
+//! first difference leaves out; the bar of t₀ is twice their sum, plus two ticks for every event of
+//! the unit so far, which were all rounded to ticks.
+//! Time events that are equal in all three runs are exact. The bar of a sample is made in the same
+//! way.
+//!
+//! Events are matched by unit, name and number of occurrence. Two events of different units whose
+//! distance is not larger than their bars have no certain order, unless they are at one instant in
+//! all runs, which means that one causes the other.
+use super::Failure;
+use crate::output::{OutputError, csv, numbers};
+use serde::Serialize;
+use std::{collections::HashMap, fs, path::Path};
+use superdense_kernel::time::Resolution;
+
+/// Factors by which a run is tightened for its bars.
+pub const FACTORS: [f64; 2] = [0.1, 0.01];
+/// Undecided pairs that are named one by one.
+const PAIRS: usize = 1000;
+
+/// An event and how far its time may be off.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventBar {
+    /// Seconds, exact.
+    pub time: String,
+    /// Micro-step.
+    pub micro: u32,
+    /// Unit, or link of a shared event.
+    pub unit: String,
+    /// Name of the event.
+    pub event: String,
+    /// `private`, `shared` or `time`.
+    pub kind: String,
+    /// Seconds; nothing when some run lacks the event.
+    pub bar: Option<f64>,
+}
+
+/// Two events whose order is not certain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Undecided {
+    /// Unit and event, time in seconds.
+    pub first: (String, String),
+    /// Unit and event, time in seconds.
+    pub second: (String, String),
+    /// Seconds between them.
+    pub gap: f64,
+    /// Sum of their bars.
+    pub bars: f64,
+}
+
+/// What the comparison says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verification {
+    /// All events of the run.
+    pub events: Vec<EventBar>,
+    /// The largest bar of an event, in seconds.
+    pub worst_event_bar: Option<f64>,
+    /// By column of `samples.csv`: the largest bar, in the unit of the output.
+    pub worst_sample_bars: Vec<(String, f64)>,
+    /// Pairs of events without certain order.
+    pub undecided: Vec<Undecided>,
+    /// Events that not all three runs have: unit, event, and how many each run has.
+    pub unmatched: Vec<(String, String, [usize; 3])>,
+    #[serde(skip)]
+    samples: Vec<Vec<String>>,
+}
+
+struct Row {
+    ticks: i64,
+    micro: u32,
+    unit: String,
+    event: String,
+    kind: String,
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    Ok(fs::read_to_string(file).map_err(OutputError::at(file))?)
+}
+
+fn events_of(dir: &Path, resolution: Resolution) -> Result<Vec<Row>, Failure> {
+    let text = read(&dir.join("events.csv"))?;
+    let row = |line: &str| {
+        let fields = csv::split(line);
+        let [time, micro, unit, event, kind] = &fields[..] else { return None };
+        Some(Row {
+            ticks: resolution.parse_ticks(time).ok()?,
+            micro: micro.parse().ok()?,
+            unit: unit.to_string(),
+            event: event.to_string(),
+            kind: kind.to_string(),
+        })
+    };
+    Ok(text.lines().skip(1).filter_map(row).collect())
+}
+
+type Counts = HashMap<(String, String), Vec<i64>>;
+
+fn by_name(rows: &[Row]) -> Counts {
+    let mut times = Counts::new();
+    for r in rows {
+        times.entry((r.unit.clone(), r.event.clone())).or_default().push(r.ticks);
+    }
+    times
+}
+
+/// Compares the run in `dir` with its tightened twins.
+///
+/// # Errors
+/// When results cannot be read.
+pub fn compare(
+    dir: &Path,
+    twins: [&Path; 2],
+    resolution: Resolution,
+) -> Result<Verification, Failure> {
+    let rows = events_of(dir, resolution)?;
+    let own = by_name(&rows);
+    let [first, second] = twins;
+    let others =
+        [by_name(&events_of(first, resolution)?), by_name(&events_of(second, resolution)?)];
+    let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
+    // Located events of the unit so far: each was rounded to a tick, and later ones inherit that.
+    let mut rounded: HashMap<&str, u64> = HashMap::new();
+    // Per event: its ticks in the three runs, if all have it.
+    let mut matched: Vec<Option<[i64; 3]>> = Vec::with_capacity(rows.len());
+    for r in &rows {
+        let number = seen.entry((&r.unit, &r.event)).or_default();
+        let key = (r.unit.clone(), r.event.clone());
+        let at = |o: &Counts| o.get(&key).and_then(|t| t.get(*number)).copied();
+        matched.push(at(&others[0]).zip(at(&others[1])).map(|(a, b)| [r.ticks, a, b]));
+        *number += 1;
+    }
+    let mut bar = |unit, kind: &str, t: &[i64; 3]| {
+        let off = t[0].abs_diff(t[1]) + t[1].abs_diff(t[2]);
+        // A time event is where the scenario puts it.
+        if off == 0 && kind == "time" {
+            return 0.0;
+        }
+        let roundings = rounded.entry(unit).or_default();
+        *roundings += 1;
+        resolution.seconds((2 * off.min(1 << 60) + 2 * *roundings) as i64)
+    };
+    let events: Vec<EventBar> = rows
+        .iter()
+        .zip(&matched)
+        .map(|(r, t)| EventBar {
+            time: resolution.format(r.ticks),
+            micro: r.micro,
+            unit: r.unit.clone(),
+            event: r.event.clone(),
+            kind: r.kind.clone(),
+            bar: t.as_ref().map(|t| bar(&r.unit, &r.kind, t)),
+        })
+        .collect();
+    let mut names: Vec<&(String, String)> =
+        own.keys().chain(others[0].keys()).chain(others[1].keys()).collect();
+    names.sort();
+    names.dedup();
+    let count = |c: &Counts, n: &(String, String)| c.get(n).map_or(0, Vec::len);
+    let unmatched = names
+        .into_iter()
+        .map(|n| {
+            (n.0.clone(), n.1.clone(), [count(&own, n), count(&others[0], n), count(&others[1], n)])
+        })
+        .filter(|(_, _, [a, b, c])| a != b || b != c)
+        .collect();
+    let (samples, worst_sample_bars) = sample_bars(dir, twins)?;
+    Ok(Verification {
+        worst_event_bar: events.iter().filter_map(|e| e.bar).max_by(f64::total_cmp),
+        undecided: undecided(&rows, &matched, &events, resolution),
+        events,
+        worst_sample_bars,
+        unmatched,
+        samples,
+    })
+}
+
+fn undecided(
+    rows: &[Row],
+    matched: &[Option<[i64; 3]>],
+    events: &[EventBar],
+    resolution: Resolution,
+) -> Vec<Undecided> {
+    let widest = events.iter().filter_map(|e| e.bar).fold(0.0, f64::max);
+    let mut pairs = Vec::new();
+    for (i, (a, bar_a)) in rows.iter().zip(events).enumerate() {
+        let (Some(ta), Some(bar_a)) = (matched[i], bar_a.bar) else { continue };
+        for (j, b) in rows.iter().enumerate().skip(i + 1) {
+            let gap = resolution.seconds(b.ticks - a.ticks);
+            if gap > bar_a + widest || pairs.len() >= PAIRS {
+                break;
+            }
+            let (Some(tb), Some(bar_b)) = (matched[j], events[j].bar) else { continue };
+            let one_instant = (0..3).all(|k| ta[k] == tb[k]);
+            if a.unit == b.unit || one_instant || gap > bar_a + bar_b {
+                continue;
+            }
+            let name = |r: &Row| (format!("{} {}", r.unit, r.event), resolution.format(r.ticks));
+            pairs.push(Undecided { first: name(a), second: name(b), gap, bars: bar_a + bar_b });
+        }
+    }
+    pairs
+}
+
+type Bars = (Vec<Vec<String>>, Vec<(String, f64)>);
+
+fn sample_bars(dir: &Path, twins: [&Path; 2]) -> Result<Bars, Failure> {
+    let texts = [dir, twins[0], twins[1]].map(|d| read(&d.join("samples.csv")));
+    let [own, first, second] = texts;
+    let (own, first, second) = (own?, first?, second?);
+    let header: Vec<String> = own
+        .lines()
+        .next()
+        .map(csv::split)
+        .unwrap_or_default()
+        .iter()
+        .map(|h| h.to_string())
+        .collect();
+    let mut worst = vec![0.0f64; header.len()];
+    let mut rows = vec![header.clone()];
+    for ((a, b), c) in own.lines().zip(first.lines()).zip(second.lines()).skip(1) {
+        let (a, b, c) = (csv::split(a), csv::split(b), csv::split(c));
+        let mut row = vec![a[0].to_string()];
+        for k in 1..header.len() {
+            let field =
+                |r: &[std::borrow::Cow<'_, str>]| r.get(k).and_then(|f| f.parse::<f64>().ok());
+            let (Some(x), Some(y), Some(z)) = (field(&a), field(&b), field(&c)) else {
+                row.push(String::new());
+                continue;
+            };
+            let off = (x - y).abs() + (y - z).abs();
+            let bar = if off == 0.0 { 0.0 } else { 2.0 * off + 4.0 * f64::EPSILON * x.abs() };
+            worst[k] = worst[k].max(bar);
+            let mut text = String::new();
+            numbers::real(&mut text, bar);
+            row.push(text);
+        }
+        rows.push(row);
+    }
+    Ok((rows, header.into_iter().zip(worst).skip(1).collect()))
+}
+
+impl Verification {
+    /// The largest bar that a request for bars is about: of event times where there are events,
+    /// else of samples.
+    pub fn worst(&self) -> f64 {
+        let samples = || self.worst_sample_bars.iter().map(|w| w.1).fold(0.0, f64::max);
+        self.worst_event_bar.unwrap_or_else(samples)
+    }
+
+    /// `event_bars.csv`.
+    pub fn event_table(&self) -> String {
+        let mut text = "time,micro,unit,event,kind,bar\n".to_owned();
+        for e in &self.events {
+            let (unit, event) = (csv::field(&e.unit), csv::field(&e.event));
+            text.push_str(&format!("{},{},{unit},{event},{},", e.time, e.micro, e.kind));
+            if let Some(bar) = e.bar {
+                numbers::real(&mut text, bar);
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// `sample_bars.csv`, with the columns of `samples.csv`.
+    pub fn sample_table(&self) -> String {
+        let line = |row: &Vec<String>| {
+            let fields: Vec<_> = row.iter().map(|f| csv::field(f)).collect();
+            fields.join(",") + "\n"
+        };
+        self.samples.iter().map(line).collect()
+    }
+
+    /// Why tightening did not bring the bar down to `wanted`, seen from the run before.
+    pub fn why_not(&self, wanted: f64, before: Option<f64>) -> Option<String> {
+        if let Some((unit, event, counts)) = self.unmatched.first() {
+            return Some(format!(
+                "the runs do not have the same events: '{event}' of {unit} happens {} times, {} \
+                 and {} times when tightened ten and a hundred times; a trajectory that grazes a \
+                 condition, or chaos, does this",
+                counts[0], counts[1], counts[2]
+            ));
+        }
+        let worst = self.worst();
+        if before.is_some_and(|b| worst > 0.5 * b) {
+            let bars: Vec<f64> = self.events.iter().filter_map(|e| e.bar).collect();
+            let half = bars.len() / 2;
+            let most = |b: &[f64]| b.iter().fold(0.0f64, |m, &x| m.max(x));
+            let (early, late) = (most(&bars[..half]), most(&bars[half..]));
+            let last = self.events.iter().rfind(|e| e.bar.is_some_and(|b| b <= wanted));
+            let mut why = format!("tightening no longer shrinks the bars ({worst:.3e})");
+            if late > 100.0 * early {
+                why.push_str(
+                    "; they grow along the run, as they do for a chaotic system, where each event \
+                     amplifies the rounding of those before",
+                );
+            } else {
+                why.push_str("; rounding or the resolution limits them");
+            }
+            if let Some(e) = last {
+                why.push_str(&format!("; the last event within the wanted bar is at {} s", e.time));
+            }
+            return Some(why);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str, events: &str, samples: &str) -> std::path::PathBuf {
+        let dir =
+            std::env::temp_dir().join(format!("superdense-verify-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("events.csv"), format!("time,micro,unit,event,kind\n{events}")).unwrap();
+        fs::write(dir.join("samples.csv"), format!("time,a.x\n{samples}")).unwrap();
+        dir
+    }
+
+    #[test]
+    fn bars_pairs_and_missing_events() {
+        let a = folder(
+            "a",
+            "1.000000010,0,a,hit,private\n1.000000030,0,b,hit,private\n2,0,b,tick,time\n3,0,c,rare,private\n",
+            "0,1\n1,2\n",
+        );
+        let b = folder(
+            "b",
+            "1.000000001,0,a,hit,private\n1.000000031,0,b,hit,private\n2,0,b,tick,time\n",
+            "0,1\n1,2.5\n",
+        );
+        let c = folder(
+            "c",
+            "1.000000000,0,a,hit,private\n1.000000031,0,b,hit,private\n2,0,b,tick,time\n",
+            "0,1\n1,2.5\n",
+        );
+        let v = compare(&a, [&b, &c], Resolution::default()).unwrap();
+        let bars: Vec<_> = v.events.iter().map(|e| e.bar).collect();
+        assert_eq!(bars, [Some(22e-9), Some(4e-9), Some(0.0), None]);
+        assert_eq!(v.undecided.len(), 1, "20 ns apart, 26 ns of bars");
+        assert_eq!(v.unmatched, [("c".to_owned(), "rare".to_owned(), [1, 0, 0])]);
+        assert_eq!(v.worst_sample_bars[0].0, "a.x");
+        assert!((v.worst_sample_bars[0].1 - 1.0).abs() < 1e-12);
+        assert!(v.event_table().lines().nth(1).unwrap().ends_with("private,2.2e-8"));
+        assert!(v.sample_table().starts_with("time,a.x\n0,0\n1,1"));
+        assert!(v.why_not(1e-9, None).unwrap().contains("rare"));
+        [a, b, c].iter().for_each(|d| fs::remove_dir_all(d).unwrap());
+    }
+}

@@ -1,0 +1,160 @@
+//! Error bars hold the truth: random small hybrid systems with known event times.
+//!
+//! Many systems run in one scenario, each in units of its own. `SUPERDENSE_SYSTEMS` sets how many.
+use super::*;
+use std::fmt::Write as _;
+
+/// Numbers for parameters, the same in every run of the test.
+struct Draw(u64);
+
+impl Draw {
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        low + (high - low) * ((self.0 >> 11) as f64 / (1u64 << 53) as f64)
+    }
+}
+
+/// A system under a name: its text, and the times of its event `e` (of its unit `name`).
+fn system(d: &mut Draw, number: usize) -> (String, String, Vec<f64>) {
+    let name = format!("s{number}");
+    let tolerance = 10f64.powf(d.between(-9.0, -4.0));
+    let unit = |states: &str, derivatives: &str, when: &str, reset: &str, more: &str| {
+        format!(
+            "[unit.{name}]\nkind = \"equations\"\ntolerance = {tolerance:e}\n\
+             absolute_tolerance = {tolerance:e}\nexchange_tolerance = {tolerance:e}\n\
+             states = {{ {states} }}\nderivatives = {{ {derivatives} }}\n{more}\
+             [[unit.{name}.event]]\nname = \"e\"\nwhen = \"{when}\"\nreset = {{ {reset} }}\n"
+        )
+    };
+    let (text, times) = match number % 7 {
+        0 => {
+            let (g, h, r) = (d.between(5.0, 15.0), d.between(0.5, 4.0), d.between(0.5, 0.9));
+            let fall = (2.0 * h / g).sqrt();
+            let mut times = vec![fall];
+            for k in 1..4 {
+                times.push(times[k - 1] + 2.0 * fall * r.powi(k as i32));
+            }
+            let text = unit(
+                &format!("x = {h}, v = 0"),
+                &format!("x = \"v\", v = \"-{g}\""),
+                // Few bounces: the times pile up where the ball comes to rest.
+                "x <= 0 and v < 0 and n < 5",
+                &format!("v = \"-{r}*v\", n = \"n + 1\""),
+                "discrete = { n = 0 }\n",
+            );
+            (text, times)
+        }
+        1 => {
+            let (a, c) = (d.between(0.3, 3.0), d.between(0.2, 0.9));
+            let text =
+                unit("x = 1", &format!("x = \"-{a}*x\""), &format!("x <= {c}"), "x = \"1\"", "");
+            let period = -c.ln() / a;
+            (text, (1..5).map(|k| f64::from(k) * period).collect())
+        }
+        2 => {
+            let (w, c) = (d.between(1.0, 6.0), d.between(-0.8, 0.8));
+            let first = (std::f64::consts::PI - c.asin()) / w;
+            let text = unit(
+                "x = 0, v = 1",
+                &format!("x = \"{w}*v\", v = \"-{w}*x\""),
+                &format!("x <= {c} and v < 0"),
+                "x = \"x\"",
+                "",
+            );
+            let turn = 2.0 * std::f64::consts::PI / w;
+            (text, (0..3).map(|k| first + f64::from(k) * turn).collect())
+        }
+        3 => {
+            let (r, x, c) = (d.between(0.5, 4.0), d.between(0.02, 0.3), d.between(0.5, 0.95));
+            let text = unit(
+                &format!("x = {x}"),
+                &format!("x = \"{r}*x*(1 - x)\""),
+                &format!("x >= {c}"),
+                &format!("x = \"{x}\""),
+                "",
+            );
+            let period = (c * (1.0 - x) / (x * (1.0 - c))).ln() / r;
+            (text, (1..3).map(|k| f64::from(k) * period).collect())
+        }
+        4 => {
+            // Another unit sends the input: exchange bands count, too.
+            let (k, share) = (d.between(0.3, 2.0), d.between(0.2, 0.9));
+            let text = unit(
+                "x = 0",
+                "x = \"u\"",
+                &format!("x >= {}", share / k),
+                "x = \"x\"",
+                "inputs = { u = 1 }\n",
+            );
+            let source = format!(
+                "[unit.{name}_source]\nkind = \"equations\"\ntolerance = {tolerance:e}\n\
+                 absolute_tolerance = {tolerance:e}\nexchange_tolerance = {tolerance:e}\n\
+                 states = {{ y = 1 }}\nderivatives = {{ y = \"-{k}*y\" }}\n\
+                 outputs = {{ y = \"y\" }}\n"
+            );
+            (text + &source, vec![-(1.0 - share).ln() / k])
+        }
+        5 => {
+            let (w, c) = (d.between(0.5, 2.0), d.between(0.1, 0.9));
+            let text = unit(
+                "x = 0",
+                &format!("x = \"{w}*cos({w}*t)\""),
+                &format!("x >= {c}"),
+                "x = \"x\"",
+                "",
+            );
+            (text, vec![c.asin() / w])
+        }
+        _ => {
+            let c = d.between(0.5, 8.0);
+            let text = unit("x = 0", "x = \"1 + x^2\"", &format!("x >= {c}"), "x = \"0\"", "");
+            let period = c.atan();
+            (text, (1..4).map(|k| f64::from(k) * period).collect())
+        }
+    };
+    (name, text, times)
+}
+
+#[test]
+fn bars_hold_the_truth_in_99_of_100_systems() {
+    let count = std::env::var("SUPERDENSE_SYSTEMS").ok().and_then(|n| n.parse().ok());
+    let (count, batch, stop) = (count.unwrap_or(700), 70, 4.0);
+    let dir = folder("bars");
+    let mut d = Draw(20_261_121);
+    let (mut held, mut total, mut events) = (0, 0, 0);
+    while total < count {
+        let systems: Vec<_> = (0..batch).map(|k| system(&mut d, k)).collect();
+        let mut text = format!("stop = {stop}\nresolution = \"ps\"\nsample = \"none\"\n");
+        text.push_str("record = [\"s4_source.y\"]\nconnections = [\n");
+        for k in (4..batch).step_by(7) {
+            writeln!(text, "  \"s{k}_source.y -> s{k}.u\",").unwrap();
+        }
+        text.push_str("]\n");
+        systems.iter().for_each(|(_, unit, _)| text.push_str(unit));
+        fs::write(dir.join("systems.toml"), text).unwrap();
+        good(&dir, "run systems.toml --quiet --verify --force --trajectory none --out out");
+        let bars = read(&dir, "out/event_bars.csv");
+        for (name, _, times) in &systems {
+            let rows: Vec<Vec<&str>> = bars
+                .lines()
+                .map(|l| l.split(',').collect())
+                .filter(|r: &Vec<&str>| r[2] == name && r[3] == "e")
+                .collect();
+            let due: Vec<f64> = times.iter().copied().filter(|t| *t < stop - 1e-3).collect();
+            let inside = rows.len() >= due.len()
+                && due.iter().zip(&rows).all(|(truth, row)| {
+                    let (time, bar): (f64, Option<f64>) =
+                        (row[0].parse().unwrap(), row[5].parse().ok());
+                    bar.is_some_and(|bar| (time - truth).abs() <= bar && bar < 1e-2)
+                });
+            if !inside {
+                println!("{name}: {due:?} in {rows:?}");
+            }
+            held += usize::from(inside);
+            events += due.len();
+            total += 1;
+        }
+    }
+    println!("{held} of {total} systems with {events} events have their true times in the bars");
+    assert!(held * 100 >= total * 99, "{held} of {total}");
+}
