@@ -2,8 +2,9 @@
 use super::{
     equations::{Dims, EventSpec, LinkEquations, Trigger},
     read::{Declared, Entry, Reader, check_keys, instants, ticks},
+    settings::Settings,
     text::{Reset, TextEquations},
-    unit::{Settings, Unit},
+    unit::Unit,
 };
 use crate::{
     expr::{Condition, Expr, Names, Program, VarId},
@@ -141,6 +142,7 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Settings> {
         solver,
         exchange_tolerance: params.real("exchange_tolerance"),
         sources: context.input_sources.to_vec(),
+        ..Settings::default()
     })
 }
 
@@ -318,7 +320,7 @@ impl Texts {
             }
         };
         let (indices, strict) = self.conjunction(r, &condition, &when.span, indicators)?;
-        Some(Trigger::State { indicators: indices, strict })
+        Some(Trigger::State { indicators: indices, strict, touching: None })
     }
 
     /// Indicators of a conjunction, added to the unit's.

@@ -54,6 +54,9 @@ pub enum Trigger {
         indicators: Vec<usize>,
         /// Whether zero does not count.
         strict: bool,
+        /// Report also a local minimum of the largest indicator that comes this close to zero
+        /// without reaching it: an indicator that only touches zero.
+        touching: Option<f64>,
     },
     /// Ticks, ascending.
     At(Vec<i64>),
@@ -139,9 +142,9 @@ pub struct Work<S = f64> {
 ///
 /// All functions read one slice of variables: time in seconds, states, signal inputs, discrete
 /// values, and the value of the event that is being received ([`Dims`] tells the places).
-/// Derivatives and outputs are generic in the number, so that Taylor expansions come from the same
-/// code. They must depend on the variables only.
-pub trait Equations: Send + 'static {
+/// Derivatives, outputs and indicators are generic in the number, so that Taylor expansions come
+/// from the same code. They must depend on the variables only.
+pub trait Equations: Send + Sync + 'static {
     /// Sizes.
     fn dims(&self) -> Dims;
     /// Events, in order of priority.
@@ -155,7 +158,7 @@ pub trait Equations: Send + 'static {
     /// Writes each signal output.
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]);
     /// Writes each indicator.
-    fn indicators(&self, vars: &[f64], work: &mut Work, z: &mut [f64]) {
+    fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         let _ = (vars, work, z);
     }
     /// Carries out event `event`: changes states and discrete values in place and says what

@@ -59,7 +59,7 @@ impl Equations for TextEquations {
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]) {
         self.outputs.eval(vars, &mut work.outputs, y);
     }
-    fn indicators(&self, vars: &[f64], work: &mut Work, z: &mut [f64]) {
+    fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         self.indicators.eval(vars, &mut work.indicators, z);
     }
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {

@@ -229,7 +229,12 @@ impl Locator {
             } else if event.left(z) {
                 *arm = Arm::Armed;
             } else if *arm == Arm::Undecided {
-                *arm = if event.holds(z) { Arm::Disarmed } else { Arm::Armed };
+                // On the surface the direction decides, at the next search.
+                if !event.holds(z) {
+                    *arm = Arm::Armed;
+                } else if event.worst(z) < 0.0 {
+                    *arm = Arm::Disarmed;
+                }
             }
             *hit = f64::INFINITY;
         }
