@@ -1,6 +1,6 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
 use crate::{
-    expr::{Condition, Program, Registers, Scalar},
+    expr::{Condition, Program, Recorder, Registers, Scalar, record},
     value::Value,
 };
 use std::sync::Arc;
@@ -138,6 +138,17 @@ pub struct Work<S = f64> {
     pub reset: Registers<S>,
 }
 
+/// Equations as programs over the variables.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// Derivative of each state.
+    pub derivatives: Program,
+    /// Each signal output.
+    pub outputs: Program,
+    /// Each indicator.
+    pub indicators: Program,
+}
+
 /// A system of ordinary differential equations with events.
 ///
 /// All functions read one slice of variables: time in seconds, states, signal inputs, discrete
@@ -160,6 +171,22 @@ pub trait Equations: Send + Sync + 'static {
     /// Writes each indicator.
     fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         let _ = (vars, work, z);
+    }
+    /// The same as programs, for series and for the form of indicators and outputs. Code is
+    /// recorded; that gives nothing if it looks at values to take its way
+    /// ([`record`](crate::expr::record)), and methods that need series then refuse the equations.
+    fn programs(&self) -> Option<Programs> {
+        let d = self.dims();
+        let mut work = Work::<Recorder>::default();
+        Some(Programs {
+            derivatives: record(d.variables(), d.states, |v, dx| {
+                self.derivatives(v, &mut work, dx);
+            })?,
+            outputs: record(d.variables(), d.outputs, |v, y| self.outputs(v, &mut work, y))?,
+            indicators: record(d.variables(), d.indicators, |v, z| {
+                self.indicators(v, &mut work, z);
+            })?,
+        })
     }
     /// Carries out event `event`: changes states and discrete values in place and says what
     /// leaves through which event output.

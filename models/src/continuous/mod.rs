@@ -3,6 +3,7 @@ mod atomic;
 mod compile;
 pub mod core;
 pub mod equations;
+mod expander;
 mod kind;
 mod links;
 mod read;
@@ -11,10 +12,15 @@ mod settings;
 mod stepped;
 mod text;
 mod unit;
+mod watch;
 
-pub use equations::{Dims, Equations, EventSpec, LinkEquations, Trigger};
+pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Trigger};
+pub use expander::MAX_SEGMENT_ORDER;
 pub use kind::EquationsKind;
 pub use settings::Settings;
 pub use stepped::{Stepped, SteppedState};
 pub use text::{Reset, TextEquations};
 pub use unit::{SavedUnit, Unit};
+
+#[cfg(test)]
+mod tests;

@@ -37,6 +37,12 @@ impl std::fmt::Debug for Recorder {
     }
 }
 
+impl Default for Recorder {
+    fn default() -> Self {
+        Self::constant(0.0)
+    }
+}
+
 /// The program of what `code` computes: it gets `variables` numbers and writes `results`.
 ///
 /// Nothing if the code looks at a [`value`](Scalar::value) that depends on the variables, since a

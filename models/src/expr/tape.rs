@@ -46,7 +46,7 @@ enum Extra {
 /// let tape = Tape::new(Program::compile(&[Expr::parse("x*x", &scope).unwrap()]), |_| true);
 /// let mut memory = TapeMemory::default();
 /// let mut rows = [0.0; 6];
-/// tape.solve(&mut memory, &[1.0], 0, 6, |_, _| (), &mut rows);
+/// tape.solve(&mut memory, (&[1.0], 0), (6, None), |_, _| (), &mut rows);
 /// assert_eq!(rows, [1.0; 6]);
 /// ```
 #[derive(Clone, Debug)]
@@ -141,18 +141,19 @@ impl Tape {
     /// Solves `x' = f` by series: the program's results are the derivatives of the states, which
     /// are the variables from `first` on. `rows` gets `stride` coefficients per state. Other
     /// variables are given as in [`along`](Self::along).
+    ///
+    /// With `ends` the equations are affine and their other variables end with this power: then
+    /// the solution may be a polynomial. Gives how many coefficients it has, `stride` in general.
     pub fn solve(
         &self,
         memory: &mut TapeMemory,
-        vars: &[f64],
-        first: usize,
-        stride: usize,
-        fill: impl FnMut(usize, &mut [f64]),
+        (vars, first): (&[f64], usize),
+        (stride, ends): (usize, Option<usize>),
+        mut fill: impl FnMut(usize, &mut [f64]),
         rows: &mut [f64],
-    ) {
+    ) -> usize {
         let outputs = self.program.outputs();
         let states = first..first + outputs.len();
-        let mut fill = fill;
         self.begin(memory, vars, stride, |var, row| {
             if !states.contains(&var) {
                 fill(var, row);
@@ -167,10 +168,12 @@ impl Tape {
                 self.order(memory, k);
             }
             let share = 1.0 / (k + 1) as f64;
+            let mut zero = true;
             for (row, &out) in rows.chunks_exact_mut(stride).zip(outputs) {
                 let moves = k == 0 || self.moving[out as usize];
-                row[k + 1] =
-                    if moves { memory.rows[out as usize * stride + k] * share } else { 0.0 };
+                let c = if moves { memory.rows[out as usize * stride + k] * share } else { 0.0 };
+                row[k + 1] = c;
+                zero &= c == 0.0;
             }
             for (i, id) in self.program.inputs().iter().enumerate() {
                 let var = id.0 as usize;
@@ -179,7 +182,11 @@ impl Tape {
                         rows[(var - first) * stride + k + 1];
                 }
             }
+            if zero && ends.is_some_and(|last| k > last) {
+                return k + 1;
+            }
         }
+        stride
     }
 
     /// Expands the program's results in powers of time: `vars` are the variables at its origin,

@@ -55,7 +55,7 @@ mod system;
 mod tableau;
 
 pub use control::{Interpolant, Options, Statistics};
-pub use locate::{Arm, Event, Locator, NotFinite};
+pub use locate::{Arm, Event, Locator, NotFinite, Rows};
 pub use method::{MAX_ORDER, Method};
 pub use outcome::{OutsideStep, StepError, StepInfo};
 pub use path::Path;

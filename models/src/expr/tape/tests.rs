@@ -70,7 +70,14 @@ fn solves_by_series() {
     let tape = Tape::new(Program::compile(&exprs), |var| var.0 < 4);
     let mut rows = [0.0; 33];
     let vars = [0.0, 0.0, 1.0, 7.0];
-    tape.solve(&mut TapeMemory::default(), &vars, 1, 11, |_, row| row.fill(0.0), &mut rows);
+    let length = tape.solve(
+        &mut TapeMemory::default(),
+        (&vars, 1),
+        (11, Some(0)),
+        |_, row| row.fill(0.0),
+        &mut rows,
+    );
+    assert_eq!(length, 11);
     let mut factorial = 1.0;
     for k in 0..11 {
         factorial *= (k as f64).max(1.0);
