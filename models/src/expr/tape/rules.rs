@@ -146,7 +146,7 @@ pub(super) fn coefficient(step: &Step, rows: &[f64], stride: usize, k: usize) ->
 fn square(a: &[f64], k: usize) -> f64 {
     let half = k.div_ceil(2);
     let pairs = 2.0 * convolve(&a[..half], &a[k + 1 - half..=k]);
-    if k % 2 == 0 { pairs + a[half] * a[half] } else { pairs }
+    if k.is_multiple_of(2) { pairs + a[half] * a[half] } else { pairs }
 }
 
 /// From `a y' = p a' y`.
