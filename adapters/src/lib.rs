@@ -1,1 +1,4 @@
-//! .
+//! Superdense and the outside world. Each neighbour is a feature, off by default, so that nobody
+//! builds what he does not need.
+#[cfg(feature = "parquet")]
+pub mod parquet;

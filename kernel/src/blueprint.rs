@@ -6,21 +6,32 @@ use crate::{
     coupled::{Body, Component, Coupled, End, SELF, Translation},
     error::{BuildError, BuildErrors},
     message::Message,
+    nursery::{Nursery, Placed},
     path::Name,
     slab::Slabs,
     time::Duration,
 };
 use slotmap::{Key, SlotMap, new_key_type};
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 new_key_type! {
     /// A model of a run, atomic or coupled; stays valid while the structure changes.
     pub struct ModelKey;
 }
 
+/// The name of a node: number of its stem, and its index or `NONE`.
+///
+/// **Why not a [`Name`].** A million members of an array share one stem; half of a node's memory
+/// was its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Label {
+    stem: u32,
+    index: u32,
+}
+
 #[derive(Clone)]
 pub(crate) struct Node {
-    pub name: Name,
+    pub label: Label,
     pub parent: Option<ModelKey>,
     /// First vertex of this node in the graph of ports, set by `flatten`.
     pub vertex: u32,
@@ -41,8 +52,6 @@ pub(crate) struct AtomicNode {
     pub outputs: u16,
     /// Position in the path order, set by `flatten`; `NONE` while new.
     pub index: u32,
-    /// Elapsed time at creation.
-    pub elapsed: Duration,
 }
 
 #[derive(Clone, Default)]
@@ -73,21 +82,61 @@ pub(crate) struct Blueprint<M: Message> {
     pub nodes: SlotMap<ModelKey, Node>,
     pub root: ModelKey,
     pub translations: Vec<Translation<M>>,
+    stems: Vec<Cow<'static, str>>,
+    stem_numbers: HashMap<Cow<'static, str>, u32>,
+    /// Elapsed time at creation, where it is not zero.
+    pub elapsed: HashMap<ModelKey, Duration>,
 }
 
 impl<M: Message> Blueprint<M> {
     pub fn new(top: Coupled<M>, slabs: &mut Slabs<M>) -> Result<Self, BuildErrors> {
-        let mut nodes = SlotMap::with_key();
-        let root = nodes.insert(Node {
-            name: Name::from(""),
-            parent: None,
-            vertex: 0,
-            body: NodeBody::Coupled(Box::default()),
-        });
-        let mut this = Self { nodes, root, translations: Vec::new() };
+        let mut this = Self::empty(Vec::new(), top.count() + 1);
+        let label = Label { stem: 0, index: NONE };
+        let body = NodeBody::Coupled(Box::default());
+        this.root = this.nodes.insert(Node { label, parent: None, vertex: 0, body });
         let mut errors = Vec::new();
-        this.fill(root, top, slabs, &mut errors);
+        this.fill(this.root, top, slabs, &mut errors);
         if errors.is_empty() { Ok(this) } else { Err(BuildErrors(errors)) }
+    }
+
+    /// Without any node, for so many.
+    pub fn empty(translations: Vec<Translation<M>>, nodes: usize) -> Self {
+        Self {
+            nodes: SlotMap::with_capacity_and_key(nodes),
+            root: ModelKey::null(),
+            translations,
+            stems: vec!["".into()],
+            stem_numbers: HashMap::from([("".into(), 0)]),
+            elapsed: HashMap::new(),
+        }
+    }
+
+    /// The label of a name.
+    pub fn label(&mut self, name: Name) -> Label {
+        let index = name.index().unwrap_or(NONE);
+        let last = self.stems.len() - 1;
+        if self.stems[last] == name.stem() {
+            return Label { stem: last as u32, index };
+        }
+        let stem = name.into_stem();
+        let next = self.stems.len() as u32;
+        let number = *self.stem_numbers.entry(stem.clone()).or_insert(next);
+        if number == next {
+            self.stems.push(stem);
+        }
+        Label { stem: number, index }
+    }
+
+    /// The name of a node.
+    pub fn name(&self, key: ModelKey) -> Name {
+        let (stem, index) = self.name_parts(key);
+        Name::new(Cow::Owned(stem.to_owned()), index)
+    }
+
+    /// Stem and index of a node's name; names order as these pairs do.
+    pub fn name_parts(&self, key: ModelKey) -> (&str, Option<u32>) {
+        let Label { stem, index } = self.nodes[key].label;
+        (&self.stems[stem as usize], (index != NONE).then_some(index))
     }
 
     /// Adds a child; used by the build and by changes of structure.
@@ -96,27 +145,34 @@ impl<M: Message> Blueprint<M> {
         parent: ModelKey,
         name: Name,
         component: Component<M>,
+        nursery: &mut Nursery<M>,
         slabs: &mut Slabs<M>,
         errors: &mut Vec<BuildError>,
     ) -> ModelKey {
-        let body = match component.0 {
-            Body::Atomic { model, elapsed } => {
-                let (inputs, outputs) = model.ports();
-                let (kind, slot) = model.place(slabs);
-                NodeBody::Atomic(AtomicNode { kind, slot, inputs, outputs, index: NONE, elapsed })
+        let label = self.label(name);
+        let (placed, elapsed) = match component.0 {
+            Body::Near(ward, _) => {
+                let Some(placed) = nursery.leave(ward, slabs) else { unreachable!("arranged") };
+                (placed, Duration::ZERO)
+            }
+            Body::Atomic(model) => {
+                let elapsed = model.elapsed();
+                (model.place(slabs), elapsed)
             }
             Body::Coupled(coupled) => {
                 let body = NodeBody::Coupled(Box::default());
-                let key = self.nodes.insert(Node { name, parent: Some(parent), vertex: 0, body });
+                let key = self.nodes.insert(Node { label, parent: Some(parent), vertex: 0, body });
                 self.fill(key, *coupled, slabs, errors);
                 return key;
             }
         };
-        let place = if let NodeBody::Atomic(a) = &body { Some((a.kind, a.slot)) } else { None };
-        let key = self.nodes.insert(Node { name, parent: Some(parent), vertex: 0, body });
-        if let Some((kind, slot)) = place {
-            slabs.set_owner(kind, slot, key);
+        let Placed { kind, slot, inputs, outputs } = placed;
+        let body = NodeBody::Atomic(AtomicNode { kind, slot, inputs, outputs, index: NONE });
+        let key = self.nodes.insert(Node { label, parent: Some(parent), vertex: 0, body });
+        if elapsed != Duration::ZERO {
+            self.elapsed.insert(key, elapsed);
         }
+        slabs.set_owner(kind, slot, key);
         key
     }
 
@@ -135,15 +191,29 @@ impl<M: Message> Blueprint<M> {
                 coupled.children[a as usize].0.cmp(&coupled.children[b as usize].0)
             });
         }
-        let mut parts: Vec<Option<(Name, Component<M>)>> =
-            coupled.children.into_iter().map(Some).collect();
+        let mut parts = coupled.children;
+        if !order.is_sorted() {
+            let mut taken: Vec<_> = parts.into_iter().map(Some).collect();
+            parts = order.iter().filter_map(|&at| taken[at as usize].take()).collect();
+        }
+        let near = |(_, c): &(Name, Component<M>)| match c.0 {
+            Body::Near(ward, place) => Some((ward, place)),
+            _ => None,
+        };
+        let mut nursery = coupled.nursery;
+        nursery.arrange(parts.iter().filter_map(near));
+        parts.reverse();
         let mut keys = vec![self.root; count];
         let mut children = Vec::with_capacity(count);
         for &at in &order {
-            let Some((name, component)) = parts[at as usize].take() else { continue };
-            let duplicate = children.last().is_some_and(|&last| self.nodes[last].name == name);
-            let child = self.add(key, name, component, slabs, errors);
-            if duplicate {
+            let Some((name, component)) = parts.pop() else { break };
+            if matches!(component.0, Body::Coupled(_)) && parts.len() < parts.capacity() / 4 {
+                // A deep hierarchy would keep what its upper levels do not need any more.
+                parts.shrink_to_fit();
+            }
+            let child = self.add(key, name, component, &mut nursery, slabs, errors);
+            let label = self.nodes[child].label;
+            if children.last().is_some_and(|&last| self.nodes[last].label == label) {
                 errors.push(BuildError::DuplicateName { path: self.path(child) });
             }
             keys[at as usize] = child;
@@ -253,7 +323,7 @@ impl<M: Message> Blueprint<M> {
         while let Some(k) = at {
             let Some(node) = self.nodes.get(k) else { break };
             if node.parent.is_some() {
-                names.push(node.name.to_string());
+                names.push(self.name(k).to_string());
             }
             at = node.parent;
         }
@@ -273,7 +343,8 @@ impl<M: Message> Blueprint<M> {
 
     pub fn child(&self, parent: ModelKey, name: &Name) -> Option<ModelKey> {
         let NodeBody::Coupled(node) = &self.nodes[parent].body else { return None };
-        let found = node.children.binary_search_by(|&k| self.nodes[k].name.cmp(name)).ok()?;
+        let name = (name.stem(), name.index());
+        let found = node.children.binary_search_by(|&k| self.name_parts(k).cmp(&name)).ok()?;
         Some(node.children[found])
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     simulation::{Injection, Simulation},
     slab::SavedState,
     snapshot::{SnapshotError, decode, encode},
-    time::{Duration, Resolution, Tag},
+    time::{Resolution, Tag},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{borrow::Cow, sync::Arc};
@@ -366,7 +366,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
         let mut stack = vec![blueprint.root];
         while let Some(key) = stack.pop() {
             let node = &blueprint.nodes[key];
-            let name = node.name.clone();
+            let name = blueprint.name(key);
             plain.push(match &node.body {
                 NodeBody::Atomic(a) => Plain::Atomic {
                     name,
@@ -406,7 +406,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
         plain: &[Plain],
     ) -> Result<(Blueprint<M>, Vec<ModelKey>), CheckpointError> {
         let broken = |why: &str| CheckpointError::Unreadable(why.to_owned());
-        let mut nodes = slotmap::SlotMap::with_key();
+        let mut blueprint = Blueprint::empty(self.core.blueprint.translations.clone(), plain.len());
         let mut atoms = Vec::new();
         // Coupled models that still miss children: (key, how many).
         let mut open: Vec<(ModelKey, u32)> = Vec::new();
@@ -432,7 +432,6 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
                         inputs: *inputs,
                         outputs: *outputs,
                         index: NONE,
-                        elapsed: Duration::ZERO,
                     };
                     (name, NodeBody::Atomic(atomic))
                 }
@@ -447,8 +446,9 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
                 }
             };
             let atomic = matches!(body, NodeBody::Atomic(_));
-            let key = nodes.insert(Node { name: name.clone(), parent, vertex: 0, body });
-            match parent.map(|p| &mut nodes[p].body) {
+            let label = blueprint.label(name.clone());
+            let key = blueprint.nodes.insert(Node { label, parent, vertex: 0, body });
+            match parent.map(|p| &mut blueprint.nodes[p].body) {
                 Some(NodeBody::Coupled(c)) => c.children.push(key),
                 Some(NodeBody::Atomic(_)) => return Err(broken("a child of an atomic model")),
                 None if root.is_none() => root = Some(key),
@@ -461,9 +461,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
                 wired.push((key, wires));
             }
         }
-        let root = root.ok_or_else(|| broken("no root"))?;
-        let mut blueprint =
-            Blueprint { nodes, root, translations: self.core.blueprint.translations.clone() };
+        blueprint.root = root.ok_or_else(|| broken("no root"))?;
         for (key, wires) in wired {
             blueprint.rewire(key, wires)?;
         }

@@ -4,6 +4,7 @@
 use crate::{
     atomic::Atomic,
     message::{Message, Payload},
+    nursery::Nursery,
     path::Name,
     port::{InPort, OutPort},
     slab::Erased,
@@ -64,7 +65,9 @@ impl<M> fmt::Debug for Translation<M> {
 pub struct Component<M: Message>(pub(crate) Body<M>);
 
 pub(crate) enum Body<M: Message> {
-    Atomic { model: Box<dyn Erased<M>>, elapsed: Duration },
+    Atomic(Box<dyn Erased<M>>),
+    /// In the nursery of the coupled model, in this ward, at this place.
+    Near(u32, u32),
     Coupled(Box<Coupled<M>>),
 }
 
@@ -76,7 +79,7 @@ impl<M: Message> Component<M> {
 
     /// An atomic model that starts with `elapsed` of its first time advance gone (rule R8).
     pub fn with_elapsed<A: Atomic<M>>(model: A, elapsed: Duration) -> Self {
-        Self(Body::Atomic { model: Box::new(model), elapsed })
+        Self(Body::Atomic(Box::new((model, elapsed))))
     }
 }
 
@@ -89,7 +92,7 @@ impl<M: Message> From<Coupled<M>> for Component<M> {
 impl<M: Message> fmt::Debug for Component<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Body::Atomic { .. } => "Component::Atomic",
+            Body::Atomic(_) | Body::Near(..) => "Component::Atomic",
             Body::Coupled(_) => "Component::Coupled",
         })
     }
@@ -223,6 +226,7 @@ pub(crate) struct AuthoredWire {
 pub struct Coupled<M: Message> {
     family: u32,
     pub(crate) children: Vec<(Name, Component<M>)>,
+    pub(crate) nursery: Nursery<M>,
     pub(crate) inputs: Vec<Cow<'static, str>>,
     pub(crate) outputs: Vec<Cow<'static, str>>,
     pub(crate) wires: Vec<AuthoredWire>,
@@ -247,6 +251,7 @@ impl<M: Message> Coupled<M> {
         Self {
             family: NEXT_FAMILY.fetch_add(1, Ordering::Relaxed),
             children: Vec::new(),
+            nursery: Nursery::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
             wires: Vec::new(),
@@ -256,7 +261,8 @@ impl<M: Message> Coupled<M> {
 
     /// Adds an atomic child. Two children of one name are reported when the model is built.
     pub fn add<A: Atomic<M>>(&mut self, name: impl Into<Name>, model: A) -> Child {
-        self.add_component(name, Component::atomic(model))
+        let (ward, place) = self.nursery.add(model);
+        self.add_component(name, Component(Body::Near(ward, place)))
     }
 
     /// Adds a child of any kind.
@@ -305,6 +311,15 @@ impl<M: Message> Coupled<M> {
             End { child: if known { a.end.child } else { FOREIGN }, ..a.end }
         };
         self.wires.push(AuthoredWire { from: end(from), to: end(to), z });
+    }
+
+    /// Number of models below.
+    pub(crate) fn count(&self) -> usize {
+        let below = |(_, c): &(Name, Component<M>)| match &c.0 {
+            Body::Atomic(_) | Body::Near(..) => 1,
+            Body::Coupled(inner) => 1 + inner.count(),
+        };
+        self.children.iter().map(below).sum()
     }
 
     /// Number of children.

@@ -156,11 +156,11 @@ fn number<M: Message>(
                 coupled.push(key);
                 let children = std::mem::take(&mut c.children);
                 for &child in children.iter().rev() {
-                    let name = &blueprint.nodes[child].name;
+                    let (stem, index) = blueprint.name_parts(child);
                     let mut d = Digest::new();
                     d.word(path);
-                    d.bytes(name.stem().as_bytes());
-                    d.word(name.index().map_or(u64::MAX, u64::from));
+                    d.bytes(stem.as_bytes());
+                    d.word(index.map_or(u64::MAX, u64::from));
                     stack.push((child, d.finish()));
                 }
                 if let NodeBody::Coupled(c) = &mut blueprint.nodes[key].body {

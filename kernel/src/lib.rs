@@ -16,6 +16,7 @@ pub mod message;
 pub mod meter;
 pub mod nested;
 mod network;
+mod nursery;
 pub mod outbox;
 pub mod path;
 pub mod port;

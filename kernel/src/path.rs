@@ -16,6 +16,12 @@ impl Name {
     pub fn member(stem: impl Into<Cow<'static, str>>, index: u32) -> Self {
         Self { stem: stem.into(), index: Some(index) }
     }
+    pub(crate) fn new(stem: Cow<'static, str>, index: Option<u32>) -> Self {
+        Self { stem, index }
+    }
+    pub(crate) fn into_stem(self) -> Cow<'static, str> {
+        self.stem
+    }
     /// The name without its index.
     pub fn stem(&self) -> &str {
         &self.stem

@@ -12,6 +12,7 @@ use crate::{
     flatten::flatten,
     homes::Homes,
     message::{Message, fold},
+    nursery::Nursery,
     simulation::Simulation,
     structure::{Change, PortOf},
 };
@@ -99,9 +100,15 @@ impl<M: Message> Simulation<M> {
             return Err(BuildErrors(vec![BuildError::DuplicateName { path }]));
         }
         let mut errors = Vec::new();
-        let key = blueprint.add(at, name.clone(), component, &mut self.slabs, &mut errors);
+        let key = {
+            let mut none = Nursery::new();
+            blueprint.add(at, name.clone(), component, &mut none, &mut self.slabs, &mut errors)
+        };
         let place = match &blueprint.nodes[at].body {
-            NodeBody::Coupled(c) => c.children.partition_point(|&k| blueprint.nodes[k].name < name),
+            NodeBody::Coupled(c) => {
+                let name = (name.stem(), name.index());
+                c.children.partition_point(|&k| blueprint.name_parts(k) < name)
+            }
             NodeBody::Atomic(_) => 0,
         };
         if let NodeBody::Coupled(c) = &mut blueprint.nodes[at].body {
@@ -125,6 +132,7 @@ impl<M: Message> Simulation<M> {
 
     /// Drops a model and all below it; its chain stays in the trace hash.
     pub(crate) fn bury(&mut self, key: ModelKey) {
+        self.core.blueprint.elapsed.remove(&key);
         match self.core.blueprint.nodes.remove(key).map(|n| n.body) {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {

@@ -172,7 +172,8 @@ impl<M: Message> Simulation<M> {
     pub(crate) fn start_model(&mut self, m: u32, now: Tag) {
         let core = &mut self.core;
         let NodeBody::Atomic(a) = &core.blueprint.nodes[core.keys[m as usize]].body else { return };
-        let elapsed = a.elapsed;
+        let key = core.keys[m as usize];
+        let elapsed = core.blueprint.elapsed.get(&key).copied().unwrap_or(Duration::ZERO);
         let (advance, silent) = self.slabs.kinds[a.kind as usize].start(a.slot);
         core.cells[m as usize].last = now.ticks.saturating_sub(elapsed.ticks());
         if advance.ticks() < 0 {

@@ -8,6 +8,7 @@ use crate::{
     core::{Core, Due},
     homes::Run,
     message::Message,
+    nursery::Placed,
     snapshot::SnapshotError,
     time::Duration,
 };
@@ -16,23 +17,19 @@ use std::{
     collections::HashMap,
 };
 
-/// A model on its way into a slab.
+/// A single model on its way into a slab.
 pub(crate) trait Erased<M: Message>: Send {
-    fn ports(&self) -> (u16, u16);
-    fn place(self: Box<Self>, slabs: &mut Slabs<M>) -> (u16, u32);
+    /// What of its first time advance is gone at the start (rule R8).
+    fn elapsed(&self) -> Duration;
+    fn place(self: Box<Self>, slabs: &mut Slabs<M>) -> Placed;
 }
 
-impl<M: Message, A: Atomic<M>> Erased<M> for A {
-    fn ports(&self) -> (u16, u16) {
-        (self.inputs(), self.outputs())
+impl<M: Message, A: Atomic<M>> Erased<M> for (A, Duration) {
+    fn elapsed(&self) -> Duration {
+        self.1
     }
-    fn place(self: Box<Self>, slabs: &mut Slabs<M>) -> (u16, u32) {
-        let kind = slabs.kind_of::<A>();
-        let slab: &mut dyn Any = slabs.kinds[kind as usize].as_any_mut();
-        let Some(slab) = slab.downcast_mut::<Slab<A>>() else { unreachable!("slab of this type") };
-        slab.models.push(*self);
-        slab.owners.push(ModelKey::default());
-        (kind, slab.models.len() as u32 - 1)
+    fn place(self: Box<Self>, slabs: &mut Slabs<M>) -> Placed {
+        slabs.place(self.0)
     }
 }
 
@@ -177,6 +174,17 @@ impl<M: Message> Slabs<M> {
         }
         self.recent = Some((id, kind));
         kind
+    }
+
+    /// Moves a model to the end of its slab.
+    pub fn place<A: Atomic<M>>(&mut self, model: A) -> Placed {
+        let kind = self.kind_of::<A>();
+        let slab: &mut dyn Any = self.kinds[kind as usize].as_any_mut();
+        let Some(slab) = slab.downcast_mut::<Slab<A>>() else { unreachable!("slab of this type") };
+        let (inputs, outputs) = (model.inputs(), model.outputs());
+        slab.models.push(model);
+        slab.owners.push(ModelKey::default());
+        Placed { kind, slot: slab.models.len() as u32 - 1, inputs, outputs }
     }
 
     pub fn set_owner(&mut self, kind: u16, slot: u32, key: ModelKey) {

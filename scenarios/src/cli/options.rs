@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use superdense::{
     Overrides,
-    output::directory,
+    output::{directory, trajectory::Format},
     run::{Settings, checkpoint::event_list},
 };
 use superdense_models::quantity::Quantity;
@@ -52,6 +52,9 @@ pub struct RunOptions {
     /// simultaneous messages.
     #[arg(long, value_name = "SEED")]
     pub ties: Option<u64>,
+    /// How every value sent on a recorded output is written.
+    #[arg(long, value_enum, default_value_t)]
+    pub trajectory: Format,
 }
 
 /// Event lists.
@@ -93,6 +96,7 @@ impl RunOptions {
         if name.is_empty() {
             return Err(Stop::usage("the scenario file has no name"));
         }
+        self.trajectory.available().map_err(Stop::usage)?;
         let Executor::Sequential = self.executor;
         let list = self.event_list.to_possible_value();
         let list = list.as_ref().and_then(|v| event_list(v.get_name()));
@@ -104,6 +108,7 @@ impl RunOptions {
             event_list: list.unwrap_or_default(),
             checkpoint_every: self.checkpoint_every,
             ties: self.ties,
+            trajectory: self.trajectory,
         })
     }
 }

@@ -159,7 +159,15 @@ fn files_in(out: &Path) -> Vec<String> {
     let names = ["events.csv", "samples.csv", "trajectory.csv", SUMMARY, "performance.json"];
     let figures = ["plots.json", "plot.svg", "plot.png"];
     let there = |name: &&&str| out.join(name).is_file();
-    names.iter().chain(&figures).filter(there).map(|n| (*n).to_owned()).collect()
+    let mut files: Vec<String> =
+        names.iter().chain(&figures).filter(there).map(|n| (*n).to_owned()).collect();
+    let parts = std::fs::read_dir(out).into_iter().flatten().flatten();
+    let parts = parts.filter_map(|e| e.file_name().into_string().ok());
+    let parts = parts.filter(|n| n.ends_with(".parquet")).count();
+    if parts > 0 {
+        files.push(format!("trajectory-*.parquet ({parts})"));
+    }
+    files
 }
 
 fn table(

@@ -45,6 +45,13 @@ pub fn prepare(dir: &Path, force: bool) -> Result<(), OutputError> {
     for name in [SUMMARY].iter().chain(&FILES) {
         remove(&dir.join(name))?;
     }
+    #[cfg(feature = "parquet")]
+    for entry in fs::read_dir(dir).map_err(OutputError::at(dir))?.flatten() {
+        let number = superdense_adapters::parquet::part_number;
+        if entry.file_name().to_str().and_then(number).is_some() {
+            remove(&entry.path())?;
+        }
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `events.csv` | one row per located or time event |
 //! | `samples.csv` | recorded outputs at 0, DT, 2 DT, … and at the end |
-//! | `trajectory.csv` | every segment or value sent on recorded outputs |
+//! | `trajectory.csv`, or `trajectory-NNNNN.parquet` | every segment or value sent on recorded outputs |
 //! | `summary.json` | deterministic facts, there only when the run has ended |
 //! | `performance.json` | wall time and memory, never compared |
 //! | `plots.json` | the declared plots, for `superdense plot` |
@@ -17,6 +17,7 @@ pub mod directory;
 pub mod numbers;
 pub mod reports;
 pub mod table;
+pub mod trajectory;
 
 use std::path::{Path, PathBuf};
 

@@ -37,16 +37,26 @@ pub fn number(value: &Value, e: f64) -> Option<f64> {
     }
 }
 
+/// The derivatives of a value at the time it was sent, from the first on.
+pub fn derivatives_of(value: &Value) -> impl Iterator<Item = f64> {
+    let coefficients = match value {
+        Value::Segment(s) => s.coefficients(),
+        _ => &[],
+    };
+    let mut factorial = 1.0;
+    coefficients.iter().enumerate().skip(1).map(move |(k, c)| {
+        factorial *= k as f64;
+        c * factorial
+    })
+}
+
 /// Appends the derivatives of a value at the time it was sent, separated by spaces.
 pub fn derivatives(text: &mut String, value: &Value) {
-    let Value::Segment(s) = value else { return };
-    let mut factorial = 1.0;
-    for (k, c) in s.coefficients().iter().enumerate().skip(1) {
-        factorial *= k as f64;
-        if k > 1 {
+    for (k, x) in derivatives_of(value).enumerate() {
+        if k > 0 {
             text.push(' ');
         }
-        real(text, c * factorial);
+        real(text, x);
     }
 }
 

@@ -226,6 +226,10 @@ impl Track {
 
 fn read_trajectory(file: &Path, declared: &Declared) -> Result<HashMap<String, Track>, PlotError> {
     let mut tracks: HashMap<String, (Track, i64, Vec<f64>)> = HashMap::new();
+    if !file.is_file() {
+        // Written in another format, or not at all.
+        return Ok(HashMap::new());
+    }
     for label in declared.plots.iter().flat_map(|p| &p.y) {
         let track = Track { constant: true, ..Track::default() };
         tracks.insert(label.clone(), (track, i64::MIN, Vec::new()));

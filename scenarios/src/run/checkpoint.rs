@@ -1,7 +1,13 @@
 //! The checkpoint file of a run: the kernel's checkpoint, the options of the run, and the length
 //! of every table at that moment.
 use super::{Failure, Settings, recorder::Memory};
-use crate::{Overrides, output::OutputError, output::directory};
+use crate::{
+    Overrides,
+    output::{
+        OutputError, directory,
+        trajectory::{Format, Mark},
+    },
+};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -13,7 +19,7 @@ use superdense_kernel::{
 
 const MAGIC: [u8; 8] = *b"SDENSE\0R";
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,8 +44,10 @@ pub struct Checkpoint {
     pub sampled: i64,
     /// What the recorder remembers.
     pub memory: Memory,
-    /// Lengths of `events.csv`, `samples.csv` and `trajectory.csv`.
-    pub lengths: [u64; 3],
+    /// Lengths of `events.csv` and `samples.csv`.
+    pub lengths: [u64; 2],
+    /// Where the trajectory stands.
+    pub trajectory: Mark,
     /// Wall seconds so far.
     pub wall_seconds: f64,
     /// The kernel's part.
@@ -95,6 +103,12 @@ impl Checkpoint {
             event_list: event_list(&self.event_list).unwrap_or_default(),
             checkpoint_every: self.checkpoint_every,
             ties: self.ties,
+            trajectory: match self.trajectory {
+                Mark::Csv(_) => Format::Csv,
+                Mark::None => Format::None,
+                #[cfg(feature = "parquet")]
+                Mark::Parquet(_) => Format::Parquet,
+            },
         }
     }
 

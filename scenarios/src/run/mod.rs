@@ -15,7 +15,10 @@ pub mod ties;
 pub use recorder::EventRow;
 pub use session::{Progress, Session};
 
-use crate::{Overrides, output::OutputError, output::reports::Summary};
+use crate::{
+    Overrides,
+    output::{OutputError, reports::Summary, trajectory::Format},
+};
 use std::path::PathBuf;
 use superdense_kernel::{
     error::{CheckpointError, RunError},
@@ -42,6 +45,8 @@ pub struct Settings {
     pub checkpoint_every: Option<f64>,
     /// Seed of a second run with permuted bags.
     pub ties: Option<u64>,
+    /// How the trajectory is written.
+    pub trajectory: Format,
 }
 
 /// Why a run stopped without an end.

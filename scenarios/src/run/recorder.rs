@@ -1,6 +1,6 @@
 //! The observer of a run: events, segments on recorded outputs, pauses.
 use super::{LISTED, pulse::Pulse};
-use crate::output::{csv, numbers, table::Table};
+use crate::output::{csv, table::Table, trajectory::Trajectory};
 use serde::{Deserialize, Serialize};
 use slotmap::SecondaryMap;
 use std::ops::ControlFlow;
@@ -49,25 +49,21 @@ pub struct Memory {
 /// Writes `events.csv` and `trajectory.csv`.
 pub struct Recorder {
     pub events: Table,
-    pub trajectory: Table,
+    pub trajectory: Trajectory,
     pub memory: Memory,
     /// Recorded outputs of a model: port and number of the signal.
     signals: SecondaryMap<ModelKey, Vec<(u16, u32)>>,
-    labels: Vec<String>,
     resolution: Resolution,
     pulse: Pulse,
 }
 
 /// Header of `events.csv`.
 pub const EVENTS: &str = "time,micro,unit,event,kind";
-/// Header of `trajectory.csv`; derivatives are separated by spaces.
-pub const TRAJECTORY: &str = "tick,micro,signal,value,derivatives";
 
 impl Recorder {
-    /// `signals` are the recorded outputs: model, port and label for the trajectory (none for
-    /// members of aggregates).
+    /// `signals` are the recorded outputs: model, port and label, as the trajectory has them.
     pub fn new(
-        (events, trajectory): (Table, Table),
+        (events, trajectory): (Table, Trajectory),
         signals: &[(ModelKey, u16, Option<String>)],
         memory: Memory,
         resolution: Resolution,
@@ -79,11 +75,9 @@ impl Recorder {
                 entry.or_default().push((*port, number as u32));
             }
         }
-        let labels = signals.iter().map(|s| s.2.as_deref().map_or_else(String::new, label));
-        let labels = labels.collect();
         let mut memory = memory;
         memory.last.resize(signals.len(), None);
-        Self { events, trajectory, memory, signals: map, labels, resolution, pulse }
+        Self { events, trajectory, memory, signals: map, resolution, pulse }
     }
 
     fn event(&mut self, tag: Tag, unit: String, event: &str, kind: EventKind) {
@@ -114,10 +108,6 @@ impl Recorder {
     }
 }
 
-fn label(text: &str) -> String {
-    csv::field(text).into_owned()
-}
-
 impl Observer<Value> for Recorder {
     fn wants_transitions(&self) -> bool {
         !self.signals.is_empty()
@@ -127,16 +117,7 @@ impl Observer<Value> for Recorder {
         let Some(signals) = self.signals.get(site.key()) else { return ControlFlow::Continue(()) };
         for sent in t.outputs {
             for &(_, number) in signals.iter().filter(|s| s.0 == sent.port) {
-                let label = &self.labels[number as usize];
-                if !label.is_empty() {
-                    self.trajectory.line(|text| {
-                        text.extend([&t.tag.ticks.to_string(), ",", &t.tag.micro.to_string(), ","]);
-                        text.extend([label, ","]);
-                        numbers::value(text, &sent.value, 0.0);
-                        text.push(',');
-                        numbers::derivatives(text, &sent.value);
-                    });
-                }
+                self.trajectory.record(t.tag, number, &sent.value);
                 self.memory.last[number as usize] = Some((t.tag.ticks, sent.value.clone()));
             }
         }

@@ -3,7 +3,7 @@ use super::{
     Failure, LISTED, Outcome, Report, Settings,
     checkpoint::{Checkpoint, Identity, event_list_name},
     pulse::Pulse,
-    recorder::{EVENTS, Memory, PAUSE, Recorder, TRAJECTORY},
+    recorder::{EVENTS, Memory, PAUSE, Recorder},
     sampler::{Sampler, Signals},
     stopwatch::Stopwatch,
 };
@@ -13,6 +13,7 @@ use crate::{
         directory::{self, CHECKPOINT, SUMMARY},
         reports::{self, Executor, Performance, Summary},
         table::Table,
+        trajectory::{Mark, Trajectory},
     },
     plot::{self, Declared},
 };
@@ -71,6 +72,13 @@ struct Built {
     identity: Identity,
 }
 
+impl Built {
+    /// Names of the signals in the trajectory; members of aggregates have none.
+    fn labels(&self) -> Vec<String> {
+        self.signals.iter().map(|s| s.2.clone().unwrap_or_default()).collect()
+    }
+}
+
 fn build(plan: &mut Plan, settings: &Settings) -> Result<Built, Failure> {
     let model = std::mem::take(&mut plan.model);
     let options = Options {
@@ -100,10 +108,10 @@ impl Session {
         let built = build(&mut plan, &settings)?;
         let out = &settings.out;
         let events = Table::create(&out.join("events.csv"), EVENTS)?;
-        let trajectory = Table::create(&out.join("trajectory.csv"), TRAJECTORY)?;
+        let trajectory = Trajectory::create(out, settings.trajectory, built.labels())?;
         let samples = Table::create(&out.join("samples.csv"), &built.identity.columns)?;
         directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
-        let tables = [events, samples, trajectory];
+        let tables = (events, samples, trajectory);
         let mut this = Self::assemble(plan, settings, pulse, built, tables, Memory::default());
         if this.settings.checkpoint_every.is_some() {
             this.checkpoint()?;
@@ -129,12 +137,12 @@ impl Session {
         built.sim.resume(&checkpoint.kernel)?;
         let out = &settings.out;
         directory::remove(&out.join(SUMMARY))?;
-        let [events, samples, trajectory] = checkpoint.lengths;
-        let tables = [
+        let [events, samples] = checkpoint.lengths;
+        let tables = (
             Table::reopen(&out.join("events.csv"), events)?,
             Table::reopen(&out.join("samples.csv"), samples)?,
-            Table::reopen(&out.join("trajectory.csv"), trajectory)?,
-        ];
+            Trajectory::reopen(out, checkpoint.trajectory, built.labels())?,
+        );
         directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
         let mut this = Self::assemble(plan, settings, pulse, built, tables, checkpoint.memory);
         this.sampled = checkpoint.sampled;
@@ -148,7 +156,7 @@ impl Session {
         settings: Settings,
         pulse: Pulse,
         built: Built,
-        [events, samples, trajectory]: [Table; 3],
+        (events, samples, trajectory): (Table, Table, Trajectory),
         memory: Memory,
     ) -> Self {
         let Built { mut sim, sampler, signals, identity } = built;
@@ -310,16 +318,17 @@ impl Session {
         Ok(())
     }
 
-    /// Makes the tables durable and returns their lengths.
-    fn sync(&mut self) -> Result<[u64; 3], Failure> {
+    /// Makes the tables durable and returns the lengths of `events.csv` and `samples.csv`, and
+    /// where the trajectory stands.
+    fn sync(&mut self) -> Result<([u64; 2], Mark), Failure> {
         let samples = self.samples.sync()?;
         let mut recorder = self.recorder();
-        Ok([recorder.events.sync()?, samples, recorder.trajectory.sync()?])
+        Ok(([recorder.events.sync()?, samples], recorder.trajectory.sync()?))
     }
 
     /// Writes the checkpoint: first the tables, then the file that tells their lengths.
     fn checkpoint(&mut self) -> Result<PathBuf, Failure> {
-        let lengths = self.sync()?;
+        let (lengths, trajectory) = self.sync()?;
         let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
         let s = &self.settings;
         let checkpoint = Checkpoint {
@@ -334,6 +343,7 @@ impl Session {
             sampled: self.sampled,
             memory: self.recorder().memory.clone(),
             lengths,
+            trajectory,
             wall_seconds: self.wall_seconds(),
             kernel: self.sim.checkpoint()?,
         };
@@ -345,6 +355,7 @@ impl Session {
 
     /// Completes the results; the summary comes last, so that it stands for all of them.
     fn finish(&mut self, end: i64, stopped: Option<String>) -> Result<Report, Failure> {
+        self.recorder().trajectory.finish()?;
         self.sync()?;
         let wall_seconds = self.wall_seconds();
         let out = self.settings.out.clone();

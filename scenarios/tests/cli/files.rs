@@ -68,6 +68,7 @@ fn a_run_writes_what_the_guide_says() {
     let performance = json(&read(&out, "performance.json"));
     assert!(performance["wall_seconds"].as_f64().unwrap() > 0.0);
     assert_eq!(performance["executor"]["name"], "sequential");
+    assert!(performance["seconds_per_kind"]["equations"].as_f64().unwrap() > 0.0);
     assert!(fs::read(out.join("plot.png")).unwrap().starts_with(b"\x89PNG"));
     let svg = read(&out, "plot.svg");
     for label in ["Velocities", "velocity / (m/s)", "upper.v", "shared event", "time / s"] {
@@ -102,6 +103,61 @@ fn what_is_written_does_not_change_the_trace() {
     }
     assert_ne!(hash("--seed 2"), plain);
     assert_ne!(hash("--set m1=0.21"), plain);
+}
+
+#[test]
+fn without_a_trajectory_samples_make_the_plot() {
+    let dir = mixed("no-trajectory");
+    let told = json(&good(&dir, "run mixed.toml --json --until 1 --trajectory none"));
+    assert_eq!(told["status"], "done");
+    let out = dir.join("out/mixed");
+    assert!(!out.join("trajectory.csv").exists() && out.join("plot.svg").exists());
+}
+
+/// With the feature: rows read back by another program's library are those of the text.
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_parts_hold_what_the_text_holds() {
+    let dir = mixed("parquet");
+    good(&dir, "run mixed.toml --quiet --until 1 --out text");
+    good(&dir, "run mixed.toml --quiet --until 1 --out parts --trajectory parquet");
+    let hash = |out: &str| json(&read(&dir.join(out), "summary.json"))["trace_hash"].clone();
+    assert_eq!(hash("text"), hash("parts"));
+    assert!(!dir.join("parts/trajectory.csv").exists());
+    let text = read(&dir.join("text"), "trajectory.csv");
+    let script = "import pyarrow.parquet as p, sys\n\
+        for r in p.read_table(sys.argv[1]).to_pylist():\n  \
+          v = r['value'] if r['text'] is None else r['text']\n  \
+          print(r['tick'], r['micro'], r['signal'], v, *r['derivatives'])";
+    let part = dir.join("parts/trajectory-00000.parquet");
+    let python = || Command::new("python3").args(["-c", script]).arg(&part).output().unwrap();
+    let mut read = python();
+    if !read.status.success() {
+        let pip = ["-m", "pip", "install", "--quiet", "--break-system-packages", "pyarrow"];
+        let _ = Command::new("python3").args(pip).status();
+        read = python();
+    }
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let rows = String::from_utf8_lossy(&read.stdout).into_owned();
+    assert_eq!(rows.lines().count(), text.lines().count() - 1);
+    for (row, line) in rows.lines().zip(text.lines().skip(1)) {
+        let (a, b): (Vec<_>, Vec<_>) =
+            (row.split(' ').collect(), line.split([',', ' ']).filter(|f| !f.is_empty()).collect());
+        assert_eq!(a.len(), b.len(), "{row} | {line}");
+        for (x, y) in a.iter().zip(&b) {
+            let equal = x == y || x.parse::<f64>().ok() == y.parse::<f64>().ok();
+            assert!(equal, "{row} | {line}");
+        }
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_needs_its_feature() {
+    let dir = mixed("parquet-refused");
+    let refused = superdense(&dir, "run mixed.toml --trajectory parquet");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--features parquet"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 mod codes;
 mod files;
 mod library;
+mod release;
 mod resume;
 
 use serde_json::Value as Json;

@@ -1,0 +1,178 @@
+//! The trajectory: every segment or value sent on recorded outputs, as text or as Parquet parts.
+use super::{OutputError, csv, numbers, table::Table};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+#[cfg(feature = "parquet")]
+use superdense_adapters::parquet;
+use superdense_kernel::time::Tag;
+use superdense_models::value::Value;
+
+/// Header of `trajectory.csv`; derivatives are separated by spaces.
+const HEADER: &str = "tick,micro,signal,value,derivatives";
+const FILE: &str = "trajectory.csv";
+
+/// How trajectories are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+pub enum Format {
+    /// `trajectory.csv`.
+    #[default]
+    Csv,
+    /// Numbered complete files `trajectory-00000.parquet`, ... (needs the feature `parquet`).
+    Parquet,
+    /// Not at all.
+    None,
+}
+
+impl Format {
+    /// Whether this program can write it.
+    ///
+    /// # Errors
+    /// What to do when it cannot.
+    pub fn available(self) -> Result<(), &'static str> {
+        if self == Self::Parquet && cfg!(not(feature = "parquet")) {
+            return Err("this program was built without Parquet; build it with: \
+                        cargo build --release --features parquet");
+        }
+        Ok(())
+    }
+}
+
+/// Where a trajectory stands at a checkpoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Mark {
+    /// Bytes of the text.
+    Csv(u64),
+    /// Nothing is written.
+    None,
+    /// Parts, and the rows that wait.
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::Mark),
+}
+
+enum Sink {
+    Csv(Table),
+    None,
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::Parts, Option<std::io::Error>),
+}
+
+/// A trajectory that is being written.
+pub struct Trajectory {
+    sink: Sink,
+    /// Names of the signals; an empty one is not written.
+    labels: Vec<String>,
+}
+
+impl Trajectory {
+    /// A new trajectory in `dir`; `labels` name the signals by number.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(dir: &Path, format: Format, labels: Vec<String>) -> Result<Self, OutputError> {
+        let sink = match format {
+            Format::Csv => Sink::Csv(Table::create(&dir.join(FILE), HEADER)?),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Sink::Parquet(parquet::Parts::create(dir, labels.clone()), None),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => Sink::None,
+            Format::None => Sink::None,
+        };
+        Ok(Self { sink, labels })
+    }
+
+    /// Goes on from a mark.
+    ///
+    /// # Errors
+    /// When files are missing, shorter than at the mark, or cannot be written.
+    pub fn reopen(dir: &Path, mark: Mark, labels: Vec<String>) -> Result<Self, OutputError> {
+        let sink = match mark {
+            Mark::Csv(length) => Sink::Csv(Table::reopen(&dir.join(FILE), length)?),
+            Mark::None => Sink::None,
+            #[cfg(feature = "parquet")]
+            Mark::Parquet(mark) => {
+                let parts = parquet::Parts::reopen(dir, labels.clone(), mark);
+                Sink::Parquet(parts.map_err(OutputError::at(dir))?, None)
+            }
+        };
+        Ok(Self { sink, labels })
+    }
+
+    /// Adds what was sent. A failure to write is reported by the next [`Trajectory::flush`].
+    pub fn record(&mut self, tag: Tag, signal: u32, value: &Value) {
+        let label = &self.labels[signal as usize];
+        if label.is_empty() {
+            return;
+        }
+        match &mut self.sink {
+            Sink::None => {}
+            Sink::Csv(table) => table.line(|text| {
+                text.extend([&tag.ticks.to_string(), ",", &tag.micro.to_string(), ","]);
+                text.extend([&csv::field(label), ","]);
+                numbers::value(text, value, 0.0);
+                text.push(',');
+                numbers::derivatives(text, value);
+            }),
+            #[cfg(feature = "parquet")]
+            Sink::Parquet(parts, failed) => {
+                let mut text = String::new();
+                let number = numbers::number(value, 0.0);
+                if number.is_none() {
+                    numbers::value(&mut text, value, 0.0);
+                }
+                let row = parquet::Row {
+                    tick: tag.ticks,
+                    micro: tag.micro,
+                    signal,
+                    value: number,
+                    text: (!text.is_empty()).then_some(text),
+                    derivatives: numbers::derivatives_of(value).collect(),
+                };
+                if let Err(e) = parts.push(row) {
+                    failed.get_or_insert(e);
+                }
+            }
+        }
+    }
+
+    /// Hands over what can be handed over.
+    ///
+    /// # Errors
+    /// When this or an earlier write failed.
+    pub fn flush(&mut self) -> Result<(), OutputError> {
+        match &mut self.sink {
+            Sink::Csv(table) => table.flush(),
+            Sink::None => Ok(()),
+            #[cfg(feature = "parquet")]
+            Sink::Parquet(_, failed) => match failed.take() {
+                Some(e) => Err(OutputError::at(Path::new("trajectory"))(e)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Makes what is written durable and says where it stands.
+    ///
+    /// # Errors
+    /// When a write failed.
+    pub fn sync(&mut self) -> Result<Mark, OutputError> {
+        self.flush()?;
+        Ok(match &mut self.sink {
+            Sink::Csv(table) => Mark::Csv(table.sync()?),
+            Sink::None => Mark::None,
+            #[cfg(feature = "parquet")]
+            Sink::Parquet(parts, _) => Mark::Parquet(parts.mark().clone()),
+        })
+    }
+
+    /// Completes the files at the end of the run.
+    ///
+    /// # Errors
+    /// When a write failed.
+    pub fn finish(&mut self) -> Result<(), OutputError> {
+        #[cfg(feature = "parquet")]
+        if let Sink::Parquet(parts, _) = &mut self.sink {
+            parts.finish().map_err(OutputError::at(Path::new("trajectory")))?;
+        }
+        self.sync().map(|_| ())
+    }
+}

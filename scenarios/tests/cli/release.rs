@@ -1,0 +1,34 @@
+//! Builds never change results.
+use super::*;
+use std::process::Command;
+
+/// Trace hashes of this build and of the release build are equal, for every shipped scenario that
+/// this build runs in a moment.
+#[test]
+fn debug_and_release_give_one_hash() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut build = Command::new(cargo);
+    let built = build.current_dir(root).args(["build", "--release", "--quiet"]).status().unwrap();
+    assert!(built.success());
+    // <target>/debug/superdense is this build.
+    let this = Path::new(env!("CARGO_BIN_EXE_superdense"));
+    let release = this.parent().unwrap().with_file_name("release").join("superdense");
+    let dir = folder("release");
+    let mut compared = 0;
+    for (scenario, until) in
+        [("two_masses", "2"), ("bouncing_ball", "2"), ("thermostat", "3"), ("queue", "500")]
+    {
+        let file = root.join("scenarios/library").join(scenario).with_extension("toml");
+        let hash = |program: &Path| {
+            let mut run = Command::new(program);
+            let run = run.current_dir(&dir).arg("run").arg(&file);
+            let done = run.args(["--json", "--force", "--until", until]).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            json(&String::from_utf8_lossy(&done.stdout))["summary"]["trace_hash"].clone()
+        };
+        assert_eq!(hash(this), hash(&release), "{scenario}");
+        compared += 1;
+    }
+    assert_eq!(compared, 4);
+}
