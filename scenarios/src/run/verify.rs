@@ -224,7 +224,7 @@ fn sample_bars(dir: &Path, twins: [&Path; 2]) -> Result<Bars, Failure> {
     for ((a, b), c) in own.lines().zip(first.lines()).zip(second.lines()).skip(1) {
         let (a, b, c) = (csv::split(a), csv::split(b), csv::split(c));
         let mut row = vec![a[0].to_string()];
-        for k in 1..header.len() {
+        for (k, worst) in worst.iter_mut().enumerate().skip(1) {
             let field =
                 |r: &[std::borrow::Cow<'_, str>]| r.get(k).and_then(|f| f.parse::<f64>().ok());
             let (Some(x), Some(y), Some(z)) = (field(&a), field(&b), field(&c)) else {
@@ -233,7 +233,7 @@ fn sample_bars(dir: &Path, twins: [&Path; 2]) -> Result<Bars, Failure> {
             };
             let off = (x - y).abs() + (y - z).abs();
             let bar = if off == 0.0 { 0.0 } else { 2.0 * off + 4.0 * f64::EPSILON * x.abs() };
-            worst[k] = worst[k].max(bar);
+            *worst = worst.max(bar);
             let mut text = String::new();
             numbers::real(&mut text, bar);
             row.push(text);
