@@ -89,6 +89,8 @@ pub(super) struct Scratch {
     pub x: Vec<f64>,
     pub before: Vec<f64>,
     pub found: Vec<u16>,
+    /// Discrete values before a jump.
+    pub discrete: Vec<f64>,
     pub emitted: Vec<(u16, Value)>,
 }
 
@@ -175,7 +177,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(unit)
     }
 
-    fn ticks_per_second(&self) -> u64 {
+    pub(super) fn ticks_per_second(&self) -> u64 {
         self.settings.resolution.ticks_per_second().unsigned_abs()
     }
 
@@ -370,9 +372,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.look(t);
         self.note_outputs();
         let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-        for &event in &self.state.fired {
-            self.equations.reset(event.into(), vars, work, emitted);
-        }
+        let equations = &self.equations;
+        self.state.fired.retain(|&event| {
+            let concerns = equations.concerns(event.into(), vars);
+            if concerns {
+                equations.reset(event.into(), vars, work, emitted);
+            }
+            concerns
+        });
         self.finite_after("a reset gives a value that is not finite")?;
         self.queue_segments(t, Cause::Jump)?;
         self.queue_emitted();
