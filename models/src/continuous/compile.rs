@@ -94,6 +94,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<
     let equations = TextEquations {
         dims,
         modes: specs.iter().map(|s| s.mode).collect(),
+        urgent: specs.iter().map(|s| s.urgent).collect(),
         mode: formulas.mode.map(|v| v.0 as usize),
         links,
         derivatives: Program::compile(&derivatives),

@@ -23,14 +23,15 @@ pub(super) fn elaborate(
     constants: &dyn Fn(&str) -> Option<f64>,
 ) -> Result<Params, Vec<ParamError>> {
     let mut reader = Reader::new(params);
-    let mut e = Elaborator { constants, own: Names::new(), arrays: HashMap::new() };
+    let mut e = Elaborator::new(constants);
     let mut out = params.clone();
     for name in ["parameters", "inputs", "states", "discrete", "let", "outputs", "derivatives"] {
         let Some((_, p)) = out.values.iter_mut().find(|(n, _)| n == name) else { continue };
+        e.deriving = name == "derivatives";
         e.table(&mut reader, p, &Vec::new());
         match name {
             "parameters" => e.learn(&mut reader, p),
-            "inputs" | "states" | "discrete" => e.declare(p),
+            "inputs" | "states" | "discrete" => e.declare(p, name == "states"),
             _ => {}
         }
     }
@@ -50,6 +51,9 @@ struct Elaborator<'a> {
     own: Names,
     /// Indices of the elements of each array, in order.
     arrays: HashMap<String, Vec<Vec<i64>>>,
+    /// The same of states alone, which `derivatives` are about.
+    states: HashMap<String, Vec<Vec<i64>>>,
+    deriving: bool,
 }
 
 /// What stands between the brackets of a key.
@@ -60,7 +64,12 @@ enum Bracket {
     Free(String),
 }
 
-impl Elaborator<'_> {
+impl<'a> Elaborator<'a> {
+    fn new(constants: &'a dyn Fn(&str) -> Option<f64>) -> Self {
+        let (arrays, states) = (HashMap::new(), HashMap::new());
+        Self { constants, own: Names::new(), arrays, states, deriving: false }
+    }
+
     /// Makes the values of the unit's parameters known.
     fn learn(&mut self, r: &mut Reader<'_>, p: &Located<Param>) {
         let Param::Table(entries) = &p.value else { return };
@@ -73,11 +82,14 @@ impl Elaborator<'_> {
         r.errors.truncate(errors);
     }
 
-    fn declare(&mut self, p: &Located<Param>) {
+    fn declare(&mut self, p: &Located<Param>, states: bool) {
         let Param::Table(entries) = &p.value else { return };
         for (name, _) in entries {
             let Some((base, brackets)) = split(&name.value) else { continue };
             let indices: Option<Vec<i64>> = brackets.iter().map(|b| b.parse().ok()).collect();
+            if states {
+                self.states.entry(base.to_owned()).or_default().extend(indices.clone());
+            }
             self.arrays.entry(base.to_owned()).or_default().extend(indices);
         }
     }
@@ -154,7 +166,8 @@ impl Elaborator<'_> {
             around.iter().cloned().chain(own).collect()
         };
         if let Some(Bracket::Free(name)) = brackets.iter().find(|b| matches!(b, Bracket::Free(_))) {
-            let Some(known) = self.arrays.get(base) else {
+            let arrays = if self.deriving { &self.states } else { &self.arrays };
+            let Some(known) = arrays.get(base) else {
                 let error = format!("`{base}[{name}]` is no array of this unit");
                 let help = format!("give a range, as in \"{base}[{name} in 1..=10]\"");
                 r.errors.push(ParamError::at(key.span.clone(), error).help(help));
@@ -202,8 +215,7 @@ impl Elaborator<'_> {
                 Some(to) => (to, 1),
                 None => (to, 0),
             };
-            let (from, to) =
-                (self.whole(r, span, from, around), self.whole(r, span, to, around));
+            let (from, to) = (self.whole(r, span, from, around), self.whole(r, span, to, around));
             return Some(Bracket::Range(name.to_owned(), from?, to?.checked_add(inclusive)?));
         }
         let word = |c: char| c.is_alphanumeric() || c == '_';
@@ -221,13 +233,7 @@ impl Elaborator<'_> {
     }
 
     /// A whole number from a formula of constants.
-    fn whole(
-        &self,
-        r: &mut Reader<'_>,
-        span: &Span,
-        text: &str,
-        around: &Indices,
-    ) -> Option<i64> {
+    fn whole(&self, r: &mut Reader<'_>, span: &Span, text: &str, around: &Indices) -> Option<i64> {
         let known = constant_scope(&self.own, self.constants);
         let scope = |name: &str| {
             let index = around.iter().rev().find(|(n, _)| n == name);
@@ -313,11 +319,12 @@ impl Elaborator<'_> {
         Some(all)
     }
 
-    fn modes(&self, r: &mut Reader<'_>, p: &mut Located<Param>) {
+    fn modes(&mut self, r: &mut Reader<'_>, p: &mut Located<Param>) {
         let Param::Table(modes) = &mut p.value else { return };
         for (_, mode) in modes {
             let Param::Table(entries) = &mut mode.value else { continue };
             for (key, p) in entries {
+                self.deriving = key.value == "derivatives";
                 match key.value.as_str() {
                     "let" | "outputs" | "derivatives" => self.table(r, p, &Vec::new()),
                     "event" | "on" => self.events(r, p),

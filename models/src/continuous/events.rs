@@ -17,6 +17,8 @@ pub(super) struct Spec {
     pub reset: Reset,
     /// The mode to which it belongs.
     pub mode: Option<f64>,
+    /// Happens also when its condition holds as its mode is entered.
+    pub urgent: bool,
     priority: i64,
 }
 
@@ -24,7 +26,7 @@ impl Spec {
     /// An event of the unit itself, in no mode.
     pub(super) fn internal(trigger: Trigger, reset: Reset) -> Self {
         let spec = EventSpec { name: "switch".into(), trigger };
-        Self { spec, reset, mode: None, priority: i64::MAX }
+        Self { spec, reset, mode: None, urgent: false, priority: i64::MAX }
     }
 }
 
@@ -39,8 +41,18 @@ pub(super) struct Events<'a> {
 }
 
 const KEYS: &[&str] = &[
-    "name", "when", "crossing", "direction", "touching", "at", "every", "from", "reset", "emit",
-    "priority", "to",
+    "name",
+    "when",
+    "crossing",
+    "direction",
+    "touching",
+    "at",
+    "every",
+    "from",
+    "reset",
+    "emit",
+    "priority",
+    "to",
 ];
 
 /// What one table of an event gives.
@@ -141,7 +153,9 @@ impl<'f> Events<'f> {
         for trigger in triggers {
             let spec = EventSpec { name: table.name.as_str().into(), trigger };
             let mode = table.mode.map(|k| k as f64);
-            self.specs.push(Spec { spec, reset: reset.clone(), mode, priority });
+            // A crossing has a direction: being beyond it is none.
+            let urgent = table.get("crossing").is_none();
+            self.specs.push(Spec { spec, reset: reset.clone(), mode, urgent, priority });
         }
     }
 
@@ -160,8 +174,7 @@ impl<'f> Events<'f> {
         let given: Vec<_> = keys.iter().filter_map(|k| Some((*k, table.get(k)?))).collect();
         let name = &table.name;
         let &[(key, p)] = &given[..] else {
-            let error =
-                format!("event `{name}` needs exactly one of when, crossing, at, every");
+            let error = format!("event `{name}` needs exactly one of when, crossing, at, every");
             r.errors.push(
                 ParamError::at(table.span.clone(), error)
                     .help("add such as when = \"x <= 0 and v < 0\" or every = \"1 s\""),
@@ -221,8 +234,7 @@ impl<'f> Events<'f> {
         touching: Option<f64>,
     ) -> Option<Trigger> {
         let Param::Text(text) = &when.value else {
-            let error =
-                ParamError::at(when.span.clone(), "`when` must be a condition in text");
+            let error = ParamError::at(when.span.clone(), "`when` must be a condition in text");
             r.errors.push(error.help("write such as when = \"x <= 0 and v < 0\""));
             return None;
         };

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     registry::{
-        Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec,
-        Ports, UnitKind, ValueType,
+        Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
+        UnitKind, ValueType,
     },
     value::Value,
 };
@@ -133,8 +133,7 @@ impl UnitKind for EquationsKind {
         }
         let carrier = |name: &str| carriers.get(name).map(|&port| port.to_owned());
         let names = d.states.iter().chain(&d.discrete).chain(&d.inputs);
-        let mut all: Vec<_> =
-            names.map(|(k, _)| (k.value.clone(), carrier(&k.value))).collect();
+        let mut all: Vec<_> = names.map(|(k, _)| (k.value.clone(), carrier(&k.value))).collect();
         if d.shows_mode() {
             all.push((MODE.into(), Some(MODE.into())));
         }

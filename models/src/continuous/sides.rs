@@ -31,7 +31,8 @@ impl Sides {
                     strict: indicator.strict,
                     touching: None,
                 };
-                let new = if relative { stepped(function.side, side) } else { Expr::constant(side) };
+                let new =
+                    if relative { stepped(function.side, side) } else { Expr::constant(side) };
                 let program = Program::compile([&new]);
                 let targets = vec![function.side.0 as usize];
                 events.push(Spec::internal(trigger, Reset { targets, emits: Vec::new(), program }));

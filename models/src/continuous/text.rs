@@ -45,6 +45,8 @@ pub struct TextEquations {
     pub(super) resets: Vec<Reset>,
     /// By event: the mode to which it belongs.
     pub(super) modes: Vec<Option<f64>>,
+    /// By event: whether it happens also when its mode is entered while its condition holds.
+    pub(super) urgent: Vec<bool>,
     /// Place of the present mode.
     pub(super) mode: Option<usize>,
     /// Events from here on are those of `sides`.
@@ -151,7 +153,8 @@ impl Equations for TextEquations {
             if *mode == Some(vars[at]) {
                 // What holds now because a tick may come before the crossing it stands for will
                 // not hold soon: then the event waits for its condition to become true.
-                let stays = self.holds(event, &z) && self.holds(event, &later);
+                let stays =
+                    self.urgent[event] && self.holds(event, &z) && self.holds(event, &later);
                 set(event, if stays { Arm::Armed } else { Arm::Undecided });
             }
         }

@@ -271,7 +271,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 None => Ok(()),
             },
             Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
-                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k))),
+                // What is found at the very start of a step takes place at the next tick.
+                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k)).max(1)),
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
             Err(failure) => Err(self.explain(&failure)),

@@ -238,10 +238,7 @@ impl Condition {
             let both = |max: bool, a: u32, b: u32, negated: usize| {
                 let (a, b) = (&steps[a as usize][negated], &steps[b as usize][negated]);
                 let (a, b) = (a.as_ref()?, b.as_ref()?);
-                Some(Indicator {
-                    expr: a.expr.extreme(&b.expr, max),
-                    strict: a.strict && b.strict,
-                })
+                Some(Indicator { expr: a.expr.extreme(&b.expr, max), strict: a.strict && b.strict })
             };
             let constant = |holds: bool| {
                 let expr = Expr::constant(if holds { -1.0 } else { 1.0 });

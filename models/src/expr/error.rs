@@ -173,7 +173,8 @@ impl ExprError {
                  first and last element a formula of their own"
             ),
             Self::NotOverRange { .. } => {
-                "ranges go with `sum`, `product`, `min` and `max`: `sum(u[k] for k in 1..=N)`".into()
+                "ranges go with `sum`, `product`, `min` and `max`: `sum(u[k] for k in 1..=N)`"
+                    .into()
             }
             Self::BadRange { .. } => {
                 "`a..b` ends before b, `a..=b` with b; both are constant whole numbers".into()

@@ -201,8 +201,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             Op::Trunc | Op::Round => {
                 let half = graph.constant(if op == Op::Round { 0.5 } else { 0.0 });
                 let side = self.side(graph, a, FrozenKind::Sign, only);
-                let (up, down) =
-                    (graph.binary(Op::Add, a, half), graph.binary(Op::Sub, a, half));
+                let (up, down) = (graph.binary(Op::Add, a, half), graph.binary(Op::Sub, a, half));
                 let (up, down) =
                     (self.side(graph, up, FrozenKind::Floor, only), self.ceil(graph, down, only));
                 let below = graph.binary(Op::Less, side, zero);

@@ -49,9 +49,18 @@ pub(super) enum AstKind {
     Not(AstId),
     Binary(BinaryOp, AstId, AstId),
     If(AstId, AstId, AstId),
-    Call { name: Span, args: Vec<AstId> },
+    Call {
+        name: Span,
+        args: Vec<AstId>,
+    },
     /// `sum(body for i in from..to)`; the nodes `first..=body` are resolved once for each index.
-    Over { name: Span, first: AstId, body: AstId, index: Span, range: Range },
+    Over {
+        name: Span,
+        first: AstId,
+        body: AstId,
+        index: Span,
+        range: Range,
+    },
 }
 
 /// `from..to`, or `from..=to`.
