@@ -351,7 +351,7 @@ pub(super) fn indexed(p: &Param) -> (&Param, &[(String, i64)]) {
 }
 
 /// The place of an entry by its name.
-pub(super) fn by_name<'a, 'b>(entries: &'b [Entry<'a>]) -> HashMap<&'a str, &'a Located<Param>> {
+pub(super) fn by_name<'a>(entries: &[Entry<'a>]) -> HashMap<&'a str, &'a Located<Param>> {
     entries.iter().map(|(k, p)| (k.value.as_str(), *p)).collect()
 }
 
