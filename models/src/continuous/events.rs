@@ -1,7 +1,7 @@
 //! Events of an equation unit from their tables.
 use super::{
     elaborate::indexed,
-    equations::{EventSpec, LinkEquations, Trigger},
+    equations::{EventSpec, LinkEquations, Rest, Trigger},
     formulas::Formulas,
     read::{Declared, Entry, MODE, Reader, check_keys, instants, ticks},
     text::{Handler, Reset},
@@ -25,7 +25,7 @@ pub(super) struct Spec {
 impl Spec {
     /// An event of the unit itself, in no mode.
     pub(super) fn internal(trigger: Trigger, reset: Reset) -> Self {
-        let spec = EventSpec { name: "switch".into(), trigger };
+        let spec = EventSpec::new("switch", trigger);
         Self { spec, reset, mode: None, urgent: false, priority: i64::MAX }
     }
 }
@@ -53,7 +53,11 @@ const KEYS: &[&str] = &[
     "emit",
     "priority",
     "to",
+    "rest",
 ];
+
+/// A trigger, and its indicators for which zero does not count where it does for others.
+type Strict = (Trigger, Vec<usize>);
 
 /// What one table of an event gives.
 struct Table<'a> {
@@ -150,13 +154,44 @@ impl<'f> Events<'f> {
                 0
             }
         };
-        for trigger in triggers {
-            let spec = EventSpec { name: table.name.as_str().into(), trigger };
+        let rest = table.get("rest").and_then(|p| self.rest(r, p));
+        for (trigger, strictly) in triggers {
+            let rest = rest.clone();
+            let spec = EventSpec { strictly, rest, ..EventSpec::new(&*table.name, trigger) };
             let mode = table.mode.map(|k| k as f64);
             // A crossing has a direction: being beyond it is none.
             let urgent = table.get("crossing").is_none();
             self.specs.push(Spec { spec, reset: reset.clone(), mode, urgent, priority });
         }
+    }
+
+    /// `rest = { within = 1e-9, x = 0, v = 0 }`.
+    fn rest(&self, r: &mut Reader<'_>, p: &Located<Param>) -> Option<Rest> {
+        let (mut within, mut values) = (None, Vec::new());
+        for (name, p) in entries(r, Some(p), "rest") {
+            let value = r.constant(p, &self.formulas.scope);
+            if name.value == "within" {
+                within = Some(value).filter(|w| *w > 0.0);
+            } else if let Some(target) = self.target(r, name) {
+                values.push((target, value));
+            }
+        }
+        if within.is_none() {
+            let error = ParamError::at(p.span.clone(), "`rest` needs a positive `within`");
+            r.errors.push(error.help("the time between two events below which the unit rests"));
+        }
+        Some(Rest { within: within?, values })
+    }
+
+    /// The variable that an event assigns.
+    fn target(&self, r: &mut Reader<'_>, name: &Located<String>) -> Option<usize> {
+        let target = self.formulas.targets.get(&name.value).copied();
+        if target.is_none() {
+            let error = format!("`{}` is neither a state nor a discrete value", name.value);
+            let help = "declare it in `states` or `discrete`";
+            r.errors.push(ParamError::at(name.span.clone(), error).help(help));
+        }
+        target
     }
 
     fn scope(&self, mode: Option<usize>) -> &'f Names {
@@ -169,7 +204,7 @@ impl<'f> Events<'f> {
         r: &mut Reader<'_>,
         context: &Context<'_>,
         table: &Table<'_>,
-    ) -> Vec<Trigger> {
+    ) -> Vec<Strict> {
         let keys = ["when", "crossing", "at", "every"];
         let given: Vec<_> = keys.iter().filter_map(|k| Some((*k, table.get(k)?))).collect();
         let name = &table.name;
@@ -194,8 +229,14 @@ impl<'f> Events<'f> {
         }
         let touching = table.get("touching").map(|p| self.band(r, p));
         match key {
-            "at" => instants(r, context, p).map(Trigger::At).into_iter().collect(),
-            "every" => self.periodic(r, context, table, p).into_iter().collect(),
+            "at" => {
+                let at = instants(r, context, p).map(|at| (Trigger::At(at), Vec::new()));
+                at.into_iter().collect()
+            }
+            "every" => {
+                let every = self.periodic(r, context, table, p).map(|t| (t, Vec::new()));
+                every.into_iter().collect()
+            }
             "when" => self.when(r, p, table.mode, touching).into_iter().collect(),
             _ => self.crossing(r, p, table, touching),
         }
@@ -232,15 +273,15 @@ impl<'f> Events<'f> {
         when: &Located<Param>,
         mode: Option<usize>,
         touching: Option<f64>,
-    ) -> Option<Trigger> {
+    ) -> Option<Strict> {
         let Param::Text(text) = &when.value else {
             let error = ParamError::at(when.span.clone(), "`when` must be a condition in text");
             r.errors.push(error.help("write such as when = \"x <= 0 and v < 0\""));
             return None;
         };
         let condition = r.condition(&when.span, text, self.scope(mode))?;
-        let (indicators, strict) = self.conjunction(r, &condition, &when.span, mode)?;
-        Some(Trigger::State { indicators, strict, touching })
+        let (indicators, strict, strictly) = self.conjunction(r, &condition, &when.span, mode)?;
+        Some((Trigger::State { indicators, strict, touching }, strictly))
     }
 
     fn crossing(
@@ -249,7 +290,7 @@ impl<'f> Events<'f> {
         p: &Located<Param>,
         table: &Table<'_>,
         touching: Option<f64>,
-    ) -> Vec<Trigger> {
+    ) -> Vec<Strict> {
         let direction = match table.get("direction").map(|p| (&p.value, &p.span)) {
             None => "both",
             Some((Param::Text(t), _)) if ["rising", "falling", "both"].contains(&t.as_str()) => t,
@@ -266,7 +307,8 @@ impl<'f> Events<'f> {
                 continue;
             }
             let indicators = self.add([Indicator { expr: z, strict: false }], table.mode);
-            triggers.push(Trigger::State { indicators, strict: false, touching });
+            let trigger = Trigger::State { indicators, strict: false, touching };
+            triggers.push((trigger, Vec::new()));
         }
         triggers
     }
@@ -278,7 +320,7 @@ impl<'f> Events<'f> {
         condition: &Condition,
         span: &Span,
         mode: Option<usize>,
-    ) -> Option<(Vec<usize>, bool)> {
+    ) -> Option<(Vec<usize>, bool, Vec<usize>)> {
         let parts = match condition.indicators() {
             Some(parts) if !parts.is_empty() => parts,
             Some(_) => {
@@ -296,10 +338,11 @@ impl<'f> Events<'f> {
                 }
             },
         };
-        // A strict part of a mixed conjunction differs from a weak one only on a surface that the
-        // solution crosses anyway.
         let strict = parts.iter().all(|p| p.strict);
-        Some((self.add(parts, mode), strict))
+        let first = self.indicators.len();
+        // A weak part may stay on its surface, where a strict one has to wait.
+        let strictly = (first..).zip(&parts).filter(|(_, p)| p.strict).map(|(k, _)| k).collect();
+        Some((self.add(parts, mode), strict, strictly))
     }
 
     /// Adds indicators; those of a mode hold in it only.
@@ -369,12 +412,7 @@ impl<'f> Events<'f> {
     ) -> Reset {
         let (mut targets, mut emits, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for (name, p) in entries(r, reset, "reset") {
-            let target = self.formulas.targets.get(&name.value).copied();
-            if target.is_none() {
-                let error = format!("`{}` is neither a state nor a discrete value", name.value);
-                let help = "declare it in `states` or `discrete`";
-                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
-            }
+            let target = self.target(r, name);
             if let (Some(target), Some(expr)) = (target, r.expression(p, scope)) {
                 targets.push(target);
                 values.push(self.formulas.without_helpers(&expr));

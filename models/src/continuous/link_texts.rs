@@ -38,7 +38,7 @@ impl Events<'_> {
         let parse =
             |r: &mut Reader<'_>, scope: &Names| r.condition(&l.when.span, &l.when.value, scope);
         let (detect, condition) = (parse(r, &known)?, parse(r, &exchanged)?);
-        let (indices, strict) = self.conjunction(r, &detect, &l.when.span, None)?;
+        let (indices, strict, strictly) = self.conjunction(r, &detect, &l.when.span, None)?;
         let (mut targets, mut values) = (Vec::new(), Vec::new());
         for (name, expr) in &l.reset {
             let target = own_scope.lookup(&name.value);
@@ -61,6 +61,7 @@ impl Events<'_> {
             priority: l.priority,
             indicators: indices,
             strict,
+            strictly,
             own,
             sender: l.variables.iter().map(|(m, _)| *m).collect(),
             condition,

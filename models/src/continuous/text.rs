@@ -75,7 +75,9 @@ impl TextEquations {
     fn holds(&self, event: usize, z: &[f64]) -> bool {
         match &self.events[event].trigger {
             Trigger::State { indicators, strict, .. } => {
-                indicators.iter().all(|&k| if *strict { z[k] < 0.0 } else { z[k] <= 0.0 })
+                let strictly = &self.events[event].strictly;
+                let is_strict = |k: &usize| *strict || strictly.contains(k);
+                indicators.iter().all(|k| if is_strict(k) { z[*k] < 0.0 } else { z[*k] <= 0.0 })
             }
             _ => false,
         }
