@@ -1,6 +1,7 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
 use crate::{
     expr::{Condition, Program, Recorder, Registers, Scalar, record},
+    ode::Arm,
     value::Value,
 };
 use std::sync::Arc;
@@ -94,6 +95,28 @@ pub struct EventSpec {
     pub name: Arc<str>,
     /// What sets it off.
     pub trigger: Trigger,
+    /// Indicators of the trigger for which zero does not count, where it does for others.
+    pub strictly: Vec<usize>,
+    /// Where it comes to an end when it happens ever faster.
+    pub rest: Option<Rest>,
+}
+
+impl EventSpec {
+    /// An event without strict parts and without a rest mode.
+    pub fn new(name: impl Into<Arc<str>>, trigger: Trigger) -> Self {
+        Self { name: name.into(), trigger, strictly: Vec::new(), rest: None }
+    }
+}
+
+/// The end of ever faster events (Zeno): when a state event follows on itself within a bound, the
+/// variables take given values instead of being reset, and the states stay as they are until
+/// another event changes them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rest {
+    /// The bound in seconds.
+    pub within: f64,
+    /// Variables (states or discrete values) and their values at rest.
+    pub values: Vec<(usize, f64)>,
 }
 
 /// A shared event as one member of the link knows it.
@@ -113,6 +136,8 @@ pub struct LinkEquations {
     pub indicators: Vec<usize>,
     /// Whether zero does not count.
     pub strict: bool,
+    /// Indicators for which zero does not count, where it does for others.
+    pub strictly: Vec<usize>,
     /// Own variables among the exchanged ones: (place in the exchange, variable of the unit).
     pub own: Vec<(usize, usize)>,
     /// Per exchanged value: the member that sends it.
@@ -192,6 +217,33 @@ pub trait Equations: Send + Sync + 'static {
     /// leaves through which event output.
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         let _ = (event, vars, work, emit);
+    }
+    /// Whether event `event` still concerns these variables, after other events of the same
+    /// instant: those of a mode that has been left do not.
+    fn concerns(&self, event: usize, vars: &[f64]) -> bool {
+        let _ = (event, vars);
+        true
+    }
+    /// Events from this number on are the unit's own affair: nobody is told of them.
+    fn first_internal(&self) -> usize {
+        usize::MAX
+    }
+    /// Brings discrete values in line with the others after a jump from outside.
+    fn settle(&self, vars: &mut [f64], work: &mut Work) {
+        let _ = (vars, work);
+    }
+    /// After a jump to `vars`, says which events are ready to happen and which are not, where that
+    /// does not follow from their conditions having been false: events of a mode that was entered.
+    /// `before` are the discrete values before the jump, `tick` is the length of a tick in seconds.
+    fn rearm(
+        &self,
+        before: &[f64],
+        vars: &[f64],
+        tick: f64,
+        work: &mut Work,
+        set: &mut dyn FnMut(usize, Arm),
+    ) {
+        let _ = (before, vars, tick, work, set);
     }
     /// Carries out what the arrival of an event at event input `port` means; its value is in the
     /// variables.

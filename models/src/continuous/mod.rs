@@ -2,19 +2,24 @@
 mod atomic;
 mod compile;
 pub mod core;
+mod elaborate;
 pub mod equations;
+mod events;
 mod expander;
+mod formulas;
 mod kind;
+mod link_texts;
 mod links;
 mod read;
 pub mod series;
 mod settings;
+mod sides;
 mod stepped;
 mod text;
 mod unit;
 mod watch;
 
-pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Trigger};
+pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger};
 pub use expander::MAX_SEGMENT_ORDER;
 pub use kind::EquationsKind;
 pub use settings::Settings;

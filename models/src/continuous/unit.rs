@@ -67,6 +67,11 @@ pub(super) struct State {
     pub fired: Vec<u16>,
     pub after: Vec<f64>,
     pub sessions: Vec<Session>,
+    /// Whether the unit is at rest, and whether it will be after the planned events.
+    pub resting: bool,
+    pub retiring: bool,
+    /// Tick at which each event that can bring the unit to rest happened last.
+    pub happened: Vec<Option<i64>>,
     pub exchanges: u64,
     pub events: u64,
 }
@@ -89,6 +94,8 @@ pub(super) struct Scratch {
     pub x: Vec<f64>,
     pub before: Vec<f64>,
     pub found: Vec<u16>,
+    /// Discrete values before a jump.
+    pub discrete: Vec<f64>,
     pub emitted: Vec<(u16, Value)>,
 }
 
@@ -132,6 +139,7 @@ macro_rules! scene {
             sent: &$unit.state.sent,
             connected: &$unit.settings.connected,
             band: $unit.settings.exchange_tolerance,
+            resting: $unit.state.resting,
         }
     };
 }
@@ -164,6 +172,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             fired: Vec::new(),
             after: Vec::new(),
             sessions: Vec::new(),
+            resting: false,
+            retiring: false,
+            happened: vec![None; equations.events().len()],
             exchanges: 0,
             events: 0,
         };
@@ -175,7 +186,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(unit)
     }
 
-    fn ticks_per_second(&self) -> u64 {
+    pub(super) fn ticks_per_second(&self) -> u64 {
         self.settings.resolution.ticks_per_second().unsigned_abs()
     }
 
@@ -269,7 +280,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 None => Ok(()),
             },
             Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
-                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k))),
+                // What is found at the very start of a step takes place at the next tick.
+                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k)).max(1)),
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
             Err(failure) => Err(self.explain(&failure)),
@@ -370,11 +382,30 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.look(t);
         self.note_outputs();
         let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-        for &event in &self.state.fired {
-            self.equations.reset(event.into(), vars, work, emitted);
-        }
+        let now = self.state.last + k;
+        let (equations, resolution) = (&self.equations, self.settings.resolution);
+        let (happened, mut retiring) = (&self.state.happened, false);
+        self.state.fired.retain(|&event| {
+            let number = usize::from(event);
+            if !equations.concerns(number, vars) {
+                return false;
+            }
+            match (&equations.events()[number].rest, happened[number]) {
+                (Some(rest), Some(before)) if resolution.seconds(now - before) < rest.within => {
+                    rest.values.iter().for_each(|&(var, value)| vars[var] = value);
+                    equations.settle(vars, work);
+                    retiring = true;
+                }
+                _ => equations.reset(number, vars, work, emitted),
+            }
+            true
+        });
+        self.state.retiring = retiring;
         self.finite_after("a reset gives a value that is not finite")?;
-        self.queue_segments(t, Cause::Jump)?;
+        let resting = std::mem::replace(&mut self.state.resting, self.state.retiring);
+        let queued = self.queue_segments(t, Cause::Jump);
+        self.state.resting = resting;
+        queued?;
         self.queue_emitted();
         let after = &mut self.state.after;
         after.clear();

@@ -1,4 +1,5 @@
 //! The command line as its users meet it: the real program, its files, its exit codes.
+mod argesim;
 mod bars;
 mod codes;
 mod files;
