@@ -172,7 +172,7 @@ impl Expander<'_> {
         eval: &Evaluator<'_>,
     ) -> Option<(Rc<Params>, Arc<Ports>)> {
         let params = convert::params(kind, unit, eval)?;
-        match kind.ports(&params) {
+        match kind.ports_in(&params, &self.session.folder) {
             Ok(ports) => Some((Rc::new(params), Arc::new(ports))),
             Err(errors) => {
                 self.session.unit_errors(&unit.name.span, &dotted(name), errors);

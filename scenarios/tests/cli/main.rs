@@ -1,6 +1,7 @@
 //! The command line as its users meet it: the real program, its files, its exit codes.
 mod codes;
 mod files;
+mod grid;
 mod library;
 mod release;
 mod resume;
