@@ -241,7 +241,8 @@ impl Case {
         }
         for b in &self.branches {
             let [r, x] = b.series;
-            if !(r.is_finite() && x.is_finite() && r * r + x * x > 0.0) || !positive(b.tap) {
+            let impedance = r.is_finite() && x.is_finite() && r * r + x * x > 0.0;
+            if !(impedance && positive(b.tap)) {
                 let [from, to] = b.ends.map(|e| self.buses[e].id);
                 return Err(format!("branch {from} to {to}: impedance or tap is not usable"));
             }

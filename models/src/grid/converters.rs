@@ -199,6 +199,7 @@ impl UnitKind for ConvertersKind {
         discrete[n] = r.positive("load");
         r.finish(())?;
         let unit = Unit::new(equations, &vec![0.0; n + 1], &[], &discrete, settings);
-        unit.map(Component::atomic).map_err(|why| vec![ParamError::whole(why)])
+        unit.map(Component::atomic)
+            .map_err(|why| vec![ParamError::whole(why).help("use method rk45")])
     }
 }

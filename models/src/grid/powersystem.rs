@@ -31,6 +31,12 @@ pub(super) fn read_case(params: &Params, folder: &Path) -> Checked<Case> {
     })
 }
 
+/// A network that gives no start for a run.
+pub(super) fn unsolved(params: &Params, why: String) -> Vec<ParamError> {
+    let help = "correct the network file; a `power-flow` unit checks it alone";
+    vec![ParamError::at(params.span("network"), why).help(help)]
+}
+
 /// Places of machines among the case's, by bus numbers in parameter `name`.
 pub(super) fn machines_of(
     r: &mut Reader<'_>,
@@ -246,7 +252,7 @@ impl UnitKind for PowerSystem {
         });
         match built {
             Ok(unit) => Ok(Component::atomic(unit)),
-            Err(why) => Err(vec![ParamError::at(params.span("network"), why)]),
+            Err(why) => Err(unsolved(params, why)),
         }
     }
 }
@@ -313,8 +319,7 @@ impl UnitKind for PowerFlow {
     }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
         let case = read_case(params, context.folder)?;
-        let flow =
-            flow::solve(&case).map_err(|why| vec![ParamError::at(params.span("network"), why)])?;
+        let flow = flow::solve(&case).map_err(|why| unsolved(params, why))?;
         let angles = flow.va.iter().map(|a| a.to_degrees());
         let values = flow.vm.iter().copied().chain(angles).collect();
         Ok(Component::atomic(Voltages { values, told: false }))

@@ -5,7 +5,7 @@
 //! an offset. What a packet means is its code ([`REPORT`] and so on).
 use super::{
     machines::{Machines, Plan},
-    powersystem::{load_buses, machines_of, read_case},
+    powersystem::{load_buses, machines_of, read_case, unsolved},
 };
 use crate::{
     blocks::{
@@ -13,7 +13,7 @@ use crate::{
         params::{Reader, needed, with},
         ports,
     },
-    registry::{ParamError, ParamType, ValueType},
+    registry::{ParamType, ValueType},
     value::{Packet, Value},
 };
 use serde::{Deserialize, Serialize};
@@ -306,7 +306,7 @@ unit_kind! {
         let (gain, period) = (r.finite("gain"), context.resolution.seconds(r.span("period")));
         r.finish(())?;
         let plan = Plan { governed: vec![false; case.machines.len()], ..Plan::default() };
-        let whole = |why: String| vec![ParamError::at(params.span("network"), why)];
+        let whole = |why: String| unsolved(params, why);
         let machines = Machines::new(&case, &plan).map_err(whole)?;
         let droop = case.governor.ok_or_else(|| whole("the file has no `gov`".into()))?.droop;
         let governed = governed.into_iter().map(|place| Governed {

@@ -135,7 +135,7 @@ impl Atomic<Value> for Node {
         self.settle();
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
-        (port == self.neighbours + 1).then(|| Value::Real(self.queue.len() as f64))
+        (port == self.neighbours + 1).then_some(Value::Real(self.queue.len() as f64))
     }
 }
 
