@@ -165,12 +165,12 @@ impl UnitKind for ConvertersKind {
         let inductances: Vec<f64> = (0..n).map(|k| first * (1.0 + 0.05 * k as f64)).collect();
         let state =
             |place| Trigger::State { indicators: vec![place], strict: false, touching: None };
-        let named = |(name, trigger)| EventSpec { name, trigger };
+        let named = |(name, trigger): (String, Trigger)| EventSpec::new(name, trigger);
         let switch = |place: usize| {
             let what = if place.is_multiple_of(2) { "opens" } else { "closes" };
-            named((format!("{} {what}", place / 2 + 1).into(), state(place)))
+            named((format!("{} {what}", place / 2 + 1), state(place)))
         };
-        let step = named(("load step".into(), Trigger::At(vec![r.span("step_at")])));
+        let step = named(("load step".to_owned(), Trigger::At(vec![r.span("step_at")])));
         let equations = Converters {
             inductances,
             source: r.positive("source"),

@@ -161,7 +161,7 @@ impl Machines {
 
     fn plan(&mut self, case: &Case, plan: &Plan) {
         let mut add = |name: String, trigger: Trigger, action: Action| {
-            self.events.push(EventSpec { name: name.into(), trigger });
+            self.events.push(EventSpec::new(name, trigger));
             self.actions.push(action);
         };
         let id = |k: usize| case.buses[case.machines[k].bus].id;
