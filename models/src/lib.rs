@@ -1,7 +1,10 @@
-//! Units of hybrid scenarios: continuous units, blocks, queues.
+//! Units of hybrid scenarios: continuous units, blocks, queues, packet networks, grids.
+#[macro_use]
 pub mod blocks;
 pub mod continuous;
 pub mod expr;
+pub mod grid;
+pub mod network;
 pub mod ode;
 pub mod poly;
 pub mod quantity;

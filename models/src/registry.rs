@@ -66,6 +66,8 @@ pub enum ValueType {
     Link,
     /// Job of a queueing network.
     Job,
+    /// Datagram of a packet network.
+    Packet,
 }
 
 impl ValueType {
@@ -80,6 +82,7 @@ impl ValueType {
             Self::Text => "text",
             Self::Link => "link",
             Self::Job => "job",
+            Self::Packet => "packet",
         }
     }
 
@@ -373,6 +376,14 @@ pub trait UnitKind: Sync {
     /// # Errors
     /// All mistakes of the parameters that the ports depend on.
     fn ports(&self, params: &Params) -> Result<Ports, Vec<ParamError>>;
+    /// Ports that also depend on files, which are named relative to `folder`.
+    ///
+    /// # Errors
+    /// As [`ports`](Self::ports), and all mistakes of the files.
+    fn ports_in(&self, params: &Params, folder: &Path) -> Result<Ports, Vec<ParamError>> {
+        let _ = folder;
+        self.ports(params)
+    }
     /// Builds the unit. Inputs and outputs of the component are numbered as in `ports`.
     ///
     /// # Errors
@@ -402,16 +413,19 @@ pub trait UnitKind: Sync {
 
 /// All kinds, in the order of their names.
 pub fn kinds() -> &'static [&'static dyn UnitKind] {
-    use crate::blocks;
+    use crate::{blocks, network};
     &[
         &blocks::count::Accumulator,
         &blocks::events::Adder,
+        &crate::grid::protection::AgcCentre,
         &blocks::arrivals::Arrivals,
         &blocks::automaton::AutomatonKind,
         &blocks::clock::Clock,
         &blocks::playlist::Constant,
+        &crate::grid::converters::ConvertersKind,
         &blocks::count::Counter,
         &blocks::table::Csv,
+        &crate::grid::protection::Datagram,
         &blocks::delay::Delay,
         &blocks::detector::Detector,
         &crate::continuous::EquationsKind,
@@ -420,15 +434,23 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &blocks::hold::Hold,
         &blocks::hysteresis::Hysteresis,
         &blocks::integrator::Integrator,
+        &network::link::LinkKind,
+        &crate::grid::loads::LoadTotal,
         &blocks::events::Merge,
         &blocks::algebra::Offset,
+        &network::sink::PacketSink,
+        &network::source::PacketSource,
         &blocks::pid::Pid,
+        &crate::grid::PowerFlow,
+        &crate::grid::PowerSystem,
         &blocks::algebra::Product,
         &blocks::pulse::Pulse,
         &blocks::quantiser::Quantiser,
+        &network::node::QueueNode,
         &blocks::playlist::Ramp,
         &blocks::random::Random,
         &blocks::router::Router,
+        &network::routes::RoutesKind,
         &blocks::sampler::Sampler,
         &blocks::events::Scaler,
         &blocks::schedule::Schedule,
@@ -438,8 +460,11 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &blocks::playlist::Step,
         &blocks::algebra::Sum,
         &blocks::switch::Switch,
+        &crate::grid::loads::ThermostatLoad,
         &blocks::transfer::TransferFunction,
         &blocks::events::Trigger,
+        &crate::grid::protection::UflsCentre,
+        &network::wan::WanKind,
     ]
 }
 

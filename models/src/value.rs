@@ -24,6 +24,8 @@ pub enum Value {
     Link(LinkMessage),
     /// A job of a queueing network.
     Job(Job),
+    /// A datagram of a packet network.
+    Packet(Packet),
 }
 
 /// How a segment follows on the one before.
@@ -154,15 +156,44 @@ pub struct Job {
     pub hops: u32,
 }
 
+/// A datagram: where from, where to, how long, and what it says.
+///
+/// Packets that come in one cycle queue up by [`Packet::key`].
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Packet {
+    /// Tick at which it was sent.
+    pub created: i64,
+    /// Number at its source, from 1.
+    pub id: u64,
+    /// Address of the source.
+    pub source: u32,
+    /// Address of the destination.
+    pub destination: u32,
+    /// Length with all headers, in bits.
+    pub bits: u32,
+    /// What kind of message it is; the application's.
+    pub code: u32,
+    /// What it says; the application's.
+    pub value: f64,
+}
+
+impl Packet {
+    /// Order among packets of one cycle: creation, source, number.
+    pub fn key(&self) -> (i64, u32, u64) {
+        (self.created, self.source, self.id)
+    }
+}
+
 impl Value {
     /// The number that a value stands for, if any: segments give their value at their tag,
-    /// truth values 0 or 1.
+    /// truth values 0 or 1, packets what they say.
     pub fn as_real(&self) -> Option<f64> {
         match self {
             Self::Bool(b) => Some(f64::from(u8::from(*b))),
             Self::Int(i) => Some(*i as f64),
             Self::Real(x) => Some(*x),
             Self::Segment(s) => Some(s.value(0.0)),
+            Self::Packet(p) => Some(p.value),
             Self::Unit | Self::Text(_) | Self::Link(_) | Self::Job(_) => None,
         }
     }
@@ -179,6 +210,7 @@ impl fmt::Display for Value {
             Self::Segment(s) => write!(f, "{:?}", s.coefficients()),
             Self::Link(l) => write!(f, "link {} {:?}", l.link, l.values),
             Self::Job(j) => write!(f, "job {}", j.id),
+            Self::Packet(p) => write!(f, "packet {}/{} to {}", p.source, p.id, p.destination),
         }
     }
 }
@@ -220,6 +252,14 @@ impl Message for Value {
                 d.word(j.id);
                 d.word(j.waited as u64);
             }
+            Self::Packet(p) => {
+                d.word(8 + (u64::from(p.code) << 8));
+                d.word(p.created as u64);
+                d.word(p.id);
+                d.word(u64::from(p.source) << 32 | u64::from(p.destination));
+                d.word(u64::from(p.bits));
+                d.real(p.value);
+            }
         }
     }
 }
@@ -245,4 +285,5 @@ payload! {
     Segment => Segment;
     LinkMessage => Link;
     Job => Job;
+    Packet => Packet;
 }

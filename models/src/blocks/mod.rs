@@ -70,7 +70,7 @@ pub mod hold;
 pub mod hysteresis;
 pub mod integrator;
 pub mod lag;
-mod params;
+pub(crate) mod params;
 pub mod pid;
 pub mod playlist;
 pub mod pulse;
@@ -86,7 +86,7 @@ pub mod sink;
 pub mod switch;
 pub mod table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod transfer;
 
 use crate::{
@@ -129,5 +129,6 @@ pub(crate) fn type_of(value: &crate::value::Value) -> ValueType {
         Value::Text(_) => ValueType::Text,
         Value::Link(_) => ValueType::Link,
         Value::Job(_) => ValueType::Job,
+        Value::Packet(_) => ValueType::Packet,
     }
 }

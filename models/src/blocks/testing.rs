@@ -159,7 +159,7 @@ impl Bench {
             let kind = registry::find(kind).unwrap_or_else(|| panic!("no kind {kind}"));
             let (ports, component) = with_context(name, folder, |context| {
                 let params = params(kind, unit, context);
-                (kind.ports(&params).unwrap(), kind.build(&params, context).unwrap())
+                (kind.ports_in(&params, folder).unwrap(), kind.build(&params, context).unwrap())
             });
             children.insert(name.clone(), top.add_component(name.clone(), component));
             all.insert(name.clone(), ports);

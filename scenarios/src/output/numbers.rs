@@ -25,6 +25,7 @@ pub fn value(text: &mut String, value: &Value, e: f64) {
         Value::Int(i) => write!(text, "{i}"),
         Value::Text(t) => write!(text, "{}", super::csv::field(t)),
         Value::Job(job) => write!(text, "{}", job.id),
+        Value::Packet(p) => write!(text, "{}/{}", p.source, p.id),
         Value::Unit | Value::Link(_) => Ok(()),
     };
 }

@@ -174,7 +174,7 @@ impl Expander<'_> {
         let params = convert::params(kind, unit, eval)?;
         let made = kind
             .elaborate(params, &|name| eval.constant(name))
-            .and_then(|params| Ok((kind.ports(&params)?, params)));
+            .and_then(|params| Ok((kind.ports_in(&params, &self.session.folder)?, params)));
         match made {
             Ok((ports, params)) => Some((Rc::new(params), Arc::new(ports))),
             Err(errors) => {

@@ -34,7 +34,7 @@ impl Results {
         Self { folder }
     }
 
-    fn text(&self, file: &str) -> String {
+    pub(super) fn text(&self, file: &str) -> String {
         std::fs::read_to_string(self.folder.join(file)).expect(file)
     }
 
@@ -48,7 +48,7 @@ impl Results {
         serde_json::from_str(&self.text("summary.json")).expect("a summary")
     }
 
-    fn hash(&self) -> String {
+    pub(super) fn hash(&self) -> String {
         self.summary()["trace_hash"].as_str().expect("a hash").to_owned()
     }
 }

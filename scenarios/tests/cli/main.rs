@@ -3,6 +3,7 @@ mod argesim;
 mod bars;
 mod codes;
 mod files;
+mod grid;
 mod library;
 mod release;
 mod resume;

@@ -159,7 +159,7 @@ fn dependencies_are_those_of_the_text() {
     let vars = |text: &str| expr(text).vars().iter().map(|v| v.0).collect::<Vec<_>>();
     assert_eq!(vars("x*t + upper.x1"), [0, 3, 4]);
     assert_eq!(vars("if y > 0 then z else z"), [2]);
-    assert_eq!(vars("n + 1"), []);
+    assert!(vars("n + 1").is_empty());
     assert_eq!(
         condition("z > t and x > 1").vars().iter().map(|v| v.0).collect::<Vec<_>>(),
         [0, 2, 3]

@@ -1,0 +1,303 @@
+//! Network data: buses, branches, generators, machines; read from JSON or MATPOWER case files.
+use super::matpower;
+use serde::Deserialize;
+use std::path::Path;
+
+/// What is given at a bus in a power flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BusType {
+    /// Active and reactive power.
+    Load,
+    /// Active power and voltage.
+    Generator,
+    /// Voltage and angle.
+    Reference,
+    /// Out of service.
+    Isolated,
+}
+
+/// A bus; powers in MW and Mvar, voltage per unit, angle in degrees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bus {
+    /// Number in the file.
+    pub id: u32,
+    /// What is given.
+    pub ty: BusType,
+    /// Demand.
+    pub demand: [f64; 2],
+    /// Shunt conductance and susceptance at nominal voltage, as powers.
+    pub shunt: [f64; 2],
+    /// Start or given magnitude.
+    pub vm: f64,
+    /// Start or given angle.
+    pub va: f64,
+}
+
+/// A line or transformer (standard pi model, tap at the from side); per unit, shift in degrees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branch {
+    /// Places of the buses.
+    pub ends: [usize; 2],
+    /// Series resistance and reactance.
+    pub series: [f64; 2],
+    /// Total line charging susceptance.
+    pub charging: f64,
+    /// Turns ratio; 1 for lines.
+    pub tap: f64,
+    /// Phase shift.
+    pub shift: f64,
+}
+
+/// A generator in a power flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generator {
+    /// Place of its bus.
+    pub bus: usize,
+    /// Active power in MW.
+    pub power: f64,
+}
+
+/// Dynamic data of a generator: the classical model and a governor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// Place of its bus.
+    pub bus: usize,
+    /// Inertia constant in s on the system base.
+    pub inertia: f64,
+    /// Transient reactance per unit on the system base.
+    pub reactance: f64,
+    /// Rating in MVA.
+    pub rating: f64,
+}
+
+/// Constants of the TGOV1-form governor: droop and time constants in s.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Governor {
+    /// Droop, per unit on the machine's rating.
+    #[serde(rename = "R")]
+    pub droop: f64,
+    /// Valve.
+    #[serde(rename = "T1")]
+    pub t1: f64,
+    /// Lead of the reheater.
+    #[serde(rename = "T2")]
+    pub t2: f64,
+    /// Lag of the reheater.
+    #[serde(rename = "T3")]
+    pub t3: f64,
+}
+
+/// A network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// Base power in MVA.
+    pub base: f64,
+    /// Nominal frequency in Hz.
+    pub frequency: f64,
+    /// Buses.
+    pub buses: Vec<Bus>,
+    /// Branches in service.
+    pub branches: Vec<Branch>,
+    /// Generators in service.
+    pub generators: Vec<Generator>,
+    /// Machines, if the file has dynamic data.
+    pub machines: Vec<Machine>,
+    /// Their governors.
+    pub governor: Option<Governor>,
+}
+
+#[derive(Deserialize)]
+#[allow(non_snake_case, reason = "the names of the file")]
+struct JsonBus {
+    id: u32,
+    r#type: u32,
+    Pd: f64,
+    Qd: f64,
+    Gs: f64,
+    Bs: f64,
+    Vm: f64,
+    Va_deg: f64,
+}
+
+#[derive(Deserialize)]
+struct JsonBranch {
+    f: u32,
+    t: u32,
+    r: f64,
+    x: f64,
+    b: f64,
+    tap: f64,
+    shift: f64,
+}
+
+#[derive(Deserialize)]
+#[allow(non_snake_case, reason = "the names of the file")]
+struct JsonGenerator {
+    bus: u32,
+    Pm: f64,
+    H: f64,
+    xdp: f64,
+    Sn: f64,
+}
+
+#[derive(Deserialize)]
+#[allow(non_snake_case, reason = "the names of the file")]
+struct JsonCase {
+    baseMVA: f64,
+    f0: f64,
+    bus: Vec<JsonBus>,
+    branch: Vec<JsonBranch>,
+    #[serde(rename = "gen")]
+    generators: Vec<JsonGenerator>,
+    gov: Option<Governor>,
+}
+
+/// The bus type of a MATPOWER code.
+pub(super) fn bus_type(code: f64) -> Result<BusType, String> {
+    match code as i64 {
+        1 => Ok(BusType::Load),
+        2 => Ok(BusType::Generator),
+        3 => Ok(BusType::Reference),
+        4 => Ok(BusType::Isolated),
+        _ => Err(format!("bus type {code} is none of 1 to 4")),
+    }
+}
+
+impl Case {
+    /// Reads a file: MATPOWER if its name ends in `.m`, else JSON.
+    ///
+    /// # Errors
+    /// Where the file is malformed, with the line or field.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        let case = if path.extension().is_some_and(|e| e == "m") {
+            matpower::parse(&text)?
+        } else {
+            Self::json(&text)?
+        };
+        case.checked()
+    }
+
+    /// Reads the JSON form: `baseMVA`, `f0`, `bus`, `branch`, `gen`, `gov`.
+    ///
+    /// # Errors
+    /// Where the text is malformed.
+    pub fn json(text: &str) -> Result<Self, String> {
+        let raw: JsonCase = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let mut buses = Vec::new();
+        for b in &raw.bus {
+            buses.push(Bus {
+                id: b.id,
+                ty: bus_type(f64::from(b.r#type)).map_err(|e| format!("bus {}: {e}", b.id))?,
+                demand: [b.Pd, b.Qd],
+                shunt: [b.Gs, b.Bs],
+                vm: b.Vm,
+                va: b.Va_deg,
+            });
+        }
+        let place = |id: u32| place(&buses, id);
+        let mut branches = Vec::new();
+        for b in &raw.branch {
+            branches.push(Branch {
+                ends: [place(b.f)?, place(b.t)?],
+                series: [b.r, b.x],
+                charging: b.b,
+                tap: if b.tap == 0.0 { 1.0 } else { b.tap },
+                shift: b.shift,
+            });
+        }
+        let (mut generators, mut machines) = (Vec::new(), Vec::new());
+        for g in &raw.generators {
+            let bus = place(g.bus)?;
+            generators.push(Generator { bus, power: g.Pm * raw.baseMVA });
+            machines.push(Machine { bus, inertia: g.H, reactance: g.xdp, rating: g.Sn });
+        }
+        let (base, frequency, governor) = (raw.baseMVA, raw.f0, raw.gov);
+        Ok(Self { base, frequency, buses, branches, generators, machines, governor })
+    }
+
+    /// The place of a bus.
+    ///
+    /// # Errors
+    /// When there is none of this number.
+    pub fn place(&self, id: u32) -> Result<usize, String> {
+        place(&self.buses, id)
+    }
+
+    fn checked(self) -> Result<Self, String> {
+        if !(self.base > 0.0 && self.base.is_finite()) {
+            return Err(format!("the base power is {} MVA; it must be above zero", self.base));
+        }
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        for (k, b) in self.buses.iter().enumerate() {
+            if self.buses[..k].iter().any(|other| other.id == b.id) {
+                return Err(format!("bus {} stands twice", b.id));
+            }
+            let numbers = b.demand.iter().chain(&b.shunt).chain([&b.va]);
+            if !positive(b.vm) || numbers.into_iter().any(|x| !x.is_finite()) {
+                return Err(format!("bus {}: voltage or power is no usable number", b.id));
+            }
+        }
+        for b in &self.branches {
+            let [r, x] = b.series;
+            let impedance = r.is_finite() && x.is_finite() && r * r + x * x > 0.0;
+            if !(impedance && positive(b.tap)) {
+                let [from, to] = b.ends.map(|e| self.buses[e].id);
+                return Err(format!("branch {from} to {to}: impedance or tap is not usable"));
+            }
+        }
+        for m in &self.machines {
+            if !(positive(m.inertia) && positive(m.reactance) && positive(m.rating)) {
+                let id = self.buses[m.bus].id;
+                return Err(format!("machine at bus {id}: H, xdp and Sn must be above zero"));
+            }
+        }
+        self.islands()?;
+        Ok(self)
+    }
+
+    /// Refuses buses that no reference bus holds together.
+    fn islands(&self) -> Result<(), String> {
+        let mut known: Vec<bool> = self
+            .buses
+            .iter()
+            .map(|b| matches!(b.ty, BusType::Reference | BusType::Isolated))
+            .collect();
+        if !self.buses.iter().any(|b| b.ty == BusType::Reference) {
+            return Err("no bus is the reference (type 3)".into());
+        }
+        loop {
+            let mut grown = false;
+            for &Branch { ends: [a, b], .. } in &self.branches {
+                let isolated = |k: usize| self.buses[k].ty == BusType::Isolated;
+                if known[a] != known[b] && !isolated(a) && !isolated(b) {
+                    (known[a], known[b]) = (true, true);
+                    grown = true;
+                }
+            }
+            if !grown {
+                break;
+            }
+        }
+        let lost: Vec<String> = self
+            .buses
+            .iter()
+            .zip(&known)
+            .filter(|(_, k)| !**k)
+            .map(|(b, _)| b.id.to_string())
+            .collect();
+        if lost.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "an island without a reference generator: bus {}; connect it, or make its buses type 4",
+            lost.join(", ")
+        ))
+    }
+}
+
+pub(super) fn place(buses: &[Bus], id: u32) -> Result<usize, String> {
+    let found = buses.iter().position(|b| b.id == id);
+    found.ok_or_else(|| format!("there is no bus {id}"))
+}

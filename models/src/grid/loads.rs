@@ -1,0 +1,334 @@
+//! Thermostat loads and their aggregator.
+use crate::{
+    blocks::{
+        event,
+        params::{Reader, with},
+        ports, signal,
+    },
+    random::RandomStream,
+    registry::{ParamType, ValueType},
+    signal::{Level, NEVER, Timer},
+    value::{Segment, Value},
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::{
+    Atomic, Bag, Component, Effects, Outbox,
+    port::{InPort, OutPort},
+    time::Duration,
+};
+
+/// What does not change in a load.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct House {
+    /// Time constant in s.
+    constant: f64,
+    /// How far cooling draws the temperature below the ambient, in °C.
+    pull: f64,
+    /// Electric power while cooling, in kW.
+    power: f64,
+    ambient: f64,
+    low: f64,
+    high: f64,
+    /// Ticks between a command and its effect.
+    delay: i64,
+}
+
+/// A cooled room with a thermostat: exponentials between exact switching times. Input 0: shifts of
+/// the set point in °C; outputs: 0 changes of power in kW, 1 temperature in °C.
+///
+/// **Why not the continuous unit.** Between switches the solution is a formula; a population of a
+/// million takes two hundred bytes each.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Load {
+    timer: Timer,
+    house: House,
+    /// Temperature at the last switch.
+    theta: f64,
+    cooling: bool,
+    since: i64,
+    shift: f64,
+    /// A command that takes effect at a tick.
+    command: Option<(i64, f64)>,
+    /// Tick at which the thermostat switches.
+    switch: i64,
+    started: bool,
+}
+
+impl Load {
+    const SHIFT: InPort<f64> = InPort::new(0);
+    const CHANGE: OutPort<f64> = OutPort::new(0);
+    const THETA: OutPort<Segment> = OutPort::new(1);
+
+    /// Temperature that is approached.
+    fn target(&self) -> f64 {
+        self.house.ambient - if self.cooling { self.house.pull } else { 0.0 }
+    }
+
+    fn temperature(&self, at: i64) -> f64 {
+        let t = self.timer.seconds(self.since, at) / self.house.constant;
+        let target = self.target();
+        target + (self.theta - target) * libm::exp(-t)
+    }
+
+    /// Moves the reference point to now.
+    fn settle(&mut self) {
+        let now = self.timer.now();
+        self.theta = self.temperature(now);
+        self.since = now;
+    }
+
+    /// Finds when the thermostat switches; at once if it should have.
+    fn plan(&mut self) {
+        let now = self.timer.now();
+        let limit = self.shift + if self.cooling { self.house.low } else { self.house.high };
+        let beyond = if self.cooling { self.theta <= limit } else { self.theta >= limit };
+        let ratio = (self.theta - self.target()) / (limit - self.target());
+        self.switch = if beyond {
+            now
+        } else if ratio > 1.0 {
+            self.timer.event(now, self.house.constant * libm::log(ratio))
+        } else {
+            NEVER
+        };
+        let command = self.command.map_or(NEVER, |(at, _)| at);
+        self.timer.set(if self.started { self.switch.min(command) } else { 0 });
+    }
+
+    fn commanded(&self, at: i64) -> bool {
+        self.command.is_some_and(|(due, _)| due == at)
+    }
+}
+
+impl Atomic<Value> for Load {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        2
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        let at = self.timer.next();
+        if !self.started {
+            if self.cooling {
+                out.send(Self::CHANGE, self.house.power);
+            }
+        } else if at == self.switch {
+            out.send(Self::CHANGE, if self.cooling { -self.house.power } else { self.house.power });
+        }
+        if !self.started || at == self.switch {
+            let theta = self.temperature(at);
+            let cooling = self.cooling != self.started;
+            let target = self.house.ambient - if cooling { self.house.pull } else { 0.0 };
+            // Three terms of the exponential; exact values come from recording.
+            let rate = -1.0 / self.house.constant;
+            let d = theta - target;
+            let c = [theta, d * rate, d * rate * rate / 2.0, d * rate * rate * rate / 6.0];
+            out.send(Self::THETA, Segment::new(&c, crate::value::Flag::Continuous, theta));
+        }
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.timer.fire();
+        let now = self.timer.now();
+        self.settle();
+        if !self.started {
+            self.started = true;
+        } else if self.switch == now {
+            self.cooling = !self.cooling;
+        }
+        if self.commanded(now) {
+            self.shift += self.command.take().map_or(0.0, |(_, shift)| shift);
+        }
+        self.plan();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        self.settle();
+        for &shift in bag.on(Self::SHIFT) {
+            // A command that still waits takes effect together with the new one.
+            let waiting = self.command.map_or(0.0, |(_, shift)| shift);
+            let at = self.timer.now().saturating_add(self.house.delay);
+            self.command = Some((at, waiting + shift));
+        }
+        self.plan();
+    }
+    fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
+        (port == 1).then(|| Value::Real(self.temperature(self.timer.at(elapsed))))
+    }
+}
+
+/// The state of MINSTD after `draws` draws from `seed`: 48271^draws seed mod (2^31 - 1).
+fn skip(seed: u64, draws: u64) -> u64 {
+    const M: u64 = (1 << 31) - 1;
+    let (mut x, mut base, mut n) = (seed % M, 48_271u64, draws);
+    while n > 0 {
+        if n & 1 == 1 {
+            x = x * base % M;
+        }
+        base = base * base % M;
+        n >>= 1;
+    }
+    x
+}
+
+unit_kind! {
+    /// `thermostat-load`: a cooled room with a thermostat,
+    /// θ' = -(θ - ambient + m P R)/(R C): cooling (m = 1) starts above `high` and ends below `low`,
+    /// both moved by what arrives at input `shift` (°C), which takes effect after the room's own
+    /// delay. Outputs `change` (event: change of electric power in kW) and `theta` (°C).
+    ///
+    /// A population draws from one MINSTD stream, six numbers u per room in the order of `index`:
+    /// R = 2(0.8+0.4u) °C/kW, C = 10(0.8+0.4u) kWh/°C, P = 14(0.8+0.4u) kW, start temperature
+    /// low+(high-low)u, cooling at the start if u < 0.43, delay = 0.05 s + `spread` u.
+    ///
+    /// ```toml
+    /// [unit.room]
+    /// kind = "thermostat-load"
+    /// count = 1000
+    /// index = "i"
+    /// ```
+    ThermostatLoad = "thermostat-load", "a cooled room with a thermostat",
+    params: [
+        with("index", ParamType::Int, "0", "number within the population, from 0"),
+        with("minstd", ParamType::Int, "1", "start state of the population's MINSTD stream"),
+        with("ambient", ParamType::Real(None), "32", "temperature outside in degC"),
+        with("low", ParamType::Real(None), "19.75", "cooling ends below"),
+        with("high", ParamType::Real(None), "20.25", "cooling starts above"),
+        with("cop", ParamType::Real(None), "2.5", "heat moved per electric energy"),
+        with("spread", ParamType::Real(Some("s")), "1.95 s", "spread of the delays"),
+    ],
+    ports: |_| Ok(ports(
+        [event("shift", ValueType::Real).optional()],
+        [event("change", ValueType::Real), signal("theta")],
+    )),
+    build: |params, context| {
+        let mut r = Reader::new(params);
+        let (ambient, low, high) = (r.finite("ambient"), r.finite("low"), r.finite("high"));
+        r.check(low < high && high < ambient, "high", "not low < high < ambient", "order them");
+        let spread = r.finite("spread");
+        r.check(spread >= 0.0, "spread", format!("`spread` is {spread}"), "give zero or more");
+        let (index, seed) = (r.int("index", 0, i64::MAX / 8), r.int("minstd", 1, (1 << 31) - 2));
+        let mut stream = RandomStream::minstd(skip(seed as u64, 6 * index as u64));
+        let mut draw = || stream.uniform();
+        let resistance = 2.0 * (0.8 + 0.4 * draw());
+        let capacity = 10.0 * (0.8 + 0.4 * draw());
+        let cooling = 14.0 * (0.8 + 0.4 * draw());
+        let theta = low + (high - low) * draw();
+        let on = draw() < 0.43;
+        let delay = 0.05 + spread * draw();
+        let house = House {
+            constant: resistance * capacity * 3600.0,
+            pull: cooling * resistance,
+            power: cooling / r.positive("cop"),
+            ambient,
+            low,
+            high,
+            delay: crate::blocks::params::random_ticks(delay, context.resolution),
+        };
+        let mut model = Load {
+            timer: Timer::due(0, context.resolution),
+            house,
+            theta,
+            cooling: on,
+            since: 0,
+            shift: 0.0,
+            command: None,
+            switch: NEVER,
+            started: false,
+        };
+        model.plan();
+        r.finish(Component::atomic(model))
+    },
+}
+
+/// Adds up powers. Input 0: changes in kW; outputs: 0 power in kW, 1 units on, 2 switches.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Total {
+    timer: Timer,
+    power: f64,
+    on: i64,
+    switches: u64,
+    told: Level,
+}
+
+impl Total {
+    const IN: InPort<f64> = InPort::new(0);
+    const POWER: OutPort<Segment> = OutPort::new(0);
+}
+
+impl Atomic<Value> for Total {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        3
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        if let Some(segment) = self.told.pending() {
+            out.send(Self::POWER, segment);
+        }
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.timer.fire();
+        self.told.sent();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        let now = self.timer.now();
+        for &change in bag.on(Self::IN) {
+            self.power += change;
+            self.on += if change > 0.0 { 1 } else { -1 };
+            // What comes at the start are start values.
+            self.switches += u64::from(now > 0);
+        }
+        self.told.change(self.power, now);
+        self.timer.at_once();
+    }
+    fn probe(&self, port: u16, _: Duration) -> Option<Value> {
+        let value = [self.power, self.on as f64, self.switches as f64];
+        value.get(usize::from(port)).map(|&v| Value::Real(v))
+    }
+}
+
+unit_kind! {
+    /// `load-total`: adds up the power of loads. Input `change` (changes in kW); outputs (signals)
+    /// `power` (kW), and for recording `on` (loads that are on) and `switches`.
+    ///
+    /// ```toml
+    /// [unit.total]
+    /// kind = "load-total"
+    /// ```
+    LoadTotal = "load-total", "adds up the power of loads",
+    params: [],
+    ports: |_| Ok(ports(
+        [event("change", ValueType::Real)],
+        [signal("power"), signal("on"), signal("switches")],
+    )),
+    build: |_, context| Ok(Component::atomic(Total {
+        timer: Timer::due(0, context.resolution),
+        power: 0.0,
+        on: 0,
+        switches: 0,
+        told: Level::new(0.0),
+    })),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::skip;
+    use crate::random::RandomStream;
+
+    #[test]
+    fn streams_can_skip() {
+        let mut s = RandomStream::minstd(7);
+        (0..600).for_each(|_| {
+            s.uniform();
+        });
+        assert_eq!(RandomStream::minstd(skip(7, 600)), s);
+    }
+}

@@ -1,0 +1,13 @@
+//! Electric grids: case files, power flow, machines with governors, frequency control over a
+//! network, thermostat loads, converters.
+pub mod admittance;
+pub mod case;
+pub mod converters;
+pub mod flow;
+pub mod loads;
+pub mod machines;
+pub mod matpower;
+mod powersystem;
+pub mod protection;
+
+pub use powersystem::{PowerFlow, PowerSystem};

@@ -1,0 +1,327 @@
+//! `power-system`: the machines of a grid as a unit; `power-flow`: its voltages.
+use super::{
+    case::Case,
+    flow,
+    machines::{Fault, Machines, Plan},
+};
+use crate::{
+    blocks::{
+        event,
+        params::{Checked, Entries, Reader, needed, ticks_of, with},
+        signal,
+    },
+    continuous::{Settings, Unit},
+    ode::{Method, Options},
+    registry::{
+        Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports,
+        UnitKind, ValueType,
+    },
+    value::{Segment, Value},
+};
+use std::path::Path;
+use superdense_kernel::{Atomic, Component, Effects, Outbox, port::OutPort, time::Duration};
+
+/// Reads the case of a parameter `network`.
+pub(super) fn read_case(params: &Params, folder: &Path) -> Checked<Case> {
+    let name = params.text("network");
+    Case::read(&folder.join(name)).map_err(|why| {
+        let help = "give a network as JSON, or a MATPOWER case file that ends in `.m`";
+        let message = format!("{name}: {why}");
+        vec![ParamError::at(params.span("network"), message).help(help)]
+    })
+}
+
+/// A network that gives no start for a run.
+pub(super) fn unsolved(params: &Params, why: String) -> Vec<ParamError> {
+    let help = "correct the network file; a `power-flow` unit checks it alone";
+    vec![ParamError::at(params.span("network"), why).help(help)]
+}
+
+/// Places of machines among the case's, by bus numbers in parameter `name`.
+pub(super) fn machines_of(
+    r: &mut Reader<'_>,
+    params: &Params,
+    name: &str,
+    case: &Case,
+) -> Vec<usize> {
+    let mut found = Vec::new();
+    for bus in params.reals(name) {
+        let is = |m: &super::case::Machine| f64::from(case.buses[m.bus].id) == bus;
+        match case.machines.iter().position(is) {
+            Some(k) => found.push(k),
+            None => {
+                let message = format!("`{name}`: there is no machine at bus {bus}");
+                r.check(false, name, message, "name buses with machines of the network file");
+            }
+        }
+    }
+    found
+}
+
+/// Numbers of the load buses, ascending by place.
+pub(super) fn load_buses(case: &Case) -> Vec<u32> {
+    case.buses.iter().filter(|b| b.demand != [0.0; 2]).map(|b| b.id).collect()
+}
+
+fn number(e: &Entries<'_>, key: &str, context: Option<&Context<'_>>) -> Result<f64, ParamError> {
+    let span = e.get(key).map_or(e.span.clone(), |p| p.span.clone());
+    let named = |t: &str| context.and_then(|c| (c.constants)(t.trim()));
+    match e.get(key).map(|p| &p.value) {
+        Some(Param::Real(x)) => Ok(*x),
+        Some(Param::Int(k)) => Ok(*k as f64),
+        Some(Param::Text(t)) if named(t).is_some() => Ok(named(t).unwrap_or_default()),
+        _ => Err(ParamError::at(span, format!("`{key}` is no number")).help("give a number")),
+    }
+}
+
+fn instant(e: &Entries<'_>, key: &str, context: &Context<'_>) -> Result<i64, ParamError> {
+    match e.get(key) {
+        Some(p) => ticks_of(p, context),
+        None => Err(ParamError::at(e.span.clone(), format!("`{key}` is missing"))
+            .help("give a time such as \"1 s\"")),
+    }
+}
+
+/// Reads `trips` and `fault`.
+fn disturbances(
+    params: &Params,
+    case: &Case,
+    context: &Context<'_>,
+    plan: &mut Plan,
+    errors: &mut Vec<ParamError>,
+) {
+    let place = |e: &Entries<'_>| -> Result<(u32, usize), ParamError> {
+        let bus = number(e, "bus", Some(context))? as u32;
+        let place = case.place(bus).map_err(|why| {
+            ParamError::at(e.span.clone(), why).help("name a bus of the network file")
+        })?;
+        Ok((bus, place))
+    };
+    let trip = |p: &Located<Param>, errors: &mut Vec<ParamError>| {
+        let e = Entries::new(p, &["bus", "at"], errors)?;
+        let read = || -> Result<(i64, usize), ParamError> {
+            let (bus, place) = place(&e)?;
+            let machine = case.machines.iter().position(|m| m.bus == place).ok_or_else(|| {
+                ParamError::at(e.span.clone(), format!("there is no machine at bus {bus}"))
+                    .help("trip a machine of the network file")
+            })?;
+            Ok((instant(&e, "at", context)?, machine))
+        };
+        read().map_err(|why| errors.push(why)).ok()
+    };
+    if let Some(Param::List(list)) = params.get("trips").map(|p| &p.value) {
+        plan.trips = list.iter().filter_map(|p| trip(p, errors)).collect();
+    }
+    let Some(p) = params.get("fault").filter(|p| matches!(p.value, Param::Table(_))) else {
+        return;
+    };
+    let Some(e) = Entries::new(p, &["bus", "reactance", "from", "to"], errors) else { return };
+    let read = || -> Result<Fault, ParamError> {
+        let reactance = number(&e, "reactance", Some(context))?;
+        let ticks = [instant(&e, "from", context)?, instant(&e, "to", context)?];
+        if reactance <= 0.0 || ticks[1] <= ticks[0] {
+            let what = "a fault needs a reactance above zero and an end after its start";
+            return Err(ParamError::at(e.span.clone(), what).help("see `reactance`, `from`, `to`"));
+        }
+        Ok(Fault { bus: place(&e)?.1, reactance, ticks })
+    };
+    match read() {
+        Ok(fault) => plan.fault = Some(fault),
+        Err(why) => errors.push(why),
+    }
+}
+
+fn plan(params: &Params, case: &Case, context: &Context<'_>) -> Checked<Plan> {
+    let mut r = Reader::new(params);
+    let mut governed = vec![false; case.machines.len()];
+    let all = params.bool("all_governed");
+    let with_governor = machines_of(&mut r, params, "governors", case);
+    with_governor.into_iter().for_each(|k| governed[k] = true);
+    governed.iter_mut().for_each(|g| *g |= all);
+    let telemetry = (machines_of(&mut r, params, "telemetry", case), r.span("telemetry_period"));
+    let mut plan =
+        Plan { governed, thresholds: params.reals("thresholds"), telemetry, ..Plan::default() };
+    let below = plan.thresholds.iter().all(|f| *f > 0.0 && *f < case.frequency);
+    let help = "give frequencies in Hz";
+    r.check(below, "thresholds", "a threshold that is not below the nominal frequency", help);
+    let mut errors = Vec::new();
+    disturbances(params, case, context, &mut plan, &mut errors);
+    r.extend(errors);
+    r.finish(plan)
+}
+
+const PARAMS: &[ParamSpec] = &[
+    needed("network", ParamType::File, "network as JSON with machine data"),
+    with("governors", ParamType::RealList, "[]", "buses whose machines have governors"),
+    with("all_governed", ParamType::Bool, "false", "all machines have governors"),
+    with("trips", ParamType::Raw, "", "list of { bus, at }: machines that trip"),
+    with("fault", ParamType::Raw, "", "{ bus, reactance, from, to }: a short circuit"),
+    with("thresholds", ParamType::RealList, "[]", "frequencies in Hz that machines report"),
+    with("telemetry", ParamType::RealList, "[]", "buses whose machines tell their speed"),
+    with("telemetry_period", ParamType::Duration, "4 s", "how often"),
+    with("method", ParamType::Choice(&["rk45", "taylor"]), "rk45", "how the equations are solved"),
+    with("order", ParamType::Int, "12", "order of the method taylor, 2 to 30"),
+    with("tolerance", ParamType::Real(None), "1e-10", "relative tolerance of the solver"),
+    with("absolute_tolerance", ParamType::Real(None), "1e-12", "absolute tolerance"),
+    with("exchange_tolerance", ParamType::Real(None), "1e-6", "largest error of sent segments"),
+];
+
+/// `power-system`: all machines of a grid as one continuous unit: the classical model on a network
+/// reduced to the machines, with TGOV1-form governors, and loads as constant impedances. It starts
+/// in the equilibrium of the power flow.
+///
+/// Inputs (events): `shed_B` per load bus B (share of its initial power to shed), `pref_B` per
+/// machine bus (new reference power per unit). Outputs (signals): `coi_hz` (centre of inertia of
+/// the connected machines), `shed_mw`, and per machine `f30_hz` and `delta30` (rad) with its bus;
+/// outputs (events): `report_B` per machine (number of the threshold, at its first downward
+/// crossing), `speed_B` for buses in `telemetry` (speed deviation per unit), `tripped` (place of
+/// the machine).
+///
+/// ```toml
+/// [unit.grid]
+/// kind = "power-system"
+/// network = "ieee39.json"
+/// governors = [30, 31]
+/// trips = [{ bus = 38, at = "1 s" }]
+/// fault = { bus = 16, reactance = 1e-4, from = "1 s", to = "1.1 s" }
+/// thresholds = [59.5, 59.3]
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct PowerSystem;
+
+impl UnitKind for PowerSystem {
+    fn name(&self) -> &'static str {
+        "power-system"
+    }
+    fn summary(&self) -> &'static str {
+        "machines and governors on a network, with faults, trips and shedding"
+    }
+    fn params(&self) -> &'static [ParamSpec] {
+        PARAMS
+    }
+    fn is_continuous(&self) -> bool {
+        true
+    }
+    fn ports(&self, params: &Params) -> Checked<Ports> {
+        self.ports_in(params, Path::new(""))
+    }
+    fn ports_in(&self, params: &Params, folder: &Path) -> Checked<Ports> {
+        let case = read_case(params, folder)?;
+        let machines: Vec<u32> = case.machines.iter().map(|m| case.buses[m.bus].id).collect();
+        let each = |list: &[u32], f: &dyn Fn(u32) -> PortSpec| list.iter().map(|&b| f(b)).collect();
+        let mut ports = Ports {
+            inputs: each(&load_buses(&case), &|b| {
+                event(&format!("shed_{b}"), ValueType::Any).optional()
+            }),
+            outputs: vec![signal("coi_hz"), signal("shed_mw")],
+        };
+        let mut add = |more: Vec<PortSpec>| ports.outputs.extend(more);
+        add(each(&machines, &|b| signal(&format!("f{b}_hz"))));
+        add(each(&machines, &|b| signal(&format!("delta{b}"))));
+        add(each(&machines, &|b| event(&format!("report_{b}"), ValueType::Int)));
+        let told: Vec<u32> = params.reals("telemetry").iter().map(|&b| b as u32).collect();
+        add(each(&told, &|b| event(&format!("speed_{b}"), ValueType::Real)));
+        add(vec![event("tripped", ValueType::Int)]);
+        ports.inputs.extend::<Vec<PortSpec>>(each(&machines, &|b| {
+            event(&format!("pref_{b}"), ValueType::Any).optional()
+        }));
+        Ok(ports)
+    }
+    fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
+        let case = read_case(params, context.folder)?;
+        let plan = plan(params, &case, context)?;
+        let mut r = Reader::new(params);
+        let method = match params.text("method") {
+            "taylor" => Method::Taylor(r.int("order", 2, 30) as usize, None),
+            _ => Method::Rk45,
+        };
+        let tolerances = (r.positive("tolerance"), r.positive("absolute_tolerance"));
+        let settings = Settings {
+            resolution: context.resolution,
+            method,
+            solver: Options::tolerance(tolerances.0, tolerances.1),
+            exchange_tolerance: r.positive("exchange_tolerance"),
+            sources: context.input_sources.to_vec(),
+            connected: context.output_connected.to_vec(),
+            ..Settings::default()
+        };
+        r.finish(())?;
+        let built = Machines::new(&case, &plan).and_then(|machines| {
+            let (x, d) = machines.initial()?;
+            Unit::new(machines, &x, &[], &d, settings)
+        });
+        match built {
+            Ok(unit) => Ok(Component::atomic(unit)),
+            Err(why) => Err(unsolved(params, why)),
+        }
+    }
+}
+
+/// The solution of a power flow, told once. Outputs: magnitudes, then angles.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct Voltages {
+    values: Vec<f64>,
+    told: bool,
+}
+
+impl Atomic<Value> for Voltages {
+    fn outputs(&self) -> u16 {
+        self.values.len() as u16
+    }
+    fn time_advance(&self) -> Duration {
+        if self.told { Duration::INFINITE } else { Duration::ZERO }
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        for (port, &v) in (0..).zip(&self.values) {
+            out.send(OutPort::<Segment>::new(port), Segment::step(v, v));
+        }
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.told = true;
+    }
+    fn probe(&self, port: u16, _: Duration) -> Option<Value> {
+        self.values.get(usize::from(port)).map(|&v| Value::Real(v))
+    }
+}
+
+/// `power-flow`: the voltages of an AC power flow, by Newton's method. Outputs (signals): `vmB` (per
+/// unit) for each bus B, then `vaB` (degrees).
+///
+/// ```toml
+/// [unit.flow]
+/// kind = "power-flow"
+/// network = "case9.m"
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct PowerFlow;
+
+impl UnitKind for PowerFlow {
+    fn name(&self) -> &'static str {
+        "power-flow"
+    }
+    fn summary(&self) -> &'static str {
+        "voltages of an AC power flow"
+    }
+    fn params(&self) -> &'static [ParamSpec] {
+        const PARAMS: &[ParamSpec] =
+            &[needed("network", ParamType::File, "network: JSON, or a MATPOWER case `.m`")];
+        PARAMS
+    }
+    fn ports(&self, params: &Params) -> Checked<Ports> {
+        self.ports_in(params, Path::new(""))
+    }
+    fn ports_in(&self, params: &Params, folder: &Path) -> Checked<Ports> {
+        let case = read_case(params, folder)?;
+        let port = |prefix: &'static str| {
+            case.buses.iter().map(move |b| signal(&format!("{prefix}{}", b.id)))
+        };
+        Ok(Ports { inputs: Vec::new(), outputs: port("vm").chain(port("va")).collect() })
+    }
+    fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
+        let case = read_case(params, context.folder)?;
+        let flow = flow::solve(&case).map_err(|why| unsolved(params, why))?;
+        let angles = flow.va.iter().map(|a| a.to_degrees());
+        let values = flow.vm.iter().copied().chain(angles).collect();
+        Ok(Component::atomic(Voltages { values, told: false }))
+    }
+}

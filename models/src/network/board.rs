@@ -1,0 +1,74 @@
+//! Statistics as signals: recording reads the present values, wired receivers are told now and
+//! then.
+use crate::{
+    signal::Level,
+    value::{Segment, Value},
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::{Outbox, port::OutPort};
+
+/// Signals that change with every packet, told after every so many.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Board {
+    first: u16,
+    every: u64,
+    seen: u64,
+    levels: Vec<Level>,
+}
+
+impl Board {
+    /// Signals at the outputs from `first` on, told after every `every` observations.
+    pub fn new(first: u16, values: &[f64], every: u64) -> Self {
+        Self { first, every, seen: 0, levels: values.iter().map(|&v| Level::new(v)).collect() }
+    }
+
+    /// Takes the values after one more observation, if it is time to tell them.
+    pub fn observe(&mut self, values: &[f64], now: i64) {
+        self.seen += 1;
+        if self.seen.is_multiple_of(self.every) {
+            for (level, &v) in self.levels.iter_mut().zip(values) {
+                level.change(v, now);
+            }
+        }
+    }
+
+    /// Whether something has to be sent.
+    pub fn pending(&self) -> bool {
+        self.levels.iter().any(|l| l.pending().is_some())
+    }
+
+    /// For λ.
+    pub fn output(&self, out: &mut Outbox<'_, Value>) {
+        for (port, level) in (self.first..).zip(&self.levels) {
+            if let Some(segment) = level.pending() {
+                out.send(OutPort::<Segment>::new(port), segment);
+            }
+        }
+    }
+
+    /// After λ.
+    pub fn sent(&mut self) {
+        self.levels.iter_mut().for_each(Level::sent);
+    }
+}
+
+/// The 95 % score interval of a proportion: Wilson, J. Am. Stat. Assoc. 22 (1927) 209,
+/// z = 1.959964.
+///
+/// ```
+/// use superdense_models::network::board::wilson;
+/// let (low, high) = wilson(10, 100).unwrap();
+/// assert!((low - 0.055229).abs() < 1e-6 && (high - 0.174366).abs() < 1e-6);
+/// assert_eq!(wilson(0, 0), None);
+/// ```
+pub fn wilson(hits: u64, of: u64) -> Option<(f64, f64)> {
+    const Z: f64 = 1.959_963_984_540_054;
+    if of == 0 {
+        return None;
+    }
+    let (n, p) = (of as f64, hits as f64 / of as f64);
+    let centre = p + Z * Z / (2.0 * n);
+    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    Some((((centre - half) / scale).max(0.0), ((centre + half) / scale).min(1.0)))
+}

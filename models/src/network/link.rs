@@ -1,0 +1,261 @@
+//! `link`: a directed link with a drop-tail queue.
+use super::board::Board;
+use crate::{
+    blocks::{
+        event,
+        params::{Reader, needed, with},
+        ports, signal,
+    },
+    random::RandomStream,
+    registry::{ParamType, ValueType},
+    signal::{NEVER, Timer},
+    value::{Packet, Value},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use superdense_kernel::{
+    Atomic, Bag, Component, Effects, Outbox,
+    port::{InPort, OutPort},
+    time::Duration,
+};
+
+/// A transmitter with a queue, and the wire behind it.
+///
+/// **Why one transition per packet.** First come, first served at a fixed rate: when a packet
+/// comes, the end of its transmission is known. Only its arrival at the far end is an event.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Link {
+    timer: Timer,
+    /// Bits per second.
+    rate: f64,
+    /// Ticks from the last bit sent to the last bit received.
+    propagation: i64,
+    /// Most packets that wait, the one in transmission not counted.
+    capacity: Option<usize>,
+    loss: f64,
+    stream: RandomStream,
+    /// Ends of transmissions that may still lie ahead.
+    ends: VecDeque<i64>,
+    /// Packets on their way, with the tick of their arrival.
+    flight: VecDeque<(i64, Packet)>,
+    dropped: Vec<Packet>,
+    offered: u64,
+    gone: u64,
+    /// Ticks of all transmissions that were begun or wait.
+    work: i64,
+    board: Board,
+}
+
+impl Link {
+    const IN: InPort<Packet> = InPort::new(0);
+    const OUT: OutPort<Packet> = OutPort::new(0);
+    const DROPPED: OutPort<Packet> = OutPort::new(1);
+
+    fn transmission(&self, packet: &Packet) -> i64 {
+        let tps = self.timer.resolution().ticks_per_second() as f64;
+        (f64::from(packet.bits) * tps / self.rate).round() as i64
+    }
+
+    fn take(&mut self, packet: Packet) {
+        let now = self.timer.now();
+        while self.ends.front().is_some_and(|&end| end <= now) {
+            self.ends.pop_front();
+        }
+        self.offered += 1;
+        if self.capacity.is_some_and(|most| self.ends.len() > most) {
+            self.gone += 1;
+            self.dropped.push(packet);
+            return;
+        }
+        let ticks = self.transmission(&packet);
+        let end = self.ends.back().map_or(now, |&last| last).saturating_add(ticks);
+        self.ends.push_back(end);
+        self.work += ticks;
+        // Lost packets take their time on the transmitter; without losses there is no draw.
+        if self.loss > 0.0 && self.stream.uniform() < self.loss {
+            self.gone += 1;
+            self.dropped.push(packet);
+        } else {
+            self.flight.push_back((end.saturating_add(self.propagation), packet));
+        }
+    }
+
+    /// Packets waiting or in transmission, share of time in transmission, share of packets gone.
+    fn values(&self, now: i64) -> [f64; 3] {
+        let present = self.ends.iter().filter(|&&end| end > now).count();
+        let left = self.ends.back().map_or(0, |&end| (end - now).max(0));
+        let busy = if now > 0 { (self.work - left) as f64 / now as f64 } else { 0.0 };
+        let loss = if self.offered > 0 { self.gone as f64 / self.offered as f64 } else { 0.0 };
+        [present as f64, busy, loss]
+    }
+
+    fn settle(&mut self) {
+        let arrival = self.flight.front().map_or(NEVER, |&(at, _)| at);
+        let news = !self.dropped.is_empty() || self.board.pending();
+        self.timer.set(if news { self.timer.now() } else { arrival });
+    }
+}
+
+impl Atomic<Value> for Link {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        5
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        let at = self.timer.next();
+        let arrived = self.flight.iter().take_while(|(t, _)| *t == at);
+        arrived.for_each(|&(_, packet)| out.send(Self::OUT, packet));
+        self.dropped.iter().for_each(|&packet| out.send(Self::DROPPED, packet));
+        self.board.output(out);
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.timer.fire();
+        let now = self.timer.now();
+        while self.flight.front().is_some_and(|&(t, _)| t == now) {
+            self.flight.pop_front();
+        }
+        self.dropped.clear();
+        self.board.sent();
+        self.settle();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        let mut packets: Vec<Packet> = bag.on(Self::IN).copied().collect();
+        packets.sort_unstable_by_key(Packet::key);
+        for packet in packets {
+            self.take(packet);
+            let now = self.timer.now();
+            self.board.observe(&self.values(now), now);
+        }
+        self.settle();
+    }
+    fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
+        let values = self.values(self.timer.at(elapsed));
+        values.get(usize::from(port).checked_sub(2)?).map(|&v| Value::Real(v))
+    }
+}
+
+unit_kind! {
+    /// `link`: a directed link: a drop-tail queue, a transmitter and a wire. Input `in`
+    /// (packets); outputs `out` (packets, when their last bit arrives), `dropped` (packets that
+    /// found the queue full or were lost), and the signals `present` (packets waiting or in
+    /// transmission), `utilisation` (share of time in transmission) and `loss` (share of the
+    /// packets that never arrive).
+    ///
+    /// A packet of b bits takes b/rate, rounded to a tick, and then the propagation delay.
+    ///
+    /// ```toml
+    /// [unit.bottleneck]
+    /// kind = "link"
+    /// rate = "2 Mb/s"
+    /// propagation = "10 ms"
+    /// capacity = 20        # packets that wait, beside the one in transmission; default no limit
+    /// loss = 0.01          # on the wire
+    /// ```
+    LinkKind = "link", "a directed link with a drop-tail queue",
+    params: [
+        needed("rate", ParamType::Real(Some("b/s")), "bits per second"),
+        with("propagation", ParamType::Duration, "0 s", "from the end of sending to arrival"),
+        with("capacity", ParamType::Int, "", "most packets that wait; default no limit"),
+        with("loss", ParamType::Real(None), "0", "probability of loss on the wire"),
+        with("minstd", ParamType::Int, "", "start state of a MINSTD generator for losses"),
+        with("every", ParamType::Int, "1000", "packets between messages to wired receivers"),
+    ],
+    ports: |_| Ok(ports(
+        [event("in", ValueType::Packet)],
+        [
+            event("out", ValueType::Packet), event("dropped", ValueType::Packet),
+            signal("present"), signal("utilisation"), signal("loss"),
+        ],
+    )),
+    build: |params, context| {
+        let mut r = Reader::new(params);
+        let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);
+        let model = Link {
+            timer: Timer::due(0, context.resolution),
+            rate: r.positive("rate"),
+            propagation: r.duration("propagation"),
+            capacity,
+            loss: probability(&mut r, "loss", params.real("loss")),
+            stream: r.stream(context, "loss"),
+            ends: VecDeque::new(),
+            flight: VecDeque::new(),
+            dropped: Vec::new(),
+            offered: 0,
+            gone: 0,
+            work: 0,
+            board: Board::new(2, &[0.0; 3], r.int("every", 1, i64::MAX) as u64),
+        };
+        r.finish(Component::atomic(model))
+    },
+}
+
+/// A probability, or a mistake.
+pub(super) fn probability(r: &mut Reader<'_>, name: &str, p: f64) -> f64 {
+    let ok = (0.0..=1.0).contains(&p);
+    r.check(ok, name, format!("`{name}` is {p}"), "give a probability from 0 to 1");
+    if ok { p } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::testing::{Bench, mistakes};
+
+    const SOURCE: &str = "[unit.s]\nkind='packet-source'\npattern='periodic'\nbytes=125\n";
+
+    #[test]
+    fn packets_queue_up_and_the_fifth_is_dropped() {
+        // 1000 bits each 0.1 s over 4 kb/s: 0.25 s each; room for two that wait.
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in']\n{SOURCE}period=0.1\nlimit=5\n\
+                 [unit.l]\nkind='link'\nrate=4000.0\npropagation=1\ncapacity=2"
+            ),
+            3.0,
+        );
+        assert_eq!(
+            bench.events("l.out"),
+            [
+                "1.25@0 packet 0/1 to 0",
+                "1.5@0 packet 0/2 to 0",
+                "1.75@0 packet 0/3 to 0",
+                "2@0 packet 0/4 to 0"
+            ]
+            .map(str::to_owned)
+            .to_vec()
+        );
+        assert_eq!(bench.events("l.dropped"), ["0.4@1 packet 0/5 to 0"]);
+        assert_eq!(bench.probe("l.loss"), 0.2);
+        assert!((bench.probe("l.utilisation") - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn losses_come_at_their_rate_and_unloaded_links_only_delay() {
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in']\n{SOURCE}period=0.01\n\
+                 [unit.l]\nkind='link'\nrate=1e9\nloss=0.3"
+            ),
+            100.005,
+        );
+        assert!((bench.probe("l.loss") - 0.3).abs() < 0.02);
+        assert_eq!(bench.probe("l.present"), 0.0);
+    }
+
+    #[test]
+    fn bad_links_are_refused() {
+        assert_eq!(
+            mistakes("[unit.l]\nkind='link'\nrate=-1.0\ncapacity=0\nloss=1.5"),
+            [
+                "`capacity` is 0; give an integer of at least 1",
+                "`rate` is -1; give a number above zero",
+                "`loss` is 1.5; give a probability from 0 to 1"
+            ]
+        );
+    }
+}

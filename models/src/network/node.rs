@@ -1,0 +1,225 @@
+//! `queue-node`: a node of an open Jackson network.
+use crate::{
+    blocks::{
+        event,
+        params::{Reader, needed, random_ticks, with},
+        signal,
+    },
+    network::link::probability,
+    random::{Distribution, RandomStream},
+    registry::{ParamType, Ports, ValueType},
+    signal::{NEVER, Timer},
+    value::{Job, Value},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use superdense_kernel::{
+    Atomic, Bag, Component, Effects, Outbox,
+    message::Digest,
+    port::{InPort, OutPort},
+    time::Duration,
+};
+
+/// A single-server queue with external arrivals, random routing to its neighbours or out, and a
+/// fixed delay towards the neighbours. Input 0: jobs; output 0: jobs that leave the network,
+/// then one per neighbour.
+///
+/// **Why one model** and not arrivals, server, router and links: a network of a million nodes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Node {
+    timer: Timer,
+    arrival: Distribution,
+    service: Distribution,
+    exit: f64,
+    neighbours: u16,
+    delay: i64,
+    stream: RandomStream,
+    source: u64,
+    created: u64,
+    /// Tick of the next external arrival, and of the end of service.
+    next: i64,
+    end: i64,
+    /// The first is in service.
+    queue: VecDeque<Job>,
+    /// Where the job in service goes; drawn when its service begins.
+    port: u16,
+    flight: VecDeque<(i64, u16, Job)>,
+}
+
+impl Node {
+    const IN: InPort<Job> = InPort::new(0);
+
+    fn after(&mut self, d: Distribution) -> i64 {
+        let ticks = random_ticks(d.draw(&mut self.stream), self.timer.resolution());
+        self.timer.now().saturating_add(ticks)
+    }
+
+    fn begin(&mut self) {
+        self.end = NEVER;
+        if let Some(job) = self.queue.front_mut() {
+            job.hops += 1;
+            self.end = self.after(self.service);
+            let u = self.stream.uniform();
+            self.port = if u < self.exit || self.neighbours == 0 {
+                0
+            } else {
+                let share = (u - self.exit) / (1.0 - self.exit);
+                1 + ((share * f64::from(self.neighbours)) as u16).min(self.neighbours - 1)
+            };
+        }
+    }
+
+    fn join(&mut self, job: Job) {
+        self.queue.push_back(job);
+        if self.queue.len() == 1 {
+            self.begin();
+        }
+    }
+
+    /// The job whose service ends at `at`, if it leaves the node at once.
+    fn direct(&self, at: i64) -> Option<(u16, Job)> {
+        let job = self.queue.front().filter(|_| self.end == at)?;
+        (self.port == 0 || self.delay == 0).then_some((self.port, *job))
+    }
+
+    fn settle(&mut self) {
+        let landing = self.flight.front().map_or(NEVER, |&(at, ..)| at);
+        self.timer.set(self.next.min(self.end).min(landing));
+    }
+}
+
+impl Atomic<Value> for Node {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        self.neighbours + 2
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        let at = self.timer.next();
+        let landed = self.flight.iter().take_while(|(t, ..)| *t == at);
+        landed.for_each(|&(_, port, job)| out.send(OutPort::new(port), job));
+        if let Some((port, job)) = self.direct(at) {
+            out.send(OutPort::new(port), job);
+        }
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.timer.fire();
+        let now = self.timer.now();
+        while self.flight.front().is_some_and(|&(t, ..)| t == now) {
+            self.flight.pop_front();
+        }
+        if self.end == now {
+            let direct = self.direct(now).is_some();
+            if let Some(job) = self.queue.pop_front().filter(|_| !direct) {
+                self.flight.push_back((now.saturating_add(self.delay), self.port, job));
+            }
+            self.begin();
+        }
+        if self.next == now {
+            self.created += 1;
+            let (source, id) = (self.source, self.created);
+            self.join(Job { created: now, source, id, waited: 0, hops: 0 });
+            self.next = self.after(self.arrival);
+        }
+        self.settle();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        let mut jobs: Vec<Job> = bag.on(Self::IN).copied().collect();
+        jobs.sort_unstable();
+        jobs.into_iter().for_each(|job| self.join(job));
+        self.settle();
+    }
+    fn probe(&self, port: u16, _: Duration) -> Option<Value> {
+        (port == self.neighbours + 1).then_some(Value::Real(self.queue.len() as f64))
+    }
+}
+
+unit_kind! {
+    /// `queue-node`: a node of an open Jackson network: Poisson arrivals from outside, one server
+    /// with exponential service, and random routing. Input `in` (jobs); outputs `exit` (jobs that
+    /// leave the network), `out1`, `out2`, … (jobs to each neighbour, all alike), and the signal
+    /// `length` (jobs in the node; recording only).
+    ///
+    /// Jobs to a neighbour arrive `delay` later. With `delay = 0` the network has no lookahead.
+    ///
+    /// ```toml
+    /// [unit.node]
+    /// kind = "queue-node"
+    /// arrivals = 100.0     # per second
+    /// service = 500.0
+    /// exit = 0.25
+    /// neighbours = 4
+    /// delay = "1 ms"
+    /// ```
+    QueueNode = "queue-node", "a node of an open Jackson network",
+    params: [
+        needed("arrivals", ParamType::Real(None), "external arrivals per second"),
+        needed("service", ParamType::Real(None), "services per second"),
+        with("exit", ParamType::Real(None), "0.25", "probability of leaving after service"),
+        with("neighbours", ParamType::Int, "4", "number of neighbours"),
+        with("delay", ParamType::Duration, "0 s", "on the way to a neighbour"),
+        with("minstd", ParamType::Int, "", "start state of a MINSTD generator"),
+    ],
+    ports: |params| {
+        let neighbours = Reader::new(params).int("neighbours", 0, 4096);
+        let outs = (1..=neighbours).map(|k| event(&format!("out{k}"), ValueType::Job));
+        let outputs = std::iter::once(event("exit", ValueType::Job)).chain(outs);
+        let outputs = outputs.chain([signal("length")]).collect();
+        Ok(Ports { inputs: vec![event("in", ValueType::Job)], outputs })
+    },
+    build: |params, context| {
+        let mut r = Reader::new(params);
+        let mut path = Digest::new();
+        path.bytes(context.path.as_bytes());
+        let mut model = Node {
+            timer: Timer::due(0, context.resolution),
+            arrival: Distribution::Exponential { mean: 1.0 / r.positive("arrivals") },
+            service: Distribution::Exponential { mean: 1.0 / r.positive("service") },
+            exit: probability(&mut r, "exit", params.real("exit")),
+            neighbours: r.int("neighbours", 0, 4096) as u16,
+            delay: r.duration("delay"),
+            stream: r.stream(context, "node"),
+            source: path.finish(),
+            created: 0,
+            next: NEVER,
+            end: NEVER,
+            queue: VecDeque::new(),
+            port: 0,
+            flight: VecDeque::new(),
+        };
+        model.next = model.after(model.arrival);
+        model.settle();
+        r.finish(Component::atomic(model))
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::testing::Bench;
+
+    /// Two nodes in tandem feedback: Jackson's L = rho/(1 - rho) per node, Little's law.
+    #[test]
+    fn two_nodes_with_feedback() {
+        for delay in ["0", "0.01"] {
+            let bench = Bench::run(
+                &format!(
+                    "connections=['a.out1 -> b.in','b.out1 -> a.in','a.exit -> s.in','b.exit -> s.in']\n\
+                     [unit.s]\nkind='sink'\nwarm_up=2\n\
+                     [unit.a]\nkind='queue-node'\narrivals=100.0\nservice=500.0\nneighbours=1\ndelay={delay}\n\
+                     [unit.b]\nkind='queue-node'\narrivals=100.0\nservice=500.0\nneighbours=1\ndelay={delay}"
+                ),
+                400.0,
+            );
+            let exact = 0.04 + 3.0 * delay.parse::<f64>().unwrap();
+            let [low, high] = ["s.low", "s.high"].map(|p| bench.probe(p));
+            let spread = high - low;
+            assert!(low - spread < exact && exact < high + spread, "{exact}: {low} … {high}");
+            assert!(spread < 0.006, "{spread}");
+        }
+    }
+}

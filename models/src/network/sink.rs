@@ -1,0 +1,136 @@
+//! `packet-sink`: takes packets and measures delay and loss.
+use super::board::{Board, wilson};
+use crate::{
+    blocks::{
+        event,
+        params::{Reader, with},
+        ports, signal,
+        sink::BatchMeans,
+    },
+    registry::{ParamType, ValueType},
+    signal::{NEVER, Timer},
+    value::{Packet, Value},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::InPort, time::Duration};
+
+/// Measures packets. Input 0: packets; outputs (signals): see [`PacketSink`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Meter {
+    timer: Timer,
+    warm_up: i64,
+    delays: BatchMeans,
+    received: u64,
+    /// Per source: the highest number seen.
+    highest: BTreeMap<u32, u64>,
+    board: Board,
+}
+
+impl Meter {
+    const IN: InPort<Packet> = InPort::new(0);
+
+    fn values(&self) -> [f64; 7] {
+        let sent: u64 = self.highest.values().sum();
+        let lost = sent.saturating_sub(self.received);
+        let loss = if sent > 0 { lost as f64 / sent as f64 } else { 0.0 };
+        let mean = self.delays.mean().unwrap_or(0.0);
+        let (low, high) = self.delays.interval().unwrap_or((0.0, 0.0));
+        let (loss_low, loss_high) = wilson(lost, sent).unwrap_or((0.0, 1.0));
+        [self.received as f64, mean, low, high, loss, loss_low, loss_high]
+    }
+}
+
+impl Atomic<Value> for Meter {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        7
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        self.board.output(out);
+    }
+    fn internal(&mut self, _: &mut Effects<Value>) {
+        self.timer.fire();
+        self.board.sent();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        let now = fx.now().ticks;
+        let mut packets: Vec<Packet> = bag.on(Self::IN).copied().collect();
+        packets.sort_unstable_by_key(Packet::key);
+        for packet in packets {
+            self.received += 1;
+            let highest = self.highest.entry(packet.source).or_default();
+            *highest = packet.id.max(*highest);
+            if packet.created >= self.warm_up {
+                self.delays.push(self.timer.resolution().seconds(now - packet.created));
+            }
+            self.board.observe(&self.values(), self.timer.now());
+        }
+        self.timer.set(if self.board.pending() { self.timer.now() } else { NEVER });
+    }
+    fn probe(&self, port: u16, _: Duration) -> Option<Value> {
+        self.values().get(usize::from(port)).map(|&v| Value::Real(v))
+    }
+}
+
+unit_kind! {
+    /// `packet-sink`: takes packets and measures them. Input `in` (packets); outputs (signals)
+    /// `count`; `delay`, `low` and `high` (s): mean delay since sending and its 95 % confidence
+    /// interval by 20 batch means; `loss`, `loss_low` and `loss_high`: share of packets that are
+    /// missing up to the highest number of each source, and its Wilson interval at 95 %.
+    ///
+    /// ```toml
+    /// [unit.collector]
+    /// kind = "packet-sink"
+    /// warm_up = "1 s"      # the delay of packets sent before is not measured
+    /// ```
+    PacketSink = "packet-sink", "takes packets and measures delay and loss",
+    params: [
+        with("warm_up", ParamType::Duration, "0 s", "delays of packets sent before do not count"),
+        with("every", ParamType::Int, "1000", "packets between messages to wired receivers"),
+    ],
+    ports: |_| Ok(ports(
+        [event("in", ValueType::Packet)],
+        ["count", "delay", "low", "high", "loss", "loss_low", "loss_high"].map(signal),
+    )),
+    build: |params, context| {
+        let mut r = Reader::new(params);
+        let start = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        let model = Meter {
+            timer: Timer::due(0, context.resolution),
+            warm_up: r.duration("warm_up"),
+            delays: BatchMeans::new(),
+            received: 0,
+            highest: BTreeMap::new(),
+            board: Board::new(0, &start, r.int("every", 1, i64::MAX) as u64),
+        };
+        r.finish(Component::atomic(model))
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::blocks::testing::Bench;
+
+    #[test]
+    fn delay_and_loss() {
+        let bench = Bench::run(
+            "connections=['s.out -> l.in', 'l.out -> k.in']\n\
+             [unit.s]\nkind='packet-source'\nrate=1000.0\nbytes=125\n\
+             [unit.l]\nkind='link'\nrate=1e9\npropagation=0.002\nloss=0.1\n\
+             [unit.k]\nkind='packet-sink'\nevery=100",
+            20.0,
+        );
+        assert!((bench.probe("k.delay") - 0.002_001).abs() < 1e-6);
+        let [low, loss, high] =
+            ["loss_low", "loss", "loss_high"].map(|p| bench.probe(&format!("k.{p}")));
+        assert!(low < 0.1 && 0.1 < high && low < loss && loss < high, "{low} {loss} {high}");
+        assert!(bench.count("k.delay") > 100);
+    }
+}
