@@ -4,6 +4,7 @@ pub mod continuous;
 pub mod expr;
 pub mod ode;
 pub mod poly;
+pub mod qss;
 pub mod quantity;
 pub mod random;
 pub mod registry;
