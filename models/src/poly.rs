@@ -25,10 +25,10 @@ use serde::{Deserialize, Serialize};
 
 mod roots;
 
-pub(crate) use roots::{bernstein, critical_points};
+pub(crate) use roots::{bernstein, critical_points, first_satisfied};
 
 /// Largest degree that the root finders accept.
-pub const MAX_DEGREE: usize = 15;
+pub const MAX_DEGREE: usize = 31;
 
 /// Room for the coefficients of a polynomial of [`MAX_DEGREE`].
 pub(crate) type Coefficients = [f64; MAX_DEGREE + 1];

@@ -296,6 +296,8 @@ pub struct Context<'a> {
     /// Per input: the number of the unit that sends to it, when that is a continuous unit; for
     /// counting exchanges.
     pub input_sources: &'a [Option<u32>],
+    /// Per output: whether some unit receives it. Outputs beyond the list count as received.
+    pub output_connected: &'a [bool],
 }
 
 impl std::fmt::Debug for Context<'_> {

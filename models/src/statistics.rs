@@ -20,8 +20,14 @@ pub struct UnitStatistics {
     pub steps: u64,
     /// Steps that the error control refused.
     pub rejected_steps: u64,
-    /// Evaluations of the derivatives.
+    /// Evaluations of the derivatives; a whole series counts as one.
     pub evaluations: u64,
+    /// State events located.
+    pub located: u64,
+    /// Evaluations of the event indicators, all at once.
+    pub indicator_evaluations: u64,
+    /// Starts of the method after jumps.
+    pub reinitialisations: u64,
 }
 
 impl UnitStatistics {
@@ -32,6 +38,9 @@ impl UnitStatistics {
             ("steps", self.steps),
             ("rejected_steps", self.rejected_steps),
             ("evaluations", self.evaluations),
+            ("located", self.located),
+            ("indicator_evaluations", self.indicator_evaluations),
+            ("reinitialisations", self.reinitialisations),
         ]
     }
 
@@ -43,6 +52,9 @@ impl UnitStatistics {
             steps: sum("steps"),
             rejected_steps: sum("rejected_steps"),
             evaluations: sum("evaluations"),
+            located: sum("located"),
+            indicator_evaluations: sum("indicator_evaluations"),
+            reinitialisations: sum("reinitialisations"),
         }
     }
 }

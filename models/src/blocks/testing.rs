@@ -106,6 +106,7 @@ fn with_context<R>(path: &str, folder: &Path, f: impl FnOnce(&Context<'_>) -> R)
         constants: &|name| (name == "two").then_some(2.0),
         links: &[],
         input_sources: &[],
+        output_connected: &[],
     })
 }
 

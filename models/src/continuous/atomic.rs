@@ -1,8 +1,9 @@
 //! The unit's transitions.
 use super::{
+    core::{Core, Held},
     equations::{Dims, Equations, Trigger},
     links::Session,
-    unit::{Action, Held, Plan, Unit},
+    unit::{Action, Cause, Plan, Scratch, Unit, scene},
 };
 use crate::{
     ode::Arm,
@@ -14,7 +15,7 @@ use superdense_kernel::{
     Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
 };
 
-impl<E: Equations> Atomic<Value> for Unit<E> {
+impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     const SILENT: bool = true;
 
     fn inputs(&self) -> u16 {
@@ -62,14 +63,10 @@ impl<E: Equations> Atomic<Value> for Unit<E> {
     }
 
     fn statistics(&self) -> Vec<(&'static str, u64)> {
-        let solver = self.state.solver.statistics();
-        UnitStatistics {
-            exchanges: self.state.exchanges,
-            steps: solver.accepted,
-            rejected_steps: solver.rejected,
-            evaluations: solver.evaluations,
-        }
-        .entries()
+        let mut counts =
+            UnitStatistics { exchanges: self.state.exchanges, ..UnitStatistics::default() };
+        self.core.count(&mut counts);
+        counts.entries()
     }
 
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
@@ -77,14 +74,25 @@ impl<E: Equations> Atomic<Value> for Unit<E> {
             return None;
         }
         let t = self.seconds(elapsed.ticks());
+        let (mut x, mut vars) = (vec![0.0; self.dims.states], Vec::new());
+        self.core.states(t, &mut x);
+        scene!(self).fill(t, &x, &mut vars);
         let mut y = vec![0.0; self.dims.outputs];
-        let vars = self.vars_at(t, &self.states_at(t), &self.state.discrete);
         self.equations.outputs(&vars, &mut super::equations::Work::default(), &mut y);
         Some(Value::Real(y[usize::from(port)]))
     }
 }
 
-impl<E: Equations> Unit<E> {
+/// What a bag changed.
+#[derive(Default)]
+struct Received {
+    /// An input jumped.
+    jump: bool,
+    /// An event input had its effect.
+    event: bool,
+}
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn transition(
         &mut self,
         imminent: bool,
@@ -104,7 +112,7 @@ impl<E: Equations> Unit<E> {
         fx: &mut Effects<Value>,
     ) -> Result<(), String> {
         let plan = std::mem::replace(&mut self.state.plan, Plan::Silent);
-        self.arrive(fx.now().ticks, imminent)?;
+        self.arrive(fx.now().ticks, imminent);
         let mut deciding: Vec<Session> = Vec::new();
         if imminent {
             self.note_sent();
@@ -126,67 +134,53 @@ impl<E: Equations> Unit<E> {
     }
 
     /// Moves the unit's own time to `now`, on the dense output.
-    fn arrive(&mut self, now: i64, imminent: bool) -> Result<(), String> {
+    fn arrive(&mut self, now: i64, imminent: bool) {
         let ticks = now - self.state.last;
         if ticks == 0 {
-            return Ok(());
+            return;
         }
         let t = self.seconds(ticks);
-        if self.state.solver.truncate_to(t).is_err() {
-            // A tick beyond a step that is shorter than some ticks.
-            let x = self.states_at(t);
-            self.state.solver.restart(t, &x);
-        }
-        if !imminent {
-            self.settle_arms(t);
-        } else {
-            let x = self.states_at(t);
-            let vars = self.vars_at(t, &x, &self.state.discrete);
-            self.indicators_of(&vars);
-            let (snap, first) = (self.snap(), self.first_link());
-            // A link that came due at the same tick still has to be proposed.
-            let links = 0..self.equations.links().len();
-            let waiting: Vec<usize> =
-                links.map(|i| first + i).filter(|&i| self.state.locator.hit(i).is_some()).collect();
-            self.state.locator.accept_within(t, &self.scratch.z, snap);
-            for i in waiting {
-                self.state.locator.set(i, Arm::Armed);
-            }
-            self.arm_bands();
-        }
-        self.state.solver.shift_origin(t);
+        let snap = imminent.then(|| self.snap());
+        self.core.arrive(&scene!(self), t, snap);
         self.state.last = now;
-        Ok(())
     }
 
     /// Receivers now hold what λ sent.
     fn note_sent(&mut self) {
+        let last = self.state.last;
         for (port, value) in &self.state.outbox {
             if let (Value::Segment(s), Some(held)) =
                 (value, self.state.sent.get_mut(usize::from(*port)))
             {
-                *held = Held { segment: s.clone(), at: self.state.last };
+                *held = Held { segment: s.clone(), at: last };
+            }
+        }
+        let scene = scene!(self);
+        for (port, value) in &self.state.outbox {
+            if let Value::Segment(_) = value {
+                self.core.sent(&scene, usize::from(*port));
             }
         }
     }
 
-    /// New states and discrete values, by a jump.
-    pub(super) fn adopt(&mut self, vars: &[f64]) {
-        let dims = self.dims;
-        self.state.solver.restart(0.0, &vars[Dims::STATES..Dims::STATES + dims.states]);
-        let first = dims.first_discrete();
-        self.state.discrete.copy_from_slice(&vars[first..first + dims.discrete]);
+    /// States and discrete values become those of the scratch's variables, by a jump.
+    pub(super) fn adopt(&mut self) {
+        let first = self.dims.first_discrete();
+        let vars = &self.scratch.vars;
+        self.state.discrete.copy_from_slice(&vars[first..first + self.dims.discrete]);
+        let x = &vars[Dims::STATES..Dims::STATES + self.dims.states];
+        self.core.jump(&scene!(self), x);
     }
 
     fn commit_events(&mut self, fx: &mut Effects<Value>) {
-        let after = std::mem::take(&mut self.state.after);
-        self.adopt(&after);
-        for &event in &std::mem::take(&mut self.state.fired) {
+        std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
+        self.adopt();
+        for &event in &self.state.fired {
             let spec = &self.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
                 Trigger::State { .. } => {
                     fx.located();
-                    self.state.locator.set(event.into(), Arm::Disarmed);
+                    self.core.set_arm(event.into(), Arm::Disarmed);
                     EventKind::Private
                 }
                 _ => EventKind::Time,
@@ -197,57 +191,74 @@ impl<E: Equations> Unit<E> {
     }
 
     fn receive(&mut self, bag: &Bag<'_, Value>, deciding: &mut [Session]) -> Result<(), String> {
-        let dims = self.dims;
-        let x = self.state.solver.state().to_vec();
-        let mut vars = self.vars_at(0.0, &x, &self.state.discrete);
-        let before = self.outputs_of(&vars);
-        let mut emitted = Vec::new();
-        let (mut jump, mut changed) = (false, false);
+        self.present();
+        self.note_outputs();
+        let mut received = Received::default();
         let mut sources: Vec<u32> = Vec::new();
         for (port, value) in bag.iter() {
             let port = usize::from(port);
             if let Value::Link(message) = value {
                 self.state.exchanges += 1;
                 self.hear(message, deciding);
-            } else if port < dims.inputs {
-                let segment = match value {
-                    Value::Segment(s) => s.clone(),
-                    other => {
-                        let old = vars[dims.first_input() + port];
-                        Segment::step(old, other.as_real().unwrap_or(old))
-                    }
-                };
-                jump |= segment.flag == Flag::Jump;
-                let start = segment.value(0.0);
-                if !start.is_finite() {
-                    return Err(format!("input {port} received a value that is not finite"));
-                }
-                vars[dims.first_input() + port] = start;
-                self.state.inputs[port] = Held { segment, at: self.state.last };
+            } else if port < self.dims.inputs {
+                received.jump |= self.hold(port, value)?;
                 if let Some(Some(source)) = self.settings.sources.get(port)
                     && !sources.contains(source)
                 {
                     sources.push(*source);
                 }
             } else {
-                vars[dims.received()] = value.as_real().unwrap_or(0.0);
-                let port = port - dims.inputs;
-                self.equations.receive(port, &mut vars, &mut self.scratch.work, &mut emitted);
-                changed = true;
+                let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+                vars[self.dims.received()] = value.as_real().unwrap_or(0.0);
+                self.equations.receive(port - self.dims.inputs, vars, work, emitted);
+                received.event = true;
             }
         }
         self.state.exchanges += sources.len() as u64;
-        if changed {
-            self.finite_after(&vars, "the reset by an input event is not finite")?;
+        self.take_over(&received)
+    }
+
+    /// A new segment of input `port`; gives whether it jumps.
+    fn hold(&mut self, port: usize, value: &Value) -> Result<bool, String> {
+        let place = self.dims.first_input() + port;
+        let segment = match value {
+            Value::Segment(s) => s.clone(),
+            other => {
+                let old = self.scratch.vars[place];
+                Segment::step(old, other.as_real().unwrap_or(old))
+            }
+        };
+        let jump = segment.flag == Flag::Jump;
+        let start = segment.value(0.0);
+        if !start.is_finite() {
+            return Err(format!("input {port} received a value that is not finite"));
         }
-        if changed || jump {
-            self.adopt(&vars);
-            let after = self.outputs_of(&vars);
-            if after != before || changed {
-                self.queue_segments(0.0, &vars, Some(&before), Flag::Jump)?;
+        self.scratch.vars[place] = start;
+        self.state.inputs[port] = Held { segment, at: self.state.last };
+        if !jump {
+            self.core.input(&scene!(self), port);
+        }
+        Ok(jump)
+    }
+
+    /// Jumps of inputs and effects of event inputs, all at once.
+    fn take_over(&mut self, received: &Received) -> Result<(), String> {
+        if received.event {
+            self.finite_after("the reset by an input event is not finite")?;
+        }
+        if received.event || received.jump {
+            self.adopt();
+            let same = {
+                let Scratch { vars, work, x, before, .. } = &mut self.scratch;
+                x.resize(before.len(), 0.0);
+                self.equations.outputs(vars, work, x);
+                x == before
+            };
+            if !same || received.event {
+                self.queue_segments(0.0, Cause::Jump)?;
             }
         }
-        self.queue_emitted(emitted);
+        self.queue_emitted();
         Ok(())
     }
 
@@ -262,43 +273,23 @@ impl<E: Equations> Unit<E> {
             self.state.plan = Plan::Due(0, Action::Send);
             return Ok(());
         }
-        let x = self.state.solver.state().to_vec();
-        let vars = self.vars_at(0.0, &x, &self.state.discrete);
-        self.indicators_of(&vars);
-        let z = &self.scratch.z;
-        let (locator, first) = (&self.state.locator, self.first_link());
-        let holds = |i: usize| locator.arms()[i] == Arm::Armed && locator.events()[i].holds(z);
-        let fired: Vec<u16> = (0..self.equations.events().len())
-            .filter(|&i| matches!(self.equations.events()[i].trigger, Trigger::State { .. }))
-            .filter(|&i| holds(i))
-            .map(|i| i as u16)
-            .collect();
-        let links = 0..self.equations.links().len();
-        let link = links.filter(|&i| holds(first + i)).min_by_key(|&i| self.rank(i));
-        // Conditions that became false arm their events again.
-        self.state.locator.accept(0.0, z);
-        self.arm_bands();
-        if !fired.is_empty() {
-            return self.plan_events(0, fired);
+        self.present();
+        let Scratch { vars, found, .. } = &mut self.scratch;
+        found.clear();
+        let left = self.core.settle(&scene!(self), vars, found);
+        let first = self.first_link();
+        let own = self.scratch.found.iter().filter(|&&i| usize::from(i) < first);
+        self.state.fired.extend(own);
+        if !self.state.fired.is_empty() {
+            return self.plan_events(0);
         }
-        if let Some(link) = link {
+        let links = self.scratch.found.iter().map(|&i| usize::from(i) - first);
+        if let Some(link) = links.min_by_key(|&i| self.rank(i)) {
             self.plan_proposal(0, link);
-            return Ok(());
-        }
-        if self.settings.exchange_tolerance.is_finite() && self.left_band(&vars) {
-            self.queue_segments(0.0, &vars, None, Flag::Continuous)?;
+        } else if left {
+            self.queue_segments(0.0, Cause::Band)?;
             self.state.plan = Plan::Due(0, Action::Send);
         }
         Ok(())
-    }
-
-    /// Whether an output is already outside the band around what receivers hold.
-    fn left_band(&mut self, vars: &[f64]) -> bool {
-        let y = self.outputs_of(vars);
-        let (last, resolution) = (self.state.last, self.settings.resolution);
-        y.iter().zip(&self.state.sent).any(|(y, held)| {
-            let held = held.segment.value(resolution.seconds(last - held.at));
-            (y - held).abs() > self.settings.exchange_tolerance
-        })
     }
 }

@@ -2,12 +2,13 @@
 use super::{
     equations::{Dims, EventSpec, LinkEquations, Trigger},
     read::{Declared, Entry, Reader, check_keys, instants, ticks},
+    settings::Settings,
     text::{Reset, TextEquations},
-    unit::{Settings, Unit},
+    unit::Unit,
 };
 use crate::{
     expr::{Condition, Expr, Names, Program, VarId},
-    ode::Options,
+    ode::{Method, Options},
     registry::{Context, LinkSpec, Located, Param, ParamError, Span},
 };
 
@@ -107,7 +108,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<
         resets,
         handlers,
     };
-    let settings = settings(r, context)?;
+    let settings = settings(r, context, dims.outputs)?;
     match Unit::new(equations, &initial, &inputs, &discrete, settings) {
         Ok(unit) => Some(unit),
         Err(why) => {
@@ -118,7 +119,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<
     }
 }
 
-fn settings(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Settings> {
+fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option<Settings> {
     let params = r.params;
     for name in ["tolerance", "absolute_tolerance", "exchange_tolerance", "max_step"] {
         let value = params.real(name);
@@ -127,6 +128,7 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Settings> {
             r.errors.push(ParamError::at(params.span(name), error));
         }
     }
+    let method = method(r);
     if !r.errors.is_empty() {
         return None;
     }
@@ -138,10 +140,40 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Settings> {
     Some(Settings {
         resolution: context.resolution,
         start: 0,
+        method,
         solver,
         exchange_tolerance: params.real("exchange_tolerance"),
+        segment_order: params.get("segment_order").map_or(3, |_| params.int("segment_order"))
+            as usize,
         sources: context.input_sources.to_vec(),
+        connected: context.output_connected.iter().copied().take(outputs).collect(),
     })
+}
+
+/// The method with its order and its step.
+fn method(r: &mut Reader<'_>) -> Method {
+    let params = r.params;
+    let given = params.get("step").is_some_and(|p| p.value != Param::Text(String::new()));
+    let step = given.then(|| params.real("step"));
+    if step.is_some_and(|h| h.is_nan() || h <= 0.0) {
+        r.errors.push(ParamError::at(params.span("step"), "`step` must be positive"));
+    }
+    let order = params.get("order").map_or(12, |_| params.int("order"));
+    let fixed = |r: &mut Reader<'_>, name: &str| {
+        if step.is_none() {
+            let error = ParamError::at(params.span("method"), format!("`{name}` needs a `step`"));
+            r.errors.push(error.help("add a fixed step such as step = \"1 ms\""));
+        }
+        step.unwrap_or(1.0)
+    };
+    match params.text("method") {
+        "rk23" => Method::Rk23,
+        "rk4" => Method::Rk4(fixed(r, "rk4")),
+        "euler" => Method::Euler(fixed(r, "euler")),
+        "taylor" => Method::Taylor(order.clamp(0, 99) as usize, step),
+        "closed" => Method::Closed,
+        _ => Method::Rk45,
+    }
 }
 
 /// `let` expressions, each in terms of variables alone.
@@ -318,7 +350,7 @@ impl Texts {
             }
         };
         let (indices, strict) = self.conjunction(r, &condition, &when.span, indicators)?;
-        Some(Trigger::State { indicators: indices, strict })
+        Some(Trigger::State { indicators: indices, strict, touching: None })
     }
 
     /// Indicators of a conjunction, added to the unit's.

@@ -1,6 +1,6 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
 use crate::{
-    expr::{Condition, Program, Registers, Scalar},
+    expr::{Condition, Program, Recorder, Registers, Scalar, record},
     value::Value,
 };
 use std::sync::Arc;
@@ -54,6 +54,9 @@ pub enum Trigger {
         indicators: Vec<usize>,
         /// Whether zero does not count.
         strict: bool,
+        /// Report also a local minimum of the largest indicator that comes this close to zero
+        /// without reaching it: an indicator that only touches zero.
+        touching: Option<f64>,
     },
     /// Ticks, ascending.
     At(Vec<i64>),
@@ -135,13 +138,24 @@ pub struct Work<S = f64> {
     pub reset: Registers<S>,
 }
 
+/// Equations as programs over the variables.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// Derivative of each state.
+    pub derivatives: Program,
+    /// Each signal output.
+    pub outputs: Program,
+    /// Each indicator.
+    pub indicators: Program,
+}
+
 /// A system of ordinary differential equations with events.
 ///
 /// All functions read one slice of variables: time in seconds, states, signal inputs, discrete
 /// values, and the value of the event that is being received ([`Dims`] tells the places).
-/// Derivatives and outputs are generic in the number, so that Taylor expansions come from the same
-/// code. They must depend on the variables only.
-pub trait Equations: Send + 'static {
+/// Derivatives, outputs and indicators are generic in the number, so that Taylor expansions come
+/// from the same code. They must depend on the variables only.
+pub trait Equations: Send + Sync + 'static {
     /// Sizes.
     fn dims(&self) -> Dims;
     /// Events, in order of priority.
@@ -155,8 +169,24 @@ pub trait Equations: Send + 'static {
     /// Writes each signal output.
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]);
     /// Writes each indicator.
-    fn indicators(&self, vars: &[f64], work: &mut Work, z: &mut [f64]) {
+    fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         let _ = (vars, work, z);
+    }
+    /// The same as programs, for series and for the form of indicators and outputs. Code is
+    /// recorded; that gives nothing if it looks at values to take its way
+    /// ([`record`](crate::expr::record)), and methods that need series then refuse the equations.
+    fn programs(&self) -> Option<Programs> {
+        let d = self.dims();
+        let mut work = Work::<Recorder>::default();
+        Some(Programs {
+            derivatives: record(d.variables(), d.states, |v, dx| {
+                self.derivatives(v, &mut work, dx);
+            })?,
+            outputs: record(d.variables(), d.outputs, |v, y| self.outputs(v, &mut work, y))?,
+            indicators: record(d.variables(), d.indicators, |v, z| {
+                self.indicators(v, &mut work, z);
+            })?,
+        })
     }
     /// Carries out event `event`: changes states and discrete values in place and says what
     /// leaves through which event output.

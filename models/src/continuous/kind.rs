@@ -49,9 +49,27 @@ const PARAMS: &[ParamSpec] = &[
     raw("on", "what an event input does: input, reset, emit; `value` is the event's value"),
     ParamSpec {
         name: "method",
-        ty: ParamType::Choice(&["rk45"]),
+        ty: ParamType::Choice(&["rk45", "rk23", "rk4", "euler", "taylor", "closed"]),
         default: Some("rk45"),
         doc: "how the equations are solved",
+    },
+    ParamSpec {
+        name: "order",
+        ty: ParamType::Int,
+        default: Some("12"),
+        doc: "order of the method taylor, 2 to 30",
+    },
+    ParamSpec {
+        name: "step",
+        ty: ParamType::Real(Some("s")),
+        default: Some(""),
+        doc: "fixed step: needed by rk4 and euler, possible for taylor",
+    },
+    ParamSpec {
+        name: "segment_order",
+        ty: ParamType::Int,
+        default: Some("3"),
+        doc: "highest power in the segments that are sent, 1 to 12",
     },
     ParamSpec {
         name: "tolerance",

@@ -11,10 +11,14 @@
 //! *withdraws* from the others; whoever receives a withdrawal drops that session in the same
 //! cycle, so that still all or none jump. A dropped proposal is made again at once, on the values
 //! after the other link's event. Hence no session waits for another, and there is no deadlock.
-use super::{equations::Equations, unit::Unit};
+use super::{
+    core::Core,
+    equations::Equations,
+    unit::{Cause, Unit},
+};
 use crate::{
     ode::Arm,
-    value::{Flag, LinkKind, LinkMessage, Value},
+    value::{LinkKind, LinkMessage, Value},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -33,7 +37,7 @@ pub(super) struct Session {
     pub values: Vec<Option<Arc<[f64]>>>,
 }
 
-impl<E: Equations> Unit<E> {
+impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The session of a link among `sessions`, opened with the own values if there is none.
     fn session<'a>(
         &mut self,
@@ -57,7 +61,7 @@ impl<E: Equations> Unit<E> {
 
     fn arm_link(&mut self, link: usize, arm: Arm) {
         let place = self.first_link() + link;
-        self.state.locator.set(place, arm);
+        self.core.set_arm(place, arm);
     }
 
     /// Opens a session by an own proposal, just sent.
@@ -148,10 +152,8 @@ impl<E: Equations> Unit<E> {
                 self.jump(link, &exchanged, fx)?;
             } else {
                 self.arm_link(link, Arm::Armed);
-                let x = self.state.solver.state().to_vec();
-                let discrete = self.state.discrete.clone();
-                let vars = self.vars_at(0.0, &x, &discrete);
-                self.queue_segments(0.0, &vars, None, Flag::Refresh)?;
+                self.present();
+                self.queue_segments(0.0, Cause::Request)?;
             }
         }
         Ok(())
@@ -163,20 +165,19 @@ impl<E: Equations> Unit<E> {
         exchanged: &[f64],
         fx: &mut Effects<M>,
     ) -> Result<(), String> {
-        let x = self.state.solver.state().to_vec();
-        let discrete = self.state.discrete.clone();
-        let mut vars = self.vars_at(0.0, &x, &discrete);
-        let before = self.outputs_of(&vars);
+        self.present();
+        self.note_outputs();
         let l = &self.equations.links()[link];
         let mut assigned = vec![0.0; l.targets.len()];
-        l.reset.eval(exchanged, &mut self.scratch.work.reset, &mut assigned);
+        let scratch = &mut self.scratch;
+        l.reset.eval(exchanged, &mut scratch.work.reset, &mut assigned);
         for (&target, value) in l.targets.iter().zip(assigned) {
-            vars[target] = value;
+            scratch.vars[target] = value;
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
-        self.finite_after(&vars, &format!("the reset of shared event '{name}' is not finite"))?;
-        self.adopt(&vars);
-        self.queue_segments(0.0, &vars, Some(&before), Flag::Jump)?;
+        self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
+        self.adopt();
+        self.queue_segments(0.0, Cause::Jump)?;
         self.arm_link(link, Arm::Disarmed);
         self.state.events += 1;
         fx.located();

@@ -1,15 +1,26 @@
 //! Continuous units: equations, a method, event indicators and a wrapper.
 mod atomic;
 mod compile;
+pub mod core;
 pub mod equations;
+mod expander;
 mod kind;
 mod links;
 mod read;
 pub mod series;
+mod settings;
+mod stepped;
 mod text;
 mod unit;
+mod watch;
 
-pub use equations::{Dims, Equations, EventSpec, LinkEquations, Trigger};
+pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Trigger};
+pub use expander::MAX_SEGMENT_ORDER;
 pub use kind::EquationsKind;
+pub use settings::Settings;
+pub use stepped::{Stepped, SteppedState};
 pub use text::{Reset, TextEquations};
-pub use unit::{SavedUnit, Settings, Unit};
+pub use unit::{SavedUnit, Unit};
+
+#[cfg(test)]
+mod tests;

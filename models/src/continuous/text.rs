@@ -1,5 +1,5 @@
 //! Equations given as text, compiled.
-use super::equations::{Dims, Equations, EventSpec, LinkEquations, Work};
+use super::equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Work};
 use crate::{
     expr::{Program, Scalar},
     value::Value,
@@ -59,8 +59,15 @@ impl Equations for TextEquations {
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]) {
         self.outputs.eval(vars, &mut work.outputs, y);
     }
-    fn indicators(&self, vars: &[f64], work: &mut Work, z: &mut [f64]) {
+    fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         self.indicators.eval(vars, &mut work.indicators, z);
+    }
+    fn programs(&self) -> Option<Programs> {
+        Some(Programs {
+            derivatives: self.derivatives.clone(),
+            outputs: self.outputs.clone(),
+            indicators: self.indicators.clone(),
+        })
     }
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         self.resets[event].carry_out(vars, work, emit);

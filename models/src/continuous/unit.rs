@@ -1,62 +1,36 @@
-//! The wrapper: equations under a solver, as an atomic model.
+//! The wrapper: equations under a core, as an atomic model.
 //!
 //! # What the unit does between transitions
-//! It integrates ahead by silent steps, each a natural step of the solver, and searches each for
-//! the earliest of: a state event, a link's event, an output that leaves the band around the
-//! segment which receivers hold, a time event. What it finds becomes its time advance, rounded to
-//! a tick by R14, and what it will send then is computed at once from the state before the
-//! transition. An input that comes earlier makes all that void: the unit goes back to the input's
-//! tag on its dense output.
+//! Its core advances by silent steps and finds the earliest of: a state event, a link's event, an
+//! output that leaves the band around the segment which receivers hold, the limit set by a time
+//! event. What is found becomes the unit's time advance, rounded to a tick by R14, and what it
+//! will send then is computed at once from the state before the transition. An input that comes
+//! earlier makes all that void: the unit goes back to the input's tag on its dense output.
 //!
 //! # Times
 //! Offsets are seconds since the unit's last transition, so that they stay small; equations see
 //! the absolute time.
 use super::{
+    core::{Advance, Core, Failure, Held},
     equations::{Dims, Equations, Trigger, Work},
     links::Session,
-    series::Series,
+    settings::Settings,
+    stepped::Stepped,
 };
 use crate::{
-    ode::{Arm, Dopri5, Event, Locator, OdeSystem, Options, StepError, rounding},
+    ode::rounding,
     value::{Flag, LinkMessage, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
     snapshot::{Snapshot, SnapshotError, decode, encode},
-    time::{Duration, Resolution},
+    time::Duration,
 };
-
-/// Segments have this many coefficients (order 3).
-pub(super) const COEFFICIENTS: usize = 4;
-pub(super) type Expansion = Series<COEFFICIENTS>;
-
-/// How to run a unit.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Resolution of the run.
-    pub resolution: Resolution,
-    /// Tick at which the run starts.
-    pub start: i64,
-    /// Tolerances of the solver.
-    pub solver: Options,
-    /// A new segment is sent when an output leaves the one that receivers hold by more than this,
-    /// in the units of the output.
-    pub exchange_tolerance: f64,
-    /// Per signal input: the continuous unit that feeds it, for counting exchanges.
-    pub sources: Vec<Option<u32>>,
-}
-
-/// A segment, and the tick of the message that brought or took it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Held {
-    pub segment: Segment,
-    pub at: i64,
-}
 
 /// What the unit is going to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Plan {
-    /// Integrate on from the solver's time.
+    /// Integrate on from the core's time.
     Silent,
     /// Something visible, so many ticks after the last transition.
     Due(i64, Action),
@@ -77,23 +51,19 @@ pub(super) enum Action {
     Decide,
 }
 
-/// Everything that changes in a run; this is what a snapshot holds.
+/// Everything that changes in a run, beside the state of the core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
     /// Tick of the last transition.
     pub last: i64,
-    pub solver: Dopri5,
     pub discrete: Vec<f64>,
     pub inputs: Vec<Held>,
     /// What receivers hold of each output.
     pub sent: Vec<Held>,
-    /// Own events, then events of links, then bands around what receivers hold; one search over
-    /// all, so that a step is sampled once.
-    pub locator: Locator,
     pub plan: Plan,
     /// What λ sends at the planned time.
     pub outbox: Vec<(u16, Value)>,
-    /// Events that happen at the planned time, and the states and discrete values after them.
+    /// Events that happen at the planned time, and the variables after them.
     pub fired: Vec<u16>,
     pub after: Vec<f64>,
     pub sessions: Vec<Session>,
@@ -101,11 +71,12 @@ pub(super) struct State {
     pub events: u64,
 }
 
-/// A continuous unit as an atomic model.
-pub struct Unit<E: Equations> {
+/// A continuous unit as an atomic model: equations `E`, solved by the core `C`.
+pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     pub(super) equations: E,
     pub(super) dims: Dims,
     pub(super) settings: Settings,
+    pub(super) core: C,
     pub(super) state: State,
     pub(super) scratch: Scratch,
 }
@@ -114,68 +85,26 @@ pub struct Unit<E: Equations> {
 #[derive(Default)]
 pub(super) struct Scratch {
     pub work: Work,
-    pub expansions: Work<Expansion>,
     pub vars: Vec<f64>,
     pub x: Vec<f64>,
-    pub y: Vec<f64>,
-    pub z: Vec<f64>,
+    pub before: Vec<f64>,
+    pub found: Vec<u16>,
+    pub emitted: Vec<(u16, Value)>,
 }
 
-impl<E: Equations> std::fmt::Debug for Unit<E> {
+impl<E: Equations, C: Core<E>> std::fmt::Debug for Unit<E, C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Unit({:?}, {:?})", self.dims, self.state.plan)
     }
 }
 
-/// The right-hand side with inputs filled in.
-struct Field<'a, E: Equations> {
-    equations: &'a E,
-    dims: Dims,
-    work: &'a mut Work,
-    vars: &'a mut Vec<f64>,
-    inputs: &'a [Held],
-    discrete: &'a [f64],
-    last: i64,
-    resolution: Resolution,
-}
-
-impl<E: Equations> OdeSystem for Field<'_, E> {
-    type Error = std::convert::Infallible;
-    fn dim(&self) -> usize {
-        self.dims.states
-    }
-    fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
-        fill(self.vars, &self.dims, (self.last, self.resolution), t, x, self.inputs, self.discrete);
-        self.equations.derivatives(self.vars, self.work, dx);
-        Ok(())
-    }
-}
-
-/// Puts the variables together at offset `t`.
-fn fill(
-    vars: &mut Vec<f64>,
-    dims: &Dims,
-    (last, resolution): (i64, Resolution),
-    t: f64,
-    x: &[f64],
-    inputs: &[Held],
-    discrete: &[f64],
-) {
-    vars.clear();
-    vars.push(resolution.seconds(last) + t);
-    vars.extend_from_slice(x);
-    for held in inputs {
-        vars.push(held.segment.value(t - resolution.seconds(held.at - last)));
-    }
-    vars.extend_from_slice(discrete);
-    vars.resize(dims.variables(), 0.0);
-}
-
 impl<E: Equations> Unit<E> {
-    /// A unit in its initial state, with start values for the inputs.
+    /// A unit in its initial state, with start values for the inputs, under the method that the
+    /// settings name.
     ///
     /// # Errors
-    /// When derivatives or outputs are not finite at the start.
+    /// When derivatives or outputs are not finite at the start, or the method does not fit the
+    /// equations.
     pub fn new(
         equations: E,
         initial: &[f64],
@@ -183,35 +112,53 @@ impl<E: Equations> Unit<E> {
         discrete: &[f64],
         settings: Settings,
     ) -> Result<Self, String> {
+        let core = Stepped::new(&equations, &settings)?;
+        Self::with_core(equations, core, initial, inputs, discrete, settings)
+    }
+}
+
+/// The scene of a unit, beside which its core and its working memory can be borrowed.
+macro_rules! scene {
+    ($unit:ident) => {
+        $crate::continuous::core::Scene {
+            equations: &$unit.equations,
+            dims: &$unit.dims,
+            clock: $crate::continuous::core::Clock {
+                last: $unit.state.last,
+                resolution: $unit.settings.resolution,
+            },
+            inputs: &$unit.state.inputs,
+            discrete: &$unit.state.discrete,
+            sent: &$unit.state.sent,
+            connected: &$unit.settings.connected,
+            band: $unit.settings.exchange_tolerance,
+        }
+    };
+}
+pub(super) use scene;
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// The same with another core.
+    ///
+    /// # Errors
+    /// When outputs are not finite at the start.
+    pub fn with_core(
+        equations: E,
+        core: C,
+        initial: &[f64],
+        inputs: &[f64],
+        discrete: &[f64],
+        mut settings: Settings,
+    ) -> Result<Self, String> {
         let dims = equations.dims();
-        let state_event = |t: &Trigger| match t {
-            Trigger::State { indicators, strict } => {
-                Event { strict: *strict, ..Event::when(indicators.clone()) }
-            }
-            // Keeps the numbering; a conjunction over no indicator is never looked at.
-            _ => Event::default(),
-        };
-        let mut watched: Vec<Event> =
-            equations.events().iter().map(|e| state_event(&e.trigger)).collect();
-        watched.extend(
-            equations
-                .links()
-                .iter()
-                .map(|l| Event { strict: l.strict, ..Event::when(l.indicators.clone()) }),
-        );
-        let bands = if settings.exchange_tolerance.is_finite() { 2 * dims.outputs } else { 0 };
-        watched.extend((0..bands).map(|k| Event::when(vec![dims.indicators + k])));
-        let mut solver = Dopri5::new(settings.solver.clone());
-        solver.begin(0.0, initial);
+        settings.connected.resize(dims.outputs, true);
         let start = settings.start;
         let held = |&x: &f64| Held { segment: Segment::step(x, x), at: start };
         let state = State {
             last: start,
-            solver,
             discrete: discrete.to_vec(),
             inputs: inputs.iter().map(held).collect(),
             sent: vec![held(&0.0); dims.outputs],
-            locator: Locator::new(watched),
             plan: Plan::Due(0, Action::Send),
             outbox: Vec::new(),
             fired: Vec::new(),
@@ -220,14 +167,15 @@ impl<E: Equations> Unit<E> {
             exchanges: 0,
             events: 0,
         };
-        let mut unit = Self { equations, dims, settings, state, scratch: Scratch::default() };
-        let x = unit.state.solver.state().to_vec();
-        let now = unit.vars_at(0.0, &x, discrete);
-        unit.queue_segments(0.0, &now, None, Flag::Jump)?;
+        let scratch = Scratch::default();
+        let mut unit = Self { equations, dims, settings, core, state, scratch };
+        unit.core.start(&scene!(unit), initial);
+        unit.present();
+        unit.queue_segments(0.0, Cause::Start)?;
         Ok(unit)
     }
 
-    pub(super) fn ticks_per_second(&self) -> u64 {
+    fn ticks_per_second(&self) -> u64 {
         self.settings.resolution.ticks_per_second().unsigned_abs()
     }
 
@@ -235,75 +183,59 @@ impl<E: Equations> Unit<E> {
         rounding::tick_seconds(ticks, self.ticks_per_second())
     }
 
-    /// All variables at offset `t`, for these states and discrete values.
-    pub(super) fn vars_at(&self, t: f64, x: &[f64], discrete: &[f64]) -> Vec<f64> {
-        let mut vars = Vec::new();
-        let clock = (self.state.last, self.settings.resolution);
-        fill(&mut vars, &self.dims, clock, t, x, &self.state.inputs, discrete);
-        vars
+    /// Leaves the variables at offset `t` of the dense output in the scratch.
+    pub(super) fn look(&mut self, t: f64) {
+        let scene = scene!(self);
+        let Scratch { x, vars, .. } = &mut self.scratch;
+        x.resize(self.dims.states, 0.0);
+        self.core.states(t, x);
+        scene.fill(t, x, vars);
     }
 
-    /// States at offset `t` on the dense output.
-    pub(super) fn states_at(&self, t: f64) -> Vec<f64> {
-        let mut x = vec![0.0; self.dims.states];
-        self.state.solver.dense(t, &mut x);
-        x
+    /// Leaves the variables at the present in the scratch.
+    pub(super) fn present(&mut self) {
+        self.look(0.0);
     }
 
-    pub(super) fn outputs_of(&mut self, vars: &[f64]) -> Vec<f64> {
-        let mut y = vec![0.0; self.dims.outputs];
-        self.equations.outputs(vars, &mut self.scratch.work, &mut y);
-        y
+    /// Leaves the outputs for the scratch's variables in `before`.
+    pub(super) fn note_outputs(&mut self) {
+        let Scratch { vars, before, work, .. } = &mut self.scratch;
+        before.resize(self.dims.outputs, 0.0);
+        self.equations.outputs(vars, work, before);
     }
 
-    /// Leaves the indicators in the scratch; places of bands hold 1 (inside).
-    pub(super) fn indicators_of(&mut self, vars: &[f64]) {
-        let Self { scratch: Scratch { z, work, .. }, dims, .. } = self;
-        z.clear();
-        z.resize(dims.indicators + 2 * dims.outputs, 1.0);
-        self.equations.indicators(vars, work, &mut z[..dims.indicators]);
-    }
-
-    /// Expands every output around offset `t` and lines the segments up for sending. `before`
-    /// holds the outputs before a jump, by which jumps are told from continuous pieces; without
-    /// it all get `flag`.
-    pub(super) fn queue_segments(
-        &mut self,
-        t: f64,
-        vars: &[f64],
-        before: Option<&[f64]>,
-        flag: Flag,
-    ) -> Result<(), String> {
-        let dims = self.dims;
-        let mut s: Vec<Expansion> = vars.iter().map(|&v| Expansion::from_slice(&[v])).collect();
-        s[0].0[1] = 1.0;
-        for (held, var) in self.state.inputs.iter().zip(&mut s[dims.first_input()..]) {
-            let age = t - self.settings.resolution.seconds(held.at - self.state.last);
-            let mut c = held.segment.coefficients().to_vec();
-            crate::poly::shift(&mut c, age);
-            *var = Expansion::from_slice(&c);
-        }
-        let mut dx = vec![Expansion::default(); dims.states];
-        for k in 1..COEFFICIENTS {
-            self.equations.derivatives(&s, &mut self.scratch.expansions, &mut dx);
-            for (x, dx) in s[Dims::STATES..].iter_mut().zip(&dx) {
-                x.0[k] = dx.0[k - 1] / k as f64;
-            }
-        }
-        let mut y = vec![Expansion::default(); dims.outputs];
-        self.equations.outputs(&s, &mut self.scratch.expansions, &mut y);
-        for (port, y) in y.iter().enumerate() {
-            let finite = y.0.iter().take_while(|c| c.is_finite()).count();
+    /// Expands outputs around offset `t`, for the scratch's variables, and lines the segments up
+    /// for sending. After a jump the scratch's `before` holds the outputs before it, by which
+    /// jumps are told from continuous pieces.
+    pub(super) fn queue_segments(&mut self, t: f64, cause: Cause) -> Result<(), String> {
+        let scene = scene!(self);
+        let Scratch { vars, before, .. } = &self.scratch;
+        let outbox = &mut self.state.outbox;
+        let mut bad = None;
+        let order = self.settings.segment_order;
+        let all = cause != Cause::Band;
+        self.core.expand(&scene, (t, vars), order, all, &mut |port, c| {
+            let finite = c.iter().take_while(|c| c.is_finite()).count();
             if finite == 0 {
-                return Err(self.complain(vars, &format!("output {port} is not finite")));
+                bad.get_or_insert(port);
+                return;
             }
-            let left = before.map_or(y.0[0], |b| b[port]);
-            let jumps =
-                before.map(|b| if b[port] == y.0[0] { Flag::Continuous } else { Flag::Jump });
-            let segment = Segment::new(&y.0[..finite], jumps.unwrap_or(flag), left);
-            self.state.outbox.push((port as u16, Value::Segment(segment)));
+            let (flag, left) = match cause {
+                Cause::Start => (Flag::Jump, c[0]),
+                Cause::Band => (Flag::Continuous, c[0]),
+                Cause::Request => (Flag::Refresh, c[0]),
+                Cause::Jump if before[port] == c[0] => (Flag::Continuous, c[0]),
+                Cause::Jump => (Flag::Jump, before[port]),
+            };
+            let segment = Segment::new(&c[..finite], flag, left);
+            outbox.push((port as u16, Value::Segment(segment)));
+        });
+        match bad {
+            Some(port) => {
+                Err(self.complain(&self.scratch.vars, &format!("output {port} is not finite")))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn complain(&self, vars: &[f64], what: &str) -> String {
@@ -313,6 +245,12 @@ impl<E: Equations> Unit<E> {
         }
     }
 
+    fn explain(&self, failure: &Failure) -> String {
+        let mut vars = Vec::new();
+        scene!(self).fill(failure.t, &failure.x, &mut vars);
+        self.complain(&vars, &failure.what)
+    }
+
     /// The tick (after the last transition) of the next time event.
     fn next_time_event(&self) -> Option<i64> {
         let last = self.state.last;
@@ -320,84 +258,21 @@ impl<E: Equations> Unit<E> {
         self.equations.events().iter().filter_map(|e| next(&e.trigger)).min()
     }
 
-    /// One natural step and the search in it.
+    /// One advance of the core, and the plan for what it found.
     pub(super) fn silent_step(&mut self) -> Result<(), String> {
         let time_event = self.next_time_event();
         let stop = time_event.map(|k| self.seconds(k));
-        let (clock, dims) = ((self.state.last, self.settings.resolution), self.dims);
-        let State { solver, inputs, discrete, locator, sent, .. } = &mut self.state;
-        let Scratch { work, vars, x, y, .. } = &mut self.scratch;
-        let equations = &self.equations;
-        let (last, resolution) = clock;
-        let mut field = Field { equations, dims, work, vars, inputs, discrete, last, resolution };
-        let step = match solver.step(&mut field, stop) {
-            Ok(step) => step,
-            Err(error) => return Err(self.explain_step(&error)),
-        };
-        let (t0, t1) = (step.t0, step.t1);
-        x.resize(dims.states, 0.0);
-        y.resize(dims.outputs, 0.0);
-        let tick = 1.0 / resolution.ticks_per_second() as f64;
-        let tolerance = self.settings.exchange_tolerance;
-        let first = locator.locate(t0, t1, tick, |t, z| {
-            solver.dense(t, x);
-            fill(vars, &dims, clock, t, x, inputs, discrete);
-            let (own, bands) = z.split_at_mut(dims.indicators.min(z.len()));
-            if own.len() == dims.indicators {
-                equations.indicators(vars, work, own);
-            }
-            if bands.is_empty() {
-                return;
-            }
-            equations.outputs(vars, work, y);
-            for (pair, (y, held)) in bands.chunks_exact_mut(2).zip(y.iter().zip(&*sent)) {
-                let deviation = y - held.segment.value(t - resolution.seconds(held.at - last));
-                pair[0] = tolerance - deviation;
-                pair[1] = tolerance + deviation;
-            }
-        });
-        let first = first.map_err(|e| self.explain_indicator(&e))?;
-        let due = first
-            .and_then(|r| rounding::ceil_ticks(r, resolution.ticks_per_second().unsigned_abs()))
-            .into_iter()
-            .chain(time_event.filter(|_| step.clipped))
-            .min();
-        match due {
-            Some(k) => self.plan_at(k),
-            None => {
-                self.settle_arms(t1);
-                Ok(())
-            }
-        }
-    }
-
-    fn explain_indicator(&self, e: &crate::ode::NotFinite) -> String {
-        let vars = self.vars_at(e.t, &self.states_at(e.t), &self.state.discrete);
-        self.complain(&vars, "an event condition or an output is not finite")
-    }
-
-    fn explain_step(&mut self, error: &StepError<std::convert::Infallible>) -> String {
-        let x = self.state.solver.state().to_vec();
-        let discrete = self.state.discrete.clone();
-        let vars = self.vars_at(self.state.solver.time(), &x, &discrete);
-        self.complain(&vars, &error.to_string())
-    }
-
-    /// Takes over what the indicators say at offset `t`, where nothing happens.
-    pub(super) fn settle_arms(&mut self, t: f64) {
-        let x = self.states_at(t);
-        let discrete = self.state.discrete.clone();
-        let vars = self.vars_at(t, &x, &discrete);
-        self.indicators_of(&vars);
-        self.state.locator.accept(t, &self.scratch.z);
-        self.arm_bands();
-    }
-
-    /// Bands are always armed: leaving one is no event of the equations.
-    pub(super) fn arm_bands(&mut self) {
-        for k in self.first_link() + self.equations.links().len()..self.state.locator.events().len()
-        {
-            self.state.locator.set(k, Arm::Armed);
+        match self.core.advance(&scene!(self), stop) {
+            Ok(Advance::Silent) => Ok(()),
+            Ok(Advance::Stopped) => match time_event {
+                Some(k) => self.plan_at(k),
+                None => Ok(()),
+            },
+            Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
+                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k))),
+                None => Err(format!("an event at {t} s is beyond the range of time")),
+            },
+            Err(failure) => Err(self.explain(&failure)),
         }
     }
 
@@ -406,43 +281,50 @@ impl<E: Equations> Unit<E> {
         self.equations.events().len()
     }
 
-    /// Events of the unit that happen `k` ticks from now, in order of declaration.
-    fn fired_at(&self, k: i64) -> Vec<u16> {
-        let until = self.seconds(k) + self.snap();
-        let at = self.state.last + k;
-        let fires = |(i, e): (usize, &super::equations::EventSpec)| {
-            let hit = match &e.trigger {
-                Trigger::State { .. } => self.state.locator.hit(i).is_some_and(|t| t <= until),
-                time => time.next(at, true) == Some(at) && k > 0,
-            };
-            hit.then_some(i as u16)
-        };
-        self.equations.events().iter().enumerate().filter_map(fires).collect()
-    }
-
     /// The part of a tick by which a tick may precede the crossing it stands for (R14).
     pub(super) fn snap(&self) -> f64 {
         1.0 / (self.ticks_per_second() as f64 * f64::from(1u32 << rounding::SNAP_BITS))
     }
 
+    /// Leaves in `fired` the events of the unit that happen `k` ticks from now, in order of
+    /// declaration; gives the link that is due, if no event of the unit is.
+    fn choose(&mut self, k: i64) -> Option<usize> {
+        let until = self.seconds(k) + self.snap();
+        let (at, first) = (self.state.last + k, self.first_link());
+        let found = &mut self.scratch.found;
+        found.clear();
+        self.core.found(until, found);
+        let fired = &mut self.state.fired;
+        fired.clear();
+        fired.extend(found.iter().filter(|&&i| usize::from(i) < first));
+        let states = fired.len();
+        for (i, e) in self.equations.events().iter().enumerate() {
+            if k > 0 && e.trigger.next(at, true) == Some(at) {
+                fired.push(i as u16);
+            }
+        }
+        if fired.len() > states {
+            fired.sort_unstable();
+        }
+        let found = std::mem::take(&mut self.scratch.found);
+        let link = found.iter().filter_map(|&i| usize::from(i).checked_sub(first));
+        let link = link.min_by_key(|&i| self.rank(i));
+        self.scratch.found = found;
+        link
+    }
+
     /// Plans what happens `k` ticks after the last transition, and computes it.
     fn plan_at(&mut self, k: i64) -> Result<(), String> {
         let t = self.seconds(k);
-        let fired = self.fired_at(k);
-        if !fired.is_empty() {
-            return self.plan_events(k, fired);
+        let link = self.choose(k);
+        if !self.state.fired.is_empty() {
+            return self.plan_events(k);
         }
-        let until = t + self.snap();
-        let first = self.first_link();
-        let hit = |i: &usize| self.state.locator.hit(first + i).is_some_and(|at| at <= until);
-        let link = (0..self.equations.links().len()).filter(hit).min_by_key(|&i| self.rank(i));
         match link {
             Some(i) => self.plan_proposal(k, i),
             None => {
-                let x = self.states_at(t);
-                let discrete = self.state.discrete.clone();
-                let vars = self.vars_at(t, &x, &discrete);
-                self.queue_segments(t, &vars, None, Flag::Continuous)?;
+                self.look(t);
+                self.queue_segments(t, Cause::Band)?;
                 self.state.plan = Plan::Due(k, Action::Send);
             }
         }
@@ -474,42 +356,43 @@ impl<E: Equations> Unit<E> {
     }
 
     /// The own values that this unit tells the other members, at offset `t`.
-    pub(super) fn link_values(&mut self, t: f64, link: usize) -> Vec<f64> {
-        let x = self.states_at(t);
-        let discrete = self.state.discrete.clone();
-        let vars = self.vars_at(t, &x, &discrete);
+    pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
+        // Not in the scratch, which may hold what a bag changed so far.
+        let (mut x, mut vars) = (vec![0.0; self.dims.states], Vec::new());
+        self.core.states(t, &mut x);
+        scene!(self).fill(t, &x, &mut vars);
         self.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
     }
 
-    /// Computes the events' resets and what is sent with them.
-    pub(super) fn plan_events(&mut self, k: i64, fired: Vec<u16>) -> Result<(), String> {
+    /// Computes the resets of the events in `fired` and what is sent with them.
+    pub(super) fn plan_events(&mut self, k: i64) -> Result<(), String> {
         let t = self.seconds(k);
-        let x = self.states_at(t);
-        let discrete = self.state.discrete.clone();
-        let mut vars = self.vars_at(t, &x, &discrete);
-        let before = self.outputs_of(&vars);
-        let mut emitted = Vec::new();
-        for &event in &fired {
-            self.equations.reset(event.into(), &mut vars, &mut self.scratch.work, &mut emitted);
+        self.look(t);
+        self.note_outputs();
+        let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+        for &event in &self.state.fired {
+            self.equations.reset(event.into(), vars, work, emitted);
         }
-        self.finite_after(&vars, "a reset gives a value that is not finite")?;
-        self.queue_segments(t, &vars, Some(&before), Flag::Jump)?;
-        self.queue_emitted(emitted);
-        let state = &mut self.state;
-        state.after.clear();
-        state.after.extend_from_slice(&vars);
-        state.fired = fired;
-        state.plan = Plan::Due(k, Action::Events);
+        self.finite_after("a reset gives a value that is not finite")?;
+        self.queue_segments(t, Cause::Jump)?;
+        self.queue_emitted();
+        let after = &mut self.state.after;
+        after.clear();
+        after.extend_from_slice(&self.scratch.vars);
+        self.state.plan = Plan::Due(k, Action::Events);
         Ok(())
     }
 
-    pub(super) fn finite_after(&self, vars: &[f64], what: &str) -> Result<(), String> {
+    /// An error unless the scratch's variables are finite.
+    pub(super) fn finite_after(&self, what: &str) -> Result<(), String> {
+        let vars = &self.scratch.vars;
         if vars.iter().all(|v| v.is_finite()) { Ok(()) } else { Err(self.complain(vars, what)) }
     }
 
-    pub(super) fn queue_emitted(&mut self, emitted: Vec<(u16, Value)>) {
+    pub(super) fn queue_emitted(&mut self) {
         let first = self.dims.outputs as u16;
-        self.state.outbox.extend(emitted.into_iter().map(|(port, v)| (first + port, v)));
+        let emitted = self.scratch.emitted.drain(..);
+        self.state.outbox.extend(emitted.map(|(port, v)| (first + port, v)));
     }
 
     pub(super) fn due(&self) -> Duration {
@@ -522,29 +405,45 @@ impl<E: Equations> Unit<E> {
 
     /// The tick of the next silent step, rounded down.
     pub(super) fn silent_due(&self) -> Duration {
-        let ticks = self.state.solver.time() * self.settings.resolution.ticks_per_second() as f64;
+        let ticks = self.core.time() * self.settings.resolution.ticks_per_second() as f64;
         Duration::from_ticks(ticks.floor().max(0.0) as i64)
     }
 }
 
-/// The saved state of a [`Unit`].
-#[derive(Debug, Clone)]
-pub struct SavedUnit(State);
+/// Why segments are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// The run begins.
+    Start,
+    /// An output left its band.
+    Band,
+    /// States, discrete values or inputs jumped.
+    Jump,
+    /// Somebody needs to know.
+    Request,
+}
 
-impl<E: Equations> Snapshot for Unit<E> {
-    type Saved = SavedUnit;
-    fn save(&self) -> Result<SavedUnit, SnapshotError> {
-        Ok(SavedUnit(self.state.clone()))
+/// The saved state of a [`Unit`], with the state `S` of its core.
+#[derive(Debug, Clone)]
+pub struct SavedUnit<S>(State, S);
+
+impl<E: Equations, C: Core<E>> Snapshot for Unit<E, C> {
+    type Saved = SavedUnit<C::State>;
+    fn save(&self) -> Result<Self::Saved, SnapshotError> {
+        Ok(SavedUnit(self.state.clone(), self.core.state().clone()))
     }
-    fn restore(&mut self, saved: &SavedUnit) -> Result<(), SnapshotError> {
+    fn restore(&mut self, saved: &Self::Saved) -> Result<(), SnapshotError> {
         self.state.clone_from(&saved.0);
+        self.core.state_mut().clone_from(&saved.1);
         Ok(())
     }
     fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        encode(&self.state)
+        encode(&(&self.state, self.core.state()))
     }
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        self.state = decode(bytes)?;
+        let (state, core) = decode(bytes)?;
+        self.state = state;
+        *self.core.state_mut() = core;
         Ok(())
     }
 }

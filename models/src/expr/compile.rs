@@ -26,8 +26,13 @@ impl Program {
     pub fn compile<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> Self {
         let mut graph = Graph::exact();
         let roots: Vec<NodeId> = exprs.into_iter().map(|expr| lower(&mut graph, expr)).collect();
-        let regions = Regions::new(&graph, &roots);
-        Emitter::new(graph, &regions).program(&roots)
+        Self::of_graph(graph, &roots)
+    }
+
+    /// The program of a graph of instructions.
+    pub(super) fn of_graph(graph: Graph, roots: &[NodeId]) -> Self {
+        let regions = Regions::new(&graph, roots);
+        Emitter::new(graph, &regions).program(roots)
     }
 }
 
@@ -55,7 +60,7 @@ fn lower(graph: &mut Graph, expr: &Expr) -> NodeId {
 }
 
 /// The multiplications of [`powi`](super::op::powi).
-fn lower_powi(graph: &mut Graph, x: NodeId, n: i32) -> NodeId {
+pub(super) fn lower_powi(graph: &mut Graph, x: NodeId, n: i32) -> NodeId {
     let magnitude = n.unsigned_abs().max(1);
     let mut power = x;
     for bit in (0..magnitude.ilog2()).rev() {

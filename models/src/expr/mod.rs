@@ -72,6 +72,7 @@
 
 mod compile;
 mod condition;
+mod degree;
 mod differentiate;
 mod error;
 mod explain;
@@ -83,25 +84,30 @@ mod op;
 mod parser;
 mod print;
 mod program;
+mod record;
 mod resolve;
 mod scalar;
 mod scope;
 mod substitute;
 mod suggest;
 mod switching;
+mod tape;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
 pub use condition::{Compare, Condition, Indicator, Logic, Relation};
+pub use degree::Degree;
 pub use error::{ExprError, Span};
 pub use explain::NonFinite;
 pub use op::Op;
 pub use parser::{Ast, MAX_DEPTH, MAX_SOURCE, parse};
 pub use program::{Instr, Program, Registers};
+pub use record::{Recorder, record};
 pub use scalar::Scalar;
 pub use scope::{Names, Scope, Symbol, VarId};
 pub use suggest::nearest;
 pub use switching::{Switch, SwitchAt};
+pub use tape::{Tape, TapeMemory};
 pub use tree::{Expr, Node, NodeId, Origin};

@@ -111,32 +111,42 @@ impl Options {
 pub(super) struct Controller {
     /// Error of the last accepted step, at least 1e-4.
     last: f64,
-}
-
-impl Default for Controller {
-    fn default() -> Self {
-        Self { last: 1e-4 }
-    }
+    /// Power of the error in the step: 1/(order + 1) - 0.75 β.
+    exponent: f64,
 }
 
 impl Controller {
     const BETA: f64 = 0.04;
-    const EXPONENT: f64 = 0.2 - 0.75 * Self::BETA;
     const SAFETY: f64 = 0.9;
     const GROWTH: f64 = 10.0;
     const SHRINK: f64 = 0.2;
 
+    /// For an error estimate of which the step's power is `order + 1`.
+    pub(super) fn new(order: f64) -> Self {
+        Self { last: 1e-4, exponent: 1.0 / (order + 1.0) - 0.75 * Self::BETA }
+    }
+
+    /// Forgets the last error.
+    pub(super) fn reset(&mut self) {
+        self.last = 1e-4;
+    }
+
     /// Step after an accepted one of size `h` with error `error <= 1`.
     pub(super) fn accepted(&mut self, h: f64, error: f64) -> f64 {
-        let factor = Self::SAFETY * libm::pow(self.last, Self::BETA)
-            / libm::pow(error.max(1e-30), Self::EXPONENT);
+        // An error that does not count needs no power to reach the largest growth.
+        if error < 1e-12 {
+            self.last = 1e-4;
+            return h * Self::GROWTH;
+        }
+        let factor =
+            Self::SAFETY * libm::pow(self.last, Self::BETA) / libm::pow(error, self.exponent);
         self.last = error.max(1e-4);
         h * factor.clamp(Self::SHRINK, Self::GROWTH)
     }
 
     /// Step after a rejected one of size `h` with error `error > 1`.
-    pub(super) fn rejected(h: f64, error: f64) -> f64 {
-        h * (Self::SAFETY / libm::pow(error, Self::EXPONENT)).clamp(Self::SHRINK, 1.0)
+    pub(super) fn rejected(&self, h: f64, error: f64) -> f64 {
+        h * (Self::SAFETY / libm::pow(error, self.exponent)).clamp(Self::SHRINK, 1.0)
     }
 }
 

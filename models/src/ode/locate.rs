@@ -31,9 +31,14 @@
 
 use serde::{Deserialize, Serialize};
 
+mod curves;
+mod sampled;
 mod walk;
 
-use walk::Work;
+use curves::Polynomials;
+pub use curves::{Rows, spread};
+use sampled::{Models, Probe, Sampled};
+use walk::Walk;
 
 /// A state event: all its indicators must be at most zero (or below, if `strict`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,7 +73,7 @@ impl Event {
         self.indicators.iter().all(|&k| self.satisfied(z[k]))
     }
 
-    fn worst(&self, z: &[f64]) -> f64 {
+    pub(crate) fn worst(&self, z: &[f64]) -> f64 {
         self.indicators.iter().fold(f64::NEG_INFINITY, |worst, &k| worst.max(z[k]))
     }
 
@@ -102,41 +107,33 @@ pub struct NotFinite {
 
 /// Finds the state events of one unit, step by step.
 ///
-/// Serialised and cloned state is the arms and the last hits; working memory is not part of it.
-#[derive(Debug, Serialize, Deserialize)]
+/// Serialised and cloned state is the events, their arms and the last hits; working memory is not
+/// part of it.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Locator {
     events: Vec<Event>,
     arms: Vec<Arm>,
     /// Time of each event in the last located step; infinite for none.
     hits: Vec<f64>,
+    /// Arms at the end of the last located step, if nothing happened in it.
     #[serde(skip)]
-    work: Work,
+    ahead: Vec<Arm>,
+    #[serde(skip)]
+    walk: Walk,
+    #[serde(skip)]
+    models: Models,
+    /// Intervals still to do, last one first: start, end, halvings.
+    #[serde(skip)]
+    todo: Vec<(f64, f64, u32)>,
 }
 
 impl Clone for Locator {
     fn clone(&self) -> Self {
-        let Self { events, arms, hits, work: _ } = self;
         Self {
-            events: events.clone(),
-            arms: arms.clone(),
-            hits: hits.clone(),
-            work: Work::default(),
-        }
-    }
-}
-
-/// The indicators with a memory for the first value that was not finite.
-struct Probe<F> {
-    z: F,
-    bad: Option<NotFinite>,
-}
-
-impl<F: FnMut(f64, &mut [f64])> Probe<F> {
-    fn fill(&mut self, t: f64, row: &mut [f64]) {
-        (self.z)(t, row);
-        if self.bad.is_none() {
-            self.bad =
-                row.iter().position(|v| !v.is_finite()).map(|indicator| NotFinite { t, indicator });
+            events: self.events.clone(),
+            arms: self.arms.clone(),
+            hits: self.hits.clone(),
+            ..Self::default()
         }
     }
 }
@@ -148,7 +145,7 @@ impl Locator {
     /// All events undecided.
     pub fn new(events: Vec<Event>) -> Self {
         let (arms, hits) = (vec![Arm::Undecided; events.len()], vec![f64::INFINITY; events.len()]);
-        Self { events, arms, hits, work: Work::default() }
+        Self { events, arms, hits, ..Self::default() }
     }
 
     /// Earliest time in `[t_a, t_b]` at which an event happens, if any. It is `t_a` itself only for
@@ -165,50 +162,115 @@ impl Locator {
         tick: f64,
         z: F,
     ) -> Result<Option<f64>, NotFinite> {
-        let mut probe = Probe { z, bad: None };
+        self.open();
+        let best = self.sample((t_a, t_b), tick, f64::INFINITY, |_| true, z)?;
+        Ok(self.close(best, tick))
+    }
+
+    /// Begins a search that is made in parts: [`polynomials`](Self::polynomials) and
+    /// [`sample`](Self::sample), each for some of the events, then [`close`](Self::close).
+    pub fn open(&mut self) {
         self.hits.fill(f64::INFINITY);
-        let Some(dim) = self.events.iter().flat_map(|e| &e.indicators).max().map(|&k| k + 1) else {
-            return Ok(None);
-        };
-        let Self { events, arms, hits, work } = self;
-        work.open(dim, arms, t_a, t_b);
+        self.ahead.clone_from(&self.arms);
+    }
+
+    /// Searches `[start, start + width]` for the events that `select` names, whose indicators are
+    /// `rows`; exact but for `correct`, see [`Rows`]. Gives the earliest time so far.
+    pub fn polynomials(
+        &mut self,
+        rows: Rows<'_>,
+        (start, width): (f64, f64),
+        tick: f64,
+        mut select: impl FnMut(usize) -> bool,
+        correct: impl FnMut(usize, f64) -> Option<f64>,
+    ) -> f64 {
+        let dim = rows.rows.len() / rows.stride.max(1);
+        let mut curves = Polynomials { rows, start, width, correct };
         let mut best = f64::INFINITY;
-        while let Some((low, high, halvings)) = work.todo.pop() {
+        for (index, event) in self.events.iter().enumerate() {
+            if event.indicators.is_empty() || !select(index) {
+                continue;
+            }
+            let watched = (event, &mut self.ahead[index]);
+            let interval = (start, start + width);
+            let found = self.walk.first(&mut curves, watched, interval, dim, tick / 512.0);
+            if let Some(found) = found {
+                self.hits[index] = found;
+                best = best.min(found);
+            }
+        }
+        best
+    }
+
+    /// Searches `[t_a, t_b]`, or up to `best` if that is earlier, for the events that `select`
+    /// names, by evaluating indicators. Gives the earliest time so far.
+    pub fn sample<F: FnMut(f64, &mut [f64])>(
+        &mut self,
+        (t_a, t_b): (f64, f64),
+        tick: f64,
+        mut best: f64,
+        select: impl Fn(usize) -> bool,
+        z: F,
+    ) -> Result<f64, NotFinite> {
+        let mut probe = Probe { z, bad: None };
+        let Self { events, ahead, hits, walk, models, todo, .. } = self;
+        let chosen =
+            |&(index, event): &(usize, &Event)| !event.indicators.is_empty() && select(index);
+        let listed = || events.iter().enumerate().filter(chosen);
+        let Some(last) = listed().flat_map(|(_, e)| &e.indicators).max() else {
+            return Ok(best);
+        };
+        let dim = last + 1;
+        todo.clear();
+        todo.push((t_a, t_b, 0));
+        while let Some((low, high, halvings)) = todo.pop() {
             if low > best + tick || probe.bad.is_some() {
                 break;
             }
             let middle = 0.5 * (low + high);
-            if !work.sample(&mut probe, low, high, events)
+            if !models.sample(&mut probe, dim, (low, high), listed().map(|(_, e)| e))
                 && halvings < Self::HALVINGS
                 && low < middle
                 && middle < high
             {
-                work.todo.push((middle, high, halvings + 1));
-                work.todo.push((low, middle, halvings + 1));
+                todo.push((middle, high, halvings + 1));
+                todo.push((low, middle, halvings + 1));
                 continue;
             }
             let snap = if low == t_a { tick / 512.0 } else { 0.0 };
-            for (index, (event, hit)) in events.iter().zip(&mut *hits).enumerate() {
-                if *hit == f64::INFINITY
-                    && let Some(found) = work.walk(&mut probe, event, index, (low, high), snap)
+            let mut curves = Sampled { probe: &mut probe, models, low, high };
+            for (index, event) in listed() {
+                if hits[index] == f64::INFINITY
+                    && let Some(found) =
+                        walk.first(&mut curves, (event, &mut ahead[index]), (low, high), dim, snap)
                 {
-                    *hit = found;
+                    hits[index] = found;
                     best = best.min(found);
                 }
             }
         }
+        match probe.bad {
+            Some(bad) => {
+                hits.fill(f64::INFINITY);
+                Err(bad)
+            }
+            None => Ok(best),
+        }
+    }
+
+    /// Ends a search: only what is within a tick of the earliest event remains.
+    pub fn close(&mut self, best: f64, tick: f64) -> Option<f64> {
         for hit in &mut self.hits {
             if *hit > best + tick {
                 *hit = f64::INFINITY;
             }
         }
-        match probe.bad {
-            Some(bad) => {
-                self.hits.fill(f64::INFINITY);
-                Err(bad)
-            }
-            None => Ok((best < f64::INFINITY).then_some(best)),
-        }
+        (best < f64::INFINITY).then_some(best)
+    }
+
+    /// Takes the whole step over, in which nothing was found.
+    pub fn pass(&mut self) {
+        std::mem::swap(&mut self.arms, &mut self.ahead);
     }
 
     /// Time of event `index` in the last [`locate`](Self::locate), if it is the earliest or within
@@ -229,7 +291,12 @@ impl Locator {
             } else if event.left(z) {
                 *arm = Arm::Armed;
             } else if *arm == Arm::Undecided {
-                *arm = if event.holds(z) { Arm::Disarmed } else { Arm::Armed };
+                // On the surface the direction decides, at the next search.
+                if !event.holds(z) {
+                    *arm = Arm::Armed;
+                } else if event.worst(z) < 0.0 {
+                    *arm = Arm::Disarmed;
+                }
             }
             *hit = f64::INFINITY;
         }

@@ -1,29 +1,29 @@
-//! Numerical core of solver-driven continuous units: explicit Runge-Kutta with dense output, event
-//! location, rounding to ticks.
+//! Numerical core of solver-driven continuous units: explicit Runge-Kutta and Taylor steps with dense
+//! output, event location, rounding to ticks.
 //!
 //! # Why these parts
-//! System ([`OdeSystem`]), solver ([`Dopri5`]), event locator ([`Locator`]) and the rounding of
+//! System ([`OdeSystem`]), solver ([`Solver`]), event locator ([`Locator`]) and the rounding of
 //! located times ([`rounding`]) know nothing of each other; the unit that wraps them owns the loop:
 //!
-//! 1. [`Dopri5::begin`] at the initial state, [`Locator::new`] with all events undecided;
-//! 2. [`Dopri5::step`] makes one natural step; where steps fall never depends on who asks when;
+//! 1. [`Solver::begin`] at the initial state, [`Locator::new`] with all events undecided;
+//! 2. [`Solver::step`] makes one natural step; where steps fall never depends on who asks when;
 //! 3. [`Locator::locate`] searches the dense output of that step;
-//! 4. a located time becomes a tick ([`rounding::ceil_ticks`]); [`Dopri5::truncate_to`] goes back
+//! 4. a located time becomes a tick ([`rounding::ceil_ticks`]); [`Solver::truncate_to`] goes back
 //!    there, [`Locator::accept`] says what fired, the unit applies its resets and calls
-//!    [`Dopri5::restart`];
+//!    [`Solver::restart`];
 //! 5. an input that arrives inside the step does the same without an event, and without a restart
 //!    if it is no jump.
 //!
 //! Times are f64 seconds since the unit's own last tag, so that they stay small and precise;
-//! [`Dopri5::shift_origin`] moves the origin along when that tag moves.
+//! [`Solver::shift_origin`] moves the origin along when that tag moves.
 //!
 //! ```
-//! use superdense_models::ode::{Dopri5, Event, FnSystem, Locator, Options};
+//! use superdense_models::ode::{Event, FnSystem, Locator, Options, Solver};
 //! let mut fall = FnSystem::new(2, |_t, x: &[f64], dx: &mut [f64]| {
 //!     dx[0] = x[1];
 //!     dx[1] = -9.81;
 //! });
-//! let mut solver = Dopri5::new(Options::default());
+//! let mut solver = Solver::dopri5(Options::default());
 //! solver.begin(0.0, &[10.0, 0.0]);
 //! let mut floor = Locator::new(vec![Event::when(vec![0])]);
 //! let hit = loop {
@@ -44,20 +44,22 @@
 //! ```
 
 mod control;
-mod dense;
-mod dopri5;
 mod indicator;
 pub mod locate;
+mod method;
 mod outcome;
+mod path;
 pub mod rounding;
+mod solver;
 mod system;
 mod tableau;
 
 pub use control::{Interpolant, Options, Statistics};
-pub use dense::DenseOutput;
-pub use dopri5::Dopri5;
-pub use locate::{Arm, Event, Locator, NotFinite};
+pub use locate::{Arm, Event, Locator, NotFinite, Rows};
+pub use method::{MAX_ORDER, Method};
 pub use outcome::{OutsideStep, StepError, StepInfo};
+pub use path::Path;
+pub use solver::Solver;
 pub use system::{FnSystem, OdeSystem};
 
 #[cfg(test)]

@@ -46,6 +46,9 @@ pub enum StepError<E> {
         /// How many.
         rejected: u32,
     },
+    /// The method works on series, which the system does not give.
+    #[error("the equations cannot be expanded in a series, which the method needs")]
+    NoSeries,
     /// The limit of the step is not ahead of the solver.
     #[error("cannot step from {t} s to {t_stop} s")]
     NotAhead {

@@ -30,6 +30,21 @@ pub trait OdeSystem {
 
     /// Writes the derivative of `x` at `t` to `dx`; both have [`dim`](Self::dim) entries.
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error>;
+
+    /// Expands the solution through `x` at `t`: `rows` has one row of `stride` coefficients per
+    /// state, to be filled up to the last. Gives the length of the rows: fewer than `stride` if all
+    /// further coefficients are zero, or nothing if the system cannot be expanded. Methods that
+    /// work on series need it.
+    fn expand(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        stride: usize,
+        rows: &mut [f64],
+    ) -> Result<Option<usize>, Self::Error> {
+        let _ = (t, x, stride, rows);
+        Ok(None)
+    }
 }
 
 /// A closure `f(t, x, dx)` that never refuses, as an [`OdeSystem`].

@@ -83,6 +83,24 @@ pub(super) const QUINTIC: [[f64; 3]; 4] = [
     [-24.0, 0.0, 16.0],
 ];
 
+/// Nodes, stage weights (the last row is the third-order solution, first same as last) and error
+/// weights (third-order minus second-order) of Bogacki & Shampine 1989, "A 3(2) pair of
+/// Runge-Kutta formulas", Applied Mathematics Letters 2, 321-325.
+pub(super) const BOGACKI: ([f64; 4], [&[f64]; 4], [f64; 4]) = (
+    [0.0, 1.0 / 2.0, 3.0 / 4.0, 1.0],
+    [&[], &[1.0 / 2.0], &[0.0, 3.0 / 4.0], &[2.0 / 9.0, 1.0 / 3.0, 4.0 / 9.0]],
+    [-5.0 / 72.0, 1.0 / 12.0, 1.0 / 9.0, -1.0 / 8.0],
+);
+
+/// Stage weights of the classical method of fourth order; the last row is its solution.
+pub(super) const RK4: [&[f64]; 5] = [
+    &[],
+    &[1.0 / 2.0],
+    &[0.0, 1.0 / 2.0],
+    &[0.0, 0.0, 1.0],
+    &[1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0],
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -218,27 +218,54 @@ fn isolate(
 
 /// The first point of `(low, high]`, to one unit in the last place, at which `sign * c` is no
 /// longer positive; `0 <= low`, positive just after `low`, monotone, not positive at `high`.
-///
+fn bracketed_newton(c: &[f64], low: f64, high: f64, sign: f64) -> f64 {
+    bracketed(c, low, high, 0.5 * (low + high), |value| sign * value <= 0.0)
+}
+
+/// The first point of `(low, high]`, to one unit in the last place, at which the value of `c`, a
+/// polynomial that is monotone there, satisfies what it does not at `low` and does at `high`.
+pub(crate) fn first_satisfied(
+    c: &[f64],
+    low: f64,
+    high: f64,
+    satisfied: impl Fn(f64) -> bool,
+) -> f64 {
+    let mut start = 0.5 * (low + high);
+    // Higher powers count little in most flights between two events.
+    if let [c0, c1, c2, ..] = *c
+        && let Some((one, other)) = quadratic_pair(c0, c1, c2)
+    {
+        let inside = |at: &f64| *at > low && *at < high;
+        start = [one, other].into_iter().find(inside).unwrap_or(start);
+    }
+    bracketed(c, low, high, start, satisfied)
+}
+
 /// Newton's step is stretched by one unit in the last place towards the other end of the bracket,
 /// so that both ends close in; a bisection replaces a step that leaves the bracket or comes late.
-fn bracketed_newton(c: &[f64], mut low: f64, mut high: f64, sign: f64) -> f64 {
+fn bracketed(
+    c: &[f64],
+    mut low: f64,
+    mut high: f64,
+    mut x: f64,
+    satisfied: impl Fn(f64) -> bool,
+) -> f64 {
     const NEWTON: u32 = 30;
     const LIMIT: u32 = 200;
-    let mut x = 0.5 * (low + high);
     for round in 0..LIMIT {
         let unit = high * f64::EPSILON;
         if high - low <= unit || x <= low || x >= high {
             break;
         }
         let (value, slope) = eval_slope(c, x);
-        let value = sign * value;
-        if value <= 0.0 {
+        let over = satisfied(value);
+        if over {
             high = x;
         } else {
             low = x;
         }
         let step = (value / slope).abs();
-        let next = if value <= 0.0 { x - step.max(unit) } else { x + step.max(unit) };
+        let next = if over { x - step.max(unit) } else { x + step.max(unit) };
         x = if round < NEWTON && next > low && next < high { next } else { 0.5 * (low + high) };
     }
     high

@@ -60,38 +60,56 @@ fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
 
 /// Builds the model; mistakes of units are reported.
 pub(super) fn model(tree: &Tree, numbering: &Numbering, session: &Session) -> Coupled<Value> {
-    let sources = sources(tree, numbering);
-    Builder { tree, session, sources }.group(0)
+    Builder::new(tree, numbering, session).group(0)
 }
 
-/// Per unit and input: the continuous unit that drives it. Empty for units without such inputs.
-fn sources(tree: &Tree, numbering: &Numbering) -> Vec<Vec<Option<u32>>> {
-    let mut sources: Vec<Vec<Option<u32>>> = vec![Vec::new(); tree.units.len()];
-    for (at, g) in tree.groups.iter().enumerate() {
-        for w in &g.wires {
-            let Some((from, _)) = tree.origin(at as u32, w.from) else { continue };
-            if !tree.units[from as usize].kind.is_continuous() {
-                continue;
-            }
-            for (to, port) in tree.targets(at as u32, w.to) {
-                let list = &mut sources[to as usize];
-                list.resize(tree.units[to as usize].ports.inputs.len(), None);
-                if let Some(place) = list.get_mut(usize::from(port)) {
-                    *place = Some(numbering.number[from as usize]);
+/// What the wires say about the units.
+struct Wiring {
+    /// Per unit and input: the continuous unit that drives it. Empty for units without such inputs.
+    sources: Vec<Vec<Option<u32>>>,
+    /// Per unit and output: whether some unit receives it.
+    connected: Vec<Vec<bool>>,
+}
+
+impl Wiring {
+    fn new(tree: &Tree, numbering: &Numbering) -> Self {
+        let mut sources: Vec<Vec<Option<u32>>> = vec![Vec::new(); tree.units.len()];
+        let outputs = |u: &super::tree::Unit| vec![false; u.ports.outputs.len()];
+        let mut connected: Vec<Vec<bool>> = tree.units.iter().map(outputs).collect();
+        for (at, g) in tree.groups.iter().enumerate() {
+            for w in &g.wires {
+                let Some((from, out)) = tree.origin(at as u32, w.from) else { continue };
+                let targets = tree.targets(at as u32, w.to);
+                if let Some(place) = connected[from as usize].get_mut(usize::from(out)) {
+                    *place |= !targets.is_empty();
+                }
+                if !tree.units[from as usize].kind.is_continuous() {
+                    continue;
+                }
+                for (to, port) in targets {
+                    let list = &mut sources[to as usize];
+                    list.resize(tree.units[to as usize].ports.inputs.len(), None);
+                    if let Some(place) = list.get_mut(usize::from(port)) {
+                        *place = Some(numbering.number[from as usize]);
+                    }
                 }
             }
         }
+        Self { sources, connected }
     }
-    sources
 }
 
 struct Builder<'a> {
     tree: &'a Tree,
     session: &'a Session,
-    sources: Vec<Vec<Option<u32>>>,
+    wiring: Wiring,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    fn new(tree: &'a Tree, numbering: &Numbering, session: &'a Session) -> Self {
+        Self { tree, session, wiring: Wiring::new(tree, numbering) }
+    }
+
     fn group(&self, at: u32) -> Coupled<Value> {
         let g = &self.tree.groups[at as usize];
         let mut model = Coupled::new();
@@ -145,7 +163,8 @@ impl Builder<'_> {
             folder: &self.session.folder,
             constants: &|name| eval.constant(name),
             links: &unit.links,
-            input_sources: &self.sources[at as usize],
+            input_sources: &self.wiring.sources[at as usize],
+            output_connected: &self.wiring.connected[at as usize],
         };
         match unit.kind.build(&unit.params, &context) {
             Ok(component) => Some(component),
@@ -176,6 +195,5 @@ impl Builder<'_> {
 
 /// Reports the mistakes that only building a unit finds.
 pub(super) fn check(tree: &Tree, numbering: &Numbering, session: &Session) {
-    let sources = sources(tree, numbering);
-    Builder { tree, session, sources }.check(0);
+    Builder::new(tree, numbering, session).check(0);
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Simulated seconds of a run that takes some seconds.
-const UNTIL: &str = "150";
+const UNTIL: &str = "1500";
 
 /// Pseudo-random numbers for the moments of kills; the seed is printed on failure by the test's
 /// own messages.

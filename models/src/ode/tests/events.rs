@@ -23,7 +23,7 @@ fn close(found: Option<f64>, expected: f64) {
 
 #[test]
 fn bouncing_ball() {
-    let mut solver = Dopri5::new(Options::default());
+    let mut solver = Solver::dopri5(Options::default());
     let mut floor = Locator::new(vec![Event::when(vec![0, 1])]);
     let mut x = [10.0, 0.0];
     solver.begin(0.0, &x);
@@ -61,13 +61,13 @@ fn bouncing_ball() {
 #[test]
 fn linear_root_off_grid() {
     let mut ramp = FnSystem::new(1, |_t, _x: &[f64], dx: &mut [f64]| dx[0] = 3.0);
-    let mut solver = Dopri5::new(Options::default());
+    let mut solver = Solver::dopri5(Options::default());
     solver.begin(0.0, &[-1.0]);
     let mut locator = Locator::new(vec![Event::when(vec![0])]);
     let mut ticks = Vec::new();
     while solver.time() < 5.0 {
         let step = solver.step(&mut ramp, None).unwrap();
-        let indicator = |t: f64, z: &mut [f64]| z[0] = -solver.output().component(0, t);
+        let indicator = |t: f64, z: &mut [f64]| z[0] = -solver.path().component(0, t);
         let mut t = step.t1;
         if let Some(hit) = locator.locate(step.t0, step.t1, 1e-9, indicator).unwrap() {
             let tick = rounding::ceil_ticks(hit, NANO).unwrap();
@@ -230,7 +230,7 @@ fn an_indicator_that_is_not_finite_is_named() {
 
 #[test]
 fn oscillator_crossings_are_as_accurate_as_the_solution() {
-    let mut solver = Dopri5::new(Options::tolerance(1e-12, 1e-12));
+    let mut solver = Solver::dopri5(Options::tolerance(1e-12, 1e-12));
     let mut locator = Locator::new(vec![Event::when(vec![0])]);
     solver.begin(0.0, &[1.0, 0.0]);
     let mut worst = 0.0_f64;
@@ -239,7 +239,7 @@ fn oscillator_crossings_are_as_accurate_as_the_solution() {
         let step = solver.step(&mut oscillator(), None).unwrap();
         let mut t = step.t0;
         while let Some(hit) =
-            locator.locate(t, step.t1, 0.0, |t, z| z[0] = solver.output().component(0, t)).unwrap()
+            locator.locate(t, step.t1, 0.0, |t, z| z[0] = solver.path().component(0, t)).unwrap()
         {
             let expected = std::f64::consts::PI * (0.5 + 2.0 * f64::from(count));
             worst = worst.max((hit - expected).abs());

@@ -22,7 +22,7 @@ fn fall(g: f64) -> FnSystem<impl FnMut(f64, &[f64], &mut [f64])> {
 
 /// Runs to `end` and returns the largest error of ends and of dense output against `exact`.
 fn errors<S: OdeSystem<Error = std::convert::Infallible>>(
-    solver: &mut Dopri5,
+    solver: &mut Solver,
     system: &mut S,
     end: f64,
     exact: impl Fn(f64) -> f64,
@@ -33,7 +33,7 @@ fn errors<S: OdeSystem<Error = std::convert::Infallible>>(
         at_ends = at_ends.max((solver.state()[0] - exact(step.t1)).abs());
         for k in 1..16 {
             let t = step.t0 + (step.t1 - step.t0) * f64::from(k) / 16.0;
-            inside = inside.max((solver.output().component(0, t) - exact(t)).abs());
+            inside = inside.max((solver.path().component(0, t) - exact(t)).abs());
         }
     }
     (at_ends, inside)

@@ -11,7 +11,7 @@ fn slopes<S: OdeSystem<Error = std::convert::Infallible>>(
         let h = 2.0 / f64::from(steps);
         let loose =
             Options { interpolant, initial_step: h, max_step: h, ..Options::tolerance(1e9, 1e9) };
-        let mut solver = Dopri5::new(loose);
+        let mut solver = Solver::dopri5(loose);
         solver.begin(0.0, x0);
         let result = errors(&mut solver, system, 2.0, &exact);
         assert_eq!(solver.statistics().accepted, u64::from(steps));
@@ -44,7 +44,7 @@ fn fifth_order_inside_and_at_the_ends() {
 #[test]
 fn dense_output_is_as_good_as_the_solution() {
     let worst = |interpolant| {
-        let mut solver = Dopri5::new(Options { interpolant, ..Options::tolerance(1e-8, 1e-8) });
+        let mut solver = Solver::dopri5(Options { interpolant, ..Options::tolerance(1e-8, 1e-8) });
         solver.begin(0.0, &[0.0, 1.0]);
         errors(&mut solver, &mut oscillator(), 10.0, libm::sin)
     };
@@ -57,7 +57,7 @@ fn dense_output_is_as_good_as_the_solution() {
 #[test]
 fn errors_follow_the_tolerance() {
     for tolerance in [1e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
-        let mut solver = Dopri5::new(Options::tolerance(tolerance, tolerance));
+        let mut solver = Solver::dopri5(Options::tolerance(tolerance, tolerance));
         solver.begin(0.0, &[0.0, 1.0]);
         let (ends, inside) = errors(&mut solver, &mut oscillator(), 20.0, libm::sin);
         assert!(
@@ -79,7 +79,7 @@ fn errors_follow_the_tolerance() {
 /// The steps of the oscillator do not change unnoticed.
 #[test]
 fn effort() {
-    let mut solver = Dopri5::new(Options::tolerance(1e-8, 1e-8));
+    let mut solver = Solver::dopri5(Options::tolerance(1e-8, 1e-8));
     solver.begin(0.0, &[0.0, 1.0]);
     errors(&mut solver, &mut oscillator(), 20.0, libm::sin);
     let statistics = solver.statistics();
@@ -95,7 +95,7 @@ fn effort() {
 
 #[test]
 fn projectile_is_exact_to_rounding() {
-    let mut solver = Dopri5::new(Options::tolerance(1e-6, 1e-6));
+    let mut solver = Solver::dopri5(Options::tolerance(1e-6, 1e-6));
     solver.begin(0.0, &[10.0, 3.0]);
     let exact = |t: f64| 10.0 + 3.0 * t - 0.5 * 9.81 * t * t;
     let (ends, inside) = errors(&mut solver, &mut fall(9.81), 3.0, exact);
@@ -110,7 +110,7 @@ fn projectile_is_exact_to_rounding() {
 
 #[test]
 fn taylor_coefficients_inside_a_step() {
-    let mut solver = Dopri5::new(Options::tolerance(1e-12, 1e-12));
+    let mut solver = Solver::dopri5(Options::tolerance(1e-12, 1e-12));
     solver.begin(0.0, &[0.0, 1.0]);
     let mut step = solver.step(&mut oscillator(), None).unwrap();
     for _ in 0..20 {
@@ -127,7 +127,7 @@ fn taylor_coefficients_inside_a_step() {
 
 #[test]
 fn steps_do_not_depend_on_a_caller_that_only_looks() {
-    let mut solver = Dopri5::new(Options::default());
+    let mut solver = Solver::dopri5(Options::default());
     solver.begin(0.0, &[0.0, 1.0]);
     let natural: Vec<f64> =
         (0..20).map(|_| solver.step(&mut oscillator(), None).unwrap().t1).collect();
@@ -150,7 +150,7 @@ fn steps_do_not_depend_on_a_caller_that_only_looks() {
 
 #[test]
 fn truncation_continues_from_the_dense_output() {
-    let mut solver = Dopri5::new(Options::tolerance(1e-10, 1e-10));
+    let mut solver = Solver::dopri5(Options::tolerance(1e-10, 1e-10));
     solver.begin(0.0, &[0.0, 1.0]);
     for _ in 0..5 {
         solver.step(&mut oscillator(), None).unwrap();
@@ -179,10 +179,10 @@ fn copies_continue_byte_equally() {
         dx[0] = x[1];
         dx[1] = 5.0 * (1.0 - x[0] * x[0]) * x[1] - x[0];
     });
-    let mut solver = Dopri5::new(Options { nominal: vec![2.0, 10.0], ..Options::default() });
+    let mut solver = Solver::dopri5(Options { nominal: vec![2.0, 10.0], ..Options::default() });
     solver.begin(0.0, &[2.0, 0.0]);
     let mut steps = 0;
-    let mut advance = |solver: &mut Dopri5| {
+    let mut advance = |solver: &mut Solver| {
         for k in 0..25 {
             let step = solver.step(&mut van_der_pol, None).unwrap();
             if k == 3 {
@@ -192,7 +192,7 @@ fn copies_continue_byte_equally() {
     };
     while steps < 20 {
         let bytes = postcard::to_stdvec(&solver).unwrap();
-        let mut restored: Dopri5 = postcard::from_bytes(&bytes).unwrap();
+        let mut restored: Solver = postcard::from_bytes(&bytes).unwrap();
         let mut cloned = solver.clone();
         assert_eq!(postcard::to_stdvec(&cloned).unwrap(), bytes);
         for copy in [&mut solver, &mut restored, &mut cloned] {
@@ -224,7 +224,7 @@ impl OdeSystem for Refusing {
 
 #[test]
 fn failures_are_named_and_leave_the_state() {
-    let mut solver = Dopri5::new(Options::default());
+    let mut solver = Solver::dopri5(Options::default());
     solver.begin(0.0, &[0.0]);
     let error = (0..).find_map(|_| solver.step(&mut Refusing, None).err()).unwrap();
     assert_eq!(error, StepError::Rhs("no input yet"));
@@ -260,7 +260,7 @@ fn failures_are_named_and_leave_the_state() {
 #[test]
 fn no_states_at_all() {
     let mut nothing = FnSystem::new(0, |_t, _x: &[f64], _dx: &mut [f64]| {});
-    let mut solver = Dopri5::new(Options { max_step: 2.0, ..Options::default() });
+    let mut solver = Solver::dopri5(Options { max_step: 2.0, ..Options::default() });
     solver.begin(0.0, &[]);
     assert_eq!(solver.step(&mut nothing, Some(1e-9)).unwrap().t1, 1e-9);
 }

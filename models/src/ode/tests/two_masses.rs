@@ -51,7 +51,7 @@ fn collide(x: &mut [f64; 4]) {
 /// Largest errors of event times and of the end state.
 fn run(tolerance: f64) -> (f64, f64, Statistics) {
     let mut system = FnSystem::new(4, rhs);
-    let mut solver = Dopri5::new(Options::tolerance(tolerance, tolerance));
+    let mut solver = Solver::dopri5(Options::tolerance(tolerance, tolerance));
     let mut locator = Locator::new(vec![Event::when(vec![0, 1]), Event::when(vec![2, 3])]);
     let mut x = [-0.7, 3.5, -8.8, 3.0];
     solver.begin(0.0, &x);

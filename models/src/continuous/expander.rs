@@ -1,0 +1,312 @@
+//! Taylor series of states, outputs and indicators of a unit.
+use super::{
+    core::Scene,
+    equations::{Dims, Equations, Programs, Work},
+    series::Series,
+};
+use crate::{
+    expr::{Degree, Program, Tape, TapeMemory, VarId},
+    ode::Path,
+    poly,
+    value::Segment,
+};
+
+/// Highest power of a segment.
+pub const MAX_SEGMENT_ORDER: usize = 12;
+
+/// How a function of the variables is known along a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// It is this variable.
+    Variable(usize),
+    /// It has this series.
+    Series(Degree),
+    /// It can be evaluated, no more.
+    Sampled,
+}
+
+/// A program with its tape.
+#[derive(Debug)]
+pub(super) struct Functions {
+    pub tape: Tape,
+    pub forms: Vec<Form>,
+    memory: TapeMemory,
+}
+
+impl Functions {
+    /// `largest` is the degree up to which polynomials are followed where the path itself is one
+    /// exactly; none if the path is the beginning of a series, along which all smooth functions
+    /// have one too.
+    fn new(program: Program, moves: impl Fn(VarId) -> bool + Copy, largest: Option<u32>) -> Self {
+        let first = program.constants().len();
+        let degrees = program.degrees(moves);
+        let form = |(&register, degree): (&u32, Degree)| {
+            let input = (register as usize).checked_sub(first);
+            if let Some(id) = input.and_then(|i| program.inputs().get(i)) {
+                return Form::Variable(id.0 as usize);
+            }
+            match (degree, largest) {
+                (Degree::Switching, _) | (Degree::Smooth, Some(_)) => Form::Sampled,
+                (Degree::Polynomial(d), Some(largest)) if d > largest => Form::Sampled,
+                _ => Form::Series(degree),
+            }
+        };
+        let forms = program.outputs().iter().zip(degrees).map(form).collect();
+        Self { tape: Tape::new(program, moves), forms, memory: TapeMemory::default() }
+    }
+
+    /// Largest degree of a polynomial among the series.
+    pub(super) fn degree(&self) -> u32 {
+        let degree = |form: &Form| match form {
+            Form::Series(Degree::Polynomial(d)) => Some(*d),
+            _ => None,
+        };
+        self.forms.iter().filter_map(degree).max().unwrap_or(1)
+    }
+
+    /// Writes the series of the functions in `wanted` around the start of `states`, in rows of
+    /// `stride` in the order of the functions. `vars` are the variables there.
+    pub(super) fn along<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        (t, vars): (f64, &[f64]),
+        states: &impl Rows,
+        stride: usize,
+        rows: &mut Vec<f64>,
+    ) {
+        rows.clear();
+        rows.resize(self.forms.len() * stride, 0.0);
+        if self.forms.iter().any(|f| matches!(f, Form::Series(_))) {
+            let fill = |var: usize, row: &mut [f64]| fill(scene, t, states, var, row);
+            self.tape.along(&mut self.memory, vars, stride, fill);
+        }
+        for (k, (row, form)) in rows.chunks_exact_mut(stride).zip(&self.forms).enumerate() {
+            match *form {
+                Form::Variable(var) => {
+                    row[0] = vars[var];
+                    fill(scene, t, states, var, &mut row[1..]);
+                }
+                Form::Series(_) => {
+                    let result = self.tape.result(&self.memory, k);
+                    row[..result.len()].copy_from_slice(result);
+                }
+                Form::Sampled => {}
+            }
+        }
+    }
+}
+
+/// Series of states.
+pub(super) trait Rows {
+    /// Coefficients of state `i`.
+    fn row(&self, i: usize) -> &[f64];
+}
+
+impl Rows for Path {
+    fn row(&self, i: usize) -> &[f64] {
+        Path::row(self, i)
+    }
+}
+
+/// Rows of one length, one after another.
+struct Table<'a>(&'a [f64], usize);
+
+impl Rows for Table<'_> {
+    fn row(&self, i: usize) -> &[f64] {
+        &self.0[i * self.1..][..self.1]
+    }
+}
+
+/// Coefficients of a variable from the first power on, at offset `t`.
+#[inline]
+fn fill<E: Equations>(
+    scene: &Scene<'_, E>,
+    t: f64,
+    states: &impl Rows,
+    var: usize,
+    row: &mut [f64],
+) {
+    let (first, past) = (scene.dims.first_input(), scene.dims.first_discrete());
+    if var == 0 {
+        row.fill(0.0);
+        row[0] = 1.0;
+    } else if var < first {
+        copy(&states.row(var - Dims::STATES)[1..], row);
+    } else if var < past {
+        let held = &scene.inputs[var - first];
+        let (c, length) = expanded(&held.segment, scene.clock.age(held, t));
+        copy(&c[1..length], row);
+    } else {
+        row.fill(0.0);
+    }
+}
+
+#[inline]
+fn copy(from: &[f64], to: &mut [f64]) {
+    let n = from.len().min(to.len());
+    to[..n].copy_from_slice(&from[..n]);
+    to[n..].fill(0.0);
+}
+
+/// Coefficients of a segment around `age` seconds after its tag, and how many there are.
+pub(super) fn expanded(segment: &Segment, age: f64) -> ([f64; poly::MAX_DEGREE + 1], usize) {
+    let mut c = [0.0; poly::MAX_DEGREE + 1];
+    let own = segment.coefficients();
+    let length = own.len().min(c.len());
+    c[..length].copy_from_slice(&own[..length]);
+    poly::shift(&mut c[..length], age);
+    (c, length)
+}
+
+/// Highest power among the inputs.
+pub(super) fn input_order<E: Equations>(scene: &Scene<'_, E>) -> usize {
+    scene.inputs.iter().map(|held| held.segment.order()).max().unwrap_or(0)
+}
+
+/// Everything about a unit that is known as series.
+#[derive(Debug)]
+pub(super) struct Expander {
+    /// None if the equations cannot be recorded.
+    programs: Option<Compiled>,
+    work: Work<Series<4>>,
+    rows: Vec<f64>,
+    results: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    derivatives: Tape,
+    /// Powers to which the equations' explicit time goes, if they are affine.
+    affine: Option<usize>,
+    /// For steps, and for segments, which have other lengths.
+    steps: TapeMemory,
+    segments: TapeMemory,
+    outputs: Functions,
+}
+
+impl Expander {
+    /// The expander, and the indicators and the outputs as the event search needs them: `exact`
+    /// tells whether paths are polynomials rather than the beginnings of series.
+    pub(super) fn new<E: Equations>(
+        equations: &E,
+        exact: bool,
+    ) -> (Self, Option<(Functions, Functions)>) {
+        let dims = equations.dims();
+        let past = dims.first_discrete();
+        let moves = move |var: VarId| (var.0 as usize) < past;
+        // Up to degree three, so that powers of a fifth-order path stay within bounds.
+        let largest = exact.then_some(3);
+        let mut watched = None;
+        let programs = equations.programs().map(|programs| {
+            let Programs { derivatives, outputs, indicators } = programs;
+            let linear = |d: &Degree| *d <= Degree::Polynomial(1);
+            let timed = derivatives.inputs().iter().any(|id| id.0 == 0);
+            let affine = derivatives.degrees(moves).iter().all(linear);
+            watched = Some((
+                Functions::new(indicators, moves, largest),
+                Functions::new(outputs.clone(), moves, largest),
+            ));
+            // A segment follows the branch that is taken at its tag.
+            let mut sent = Functions::new(outputs, moves, None);
+            for form in sent.forms.iter_mut().filter(|f| **f == Form::Sampled) {
+                *form = Form::Series(Degree::Switching);
+            }
+            Compiled {
+                affine: affine.then_some(usize::from(timed)),
+                derivatives: Tape::new(derivatives, moves),
+                steps: TapeMemory::default(),
+                segments: TapeMemory::default(),
+                outputs: sent,
+            }
+        });
+        let (work, rows, results) = (Work::default(), Vec::new(), Vec::new());
+        (Self { programs, work, rows, results }, watched)
+    }
+
+    /// Whether there are series of any order.
+    pub(super) fn any_order(&self) -> bool {
+        self.programs.is_some()
+    }
+
+    /// Whether the equations are affine in time, states and inputs together.
+    pub(super) fn affine(&self) -> bool {
+        self.programs.as_ref().is_some_and(|c| c.affine.is_some())
+    }
+
+    /// The solution's series around `t`; see [`Tape::solve`].
+    pub(super) fn solve<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        (t, vars): (f64, &[f64]),
+        stride: usize,
+        rows: &mut [f64],
+    ) -> Option<usize> {
+        let compiled = self.programs.as_mut()?;
+        let ends = compiled.affine.map(|time| input_order(scene).max(time));
+        let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
+        let (tape, memory) = (&compiled.derivatives, &mut compiled.steps);
+        Some(tape.solve(memory, (vars, Dims::STATES), (stride, ends), fill, rows))
+    }
+
+    /// The connected outputs' series around `t`, up to powers of `order`.
+    pub(super) fn segments<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        (t, vars): (f64, &[f64]),
+        order: usize,
+        take: &mut dyn FnMut(usize, &[f64]),
+    ) {
+        if !scene.connected.contains(&true) {
+            return;
+        }
+        let stride = order + 1;
+        let Some(compiled) = &mut self.programs else {
+            return self.evaluated(scene, (t, vars), order, take);
+        };
+        self.rows.resize(scene.dims.states * stride, 0.0);
+        let inputs = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
+        let Compiled { derivatives, segments, outputs, .. } = compiled;
+        let rows = &mut self.rows;
+        derivatives.solve(segments, (vars, Dims::STATES), (stride, None), inputs, rows);
+        let states = Table(&self.rows, stride);
+        outputs.along(scene, (t, vars), &states, stride, &mut self.results);
+        for (port, row) in self.results.chunks_exact(stride).enumerate() {
+            if scene.connected[port] {
+                take(port, row);
+            }
+        }
+    }
+
+    /// The same where there are no programs, up to the third power, by running the equations on
+    /// series as often as there are powers.
+    fn evaluated<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        (t, vars): (f64, &[f64]),
+        order: usize,
+        take: &mut dyn FnMut(usize, &[f64]),
+    ) {
+        let dims = scene.dims;
+        let order = order.min(3);
+        let mut s: Vec<Series<4>> = vars.iter().map(|&v| Series::from_slice(&[v])).collect();
+        s[0].0[1] = 1.0;
+        for (held, var) in scene.inputs.iter().zip(&mut s[dims.first_input()..]) {
+            let (c, length) = expanded(&held.segment, scene.clock.age(held, t));
+            *var = Series::from_slice(&c[..length]);
+        }
+        let mut dx = vec![Series::default(); dims.states];
+        for k in 1..=order {
+            scene.equations.derivatives(&s, &mut self.work, &mut dx);
+            for (x, dx) in s[Dims::STATES..].iter_mut().zip(&dx) {
+                x.0[k] = dx.0[k - 1] / k as f64;
+            }
+        }
+        let mut y = vec![Series::default(); dims.outputs];
+        scene.equations.outputs(&s, &mut self.work, &mut y);
+        for (port, y) in y.iter().enumerate() {
+            if scene.connected[port] {
+                take(port, &y.0[..=order]);
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The core that steps all states at once: a solver and an event search.
+use super::{
+    core::{Advance, Core, Failure, Scene},
+    equations::{Dims, Equations, Work},
+    expander::{Expander, MAX_SEGMENT_ORDER},
+    settings::Settings,
+    watch::Watch,
+};
+use crate::{
+    ode::{Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Solver, StepError},
+    statistics::UnitStatistics,
+};
+use serde::{Deserialize, Serialize};
+
+/// What changes in a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SteppedState {
+    pub(super) solver: Solver,
+    /// The present, inside the solver's last step.
+    pub(super) at: f64,
+    /// Own events, then events of links, then bands of outputs that can only be sampled.
+    pub(super) locator: Locator,
+    /// Events found so far, and starts after jumps.
+    located: u64,
+    jumps: u64,
+    /// Evaluations of all indicators.
+    pub(super) looks: u64,
+}
+
+/// A solver that steps all states at once, with a search for events in each step.
+#[derive(Debug)]
+pub struct Stepped {
+    state: SteppedState,
+    expander: Expander,
+    watch: Watch,
+    work: Work,
+    vars: Vec<f64>,
+    x: Vec<f64>,
+    z: Vec<f64>,
+}
+
+/// The right-hand side with inputs filled in.
+struct Field<'a, 'b, E> {
+    scene: &'a Scene<'b, E>,
+    expander: &'a mut Expander,
+    work: &'a mut Work,
+    /// Variables, of which those that do not change in a step are in place.
+    vars: &'a mut Vec<f64>,
+    /// Absolute time of the origin.
+    origin: f64,
+    /// Whether some input changes in a step.
+    driven: bool,
+}
+
+impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
+    fn new(
+        scene: &'a Scene<'b, E>,
+        expander: &'a mut Expander,
+        work: &'a mut Work,
+        vars: &'a mut Vec<f64>,
+        x: &[f64],
+    ) -> Self {
+        scene.fill(0.0, x, vars);
+        let driven = scene.inputs.iter().any(|held| held.segment.order() > 0);
+        Self { scene, expander, work, vars, origin: scene.clock.absolute(0.0), driven }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, t: f64, x: &[f64]) {
+        self.vars[0] = self.origin + t;
+        self.vars[Dims::STATES..Dims::STATES + x.len()].copy_from_slice(x);
+        if self.driven {
+            let first = self.scene.dims.first_input();
+            for (var, held) in self.vars[first..].iter_mut().zip(self.scene.inputs) {
+                *var = held.segment.value(self.scene.clock.age(held, t));
+            }
+        }
+    }
+}
+
+impl<E: Equations> OdeSystem for Field<'_, '_, E> {
+    type Error = std::convert::Infallible;
+    fn dim(&self) -> usize {
+        self.scene.dims.states
+    }
+    #[inline]
+    fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
+        self.put(t, x);
+        self.scene.equations.derivatives(self.vars, self.work, dx);
+        Ok(())
+    }
+    fn expand(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        stride: usize,
+        rows: &mut [f64],
+    ) -> Result<Option<usize>, Self::Error> {
+        self.put(t, x);
+        Ok(self.expander.solve(self.scene, (t, self.vars), stride, rows))
+    }
+}
+
+impl Stepped {
+    /// A core for these equations, not started yet.
+    ///
+    /// # Errors
+    /// When the method or the order of segments does not fit the equations.
+    pub fn new<E: Equations>(equations: &E, settings: &Settings) -> Result<Self, String> {
+        let exact = settings.method.series_order().is_none();
+        let (expander, functions) = Expander::new(equations, exact);
+        check(settings, &expander)?;
+        let (watch, watched) = Watch::new(equations, functions, settings);
+        let solver = Solver::new(settings.method, settings.solver.clone());
+        let locator = Locator::new(watched);
+        let state = SteppedState { solver, at: 0.0, locator, located: 0, jumps: 0, looks: 0 };
+        let (vars, x, z) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { state, expander, watch, work: Work::default(), vars, x, z })
+    }
+
+    fn failure(&self, what: &str, t: f64) -> Box<Failure> {
+        let mut x = vec![0.0; self.state.solver.state().len()];
+        self.state.solver.dense(t, &mut x);
+        Box::new(Failure { what: what.to_owned(), t, x })
+    }
+
+    fn explain(&self, error: &StepError<std::convert::Infallible>) -> Box<Failure> {
+        let t = match error {
+            StepError::NotFinite { t, .. } => *t,
+            _ => self.state.at,
+        };
+        self.failure(&error.to_string(), t)
+    }
+
+    /// Leaves the indicators at the variables `vars` in `z`; places of bands hold 1 (inside).
+    fn indicators<E: Equations>(&mut self, scene: &Scene<'_, E>, vars: &[f64]) {
+        let own = scene.dims.indicators;
+        self.z.resize(own + 2 * self.watch.sampled_ports().len(), 1.0);
+        scene.equations.indicators(vars, &mut self.work, &mut self.z[..own]);
+        self.state.looks += 1;
+    }
+
+    /// Takes over what the indicators say at `t`, where nothing happens.
+    fn settle_arms<E: Equations>(&mut self, scene: &Scene<'_, E>, t: f64, snap: f64) {
+        if self.watch.events() == 0 {
+            return;
+        }
+        self.x.resize(scene.dims.states, 0.0);
+        self.state.solver.dense(t, &mut self.x);
+        let mut vars = std::mem::take(&mut self.vars);
+        scene.fill(t, &self.x, &mut vars);
+        self.indicators(scene, &vars);
+        self.vars = vars;
+        self.state.locator.accept_within(t, &self.z, snap);
+        self.arm_bands();
+    }
+
+    /// Bands are always armed: leaving one is no event of the equations.
+    fn arm_bands(&mut self) {
+        for k in self.watch.events()..self.state.locator.events().len() {
+            self.state.locator.set(k, Arm::Armed);
+        }
+    }
+}
+
+/// What a method asks of the equations.
+fn check(settings: &Settings, expander: &Expander) -> Result<(), String> {
+    let order = settings.segment_order;
+    if !(1..=MAX_SEGMENT_ORDER).contains(&order) {
+        return Err(format!("segments of order {order}: give 1 to {MAX_SEGMENT_ORDER}"));
+    }
+    let series = "needs the equations' series, but their code looks at values to take its way";
+    if order > 3 && !expander.any_order() {
+        return Err(format!("a segment order above 3 {series}"));
+    }
+    match settings.method {
+        Method::Taylor(order, _) if !(2..=MAX_ORDER).contains(&order) => {
+            Err(format!("Taylor order {order}: give 2 to {MAX_ORDER}"))
+        }
+        Method::Taylor(..) | Method::Closed if !expander.any_order() => {
+            Err(format!("the method {series}"))
+        }
+        Method::Closed if !expander.affine() => {
+            Err("the closed form needs derivatives that are affine in time, states and inputs; \
+             use the method taylor or rk45"
+                .into())
+        }
+        Method::Rk4(h) | Method::Euler(h) | Method::Taylor(_, Some(h))
+            if h.is_nan() || h <= 0.0 =>
+        {
+            Err(format!("a step must be positive, this is {h} s"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl<E: Equations> Core<E> for Stepped {
+    type State = SteppedState;
+
+    fn state(&self) -> &SteppedState {
+        &self.state
+    }
+    fn state_mut(&mut self) -> &mut SteppedState {
+        &mut self.state
+    }
+
+    fn start(&mut self, _: &Scene<'_, E>, x: &[f64]) {
+        self.state.solver.begin(0.0, x);
+        self.state.at = 0.0;
+        self.arm_bands();
+    }
+
+    fn time(&self) -> f64 {
+        self.state.at
+    }
+
+    fn advance(
+        &mut self,
+        scene: &Scene<'_, E>,
+        stop: Option<f64>,
+    ) -> Result<Advance, Box<Failure>> {
+        let Self { state, expander, watch, work, vars, .. } = self;
+        if state.at >= state.solver.time() {
+            let x = state.solver.state();
+            let mut field = Field::new(scene, expander, work, vars, x);
+            if let Err(error) = state.solver.step(&mut field, stop) {
+                return Err(self.explain(&error));
+            }
+        }
+        match watch.search(scene, state, work) {
+            Ok(Some(found)) => Ok(Advance::Found(found)),
+            Ok(None) => {
+                state.locator.pass();
+                state.at = state.solver.time();
+                self.arm_bands();
+                // The origin may have moved since the limit was set.
+                let reached = |stop| stop - self.state.at < 0.5 * scene.clock.tick();
+                Ok(if stop.is_some_and(reached) { Advance::Stopped } else { Advance::Silent })
+            }
+            Err(NotFinite { t, .. }) => {
+                Err(self.failure("an event condition or an output is not finite", t))
+            }
+        }
+    }
+
+    fn found(&self, until: f64, events: &mut Vec<u16>) {
+        let hit = |i: &usize| self.state.locator.hit(*i).is_some_and(|t| t <= until);
+        events.extend((0..self.watch.events()).filter(hit).map(|i| i as u16));
+    }
+
+    fn states(&self, t: f64, x: &mut [f64]) {
+        self.state.solver.dense(t, x);
+    }
+
+    fn arrive(&mut self, scene: &Scene<'_, E>, t: f64, snap: Option<f64>) {
+        let solver = &mut self.state.solver;
+        if t > solver.time() && solver.truncate_to(t).is_err() {
+            // A tick beyond a step that is shorter than some ticks.
+            self.x.resize(scene.dims.states, 0.0);
+            solver.dense(t, &mut self.x);
+            solver.restart(t, &self.x);
+        }
+        let first = scene.equations.events().len();
+        let within = t + snap.unwrap_or(0.0);
+        let due = |s: &Self, i| s.state.locator.hit(i).is_some_and(|hit| hit <= within);
+        // A link that came due at the same tick still has to be proposed.
+        let waiting: Vec<usize> = (first..self.watch.events()).filter(|&i| due(self, i)).collect();
+        self.state.located += (0..first).filter(|&i| due(self, i)).count() as u64;
+        self.settle_arms(scene, t, snap.unwrap_or(0.0));
+        for i in waiting {
+            self.state.locator.set(i, Arm::Armed);
+        }
+        self.state.solver.shift_origin(t);
+        self.state.at = 0.0;
+    }
+
+    fn jump(&mut self, _: &Scene<'_, E>, x: &[f64]) {
+        self.state.solver.restart(0.0, x);
+        self.state.at = 0.0;
+        self.state.jumps += 1;
+    }
+
+    fn input(&mut self, _: &Scene<'_, E>, _: usize) {
+        let at = self.state.at;
+        // It lies inside the step, where the unit arrived.
+        let cut = self.state.solver.truncate_to(at);
+        debug_assert!(cut.is_ok());
+    }
+
+    fn sent(&mut self, _: &Scene<'_, E>, _: usize) {}
+
+    fn settle(&mut self, scene: &Scene<'_, E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
+        let count = self.watch.events();
+        if count > 0 {
+            self.indicators(scene, vars);
+            let (locator, z) = (&self.state.locator, &self.z);
+            for (i, (event, arm)) in
+                locator.events()[..count].iter().zip(locator.arms()).enumerate()
+            {
+                if *arm == Arm::Armed && !event.indicators.is_empty() && event.holds(z) {
+                    events.push(i as u16);
+                }
+            }
+            // Conditions that became false arm their events again.
+            self.state.locator.accept(0.0, &self.z);
+            self.arm_bands();
+        }
+        self.watch.outside(scene, vars, &mut self.work)
+    }
+
+    fn set_arm(&mut self, event: usize, arm: Arm) {
+        self.state.locator.set(event, arm);
+    }
+
+    fn expand(
+        &mut self,
+        scene: &Scene<'_, E>,
+        at: (f64, &[f64]),
+        order: usize,
+        _: bool,
+        take: &mut dyn FnMut(usize, &[f64]),
+    ) {
+        self.expander.segments(scene, at, order, take);
+    }
+
+    fn count(&self, statistics: &mut UnitStatistics) {
+        let solver = self.state.solver.statistics();
+        statistics.steps += solver.accepted;
+        statistics.rejected_steps += solver.rejected;
+        statistics.evaluations += solver.evaluations;
+        statistics.located += self.state.located;
+        statistics.reinitialisations += self.state.jumps;
+        statistics.indicator_evaluations += self.state.looks;
+    }
+}

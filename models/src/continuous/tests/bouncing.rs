@@ -1,0 +1,57 @@
+use super::*;
+
+/// A ball that falls and bounces.
+pub(super) struct Ball(Vec<EventSpec>);
+
+impl Ball {
+    fn new() -> Self {
+        let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
+        Self(vec![EventSpec { name: "bounce".into(), trigger }])
+    }
+}
+
+impl Equations for Ball {
+    fn dims(&self) -> Dims {
+        Dims { states: 2, outputs: 2, indicators: 2, ..Dims::default() }
+    }
+    fn events(&self) -> &[EventSpec] {
+        &self.0
+    }
+    fn derivatives<S: Scalar>(&self, v: &[S], _: &mut Work<S>, dx: &mut [S]) {
+        dx[0] = v[2].clone();
+        dx[1] = S::constant(-9.81);
+    }
+    fn outputs<S: Scalar>(&self, v: &[S], _: &mut Work<S>, y: &mut [S]) {
+        y.clone_from_slice(&v[1..3]);
+    }
+    fn indicators<S: Scalar>(&self, v: &[S], _: &mut Work<S>, z: &mut [S]) {
+        z.clone_from_slice(&v[1..3]);
+    }
+    fn reset(&self, _: usize, v: &mut [f64], _: &mut Work, _: &mut Vec<(u16, Value)>) {
+        v[2] *= -0.9;
+    }
+}
+
+/// C21: first, second and 100th bounce, under every method, at ps resolution.
+#[test]
+fn hundred_bounces() {
+    let methods = [
+        (Method::Closed, 2e-12),
+        (Method::Rk45, 2e-12),
+        (Method::Taylor(12, None), 2e-12),
+        (Method::Rk23, 1e-9),
+        (Method::Rk4(0.1), 2e-12),
+    ];
+    for (method, error) in methods {
+        let mut run = Alone::new(Ball::new(), &[10.0, 0.0], settings(method, 1e-12));
+        run.run(27.12826083).unwrap();
+        let events = run.events();
+        assert_eq!(events.len(), 100, "{method:?}");
+        let expected = [(0, 1.427843122927064), (1, 3.997960744195781), (99, 27.12826082539949)];
+        for (k, t) in expected {
+            let found = events[k].0 as f64 * PS;
+            assert!((found - t).abs() < error * (k + 1) as f64, "{method:?} {k}: {found} {t}");
+        }
+        println!("{method:?}: {:?}", run.sim.statistics());
+    }
+}

@@ -1,0 +1,101 @@
+use super::*;
+
+// y' = (cos t) y: y = exp(sin t).
+system!(Swing, 1, |v, dx| { dx[0] = v[0].cos().mul(&v[1]) });
+// Growth: y = exp t.
+system!(Growth, 1, |v, dx| { dx[0] = v[1].clone() });
+// Oscillator.
+system!(Circle, 2, |v, dx| {
+    dx[0] = v[2].clone();
+    dx[1] = v[1].neg();
+});
+// Van der Pol, μ = 1.
+system!(VanDerPol, 2, |v, dx| {
+    dx[0] = v[2].clone();
+    let one = S::constant(1.0);
+    dx[1] = one.sub(&v[1].mul(&v[1])).mul(&v[2]).sub(&v[1]);
+});
+
+fn error_at<E: Equations>(
+    equations: E,
+    initial: &[f64],
+    method: Method,
+    tolerance: f64,
+    end: f64,
+    exact: f64,
+) -> f64 {
+    let mut run = Alone::new(equations, initial, settings(method, tolerance));
+    run.run(end).unwrap();
+    (run.output(0) - exact).abs()
+}
+
+/// Every method with a fixed step has its order as the slope of error against step.
+#[test]
+fn orders() {
+    let fixed = |order: usize, h: f64| match order {
+        1 => Method::Euler(h),
+        4 => Method::Rk4(h),
+        _ => Method::Taylor(order, Some(h)),
+    };
+    for (order, h) in [(1, 0.01), (2, 0.05), (3, 0.1), (4, 0.1), (6, 0.25), (8, 0.5), (12, 1.0)] {
+        let exact = 4f64.exp();
+        let error = |h| error_at(Growth, &[1.0], fixed(order, h), 1e-9, 4.0, exact);
+        let slope = (error(h) / error(0.5 * h)).log2();
+        println!("order {order}: {slope}");
+        assert!((slope - order as f64).abs() < 0.06 * order as f64, "order {order}: slope {slope}");
+    }
+}
+
+/// Taylor steps of any order keep the tolerance, and so do the pairs.
+#[test]
+fn tolerances() {
+    let reference = 2.0f64.sin().exp();
+    for (method, tolerance, factor) in [
+        (Method::Rk45, 1e-9, 30.0),
+        (Method::Rk23, 1e-6, 30.0),
+        (Method::Taylor(4, None), 1e-6, 30.0),
+        (Method::Taylor(12, None), 1e-12, 30.0),
+        (Method::Taylor(20, None), 1e-15, 30.0),
+        (Method::Taylor(30, None), 1e-15, 30.0),
+    ] {
+        let error = error_at(Swing, &[1.0], method, tolerance, 2.0, reference);
+        assert!(error < factor * tolerance, "{method:?} {tolerance}: {error}");
+    }
+}
+
+/// Van der Pol over three limit cycles: all methods agree with the best one.
+#[test]
+fn van_der_pol() {
+    let end = 20.0;
+    let value = |method, tolerance| {
+        let mut run = Alone::new(VanDerPol, &[2.0, 0.0], settings(method, tolerance));
+        run.run(end).unwrap();
+        run.output(0)
+    };
+    // heyoka and mpmath agree on these digits.
+    let reference = value(Method::Taylor(24, None), 1e-16);
+    for (method, tolerance, most) in [
+        (Method::Taylor(12, None), 1e-12, 1e-10),
+        (Method::Taylor(20, None), 1e-15, 1e-12),
+        (Method::Rk45, 1e-10, 1e-7),
+        (Method::Rk23, 1e-7, 1e-3),
+        (Method::Rk4(0.001), 1e-9, 1e-9),
+    ] {
+        let error = (value(method, tolerance) - reference).abs();
+        println!("{method:?} {error:e}");
+        assert!(error < most, "{method:?}: {error}");
+    }
+}
+
+/// The closed form: machine precision over any time, where the matrix is not nilpotent; refused
+/// for equations that are not affine.
+#[test]
+fn closed_form() {
+    let mut run = Alone::new(Circle, &[1.0, 0.0], settings(Method::Closed, 1e-9));
+    for t in [1.0, 10.0, 100.0] {
+        run.run(t).unwrap();
+        assert!((run.output(0) - t.cos()).abs() < 1e-14 * t.max(4.0), "{t}: {}", run.output(0));
+    }
+    let why = Unit::new(VanDerPol, &[1.0, 0.0], &[], &[], settings(Method::Closed, 1e-9));
+    assert!(why.unwrap_err().contains("affine"));
+}

@@ -1,0 +1,304 @@
+//! The search for events and for outputs that leave their bands, over one step.
+//!
+//! # Why in this order
+//! Indicators and outputs that are polynomials along the step (or have series, where the step is
+//! one) are composed with it once; bounds on their coefficients exclude most steps for some tens of
+//! instructions; what remains is isolated by its extrema and solved by a bracketed iteration. Only
+//! what can do no more than be evaluated is sampled.
+use super::{
+    core::Scene,
+    equations::{Equations, Trigger, Work},
+    expander::{Form, Functions, expanded, input_order},
+    settings::Settings,
+    stepped::SteppedState,
+};
+use crate::{
+    expr::Degree,
+    ode::{Event, NotFinite, Rows, locate::spread},
+    poly,
+};
+
+/// What is watched, and how.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// Indicators and outputs, if they are known as functions.
+    functions: Option<(Functions, Functions)>,
+    /// Whether paths are whole polynomials.
+    exact: bool,
+    /// Own events and events of links.
+    events: usize,
+    /// Per event: whether it has an indicator that can only be evaluated.
+    sampled: Vec<bool>,
+    /// Outputs that can only be evaluated, whose bands are watched as events.
+    sampled_ports: Vec<usize>,
+    any_followed: bool,
+    z: Vec<f64>,
+    y: Vec<f64>,
+    vars: Vec<f64>,
+    x: Vec<f64>,
+}
+
+impl Watch {
+    /// What to watch of these equations, and the list of events for the search.
+    pub(super) fn new<E: Equations>(
+        equations: &E,
+        functions: Option<(Functions, Functions)>,
+        settings: &Settings,
+    ) -> (Self, Vec<Event>) {
+        let dims = equations.dims();
+        let event = |t: &Trigger| match t {
+            Trigger::State { indicators, strict, touching } => {
+                Event { indicators: indicators.clone(), strict: *strict, graze: *touching }
+            }
+            // Keeps the numbering; a conjunction over no indicator is never looked at.
+            _ => Event::default(),
+        };
+        let mut events: Vec<Event> = equations.events().iter().map(|e| event(&e.trigger)).collect();
+        let links = equations.links().iter();
+        events
+            .extend(links.map(|l| Event { strict: l.strict, ..Event::when(l.indicators.clone()) }));
+        let count = events.len();
+        let form = |f: fn(&(Functions, Functions)) -> &Functions, k: usize| {
+            functions.as_ref().map_or(Form::Sampled, |both| f(both).forms[k])
+        };
+        let is_sampled =
+            |e: &Event| e.indicators.iter().any(|&k| form(|both| &both.0, k) == Form::Sampled);
+        let sampled: Vec<bool> = events.iter().map(is_sampled).collect();
+        let connected = |port: &usize| settings.connected.get(*port).copied().unwrap_or(true);
+        let sampled_ports: Vec<usize> = (0..dims.outputs)
+            .filter(|_| settings.exchange_tolerance.is_finite())
+            .filter(connected)
+            .filter(|&port| form(|both| &both.1, port) == Form::Sampled)
+            .collect();
+        let bands = 2 * sampled_ports.len();
+        events.extend((0..bands).map(|k| Event::when(vec![dims.indicators + k])));
+        let followed = |(e, sampled): (&Event, &bool)| !sampled && !e.indicators.is_empty();
+        let any_followed = events.iter().zip(&sampled).any(followed);
+        let watch = Self {
+            functions,
+            exact: settings.method.series_order().is_none(),
+            events: count,
+            sampled,
+            sampled_ports,
+            any_followed,
+            z: Vec::new(),
+            y: Vec::new(),
+            vars: Vec::new(),
+            x: Vec::new(),
+        };
+        (watch, events)
+    }
+
+    /// Number of watched events that are no bands.
+    pub(super) fn events(&self) -> usize {
+        self.events
+    }
+
+    pub(super) fn sampled_ports(&self) -> &[usize] {
+        &self.sampled_ports
+    }
+
+    /// Searches from the present to the end of the solver's last step.
+    pub(super) fn search<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        state: &mut SteppedState,
+        work: &mut Work,
+    ) -> Result<Option<f64>, NotFinite> {
+        let (start, end) = (state.at, state.solver.time());
+        let tick = scene.clock.tick();
+        state.locator.open();
+        let mut best = f64::INFINITY;
+        if self.any_followed {
+            best = self.followed(scene, state, work, (start, end))?;
+        }
+        if self.sampled.contains(&true) || !self.sampled_ports.is_empty() {
+            best = self.sampled(scene, state, work, (start, end), best)?;
+        }
+        if scene.band.is_finite() && scene.connected.contains(&true) {
+            best = best.min(self.bands(scene, state, (start, end))?);
+        }
+        Ok(state.locator.close(best, tick))
+    }
+
+    /// Variables at the start of the path.
+    fn at_start<E: Equations>(&mut self, scene: &Scene<'_, E>, state: &SteppedState) -> f64 {
+        let path = state.solver.path();
+        self.x.clear();
+        self.x.extend((0..path.dim()).map(|i| path.row(i)[0]));
+        scene.fill(path.start(), &self.x, &mut self.vars);
+        path.start()
+    }
+
+    /// Length of the rows of `functions`.
+    fn stride<E: Equations>(
+        &self,
+        scene: &Scene<'_, E>,
+        state: &SteppedState,
+        functions: &Functions,
+    ) -> usize {
+        let order = state.solver.path().order().max(input_order(scene)).max(1);
+        let order = if self.exact { order * functions.degree() as usize } else { order };
+        order.min(poly::MAX_DEGREE) + 1
+    }
+
+    /// Events whose indicators are polynomials or have series.
+    fn followed<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        state: &mut SteppedState,
+        work: &mut Work,
+        (start, end): (f64, f64),
+    ) -> Result<f64, NotFinite> {
+        let origin = self.at_start(scene, state);
+        let Some((mut functions, outputs)) = self.functions.take() else {
+            return Ok(f64::INFINITY);
+        };
+        let stride = self.stride(scene, state, &functions);
+        let path = state.solver.path();
+        functions.along(scene, (origin, &self.vars), path, stride, &mut self.z);
+        for row in self.z.chunks_exact_mut(stride) {
+            poly::shift(row, start - origin);
+        }
+        let finite = |row: &[f64]| row.iter().all(|c| c.is_finite());
+        let bad = self.z.chunks_exact(stride).position(|row| !finite(row));
+        let forms = &functions.forms;
+        let refines = |k: usize| match forms[k] {
+            Form::Series(Degree::Polynomial(d)) => !self.exact && d > 1,
+            Form::Series(_) => true,
+            _ => false,
+        };
+        let SteppedState { solver, locator, looks, .. } = state;
+        let (vars, x) = (&mut self.vars, &mut self.x);
+        let mut values = vec![0.0; 0];
+        let correct = |k: usize, t: f64| {
+            refines(k).then(|| {
+                *looks += 1;
+                x.resize(scene.dims.states, 0.0);
+                solver.dense(t, x);
+                scene.fill(t, x, vars);
+                values.resize(scene.dims.indicators, 0.0);
+                scene.equations.indicators(vars, work, &mut values);
+                values[k]
+            })
+        };
+        let best = match bad {
+            Some(indicator) => Err(NotFinite { t: start, indicator }),
+            None => {
+                let rows = Rows { rows: &self.z, stride };
+                let chosen = |i: usize| i < self.events && !self.sampled[i];
+                let interval = (start, end - start);
+                let tick = scene.clock.tick();
+                Ok(locator.polynomials(rows, interval, tick, chosen, correct))
+            }
+        };
+        self.functions = Some((functions, outputs));
+        best
+    }
+
+    /// Events and bands that can only be sampled.
+    fn sampled<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        state: &mut SteppedState,
+        work: &mut Work,
+        interval: (f64, f64),
+        best: f64,
+    ) -> Result<f64, NotFinite> {
+        let SteppedState { solver, locator, looks, .. } = state;
+        let (dims, tick) = (scene.dims, scene.clock.tick());
+        let Self { sampled, sampled_ports, events, vars, x, y, .. } = self;
+        x.resize(dims.states, 0.0);
+        y.resize(dims.outputs, 0.0);
+        let chosen = |i: usize| i >= *events || sampled[i];
+        locator.sample(interval, tick, best, chosen, |t, z| {
+            *looks += 1;
+            solver.dense(t, x);
+            scene.fill(t, x, vars);
+            let (own, bands) = z.split_at_mut(dims.indicators.min(z.len()));
+            if own.len() == dims.indicators {
+                scene.equations.indicators(vars, work, own);
+            } else {
+                // Only the first indicators are looked at.
+                let mut all = vec![0.0; dims.indicators];
+                scene.equations.indicators(vars, work, &mut all);
+                own.copy_from_slice(&all[..own.len()]);
+            }
+            if bands.is_empty() {
+                return;
+            }
+            scene.equations.outputs(vars, work, y);
+            for (pair, &port) in bands.chunks_exact_mut(2).zip(&*sampled_ports) {
+                let deviation = y[port] - scene.held(port, t);
+                pair[0] = scene.band - deviation;
+                pair[1] = scene.band + deviation;
+            }
+        })
+    }
+
+    /// When the first output leaves its band, among those that are polynomials or have series.
+    fn bands<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        state: &SteppedState,
+        (start, end): (f64, f64),
+    ) -> Result<f64, NotFinite> {
+        let origin = self.at_start(scene, state);
+        let Some((indicators, mut functions)) = self.functions.take() else {
+            return Ok(f64::INFINITY);
+        };
+        let stride = self.stride(scene, state, &functions);
+        let path = state.solver.path();
+        functions.along(scene, (origin, &self.vars), path, stride, &mut self.y);
+        let (mut best, mut bad) = (f64::INFINITY, None);
+        for (port, row) in self.y.chunks_exact_mut(stride).enumerate() {
+            if !scene.connected[port] || functions.forms[port] == Form::Sampled {
+                continue;
+            }
+            poly::shift(row, start - origin);
+            let held = &scene.sent[port];
+            let (mut c, length) = expanded(&held.segment, scene.clock.age(held, start));
+            let length = length.max(stride);
+            for (c, y) in c.iter_mut().zip(&*row) {
+                *c = y - *c;
+            }
+            for c in &mut c[stride..length] {
+                *c = -*c;
+            }
+            if !c[..length].iter().all(|c| c.is_finite()) {
+                bad = Some(NotFinite { t: start, indicator: port });
+                break;
+            }
+            let width = (end.min(best) - start).max(0.0);
+            if c[0].abs() + spread(&c[..length], width) > scene.band
+                && let Some(e) = poly::first_exceed(&c[..length], scene.band, width)
+            {
+                best = best.min(start + e);
+            }
+        }
+        self.functions = Some((indicators, functions));
+        match bad {
+            Some(bad) => Err(bad),
+            None => Ok(best),
+        }
+    }
+
+    /// Whether an output is outside its band at the present, where the variables are `vars`.
+    pub(super) fn outside<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        vars: &[f64],
+        work: &mut Work,
+    ) -> bool {
+        if !scene.band.is_finite() || !scene.connected.contains(&true) {
+            return false;
+        }
+        self.y.resize(scene.dims.outputs, 0.0);
+        let y = &mut self.y[..scene.dims.outputs];
+        scene.equations.outputs(vars, work, y);
+        let outside = |(port, y): (usize, &f64)| {
+            scene.connected[port] && (y - scene.held(port, 0.0)).abs() > scene.band
+        };
+        y.iter().enumerate().any(outside)
+    }
+}

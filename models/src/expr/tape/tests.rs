@@ -1,0 +1,88 @@
+use super::*;
+use crate::continuous::series::Series;
+use crate::expr::{Expr, Names, Scalar};
+
+const TEXTS: [&str; 22] = [
+    "x*y - 3*x + x/y",
+    "1/(2 + x*x)",
+    "sqrt(2 + x) * cbrt(3 + y)",
+    "exp(x*y) + ln(2 + y)",
+    "sin(x) * cos(x) + sin(y)",
+    "cos(x + k*y)",
+    "tan(x) - tanh(y)",
+    "asin(x/2) + acos(y/3) * atan(x*y)",
+    "sinh(x) / cosh(y)",
+    "atan2(1 + x, 2 + y)",
+    "hypot(x, 2 + y)",
+    "(2 + x)^1.7 + (2 + x)^k",
+    "(2 + x)^y",
+    "x^5 - y^3",
+    "lambertw(1 + x)",
+    "log10(3 + x) + log2(3 + y)",
+    "abs(x - 1) + abs(y + 2) + sign(x)*y",
+    "min(x, y) * max(x, 2*y)",
+    "if x > y then x*x else sin(y)/0.5",
+    "mod(x + 5, 2) + floor(y)",
+    "k*k*t + x",
+    "k + 1",
+];
+
+fn scope() -> Names {
+    Names::new().var("t", 0).var("x", 1).var("y", 2).var("k", 3)
+}
+
+/// Each expression along given curves against the program run on whole series.
+#[test]
+fn agrees_with_series_arithmetic() {
+    const N: usize = 9;
+    let curve = [
+        Series::<N>([0.3, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        Series::<N>([0.4, 0.3, -0.2, 0.1, 0.05, -0.3, 0.2, 0.0, 0.1]),
+        Series::<N>([-0.2, 0.5, 0.1, -0.4, 0.0, 0.2, 0.1, -0.1, 0.3]),
+        Series::<N>::from_slice(&[1.5]),
+    ];
+    let values: Vec<f64> = curve.iter().map(Scalar::value).collect();
+    for text in TEXTS {
+        let program = Program::compile([&Expr::parse(text, &scope()).unwrap()]);
+        let mut expected = [Series::<N>::default()];
+        program.eval(&curve, &mut Registers::default(), &mut expected);
+        let tape = Tape::new(program, |var| var.0 < 3);
+        let mut memory = TapeMemory::default();
+        for stride in [N, 3, N] {
+            tape.along(&mut memory, &values, stride, |var, row| {
+                row.copy_from_slice(&curve[var].0[1..stride]);
+            });
+            let result = tape.result(&memory, 0);
+            for (k, c) in expected[0].0[..stride].iter().enumerate() {
+                let found = result.get(k).copied().unwrap_or(0.0);
+                assert!((found - c).abs() < 1e-12 * (1.0 + c.abs()), "{text}: {k}: {found} {c}");
+            }
+        }
+    }
+}
+
+/// x' = y, y' = -x, and a state that only counts: exact series.
+#[test]
+fn solves_by_series() {
+    let texts = ["y", "-x", "2"];
+    let scope = Names::new().var("x", 1).var("y", 2);
+    let exprs = texts.map(|text| Expr::parse(text, &scope).unwrap());
+    let tape = Tape::new(Program::compile(&exprs), |var| var.0 < 4);
+    let mut rows = [0.0; 33];
+    let vars = [0.0, 0.0, 1.0, 7.0];
+    let length = tape.solve(
+        &mut TapeMemory::default(),
+        (&vars, 1),
+        (11, Some(0)),
+        |_, row| row.fill(0.0),
+        &mut rows,
+    );
+    assert_eq!(length, 11);
+    let mut factorial = 1.0;
+    for k in 0..11 {
+        factorial *= (k as f64).max(1.0);
+        let sine = [0.0, 1.0, 0.0, -1.0][k % 4] / factorial;
+        assert!((rows[k] - sine).abs() < 1e-18, "{k}");
+    }
+    assert_eq!(rows[22..25], [7.0, 2.0, 0.0]);
+}

@@ -1,0 +1,42 @@
+//! Which method carries a solution along.
+
+use serde::{Deserialize, Serialize};
+
+/// Highest order of a Taylor step.
+pub const MAX_ORDER: usize = 30;
+
+/// A way to make steps; all give one polynomial per state over each step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Method {
+    /// Dormand & Prince 5(4) with dense output.
+    #[default]
+    Rk45,
+    /// Bogacki & Shampine 3(2): for low accuracy.
+    Rk23,
+    /// The classical method of fourth order, with steps of so many seconds.
+    Rk4(f64),
+    /// Explicit Euler, with steps of so many seconds.
+    Euler(f64),
+    /// Taylor series of this order (2 to [`MAX_ORDER`]). With a step in seconds the step is fixed,
+    /// else it follows the tolerance.
+    Taylor(usize, Option<f64>),
+    /// For affine equations with polynomial inputs: exact polynomials over any length where the
+    /// matrix is nilpotent, else the series of the exponential to machine precision.
+    Closed,
+}
+
+impl Method {
+    /// Order of the series of [`Closed`](Self::Closed) where it does not end by itself: with this
+    /// order a step may be twice as long as the fastest time constant at machine precision, short
+    /// enough that the terms of the exponential do not cancel.
+    pub const CLOSED_ORDER: usize = 24;
+
+    /// The order of a method that expands the solution in a series.
+    pub fn series_order(self) -> Option<usize> {
+        match self {
+            Self::Taylor(order, _) => Some(order),
+            Self::Closed => Some(Self::CLOSED_ORDER),
+            _ => None,
+        }
+    }
+}

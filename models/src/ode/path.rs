@@ -1,0 +1,97 @@
+//! The solution inside the last step, as polynomials.
+
+use serde::{Deserialize, Serialize};
+
+use crate::poly;
+
+/// One polynomial per state over one step, in `e = t - start`, seconds: the dense output of every
+/// method, and what indicators and outputs are composed with. Coefficients are Taylor
+/// coefficients at the start of the step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    t0: f64,
+    t1: f64,
+    /// Room per row.
+    stride: usize,
+    /// Coefficients in use per row.
+    length: usize,
+    rows: Vec<f64>,
+}
+
+impl Path {
+    /// Constant `x` at `t0`, until the first step.
+    pub(super) fn constant(&mut self, t0: f64, x: &[f64]) {
+        self.open(t0, t0, x.len(), 1).copy_from_slice(x);
+    }
+
+    /// Begins a step; all coefficients of all rows (`length` each) are to be filled in.
+    #[inline]
+    pub(super) fn open(&mut self, t0: f64, t1: f64, dim: usize, length: usize) -> &mut [f64] {
+        (self.t0, self.t1) = (t0, t1);
+        (self.stride, self.length) = (length, length);
+        self.rows.resize(dim * length, 0.0);
+        &mut self.rows
+    }
+
+    /// Ends the step at `t1`, and uses the first `length` coefficients of each row only.
+    pub(super) fn close(&mut self, t1: f64, length: usize) {
+        self.t1 = t1;
+        self.length = length.min(self.stride);
+    }
+
+    pub(super) fn shift_origin(&mut self, by: f64) {
+        self.t0 -= by;
+        self.t1 -= by;
+    }
+
+    /// Where the step began.
+    pub fn start(&self) -> f64 {
+        self.t0
+    }
+
+    /// Where the whole step ended, of which a truncated solver uses only the first part.
+    pub fn end(&self) -> f64 {
+        self.t1
+    }
+
+    /// Number of states.
+    pub fn dim(&self) -> usize {
+        self.rows.len() / self.stride.max(1)
+    }
+
+    /// Highest power.
+    pub fn order(&self) -> usize {
+        self.length.saturating_sub(1)
+    }
+
+    /// Coefficients of state `i`.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.rows[i * self.stride..][..self.length]
+    }
+
+    /// States at `t`. Outside the step this extrapolates.
+    #[inline]
+    pub fn eval(&self, t: f64, x: &mut [f64]) {
+        let e = t - self.t0;
+        for (slot, row) in x.iter_mut().zip(self.rows.chunks_exact(self.stride.max(1))) {
+            *slot = poly::eval(&row[..self.length], e);
+        }
+    }
+
+    /// One state at `t`.
+    pub fn component(&self, i: usize, t: f64) -> f64 {
+        poly::eval(self.row(i), t - self.t0)
+    }
+
+    /// Taylor coefficients of state `i` in `e = t - at`; `out` takes as many as it has room for
+    /// (cut beyond, zero-filled).
+    pub fn taylor(&self, i: usize, at: f64, out: &mut [f64]) {
+        let mut row = self.row(i).to_vec();
+        poly::shift(&mut row, at - self.t0);
+        out.fill(0.0);
+        for (slot, k) in out.iter_mut().zip(row) {
+            *slot = k;
+        }
+    }
+}

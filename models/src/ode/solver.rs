@@ -1,0 +1,230 @@
+//! One solver for all methods, with the caller in charge of the loop.
+
+use serde::{Deserialize, Serialize};
+
+use super::OdeSystem;
+use super::control::{Controller, Options, Statistics};
+use super::method::Method;
+use super::outcome::{OutsideStep, StepError, StepInfo};
+use super::path::Path;
+
+mod explicit;
+mod series;
+
+/// Working memory of a trial step. Not part of the state: a clone starts without it and allocates at
+/// its first step, which makes saving for rollback cheap.
+#[derive(Debug, Default)]
+struct Scratch(Vec<f64>);
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// A solver with dense output, one per unit, reused for its whole life.
+///
+/// The state at [`time`](Self::time) is committed; [`step`](Self::step) extends it by one natural
+/// step, of which any part can be read ([`dense`](Self::dense)) or kept
+/// ([`truncate_to`](Self::truncate_to)). `Clone` and serde copies continue byte-equally.
+///
+/// See the [module](super) for the loop and the sources of the coefficients.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Solver {
+    options: Options,
+    method: Method,
+    t: f64,
+    x: Vec<f64>,
+    /// f(t, x), if `fresh`.
+    slope: Vec<f64>,
+    fresh: bool,
+    /// Next natural step; zero until one has been chosen.
+    h: f64,
+    /// Natural size with which the last step was made.
+    last_h: f64,
+    /// Time of the last `begin` or `restart`.
+    start: f64,
+    controller: Controller,
+    path: Path,
+    statistics: Statistics,
+    #[serde(skip)]
+    scratch: Scratch,
+}
+
+impl Solver {
+    /// A solver without a state yet.
+    pub fn new(method: Method, options: Options) -> Self {
+        let order = if method == Method::Rk23 { 2.0 } else { 4.0 };
+        Self {
+            options,
+            method,
+            t: 0.0,
+            x: Vec::new(),
+            slope: Vec::new(),
+            fresh: false,
+            h: 0.0,
+            last_h: f64::INFINITY,
+            start: 0.0,
+            controller: Controller::new(order),
+            path: Path::default(),
+            statistics: Statistics::default(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// A solver with Dormand and Prince's pair.
+    pub fn dopri5(options: Options) -> Self {
+        Self::new(Method::Rk45, options)
+    }
+
+    /// Starts afresh at `x0`: the next step chooses its size from the system (one evaluation more).
+    pub fn begin(&mut self, t0: f64, x0: &[f64]) {
+        self.restart(t0, x0);
+        self.h = self.options.initial_step;
+    }
+
+    /// Continues after a jump to `x`. The step size is remembered as a first trial, since a jump
+    /// seldom changes the time scale and a wrong guess costs one rejected step; but at most four
+    /// times the time since the last start, which is what the next stretch is likely to need: a
+    /// step far beyond the next event would waste the resolution of its dense output.
+    pub fn restart(&mut self, t: f64, x: &[f64]) {
+        if t > self.start {
+            self.h = self.h.min(4.0 * (t - self.start));
+        }
+        self.start = t;
+        self.last_h = f64::INFINITY;
+        self.t = t;
+        self.x.clear();
+        self.x.extend_from_slice(x);
+        self.fresh = false;
+        self.controller.reset();
+        self.path.constant(t, x);
+        self.statistics.restarts += 1;
+    }
+
+    /// Makes exactly one accepted step from the current state.
+    ///
+    /// Without `t_stop` where steps fall depends on system and state alone. With it the step ends
+    /// at `t_stop` at the latest, exactly there if the natural step would reach it; the natural
+    /// step size survives that. Pass a limit only for what the solution must not cross (a known
+    /// time event, a jump of an input), never for sampling.
+    pub fn step<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+        t_stop: Option<f64>,
+    ) -> Result<StepInfo, StepError<S::Error>> {
+        let t = self.t;
+        if let Some(t_stop) = t_stop.filter(|stop| stop.is_nan() || *stop <= t) {
+            return Err(StepError::NotAhead { t, t_stop });
+        }
+        let (n, dim) = (self.x.len(), system.dim());
+        if n != dim {
+            return Err(StepError::Dimension { system: dim, solver: n });
+        }
+        let info = match self.method {
+            Method::Rk45 | Method::Rk23 => self.controlled(system, t_stop),
+            Method::Rk4(h) | Method::Euler(h) => self.fixed(system, h, t_stop),
+            Method::Taylor(order, h) => self.expanded(system, order, h, t_stop),
+            Method::Closed => self.expanded(system, Method::CLOSED_ORDER, None, t_stop),
+        };
+        self.statistics.accepted += u64::from(info.is_ok());
+        info
+    }
+
+    /// The end of a step with natural size `natural`: `(t1, clipped)`. A natural step that would
+    /// leave a sliver before the limit takes it along.
+    fn end(&self, natural: f64, t_stop: Option<f64>) -> (f64, bool) {
+        match t_stop {
+            Some(stop) if self.t + 1.01 * natural >= stop => (stop, true),
+            _ => (self.t + natural, false),
+        }
+    }
+
+    /// Goes back to `t` inside the last step: the dense output there becomes the state. The step
+    /// size memory stays, without the growth that only a whole step would have earned. For an input
+    /// that arrives early without a jump, and before the reset of a located event. The slope is
+    /// evaluated anew, since an input may have changed it.
+    ///
+    /// A time up to a hundredth of the step beyond its end is accepted, so that the tick to which
+    /// a crossing near the end is rounded up can be reached.
+    pub fn truncate_to(&mut self, t: f64) -> Result<(), OutsideStep> {
+        let (from, to) = (self.path.start(), self.t);
+        // A step that was truncated before has no more slack than its end.
+        let slack = 0.01 * (to - from);
+        if !(from..=to + slack).contains(&t) {
+            return Err(OutsideStep { t, from, to });
+        }
+        if t != to {
+            self.path.eval(t, &mut self.x);
+            self.t = t;
+            self.h = self.h.min(self.last_h);
+            self.statistics.truncations += 1;
+        }
+        self.fresh = false;
+        Ok(())
+    }
+
+    /// State at `t`, valid from the begin of the last step to the current time.
+    #[inline]
+    pub fn dense(&self, t: f64, x: &mut [f64]) {
+        if t == self.t {
+            x.copy_from_slice(&self.x);
+        } else {
+            self.path.eval(t, x);
+        }
+    }
+
+    /// Taylor coefficients of `component` in `e = t - at`, as many as `out` has room for: the
+    /// dense output of the last step re-expanded at `at`. The rest is zero.
+    pub fn dense_coeffs(&self, component: usize, at: f64, out: &mut [f64]) {
+        self.path.taylor(component, at, out);
+        if at == self.t
+            && let Some(value) = out.first_mut()
+        {
+            *value = self.x[component];
+        }
+    }
+
+    /// The last step's dense output.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Current time: the end of the last step, or of what was kept of it.
+    pub fn time(&self) -> f64 {
+        self.t
+    }
+
+    /// Current state.
+    pub fn state(&self) -> &[f64] {
+        &self.x
+    }
+
+    /// Next natural step size, or zero if none has been chosen yet.
+    pub fn next_step(&self) -> f64 {
+        self.h
+    }
+
+    /// Counters since creation.
+    pub fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// Settings.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The method.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Moves the origin of time `by` seconds later, when the unit's last tag moves: the current
+    /// time becomes `time() - by`, exactly zero if they were equal.
+    pub fn shift_origin(&mut self, by: f64) {
+        self.t -= by;
+        self.start -= by;
+        self.path.shift_origin(by);
+    }
+}

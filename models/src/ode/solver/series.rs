@@ -1,0 +1,88 @@
+//! Steps by Taylor series.
+//!
+//! The step follows Jorba & Zou 2005, "A software package for the numerical integration of ODEs by
+//! means of high-order Taylor methods", Experimental Mathematics 14, 99-117, section 3: the last
+//! two coefficients estimate the radius of convergence; the step is that part of it at which they
+//! come down to the tolerance. There is no trial that could be rejected.
+
+use super::{Method, OdeSystem, Solver, StepError, StepInfo};
+
+impl Solver {
+    /// A step by the series of this order; of a fixed size, if one is given.
+    pub(super) fn expanded<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+        order: usize,
+        size: Option<f64>,
+        t_stop: Option<f64>,
+    ) -> Result<StepInfo, StepError<S::Error>> {
+        let (t, n, stride) = (self.t, self.x.len(), order + 1);
+        let rows = self.path.open(t, t, n, stride);
+        let length = system.expand(t, &self.x, stride, rows).map_err(StepError::Rhs)?;
+        let length = length.ok_or(StepError::NoSeries)?;
+        self.statistics.evaluations += 1;
+        let finite = |row: &[f64]| row[..length].iter().all(|c| c.is_finite());
+        if let Some(component) = rows.chunks_exact(stride).position(|row| !finite(row)) {
+            return Err(StepError::NotFinite { t, component });
+        }
+        let natural = match size {
+            Some(h) => h,
+            None if length < stride => f64::INFINITY,
+            None => self.radius(order),
+        };
+        let natural = natural.min(self.options.longest());
+        if natural < self.options.min_step || t + 0.1 * natural == t {
+            return Err(StepError::Underflow { t, h: natural });
+        }
+        let (t1, clipped) = self.end(natural, t_stop);
+        self.path.close(t1, length);
+        self.path.eval(t1, &mut self.x);
+        if let Some(component) = self.x.iter().position(|x| !x.is_finite()) {
+            self.path.eval(t, &mut self.x);
+            return Err(StepError::NotFinite { t: t1, component });
+        }
+        (self.t, self.h, self.last_h) = (t1, natural, natural);
+        Ok(StepInfo { t0: t, t1, error: 0.0, rejected: 0, clipped })
+    }
+
+    /// The longest step at which the last two terms of each state's series are within tolerance.
+    fn radius(&self, order: usize) -> f64 {
+        let closed = self.method == Method::Closed;
+        let mut shortest = f64::INFINITY;
+        for last in [order - 1, order] {
+            // Over all states: powers are taken once.
+            let mut largest = 0.0_f64;
+            for i in 0..self.path.dim() {
+                let row = self.path.row(i);
+                let c = row[last].abs();
+                if c == 0.0 {
+                    continue;
+                }
+                if closed {
+                    shortest = shortest.min(entire(row, last));
+                } else {
+                    largest = largest.max(c / self.options.scale(i, row[0].abs()));
+                }
+            }
+            if largest > 0.0 {
+                shortest = shortest.min(libm::pow(largest, -1.0 / last as f64));
+            }
+        }
+        if shortest == f64::INFINITY {
+            // Nothing is known from coefficients that vanish; grow carefully.
+            shortest = if self.h > 0.0 { 10.0 * self.h } else { 1e-3 };
+        }
+        shortest
+    }
+}
+
+/// For the series of an entire function: where its term of power `last` comes down to 1e-17 of
+/// its first term that is not zero, whatever the scale of the state.
+fn entire(row: &[f64], last: usize) -> f64 {
+    let first = row.iter().position(|&c| c != 0.0).unwrap_or(0);
+    if first == last {
+        return f64::INFINITY;
+    }
+    let power = 1.0 / (last - first) as f64;
+    libm::pow(1e-17 * (row[first] / row[last]).abs(), power)
+}
