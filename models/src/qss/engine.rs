@@ -403,7 +403,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             sum += c;
         }
         // Not a number, or infinite, in any of them.
-        if sum - sum == 0.0 { Ok(()) } else { Err(NotFinite::Derivative { state: j, t }) }
+        if sum.is_finite() { Ok(()) } else { Err(NotFinite::Derivative { state: j, t }) }
     }
 
     /// The derivative of right-hand side `i` by state `j`, at the state itself if it is the own

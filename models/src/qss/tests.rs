@@ -61,7 +61,8 @@ fn line<M: Method<P>, const P: usize>() -> u64 {
 
 #[test]
 fn steps_are_those_of_the_reference() {
-    let cases: [(&str, u64, fn() -> u64); 4] = [
+    type Case = (&'static str, u64, fn() -> u64);
+    let cases: [Case; 4] = [
         ("advection liqss2", 12_757, advection::<Implicit>),
         ("advection qss2", 166_452, advection::<Explicit>),
         ("line qss3", 279_061, line::<Explicit, 3>),
