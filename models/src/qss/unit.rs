@@ -65,13 +65,7 @@ impl<Y: System, M: Method<P>, const P: usize> Atomic<Value> for SystemUnit<Y, M,
     }
 
     fn advance(&mut self, bound: Duration, fx: &mut Effects<Value>) {
-        // The first offset whose tick is not before the bound.
-        let limit = if bound.is_infinite() {
-            f64::INFINITY
-        } else {
-            bound.ticks() as f64 / self.resolution.ticks_per_second() as f64
-        };
-        while self.engine.next() < limit {
+        while self.time_advance() < bound {
             if let Err(why) = self.engine.step() {
                 fx.fail(why.to_string());
                 return;
