@@ -264,8 +264,9 @@ fn bracketed(
         } else {
             low = x;
         }
-        let step = (value / slope).abs();
-        let next = if over { x - step.max(unit) } else { x + step.max(unit) };
+        // A unit of the point, not of the bracket, whose far end may be far indeed.
+        let step = (value / slope).abs().max(x * f64::EPSILON);
+        let next = if over { x - step } else { x + step };
         x = if round < NEWTON && next > low && next < high { next } else { 0.5 * (low + high) };
     }
     high
