@@ -36,13 +36,19 @@ impl<Y: System, M: Method<P>, const P: usize> SystemUnit<Y, M, P> {
     ) -> Result<Self, String> {
         let mut engine = Engine::new(system, quanta, end);
         engine.start(0.0, x, &[]).map_err(|e| e.to_string())?;
-        Ok(Self { engine, resolution })
+        Ok(Self::of(engine, resolution))
+    }
+
+    /// A unit from an engine that has started.
+    pub fn of(engine: Engine<Y, M, P>, resolution: Resolution) -> Self {
+        Self { engine, resolution }
     }
 
     fn ticks(&self, t: f64) -> Duration {
         let ticks = t * self.resolution.ticks_per_second() as f64;
         if ticks < i64::MAX as f64 {
-            Duration::from_ticks(ticks.floor().max(0.0) as i64)
+            // Rounded down: offsets are not negative.
+            Duration::from_ticks(ticks as i64)
         } else {
             Duration::INFINITE
         }
