@@ -193,6 +193,9 @@ pub enum Param {
     List(Vec<Located<Param>>),
     /// Table, in the order of the file.
     Table(Vec<(Located<String>, Located<Param>)>),
+    /// One of many elements that are written once: the value as written, and what the indices in
+    /// its texts are.
+    Indexed(Box<Param>, Vec<(String, i64)>),
 }
 
 /// A mistake in the parameters of a unit, with its place.
@@ -340,6 +343,19 @@ pub trait UnitKind: Sync {
     fn summary(&self) -> &'static str;
     /// Declared parameters.
     fn params(&self) -> &'static [ParamSpec];
+    /// Writes out what the scenario writes once for many, such as `u[1..=N]`. All other functions
+    /// get the parameters that come from this one.
+    ///
+    /// # Errors
+    /// All mistakes in what is written out.
+    fn elaborate(
+        &self,
+        params: Params,
+        constants: &dyn Fn(&str) -> Option<f64>,
+    ) -> Result<Params, Vec<ParamError>> {
+        let _ = constants;
+        Ok(params)
+    }
     /// Ports, which may depend on the parameters.
     ///
     /// # Errors

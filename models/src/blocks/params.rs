@@ -146,7 +146,7 @@ pub(crate) fn value_of(p: &Param) -> Option<Value> {
         Param::Int(i) => Value::Int(*i),
         Param::Bool(b) => Value::Bool(*b),
         Param::Text(t) => Value::Text(t.as_str().into()),
-        Param::Duration(_) | Param::List(_) | Param::Table(_) => return None,
+        Param::Duration(_) | Param::List(_) | Param::Table(_) | Param::Indexed(..) => return None,
     })
 }
 

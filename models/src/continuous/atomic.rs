@@ -169,18 +169,31 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.resting = resting;
         let first = self.dims.first_discrete();
         let vars = &self.scratch.vars;
-        self.state.discrete.copy_from_slice(&vars[first..first + self.dims.discrete]);
+        std::mem::swap(&mut self.state.discrete, &mut self.scratch.discrete);
+        self.state.discrete.clear();
+        self.state.discrete.extend_from_slice(&vars[first..first + self.dims.discrete]);
         let x = &vars[Dims::STATES..Dims::STATES + self.dims.states];
         self.core.jump(&scene!(self), x);
+        let tick = 1.0 / self.ticks_per_second() as f64;
+        let Scratch { vars, discrete, work, .. } = &mut self.scratch;
+        let core = &mut self.core;
+        self.equations.rearm(discrete, vars, tick, work, &mut |event, arm| {
+            core.set_arm(event, arm);
+        });
     }
 
     fn commit_events(&mut self, fx: &mut Effects<Value>) {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.adopt(self.state.retiring);
+        let internal = self.equations.first_internal();
         let last = self.state.last;
         for &event in &self.state.fired {
             let spec = &self.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
+                Trigger::State { .. } if usize::from(event) >= internal => {
+                    self.core.set_arm(event.into(), Arm::Disarmed);
+                    continue;
+                }
                 Trigger::State { .. } => {
                     fx.located();
                     self.core.set_arm(event.into(), Arm::Disarmed);
@@ -251,6 +264,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.finite_after("the reset by an input event is not finite")?;
         }
         if received.event || received.jump {
+            let Scratch { vars, work, .. } = &mut self.scratch;
+            self.equations.settle(vars, work);
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.state.resting && !received.event);
             let same = {

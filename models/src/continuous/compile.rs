@@ -1,121 +1,133 @@
 //! Compiling the texts of an equation unit.
 use super::{
-    equations::{Dims, EventSpec, LinkEquations, Rest, Trigger},
-    read::{Declared, Entry, Reader, check_keys, instants, ticks},
+    equations::{Equations, Work},
+    events::Events,
+    formulas::Formulas,
+    read::{Declared, Entry, Reader},
     settings::Settings,
-    text::{Reset, TextEquations},
+    sides::Sides,
+    text::TextEquations,
     unit::Unit,
 };
 use crate::{
-    expr::{Condition, Expr, Names, Program, VarId},
+    expr::{Names, Program, Symbol},
     ode::{Method, Options},
-    registry::{Context, LinkSpec, Located, Param, ParamError, Span},
+    registry::{Context, Param, ParamError},
 };
 
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
 fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
     let mut scope = Names::new();
-    let mut texts: Vec<String> = Vec::new();
+    let mut texts: Vec<&str> = Vec::new();
     for (_, p) in &r.params.values {
         gather_texts(&p.value, &mut texts);
     }
     for l in context.links {
-        texts.push(l.when.value.clone());
-        texts.extend(l.reset.iter().map(|(_, e)| e.value.clone()));
+        texts.push(&l.when.value);
+        texts.extend(l.reset.iter().map(|(_, e)| e.value.as_str()));
     }
+    texts.sort_unstable();
+    texts.dedup();
     for text in &texts {
         for word in words(text) {
             if let Some(value) = (context.constants)(word) {
-                scope.insert(word.to_owned(), crate::expr::Symbol::Const(value));
+                scope.insert(word.to_owned(), Symbol::Const(value));
             }
         }
     }
     for (name, p) in r.table("parameters") {
         let value = r.constant(p, &scope);
-        scope.insert(name.value.clone(), crate::expr::Symbol::Const(value));
+        scope.insert(name.value.clone(), Symbol::Const(value));
     }
     scope
 }
 
-fn gather_texts(p: &Param, texts: &mut Vec<String>) {
+fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
     match p {
-        Param::Text(t) => texts.push(t.clone()),
+        Param::Text(t) => texts.push(t),
         Param::List(list) => list.iter().for_each(|p| gather_texts(&p.value, texts)),
         Param::Table(entries) => entries.iter().for_each(|(_, p)| gather_texts(&p.value, texts)),
+        Param::Indexed(inner, _) => gather_texts(inner, texts),
         _ => {}
     }
 }
 
-/// Identifiers of a text, dots included.
+/// Identifiers of a text: with dots and indices as far as they go, and without.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || "_.[]".contains(c)))
-        .filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+    let parts = |brackets: &'static str| {
+        text.split(move |c: char| !(c.is_alphanumeric() || brackets.contains(c)))
+            .filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+    };
+    parts("_.[]").chain(parts("_.")).chain(parts("_"))
 }
 
 pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<TextEquations>> {
     let d = Declared::read(r);
-    let mut dims = d.dims();
     let constants = constants(r, context);
     let start_of = |r: &mut Reader<'_>, list: &mut dyn Iterator<Item = Entry<'_>>| -> Vec<f64> {
         list.map(|(_, p)| r.constant(p, &constants)).collect()
     };
     let initial = start_of(r, &mut d.states.iter().copied());
     let inputs = start_of(r, &mut d.all_inputs());
-    let discrete = start_of(r, &mut d.discrete.iter().copied());
-
-    let mut scope = constants.clone();
-    for time in ["t", "time"] {
-        scope.insert(time, crate::expr::Symbol::Var(VarId(0)));
+    let mut discrete = start_of(r, &mut d.discrete.iter().copied());
+    if !d.modes.is_empty() {
+        discrete.push(initial_mode(r, &d));
     }
-    let variables =
-        d.states.iter().copied().chain(d.all_inputs()).chain(d.discrete.iter().copied());
-    let mut seen: Vec<&str> = vec!["t", "time", "value"];
-    for (place, (name, _)) in variables.enumerate() {
-        if seen.contains(&name.value.as_str()) {
-            let error = format!("`{}` is already a name of this unit", name.value);
-            r.errors.push(ParamError::at(name.span.clone(), error).help("choose another name"));
-        }
-        seen.push(&name.value);
-        let id = VarId((Dims::STATES + place) as u32);
-        scope.insert(name.value.clone(), crate::expr::Symbol::Var(id));
-    }
-    let lets = helpers(r, &mut scope, dims);
-    let mut texts = Texts { scope, lets, dims };
+    let mut formulas = Formulas::new(r, &d, constants);
+    let derivatives = formulas.derivatives(r, &d);
+    let outputs = formulas.outputs(r, &d);
+    let sides = formulas.sides();
+    let mut dims = formulas.dims;
+    discrete.resize(dims.discrete, 0.0);
 
-    let derivatives = texts.derivatives(r, &d);
-    let outputs: Vec<Expr> = d
-        .outputs
-        .iter()
-        .chain(&d.hidden_outputs)
-        .filter_map(|(_, p)| texts.expression(r, p))
-        .collect();
-    let mut indicators = Vec::new();
-    let (events, resets) = texts.events(r, context, &d, &mut indicators);
-    let handlers = texts.handlers(r, &d);
-    let links = texts.links(r, context, &mut indicators);
+    let mut events = Events::new(&formulas);
+    events.read(r, context, &d);
+    events.links(r, context);
     if !r.errors.is_empty() {
         return None;
     }
-    dims.indicators = indicators.len();
+    dims.indicators = events.indicators.len() + 2 * sides.len();
+    let Events { mut indicators, mut specs, handlers, links, .. } = events;
+    let first_internal = specs.len();
+    let sides = Sides::new(&sides, &dims, &mut indicators, &mut specs);
     let equations = TextEquations {
         dims,
-        events,
+        modes: specs.iter().map(|s| s.mode).collect(),
+        urgent: specs.iter().map(|s| s.urgent).collect(),
+        mode: formulas.mode.map(|v| v.0 as usize),
         links,
         derivatives: Program::compile(&derivatives),
         outputs: Program::compile(&outputs),
         indicators: Program::compile(&indicators),
-        resets,
+        events: specs.iter().map(|s| s.spec.clone()).collect(),
+        resets: specs.into_iter().map(|s| s.reset).collect(),
+        first_internal,
+        sides,
         handlers,
     };
     let settings = settings(r, context, dims.outputs)?;
-    match Unit::new(equations, &initial, &inputs, &discrete, settings) {
+    let mut vars = vec![0.0];
+    vars.extend(initial.iter().chain(&inputs).chain(&discrete));
+    vars.push(0.0);
+    equations.settle(&mut vars, &mut Work::default());
+    let discrete = &vars[dims.first_discrete()..][..dims.discrete];
+    match Unit::new(equations, &initial, &inputs, discrete, settings) {
         Ok(unit) => Some(unit),
         Err(why) => {
             let error = ParamError::whole(format!("at the start {why}"));
             r.errors.push(error.help("check initial values, start values of inputs, parameters"));
             None
         }
+    }
+}
+
+/// The number of the mode at the start.
+fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
+    let Some(p) = r.params.get("initial") else { return 0.0 };
+    match &p.value {
+        Param::Text(t) if t.is_empty() => 0.0,
+        _ => r.mode(d, p).unwrap_or(0.0),
     }
 }
 
@@ -173,333 +185,5 @@ fn method(r: &mut Reader<'_>) -> Method {
         "taylor" => Method::Taylor(order.clamp(0, 99) as usize, step),
         "closed" => Method::Closed,
         _ => Method::Rk45,
-    }
-}
-
-/// `let` expressions, each in terms of variables alone.
-fn helpers(r: &mut Reader<'_>, scope: &mut Names, dims: Dims) -> Vec<(VarId, Expr)> {
-    let mut lets: Vec<(VarId, Expr)> = Vec::new();
-    for (name, p) in r.table("let") {
-        if let Some(expr) = r.expression(p, scope) {
-            let by: Vec<(VarId, &Expr)> = lets.iter().map(|(v, e)| (*v, e)).collect();
-            let expr = expr.substitute(&by);
-            let id = VarId((dims.variables() + lets.len()) as u32);
-            scope.insert(name.value.clone(), crate::expr::Symbol::Var(id));
-            lets.push((id, expr));
-        }
-    }
-    lets
-}
-
-/// Compiles texts in the unit's scope.
-struct Texts {
-    scope: Names,
-    lets: Vec<(VarId, Expr)>,
-    dims: Dims,
-}
-
-impl Texts {
-    fn expression(&self, r: &mut Reader<'_>, p: &Located<Param>) -> Option<Expr> {
-        Some(self.without_helpers(&r.expression(p, &self.scope)?))
-    }
-
-    fn without_helpers(&self, expr: &Expr) -> Expr {
-        let by: Vec<(VarId, &Expr)> = self.lets.iter().map(|(v, e)| (*v, e)).collect();
-        expr.substitute(&by)
-    }
-
-    fn derivatives(&self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<Expr> {
-        let given = r.table("derivatives");
-        for (name, _) in &given {
-            if !d.states.iter().any(|(s, _)| s.value == name.value) {
-                let error = format!("`{}` is not a state", name.value);
-                let known: Vec<&str> = d.states.iter().map(|(s, _)| s.value.as_str()).collect();
-                let help = format!("states are: {}", known.join(", "));
-                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
-            }
-        }
-        let mut expressions = Vec::new();
-        for (state, _) in &d.states {
-            match given.iter().find(|(n, _)| n.value == state.value) {
-                Some((_, p)) => expressions.extend(self.expression(r, p)),
-                None => {
-                    let error = format!("state `{}` has no derivative", state.value);
-                    let help = format!("add derivatives.{} = \"…\"", state.value);
-                    r.errors.push(ParamError::at(state.span.clone(), error).help(help));
-                }
-            }
-        }
-        expressions
-    }
-
-    /// States and discrete values can be assigned.
-    fn target(
-        &self,
-        r: &mut Reader<'_>,
-        d: &Declared<'_>,
-        name: &Located<String>,
-    ) -> Option<usize> {
-        let place = |list: &[Entry<'_>]| list.iter().position(|(k, _)| k.value == name.value);
-        if let Some(at) = place(&d.states) {
-            return Some(Dims::STATES + at);
-        }
-        if let Some(at) = place(&d.discrete) {
-            return Some(self.dims.first_discrete() + at);
-        }
-        let error = format!("`{}` is neither a state nor a discrete value", name.value);
-        r.errors.push(
-            ParamError::at(name.span.clone(), error).help("declare it in `states` or `discrete`"),
-        );
-        None
-    }
-
-    fn reset(
-        &self,
-        r: &mut Reader<'_>,
-        d: &Declared<'_>,
-        scope: &Names,
-        reset: Option<&Located<Param>>,
-        emit: Option<&Located<Param>>,
-    ) -> Reset {
-        let (mut targets, mut emits, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let entries = |p: Option<&Located<Param>>| match p.map(|p| &p.value) {
-            Some(Param::Table(entries)) => entries.clone(),
-            _ => Vec::new(),
-        };
-        for (name, p) in entries(reset) {
-            let target = self.target(r, d, &name);
-            if let (Some(target), Some(expr)) = (target, r.expression(&p, scope)) {
-                targets.push(target);
-                values.push(self.without_helpers(&expr));
-            }
-        }
-        for (name, p) in entries(emit) {
-            let port = d.event_outputs.iter().position(|n| n.value == name.value);
-            if port.is_none() {
-                let error = format!("`{}` is not an event output", name.value);
-                let help = "declare it in `event_outputs`";
-                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
-            }
-            if let (Some(port), Some(expr)) = (port, r.expression(&p, scope)) {
-                emits.push(port as u16);
-                values.push(self.without_helpers(&expr));
-            }
-        }
-        Reset { targets, emits, program: Program::compile(&values) }
-    }
-
-    fn events(
-        &mut self,
-        r: &mut Reader<'_>,
-        context: &Context<'_>,
-        d: &Declared<'_>,
-        indicators: &mut Vec<Expr>,
-    ) -> (Vec<EventSpec>, Vec<Reset>) {
-        let (mut events, mut resets) = (Vec::new(), Vec::new());
-        for (number, p) in r.list(r.params.get("event"), "event").into_iter().enumerate() {
-            let entries = r.entries(p, "event");
-            let known = ["name", "when", "at", "every", "from", "reset", "emit", "rest"];
-            check_keys(r, &entries, &known);
-            let get = |name: &str| entries.iter().find(|(k, _)| k.value == name).map(|(_, p)| *p);
-            let name = match get("name").map(|p| &p.value) {
-                Some(Param::Text(t)) => t.clone(),
-                _ => format!("event{number}"),
-            };
-            let trigger = match (get("when"), get("at"), get("every")) {
-                (Some(when), None, None) => self.condition(r, when, indicators),
-                (None, Some(at), None) => {
-                    instants(r, context, at).map(|at| (Trigger::At(at), Vec::new()))
-                }
-                (None, None, Some(every)) => {
-                    let period = ticks(r, context, every);
-                    let from = get("from").map_or(period, |p| ticks(r, context, p));
-                    if period.is_some_and(|p| p <= 0) {
-                        r.errors
-                            .push(ParamError::at(every.span.clone(), "a period must be positive"));
-                    }
-                    let every = |(period, from)| (Trigger::Every { from, period }, Vec::new());
-                    period.zip(from).map(every)
-                }
-                _ => {
-                    let error = format!("event `{name}` needs exactly one of when, at, every");
-                    r.errors.push(ParamError::at(p.span.clone(), error));
-                    None
-                }
-            };
-            let reset = self.reset(r, d, &self.scope, get("reset"), get("emit"));
-            if let Some((trigger, strictly)) = trigger {
-                let rest = get("rest").and_then(|p| self.rest(r, d, p));
-                events.push(EventSpec { strictly, rest, ..EventSpec::new(name, trigger) });
-                resets.push(reset);
-            }
-        }
-        (events, resets)
-    }
-
-    /// `rest = { within = 1e-9, x = 0, v = 0 }`.
-    fn rest(&self, r: &mut Reader<'_>, d: &Declared<'_>, p: &Located<Param>) -> Option<Rest> {
-        let (mut within, mut values) = (None, Vec::new());
-        let Param::Table(entries) = &p.value else {
-            let error = ParamError::at(p.span.clone(), "`rest` must be a table");
-            r.errors.push(error.help("write rest = { within = \"1 ns\", v = 0 }"));
-            return None;
-        };
-        for (name, p) in entries {
-            let value = r.constant(p, &self.scope);
-            if name.value == "within" {
-                within = Some(value).filter(|w| *w > 0.0);
-            } else if let Some(target) = self.target(r, d, name) {
-                values.push((target, value));
-            }
-        }
-        if within.is_none() {
-            let error = ParamError::at(p.span.clone(), "`rest` needs a positive `within`");
-            r.errors.push(error.help("the time between two events below which the unit rests"));
-        }
-        Some(Rest { within: within?, values })
-    }
-
-    fn condition(
-        &self,
-        r: &mut Reader<'_>,
-        when: &Located<Param>,
-        indicators: &mut Vec<Expr>,
-    ) -> Option<(Trigger, Vec<usize>)> {
-        let Param::Text(text) = &when.value else {
-            r.errors.push(ParamError::at(when.span.clone(), "`when` must be a condition in text"));
-            return None;
-        };
-        let condition = match Condition::parse(text, &self.scope) {
-            Ok(condition) => condition,
-            Err(errors) => {
-                r.expression_errors(&when.span, text, errors);
-                return None;
-            }
-        };
-        let (indices, strict, strictly) =
-            self.conjunction(r, &condition, &when.span, indicators)?;
-        Some((Trigger::State { indicators: indices, strict, touching: None }, strictly))
-    }
-
-    /// Indicators of a conjunction, added to the unit's.
-    fn conjunction(
-        &self,
-        r: &mut Reader<'_>,
-        condition: &Condition,
-        span: &Span,
-        indicators: &mut Vec<Expr>,
-    ) -> Option<(Vec<usize>, bool, Vec<usize>)> {
-        let Some(parts) = condition.indicators().filter(|parts| !parts.is_empty()) else {
-            let error =
-                ParamError::at(span.clone(), "a condition must be comparisons joined by `and`");
-            r.errors.push(error.help("write one event for each part of an `or`"));
-            return None;
-        };
-        let strict = parts.iter().all(|p| p.strict);
-        let first = indicators.len();
-        indicators.extend(parts.iter().map(|p| self.without_helpers(&p.expr)));
-        // A weak part may stay on its surface, where a strict one has to wait.
-        let strictly = (first..).zip(&parts).filter(|(_, p)| p.strict).map(|(k, _)| k).collect();
-        Some(((first..indicators.len()).collect(), strict, strictly))
-    }
-
-    fn handlers(&self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<(usize, Reset)> {
-        let mut scope = self.scope.clone();
-        scope.insert("value", crate::expr::Symbol::Var(VarId(self.dims.received() as u32)));
-        let mut handlers = Vec::new();
-        for p in r.list(r.params.get("on"), "on") {
-            let entries = r.entries(p, "on");
-            check_keys(r, &entries, &["input", "reset", "emit"]);
-            let get = |name: &str| entries.iter().find(|(k, _)| k.value == name).map(|(_, p)| *p);
-            let port = match get("input").map(|p| &p.value) {
-                Some(Param::Text(t)) => d.event_inputs.iter().position(|n| n.value == *t),
-                _ => None,
-            };
-            let reset = self.reset(r, d, &scope, get("reset"), get("emit"));
-            match port {
-                Some(port) => handlers.push((port, reset)),
-                None => {
-                    let span = get("input").map_or(&p.span, |p| &p.span);
-                    let error = ParamError::at(span.clone(), "`input` must name an event input");
-                    r.errors.push(error.help("declare it in `event_inputs`"));
-                }
-            }
-        }
-        handlers
-    }
-
-    fn links(
-        &self,
-        r: &mut Reader<'_>,
-        context: &Context<'_>,
-        indicators: &mut Vec<Expr>,
-    ) -> Vec<LinkEquations> {
-        context.links.iter().filter_map(|l| self.link(r, l, indicators)).collect()
-    }
-
-    fn link(
-        &self,
-        r: &mut Reader<'_>,
-        l: &LinkSpec,
-        indicators: &mut Vec<Expr>,
-    ) -> Option<LinkEquations> {
-        // Known between exchanges: own variables, and inputs for those of others.
-        let (mut known, mut exchanged) = (self.scope.clone(), self.scope.clone());
-        let mut own = Vec::new();
-        for (place, (member, variable)) in l.variables.iter().enumerate() {
-            let full = format!("{}.{variable}", l.members[*member as usize]);
-            let mine =
-                if *member == l.member { Some(variable) } else { l.known_by[place].as_ref() };
-            let symbol = mine.and_then(|name| crate::expr::Scope::lookup(&self.scope, name));
-            let Some(crate::expr::Symbol::Var(var)) = symbol else {
-                let error = format!("link `{}` uses `{full}`, which is not known here", l.name);
-                r.errors.push(ParamError::at(l.when.span.clone(), error));
-                return None;
-            };
-            if *member == l.member {
-                own.push((place, var.0 as usize));
-            }
-            known.insert(full.clone(), crate::expr::Symbol::Var(var));
-            exchanged.insert(full, crate::expr::Symbol::Var(VarId(place as u32)));
-        }
-        let parse = |r: &mut Reader<'_>, scope: &Names| match Condition::parse(&l.when.value, scope)
-        {
-            Ok(condition) => Some(condition),
-            Err(errors) => {
-                r.expression_errors(&l.when.span, &l.when.value, errors);
-                None
-            }
-        };
-        let (detect, condition) = (parse(r, &known)?, parse(r, &exchanged)?);
-        let (indices, strict, strictly) = self.conjunction(r, &detect, &l.when.span, indicators)?;
-        let (mut targets, mut values) = (Vec::new(), Vec::new());
-        for (name, expr) in &l.reset {
-            let target = crate::expr::Scope::lookup(&self.scope, &name.value);
-            let Some(crate::expr::Symbol::Var(var)) = target else {
-                let error = format!("`{}` is not a state of this unit", name.value);
-                r.errors.push(ParamError::at(name.span.clone(), error));
-                continue;
-            };
-            let text = Located::new(Param::Text(expr.value.clone()), expr.span.clone());
-            if let Some(expr) = r.expression(&text, &exchanged) {
-                targets.push(var.0 as usize);
-                values.push(expr);
-            }
-        }
-        Some(LinkEquations {
-            link: l.link,
-            name: l.name.as_str().into(),
-            member: l.member,
-            members: l.members.len() as u32,
-            priority: l.priority,
-            indicators: indices,
-            strict,
-            strictly,
-            own,
-            sender: l.variables.iter().map(|(m, _)| *m).collect(),
-            condition,
-            targets,
-            reset: Program::compile(&values),
-        })
     }
 }

@@ -1,6 +1,7 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
 use crate::{
     expr::{Condition, Program, Recorder, Registers, Scalar, record},
+    ode::Arm,
     value::Value,
 };
 use std::sync::Arc;
@@ -216,6 +217,33 @@ pub trait Equations: Send + Sync + 'static {
     /// leaves through which event output.
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         let _ = (event, vars, work, emit);
+    }
+    /// Whether event `event` still concerns these variables, after other events of the same
+    /// instant: those of a mode that has been left do not.
+    fn concerns(&self, event: usize, vars: &[f64]) -> bool {
+        let _ = (event, vars);
+        true
+    }
+    /// Events from this number on are the unit's own affair: nobody is told of them.
+    fn first_internal(&self) -> usize {
+        usize::MAX
+    }
+    /// Brings discrete values in line with the others after a jump from outside.
+    fn settle(&self, vars: &mut [f64], work: &mut Work) {
+        let _ = (vars, work);
+    }
+    /// After a jump to `vars`, says which events are ready to happen and which are not, where that
+    /// does not follow from their conditions having been false: events of a mode that was entered.
+    /// `before` are the discrete values before the jump, `tick` is the length of a tick in seconds.
+    fn rearm(
+        &self,
+        before: &[f64],
+        vars: &[f64],
+        tick: f64,
+        work: &mut Work,
+        set: &mut dyn FnMut(usize, Arm),
+    ) {
+        let _ = (before, vars, tick, work, set);
     }
     /// Carries out what the arrival of an event at event input `port` means; its value is in the
     /// variables.

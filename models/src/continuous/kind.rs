@@ -16,15 +16,17 @@
 //! outputs: signal outputs, hidden outputs (`~outputs`), event outputs, then `~link`.
 use super::{
     compile::compile,
-    read::{Declared, Entry, Reader},
+    elaborate::{elaborate, whole_text},
+    read::{Declared, Entry, MODE, Reader},
 };
 use crate::{
     registry::{
-        Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec,
-        Ports, UnitKind, ValueType,
+        Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
+        UnitKind, ValueType,
     },
     value::Value,
 };
+use std::collections::HashMap;
 use superdense_kernel::Component;
 
 /// The kind `equations`.
@@ -46,7 +48,15 @@ const PARAMS: &[ParamSpec] = &[
     raw("event_inputs", "names of event inputs"),
     raw("event_outputs", "names of event outputs"),
     raw("event", "events: name, when | at | every (from), reset, emit"),
+    raw("mode", "modes by name, each with let, derivatives, outputs, event, on of its own"),
+    raw("initial", "the mode at the start; else the first one"),
     raw("on", "what an event input does: input, reset, emit; `value` is the event's value"),
+    ParamSpec {
+        name: "switching",
+        ty: ParamType::Choice(&["located", "ignored"]),
+        default: Some("located"),
+        doc: "where if, abs, sign, min, max, floor, ... switch: the solver stops there, or not",
+    },
     ParamSpec {
         name: "method",
         ty: ParamType::Choice(&["rk45", "rk23", "rk4", "euler", "taylor", "closed"]),
@@ -113,17 +123,31 @@ impl UnitKind for EquationsKind {
         true
     }
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
-        let mut r = Reader { params, errors: Vec::new() };
+        let mut r = Reader::new(params);
         let d = Declared::read(&mut r);
-        let carrier = |name: &str| {
-            let is = |(_, p): &&Entry<'_>| matches!(&p.value, Param::Text(t) if t.trim() == name);
-            d.outputs.iter().find(is).map(|(k, _)| k.value.clone())
-        };
+        let mut carriers: HashMap<String, &str> = HashMap::new();
+        for (k, p) in &d.outputs {
+            if let Some(name) = whole_text(&p.value) {
+                carriers.entry(name).or_insert(&k.value);
+            }
+        }
+        let carrier = |name: &str| carriers.get(name).map(|&port| port.to_owned());
         let names = d.states.iter().chain(&d.discrete).chain(&d.inputs);
-        names.map(|(k, _)| (k.value.clone(), carrier(&k.value))).collect()
+        let mut all: Vec<_> = names.map(|(k, _)| (k.value.clone(), carrier(&k.value))).collect();
+        if d.shows_mode() {
+            all.push((MODE.into(), Some(MODE.into())));
+        }
+        all
+    }
+    fn elaborate(
+        &self,
+        params: Params,
+        constants: &dyn Fn(&str) -> Option<f64>,
+    ) -> Result<Params, Vec<ParamError>> {
+        elaborate(&params, constants)
     }
     fn ports(&self, params: &Params) -> Result<Ports, Vec<ParamError>> {
-        let mut r = Reader { params, errors: Vec::new() };
+        let mut r = Reader::new(params);
         let d = Declared::read(&mut r);
         let signal = |(k, _): &Entry<'_>| PortSpec::signal(k.value.clone()).optional();
         let event =
@@ -131,7 +155,9 @@ impl UnitKind for EquationsKind {
         let mut ports = Ports::default();
         ports.inputs.extend(d.inputs.iter().chain(&d.hidden_inputs).map(signal));
         ports.inputs.extend(d.event_inputs.iter().map(event));
-        ports.outputs.extend(d.outputs.iter().chain(&d.hidden_outputs).map(signal));
+        ports.outputs.extend(d.outputs.iter().map(signal));
+        ports.outputs.extend(d.shows_mode().then(|| PortSpec::signal(MODE).optional()));
+        ports.outputs.extend(d.hidden_outputs.iter().map(signal));
         let sent = |n: &Located<String>| PortSpec::event(n.value.clone(), ValueType::Real);
         ports.outputs.extend(d.event_outputs.iter().map(sent));
         debug_assert!(ports.inputs.iter().all(|p| p.optional || p.kind == PortKind::Event));
@@ -142,7 +168,7 @@ impl UnitKind for EquationsKind {
         params: &Params,
         context: &Context<'_>,
     ) -> Result<Component<Value>, Vec<ParamError>> {
-        let mut r = Reader { params, errors: Vec::new() };
+        let mut r = Reader::new(params);
         let built = compile(&mut r, context);
         match built {
             Some(unit) if r.errors.is_empty() => Ok(Component::atomic(unit)),

@@ -2,13 +2,18 @@
 mod atomic;
 mod compile;
 pub mod core;
+mod elaborate;
 pub mod equations;
+mod events;
 mod expander;
+mod formulas;
 mod kind;
+mod link_texts;
 mod links;
 mod read;
 pub mod series;
 mod settings;
+mod sides;
 mod stepped;
 mod text;
 mod unit;

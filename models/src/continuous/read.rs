@@ -1,9 +1,13 @@
 //! Reading the tables and texts of an equation unit; mistakes are collected, never only the first.
-use super::equations::Dims;
+use super::elaborate::indexed;
 use crate::{
-    expr::{Expr, ExprError, Names, Symbol},
+    expr::{self, Ast, Condition, Expr, ExprError, Indexed, Names, Scope, Symbol},
     quantity::{Decimal, Dimension, Quantity, QuantityError},
     registry::{Context, Located, Param, ParamError, Params, Span},
+};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
 };
 
 pub(super) type Entry<'a> = (&'a Located<String>, &'a Located<Param>);
@@ -12,9 +16,33 @@ pub(super) type Entry<'a> = (&'a Located<String>, &'a Located<Param>);
 pub(super) struct Reader<'a> {
     pub params: &'a Params,
     pub errors: Vec<ParamError>,
+    /// Indices of the event that is being read.
+    pub indices: Vec<(String, i64)>,
+    /// What texts mean before their names are looked up: elements of an array share one.
+    parsed: HashMap<String, Rc<Parsed>>,
+    /// Texts of arrays that are wrong, by their place: one element's mistakes are enough.
+    told: HashSet<Span>,
+}
+
+enum Parsed {
+    Constant(f64),
+    Formula(Ast),
+}
+
+/// Names known before the run: the unit's own constants, then those of its surroundings.
+pub(super) fn constant_scope<'a>(
+    own: &'a Names,
+    constants: &'a dyn Fn(&str) -> Option<f64>,
+) -> impl Fn(&str) -> Option<Symbol> + 'a {
+    |name| crate::expr::Scope::lookup(own, name).or_else(|| constants(name).map(Symbol::Const))
 }
 
 impl<'a> Reader<'a> {
+    pub(super) fn new(params: &'a Params) -> Self {
+        let (parsed, told) = (HashMap::new(), HashSet::new());
+        Self { params, errors: Vec::new(), indices: Vec::new(), parsed, told }
+    }
+
     pub(super) fn table(&mut self, name: &str) -> Vec<Entry<'a>> {
         match self.params.get(name) {
             None => Vec::new(),
@@ -23,7 +51,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn entries(&mut self, p: &'a Located<Param>, name: &str) -> Vec<Entry<'a>> {
-        match &p.value {
+        match indexed(&p.value).0 {
             Param::Table(entries) => entries.iter().map(|(k, v)| (k, v)).collect(),
             Param::Text(t) if t.is_empty() => Vec::new(),
             _ => {
@@ -63,29 +91,101 @@ impl<'a> Reader<'a> {
     }
 
     /// An expression: a number, a quantity (in SI base units), or text.
-    pub(super) fn expression(&mut self, p: &Located<Param>, scope: &Names) -> Option<Expr> {
-        match &p.value {
+    pub(super) fn expression(&mut self, p: &Located<Param>, scope: &dyn Scope) -> Option<Expr> {
+        let (value, indices) = indexed(&p.value);
+        match value {
             Param::Real(x) if x.is_finite() => Some(Expr::constant(*x)),
             Param::Int(i) => Some(Expr::constant(*i as f64)),
             Param::Bool(b) => Some(Expr::constant(f64::from(u8::from(*b)))),
-            Param::Text(text) => match Quantity::parse(text) {
-                Ok(Some(q)) => Some(Expr::constant(q.si())),
-                Err(e) => {
-                    self.errors.push(unknown_unit(&p.span, &e));
-                    None
-                }
-                Ok(None) => match Expr::parse(text, scope) {
+            Param::Text(text) => {
+                let parsed = self.parsed(&p.span, text)?;
+                let ast = match &*parsed {
+                    Parsed::Constant(value) => return Some(Expr::constant(*value)),
+                    Parsed::Formula(ast) => ast,
+                };
+                // An element of an array inside an event knows its own indices only.
+                let own = if indices.is_empty() { &*self.indices } else { indices };
+                match ast.real(&Indexed { names: scope, indices: own }) {
                     Ok(expr) => Some(expr),
                     Err(errors) => {
-                        self.expression_errors(&p.span, text, errors);
+                        let own = own.to_vec();
+                        self.indexed_errors(&p.span, text, errors, &own);
                         None
                     }
-                },
-            },
+                }
+            }
             _ => {
                 let error = ParamError::at(p.span.clone(), "expected a number or an expression");
                 self.errors.push(error);
                 None
+            }
+        }
+    }
+
+    /// The syntax of a text, read once.
+    fn parsed(&mut self, span: &Span, text: &str) -> Option<Rc<Parsed>> {
+        if let Some(parsed) = self.parsed.get(text) {
+            return Some(Rc::clone(parsed));
+        }
+        let parsed = match Quantity::parse(text) {
+            Ok(Some(q)) => Parsed::Constant(q.si()),
+            Err(e) => {
+                if self.told.insert(span.clone()) {
+                    self.errors.push(unknown_unit(span, &e));
+                }
+                return None;
+            }
+            Ok(None) => match expr::parse(text) {
+                Ok(ast) => Parsed::Formula(ast),
+                Err(error) => {
+                    self.indexed_errors(span, text, vec![error], &[(String::new(), 0)]);
+                    return None;
+                }
+            },
+        };
+        let parsed = Rc::new(parsed);
+        self.parsed.insert(text.to_owned(), Rc::clone(&parsed));
+        Some(parsed)
+    }
+
+    /// A condition in text.
+    pub(super) fn condition(
+        &mut self,
+        span: &Span,
+        text: &str,
+        scope: &dyn Scope,
+    ) -> Option<Condition> {
+        match Condition::parse(text, &Indexed { names: scope, indices: &self.indices }) {
+            Ok(condition) => Some(condition),
+            Err(errors) => {
+                let own = self.indices.clone();
+                self.indexed_errors(span, text, errors, &own);
+                None
+            }
+        }
+    }
+
+    /// Mistakes inside a text that stands for many elements: told for the first one.
+    fn indexed_errors(
+        &mut self,
+        span: &Span,
+        text: &str,
+        errors: Vec<ExprError>,
+        indices: &[(String, i64)],
+    ) {
+        if !indices.is_empty() && !self.told.insert(span.clone()) {
+            return;
+        }
+        let first = self.errors.len();
+        self.expression_errors(span, text, errors);
+        let values: Vec<String> = indices
+            .iter()
+            .filter(|(name, _)| !name.is_empty())
+            .map(|(name, i)| format!("{name} = {i}"))
+            .collect();
+        if !values.is_empty() {
+            for e in &mut self.errors[first..] {
+                e.message += &format!(" (for {})", values.join(", "));
             }
         }
     }
@@ -105,7 +205,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn constant(&mut self, p: &Located<Param>, scope: &Names) -> f64 {
+    pub(super) fn constant(&mut self, p: &Located<Param>, scope: &dyn Scope) -> f64 {
         let Some(expr) = self.expression(p, scope) else { return 0.0 };
         match expr.as_constant() {
             Some(x) => x,
@@ -129,6 +229,8 @@ pub(super) struct Declared<'a> {
     pub hidden_outputs: Vec<Entry<'a>>,
     pub event_inputs: Vec<Located<String>>,
     pub event_outputs: Vec<Located<String>>,
+    /// Modes with what belongs to each, in the order of the text.
+    pub modes: Vec<(&'a Located<String>, Vec<Entry<'a>>)>,
 }
 
 impl<'a> Declared<'a> {
@@ -142,24 +244,31 @@ impl<'a> Declared<'a> {
             hidden_outputs: r.table("~outputs"),
             event_inputs: r.names("event_inputs"),
             event_outputs: r.names("event_outputs"),
+            modes: modes(r),
         }
     }
 
-    pub(super) fn dims(&self) -> Dims {
-        Dims {
-            states: self.states.len(),
-            inputs: self.inputs.len() + self.hidden_inputs.len(),
-            discrete: self.discrete.len(),
-            outputs: self.outputs.len() + self.hidden_outputs.len(),
-            event_inputs: self.event_inputs.len(),
-            event_outputs: self.event_outputs.len(),
-            indicators: 0,
-        }
+    /// Whether the present mode is an output without being declared as one.
+    pub(super) fn shows_mode(&self) -> bool {
+        !self.modes.is_empty() && !self.outputs.iter().any(|(k, _)| k.value == MODE)
     }
 
     pub(super) fn all_inputs(&self) -> impl Iterator<Item = Entry<'a>> + '_ {
         self.inputs.iter().chain(&self.hidden_inputs).copied()
     }
+}
+
+/// The name of the present mode.
+pub(super) const MODE: &str = "mode";
+
+fn modes<'a>(r: &mut Reader<'a>) -> Vec<(&'a Located<String>, Vec<Entry<'a>>)> {
+    let mut modes = Vec::new();
+    for (name, p) in r.table(MODE) {
+        let entries = r.entries(p, "a mode");
+        check_keys(r, &entries, &["let", "derivatives", "outputs", "event", "on"]);
+        modes.push((name, entries));
+    }
+    modes
 }
 
 pub(super) fn check_keys(r: &mut Reader<'_>, entries: &[Entry<'_>], known: &[&str]) {

@@ -1,7 +1,11 @@
 //! Equations given as text, compiled.
-use super::equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Work};
+use super::{
+    equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Trigger, Work},
+    sides::Sides,
+};
 use crate::{
     expr::{Program, Scalar},
+    ode::Arm,
     value::Value,
 };
 
@@ -39,8 +43,45 @@ pub struct TextEquations {
     pub(super) indicators: Program,
     /// By event.
     pub(super) resets: Vec<Reset>,
-    /// Event input and what its events do.
-    pub(super) handlers: Vec<(usize, Reset)>,
+    /// By event: the mode to which it belongs.
+    pub(super) modes: Vec<Option<f64>>,
+    /// By event: whether it happens also when its mode is entered while its condition holds.
+    pub(super) urgent: Vec<bool>,
+    /// Place of the present mode.
+    pub(super) mode: Option<usize>,
+    /// Events from here on are those of `sides`.
+    pub(super) first_internal: usize,
+    pub(super) sides: Sides,
+    pub(super) handlers: Vec<Handler>,
+}
+
+/// What events of an event input do.
+#[derive(Debug, Clone)]
+pub(super) struct Handler {
+    /// The event input.
+    pub port: usize,
+    /// The mode to which this belongs.
+    pub mode: Option<f64>,
+    pub reset: Reset,
+}
+
+impl TextEquations {
+    /// Whether what belongs to `mode` counts now.
+    fn is_active(&self, mode: Option<f64>, vars: &[f64]) -> bool {
+        self.mode.zip(mode).is_none_or(|(place, mode)| vars[place] == mode)
+    }
+
+    /// Whether all indicators of a state event say that it holds.
+    fn holds(&self, event: usize, z: &[f64]) -> bool {
+        match &self.events[event].trigger {
+            Trigger::State { indicators, strict, .. } => {
+                let strictly = &self.events[event].strictly;
+                let is_strict = |k: &usize| *strict || strictly.contains(k);
+                indicators.iter().all(|k| if is_strict(k) { z[*k] < 0.0 } else { z[*k] <= 0.0 })
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Equations for TextEquations {
@@ -71,6 +112,54 @@ impl Equations for TextEquations {
     }
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         self.resets[event].carry_out(vars, work, emit);
+        if event < self.first_internal {
+            self.sides.settle(vars, work);
+        }
+    }
+    fn concerns(&self, event: usize, vars: &[f64]) -> bool {
+        self.is_active(self.modes[event], vars)
+    }
+    fn first_internal(&self) -> usize {
+        self.first_internal
+    }
+    fn settle(&self, vars: &mut [f64], work: &mut Work) {
+        self.sides.settle(vars, work);
+    }
+    fn rearm(
+        &self,
+        before: &[f64],
+        vars: &[f64],
+        tick: f64,
+        work: &mut Work,
+        set: &mut dyn FnMut(usize, Arm),
+    ) {
+        let entered = self.mode.filter(|&at| vars[at] != before[at - self.dims.first_discrete()]);
+        if self.sides.is_empty() && entered.is_none() {
+            return;
+        }
+        let mut z = vec![0.0; self.dims.indicators];
+        self.indicators.eval(vars, &mut work.indicators, &mut z);
+        for event in self.first_internal..self.events.len() {
+            set(event, if self.holds(event, &z) { Arm::Disarmed } else { Arm::Armed });
+        }
+        let Some(at) = entered else { return };
+        let mut soon = vars.to_vec();
+        let mut rates = vec![0.0; self.dims.states];
+        self.derivatives.eval(vars, &mut work.derivatives, &mut rates);
+        for (x, rate) in soon[Dims::STATES..].iter_mut().zip(&rates) {
+            *x += 4.0 * tick / f64::from(1u32 << crate::ode::rounding::SNAP_BITS) * rate;
+        }
+        let mut later = vec![0.0; self.dims.indicators];
+        self.indicators.eval(&soon, &mut work.indicators, &mut later);
+        for (event, mode) in self.modes.iter().enumerate() {
+            if *mode == Some(vars[at]) {
+                // What holds now because a tick may come before the crossing it stands for will
+                // not hold soon: then the event waits for its condition to become true.
+                let stays =
+                    self.urgent[event] && self.holds(event, &z) && self.holds(event, &later);
+                set(event, if stays { Arm::Armed } else { Arm::Undecided });
+            }
+        }
     }
     fn receive(
         &self,
@@ -79,9 +168,12 @@ impl Equations for TextEquations {
         work: &mut Work,
         emit: &mut Vec<(u16, Value)>,
     ) {
-        for (_, reset) in self.handlers.iter().filter(|(p, _)| *p == port) {
-            reset.carry_out(vars, work, emit);
+        for handler in self.handlers.iter().filter(|h| h.port == port) {
+            if self.is_active(handler.mode, vars) {
+                handler.reset.carry_out(vars, work, emit);
+            }
         }
+        self.sides.settle(vars, work);
     }
     fn explain(&self, vars: &[f64]) -> Option<String> {
         let resets = self.resets.iter().map(|r| &r.program);

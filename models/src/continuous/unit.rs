@@ -94,6 +94,8 @@ pub(super) struct Scratch {
     pub x: Vec<f64>,
     pub before: Vec<f64>,
     pub found: Vec<u16>,
+    /// Discrete values before a jump.
+    pub discrete: Vec<f64>,
     pub emitted: Vec<(u16, Value)>,
 }
 
@@ -184,7 +186,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(unit)
     }
 
-    fn ticks_per_second(&self) -> u64 {
+    pub(super) fn ticks_per_second(&self) -> u64 {
         self.settings.resolution.ticks_per_second().unsigned_abs()
     }
 
@@ -278,7 +280,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 None => Ok(()),
             },
             Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
-                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k))),
+                // What is found at the very start of a step takes place at the next tick.
+                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k)).max(1)),
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
             Err(failure) => Err(self.explain(&failure)),
@@ -380,19 +383,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_outputs();
         let Scratch { vars, work, emitted, .. } = &mut self.scratch;
         let now = self.state.last + k;
-        self.state.retiring = false;
-        for &event in &self.state.fired {
-            let spec = &self.equations.events()[usize::from(event)];
-            let before = self.state.happened[usize::from(event)];
-            if let (Some(rest), Some(before)) = (&spec.rest, before)
-                && self.settings.resolution.seconds(now - before) < rest.within
-            {
-                rest.values.iter().for_each(|&(var, value)| vars[var] = value);
-                self.state.retiring = true;
-            } else {
-                self.equations.reset(event.into(), vars, work, emitted);
+        let (equations, resolution) = (&self.equations, self.settings.resolution);
+        let (happened, mut retiring) = (&self.state.happened, false);
+        self.state.fired.retain(|&event| {
+            let number = usize::from(event);
+            if !equations.concerns(number, vars) {
+                return false;
             }
-        }
+            match (&equations.events()[number].rest, happened[number]) {
+                (Some(rest), Some(before)) if resolution.seconds(now - before) < rest.within => {
+                    rest.values.iter().for_each(|&(var, value)| vars[var] = value);
+                    equations.settle(vars, work);
+                    retiring = true;
+                }
+                _ => equations.reset(number, vars, work, emitted),
+            }
+            true
+        });
+        self.state.retiring = retiring;
         self.finite_after("a reset gives a value that is not finite")?;
         let resting = std::mem::replace(&mut self.state.resting, self.state.retiring);
         let queued = self.queue_segments(t, Cause::Jump);

@@ -220,7 +220,61 @@ impl Condition {
     }
 }
 
+impl Condition {
+    /// One indicator for the whole condition: the minimum over what `or` joins of the maximum over
+    /// what `and` joins. None where `a == b` stands in an `or`: its indicator only touches zero.
+    ///
+    /// ```
+    /// use superdense_models::expr::{Condition, Names};
+    /// let scope = Names::new().var("x", 0).var("v", 1);
+    /// let outside = Condition::parse("x < 0 or not (x <= 1 and v < 2)", &scope).unwrap();
+    /// let z = outside.indicator().unwrap().expr;
+    /// assert_eq!([[-1.0, 0.0], [0.5, 0.0], [0.5, 3.0]].map(|v| z.eval(&v) < 0.0), [true, false, true]);
+    /// ```
+    pub fn indicator(&self) -> Option<Indicator> {
+        // Per step: the indicator of the step and of its negation.
+        let mut steps: Vec<[Option<Indicator>; 2]> = Vec::with_capacity(self.logic.len());
+        for step in &self.logic {
+            let both = |max: bool, a: u32, b: u32, negated: usize| {
+                let (a, b) = (&steps[a as usize][negated], &steps[b as usize][negated]);
+                let (a, b) = (a.as_ref()?, b.as_ref()?);
+                Some(Indicator { expr: a.expr.extreme(&b.expr, max), strict: a.strict && b.strict })
+            };
+            let constant = |holds: bool| {
+                let expr = Expr::constant(if holds { -1.0 } else { 1.0 });
+                Some(Indicator { expr, strict: true })
+            };
+            steps.push(match *step {
+                Logic::Const(holds) => [constant(holds), constant(!holds)],
+                Logic::Atom(i) => {
+                    let atom = &self.atoms[i as usize];
+                    [atom.indicator(false), atom.indicator(true)]
+                }
+                Logic::Not(a) => {
+                    let [yes, no] = steps[a as usize].clone();
+                    [no, yes]
+                }
+                Logic::And(a, b) => [both(true, a, b, 0), both(false, a, b, 1)],
+                Logic::Or(a, b) => [both(false, a, b, 0), both(true, a, b, 1)],
+            });
+        }
+        steps.pop()?[0].take()
+    }
+}
+
 impl Compare {
+    /// One indicator: of two conditions on z their extreme.
+    fn indicator(&self, negated: bool) -> Option<Indicator> {
+        match (self.relation, negated) {
+            (Relation::NotEqual, false) | (Relation::Equal, true) => {
+                let expr = self.z.extreme(&self.z.negated(), false);
+                Some(Indicator { expr, strict: true })
+            }
+            (Relation::Equal, false) | (Relation::NotEqual, true) => None,
+            _ => self.indicators(negated)?.pop(),
+        }
+    }
+
     fn indicators(&self, negated: bool) -> Option<Vec<Indicator>> {
         let same = |strict| Indicator { expr: self.z.clone(), strict };
         let opposite = |strict| Indicator { expr: self.z.negated(), strict };
@@ -238,7 +292,16 @@ impl Compare {
 }
 
 impl Expr {
-    fn negated(&self) -> Self {
+    /// The larger or the smaller of the two.
+    fn extreme(&self, other: &Self, max: bool) -> Self {
+        let mut graph = Graph::exact();
+        let a = graph.import(self)[self.nodes.len() - 1];
+        let b = graph.import(other)[other.nodes.len() - 1];
+        let extreme = graph.binary(if max { Op::Max } else { Op::Min }, a, b);
+        graph.finish(extreme)
+    }
+
+    pub(crate) fn negated(&self) -> Self {
         let mut graph = Graph::exact();
         let root = graph.import(self)[self.nodes.len() - 1];
         graph.algebraic = true;

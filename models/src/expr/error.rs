@@ -81,6 +81,12 @@ pub enum ExprError {
     ExpectedCondition { span: Span },
     #[error("an index must be a constant whole number from 0 to 4294967295")]
     BadIndex { span: Span },
+    #[error("`{name}` is outside {base}[{low}] to {base}[{high}]")]
+    OutOfRange { name: String, base: String, low: i64, high: i64, span: Span },
+    #[error("`{name}` cannot be taken over a range")]
+    NotOverRange { name: String, span: Span },
+    #[error("the range {from}..{to} has no members or more than {limit}")]
+    BadRange { from: f64, to: f64, limit: usize, span: Span },
     #[error("the constant `{name}` is {value}")]
     NonFiniteConstant { name: String, value: f64, span: Span },
 }
@@ -106,6 +112,9 @@ impl ExprError {
             | Self::ExpectedNumber { span }
             | Self::ExpectedCondition { span }
             | Self::BadIndex { span }
+            | Self::OutOfRange { span, .. }
+            | Self::NotOverRange { span, .. }
+            | Self::BadRange { span, .. }
             | Self::NonFiniteConstant { span, .. } => span,
         }
     }
@@ -159,6 +168,17 @@ impl ExprError {
                 "compare the number with something, as in `x > 0`".into()
             }
             Self::BadIndex { .. } => "indices may use numbers and named constants only".into(),
+            Self::OutOfRange { base, .. } => format!(
+                "define the boundary case, as in let = {{ \"{base}[0]\" = \"1\" }}, or give the \
+                 first and last element a formula of their own"
+            ),
+            Self::NotOverRange { .. } => {
+                "ranges go with `sum`, `product`, `min` and `max`: `sum(u[k] for k in 1..=N)`"
+                    .into()
+            }
+            Self::BadRange { .. } => {
+                "`a..b` ends before b, `a..=b` with b; both are constant whole numbers".into()
+            }
             Self::NonFiniteConstant { .. } => "constants must be finite".into(),
         };
         Some(text)

@@ -31,6 +31,10 @@ pub(super) enum TokenKind {
     CloseIndex,
     Comma,
     Dot,
+    /// `..`
+    Range,
+    /// `..=`
+    RangeInclusive,
     End,
 }
 
@@ -75,7 +79,8 @@ fn number_length(text: &str) -> Option<usize> {
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
     let whole = digits(0);
     let mut length = whole;
-    if bytes.get(length) == Some(&b'.') {
+    // Two dots are a range: `1..9`.
+    if bytes.get(length) == Some(&b'.') && bytes.get(length + 1) != Some(&b'.') {
         let fraction = digits(length + 1);
         if whole + fraction == 0 {
             return None;
@@ -122,7 +127,9 @@ fn word(text: &str) -> TokenKind {
 
 fn symbol(rest: &str) -> Option<(TokenKind, usize)> {
     // Longer symbols first.
-    const SYMBOLS: [(&str, TokenKind); 21] = [
+    const SYMBOLS: [(&str, TokenKind); 23] = [
+        ("..=", TokenKind::RangeInclusive),
+        ("..", TokenKind::Range),
         ("**", TokenKind::Caret),
         ("<=", TokenKind::LessEq),
         (">=", TokenKind::GreaterEq),

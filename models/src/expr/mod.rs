@@ -51,7 +51,8 @@
 //! its own, paths (`upper.x1`, `pump[3].q`, `row[n - 1]` with n a constant), and the functions
 //! `abs acos asin atan atan2(y, x) cbrt ceil clamp(x, lo, hi) cos cosh exp floor hypot lambertw ln`
 //! `log` (natural) `log10 log2 max(a, ...) min(a, ...) mod(a, b) pow(a, b) round sign sin sinh sqrt`
-//! `step tan tanh trunc`. `mod` has the sign of b, `round` takes halves away from zero, `sign(0)` is
+//! `step tan tanh trunc`, and `sum(u[k] for k in 1..=N)` (also `product`, `min`, `max`) over constant
+//! ranges: `a..b` ends before b, `a..=b` with b. `mod` has the sign of b, `round` takes halves away from zero, `sign(0)` is
 //! 0, `step(0)` is 1, `lambertw` is the principal branch, and `min` and `max` pass NaN on.
 //!
 //! Arithmetic is done in the order in which it is written; nothing is reassociated. Powers with
@@ -76,6 +77,7 @@ mod degree;
 mod differentiate;
 mod error;
 mod explain;
+mod freeze;
 mod function;
 mod graph;
 mod lambert;
@@ -101,12 +103,13 @@ pub use condition::{Compare, Condition, Indicator, Logic, Relation};
 pub use degree::Degree;
 pub use error::{ExprError, Span};
 pub use explain::NonFinite;
+pub use freeze::{Freezer, Frozen, FrozenKind, SideChange};
 pub use op::Op;
 pub use parser::{Ast, MAX_DEPTH, MAX_SOURCE, parse};
 pub use program::{Instr, Program, Registers};
 pub use record::{Recorder, record};
 pub use scalar::Scalar;
-pub use scope::{Names, Scope, Symbol, VarId};
+pub use scope::{Indexed, Names, Scope, Symbol, VarId};
 pub use suggest::nearest;
 pub use switching::{Switch, SwitchAt};
 pub use tape::{Tape, TapeMemory};

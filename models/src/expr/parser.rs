@@ -49,7 +49,26 @@ pub(super) enum AstKind {
     Not(AstId),
     Binary(BinaryOp, AstId, AstId),
     If(AstId, AstId, AstId),
-    Call { name: Span, args: Vec<AstId> },
+    Call {
+        name: Span,
+        args: Vec<AstId>,
+    },
+    /// `sum(body for i in from..to)`; the nodes `first..=body` are resolved once for each index.
+    Over {
+        name: Span,
+        first: AstId,
+        body: AstId,
+        index: Span,
+        range: Range,
+    },
+}
+
+/// `from..to`, or `from..=to`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Range {
+    pub from: AstId,
+    pub to: AstId,
+    pub inclusive: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -340,13 +359,52 @@ impl Parser<'_> {
         if let Some(close) = self.eat(TokenKind::Close) {
             return Ok(self.push(AstKind::Call { name, args }, name.to(close.span)));
         }
+        let first = self.nodes.len();
         loop {
             args.push(self.expression(0)?.id);
+            if args.len() == 1 && self.eat_word("for") {
+                return self.over(name, open, first, args[0]);
+            }
             if self.eat(TokenKind::Comma).is_none() {
                 break;
             }
         }
         let close = self.close(open, "`,`, an operator or `)`")?;
         Ok(self.push(AstKind::Call { name, args }, name.to(close)))
+    }
+
+    /// Takes a word that is special here only.
+    fn eat_word(&mut self, word: &str) -> bool {
+        let Token { kind, span } = self.peek();
+        let found = kind == TokenKind::Ident && span.of(self.source) == word;
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// The rest of `sum(body for i in from..to)` after the `for`.
+    fn over(
+        &mut self,
+        name: Span,
+        open: Token,
+        first: AstId,
+        body: AstId,
+    ) -> Result<Part, ExprError> {
+        let Some(Token { span: index, .. }) = self.eat(TokenKind::Ident) else {
+            return Err(self.unexpected("the name of an index"));
+        };
+        if !self.eat_word("in") {
+            return Err(self.unexpected("`in`"));
+        }
+        let from = self.expression(0)?.id;
+        let inclusive = self.eat(TokenKind::RangeInclusive).is_some();
+        if !inclusive && self.eat(TokenKind::Range).is_none() {
+            return Err(self.unexpected("`..` or `..=`"));
+        }
+        let to = self.expression(0)?.id;
+        let close = self.close(open, "an operator or `)`")?;
+        let range = Range { from, to, inclusive };
+        Ok(self.push(AstKind::Over { name, first, body, index, range }, name.to(close)))
     }
 }

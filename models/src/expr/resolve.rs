@@ -7,10 +7,13 @@ use super::error::{ExprError, Span};
 use super::function::{self, Meaning};
 use super::graph::Graph;
 use super::op::Op;
-use super::parser::{Ast, AstId, AstKind, BinaryOp, Segment};
-use super::scope::{Scope, Symbol};
+use super::parser::{Ast, AstId, AstKind, BinaryOp, Range, Segment};
+use super::scope::{Scope, Symbol, element};
 use super::suggest::nearest;
 use super::tree::{Expr, NodeId, Origin};
+
+/// Most terms of all sums of an expression together.
+const MAX_TERMS: usize = 1_000_000;
 
 impl Ast {
     /// The expression as a number.
@@ -19,7 +22,7 @@ impl Ast {
     /// Everything that is wrong with names and types, in the order of the text.
     pub fn real(&self, scope: &dyn Scope) -> Result<Expr, Vec<ExprError>> {
         let mut resolver = Resolver::new(self, scope);
-        resolver.all();
+        resolver.nodes(0, self.nodes.len());
         let root = resolver.number(self.nodes.len() - 1);
         resolver.end(root).map(|(graph, root)| graph.finish(root))
     }
@@ -30,7 +33,7 @@ impl Ast {
     /// Everything that is wrong with names and types, in the order of the text.
     pub fn condition(&self, scope: &dyn Scope) -> Result<Condition, Vec<ExprError>> {
         let mut resolver = Resolver::new(self, scope);
-        resolver.all();
+        resolver.nodes(0, self.nodes.len());
         let root = resolver.truth(self.nodes.len() - 1);
         resolver.end(root).map(|(graph, root)| Condition::from_graph(graph, root))
     }
@@ -51,6 +54,12 @@ struct Resolver<'a> {
     source: u32,
     /// By syntax node, as far as they are known.
     values: Vec<Value>,
+    /// By syntax node: the range expression in whose body it begins.
+    bodies: Vec<Option<AstId>>,
+    /// Indices of the ranges around.
+    indices: Vec<(&'a str, f64)>,
+    /// Terms of all ranges so far.
+    terms: usize,
     errors: Vec<ExprError>,
 }
 
@@ -58,14 +67,106 @@ impl<'a> Resolver<'a> {
     fn new(ast: &'a Ast, scope: &'a dyn Scope) -> Self {
         let mut graph = Graph::exact();
         let source = graph.source(&Arc::from(ast.source.as_str()));
-        Self { ast, scope, graph, source, values: Vec::new(), errors: Vec::new() }
+        let mut bodies = vec![None; ast.nodes.len()];
+        for (id, node) in ast.nodes.iter().enumerate() {
+            // The outermost comes last.
+            if let AstKind::Over { first, .. } = node.kind {
+                bodies[first] = Some(id);
+            }
+        }
+        let values = vec![Value::Wrong; ast.nodes.len()];
+        let (indices, terms, errors) = (Vec::new(), 0, Vec::new());
+        Self { ast, scope, graph, source, values, bodies, indices, terms, errors }
     }
 
-    fn all(&mut self) {
-        for id in 0..self.ast.nodes.len() {
+    /// Resolves the nodes from `id` to `end`; the bodies of ranges wait for their indices.
+    fn nodes(&mut self, mut id: AstId, end: AstId) {
+        while id < end {
+            if let Some(over) = self.bodies[id]
+                && let AstKind::Over { body, .. } = self.ast.nodes[over].kind
+                && over < end
+            {
+                id = body + 1;
+                continue;
+            }
             self.graph.here = Origin { source: self.source, span: self.span(id) };
-            let value = self.value(id).unwrap_or(Value::Wrong);
-            self.values.push(value);
+            self.values[id] = self.value(id).unwrap_or(Value::Wrong);
+            id += 1;
+        }
+    }
+
+    /// A sum, product, minimum or maximum over a range.
+    fn over(
+        &mut self,
+        name: Span,
+        (first, body): (AstId, AstId),
+        index: Span,
+        range: Range,
+    ) -> Option<Value> {
+        let text = name.of(&self.ast.source);
+        let op = match text {
+            "sum" => Op::Add,
+            "product" => Op::Mul,
+            "min" => Op::Min,
+            "max" => Op::Max,
+            _ => {
+                return self.error(ExprError::NotOverRange { name: text.to_owned(), span: name });
+            }
+        };
+        let (from, to) = (self.whole(range.from), self.whole(range.to));
+        let (from, to) = (from?, to?);
+        let end = if range.inclusive { to + 1.0 } else { to };
+        let neutral = matches!(op, Op::Add | Op::Mul);
+        let count = (end - from).max(0.0);
+        if count + self.terms as f64 > MAX_TERMS as f64 || count == 0.0 && !neutral {
+            let span = self.span(range.from).to(self.span(range.to));
+            return self.error(ExprError::BadRange { from, to, limit: MAX_TERMS, span });
+        }
+        self.terms += count as usize;
+        let mut total: Option<NodeId> = None;
+        // A range of its own may begin where the body begins.
+        let outer = std::mem::take(&mut self.bodies[first]);
+        let inner = self.inner(first, body);
+        self.bodies[first] = inner;
+        for k in 0..count as u64 {
+            self.indices.push((index.of(&self.ast.source), from + k as f64));
+            let before = self.errors.len();
+            self.nodes(first, body + 1);
+            let value = self.number(body);
+            self.indices.pop();
+            if self.errors.len() > before || value.is_none() {
+                self.bodies[first] = outer;
+                return None;
+            }
+            let value = value?;
+            total = Some(match total {
+                Some(total) => self.graph.binary(op, total, value),
+                None => value,
+            });
+        }
+        self.bodies[first] = outer;
+        let none = self.graph.constant(if op == Op::Mul { 1.0 } else { 0.0 });
+        Some(Value::Number(total.unwrap_or(none)))
+    }
+
+    /// The outermost range whose body begins at `first` and that lies inside `..=body`.
+    fn inner(&self, first: AstId, body: AstId) -> Option<AstId> {
+        let begins = |id: &AstId| match self.ast.nodes[*id].kind {
+            AstKind::Over { first: begin, .. } => begin == first,
+            _ => false,
+        };
+        (first..=body).rev().find(begins)
+    }
+
+    /// A constant whole number.
+    fn whole(&mut self, id: AstId) -> Option<f64> {
+        let node = self.number(id)?;
+        match self.graph.as_const(node) {
+            Some(x) if x.fract() == 0.0 && x.abs() <= 9e15 => Some(x),
+            _ => {
+                self.errors.push(ExprError::BadIndex { span: self.span(id) });
+                None
+            }
         }
     }
 
@@ -129,6 +230,9 @@ impl<'a> Resolver<'a> {
             AstKind::Binary(op, a, b) => self.binary(*op, *a, *b)?,
             AstKind::If(c, a, b) => self.conditional(*c, *a, *b)?,
             AstKind::Call { name, args } => self.call(*name, args, span)?,
+            AstKind::Over { name, first, body, index, range } => {
+                self.over(*name, (*first, *body), *index, *range)?
+            }
         })
     }
 
@@ -214,15 +318,17 @@ impl<'a> Resolver<'a> {
                     name.push_str(part.of(&self.ast.source));
                 }
                 Segment::Index(id) => {
-                    let index = self.number(id)?;
-                    match self.graph.as_const(index) {
-                        Some(i) if i.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&i) => {
-                            name.push_str(&format!("[{}]", i.abs()));
-                        }
-                        _ => return self.error(ExprError::BadIndex { span: self.span(id) }),
+                    let index = self.whole(id)?;
+                    let known = index >= 0.0 || self.scope.extent(&name).is_some();
+                    if !known || index > f64::from(u32::MAX) {
+                        return self.error(ExprError::BadIndex { span: self.span(id) });
                     }
+                    name.push_str(&format!("[{}]", index as i64));
                 }
             }
+        }
+        if let Some(&(_, value)) = self.indices.iter().rev().find(|(known, _)| *known == name) {
+            return Some(Value::Number(self.graph.constant(value)));
         }
         match self.scope.lookup(&name) {
             Some(Symbol::Const(value)) if value.is_finite() => {
@@ -232,6 +338,10 @@ impl<'a> Resolver<'a> {
                 self.error(ExprError::NonFiniteConstant { name, value, span })
             }
             Some(Symbol::Var(id)) => Some(Value::Number(self.graph.var(id))),
+            None if self.array_of(&name).is_some() => {
+                let (base, low, high) = self.array_of(&name)?;
+                self.error(ExprError::OutOfRange { name, base, low, high, span })
+            }
             None => match name.as_str() {
                 "pi" => Some(Value::Number(self.graph.constant(std::f64::consts::PI))),
                 "e" => Some(Value::Number(self.graph.constant(std::f64::consts::E))),
@@ -244,5 +354,12 @@ impl<'a> Resolver<'a> {
                 }
             },
         }
+    }
+
+    /// The array of which `name` would be an element, with its first and last index.
+    fn array_of(&self, name: &str) -> Option<(String, i64, i64)> {
+        let (base, _) = element(name)?;
+        let (low, high) = self.scope.extent(base)?;
+        Some((base.to_owned(), low, high))
     }
 }

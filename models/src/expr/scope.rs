@@ -27,6 +27,12 @@ pub trait Scope {
     /// The meaning of `name`, if it has one.
     fn lookup(&self, name: &str) -> Option<Symbol>;
 
+    /// The lowest and the highest index of the array `base`, if there is one.
+    fn extent(&self, base: &str) -> Option<(i64, i64)> {
+        let _ = base;
+        None
+    }
+
     /// All names, for suggestions in error messages.
     fn names(&self) -> Vec<&str> {
         Vec::new()
@@ -48,7 +54,11 @@ impl<F: Fn(&str) -> Option<Symbol>> Scope for F {
 /// assert_eq!(names.lookup("g"), Some(Symbol::Const(9.81)));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Names(BTreeMap<String, Symbol>);
+pub struct Names {
+    symbols: BTreeMap<String, Symbol>,
+    /// By array: lowest and highest index.
+    extents: BTreeMap<String, (i64, i64)>,
+}
 
 impl Names {
     /// No names.
@@ -72,16 +82,59 @@ impl Names {
 
     /// Adds a name, and returns what it stood for before.
     pub fn insert(&mut self, name: impl Into<String>, symbol: Symbol) -> Option<Symbol> {
-        self.0.insert(name.into(), symbol)
+        let name = name.into();
+        if let Some((base, index)) = element(&name) {
+            let extent = self.extents.entry(base.to_owned()).or_insert((index, index));
+            *extent = (extent.0.min(index), extent.1.max(index));
+        }
+        self.symbols.insert(name, symbol)
     }
 }
 
 impl Scope for Names {
     fn lookup(&self, name: &str) -> Option<Symbol> {
-        self.0.get(name).copied()
+        self.symbols.get(name).copied()
     }
 
     fn names(&self) -> Vec<&str> {
-        self.0.keys().map(String::as_str).collect()
+        self.symbols.keys().map(String::as_str).collect()
+    }
+
+    fn extent(&self, base: &str) -> Option<(i64, i64)> {
+        self.extents.get(base).copied()
+    }
+}
+
+/// Array and index of `u[3]`.
+pub(super) fn element(name: &str) -> Option<(&str, i64)> {
+    let (base, index) = name.strip_suffix(']')?.rsplit_once('[')?;
+    Some((base, index.parse().ok()?))
+}
+
+/// A scope with whole numbers under some more names: the indices of an array's element.
+#[allow(missing_debug_implementations, reason = "the names may be a function")]
+pub struct Indexed<'a> {
+    /// The other names.
+    pub names: &'a dyn Scope,
+    /// Name and value of each index.
+    pub indices: &'a [(String, i64)],
+}
+
+impl Scope for Indexed<'_> {
+    fn lookup(&self, name: &str) -> Option<Symbol> {
+        let own = self.indices.iter().rev().find(|(known, _)| known == name);
+        match own {
+            Some(&(_, value)) => Some(Symbol::Const(value as f64)),
+            None => self.names.lookup(name),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let own = self.indices.iter().map(|(name, _)| name.as_str());
+        self.names.names().into_iter().chain(own).collect()
+    }
+
+    fn extent(&self, base: &str) -> Option<(i64, i64)> {
+        self.names.extent(base)
     }
 }

@@ -118,6 +118,7 @@ impl<'a> Builder<'a> {
         let outputs: Vec<OutPort<Value>> =
             g.outputs.iter().map(|p| model.add_output(p.spec.name.clone())).collect();
         let mut handles = Vec::with_capacity(g.children.len());
+        let mut failed = false;
         for child in &g.children {
             let mut members = Vec::with_capacity(child.members.len());
             for (i, &body) in child.members.iter().enumerate() {
@@ -126,13 +127,17 @@ impl<'a> Builder<'a> {
                     Body::Unit(u) => self.unit(u),
                 };
                 let Some(component) = component else {
-                    // The other members would repeat the mistakes, and there is no model to run.
-                    return model;
+                    // The other members would repeat the mistakes; other units have their own.
+                    failed = true;
+                    break;
                 };
                 let name = Name::from(member_name(child, i as u32));
                 members.push(model.add_component(name, component));
             }
             handles.push(members);
+        }
+        if failed {
+            return model;
         }
         let child = |e: super::tree::End| handles[e.child as usize][e.member as usize];
         for w in &g.wires {

@@ -86,5 +86,9 @@ fn param(p: &Param, d: &mut Digest) {
                 param(&p.value, d);
             }
         }
+        Param::Indexed(inner, indices) => {
+            param(inner, d);
+            indices.iter().for_each(|(_, i)| d.word(*i as u64));
+        }
     }
 }

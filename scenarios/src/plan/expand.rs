@@ -172,8 +172,11 @@ impl Expander<'_> {
         eval: &Evaluator<'_>,
     ) -> Option<(Rc<Params>, Arc<Ports>)> {
         let params = convert::params(kind, unit, eval)?;
-        match kind.ports(&params) {
-            Ok(ports) => Some((Rc::new(params), Arc::new(ports))),
+        let made = kind
+            .elaborate(params, &|name| eval.constant(name))
+            .and_then(|params| Ok((kind.ports(&params)?, params)));
+        match made {
+            Ok((ports, params)) => Some((Rc::new(params), Arc::new(ports))),
             Err(errors) => {
                 self.session.unit_errors(&unit.name.span, &dotted(name), errors);
                 None

@@ -13,6 +13,7 @@ mod evaluate;
 mod expand;
 mod link_ports;
 mod links;
+mod loops;
 mod parameters;
 mod read;
 mod record;
@@ -229,6 +230,7 @@ fn plan(
     let session = &*session;
     let declarations = declare::declare(&root, session);
     let tree = expand::expand(&declarations, session);
+    loops::check(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);
     let (record, plots) = record::results(&root, &tree, session);
     let numbering = build::number(&tree);

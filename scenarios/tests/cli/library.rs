@@ -10,16 +10,16 @@ fn library() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("library")
 }
 
-struct Results {
+pub(super) struct Results {
     folder: PathBuf,
 }
 
 impl Results {
     /// Runs a scenario with more options.
-    fn of(scenario: &str, options: &[&str]) -> Self {
+    pub(super) fn of(scenario: &str, options: &[&str]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let stem = scenario.trim_end_matches(".toml");
+        let stem = scenario.trim_end_matches(".toml").replace('/', "-");
         let folder = super::folder(&format!("library-{stem}-{}-{number}", std::process::id()));
         let done = Command::new(env!("CARGO_BIN_EXE_superdense"))
             .arg("run")
@@ -39,7 +39,7 @@ impl Results {
     }
 
     /// Rows of a table without its heading.
-    fn rows(&self, file: &str) -> Vec<Vec<String>> {
+    pub(super) fn rows(&self, file: &str) -> Vec<Vec<String>> {
         let split = |line: &str| line.split(',').map(str::to_owned).collect();
         self.text(file).lines().skip(1).map(split).collect()
     }
@@ -53,7 +53,7 @@ impl Results {
     }
 }
 
-fn number(text: &str) -> f64 {
+pub(super) fn number(text: &str) -> f64 {
     text.parse().expect(text)
 }
 

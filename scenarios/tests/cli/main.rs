@@ -1,4 +1,5 @@
 //! The command line as its users meet it: the real program, its files, its exit codes.
+mod argesim;
 mod codes;
 mod files;
 mod library;

@@ -1,0 +1,80 @@
+//! The sides of switching functions: discrete values that change with events of the unit itself.
+use super::{
+    equations::{Dims, Trigger, Work},
+    events::Spec,
+    text::Reset,
+};
+use crate::expr::{Expr, Frozen, Program, SideChange, VarId};
+
+/// Switching functions and where their sides stand.
+#[derive(Debug, Clone)]
+pub(super) struct Sides {
+    functions: Vec<Frozen>,
+    program: Program,
+    /// Place of the first side in the variables.
+    first: usize,
+}
+
+impl Sides {
+    /// Adds the events at which sides change, and their indicators.
+    pub(super) fn new(
+        functions: &[Frozen],
+        dims: &Dims,
+        indicators: &mut Vec<Expr>,
+        events: &mut Vec<Spec>,
+    ) -> Self {
+        for function in functions {
+            for SideChange { indicator, side, relative } in function.changes() {
+                indicators.push(indicator.expr);
+                let trigger = Trigger::State {
+                    indicators: vec![indicators.len() - 1],
+                    strict: indicator.strict,
+                    touching: None,
+                };
+                let new =
+                    if relative { stepped(function.side, side) } else { Expr::constant(side) };
+                let program = Program::compile([&new]);
+                let targets = vec![function.side.0 as usize];
+                events.push(Spec::internal(trigger, Reset { targets, emits: Vec::new(), program }));
+            }
+        }
+        let first = dims.received() - functions.len();
+        let program = Program::compile(functions.iter().map(|f| &f.function));
+        Self { functions: functions.to_vec(), program, first }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    /// Sets all sides by what the functions say now. A side may depend on earlier ones.
+    pub(super) fn settle(&self, vars: &mut [f64], work: &mut Work) {
+        if self.functions.is_empty() {
+            return;
+        }
+        let mut values = vec![0.0; self.functions.len()];
+        // Each round settles at least one more level of functions within functions.
+        for _ in 0..=self.functions.len().min(MAX_LEVELS) {
+            self.program.eval(vars, &mut work.reset, &mut values);
+            let mut changed = false;
+            let sides = &mut vars[self.first..];
+            for ((function, side), &value) in self.functions.iter().zip(sides).zip(&values) {
+                let new = function.side_of(value);
+                changed |= new != *side;
+                *side = new;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+}
+
+/// Functions within functions beyond this depth settle by their events.
+const MAX_LEVELS: usize = 64;
+
+/// `side + by`
+fn stepped(side: VarId, by: f64) -> Expr {
+    let scope = |name: &str| (name == "side").then_some(crate::expr::Symbol::Var(side));
+    Expr::parse(&format!("side + ({by})"), &scope).expect("a formula")
+}
