@@ -7,6 +7,7 @@ pub mod grid;
 pub mod network;
 pub mod ode;
 pub mod poly;
+pub mod qss;
 pub mod quantity;
 pub mod random;
 pub mod registry;
