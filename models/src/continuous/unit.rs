@@ -273,6 +273,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn silent_step(&mut self) -> Result<(), String> {
         let time_event = self.next_time_event();
         let stop = time_event.map(|k| self.seconds(k));
+        let begun = self.silent_due().ticks();
         match self.core.advance(&scene!(self), stop) {
             Ok(Advance::Silent) => Ok(()),
             Ok(Advance::Stopped) => match time_event {
@@ -280,8 +281,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 None => Ok(()),
             },
             Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
-                // What is found at the very start of a step takes place at the next tick.
-                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k)).max(1)),
+                // What is found in the tick in which the step began takes place at the next one.
+                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k)).max(begun + 1)),
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
             Err(failure) => Err(self.explain(&failure)),
