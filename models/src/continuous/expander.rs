@@ -55,13 +55,13 @@ impl Functions {
         Self { tape: Tape::new(program, moves), forms, memory: TapeMemory::default() }
     }
 
-    /// Largest degree of a polynomial among the series.
+    /// Largest degree of a polynomial among the functions; plain variables are of degree one.
     pub(super) fn degree(&self) -> u32 {
         let degree = |form: &Form| match form {
             Form::Series(Degree::Polynomial(d)) => Some(*d),
             _ => None,
         };
-        self.forms.iter().filter_map(degree).max().unwrap_or(1)
+        self.forms.iter().filter_map(degree).fold(1, u32::max)
     }
 
     /// Writes the series of the functions in `wanted` around the start of `states`, in rows of
