@@ -3,14 +3,16 @@ use super::{
     equations::{Dims, EventSpec, LinkEquations, Trigger},
     read::{Declared, Entry, Reader, check_keys, instants, ticks},
     settings::Settings,
+    start::{Start, under_method},
     text::{Reset, TextEquations},
-    unit::Unit,
 };
 use crate::{
     expr::{Condition, Expr, Names, Program, VarId},
     ode::{Method, Options},
     registry::{Context, LinkSpec, Located, Param, ParamError, Span},
+    value::Value,
 };
+use superdense_kernel::Component;
 
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
@@ -53,7 +55,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<TextEquations>> {
+pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {
     let d = Declared::read(r);
     let mut dims = d.dims();
     let constants = constants(r, context);
@@ -109,7 +111,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<
         handlers,
     };
     let settings = settings(r, context, dims.outputs)?;
-    match Unit::new(equations, &initial, &inputs, &discrete, settings) {
+    let start = Start { initial: &initial, inputs: &inputs, discrete: &discrete };
+    match under_method(r.params, equations, &start, settings) {
         Ok(unit) => Some(unit),
         Err(why) => {
             let error = ParamError::whole(format!("at the start {why}"));
@@ -121,9 +124,10 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<
 
 fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option<Settings> {
     let params = r.params;
-    for name in ["tolerance", "absolute_tolerance", "exchange_tolerance", "max_step"] {
+    let positive = ["tolerance", "absolute_tolerance", "exchange_tolerance", "max_step", "dq_min"];
+    for name in positive.into_iter().chain(["dq_rel"]) {
         let value = params.real(name);
-        if value.is_nan() || value <= 0.0 {
+        if value.is_nan() || value < 0.0 || (value == 0.0 && name != "dq_rel") {
             let error = format!("`{name}` must be positive, this is {value}");
             r.errors.push(ParamError::at(params.span(name), error));
         }

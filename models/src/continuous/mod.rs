@@ -9,6 +9,7 @@ mod links;
 mod read;
 pub mod series;
 mod settings;
+mod start;
 mod stepped;
 mod text;
 mod unit;

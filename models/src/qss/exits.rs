@@ -99,10 +99,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn coefficient() -> impl Strategy<Value = f64> {
-        prop_oneof![Just(0.0), -1.0..1.0, (-20_i32..20, prop::bool::ANY).prop_map(|(k, negative)| {
-            let size = 2f64.powi(k);
-            if negative { -size } else { size }
-        })]
+        prop_oneof![
+            Just(0.0),
+            -1.0..1.0,
+            (-20_i32..20, prop::bool::ANY).prop_map(|(k, negative)| {
+                let size = 2f64.powi(k);
+                if negative { -size } else { size }
+            })
+        ]
     }
 
     proptest! {

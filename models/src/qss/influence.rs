@@ -30,9 +30,21 @@ impl Influence {
         Self { starts, targets: pairs.into_iter().map(|(_, reader)| reader).collect() }
     }
 
+    /// Where the readers of `source` stand.
+    #[inline]
+    pub(super) fn range(&self, source: usize) -> std::ops::Range<usize> {
+        self.starts[source] as usize..self.starts[source + 1] as usize
+    }
+
+    /// The reader at place `k`.
+    #[inline]
+    pub(super) fn reader(&self, k: usize) -> usize {
+        self.targets[k] as usize
+    }
+
     /// The readers of `source`.
     #[inline]
     pub fn readers(&self, source: usize) -> &[u32] {
-        &self.targets[self.starts[source] as usize..self.starts[source + 1] as usize]
+        &self.targets[self.range(source)]
     }
 }
