@@ -55,7 +55,7 @@ fn bare(height: f64) -> (f64, f64) {
 fn simulation(method: Method) -> Simulation<Value> {
     let resolution: Resolution = Resolution::PICO;
     let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
-    let events = Arc::from([EventSpec { name: "bounce".into(), trigger }]);
+    let events = Arc::from([EventSpec { strictly: vec![1], ..EventSpec::new("bounce", trigger) }]);
     let settings = Settings {
         resolution,
         method,

@@ -163,8 +163,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// States and discrete values become those of the scratch's variables, by a jump.
-    pub(super) fn adopt(&mut self) {
+    /// States and discrete values become those of the scratch's variables, by a jump, at rest or
+    /// not.
+    pub(super) fn adopt(&mut self, resting: bool) {
+        self.state.resting = resting;
         let first = self.dims.first_discrete();
         let vars = &self.scratch.vars;
         self.state.discrete.copy_from_slice(&vars[first..first + self.dims.discrete]);
@@ -174,7 +176,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     fn commit_events(&mut self, fx: &mut Effects<Value>) {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
-        self.adopt();
+        self.adopt(self.state.retiring);
+        let last = self.state.last;
         for &event in &self.state.fired {
             let spec = &self.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
@@ -186,6 +189,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 _ => EventKind::Time,
             };
             self.state.events += 1;
+            self.state.happened[usize::from(event)] = Some(last);
             fx.report(Fact::Event { unit: None, name: Arc::clone(&spec.name), kind });
         }
     }
@@ -247,7 +251,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.finite_after("the reset by an input event is not finite")?;
         }
         if received.event || received.jump {
-            self.adopt();
+            // Only what an event does to a unit at rest wakes it.
+            self.adopt(self.state.resting && !received.event);
             let same = {
                 let Scratch { vars, work, x, before, .. } = &mut self.scratch;
                 x.resize(before.len(), 0.0);

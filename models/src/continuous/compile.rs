@@ -1,6 +1,6 @@
 //! Compiling the texts of an equation unit.
 use super::{
-    equations::{Dims, EventSpec, LinkEquations, Trigger},
+    equations::{Dims, EventSpec, LinkEquations, Rest, Trigger},
     read::{Declared, Entry, Reader, check_keys, instants, ticks},
     settings::Settings,
     start::{Start, under_method},
@@ -302,7 +302,7 @@ impl Texts {
         let (mut events, mut resets) = (Vec::new(), Vec::new());
         for (number, p) in r.list(r.params.get("event"), "event").into_iter().enumerate() {
             let entries = r.entries(p, "event");
-            let known = ["name", "when", "at", "every", "from", "reset", "emit"];
+            let known = ["name", "when", "at", "every", "from", "reset", "emit", "rest"];
             check_keys(r, &entries, &known);
             let get = |name: &str| entries.iter().find(|(k, _)| k.value == name).map(|(_, p)| *p);
             let name = match get("name").map(|p| &p.value) {
@@ -311,7 +311,9 @@ impl Texts {
             };
             let trigger = match (get("when"), get("at"), get("every")) {
                 (Some(when), None, None) => self.condition(r, when, indicators),
-                (None, Some(at), None) => instants(r, context, at).map(Trigger::At),
+                (None, Some(at), None) => {
+                    instants(r, context, at).map(|at| (Trigger::At(at), Vec::new()))
+                }
                 (None, None, Some(every)) => {
                     let period = ticks(r, context, every);
                     let from = get("from").map_or(period, |p| ticks(r, context, p));
@@ -319,7 +321,8 @@ impl Texts {
                         r.errors
                             .push(ParamError::at(every.span.clone(), "a period must be positive"));
                     }
-                    period.zip(from).map(|(period, from)| Trigger::Every { from, period })
+                    let every = |(period, from)| (Trigger::Every { from, period }, Vec::new());
+                    period.zip(from).map(every)
                 }
                 _ => {
                     let error = format!("event `{name}` needs exactly one of when, at, every");
@@ -328,12 +331,36 @@ impl Texts {
                 }
             };
             let reset = self.reset(r, d, &self.scope, get("reset"), get("emit"));
-            if let Some(trigger) = trigger {
-                events.push(EventSpec { name: name.into(), trigger });
+            if let Some((trigger, strictly)) = trigger {
+                let rest = get("rest").and_then(|p| self.rest(r, d, p));
+                events.push(EventSpec { strictly, rest, ..EventSpec::new(name, trigger) });
                 resets.push(reset);
             }
         }
         (events, resets)
+    }
+
+    /// `rest = { within = 1e-9, x = 0, v = 0 }`.
+    fn rest(&self, r: &mut Reader<'_>, d: &Declared<'_>, p: &Located<Param>) -> Option<Rest> {
+        let (mut within, mut values) = (None, Vec::new());
+        let Param::Table(entries) = &p.value else {
+            let error = ParamError::at(p.span.clone(), "`rest` must be a table");
+            r.errors.push(error.help("write rest = { within = \"1 ns\", v = 0 }"));
+            return None;
+        };
+        for (name, p) in entries {
+            let value = r.constant(p, &self.scope);
+            if name.value == "within" {
+                within = Some(value).filter(|w| *w > 0.0);
+            } else if let Some(target) = self.target(r, d, name) {
+                values.push((target, value));
+            }
+        }
+        if within.is_none() {
+            let error = ParamError::at(p.span.clone(), "`rest` needs a positive `within`");
+            r.errors.push(error.help("the time between two events below which the unit rests"));
+        }
+        Some(Rest { within: within?, values })
     }
 
     fn condition(
@@ -341,7 +368,7 @@ impl Texts {
         r: &mut Reader<'_>,
         when: &Located<Param>,
         indicators: &mut Vec<Expr>,
-    ) -> Option<Trigger> {
+    ) -> Option<(Trigger, Vec<usize>)> {
         let Param::Text(text) = &when.value else {
             r.errors.push(ParamError::at(when.span.clone(), "`when` must be a condition in text"));
             return None;
@@ -353,8 +380,9 @@ impl Texts {
                 return None;
             }
         };
-        let (indices, strict) = self.conjunction(r, &condition, &when.span, indicators)?;
-        Some(Trigger::State { indicators: indices, strict, touching: None })
+        let (indices, strict, strictly) =
+            self.conjunction(r, &condition, &when.span, indicators)?;
+        Some((Trigger::State { indicators: indices, strict, touching: None }, strictly))
     }
 
     /// Indicators of a conjunction, added to the unit's.
@@ -364,19 +392,19 @@ impl Texts {
         condition: &Condition,
         span: &Span,
         indicators: &mut Vec<Expr>,
-    ) -> Option<(Vec<usize>, bool)> {
+    ) -> Option<(Vec<usize>, bool, Vec<usize>)> {
         let Some(parts) = condition.indicators().filter(|parts| !parts.is_empty()) else {
             let error =
                 ParamError::at(span.clone(), "a condition must be comparisons joined by `and`");
             r.errors.push(error.help("write one event for each part of an `or`"));
             return None;
         };
-        // A strict part of a mixed conjunction differs from a weak one only on a surface that the
-        // solution crosses anyway.
         let strict = parts.iter().all(|p| p.strict);
         let first = indicators.len();
         indicators.extend(parts.iter().map(|p| self.without_helpers(&p.expr)));
-        Some(((first..indicators.len()).collect(), strict))
+        // A weak part may stay on its surface, where a strict one has to wait.
+        let strictly = (first..).zip(&parts).filter(|(_, p)| p.strict).map(|(k, _)| k).collect();
+        Some(((first..indicators.len()).collect(), strict, strictly))
     }
 
     fn handlers(&self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<(usize, Reset)> {
@@ -447,7 +475,7 @@ impl Texts {
             }
         };
         let (detect, condition) = (parse(r, &known)?, parse(r, &exchanged)?);
-        let (indices, strict) = self.conjunction(r, &detect, &l.when.span, indicators)?;
+        let (indices, strict, strictly) = self.conjunction(r, &detect, &l.when.span, indicators)?;
         let (mut targets, mut values) = (Vec::new(), Vec::new());
         for (name, expr) in &l.reset {
             let target = crate::expr::Scope::lookup(&self.scope, &name.value);
@@ -470,6 +498,7 @@ impl Texts {
             priority: l.priority,
             indicators: indices,
             strict,
+            strictly,
             own,
             sender: l.variables.iter().map(|(m, _)| *m).collect(),
             condition,

@@ -74,6 +74,8 @@ pub struct Scene<'a, E> {
     /// How far an output may leave what receivers hold; infinite for outputs that are sent at
     /// jumps only.
     pub band: f64,
+    /// Whether the unit is at rest: then all derivatives are zero.
+    pub resting: bool,
 }
 
 impl<E: Equations> Scene<'_, E> {

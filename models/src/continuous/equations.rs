@@ -94,6 +94,28 @@ pub struct EventSpec {
     pub name: Arc<str>,
     /// What sets it off.
     pub trigger: Trigger,
+    /// Indicators of the trigger for which zero does not count, where it does for others.
+    pub strictly: Vec<usize>,
+    /// Where it comes to an end when it happens ever faster.
+    pub rest: Option<Rest>,
+}
+
+impl EventSpec {
+    /// An event without strict parts and without a rest mode.
+    pub fn new(name: impl Into<Arc<str>>, trigger: Trigger) -> Self {
+        Self { name: name.into(), trigger, strictly: Vec::new(), rest: None }
+    }
+}
+
+/// The end of ever faster events (Zeno): when a state event follows on itself within a bound, the
+/// variables take given values instead of being reset, and the states stay as they are until
+/// another event changes them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rest {
+    /// The bound in seconds.
+    pub within: f64,
+    /// Variables (states or discrete values) and their values at rest.
+    pub values: Vec<(usize, f64)>,
 }
 
 /// A shared event as one member of the link knows it.
@@ -113,6 +135,8 @@ pub struct LinkEquations {
     pub indicators: Vec<usize>,
     /// Whether zero does not count.
     pub strict: bool,
+    /// Indicators for which zero does not count, where it does for others.
+    pub strictly: Vec<usize>,
     /// Own variables among the exchanged ones: (place in the exchange, variable of the unit).
     pub own: Vec<(usize, usize)>,
     /// Per exchanged value: the member that sends it.

@@ -158,6 +158,14 @@ pub(super) fn expanded(segment: &Segment, age: f64) -> ([f64; poly::MAX_DEGREE +
     (c, length)
 }
 
+/// Series of states that do not move.
+fn still(x: &[f64], stride: usize, rows: &mut [f64]) {
+    for (row, x) in rows.chunks_exact_mut(stride).zip(x) {
+        row.fill(0.0);
+        row[0] = *x;
+    }
+}
+
 /// Highest power among the inputs.
 pub(super) fn input_order<E: Equations>(scene: &Scene<'_, E>) -> usize {
     scene.inputs.iter().map(|held| held.segment.order()).max().unwrap_or(0)
@@ -242,6 +250,10 @@ impl Expander {
         rows: &mut [f64],
     ) -> Option<usize> {
         let compiled = self.programs.as_mut()?;
+        if scene.resting {
+            still(&vars[Dims::STATES..], stride, rows);
+            return Some(1);
+        }
         let ends = compiled.affine.map(|time| input_order(scene).max(time));
         let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
         let (tape, memory) = (&compiled.derivatives, &mut compiled.steps);
@@ -267,7 +279,11 @@ impl Expander {
         let inputs = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
         let Compiled { derivatives, segments, outputs, .. } = compiled;
         let rows = &mut self.rows;
-        derivatives.solve(segments, (vars, Dims::STATES), (stride, None), inputs, rows);
+        if scene.resting {
+            still(&vars[Dims::STATES..], stride, rows);
+        } else {
+            derivatives.solve(segments, (vars, Dims::STATES), (stride, None), inputs, rows);
+        }
         let states = Table(&self.rows, stride);
         outputs.along(scene, (t, vars), &states, stride, &mut self.results);
         for (port, row) in self.results.chunks_exact(stride).enumerate() {
@@ -295,7 +311,7 @@ impl Expander {
             *var = Series::from_slice(&c[..length]);
         }
         let mut dx = vec![Series::default(); dims.states];
-        for k in 1..=order {
+        for k in 1..=if scene.resting { 0 } else { order } {
             scene.equations.derivatives(&s, &mut self.work, &mut dx);
             for (x, dx) in s[Dims::STATES..].iter_mut().zip(&dx) {
                 x.0[k] = dx.0[k - 1] / k as f64;

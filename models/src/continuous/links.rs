@@ -176,7 +176,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
         self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
-        self.adopt();
+        self.adopt(false);
         self.queue_segments(0.0, Cause::Jump)?;
         self.arm_link(link, Arm::Disarmed);
         self.state.events += 1;

@@ -15,7 +15,7 @@ mod text;
 mod unit;
 mod watch;
 
-pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Trigger};
+pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger};
 pub use expander::MAX_SEGMENT_ORDER;
 pub use kind::EquationsKind;
 pub use settings::Settings;

@@ -7,10 +7,13 @@ use super::{
     watch::Watch,
 };
 use crate::{
-    ode::{Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Solver, StepError},
+    ode::{Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Solver, StepError, rounding},
     statistics::UnitStatistics,
 };
 use serde::{Deserialize, Serialize};
+
+/// Part of a tick by which a tick may precede the crossing it stands for (R14).
+const SNAP: f64 = (1u32 << rounding::SNAP_BITS) as f64;
 
 /// What changes in a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -31,6 +34,8 @@ pub struct SteppedState {
 #[derive(Debug)]
 pub struct Stepped {
     state: SteppedState,
+    /// Seconds by which a tick may precede the crossing it stands for.
+    snap: f64,
     expander: Expander,
     watch: Watch,
     work: Work,
@@ -85,6 +90,10 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
     }
     #[inline]
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
+        if self.scene.resting {
+            dx.fill(0.0);
+            return Ok(());
+        }
         self.put(t, x);
         self.scene.equations.derivatives(self.vars, self.work, dx);
         Ok(())
@@ -115,7 +124,8 @@ impl Stepped {
         let locator = Locator::new(watched);
         let state = SteppedState { solver, at: 0.0, locator, located: 0, jumps: 0, looks: 0 };
         let (vars, x, z) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { state, expander, watch, work: Work::default(), vars, x, z })
+        let snap = 1.0 / (settings.resolution.ticks_per_second() as f64 * SNAP);
+        Ok(Self { state, snap, expander, watch, work: Work::default(), vars, x, z })
     }
 
     fn failure(&self, what: &str, t: f64) -> Box<Failure> {
@@ -146,7 +156,7 @@ impl Stepped {
             return;
         }
         self.x.resize(scene.dims.states, 0.0);
-        self.state.solver.dense(t, &mut self.x);
+        self.state.solver.dense(self.state.locator.snapped(t, self.snap), &mut self.x);
         let mut vars = std::mem::take(&mut self.vars);
         scene.fill(t, &self.x, &mut vars);
         self.indicators(scene, &vars);
@@ -219,7 +229,7 @@ impl<E: Equations> Core<E> for Stepped {
         scene: &Scene<'_, E>,
         stop: Option<f64>,
     ) -> Result<Advance, Box<Failure>> {
-        let Self { state, expander, watch, work, vars, .. } = self;
+        let Self { state, snap, expander, watch, work, vars, .. } = self;
         if state.at >= state.solver.time() {
             let x = state.solver.state();
             let mut field = Field::new(scene, expander, work, vars, x);
@@ -227,7 +237,11 @@ impl<E: Equations> Core<E> for Stepped {
                 return Err(self.explain(&error));
             }
         }
-        match watch.search(scene, state, work) {
+        // What lies within the rounding of the limit's tick happens at the limit.
+        let end = state.solver.time();
+        let limit = stop.is_some_and(|stop| stop <= end);
+        let end = if limit { end + *snap } else { end };
+        match watch.search(scene, state, work, end) {
             Ok(Some(found)) => Ok(Advance::Found(found)),
             Ok(None) => {
                 state.locator.pass();
@@ -249,7 +263,7 @@ impl<E: Equations> Core<E> for Stepped {
     }
 
     fn states(&self, t: f64, x: &mut [f64]) {
-        self.state.solver.dense(t, x);
+        self.state.solver.dense(self.state.locator.snapped(t, self.snap), x);
     }
 
     fn arrive(&mut self, scene: &Scene<'_, E>, t: f64, snap: Option<f64>) {

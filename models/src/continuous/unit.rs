@@ -67,6 +67,11 @@ pub(super) struct State {
     pub fired: Vec<u16>,
     pub after: Vec<f64>,
     pub sessions: Vec<Session>,
+    /// Whether the unit is at rest, and whether it will be after the planned events.
+    pub resting: bool,
+    pub retiring: bool,
+    /// Tick at which each event that can bring the unit to rest happened last.
+    pub happened: Vec<Option<i64>>,
     pub exchanges: u64,
     pub events: u64,
 }
@@ -132,6 +137,7 @@ macro_rules! scene {
             sent: &$unit.state.sent,
             connected: &$unit.settings.connected,
             band: $unit.settings.exchange_tolerance,
+            resting: $unit.state.resting,
         }
     };
 }
@@ -164,6 +170,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             fired: Vec::new(),
             after: Vec::new(),
             sessions: Vec::new(),
+            resting: false,
+            retiring: false,
+            happened: vec![None; equations.events().len()],
             exchanges: 0,
             events: 0,
         };
@@ -370,11 +379,25 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.look(t);
         self.note_outputs();
         let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+        let now = self.state.last + k;
+        self.state.retiring = false;
         for &event in &self.state.fired {
-            self.equations.reset(event.into(), vars, work, emitted);
+            let spec = &self.equations.events()[usize::from(event)];
+            let before = self.state.happened[usize::from(event)];
+            if let (Some(rest), Some(before)) = (&spec.rest, before)
+                && self.settings.resolution.seconds(now - before) < rest.within
+            {
+                rest.values.iter().for_each(|&(var, value)| vars[var] = value);
+                self.state.retiring = true;
+            } else {
+                self.equations.reset(event.into(), vars, work, emitted);
+            }
         }
         self.finite_after("a reset gives a value that is not finite")?;
-        self.queue_segments(t, Cause::Jump)?;
+        let resting = std::mem::replace(&mut self.state.resting, self.state.retiring);
+        let queued = self.queue_segments(t, Cause::Jump);
+        self.state.resting = resting;
+        queued?;
         self.queue_emitted();
         let after = &mut self.state.after;
         after.clear();

@@ -7,7 +7,7 @@
 //! what can do no more than be evaluated is sampled.
 use super::{
     core::Scene,
-    equations::{Equations, Trigger, Work},
+    equations::{Equations, EventSpec, Trigger, Work},
     expander::{Form, Functions, expanded, input_order},
     settings::Settings,
     stepped::SteppedState,
@@ -46,17 +46,22 @@ impl Watch {
         settings: &Settings,
     ) -> (Self, Vec<Event>) {
         let dims = equations.dims();
-        let event = |t: &Trigger| match t {
-            Trigger::State { indicators, strict, touching } => {
-                Event { indicators: indicators.clone(), strict: *strict, graze: *touching }
-            }
+        let event = |e: &EventSpec| match &e.trigger {
+            Trigger::State { indicators, strict, touching } => Event {
+                indicators: indicators.clone(),
+                strict: *strict,
+                strictly: e.strictly.clone(),
+                graze: *touching,
+            },
             // Keeps the numbering; a conjunction over no indicator is never looked at.
             _ => Event::default(),
         };
-        let mut events: Vec<Event> = equations.events().iter().map(|e| event(&e.trigger)).collect();
-        let links = equations.links().iter();
-        events
-            .extend(links.map(|l| Event { strict: l.strict, ..Event::when(l.indicators.clone()) }));
+        let mut events: Vec<Event> = equations.events().iter().map(event).collect();
+        events.extend(equations.links().iter().map(|l| Event {
+            strict: l.strict,
+            strictly: l.strictly.clone(),
+            ..Event::when(l.indicators.clone())
+        }));
         let count = events.len();
         let form = |f: fn(&(Functions, Functions)) -> &Functions, k: usize| {
             functions.as_ref().map_or(Form::Sampled, |both| f(both).forms[k])
@@ -98,14 +103,15 @@ impl Watch {
         &self.sampled_ports
     }
 
-    /// Searches from the present to the end of the solver's last step.
+    /// Searches from the present to `end`, the end of the solver's last step or just beyond.
     pub(super) fn search<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
         state: &mut SteppedState,
         work: &mut Work,
+        end: f64,
     ) -> Result<Option<f64>, NotFinite> {
-        let (start, end) = (state.at, state.solver.time());
+        let start = state.at;
         let tick = scene.clock.tick();
         state.locator.open();
         let mut best = f64::INFINITY;

@@ -47,6 +47,8 @@ pub struct Event {
     pub indicators: Vec<usize>,
     /// Whether zero itself does not count.
     pub strict: bool,
+    /// Indicators for which zero does not count, where it does for others.
+    pub strictly: Vec<usize>,
     /// Report also a local minimum of `max z_i` that comes this close to zero without reaching it.
     pub graze: Option<f64>,
 }
@@ -54,7 +56,7 @@ pub struct Event {
 impl Event {
     /// All of `indicators` at most zero, crossings only.
     pub fn when(indicators: Vec<usize>) -> Self {
-        Self { indicators, strict: false, graze: None }
+        Self { indicators, ..Self::default() }
     }
 
     /// The same with touching reported within `band`.
@@ -64,13 +66,13 @@ impl Event {
         self
     }
 
-    fn satisfied(&self, z: f64) -> bool {
-        if self.strict { z < 0.0 } else { z <= 0.0 }
+    fn satisfied(&self, k: usize, z: f64) -> bool {
+        if self.strict || self.strictly.contains(&k) { z < 0.0 } else { z <= 0.0 }
     }
 
     /// Whether the condition holds for these indicators.
     pub fn holds(&self, z: &[f64]) -> bool {
-        self.indicators.iter().all(|&k| self.satisfied(z[k]))
+        self.indicators.iter().all(|&k| self.satisfied(k, z[k]))
     }
 
     pub(crate) fn worst(&self, z: &[f64]) -> f64 {
@@ -277,6 +279,12 @@ impl Locator {
     /// one tick of it. All that are not after the common tick fire together, in the caller's order.
     pub fn hit(&self, index: usize) -> Option<f64> {
         self.hits.get(index).copied().filter(|hit| *hit < f64::INFINITY)
+    }
+
+    /// `t`, or the latest crossing that was found up to `snap` after it: at a tick that precedes the
+    /// crossing it stands for, the condition does not hold yet.
+    pub fn snapped(&self, t: f64, snap: f64) -> f64 {
+        self.hits.iter().fold(t, |at, &hit| if hit <= t + snap { at.max(hit) } else { at })
     }
 
     /// Takes over the step up to `t`, where the indicators are `z` (before any reset): events with

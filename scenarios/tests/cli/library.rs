@@ -96,6 +96,26 @@ fn two_masses_have_twelve_exact_events() {
     assert!(results.summary()["exchanges"].as_u64().expect("a count") > 12);
 }
 
+/// Segments of order 9 by Taylor series: fewer messages at smaller errors; LookAhead, which
+/// predicts events, needs 564 messages for errors of a tenth of a second.
+#[test]
+fn two_masses_need_few_messages_of_high_order() {
+    let sets = ["upper", "lower"].map(|unit| {
+        [format!("unit.{unit}.method=taylor"), format!("unit.{unit}.segment_order=9")]
+    });
+    let mut options = vec!["--set", "exchange_tolerance=1e-7"];
+    sets.iter().flatten().for_each(|set| options.extend(["--set", set]));
+    let results = Results::of("two_masses.toml", &options);
+    let events = results.rows("events.csv");
+    assert_eq!(events.len(), 12);
+    for (row, (time, name)) in events.iter().zip(TWO_MASSES) {
+        let error = (number(&row[0]) - time).abs();
+        assert!(error < 1e-8, "{name} at {time}: off by {error:e} s");
+    }
+    let exchanges = results.summary()["exchanges"].as_u64().expect("a count");
+    assert!(exchanges < 300, "{exchanges} exchanges");
+}
+
 #[test]
 fn bouncing_ball_follows_the_closed_form() {
     let results = Results::of("bouncing_ball.toml", &[]);

@@ -6,7 +6,7 @@ pub(super) struct Ball(Vec<EventSpec>);
 impl Ball {
     fn new() -> Self {
         let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
-        Self(vec![EventSpec { name: "bounce".into(), trigger }])
+        Self(vec![EventSpec { strictly: vec![1], ..EventSpec::new("bounce", trigger) }])
     }
 }
 
@@ -30,6 +30,23 @@ impl Equations for Ball {
     fn reset(&self, _: usize, v: &mut [f64], _: &mut Work, _: &mut Vec<(u16, Value)>) {
         v[2] *= -0.9;
     }
+}
+
+/// The Zeno point of C21: at rest exactly, one bound before it, and on after it.
+#[test]
+fn rest_after_the_zeno_point() {
+    for method in [Method::Closed, Method::Rk45, Method::Taylor(12, None)] {
+        let mut ball = Ball::new();
+        ball.0[0].rest = Some(Rest { within: 1e-10, values: vec![(1, 0.0), (2, 0.0)] });
+        let mut run = Alone::new(ball, &[10.0, 0.0], settings(method, 1e-12));
+        run.run(100.0).unwrap();
+        let events = run.events();
+        let last = events[events.len() - 1].0 as f64 * PS;
+        assert!((last - 27.12901933561422).abs() < 2e-9, "{method:?}: {last}");
+        assert_eq!((run.output(0), run.output(1)), (0.0, 0.0), "{method:?}");
+    }
+    let mut run = Alone::new(Ball::new(), &[10.0, 0.0], settings(Method::Rk45, 1e-12));
+    assert!(run.run(100.0).unwrap_err().to_string().contains("Zeno"));
 }
 
 /// C21: first, second and 100th bounce, under every method, at ps resolution.

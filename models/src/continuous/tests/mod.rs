@@ -1,5 +1,5 @@
 //! Continuous units in the kernel, under every method.
-use super::{Dims, Equations, EventSpec, Settings, Trigger, Unit, equations::Work};
+use super::{Dims, Equations, EventSpec, Rest, Settings, Trigger, Unit, equations::Work};
 use crate::{
     expr::Scalar,
     ode::{Method, Options},

@@ -74,16 +74,16 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
     fn root(&mut self, event: &Event, k: usize, from: (f64, f64), to: (f64, f64)) -> f64 {
         let row = self.rows.row(k);
         let (low, high) = (from.0 - self.start, to.0 - self.start);
-        let mut e = poly::first_satisfied(row, low, high, |z| event.satisfied(z));
+        let mut e = poly::first_satisfied(row, low, high, |z| event.satisfied(k, z));
         // The series is refined on the function that it stands for.
         for _ in 0..4 {
             let Some(z) = (self.correct)(k, self.start + e) else { break };
             let (value, slope) = poly::eval_slope(row, e);
-            if event.satisfied(z) && (z - value).abs() <= 4.0 * f64::EPSILON * row[0].abs() {
+            if event.satisfied(k, z) && (z - value).abs() <= 4.0 * f64::EPSILON * row[0].abs() {
                 break;
             }
             let step = z / slope;
-            let next = e - step * if event.satisfied(z) { 1.0 } else { 1.0 + 1e-12 };
+            let next = e - step * if event.satisfied(k, z) { 1.0 } else { 1.0 + 1e-12 };
             if !next.is_finite() || next <= low || next >= high || next == e {
                 break;
             }
@@ -91,7 +91,7 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
         }
         // The sum may have been rounded to the wrong side.
         let mut t = (self.start + e).min(to.0);
-        while t < to.0 && !event.satisfied(poly::eval(row, t - self.start)) {
+        while t < to.0 && !event.satisfied(k, poly::eval(row, t - self.start)) {
             t = t.next_up();
         }
         t

@@ -94,7 +94,7 @@ impl<F: FnMut(f64, &mut [f64])> Curves for Sampled<'_, F> {
             self.probe.fill(t, row);
             row[k]
         };
-        itp(from, to, value, |z| event.satisfied(z))
+        itp(from, to, value, |z| event.satisfied(k, z))
     }
 }
 

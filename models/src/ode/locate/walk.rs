@@ -154,13 +154,13 @@ impl Walk {
         let mut latest = f64::NEG_INFINITY;
         for &k in &event.indicators {
             let (z_u, z_v) = (self.values(piece)[k], self.values(piece + 1)[k]);
-            if !event.satisfied(z_v) {
+            if !event.satisfied(k, z_v) {
                 // It does not hold at the end, but may have until this one left; only if all
                 // others arrived before.
-                if !event.satisfied(z_u) {
+                if !event.satisfied(k, z_u) {
                     return None;
                 }
-            } else if !event.satisfied(z_u) {
+            } else if !event.satisfied(k, z_u) {
                 latest = latest.max(curves.root(event, k, (t_u, z_u), (t_v, z_v)));
             }
         }

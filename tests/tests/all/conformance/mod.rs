@@ -1,5 +1,6 @@
-//! The conformance list: T (time), P (Parallel DEVS), and those of F and H that need only
+//! The conformance list: T (time), P (Parallel DEVS), H (hybrid), and those of F that need only
 //! discrete models.
+mod continuous;
 mod errors;
 mod fixpoint;
 mod golden;
