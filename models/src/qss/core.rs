@@ -25,7 +25,7 @@ use crate::{
         equations::Work,
         series::Series,
     },
-    ode::{Arm, Event, Locator, Rows},
+    ode::{Arm, Event, Locator, Rows, rounding},
     poly,
     statistics::UnitStatistics,
 };
@@ -65,6 +65,8 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     outputs_of: Influence,
     count: usize,
     longest: f64,
+    /// Seconds by which a tick may precede the crossing it stands for (R14).
+    snap: f64,
     rows: Vec<f64>,
     work: Work,
     vars: Vec<f64>,
@@ -146,19 +148,26 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         }
         let outputs = Functions::new(dims, &programs.outputs, P);
         let own = equations.events().iter().map(|e| match &e.trigger {
-            Trigger::State { indicators, strict, touching } => {
-                Event { indicators: indicators.clone(), strict: *strict, graze: *touching }
-            }
+            Trigger::State { indicators, strict, touching } => Event {
+                indicators: indicators.clone(),
+                strict: *strict,
+                strictly: e.strictly.clone(),
+                graze: *touching,
+            },
             _ => Event::default(),
         });
-        let links = equations.links().iter();
-        let linked = links.map(|l| Event { strict: l.strict, ..Event::when(l.indicators.clone()) });
+        let linked = equations.links().iter().map(|l| Event {
+            strict: l.strict,
+            strictly: l.strictly.clone(),
+            ..Event::when(l.indicators.clone())
+        });
         let events: Vec<Event> = own.chain(linked).collect();
         let events_of = Influence::of(dims.states, events.len(), |k, states| {
             events[k].indicators.iter().for_each(|&z| indicators.reads(z, states));
         });
         // Far enough for every run, and finite.
-        let end = i64::MAX as f64 / settings.resolution.ticks_per_second() as f64;
+        let tick = 1.0 / settings.resolution.ticks_per_second() as f64;
+        let end = i64::MAX as f64 * tick;
         let engine = Engine::new(Sheet::new(dims, &programs.derivatives), quanta, end);
         let count = events.len();
         let state = CoreState {
@@ -182,6 +191,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             indicators,
             outputs,
             count,
+            snap: tick / f64::from(1_u32 << rounding::SNAP_BITS),
             longest: settings.solver.max_step.min(end / 16.0),
             rows: Vec::new(),
             work: Work::default(),
@@ -343,7 +353,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         if self.count == 0 {
             return;
         }
-        let e = self.state.shift + t;
+        let e = self.state.shift + self.state.locator.snapped(t, self.snap);
         let x: Vec<f64> = self.state.engine.variables.iter().map(|v| v.state(e)).collect();
         scene.fill(t, &x, &mut self.vars);
         self.look(scene, None);
@@ -425,6 +435,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         scene: &Scene<'_, E>,
         stop: Option<f64>,
     ) -> Result<Advance, Box<Failure>> {
+        self.engine.system.resting = scene.resting;
         if let Err(bad) = self.steps(scene) {
             self.note(Err(bad));
         }
@@ -434,7 +445,8 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         let stop = stop.unwrap_or(f64::INFINITY);
         let next = self.state.engine.queue.earliest().1 - self.state.shift;
         let end = next.min(stop).min(self.state.at + self.longest).max(self.state.at);
-        let mut width = end - self.state.at;
+        // What lies within the rounding of the limit's tick happens at the limit.
+        let mut width = end - self.state.at + if end >= stop { self.snap } else { 0.0 };
         let event = self.search(scene, &mut width);
         let end = if event.is_some() || width < end - self.state.at {
             event.unwrap_or(self.state.at + width)
@@ -457,7 +469,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     }
 
     fn states(&self, t: f64, x: &mut [f64]) {
-        let e = self.state.shift + t;
+        let e = self.state.shift + self.state.locator.snapped(t, self.snap);
         for (x, v) in x.iter_mut().zip(&self.state.engine.variables) {
             *x = v.state(e);
         }
@@ -481,6 +493,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     }
 
     fn jump(&mut self, scene: &Scene<'_, E>, x: &[f64]) {
+        self.engine.system.resting = scene.resting;
         let e = self.state.shift;
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
         self.state.engine.discrete.copy_from_slice(scene.discrete);
@@ -499,6 +512,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     }
 
     fn input(&mut self, scene: &Scene<'_, E>, port: usize) {
+        self.engine.system.resting = scene.resting;
         self.take_input(scene, port);
         let e = self.state.shift + self.state.at;
         let result = self.run(|engine| engine.refresh(e));
@@ -539,6 +553,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         all: bool,
         take: &mut dyn FnMut(usize, &[f64]),
     ) {
+        self.engine.system.resting = scene.resting;
         let e = self.state.shift + t;
         let dims = scene.dims;
         let discrete = &vars[dims.first_discrete()..][..dims.discrete];

@@ -14,6 +14,8 @@ use crate::{
 pub struct Sheet {
     dims: Dims,
     derivatives: Vec<Program>,
+    /// Whether the unit is at rest, with all derivatives zero.
+    pub(super) resting: bool,
 }
 
 /// What a variable of a unit is.
@@ -62,7 +64,7 @@ fn parts(program: &Program) -> Vec<Program> {
 impl Sheet {
     /// The right-hand sides in `derivatives`.
     pub fn new(dims: Dims, derivatives: &Program) -> Self {
-        Self { dims, derivatives: parts(derivatives) }
+        Self { dims, derivatives: parts(derivatives), resting: false }
     }
 }
 
@@ -78,6 +80,9 @@ impl System for Sheet {
         self.derivatives[index].inputs().iter().any(driven)
     }
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S {
+        if self.resting {
+            return S::constant(0.0);
+        }
         self.derivatives[index].single(scratch, |id| load(&self.dims, at, id))
     }
 }

@@ -100,9 +100,8 @@ fn two_masses_have_twelve_exact_events() {
 /// predicts events, needs 564 messages for errors of a tenth of a second.
 #[test]
 fn two_masses_need_few_messages_of_high_order() {
-    let sets = ["upper", "lower"].map(|unit| {
-        [format!("unit.{unit}.method=taylor"), format!("unit.{unit}.segment_order=9")]
-    });
+    let sets = ["upper", "lower"]
+        .map(|unit| [format!("unit.{unit}.method=taylor"), format!("unit.{unit}.segment_order=9")]);
     let mut options = vec!["--set", "exchange_tolerance=1e-7"];
     sets.iter().flatten().for_each(|set| options.extend(["--set", set]));
     let results = Results::of("two_masses.toml", &options);

@@ -80,7 +80,7 @@ impl Equations for Ball {
 #[test]
 fn events_are_located_on_the_states() {
     let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
-    let ball = Ball([EventSpec { name: "bounce".into(), trigger }]);
+    let ball = Ball([EventSpec { strictly: vec![1], ..EventSpec::new("bounce", trigger) }]);
     let mut run = quantised::<_, Explicit, 2>(ball, &[10.0, 0.0], 1e-3);
     run.run(27.1283).unwrap();
     let events = run.events();
