@@ -290,7 +290,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     /// Offset of the next step; infinite if nothing will change any more.
     #[inline]
     pub fn next(&self) -> f64 {
-        self.state.queue.first()
+        self.state.queue.earliest().1
     }
 
     /// The last step.
@@ -301,6 +301,11 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     /// What changes in a run.
     pub fn state(&self) -> &State<P> {
         &self.state
+    }
+
+    /// What changes in a run, to be replaced by what was saved.
+    pub fn state_mut(&mut self) -> &mut State<P> {
+        &mut self.state
     }
 
     /// State `index` at `t`, at or after the last step.
@@ -372,8 +377,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     /// Evaluates what reads variable `i`, which has just been quantised.
     fn follow(&mut self, i: usize, t: f64) -> Result<(), NotFinite> {
         let mut own = false;
-        for k in 0..self.influence.readers(i).len() {
-            let j = self.influence.readers(i)[k] as usize;
+        for k in self.influence.range(i) {
+            let j = self.influence.reader(k);
             own |= i == j;
             self.evaluate(j, t)?;
             self.plan(j, t, i == j)?;
@@ -385,7 +390,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     }
 
     /// Moves variable `j` to `t` and evaluates its derivative there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn evaluate(&mut self, j: usize, t: f64) -> Result<(), NotFinite> {
         self.state.evaluations += 1;
         let view = Along { state: &self.state, t };
@@ -412,7 +417,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     }
 
     /// When variable `j`, which is at `t`, steps next.
-    #[inline]
+    #[inline(always)]
     fn plan(&mut self, j: usize, t: f64, own: bool) -> Result<(), NotFinite> {
         let v = &mut self.state.variables[j];
         if !own {

@@ -7,7 +7,9 @@ use super::{
     variable::Variable,
 };
 
-/// A quantiser of order `P`: quantised states have `P` coefficients.
+/// A quantiser of order `P`: quantised states have `P` coefficients. [`Explicit`] of order 1, 2, 3
+/// is QSS1, QSS2, QSS3; [`Implicit`] of order 1, 2 is LIQSS1, LIQSS2;
+/// [`Paired`](super::Paired) is modified LIQSS2.
 pub trait Method<const P: usize>: std::fmt::Debug + Default + Send + Sync + 'static {
     /// Whether it looks ahead by the slope of the right-hand side in its own variable.
     const IMPLICIT: bool = false;

@@ -10,7 +10,7 @@
 //! The error is linear in the quantum and steps come as ΔQ⁻¹, ΔQ^(-1/2), ΔQ^(-1/3) for the orders
 //! 1, 2, 3 (Cellier & Kofman, Continuous System Simulation, chapters 11 and 12). For stiff systems
 //! the linearly implicit quantisers look one step ahead by the variable's own slope; these slopes
-//! come from automatic differentiation. See [`method`](Method) for the family.
+//! come from automatic differentiation. The family is listed at [`Method`].
 //!
 //! # Why a whole system in one place
 //! One atomic per state would put each step through the kernel. [`Engine`] has its own event list,
@@ -42,6 +42,7 @@ mod pair;
 mod queue;
 mod sheet;
 mod system;
+mod unit;
 mod variable;
 
 pub use core::{CoreState, Quantised};
@@ -53,6 +54,7 @@ pub use pair::Paired;
 pub use queue::Queue;
 pub use sheet::Sheet;
 pub use system::{System, View};
+pub use unit::SystemUnit;
 pub use variable::Variable;
 
 #[cfg(test)]

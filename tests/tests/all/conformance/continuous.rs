@@ -8,12 +8,17 @@ use std::{
 };
 use superdense::{Overrides, load};
 use superdense_kernel::{
-    Fact, Options, Simulation,
+    Component, Coupled, Fact, Options, Simulation,
     error::RunError,
     time::Tag,
     trace::{Observer, Site, Verdict},
 };
-use superdense_models::value::Value;
+use superdense_models::{
+    continuous::{Dims, Equations, EventSpec, Settings, Trigger, Unit, equations::Work},
+    expr::Scalar,
+    ode::Method,
+    value::Value,
+};
 
 type Facts = Arc<Mutex<Vec<(i64, u32, String)>>>;
 
@@ -77,6 +82,48 @@ fn each(text: &str, stop: i64, check: impl Fn(&str, Ran)) {
             panic!("{method}: {e}");
         }
         check(method, ran);
+    }
+}
+
+/// x = (t - 1)² and a detector that asks for touching or for crossing.
+struct Parabola(Vec<EventSpec>);
+
+impl Equations for Parabola {
+    fn dims(&self) -> Dims {
+        Dims { states: 1, indicators: 1, ..Dims::default() }
+    }
+    fn events(&self) -> &[EventSpec] {
+        &self.0
+    }
+    fn derivatives<N: Scalar>(&self, v: &[N], _: &mut Work<N>, dx: &mut [N]) {
+        dx[0] = v[0].sub(&N::constant(1.0)).mul(&N::constant(2.0));
+    }
+    fn outputs<N: Scalar>(&self, _: &[N], _: &mut Work<N>, _: &mut [N]) {}
+    fn indicators<N: Scalar>(&self, v: &[N], _: &mut Work<N>, z: &mut [N]) {
+        z[0] = v[1].clone();
+    }
+}
+
+#[test]
+fn h06_grazing() {
+    // Over many fixed steps rounding alone carries the solution below zero.
+    for method in [Method::Rk45, Method::Taylor(12, None), Method::Closed] {
+        for touching in [Some(1e-9), None] {
+            let trigger = Trigger::State { indicators: vec![0], strict: true, touching };
+            let equations = Parabola(vec![EventSpec::new("zero", trigger)]);
+            let settings = Settings { method, ..Settings::default() };
+            let unit = Unit::new(equations, &[1.0], &[], &[], settings).unwrap();
+            let mut top = Coupled::new();
+            top.add_component("u", Component::atomic(unit));
+            let mut sim = Simulation::new(top, Options::default()).unwrap();
+            let facts = Facts::default();
+            sim.observe(Ear(Arc::clone(&facts)));
+            sim.run_through(3 * S).unwrap();
+            let facts = facts.lock().unwrap();
+            assert_eq!(facts.len(), usize::from(touching.is_some()), "{method:?} {facts:?}");
+            // The minimum is flat: its place is known to the root of the rounding.
+            assert!(facts.iter().all(|f| (f.0 - S).abs() <= 100), "{method:?}: {facts:?}");
+        }
     }
 }
 
