@@ -59,7 +59,7 @@ pub struct Input {
 
 impl Input {
     /// Coefficients at `t`.
-    fn expanded(&self, t: f64) -> [f64; poly::MAX_DEGREE + 1] {
+    pub(super) fn expanded(&self, t: f64) -> [f64; poly::MAX_DEGREE + 1] {
         let mut c = [0.0; poly::MAX_DEGREE + 1];
         let length = self.coefficients.len().min(c.len());
         c[..length].copy_from_slice(&self.coefficients[..length]);
