@@ -25,6 +25,7 @@ use crate::{
         equations::Work,
         series::Series,
     },
+    expr::{Degree, VarId},
     ode::{Arm, Event, Locator, Rows, rounding},
     poly,
     statistics::UnitStatistics,
@@ -146,6 +147,17 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                         methods do not look at; use the method rk45"
                 .into());
         }
+        // What a state switches is seen when that state steps; nothing steps for the time.
+        let driven = |id: VarId| {
+            let at = id.0 as usize;
+            at == 0 || (dims.first_input()..dims.first_discrete()).contains(&at)
+        };
+        if programs.derivatives.degrees(driven).contains(&Degree::Switching) {
+            return Err("a derivative switches (if, max, ...) with the time or an input, which \
+                        quantised-state methods do not see; leave out switching = \"ignored\", or \
+                        write the switch as an event"
+                .into());
+        }
         let outputs = Functions::new(dims, &programs.outputs, P);
         let own = equations.events().iter().map(|e| match &e.trigger {
             Trigger::State { indicators, strict, touching } => Event {
@@ -168,7 +180,8 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         // Far enough for every run, and finite.
         let tick = 1.0 / settings.resolution.ticks_per_second() as f64;
         let end = i64::MAX as f64 * tick;
-        let engine = Engine::new(Sheet::new(dims, &programs.derivatives), quanta, end);
+        let mut engine = Engine::new(Sheet::new(dims, &programs.derivatives), quanta, end);
+        engine.longest = settings.solver.max_step;
         let count = events.len();
         let state = CoreState {
             engine: engine.state().clone(),

@@ -5,6 +5,7 @@ mod codes;
 mod files;
 mod grid;
 mod library;
+mod quantised;
 mod release;
 mod resume;
 
