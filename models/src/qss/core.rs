@@ -280,7 +280,8 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     /// Makes the steps that are due at the present, and marks what reads the new polynomials.
     fn steps<E: Equations>(&mut self, scene: &Scene<'_, E>) -> Result<(), NotFinite> {
         let e = self.state.shift + self.state.at;
-        while self.state.engine.queue.earliest().1 <= e {
+        // The same arithmetic as where an advance ends: else rounding could stop the clock for ever.
+        while self.state.engine.queue.earliest().1 - self.state.shift <= self.state.at {
             let i = self.run(|engine| engine.step())?;
             for k in 0..self.engine.readers(i).len() {
                 self.mark(scene, self.engine.readers(i)[k] as usize, e);

@@ -63,6 +63,7 @@ fn h13_decay() {
         cases.into_iter().chain([(0.001, 1000, 7.485470857, 0.0005612)])
     {
         let mut engine = qss1(Affine { a: -1.0, b: 0.0 }, quantum, 1.0);
+        let bound = quantum * (1.0 + 1e-9);
         let (mut times, mut most) = (Vec::new(), 0.0_f64);
         loop {
             let next = engine.next();
@@ -84,7 +85,7 @@ fn h13_decay() {
         times.retain(|&t| t < 30.0);
         assert_eq!(times.len(), events, "{quantum}");
         assert!((times[events - 1] - last).abs() < 1e-8 * events as f64, "{:?}", times.last());
-        assert!((most / worst - 1.0).abs() < 1e-3 && most <= quantum, "{quantum}: {most}");
+        assert!((most / worst - 1.0).abs() < 1e-3 && most <= bound, "{quantum}: {most}");
     }
     let mut engine = qss1(Affine { a: -1.0, b: 0.0 }, 0.1, 1.0);
     for expected in [0.1, 0.211111111, 0.336111111, 0.478968254] {
