@@ -30,6 +30,10 @@ impl Due {
         Self(model | IMMINENT)
     }
     #[inline(always)]
+    pub fn influenced_only(model: u32) -> Self {
+        Self(model | INFLUENCED)
+    }
+    #[inline(always)]
     pub fn model(self) -> u32 {
         self.0 & !(IMMINENT | INFLUENCED)
     }

@@ -75,6 +75,12 @@ impl Homes {
         (self.run, self.range.end)
     }
 
+    /// Whether a model is in the run that was looked up last.
+    #[inline(always)]
+    pub fn is_neighbour(&self, m: u32) -> bool {
+        self.range.contains(&m)
+    }
+
     #[inline(never)]
     fn look_up(&mut self, m: u32) {
         let end = |homes: &[Home], i: usize| homes.get(i + 1).map_or(u32::MAX, |h| h.first);

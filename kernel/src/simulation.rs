@@ -241,10 +241,12 @@ impl<M: Message> Simulation<M> {
         Ok(())
     }
 
-    /// (b) to (e) for a single imminent model, when its output reaches nobody; tells whether.
+    /// (b) to (e) for a single imminent model, when its output reaches nobody or one neighbour in
+    /// its slab; tells whether.
     ///
     /// **Why.** Models with timers of their own mostly fire one by one. Here the border to the
-    /// slab is crossed once, and nothing is merged: a sixth of the instructions of *hold*.
+    /// slab is crossed once, and nothing is merged: a sixth of the instructions of *hold* and
+    /// of *ring*.
     fn alone(&mut self) -> bool {
         let [m] = self.imminent[..] else { return false };
         if self.staged || !self.injections.is_empty() {

@@ -45,7 +45,8 @@ pub(crate) trait Kind<M: Message>: Send {
     fn start(&self, slot: u32) -> (Duration, bool);
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
-    /// λ of one model and, when that reaches nobody, its transition; tells whether.
+    /// λ of one model and, when that reaches nobody or one neighbour, all transitions; tells
+    /// whether.
     fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool;
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
@@ -109,12 +110,19 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool {
         let at = run.slot(model);
         core.outputs(&[model], |_| &self.models[at]);
-        let done = core.bus.influenced.is_empty();
-        if done {
-            (core.out_cursor, core.log_cursor) = (0, 0);
+        (core.out_cursor, core.log_cursor) = (0, 0);
+        if core.bus.influenced.is_empty() {
             core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
+            return true;
         }
-        done
+        let [other] = core.bus.influenced[..] else { return false };
+        let near = other != model && core.homes.is_neighbour(other);
+        if near {
+            let (first, second) = (Due::imminent_only(model), Due::influenced_only(other));
+            let due = if other < model { [second, first] } else { [first, second] };
+            Kind::transitions(self, run, &due, core);
+        }
+        near
     }
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
         core.transitions(run, models, &mut self.models);

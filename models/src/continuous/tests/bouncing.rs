@@ -12,7 +12,7 @@ impl Ball {
 
 impl Equations for Ball {
     fn dims(&self) -> Dims {
-        Dims { states: 2, outputs: 2, indicators: 2, ..Dims::default() }
+        Dims { states: 2, outputs: 2, indicators: 3, ..Dims::default() }
     }
     fn events(&self) -> &[EventSpec] {
         &self.0
@@ -25,7 +25,8 @@ impl Equations for Ball {
         y.clone_from_slice(&v[1..3]);
     }
     fn indicators<S: Scalar>(&self, v: &[S], _: &mut Work<S>, z: &mut [S]) {
-        z.clone_from_slice(&v[1..3]);
+        z[..2].clone_from_slice(&v[1..3]);
+        z[2] = S::constant(-1.0);
     }
     fn reset(&self, _: usize, v: &mut [f64], _: &mut Work, _: &mut Vec<(u16, Value)>) {
         v[2] *= -0.9;
@@ -47,6 +48,23 @@ fn rest_after_the_zeno_point() {
     }
     let mut run = Alone::new(Ball::new(), &[10.0, 0.0], settings(Method::Rk45, 1e-12));
     assert!(run.run(100.0).unwrap_err().to_string().contains("Zeno"));
+}
+
+/// A condition that is constant between events, such as a count of bounces, has no degree; it must
+/// not hide that of the others.
+#[test]
+fn constant_condition_beside_a_plain_one() {
+    for method in [Method::Closed, Method::Rk45, Method::Rk23, Method::Taylor(12, None)] {
+        let mut ball = Ball::new();
+        ball.0[0].trigger =
+            Trigger::State { indicators: vec![0, 1, 2], strict: false, touching: None };
+        let mut run = Alone::new(ball, &[10.0, 0.0], settings(method, 1e-9));
+        run.run(1.5).unwrap();
+        let events = run.events();
+        let first = events[0].0 as f64 * PS;
+        assert!((first - 1.427843122927064).abs() < 1e-9, "{method:?}: {first}");
+        assert_eq!(events.len(), 1, "{method:?}");
+    }
 }
 
 /// C21: first, second and 100th bounce, under every method, at ps resolution.
