@@ -128,9 +128,11 @@ impl<M: Message> Unit<M> {
         self.inputs.get(self.done).map_or(self.clock.next, |p| p.tag.min(self.clock.next))
     }
 
-    /// Whether an input at `tag` comes too late for what is executed.
+    /// Whether an input at `tag` comes too late for what is executed: for a transition at `tag` or
+    /// later, or for a λ after it that awaits its transition.
     pub fn is_past(&self, tag: Tag) -> bool {
         self.records.back().is_some_and(|r| tag <= r.until)
+            || self.held.as_ref().is_some_and(|h| tag < h.tag)
     }
 
     /// The range of the inputs at `tag`, executed or not.

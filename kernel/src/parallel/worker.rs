@@ -197,8 +197,8 @@ impl<M: Message> Worker<M> {
                 break;
             }
             let end = now.len();
-            for i in first..end {
-                let unit = &self.units[now[i] as usize];
+            for &u in &now[first..end] {
+                let unit = &self.units[u as usize];
                 if unit.strikes >= world.settings.patience
                     && unit.struck_at == self.gvt
                     && key > self.gvt
@@ -206,7 +206,7 @@ impl<M: Message> Worker<M> {
                     continue;
                 }
                 if unit.clock.next == key && !unit.clock.silent && unit.held.is_none() {
-                    self.send(world, now[i], key);
+                    self.send(world, u, key);
                 }
             }
             first = end;

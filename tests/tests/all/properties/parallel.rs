@@ -28,10 +28,17 @@ fn settings(schedule: impl Strategy<Value = Schedule>) -> impl Strategy<Value = 
     )
 }
 
-fn outcome(case: &Case, settings: &Settings) -> Outcome {
+/// The first thing in which a parallel run differs from the sequential one.
+fn difference(case: &Case, settings: &Settings) -> Option<String> {
     let mut run = case.start(case.tree.build(), options(), str::to_owned);
     let error = run.sim.run_through_parallel(END, settings).err();
-    Outcome::of(&run, error)
+    let (found, expected) = (Outcome::of(&run, error), case.run());
+    let records = found.records.iter().zip(&expected.records).find(|(a, b)| a != b);
+    match records {
+        Some(records) => Some(format!("{records:?}")),
+        None if found == expected => None,
+        None => Some(format!("{:?} {:?}", found, expected)),
+    }
 }
 
 proptest! {
@@ -43,7 +50,7 @@ proptest! {
         case in Case::any(),
         settings in settings(any::<u64>().prop_map(Schedule::Virtual)),
     ) {
-        prop_assert_eq!(outcome(&case, &settings), case.run());
+        prop_assert_eq!(difference(&case, &settings), None);
     }
 }
 
@@ -53,6 +60,6 @@ proptest! {
     /// Real threads.
     #[test]
     fn property_10_threads(case in Case::any(), settings in settings(Just(Schedule::Threads))) {
-        prop_assert_eq!(outcome(&case, &settings), case.run());
+        prop_assert_eq!(difference(&case, &settings), None);
     }
 }
