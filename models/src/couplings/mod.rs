@@ -11,8 +11,6 @@
 //! | `pace.rs` | when the next exchange is (fixed or error-controlled macro step) |
 //! | `extrapolation.rs` | the polynomial a receiver is told |
 //! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
-//! | `power.rs` | corrections that keep the energy of a bond (power-balanced coupling) |
-//! | `indicators.rs` | earlier exchanges before an event (LookAhead) |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
 //! | `kind.rs` | its parameters in a scenario |
