@@ -77,8 +77,7 @@ impl<M: Message> Simulation<M> {
         end: i64,
         settings: &Settings,
     ) -> Result<(Ended, Statistics), RunError> {
-        let mut statistics =
-            Statistics { workers: settings.workers.max(1), ..Statistics::default() };
+        let mut statistics = Statistics::default();
         // Cycles that go sequentially after a rendezvous; more when it hardly paid to part.
         let mut alone = 1u64;
         while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
@@ -176,7 +175,7 @@ impl<M: Message> Simulation<M> {
             worker.units.push(Unit::new(m, kind, slot, clocks[m as usize]));
         }
         for worker in &mut crew {
-            (0..worker.units.len() as u32).for_each(|u| worker.requeue(&world, u));
+            worker.begin(&world);
         }
         let start = Tag::new(i64::MIN, 0);
         let window = (limit.saturating_sub(self.core.now.ticks) / 64).max(1);
@@ -204,14 +203,18 @@ impl<M: Message> Simulation<M> {
         };
         self.core.observers = observers;
         let failure = crew.iter_mut().find_map(|w| w.failure.take());
-        for w in &crew {
-            statistics.rolled_back += w.tally.undone;
-            statistics.rollbacks += w.tally.rollbacks;
-            statistics.anti_messages += w.tally.antis;
-            statistics.peak_saved += w.tally.peak as u64;
-        }
-        statistics.gvt_rounds += coordinator.rounds;
-        statistics.committed += counts.internal + counts.external + counts.confluent;
+        statistics.add(&Statistics {
+            executed: crew.iter().map(|w| w.tally.executed).collect(),
+            committed: counts.internal + counts.external + counts.confluent,
+            rolled_back: crew.iter().map(|w| w.tally.undone).sum(),
+            rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
+            anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
+            gvt_rounds: coordinator.rounds,
+            peak_saved_bytes: crew.iter().map(|w| w.tally.peak as u64).sum(),
+            live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
+            window: coordinator.window,
+            sequential_cycles: 0,
+        });
         self.come_home(crew, &part_of);
         let core = &mut self.core;
         core.now = now;

@@ -71,6 +71,13 @@ pub(crate) struct Record<M> {
     pub next: Tag,
 }
 
+impl<M> Record<M> {
+    /// Size of the saved state.
+    pub fn saved_bytes(&self) -> usize {
+        self.saved.as_ref().map_or(0, |s| size_of_val(&**s))
+    }
+}
+
 /// One model with its inputs and its history.
 pub(crate) struct Unit<M> {
     pub model: u32,
@@ -161,20 +168,18 @@ impl<M: Message> Unit<M> {
             .find(|&i| (self.inputs[i].source, self.inputs[i].sum) == (anti.source, anti.sum))
     }
 
-    /// Drops what no rollback to `horizon` or later can need.
-    pub fn forget(&mut self, horizon: Tag) {
+    /// Drops what no rollback to `horizon` or later can need; the size of states that were saved.
+    pub fn forget(&mut self, horizon: Tag) -> usize {
         let mut keep = self.records.partition_point(|r| r.until < horizon);
         while keep > 0 && keep < self.records.len() && self.records[keep].saved.is_none() {
             keep -= 1;
         }
-        if keep == 0 {
-            return;
-        }
-        self.records.drain(..keep);
+        let bytes = self.records.drain(..keep).map(|r| r.saved_bytes()).sum();
         let first = self.records.front().map_or(horizon, |r| r.tag);
         let inputs = self.inputs.partition_point(|p| p.tag < first).min(self.done);
         self.inputs.drain(..inputs);
         self.done -= inputs;
+        bytes
     }
 }
 
