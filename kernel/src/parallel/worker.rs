@@ -1,7 +1,7 @@
 //! A worker: the models of one logical process, executed in the order of their keys.
 use super::{
     Cancellation, Settings,
-    unit::{Assembly, Packet, Sending, Unit},
+    unit::{Assembly, Load, Packet, Receivers, Sending, Unit},
 };
 use crate::{
     bus::Bus,
@@ -281,10 +281,10 @@ impl<M: Message> Worker<M> {
         }
         self.bus.influenced = reached;
         self.bus.clear();
-        let to: Vec<(u32, u64)> = packets.iter().map(|p| (p.dest, p.sum)).collect();
+        let to: Receivers = packets.iter().map(|p| (p.dest, p.sum)).collect();
         let unit = &mut self.units[u as usize];
         let old = unit.stale.iter().position(|s| s.tag == key);
-        let old = old.map_or(Vec::new(), |at| unit.stale.swap_remove(at).to);
+        let old = old.map_or(Receivers::new(), |at| unit.stale.swap_remove(at).to);
         unit.held = Some(Sending { tag: key, sum, to, log });
         for &(dest, sum) in &old {
             if !packets.iter().any(|p| (p.dest, p.sum) == (dest, sum)) {
@@ -313,7 +313,7 @@ impl<M: Message> Worker<M> {
 
     fn cancel(&mut self, world: &World<'_, M>, source: u32, tag: Tag, dest: u32, sum: u64) {
         self.tally.antis += 1;
-        self.post(world, Packet { tag, source, dest, sum, load: Vec::new() });
+        self.post(world, Packet { tag, source, dest, sum, load: Load::new() });
     }
 
     /// The event at `key` is left to the sequential executor.
