@@ -3,6 +3,7 @@ mod argesim;
 mod bars;
 mod codes;
 mod coupling;
+mod executors;
 mod files;
 mod grid;
 mod library;
