@@ -2,3 +2,5 @@
 //! builds what he does not need.
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "fmi")]
+pub mod fmi;
