@@ -16,6 +16,13 @@ pub fn description(name: &str) -> String {
     fs::read_to_string(sources().join(format!("{name}.xml"))).expect("a model description")
 }
 
+/// Where an archive has the binary of `name` for this machine.
+pub fn binary(name: &str) -> String {
+    let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+    let ending = std::env::consts::DLL_EXTENSION;
+    format!("binaries/{}-{os}/{name}.{ending}", std::env::consts::ARCH)
+}
+
 /// Packs a file from its entries.
 pub fn pack(file: &Path, entries: &[(&str, &[u8])]) {
     let mut zip = ZipWriter::new(File::create(file).expect("a file"));
@@ -43,11 +50,8 @@ pub fn build(folder: &Path, name: &str, changes: &[(&str, &str)]) -> PathBuf {
         assert!(text.contains(from), "{from} is not in the description of {name}");
         text = text.replace(from, to);
     }
-    let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
-    let ending = std::env::consts::DLL_EXTENSION;
-    let binary = format!("binaries/{}-{os}/{name}.{ending}", std::env::consts::ARCH);
     let bytes = fs::read(&library).expect("the binary");
     let file = folder.join(format!("{name}.fmu"));
-    pack(&file, &[("modelDescription.xml", text.as_bytes()), (&binary, &bytes)]);
+    pack(&file, &[("modelDescription.xml", text.as_bytes()), (&binary(name), &bytes)]);
     file
 }

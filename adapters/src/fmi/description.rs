@@ -359,7 +359,10 @@ mod tests {
                 "variable x: a dimension without a length",
             ),
             (
-                read("", "<Float64 name='x' valueReference='1'><Dimension start='99999'/></Float64>"),
+                read(
+                    "",
+                    "<Float64 name='x' valueReference='1'><Dimension start='99999'/></Float64>",
+                ),
                 "99999 elements",
             ),
         ];

@@ -219,9 +219,7 @@ impl Instance {
         for block in blocks {
             let mut buffer = vec![0.0; block.places.len()];
             let call = || format!("fmi3Get{:?} of {}", block.ty, names(block));
-            self.call(call, |raw| {
-                (raw.get_numbers(block.ty, &block.references, &mut buffer), ())
-            })?;
+            self.call(call, |raw| (raw.get_numbers(block.ty, &block.references, &mut buffer), ()))?;
             for (&place, value) in block.places.iter().zip(buffer) {
                 values[place] = value;
             }
@@ -237,9 +235,8 @@ impl Instance {
         for block in blocks {
             let values = block.gather(values);
             check(block, &values)?;
-            let set = |raw: &mut RawInstance| {
-                (raw.set_numbers(block.ty, &block.references, &values), ())
-            };
+            let set =
+                |raw: &mut RawInstance| (raw.set_numbers(block.ty, &block.references, &values), ());
             let error = match self.call(|| format!("fmi3Set{:?}", block.ty), set) {
                 Ok(()) => continue,
                 Err(e) => e,
@@ -255,7 +252,8 @@ impl Instance {
         for ((name, elements), &reference) in block.variables.iter().zip(&block.references) {
             let own = &values[first..first + elements];
             first += elements;
-            let call = || format!("fmi3Set{:?} of {name} (reference {reference}) to {own:?}", block.ty);
+            let call =
+                || format!("fmi3Set{:?} of {name} (reference {reference}) to {own:?}", block.ty);
             let alone = error.status == Status::Discard && block.references.len() > 1;
             if !alone {
                 return CallError { call: call(), ..error };
@@ -291,12 +289,7 @@ impl Instance {
     ///
     /// # Errors
     /// The FMU's.
-    pub fn directional(
-        &self,
-        unknowns: &[u32],
-        knowns: &[u32],
-        seed: &[f64],
-    ) -> Called<Vec<f64>> {
+    pub fn directional(&self, unknowns: &[u32], knowns: &[u32], seed: &[f64]) -> Called<Vec<f64>> {
         let call = || format!("fmi3GetDirectionalDerivative of {unknowns:?} by {knowns:?}");
         self.call(call, |raw| raw.directional(unknowns, knowns, seed))
     }

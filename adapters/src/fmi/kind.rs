@@ -156,7 +156,8 @@ fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
             continue;
         }
         if !v.ty.is_number() {
-            let message = format!("`{file}`: `{}` is of type {:?}, which no port carries", v.name, v.ty);
+            let message =
+                format!("`{file}`: `{}` is of type {:?}, which no port carries", v.name, v.ty);
             errors.push(at(message).help(format!("leave it out: ignore = [\"{}\"]", v.name)));
             continue;
         }

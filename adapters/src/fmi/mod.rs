@@ -20,6 +20,8 @@ pub mod description;
 pub mod instance;
 pub mod kind;
 pub mod library;
+pub mod snapshot;
+mod steps;
 pub mod unit;
 
 pub use kind::FmuKind;

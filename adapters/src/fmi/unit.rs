@@ -16,15 +16,12 @@
 use super::{
     description::Description,
     instance::{Block, CallError, Instance, StateHandle},
-    library::{Curve, Status, Updated},
+    library::Updated,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use superdense_kernel::{
-    Atomic, Bag, Effects, EventKind, Fact, Outbox,
-    port::OutPort,
-    snapshot::{Snapshot, SnapshotError, decode, encode},
-    time::Duration,
+    Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
 };
 use superdense_models::{
     ode::rounding::ceil_ticks,
@@ -32,9 +29,6 @@ use superdense_models::{
     statistics::UnitStatistics,
     value::{Flag, Segment, Value},
 };
-
-/// Halvings of a step that the FMU discards.
-const HALVINGS: u32 = 12;
 
 /// What the unit knows about its FMU beside the running state.
 #[derive(Debug, Clone)]
@@ -63,7 +57,7 @@ pub(super) struct Settings {
 
 /// What happens at the due time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Plan {
+pub(super) enum Plan {
     /// What waits is sent.
     Send,
     /// The FMU is there already.
@@ -76,69 +70,61 @@ enum Plan {
 
 /// What was found at the end of a step ahead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Found {
+pub(super) struct Found {
     /// Outputs, after events.
-    y: Vec<f64>,
-    event: bool,
-    terminate: bool,
+    pub y: Vec<f64>,
+    pub event: bool,
+    pub terminate: bool,
 }
 
 /// Where the FMU stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Place {
+pub(super) struct Place {
     /// Its time in seconds.
-    time: f64,
+    pub time: f64,
     /// Its next time event.
-    next: Option<f64>,
+    pub next: Option<f64>,
     /// Slopes of the outputs over the last step.
-    slopes: Vec<f64>,
+    pub slopes: Vec<f64>,
     /// The first step was made.
-    stepped: bool,
+    pub stepped: bool,
 }
 
 /// Everything that changes in a run, beside the FMU's own state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Data {
-    timer: Timer,
-    place: Place,
+pub(super) struct Data {
+    pub timer: Timer,
+    pub place: Place,
     /// The place that belongs to the saved state.
-    base: Place,
-    inputs: Vec<Option<Held>>,
+    pub base: Place,
+    pub inputs: Vec<Option<Held>>,
     /// Values of inputs without a segment.
-    start: Vec<f64>,
+    pub start: Vec<f64>,
     /// Outputs now, and their left limits.
-    y: Vec<f64>,
-    left: Vec<f64>,
+    pub y: Vec<f64>,
+    pub left: Vec<f64>,
     /// An event, or a jump of an input, lies between the two.
-    jumped: bool,
+    pub jumped: bool,
     /// Inputs that wait for the next communication point: none, smooth, with a jump.
-    waiting: Option<bool>,
-    found: Option<Found>,
+    pub waiting: Option<bool>,
+    pub found: Option<Found>,
     /// What receivers hold.
-    sent: Vec<Option<Held>>,
-    outbox: Vec<(u16, Segment)>,
-    plan: Plan,
-    terminate: bool,
-    counts: UnitStatistics,
+    pub sent: Vec<Option<Held>>,
+    pub outbox: Vec<(u16, Segment)>,
+    pub plan: Plan,
+    pub terminate: bool,
+    pub counts: UnitStatistics,
 }
 
 /// An FMU under the kernel. See the module for how it runs.
 #[derive(Debug)]
 pub struct FmuUnit {
-    instance: Instance,
-    description: Arc<Description>,
-    settings: Arc<Settings>,
-    data: Data,
+    pub(super) instance: Instance,
+    pub(super) description: Arc<Description>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) data: Data,
     /// The FMU's state at the last transition, while it is ahead.
-    base: Option<Arc<StateHandle>>,
-}
-
-/// A saved unit.
-#[derive(Debug)]
-pub struct Saved {
-    data: Data,
-    state: StateHandle,
-    base: Option<Arc<StateHandle>>,
+    pub(super) base: Option<Arc<StateHandle>>,
 }
 
 impl FmuUnit {
@@ -154,8 +140,7 @@ impl FmuUnit {
         let n = settings.continuous.len();
         let mut y = vec![0.0; n];
         instance.read(&settings.outputs, &mut y)?;
-        let place =
-            Place { time: 0.0, next: updated.next, slopes: vec![0.0; n], stepped: false };
+        let place = Place { time: 0.0, next: updated.next, slopes: vec![0.0; n], stepped: false };
         let data = Data {
             timer,
             base: place.clone(),
@@ -189,253 +174,12 @@ impl FmuUnit {
         self.settings.state_access || self.data.inputs.is_empty()
     }
 
-    fn seconds(&self, tick: i64) -> f64 {
+    pub(super) fn seconds(&self, tick: i64) -> f64 {
         self.data.timer.resolution().seconds(tick)
     }
 
-    fn tick(&self) -> f64 {
+    pub(super) fn tick(&self) -> f64 {
         1.0 / self.data.timer.resolution().ticks_per_second() as f64
-    }
-
-    /// Values of all inputs at a time.
-    fn inputs_at(&self, time: f64) -> Vec<f64> {
-        let value = |(held, &start): (&Option<Held>, &f64)| match held {
-            Some(h) => h.segment().value(time - self.seconds(h.since())),
-            None => start,
-        };
-        self.data.inputs.iter().zip(&self.data.start).map(value).collect()
-    }
-
-    /// Inputs that the FMU asks for inside its steps.
-    fn curves(&self) -> Vec<Curve> {
-        let curve = |(held, reference): (&Option<Held>, &Option<u32>)| {
-            let (h, &reference) = (held.as_ref()?, reference.as_ref()?);
-            let coefficients = h.segment().coefficients().to_vec();
-            let origin = self.seconds(h.since());
-            (coefficients.len() > 1).then_some(Curve { reference, origin, coefficients })
-        };
-        self.data.inputs.iter().zip(&self.settings.intermediate).filter_map(curve).collect()
-    }
-
-    /// One step towards `target`; true when event mode is due.
-    fn step(&mut self, target: f64) -> Result<bool, CallError> {
-        let from = self.data.place.time;
-        let inputs = self.inputs_at(from);
-        self.instance.write(&self.settings.smooth, &inputs)?;
-        let nominal = self.seconds(self.settings.step);
-        let mut by = target - from;
-        if (by - nominal).abs() <= 1e-9 * nominal {
-            by = nominal;
-        }
-        let certain = !self.settings.state_access;
-        let stepped = match self.instance.step(from, by, self.curves(), certain) {
-            Err(e) if e.status == Status::Discard && self.can_retry() => self.retry(from, by, e)?,
-            other => other?,
-        };
-        let place = &mut self.data.place;
-        place.stepped = true;
-        self.data.counts.steps += 1;
-        self.data.terminate |= stepped.terminate;
-        let reached = if stepped.early { stepped.reached } else { target };
-        if !(from..=target).contains(&reached) {
-            return Err(strange(from, by, format!("went to {reached} s")));
-        }
-        place.time = reached;
-        if stepped.early && !stepped.event && !stepped.terminate && reached == from {
-            return Err(strange(from, by, "made no progress".into()));
-        }
-        let due = place.next.is_some_and(|t| reached >= t);
-        Ok(self.description.event_mode && (stepped.event || due))
-    }
-
-    fn can_retry(&self) -> bool {
-        self.base.is_some() && self.description.variable_step && self.data.place == self.data.base
-    }
-
-    /// A discarded step once more, from the saved state, shorter and shorter.
-    fn retry(
-        &mut self,
-        from: f64,
-        by: f64,
-        first: CallError,
-    ) -> Result<super::library::Stepped, CallError> {
-        let Some(base) = &self.base else { return Err(first) };
-        let inputs = self.inputs_at(from);
-        let mut by = by;
-        for _ in 0..HALVINGS {
-            by /= 2.0;
-            self.data.counts.rejected_steps += 1;
-            self.instance.restore(base)?;
-            self.instance.write(&self.settings.smooth, &inputs)?;
-            match self.instance.step(from, by, self.curves(), false) {
-                Ok(stepped) => {
-                    let reached = if stepped.early { stepped.reached } else { from + by };
-                    return Ok(super::library::Stepped { early: true, reached, ..stepped });
-                }
-                Err(e) if e.status == Status::Discard => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Err(first)
-    }
-
-    /// Steps to `target` or, if `stop`, to the first event before it. Leaves the outputs in `y`,
-    /// their left limits in `left`.
-    fn walk(&mut self, target: f64, stop: bool) -> Result<bool, CallError> {
-        let n = self.settings.continuous.len();
-        let mut happened = false;
-        let (start, before) = (self.data.place.time, self.data.y.clone());
-        self.data.jumped = false;
-        while target - self.data.place.time >= self.tick() && !self.data.terminate {
-            let event = self.step(target)?;
-            if event {
-                let mut left = vec![0.0; n];
-                self.instance.read(&self.settings.outputs, &mut left)?;
-                self.data.left = left;
-                self.happen(&[])?;
-                self.data.place.slopes.fill(0.0);
-                (happened, self.data.jumped) = (true, true);
-                if stop {
-                    break;
-                }
-            }
-        }
-        let mut y = vec![0.0; n];
-        self.instance.read(&self.settings.outputs, &mut y)?;
-        if !happened {
-            let by = self.data.place.time - start;
-            if by > 0.0 {
-                let slope = |(new, old): (&f64, &f64)| (new - old) / by;
-                self.data.place.slopes = y.iter().zip(&before).map(slope).collect();
-            }
-            self.data.left.clone_from(&y);
-        }
-        self.data.y = y;
-        Ok(happened)
-    }
-
-    /// Event mode, in which discrete inputs may be set.
-    fn happen(&mut self, inputs: &[Block]) -> Result<(), CallError> {
-        let values = self.inputs_at(self.data.place.time);
-        let updated = self.instance.event(inputs, &values)?;
-        self.data.place.next = updated.next;
-        self.data.terminate |= updated.terminate;
-        Ok(())
-    }
-
-    /// The FMU at the last transition again.
-    fn go_back(&mut self) -> Result<(), CallError> {
-        if let Some(base) = self.base.take() {
-            self.instance.restore(&base)?;
-            self.data.counts.rejected_steps += 1;
-        }
-        self.data.place.clone_from(&self.data.base);
-        self.data.left.clone_from(&self.data.y);
-        (self.data.found, self.data.jumped) = (None, false);
-        self.data.outbox.clear();
-        self.data.terminate = false;
-        Ok(())
-    }
-
-    /// Makes the FMU see its inputs as they are now.
-    fn apply(&mut self, jump: bool) -> Result<(), CallError> {
-        let settings = Arc::clone(&self.settings);
-        let values = self.inputs_at(self.seconds(self.data.timer.now()));
-        if !self.description.event_mode {
-            self.instance.write(&settings.smooth, &values)?;
-            self.instance.write(&settings.discrete, &values)?;
-        } else if jump || !settings.discrete.is_empty() {
-            let all: Vec<Block> =
-                settings.smooth.iter().chain(&settings.discrete).cloned().collect();
-            self.happen(&all)?;
-        } else {
-            self.instance.write(&settings.smooth, &values)?;
-        }
-        self.data.jumped |= jump;
-        let mut y = vec![0.0; settings.continuous.len()];
-        self.instance.read(&settings.outputs, &mut y)?;
-        self.data.y = y;
-        Ok(())
-    }
-
-    /// Coefficients beyond the value, per output.
-    fn derivatives(&self) -> Result<Vec<Vec<f64>>, CallError> {
-        let settings = &self.settings;
-        let place = &self.data.place;
-        let mut out = vec![Vec::new(); settings.continuous.len()];
-        let order = settings.order.min(self.description.output_derivatives);
-        if settings.order == 0 || !place.stepped {
-            return Ok(out);
-        }
-        if order == 0 {
-            for ((c, slope), known) in out.iter_mut().zip(&place.slopes).zip(&settings.continuous) {
-                c.extend(known.map(|_| slope));
-            }
-            return Ok(out);
-        }
-        let known = settings.continuous.iter().enumerate();
-        let known: Vec<(usize, u32)> = known.filter_map(|(i, r)| Some((i, (*r)?))).collect();
-        let (mut references, mut orders) = (Vec::new(), Vec::new());
-        for k in 1..=order {
-            references.extend(known.iter().map(|(_, r)| *r));
-            orders.extend(known.iter().map(|_| k as i32));
-        }
-        if references.is_empty() {
-            return Ok(out);
-        }
-        let values = self.instance.output_derivatives(&references, &orders)?;
-        let mut factorial = 1.0;
-        for (k, row) in values.chunks(known.len()).enumerate() {
-            factorial *= (k + 1) as f64;
-            for ((i, _), d) in known.iter().zip(row) {
-                out[*i].push(d / factorial);
-            }
-        }
-        Ok(out)
-    }
-
-    /// Lines up segments of the outputs that are not what receivers hold, for tick `at`.
-    fn queue(&mut self, at: i64) -> Result<(), CallError> {
-        let more = self.derivatives()?;
-        let (timer, settings) = (self.data.timer, Arc::clone(&self.settings));
-        let horizon = self.seconds(settings.step);
-        for (port, more) in more.into_iter().enumerate() {
-            let (y, left) = (self.data.y[port], self.data.left[port]);
-            let mut c = vec![y];
-            c.extend(more);
-            if let Some(bad) = c.iter().find(|x| !x.is_finite()) {
-                let time = self.data.place.time;
-                let call = format!("output {} at {time} s is {bad}: fmi3GetFloat64", port_name(&settings, port));
-                return Err(CallError { call, status: Status::Error, log: Vec::new() });
-            }
-            let smooth = settings.continuous[port].is_some();
-            let jump = y != left && (self.data.jumped || !smooth);
-            let new = Segment::new(&c, Flag::Continuous, y);
-            let wrong = match &self.data.sent[port] {
-                None => true,
-                Some(held) => {
-                    let e = timer.seconds(held.since(), at);
-                    let off = |later: f64| {
-                        (held.segment().value(e + later) - new.value(later)).abs()
-                    };
-                    let off = off(0.0).max(off(horizon));
-                    // Not `>`: what is not a number is wrong.
-                    jump || if smooth { !(off <= settings.tolerance) } else { off != 0.0 }
-                }
-            };
-            if wrong {
-                let first = self.data.sent[port].is_none();
-                let held = self.data.sent[port].as_ref().map(|h| h.value(at, &timer));
-                let (flag, left) = match (first, jump, smooth) {
-                    (true, ..) => (Flag::Jump, y),
-                    (_, true, _) => (Flag::Jump, left),
-                    (_, _, false) => (Flag::Jump, held.unwrap_or(y)),
-                    _ => (Flag::Continuous, y),
-                };
-                self.data.outbox.push((port as u16, Segment::new(&c, flag, left)));
-            }
-        }
-        Ok(())
     }
 
     /// Plans what comes next, with everything of this tag done.
@@ -629,23 +373,6 @@ impl FmuUnit {
     }
 }
 
-fn strange(from: f64, by: f64, what: String) -> CallError {
-    let call = format!("fmi3DoStep from {from} s by {by} s {what}: it");
-    CallError { call, status: Status::Error, log: Vec::new() }
-}
-
-fn port_name(settings: &Settings, port: usize) -> String {
-    for block in &settings.outputs {
-        let mut places = block.places.iter();
-        for (name, elements) in &block.variables {
-            if places.by_ref().take(*elements).any(|&p| p == port) {
-                return name.clone();
-            }
-        }
-    }
-    port.to_string()
-}
-
 impl Atomic<Value> for FmuUnit {
     fn inputs(&self) -> u16 {
         self.data.inputs.len() as u16
@@ -686,64 +413,5 @@ impl Atomic<Value> for FmuUnit {
     }
     fn statistics(&self) -> Vec<(&'static str, u64)> {
         self.data.counts.entries()
-    }
-}
-
-impl FmuUnit {
-    fn refused(&self, e: &CallError) -> SnapshotError {
-        SnapshotError::Refused(format!("{}: {e}", self.settings.name))
-    }
-
-    fn unable(&self, what: &str) -> SnapshotError {
-        SnapshotError::Unsupported(format!(
-            "{} has no {what}: export the FMU with it, or use what needs no snapshots",
-            self.settings.name
-        ))
-    }
-}
-
-impl Snapshot for FmuUnit {
-    type Saved = Saved;
-
-    fn save(&self) -> Result<Saved, SnapshotError> {
-        if !self.settings.state_access {
-            return Err(self.unable("state access (canGetAndSetFMUState)"));
-        }
-        let state = self.instance.save().map_err(|e| self.refused(&e))?;
-        Ok(Saved { data: self.data.clone(), state, base: self.base.clone() })
-    }
-
-    fn restore(&mut self, saved: &Saved) -> Result<(), SnapshotError> {
-        self.instance.restore(&saved.state).map_err(|e| self.refused(&e))?;
-        self.data.clone_from(&saved.data);
-        self.base.clone_from(&saved.base);
-        Ok(())
-    }
-
-    fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        if !(self.settings.state_access && self.description.serialisable) {
-            return Err(self.unable("serialisable state (canSerializeFMUState)"));
-        }
-        let bytes = |state: &StateHandle| {
-            self.instance.serialise(state).map_err(|e| self.refused(&e))
-        };
-        let now = self.instance.save().map_err(|e| self.refused(&e))?;
-        let base = self.base.as_deref().map(bytes).transpose()?;
-        encode(&(&self.data, bytes(&now)?, base))
-    }
-
-    fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        let (data, now, base): (Data, Vec<u8>, Option<Vec<u8>>) = decode(bytes)?;
-        if data.inputs.len() != self.data.inputs.len() || data.y.len() != self.data.y.len() {
-            return Err(SnapshotError::Corrupt("another FMU's state".into()));
-        }
-        let state = |bytes: &Vec<u8>| {
-            self.instance.deserialise(bytes).map_err(|e| self.refused(&e))
-        };
-        let base = base.as_ref().map(state).transpose()?.map(Arc::new);
-        let now = state(&now)?;
-        self.instance.restore(&now).map_err(|e| self.refused(&e))?;
-        (self.data, self.base) = (data, base);
-        Ok(())
     }
 }

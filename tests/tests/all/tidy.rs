@@ -71,7 +71,11 @@ fn unsafe_code_is_at_the_border_to_c_only() {
     for folder in ["kernel/src", "models/src", "adapters/src", "scenarios/src"] {
         for (path, text) in sources(folder) {
             let border = path.to_string_lossy().replace('\\', "/").contains("fmi/library/");
-            assert!(border || !code(&text).any(|l| l.contains("unsafe_code")), "{}", path.display());
+            assert!(
+                border || !code(&text).any(|l| l.contains("unsafe_code")),
+                "{}",
+                path.display()
+            );
         }
     }
 }

@@ -67,7 +67,12 @@ pub(super) fn text(s: *const c_char) -> String {
     unsafe { CStr::from_ptr(s) }.to_string_lossy().into_owned()
 }
 
-pub(super) extern "C" fn logger(env: Env, status: i32, category: *const c_char, message: *const c_char) {
+pub(super) extern "C" fn logger(
+    env: Env,
+    status: i32,
+    category: *const c_char,
+    message: *const c_char,
+) {
     // SAFETY: null, or what was given to `instantiate`: the box outlives the instance.
     let Some(env) = (unsafe { env.as_ref() }) else { return };
     let Ok(mut heard) = env.heard.lock() else { return };
@@ -102,8 +107,7 @@ pub(super) extern "C" fn intermediate(
     let (handle, n) = (*instance, references.len());
     drop((curves, instance));
     // SAFETY: the standard allows setting these variables here; lengths are those of the vectors.
-    let raw =
-        unsafe { (env.set_float64)(handle.0, references.as_ptr(), n, values.as_ptr(), n) };
+    let raw = unsafe { (env.set_float64)(handle.0, references.as_ptr(), n, values.as_ptr(), n) };
     let Ok(mut heard) = env.heard.lock() else { return };
     heard.updates += 1;
     let status = Status::new(raw);

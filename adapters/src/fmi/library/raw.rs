@@ -270,8 +270,7 @@ impl RawInstance {
         let raw = unsafe { (self.functions.state_size)(self.handle.0, state.0, &raw mut size) };
         let status = self.judge(raw);
         let mut bytes = Vec::new();
-        if !matches!(status, Status::Ok | Status::Warning)
-            || bytes.try_reserve_exact(size).is_err()
+        if !matches!(status, Status::Ok | Status::Warning) || bytes.try_reserve_exact(size).is_err()
         {
             return (status.max_discard(), bytes);
         }
@@ -321,12 +320,7 @@ impl RawInstance {
     }
 
     /// Reads variables of one type: `values` has room for all their elements.
-    pub fn get_numbers(
-        &mut self,
-        ty: T,
-        references: &[u32],
-        values: &mut [f64],
-    ) -> Status {
+    pub fn get_numbers(&mut self, ty: T, references: &[u32], values: &mut [f64]) -> Status {
         if self.dead {
             return Status::Fatal;
         }
@@ -342,20 +336,13 @@ impl RawInstance {
             T::UInt32 => self.get(f.get_uint32, references, values, f64::from),
             T::Int64 => self.get(f.get_int64, references, values, |x| x as f64),
             T::UInt64 => self.get(f.get_uint64, references, values, |x| x as f64),
-            T::Boolean => {
-                self.get(f.get_bool, references, values, |x| f64::from(u8::from(x != 0)))
-            }
+            T::Boolean => self.get(f.get_bool, references, values, |x| f64::from(u8::from(x != 0))),
             T::String | T::Binary | T::Clock => Status::Discard,
         }
     }
 
     /// Sets variables of one type. Reals are rounded to integers where the type asks for it.
-    pub fn set_numbers(
-        &mut self,
-        ty: T,
-        references: &[u32],
-        values: &[f64],
-    ) -> Status {
+    pub fn set_numbers(&mut self, ty: T, references: &[u32], values: &[f64]) -> Status {
         if self.dead {
             return Status::Fatal;
         }

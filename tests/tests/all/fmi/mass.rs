@@ -6,7 +6,7 @@ use superdense_tests::fmu;
 fn text(step: &str) -> String {
     format!(
         "connections = ['force.y -> mass.F', 'force.y -> twin.F']\n\
-         [unit.force]\nkind = 'sine'\namplitude = 2.0\nfrequency = 0.3\nexchange_tolerance = 1e-9\n\
+         [unit.force]\nkind = 'sine'\namplitude = 2.0\nfrequency = 0.3\nexchange_tolerance = 1e-9\norder = 12\n\
          [unit.mass]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '{step}'\n\
          [unit.twin]\nkind = 'equations'\ninputs = {{ F = 0 }}\nstates = {{ x = 1, v = 0 }}\n\
          derivatives = {{ x = 'v', v = 'F - 4*x - 0.5*v' }}\noutputs = {{ x = 'x', v = 'v' }}\n"
@@ -55,7 +55,7 @@ fn an_input_between_communication_points_cuts_the_step() {
     for changes in [&[][..], &[WITHOUT][..]] {
         let bench = Bench::new("cut").fmu("mass", changes);
         let text = text("100 ms").replace(
-            "kind = 'sine'\namplitude = 2.0\nfrequency = 0.3\nexchange_tolerance = 1e-9",
+            "kind = 'sine'\namplitude = 2.0\nfrequency = 0.3\nexchange_tolerance = 1e-9\norder = 12",
             "kind = 'step'\nat = 1.2345\nto = 3.0",
         );
         let run = bench.run(&text, 3 * S);

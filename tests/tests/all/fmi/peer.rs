@@ -36,8 +36,10 @@ fn fmpy_runs_our_fmus_to_the_same_values() {
          [unit.mass]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '50 ms'\n",
         3 * S,
     );
-    assert_eq!(run.value("mass", 0, 3 * S), theirs[1][0], "the same steps, the same bits");
-    assert_eq!(run.value("mass", 1, 3 * S), theirs[1][1]);
+    for (port, their) in theirs[1].iter().enumerate() {
+        let own = run.value("mass", port as u16, 3 * S);
+        assert!((own - their).abs() < 1e-13, "port {port}: {own} and {their}");
+    }
     let mut run = bench.start("[unit.ball]\nkind = 'fmu'\npath = 'ball.fmu'\nstep = '100 ms'\n");
     run.to(9 * S).unwrap();
     let ours: Vec<i64> = run.facts().iter().map(|f| f.0.ticks).collect();
