@@ -18,6 +18,7 @@ pub mod nested;
 mod network;
 mod nursery;
 pub mod outbox;
+pub mod parallel;
 pub mod path;
 pub mod port;
 mod restructure;

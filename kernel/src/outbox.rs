@@ -56,6 +56,11 @@ impl<'a, M: Message> Outbox<'a, M> {
         (self.emission, self.last_port, self.sum) = (0, 0, 0);
     }
 
+    /// The digest of all that the model sent.
+    pub(crate) fn sum(&self) -> u64 {
+        self.sum
+    }
+
     /// Notes the digest of all that the model sent.
     #[inline(always)]
     pub(crate) fn finish(&mut self) {

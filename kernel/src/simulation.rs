@@ -195,7 +195,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// One cycle at `tag`: rule R2, with its letters. Without any transition there was no cycle.
-    fn cycle(&mut self, tag: Tag) -> Result<bool, RunError> {
+    pub(crate) fn cycle(&mut self, tag: Tag) -> Result<bool, RunError> {
         // (a) imminent models.
         self.collect(tag)?;
         if self.alone() {
@@ -476,7 +476,7 @@ impl<M: Message> Simulation<M> {
         Ok(ended)
     }
 
-    fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
+    pub(crate) fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
         if self.core.stop.is_some() {
             return Ok(self.stopped());
         }
@@ -491,7 +491,7 @@ impl<M: Message> Simulation<M> {
         Ok(if idle && core.ready.is_empty() { Ended::Idle } else { Ended::Reached })
     }
 
-    fn stopped(&mut self) -> Ended {
+    pub(crate) fn stopped(&mut self) -> Ended {
         let reason = self.core.stop.take().unwrap_or_default();
         for o in &mut self.core.observers {
             o.stop(self.core.now, &reason);

@@ -4,11 +4,14 @@
 //! static.
 use crate::{
     atomic::Atomic,
+    bag::Bag,
     blueprint::ModelKey,
     core::{Core, Due},
+    effects::Effects,
     homes::Run,
     message::Message,
     nursery::Placed,
+    outbox::Outbox,
     snapshot::SnapshotError,
     time::Duration,
 };
@@ -60,6 +63,29 @@ pub(crate) trait Kind<M: Message>: Send {
     fn restore_bytes(&mut self, slot: u32, bytes: &[u8]) -> Result<(), SnapshotError>;
     fn push_bytes(&mut self, bytes: &[u8]) -> Result<u32, SnapshotError>;
     fn push_saved(&mut self, saved: &SavedState) -> Result<u32, SnapshotError>;
+    /// λ of one model.
+    fn output_one(&self, slot: u32, out: &mut Outbox<'_, M>);
+    /// One transition of one model, without any bookkeeping; its next time advance, and whether
+    /// that is a silent step.
+    fn transition_one(
+        &mut self,
+        slot: u32,
+        why: Why<'_, M>,
+        fx: &mut Effects<M>,
+    ) -> (Duration, bool);
+    /// Moves the models out to slabs of their own, by the number of the part for each slot.
+    fn deal(&mut self, part_of: &[u32], parts: u32) -> Vec<Box<dyn Kind<M>>>;
+    /// Takes back what [`Kind::deal`] gave away.
+    fn collect(&mut self, part_of: &[u32], parts: Vec<Box<dyn Kind<M>>>);
+}
+
+/// Which of its functions a model is to execute.
+pub(crate) enum Why<'a, M> {
+    Internal,
+    External(Duration, Bag<'a, M>),
+    Confluent(Bag<'a, M>),
+    /// Silent steps up to the bound.
+    Silent(Duration),
 }
 
 pub(crate) struct Slab<A> {
@@ -152,6 +178,41 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         self.models.push(A::from_saved(saved)?);
         self.owners.push(ModelKey::default());
         Ok(self.models.len() as u32 - 1)
+    }
+    fn output_one(&self, slot: u32, out: &mut Outbox<'_, M>) {
+        self.models[slot as usize].output(out);
+    }
+    fn transition_one(
+        &mut self,
+        slot: u32,
+        why: Why<'_, M>,
+        fx: &mut Effects<M>,
+    ) -> (Duration, bool) {
+        let model = &mut self.models[slot as usize];
+        match why {
+            Why::Internal => model.internal(fx),
+            Why::External(elapsed, bag) => model.external(elapsed, &bag, fx),
+            Why::Confluent(bag) => model.confluent(&bag, fx),
+            Why::Silent(bound) => model.advance(bound, fx),
+        }
+        (model.time_advance(), A::SILENT && model.is_silent())
+    }
+    fn deal(&mut self, part_of: &[u32], parts: u32) -> Vec<Box<dyn Kind<M>>> {
+        let empty = || Slab::<A> { models: Vec::new(), owners: Vec::new() };
+        let mut dealt: Vec<Slab<A>> = (0..parts).map(|_| empty()).collect();
+        for (model, &part) in self.models.drain(..).zip(part_of) {
+            dealt[part as usize].models.push(model);
+        }
+        dealt.into_iter().map(|slab| Box::new(slab) as Box<dyn Kind<M>>).collect()
+    }
+    fn collect(&mut self, part_of: &[u32], mut parts: Vec<Box<dyn Kind<M>>>) {
+        let mut dealt: Vec<_> = Vec::new();
+        for part in &mut parts {
+            let slab = part.as_any_mut().downcast_mut::<Self>();
+            let Some(slab) = slab else { unreachable!("slab of this type") };
+            dealt.push(std::mem::take(&mut slab.models).into_iter());
+        }
+        self.models.extend(part_of.iter().filter_map(|&part| dealt[part as usize].next()));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Properties 1-8, 12, 13, 18, 19 of the conformance list, on random models.
 mod guards;
 mod order;
+mod parallel;
 mod semantics;
 mod splits;
 

@@ -1,0 +1,234 @@
+//! Transitions of single models: done, undone and done again.
+use super::{
+    unit::Record,
+    worker::{Worker, World},
+};
+use crate::{
+    effects::Fact,
+    message::Message,
+    slab::{SavedState, Why},
+    time::{Duration, Tag},
+    trace::{Kind, link},
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl<M: Message> Worker<M> {
+    /// The transition of a unit at `key`; what the sequential executor must do is left to it.
+    pub(super) fn transition(&mut self, world: &World<'_, M>, u: u32, key: Tag) {
+        if key.micro > world.guards.micro_steps {
+            return self.bar(u, key);
+        }
+        let Ok(saved) = self.save(u, world.settings.save_every) else {
+            self.units[u as usize].irrevocable = true;
+            return self.bar(u, key);
+        };
+        let unit = &self.units[u as usize];
+        let before = unit.clock;
+        let inputs = unit.inputs_at(key);
+        let imminent = before.next == key;
+        let kind = match (imminent, inputs.is_empty()) {
+            (true, true) => Kind::Internal,
+            (true, false) => Kind::Confluent,
+            _ => Kind::External,
+        };
+        let sums = unit.inputs.range(inputs.clone());
+        let bag_sum = sums.fold(0u64, |sum, p| sum.wrapping_add(p.sum));
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.call(u, key, kind, before.last)));
+        let facts = self.take_effects();
+        let plan = outcome.ok().and_then(|(advance, silent)| plan(key, advance, silent));
+        let (Some(facts), Some((next, told))) = (facts, plan) else {
+            self.bring_back(world, u, saved);
+            return self.bar(u, key);
+        };
+        let (facts, located) = facts;
+        let window = located.then(|| {
+            let (start, count) = before.located.unwrap_or((key.ticks, 0));
+            let anew = key.ticks.saturating_sub(start) > world.guards.window;
+            if anew { (key.ticks, 1) } else { (start, count + 1) }
+        });
+        if window.is_some_and(|w| w.1 > world.guards.state_events) {
+            self.bring_back(world, u, saved);
+            return self.bar(u, key);
+        }
+        self.tally.saved += usize::from(saved.is_some());
+        let unit = &mut self.units[u as usize];
+        let sending = if imminent { unit.held.take() } else { None };
+        let outputs = sending.as_ref().map_or(0, |s| s.sum);
+        unit.done = inputs.end;
+        unit.unsaved = if saved.is_some() { 1 } else { unit.unsaved + 1 };
+        unit.clock.last = key.ticks;
+        unit.clock.chain = link(before.chain, key, kind, bag_sum, outputs);
+        (unit.clock.next, unit.clock.silent) = (next, next.micro == u32::MAX && next != Tag::NEVER);
+        unit.clock.located = window.or(before.located);
+        let (kind, until) = (Some(kind), key);
+        unit.records.push_back(Record {
+            tag: key,
+            until,
+            kind,
+            saved,
+            before,
+            sending,
+            facts,
+            next: told,
+        });
+        self.executed(u, key, true);
+        self.requeue(world, u);
+    }
+
+    /// Silent steps of a unit, up to where something could reach it as far as is known here.
+    pub(super) fn silent(&mut self, world: &World<'_, M>, u: u32) {
+        let Ok(saved) = self.save(u, 1) else {
+            let unit = &mut self.units[u as usize];
+            unit.irrevocable = true;
+            let key = unit.clock.next;
+            return self.bar(u, key);
+        };
+        let unit = &self.units[u as usize];
+        let before = unit.clock;
+        let at = before.next.ticks;
+        let input = unit.inputs.get(unit.done).map_or(i64::MAX, |p| p.tag.ticks);
+        let others = self.least().map_or(i64::MAX, |key| key.ticks.saturating_add(1));
+        let far = input.min(others).min(world.limit).min(self.horizon.saturating_add(1));
+        // What goes wrong is looked for again, step by step, to know when.
+        for bound in [far.max(at + 1), at + 1] {
+            let span = Duration::between(before.last, bound);
+            let fx = &mut self.fx;
+            fx.now = Tag::new(before.last, 0);
+            let unit = &self.units[u as usize];
+            let (kind, slot) = (unit.kind as usize, unit.slot);
+            let kinds = &mut self.kinds;
+            let called = catch_unwind(AssertUnwindSafe(|| {
+                kinds[kind].transition_one(slot, Why::Silent(span), fx)
+            }));
+            let quiet = !self.fx.raised;
+            let _ = self.take_effects();
+            let next = called.ok().and_then(|(advance, silent)| {
+                let (next, _) = plan(Tag::new(before.last, 0), advance, silent)?;
+                let stalled = if silent { next.ticks < bound } else { next.ticks <= at };
+                (!stalled).then_some(next)
+            });
+            if let Some(next) = next.filter(|_| quiet) {
+                let unit = &mut self.units[u as usize];
+                unit.clock.next = next;
+                unit.clock.silent = next.micro == u32::MAX && next != Tag::NEVER;
+                unit.unsaved = 1;
+                self.tally.saved += 1;
+                let until = Tag::new(bound - 1, u32::MAX);
+                let (tag, kind, sending, facts) = (before.next, None, None, Vec::new());
+                unit.records.push_back(Record {
+                    tag,
+                    until,
+                    kind,
+                    saved,
+                    before,
+                    sending,
+                    facts,
+                    next,
+                });
+                self.executed(u, before.next, false);
+                return self.requeue(world, u);
+            }
+            if let Some(state) = &saved {
+                self.load(u, state);
+            }
+        }
+        self.bar(u, before.next);
+    }
+
+    /// Saves the state when it is due; fails for a unit that cannot.
+    fn save(&mut self, u: u32, every: u32) -> Result<Option<SavedState>, ()> {
+        let unit = &self.units[u as usize];
+        if unit.irrevocable {
+            return Err(());
+        }
+        if !unit.records.is_empty() && unit.unsaved < every {
+            return Ok(None);
+        }
+        self.kinds[unit.kind as usize].save(unit.slot).map(Some).map_err(drop)
+    }
+
+    fn load(&mut self, u: u32, state: &SavedState) {
+        let unit = &self.units[u as usize];
+        if let Err(why) = self.kinds[unit.kind as usize].restore(unit.slot, state) {
+            let at = unit.clock.next;
+            self.failure.get_or_insert((unit.model, at, why.to_string()));
+        }
+    }
+
+    /// The state before the transition that just failed.
+    fn bring_back(&mut self, world: &World<'_, M>, u: u32, saved: Option<SavedState>) {
+        match saved {
+            Some(state) => self.load(u, &state),
+            None => self.restore(world, u, self.units[u as usize].records.len()),
+        }
+    }
+
+    /// The state before record number `upto`: from the last one saved, by silent replay.
+    pub(super) fn restore(&mut self, _world: &World<'_, M>, u: u32, upto: usize) {
+        let unit = &mut self.units[u as usize];
+        let clock = unit.records.get(upto).map_or(unit.clock, |r| r.before);
+        let last = upto.min(unit.records.len() - 1);
+        let from = (0..=last).rev().find(|&i| unit.records[i].saved.is_some()).unwrap_or(0);
+        unit.unsaved = (upto - from) as u32;
+        let Some(state) = unit.records[from].saved.take() else { return };
+        self.load(u, &state);
+        self.units[u as usize].records[from].saved = Some(state);
+        for i in from..upto {
+            let record = &self.units[u as usize].records[i];
+            let (tag, kind, before) = (record.tag, record.kind, record.before.last);
+            match kind {
+                Some(kind) => drop(self.call(u, tag, kind, before)),
+                None => {
+                    let span = Duration::between(before, record.until.ticks + 1);
+                    let unit = &self.units[u as usize];
+                    self.fx.now = Tag::new(before, 0);
+                    let kind = &mut self.kinds[unit.kind as usize];
+                    kind.transition_one(unit.slot, Why::Silent(span), &mut self.fx);
+                }
+            }
+            let _ = self.take_effects();
+        }
+        self.units[u as usize].clock = clock;
+    }
+
+    fn call(&mut self, u: u32, tag: Tag, kind: Kind, last: i64) -> (Duration, bool) {
+        self.fx.now = tag;
+        let unit = &self.units[u as usize];
+        let loads = unit.inputs.range(unit.inputs_at(tag)).map(|p| &p.load);
+        let elapsed = Duration::between(last, tag.ticks);
+        let why = match kind {
+            Kind::Internal => Why::Internal,
+            Kind::External => Why::External(elapsed, self.assembly.bag(loads)),
+            Kind::Confluent => Why::Confluent(self.assembly.bag(loads)),
+        };
+        self.kinds[unit.kind as usize].transition_one(unit.slot, why, &mut self.fx)
+    }
+
+    /// Facts, and whether an event was located; `None` for what cannot be done speculatively.
+    fn take_effects(&mut self) -> Option<(Vec<Fact>, bool)> {
+        let fx = &mut self.fx;
+        if !std::mem::take(&mut fx.raised) {
+            return Some((Vec::new(), false));
+        }
+        let failed = fx.failure.take().is_some();
+        let stopped = fx.stop.take().is_some();
+        let changes = !std::mem::take(&mut fx.changes).is_empty();
+        let (facts, located) = (std::mem::take(&mut fx.facts), std::mem::take(&mut fx.located));
+        (!failed && !stopped && !changes).then_some((facts, located))
+    }
+}
+
+/// The key of the next event, and its tag as observers are told; `None` when that is no time.
+fn plan(now: Tag, advance: Duration, silent: bool) -> Option<(Tag, Tag)> {
+    let ticks = advance.ticks();
+    if advance.is_infinite() {
+        return Some((Tag::NEVER, Tag::NEVER));
+    }
+    if ticks == 0 && !silent {
+        let next = Tag::new(now.ticks, now.micro + 1);
+        return Some((next, next));
+    }
+    let at = now.ticks.checked_add(ticks).filter(|&at| ticks >= 0 && at != i64::MAX)?;
+    let micro = if silent { u32::MAX } else { 0 };
+    Some((Tag::new(at, micro), Tag::new(at, 0)))
+}

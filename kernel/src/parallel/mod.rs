@@ -1,0 +1,129 @@
+//! Parallel executors: Time Warp, equal to the sequential run byte for byte.
+//!
+//! # Design
+//!
+//! A logical process is a cluster of models on one worker. A worker executes the cycles of its
+//! own models in the order of their keys (rule R2 among themselves) without waiting for anyone;
+//! a message that comes late, also at the very tag that was executed, undoes *the model* that it
+//! reaches and, by anti-messages, what that model caused (Jefferson 1985; Nutaro 2008 for DEVS).
+//! Outputs at the late tag itself stay, since λ saw the state before it.
+//! What a λ sends to one receiver is one packet, known by source, tag, receiver and digest:
+//! deliveries may overtake each other, and no counter survives a rollback.
+//!
+//! **GVT without counting.** Shared memory has no message in transit that is not in an inbox. At
+//! a cut each worker empties its inbox and tells the least of its keys *and of all tags that it
+//! sent since its last cut*. A message that misses its receiver's cut was sent after the sender's
+//! last cut, so the sender tells it, or was caused by something that another worker tells. The
+//! least of all is GVT; nobody waits.
+//!
+//! **Commit.** With GVT, workers hand over what lies before it; merged by tag and path it is what
+//! the sequential run tells its observers, one cut later. Nothing is forgotten before it is told.
+//!
+//! **Whatever is not plain goes to the sequential executor.** An error, a panic, a stop request, a
+//! change of structure, a guard, a unit that cannot save its state: its model stops before that
+//! event, and GVT comes to stand there. Then all is undone back to that tag, models go home and
+//! the sequential cycle runs it. So such things are as in a sequential run because they are one.
+mod execute;
+mod run;
+mod unit;
+mod worker;
+
+use serde::{Deserialize, Serialize};
+
+/// What to do with outputs of undone transitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Cancellation {
+    /// Cancel at once.
+    #[default]
+    Aggressive,
+    /// Cancel what the model does not send again.
+    Lazy,
+}
+
+/// Which models share a worker.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Partition {
+    /// Equal numbers of neighbours in path order.
+    #[default]
+    Blocks,
+    /// In turn.
+    RoundRobin,
+    /// By model in path order: the number of the worker, taken modulo the number of workers.
+    Given(Vec<u32>),
+}
+
+/// How workers are made to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Schedule {
+    /// A thread each.
+    #[default]
+    Threads,
+    /// In turn on this thread, in an order that depends on the seed alone: worker, number of
+    /// events and cut vary. For tests.
+    Virtual(u64),
+}
+
+/// How to run in parallel; never changes results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Number of workers; at least one.
+    pub workers: u32,
+    /// What to do with outputs of undone transitions.
+    pub cancellation: Cancellation,
+    /// Save the state before every so many transitions of a model.
+    pub save_every: u32,
+    /// Which models share a worker.
+    pub partition: Partition,
+    /// How workers are made to run.
+    pub schedule: Schedule,
+    /// Transitions between looks at the inbox.
+    pub batch: usize,
+    /// Transitions of one worker that may be uncommitted; beyond, only the earliest goes on.
+    pub memory: usize,
+    /// Rollbacks of a model at one GVT, after which it waits.
+    pub patience: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            workers: 2,
+            cancellation: Cancellation::Aggressive,
+            save_every: 1,
+            partition: Partition::Blocks,
+            schedule: Schedule::Threads,
+            batch: 64,
+            memory: 1 << 16,
+            patience: 16,
+        }
+    }
+}
+
+/// What a parallel run did. All but `committed` depends on timing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Workers.
+    pub workers: u32,
+    /// Transitions that count.
+    pub committed: u64,
+    /// Transitions and silent steps that were undone.
+    pub rolled_back: u64,
+    /// Rollbacks.
+    pub rollbacks: u64,
+    /// Anti-messages.
+    pub anti_messages: u64,
+    /// Cuts.
+    pub gvt_rounds: u64,
+    /// Largest number of saved states, summed over workers.
+    pub peak_saved: u64,
+    /// Cycles that were left to the sequential executor.
+    pub sequential_cycles: u64,
+}
+
+impl Statistics {
+    /// Committed over executed transitions.
+    pub fn efficiency(&self) -> f64 {
+        let all = self.committed + self.rolled_back;
+        if all == 0 { 1.0 } else { self.committed as f64 / all as f64 }
+    }
+}

@@ -1,0 +1,210 @@
+//! One model as Time Warp knows it: what it received, what it did, and how to undo that.
+use crate::{
+    bag::{Bag, Envelope, NONE, Parts, Slice},
+    effects::Fact,
+    message::Message,
+    outbox::Sent,
+    slab::SavedState,
+    time::Tag,
+    trace::Kind,
+};
+use std::collections::VecDeque;
+
+/// All messages of one λ for one receiver, or their cancellation.
+///
+/// **Identity.** Source, tag, receiver and the digest of the content: what a model sends at a tag
+/// is a function of its state, so nothing that survives a rollback is needed to tell messages
+/// apart, and deliveries may overtake each other.
+#[derive(Debug)]
+pub(crate) struct Packet<M> {
+    pub tag: Tag,
+    pub source: u32,
+    pub dest: u32,
+    /// Digest of the content, as it enters the receiver's bag.
+    pub sum: u64,
+    /// In canonical order, with destination ports; empty in an anti-message.
+    pub load: Vec<(u16, M)>,
+}
+
+impl<M> Packet<M> {
+    pub fn is_anti(&self) -> bool {
+        self.load.is_empty()
+    }
+}
+
+/// What a λ sent: until the transition it is held with the model, then with its record.
+#[derive(Debug)]
+pub(crate) struct Sending<M> {
+    pub tag: Tag,
+    /// Digest of all, for the trace hash.
+    pub sum: u64,
+    /// Receivers and digests, for anti-messages.
+    pub to: Vec<(u32, u64)>,
+    /// For observers only.
+    pub log: Vec<Sent<M>>,
+}
+
+/// What the kernel keeps per model beside its state, and a rollback brings back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clockwork {
+    pub last: i64,
+    pub chain: u64,
+    /// Key of the next internal event; a silent step comes after all cycles of its tick.
+    pub next: Tag,
+    pub silent: bool,
+    /// Window start and count of located events (guard R11(b)).
+    pub located: Option<(i64, u32)>,
+}
+
+/// An executed transition, or a batch of silent steps.
+pub(crate) struct Record<M> {
+    pub tag: Tag,
+    /// An input up to here would have come before the end of it.
+    pub until: Tag,
+    /// `None` for silent steps.
+    pub kind: Option<Kind>,
+    pub saved: Option<SavedState>,
+    pub before: Clockwork,
+    pub sending: Option<Sending<M>>,
+    pub facts: Vec<Fact>,
+    /// The next event as observers are told.
+    pub next: Tag,
+}
+
+/// One model with its inputs and its history.
+pub(crate) struct Unit<M> {
+    pub model: u32,
+    pub kind: u16,
+    pub slot: u32,
+    pub clock: Clockwork,
+    /// By tag, then source.
+    pub inputs: VecDeque<Packet<M>>,
+    /// How many of them are executed.
+    pub done: usize,
+    pub records: VecDeque<Record<M>>,
+    /// λ was called for the next internal event already.
+    pub held: Option<Sending<M>>,
+    /// Lazy cancellation: what was sent before a rollback and may be sent again.
+    pub stale: Vec<Sending<M>>,
+    /// Anti-messages that came before what they cancel.
+    pub antis: Vec<(Tag, u32, u64)>,
+    /// The event here must be left to the sequential executor.
+    pub barrier: Option<Tag>,
+    /// The key under which the model is in the worker's queue.
+    pub queued: Tag,
+    /// Rollbacks while GVT stood at `struck_at`.
+    pub strikes: u32,
+    pub struck_at: Tag,
+    /// Transitions since the state was saved.
+    pub unsaved: u32,
+    /// Its state cannot be saved: it never runs ahead.
+    pub irrevocable: bool,
+}
+
+impl<M: Message> Unit<M> {
+    pub fn new(model: u32, kind: u16, slot: u32, clock: Clockwork) -> Self {
+        Self {
+            model,
+            kind,
+            slot,
+            clock,
+            inputs: VecDeque::new(),
+            done: 0,
+            records: VecDeque::new(),
+            held: None,
+            stale: Vec::new(),
+            antis: Vec::new(),
+            barrier: None,
+            queued: Tag::NEVER,
+            strikes: 0,
+            struck_at: Tag::NEVER,
+            unsaved: 0,
+            irrevocable: false,
+        }
+    }
+
+    /// The tag of the next thing to do.
+    pub fn key(&self) -> Tag {
+        self.inputs.get(self.done).map_or(self.clock.next, |p| p.tag.min(self.clock.next))
+    }
+
+    /// Whether an input at `tag` comes too late for what is executed: for a transition at `tag` or
+    /// later, or for a λ after it that awaits its transition.
+    pub fn is_past(&self, tag: Tag) -> bool {
+        self.records.back().is_some_and(|r| tag <= r.until)
+            || self.held.as_ref().is_some_and(|h| tag < h.tag)
+    }
+
+    /// The range of the inputs at `tag`, executed or not.
+    pub fn inputs_at(&self, tag: Tag) -> std::ops::Range<usize> {
+        let first = self.inputs.partition_point(|p| p.tag < tag);
+        first..first + self.inputs.range(first..).take_while(|p| p.tag == tag).count()
+    }
+
+    /// Puts an input in its place among those not executed; annihilates it when its anti-message
+    /// is here already. Tells whether it is new.
+    pub fn insert(&mut self, packet: Packet<M>) -> bool {
+        let identity = (packet.tag, packet.source, packet.sum);
+        if let Some(at) = self.antis.iter().position(|&a| a == identity) {
+            self.antis.swap_remove(at);
+            return false;
+        }
+        let place = (packet.tag, packet.source);
+        let at = self.inputs.partition_point(|p| (p.tag, p.source) <= place);
+        self.inputs.insert(at, packet);
+        true
+    }
+
+    /// Where the input is that an anti-message cancels.
+    pub fn find(&self, anti: &Packet<M>) -> Option<usize> {
+        self.inputs_at(anti.tag)
+            .find(|&i| (self.inputs[i].source, self.inputs[i].sum) == (anti.source, anti.sum))
+    }
+
+    /// Drops what no rollback to `horizon` or later can need.
+    pub fn forget(&mut self, horizon: Tag) {
+        let mut keep = self.records.partition_point(|r| r.until < horizon);
+        while keep > 0 && keep < self.records.len() && self.records[keep].saved.is_none() {
+            keep -= 1;
+        }
+        if keep == 0 {
+            return;
+        }
+        self.records.drain(..keep);
+        let first = self.records.front().map_or(horizon, |r| r.tag);
+        let inputs = self.inputs.partition_point(|p| p.tag < first).min(self.done);
+        self.inputs.drain(..inputs);
+        self.done -= inputs;
+    }
+}
+
+/// Buffers in which bags are put together.
+pub(crate) struct Assembly<M> {
+    arena: Vec<Envelope<M>>,
+    merged: Vec<(u16, u32)>,
+}
+
+impl<M: Message> Assembly<M> {
+    pub fn new() -> Self {
+        Self { arena: Vec::new(), merged: Vec::new() }
+    }
+
+    /// The bag of these packets, which are in the order of their sources (R5).
+    pub fn bag<'p>(&mut self, loads: impl Iterator<Item = &'p Vec<(u16, M)>>) -> Bag<'_, M> {
+        self.arena.clear();
+        self.merged.clear();
+        for (port, value) in loads.flatten() {
+            let at = self.arena.len() as u32;
+            let value = value.clone();
+            self.arena.push(Envelope { value, source: 0, emission: at, next: NONE, port: 0 });
+            self.merged.push((*port, at));
+        }
+        let len = self.arena.len() as u32;
+        if let [(port, _)] = self.merged[..] {
+            let parts = Parts::Chains(Slice { port, head: 0, tail: 0 }, &[]);
+            return Bag { arena: &self.arena, len, parts };
+        }
+        self.merged.sort_unstable();
+        Bag { arena: &self.arena, len, parts: Parts::Merged(&self.merged) }
+    }
+}

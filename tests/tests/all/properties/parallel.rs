@@ -1,0 +1,65 @@
+//! Property 10: Time Warp commits what the sequential run does, byte for byte.
+use super::{CASES, Case, END, Outcome, options};
+use proptest::prelude::*;
+use superdense_kernel::parallel::{Cancellation, Partition, Schedule, Settings};
+
+fn settings(schedule: impl Strategy<Value = Schedule>) -> impl Strategy<Value = Settings> {
+    let partition = prop_oneof![
+        Just(Partition::Blocks),
+        Just(Partition::RoundRobin),
+        prop::collection::vec(0u32..8, 20).prop_map(Partition::Given),
+    ];
+    let lazy = any::<bool>();
+    let save = prop_oneof![Just(1), Just(7), Just(u32::MAX)];
+    let memory = prop_oneof![Just(1), Just(1 << 16)];
+    let patience = prop_oneof![Just(2), Just(16)];
+    let workers = prop_oneof![Just(1u32), Just(2), Just(3), Just(8)];
+    (workers, lazy, save, partition, memory, patience, schedule).prop_map(
+        |(workers, lazy, save_every, partition, memory, patience, schedule)| Settings {
+            workers,
+            cancellation: if lazy { Cancellation::Lazy } else { Cancellation::Aggressive },
+            save_every,
+            partition,
+            schedule,
+            memory,
+            patience,
+            ..Settings::default()
+        },
+    )
+}
+
+/// The first thing in which a parallel run differs from the sequential one.
+fn difference(case: &Case, settings: &Settings) -> Option<String> {
+    let mut run = case.start(case.tree.build(), options(), str::to_owned);
+    let error = run.sim.run_through_parallel(END, settings).err();
+    let (found, expected) = (Outcome::of(&run, error), case.run());
+    let records = found.records.iter().zip(&expected.records).find(|(a, b)| a != b);
+    match records {
+        Some(records) => Some(format!("{records:?}")),
+        None if found == expected => None,
+        None => Some(format!("{:?} {:?}", found, expected)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
+    /// Virtual workers: batches, cuts and deliveries in any order.
+    #[test]
+    fn property_10_virtual_workers(
+        case in Case::any(),
+        settings in settings(any::<u64>().prop_map(Schedule::Virtual)),
+    ) {
+        prop_assert_eq!(difference(&case, &settings), None);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Real threads.
+    #[test]
+    fn property_10_threads(case in Case::any(), settings in settings(Just(Schedule::Threads))) {
+        prop_assert_eq!(difference(&case, &settings), None);
+    }
+}
