@@ -246,8 +246,11 @@ impl FmuUnit {
                     let off =
                         |later: f64| (held.segment().value(e + later) - new.value(later)).abs();
                     let off = off(0.0).max(off(horizon));
-                    // Not `>`: what is not a number is wrong.
-                    jump || if smooth { !(off <= settings.tolerance) } else { off != 0.0 }
+                    jump || if smooth {
+                        off > settings.tolerance || off.is_nan()
+                    } else {
+                        off != 0.0
+                    }
                 }
             };
             if wrong {
