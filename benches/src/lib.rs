@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`devstone`] | routing and scheduling of many simultaneous events in a deep hierarchy |
 //! | [`timers`] | the event list and the bare cost of a cycle: *hold*, *ring*, event lists alone |
+//! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
 //!
 //! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring` prints a table
@@ -22,6 +23,7 @@ pub mod busy;
 pub mod child;
 pub mod devstone;
 pub mod gates;
+pub mod qss;
 pub mod report;
 pub mod suites;
 pub mod timers;
