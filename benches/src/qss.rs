@@ -2,7 +2,6 @@
 //! kernel.
 use superdense_kernel::{Component, Coupled, Options, Simulation, time::Resolution};
 use superdense_models::{
-    expr::Scalar,
     qss::{Engine, Method, Number, Quanta, System, SystemUnit, View},
     value::Value,
 };
