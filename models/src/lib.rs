@@ -2,6 +2,7 @@
 #[macro_use]
 pub mod blocks;
 pub mod continuous;
+pub mod couplings;
 pub mod expr;
 pub mod grid;
 pub mod network;

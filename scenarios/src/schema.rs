@@ -4,6 +4,7 @@
 //! covers the form of a file; names, types of ports and formulas are the plan's to check.
 use crate::plan::ADAPTERS;
 use serde_json::{Map, Value as Json, json};
+use superdense_models::couplings::CouplingKind;
 use superdense_models::registry::{ParamSpec, ParamType, UnitKind, kinds};
 
 /// The schema.
@@ -58,6 +59,7 @@ pub fn schema() -> Json {
         }),
     );
     define("link", link());
+    define("coupling", unit(&CouplingKind));
     define(
         "template",
         object(
@@ -77,6 +79,7 @@ pub fn schema() -> Json {
                 ("unit", reference("units")),
                 ("connections", reference("connections")),
                 ("link", json!({ "type": "array", "items": reference("link") })),
+                ("coupling", reference("coupling")),
             ],
         ),
     );
@@ -107,6 +110,7 @@ fn root() -> Vec<(&'static str, Json)> {
         ("template", json!({ "type": "object", "additionalProperties": reference("template") })),
         ("connections", reference("connections")),
         ("link", json!({ "type": "array", "items": reference("link") })),
+        ("coupling", reference("coupling")),
         ("plot", json!({ "type": "array", "items": reference("plot") })),
     ]
 }

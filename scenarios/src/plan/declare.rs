@@ -1,5 +1,6 @@
 //! What the document declares, checked for form: units, templates, connections, links.
 use super::{
+    coupling::{self, CouplingDecl},
     parameters::{Declared, declared, flatten},
     selector::{self, Connection, Piece, Selector, Step, Via, is_name},
     session::{Session, did_you_mean},
@@ -27,10 +28,11 @@ pub(super) const ROOT_KEYS: &[&str] = &[
     "template",
     "connections",
     "link",
+    "coupling",
     "plot",
 ];
 const TEMPLATE_KEYS: &[&str] =
-    &["description", "parameters", "inputs", "outputs", "unit", "connections", "link"];
+    &["description", "parameters", "inputs", "outputs", "unit", "connections", "link", "coupling"];
 const LINK_KEYS: &[&str] = &["name", "units", "when", "reset", "priority"];
 
 /// What an instance is made from.
@@ -75,6 +77,7 @@ pub(super) struct GroupDecl {
     pub units: Vec<UnitDecl>,
     pub connections: Vec<Connection>,
     pub links: Vec<LinkDecl>,
+    pub coupling: Option<CouplingDecl>,
     /// Some connections could not be read.
     pub unread: bool,
 }
@@ -174,6 +177,7 @@ impl Declarer<'_> {
                 }
             }
         }
+        group.coupling = coupling::declared(table, self.session);
         group
     }
 

@@ -1,6 +1,6 @@
 //! Declarations into instances: arrays, templates, parameters, ports.
 use super::{
-    connect, convert,
+    connect, convert, coupling,
     declare::{Declarations, GroupDecl, Of, PortDecl, UnitDecl},
     evaluate::Evaluator,
     links,
@@ -77,6 +77,7 @@ impl Expander<'_> {
         (group.inputs, group.outputs) = (inputs, outputs);
         connect::connect(&mut self.tree, at, self.session);
         links::link(&mut self.tree, at, self.session);
+        coupling::couple(&mut self.tree, at, self.session);
         at
     }
 

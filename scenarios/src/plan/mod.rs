@@ -6,6 +6,7 @@ mod adapters;
 mod build;
 mod connect;
 mod convert;
+mod coupling;
 mod declare;
 mod digest;
 mod drivers;

@@ -2,6 +2,7 @@
 mod argesim;
 mod bars;
 mod codes;
+mod coupling;
 mod files;
 mod grid;
 mod library;

@@ -1,0 +1,94 @@
+//! What a receiver is told until the next exchange: a polynomial.
+//!
+//! Zero order holds the last value; order q follows the Taylor polynomial of the source
+//! (*derivatives*) or the polynomial through the last q + 1 exchanged values (*samples*). Both
+//! have a local error of O(H^(q+1)); the second needs nothing of the source but values. With
+//! *interpolation* (Gomes et al. 2017, document 004, 4.3.6, "extrapolated interpolation") the
+//! receiver goes on continuously: straight from the value it holds to the value extrapolated for
+//! the end of the macro step.
+use super::line::Line;
+use crate::signal::{Poly, Timer};
+use serde::{Deserialize, Serialize};
+
+/// Where the slopes come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Slopes {
+    /// From the values of the last exchanges, as with a black box.
+    Samples,
+    /// From the derivatives of the source's output.
+    Derivatives,
+}
+
+/// How a signal is continued between exchanges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extrapolation {
+    /// Order of the polynomial: 0 to 3.
+    pub order: usize,
+    /// Where the slopes come from.
+    pub slopes: Slopes,
+    /// Without jumps at exchanges.
+    pub interpolate: bool,
+}
+
+impl Extrapolation {
+    /// The polynomial in seconds from tick `now`, with the present value already noted in the
+    /// line; `step` seconds are planned to the next exchange.
+    pub fn tell(&self, line: &Line, now: i64, step: f64, timer: &Timer) -> Poly {
+        let p = match self.slopes {
+            Slopes::Derivatives => Poly::new(line.source(now, timer).truncated(self.order)),
+            Slopes::Samples => through(line.samples(), self.order, now, timer),
+        };
+        match line.told(now, timer) {
+            Some(held) if self.interpolate && step > 0.0 => {
+                let (from, to) = (held.value(0.0), p.value(step));
+                Poly::new(&[from, (to - from) / step])
+            }
+            _ => p,
+        }
+    }
+}
+
+/// The polynomial through the latest samples (latest first), in seconds from tick `now`: Newton's
+/// divided differences, multiplied out.
+fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Timer) -> Poly {
+    let n = samples.len().min(order + 1);
+    let at: Vec<f64> = samples[..n].iter().map(|s| timer.seconds(now, s.0)).collect();
+    let mut d: Vec<f64> = samples[..n].iter().map(|s| s.1).collect();
+    for level in 1..n {
+        for i in (level..n).rev() {
+            d[i] = (d[i] - d[i - 1]) / (at[i] - at[i - level]);
+        }
+    }
+    let mut c = vec![0.0; n.max(1)];
+    for i in (0..n).rev() {
+        for k in (0..n).rev() {
+            let shifted = if k > 0 { c[k - 1] } else { 0.0 };
+            c[k] = shifted - at[i] * c[k];
+        }
+        c[0] += d[i];
+    }
+    Poly::new(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signal::NEVER;
+    use superdense_kernel::time::Resolution;
+
+    /// A polynomial of degree q is continued exactly, also over unequal steps.
+    #[test]
+    fn exact_for_polynomials() {
+        let timer = Timer::due(NEVER, Resolution::SECOND);
+        let f = |t: i64| (t * t * t - 2 * t * t + 3) as f64;
+        let samples: Vec<(i64, f64)> = [9, 7, 4, 2].map(|t| (t, f(t))).to_vec();
+        let p = through(&samples, 3, 9, &timer);
+        for t in 9..14 {
+            assert!((p.value((t - 9) as f64) - f(t)).abs() < 1e-9, "{t}");
+        }
+        assert_eq!(through(&samples, 0, 9, &timer).coefficients(), [f(9)]);
+        let line = through(&samples, 1, 9, &timer);
+        assert_eq!(line.value(-2.0), f(7));
+        assert_eq!(through(&samples[..1], 2, 9, &timer).coefficients(), [f(9)], "at the start");
+    }
+}

@@ -1,0 +1,37 @@
+//! Couplings: co-simulation masters as event scheduling.
+//!
+//! A master decides *when* units exchange and *what receivers are told* in between. Here it is an
+//! atomic model among others, the [`Coupler`], through which the signals between the units of a
+//! group pass. The units run on by themselves, event-wrapped as everywhere; without a coupler
+//! they exchange segments whenever a solution leaves what its receivers hold.
+//!
+//! # Parts that do not know each other
+//! | file | decides |
+//! | --- | --- |
+//! | `pace.rs` | when the next exchange is (fixed or error-controlled macro step) |
+//! | `extrapolation.rs` | the polynomial a receiver is told |
+//! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
+//! | `line.rs` | one signal on its way: what the source does, what receivers hold |
+//! | `coupler.rs` | the atomic model |
+//! | `kind.rs` | its parameters in a scenario |
+//!
+//! The *order* of units is a matter of wiring: under Jacobi every signal passes through the
+//! coupler; under Gauss-Seidel a unit hears those that precede it directly, as computed within
+//! the macro step, and only signals against the sequence pass through the coupler.
+//!
+//! # Which schemes are these
+//! Macro step, holds, Jacobi and Gauss-Seidel: Gomes et al. 2017 (document 004), sections 3.2 and
+//! 4.3.6. Interrupted sequential scheme: Dejaco & Benedikt 2017 (document 000), section 3.
+mod compensation;
+mod coupler;
+mod extrapolation;
+mod kind;
+mod line;
+mod pace;
+
+pub use compensation::Compensation;
+pub use coupler::Coupler;
+pub use extrapolation::{Extrapolation, Slopes};
+pub use kind::{CouplingKind, SIGNALS};
+pub use line::Line;
+pub use pace::{Control, Pace};

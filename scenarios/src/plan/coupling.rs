@@ -1,0 +1,219 @@
+//! `[coupling]`: signals between the units of a group pass through a master.
+//!
+//! The master is a hidden child `~coupling`; connections as such stay what they are, and a group
+//! with a master of its own is one member of the group around it.
+use super::{
+    connect, convert,
+    evaluate::Evaluator,
+    selector::{self, Piece},
+    session::Session,
+    tree::{Body, Child, End, Tree, Unit, Wire, join},
+};
+use crate::{
+    diagnostics::Mistake,
+    document::{Node, Table},
+};
+use std::{
+    collections::{BTreeMap, HashMap},
+    rc::Rc,
+    sync::Arc,
+};
+use superdense_models::{
+    couplings::{CouplingKind, SIGNALS},
+    registry::{Located, Param, Params, PortKind, UnitKind},
+};
+
+/// The name of the hidden child.
+const NAME: &str = "~coupling";
+static KIND: CouplingKind = CouplingKind;
+
+/// The keys of `[coupling]` and where it stands.
+pub(super) struct CouplingDecl {
+    pub name: Located<String>,
+    pub keys: Vec<(Located<String>, Node)>,
+}
+
+/// Lays the signals of a group through its master, if it has one.
+pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
+    let decl = Rc::clone(&tree.groups[group as usize].decl);
+    let Some(coupling) = &decl.coupling else { return };
+    let scope = Rc::clone(&tree.groups[group as usize].scope);
+    let eval = Evaluator::new(session, &scope, &[]);
+    let Some(mut params) = convert::of_keys(&KIND, &coupling.name, &coupling.keys, &eval) else {
+        return;
+    };
+    let list = |key: &str| coupling.keys.iter().find(|(k, _)| k.value == key).map(|(_, n)| n);
+    let Some(units) = members(tree, group, list("units"), &eval) else { return };
+    let sequence = match list("sequence") {
+        None => units.clone(),
+        Some(node) => match sequence(tree, group, node, &units, &params, &eval) {
+            Some(sequence) => sequence,
+            None => return,
+        },
+    };
+    let place: HashMap<(u32, u32), usize> = sequence.into_iter().zip(0..).collect();
+    let forward = params.text("order") == "gauss-seidel";
+    let lines = lines(tree, group, &place, forward);
+    if lines.is_empty() {
+        let message = "there is no signal for this coupling";
+        let help = "it is for signals between continuous units or groups; delete it, or name \
+                    other `units`";
+        session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
+        return;
+    }
+    let g = &tree.groups[group as usize];
+    let title = |end: &End| {
+        let port = &tree.port(g.body(*end), false, end.port).name;
+        let name = format!("{}.{port}", g.name_of(*end));
+        Located::new(Param::Text(name), coupling.name.span.clone())
+    };
+    let names = Param::List(lines.keys().map(title).collect());
+    let place = Located::new(names, coupling.name.span.clone());
+    params.values.push((SIGNALS.to_owned(), place));
+    match KIND.ports(&params) {
+        Ok(ports) => insert(tree, group, coupling, lines, (params, ports)),
+        Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
+    }
+}
+
+/// The units that a list names, or all continuous units and groups in the order of the text.
+fn members(
+    tree: &Tree,
+    group: u32,
+    list: Option<&Node>,
+    eval: &Evaluator<'_>,
+) -> Option<Vec<(u32, u32)>> {
+    let g = &tree.groups[group as usize];
+    let Some(node) = list else {
+        let mut all: Vec<(usize, u32, u32)> = Vec::new();
+        for (number, child) in (0..).zip(&g.children[..g.declared]) {
+            for (member, body) in (0..).zip(&child.members) {
+                let coupled = match body {
+                    Body::Group(_) => true,
+                    Body::Unit(u) => tree.units[*u as usize].kind.is_continuous(),
+                };
+                if coupled {
+                    all.push((child.span.start, number, member));
+                }
+            }
+        }
+        all.sort_unstable();
+        return Some(all.into_iter().map(|(_, child, member)| (child, member)).collect());
+    };
+    let example = "[\"left\", \"right\"]";
+    let session = eval.session;
+    let mut named = Vec::new();
+    for item in node.list("a list of units", example, &session.sink)? {
+        let text = item.text("a unit", example, &session.sink)?;
+        let step = match selector::unit(Piece::new(session, &text)) {
+            Ok(step) => step,
+            Err(mistake) => {
+                session.report(mistake);
+                return None;
+            }
+        };
+        let (child, found) = connect::members(g, &step, eval)?;
+        for member in found {
+            if named.contains(&(child, member)) {
+                let message = format!("`{}` is named twice", text.value);
+                let mistake = Mistake::new("coupling", &text.span, message);
+                session.report(mistake.help("name it once"));
+                return None;
+            }
+            named.push((child, member));
+        }
+    }
+    Some(named)
+}
+
+/// `sequence`, which names all members once.
+fn sequence(
+    tree: &Tree,
+    group: u32,
+    node: &Node,
+    units: &[(u32, u32)],
+    params: &Params,
+    eval: &Evaluator<'_>,
+) -> Option<Vec<(u32, u32)>> {
+    let sequence = members(tree, group, Some(node), eval)?;
+    let refuse = |message: String, help: &str| {
+        eval.session.report(Mistake::new("coupling", &node.span, message).help(help));
+        None
+    };
+    if params.text("order") != "gauss-seidel" {
+        let help = "add order = \"gauss-seidel\", or delete `sequence`";
+        return refuse("under Jacobi all units go at once: there is no `sequence`".into(), help);
+    }
+    let g = &tree.groups[group as usize];
+    let name = |&(child, member): &(u32, u32)| g.name_of(End { child, member, port: 0 });
+    if let Some(missing) = units.iter().find(|u| !sequence.contains(u)) {
+        let message = format!("`sequence` lacks `{}`", name(missing));
+        return refuse(message, "name every unit of the coupling");
+    }
+    if let Some(strange) = sequence.iter().find(|u| !units.contains(u)) {
+        let message = format!("`{}` is no unit of this coupling", name(strange));
+        return refuse(message, "add it to `units`, or delete it");
+    }
+    Some(sequence)
+}
+
+/// The outputs that pass through the master, each with the numbers of its wires. With `forward`,
+/// signals along the sequence do not.
+fn lines(
+    tree: &Tree,
+    group: u32,
+    place: &HashMap<(u32, u32), usize>,
+    forward: bool,
+) -> BTreeMap<End, Vec<usize>> {
+    let g = &tree.groups[group as usize];
+    let mut lines: BTreeMap<End, Vec<usize>> = BTreeMap::new();
+    for (number, w) in g.wires.iter().enumerate() {
+        let at = |end: End| place.get(&(end.child, end.member));
+        let (Some(from), Some(to)) = (at(w.from), at(w.to)) else { continue };
+        let signal = tree.port(g.body(w.to), true, w.to.port).kind == PortKind::Signal;
+        if w.connection.is_some() && signal && !(forward && from < to) {
+            lines.entry(w.from).or_default().push(number);
+        }
+    }
+    lines
+}
+
+fn insert(
+    tree: &mut Tree,
+    group: u32,
+    coupling: &CouplingDecl,
+    lines: BTreeMap<End, Vec<usize>>,
+    (params, ports): (Params, superdense_models::registry::Ports),
+) {
+    let unit = tree.units.len() as u32;
+    let g = &mut tree.groups[group as usize];
+    let child = g.children.len() as u32;
+    let span = coupling.name.span.clone();
+    let body = vec![Body::Unit(unit)];
+    g.children.push(Child { name: NAME.into(), array: false, members: body, span: span.clone() });
+    for (port, (from, wires)) in (0u16..).zip(lines) {
+        let through = End { child, member: 0, port };
+        let connection = wires.first().and_then(|&w| g.wires[w].connection);
+        wires.iter().for_each(|&w| g.wires[w].from = through);
+        g.wires.push(Wire { from, to: through, connection });
+    }
+    tree.units.push(Unit {
+        path: join(&g.path, NAME),
+        kind: &KIND,
+        params: Rc::new(params),
+        ports: Arc::new(ports),
+        scope: Rc::clone(&g.scope),
+        index: None,
+        span,
+        hidden: true,
+        links: Vec::new(),
+    });
+}
+
+/// Reads `[coupling]`.
+pub(super) fn declared(table: &Table, session: &Session) -> Option<CouplingDecl> {
+    let (name, node) = table.entries.iter().find(|(k, _)| k.value == "coupling")?;
+    let example = "[coupling] with step = \"10 ms\"";
+    let keys = node.table("`coupling`", example, &session.sink)?.entries.clone();
+    Some(CouplingDecl { name: name.clone(), keys })
+}
