@@ -105,7 +105,10 @@ impl Phold {
             for way in 0..2 * WAYS {
                 let within = ((1.0 - wiring.unit()) * f64::from(half)) as u32;
                 let upper = (i >= half) != (way >= WAYS);
-                let to = &entities[(within + if upper { half } else { 0 }) as usize];
+                let first = if upper { half } else { 0 };
+                // Nobody is a neighbour of its own.
+                let within = if first + within == i { (within + 1) % half } else { within };
+                let to = &entities[(first + within) as usize];
                 top.couple(from.output(OutPort::<u64>::new(way)), to.input(IN));
             }
         }

@@ -14,7 +14,7 @@ use super::{
     influence::Influence,
     method::Method,
     queue::Queue,
-    sheet::{Functions, ROW, Sheet},
+    sheet::{Functions, ROW, Sheet, positive},
     system::{System, View},
     variable::Variable,
 };
@@ -405,19 +405,6 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         }
         states
     }
-}
-
-/// How long a polynomial surely stays positive: until its terms together can have eaten up the
-/// first one.
-fn positive(row: &[f64; ROW]) -> f64 {
-    if row[0].is_nan() || row[0] <= 0.0 {
-        return 0.0;
-    }
-    let term = |k: usize| {
-        let part = row[0] / ((1_u32 << k) as f64 * row[k].abs());
-        if k == 1 { part } else { libm::pow(part, 1.0 / k as f64) }
-    };
-    (1..ROW).filter(|&k| row[k] != 0.0).map(term).fold(f64::INFINITY, f64::min)
 }
 
 impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {

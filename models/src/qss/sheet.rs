@@ -147,3 +147,16 @@ impl Functions {
         term(ROW - 1).min(term(ROW - 2))
     }
 }
+
+/// How long a polynomial surely stays positive: until its terms together can have eaten up the
+/// first one.
+pub(super) fn positive(row: &[f64; ROW]) -> f64 {
+    if row[0].is_nan() || row[0] <= 0.0 {
+        return 0.0;
+    }
+    let term = |k: usize| {
+        let part = row[0] / ((1_u32 << k) as f64 * row[k].abs());
+        if k == 1 { part } else { libm::pow(part, 1.0 / k as f64) }
+    };
+    (1..ROW).filter(|&k| row[k] != 0.0).map(term).fold(f64::INFINITY, f64::min)
+}

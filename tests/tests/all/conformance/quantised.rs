@@ -71,7 +71,7 @@ fn h13_decay() {
             // largest at an end, or where the slopes agree.
             let (now, x) = (engine.now(), |t: f64| engine.value(0, t));
             let level = quantised(&engine);
-            let end = if next.is_finite() { next } else { now + 20.0 };
+            let end = next.min(now + 20.0);
             for t in [now, end, (-level.ln()).clamp(now, end)] {
                 most = most.max((x(t) - (-t).exp()).abs());
             }
