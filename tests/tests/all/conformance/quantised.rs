@@ -75,14 +75,13 @@ fn h13_decay() {
             for t in [now, end, (-level.ln()).clamp(now, end)] {
                 most = most.max((x(t) - (-t).exp()).abs());
             }
-            if !next.is_finite() || times.len() > 2 * events {
+            // A level that is zero but for rounding may give one more step, ages later.
+            if next > now + 20.0 {
                 break;
             }
             engine.step().unwrap();
             times.push(next);
         }
-        // A level that is zero but for rounding may give one more step, ages later.
-        times.retain(|&t| t < 30.0);
         assert_eq!(times.len(), events, "{quantum}");
         assert!((times[events - 1] - last).abs() < 1e-8 * events as f64, "{:?}", times.last());
         assert!((most / worst - 1.0).abs() < 1e-3 && most <= bound, "{quantum}: {most}");
