@@ -98,6 +98,8 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     pub system: Y,
     pub(super) state: State<P>,
     influence: Influence,
+    /// Whose next steps may change when a variable steps: its own and those of its readers.
+    touched: Influence,
     /// Variables that read each other, for methods that step in pairs.
     pub(super) partners: Influence,
     quanta: Quanta,
@@ -183,6 +185,10 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             }
         };
         let influence = Influence::of(states, states, reads);
+        let touched = Influence::of(states, states, |i, read| {
+            reads(i, read);
+            read.push(i as u32);
+        });
         let mutual = |i: usize, read: &mut Vec<u32>| {
             if M::PAIRS {
                 reads(i, read);
@@ -205,6 +211,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             system,
             state,
             influence,
+            touched,
             partners,
             quanta,
             driven,
@@ -265,6 +272,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         }
         for i in 0..states {
             self.plan(i, t, true)?;
+            self.state.queue.settle(&[i as u32]);
         }
         Ok(())
     }
@@ -286,6 +294,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         for j in 0..self.state.variables.len() {
             self.evaluate(j, t)?;
             self.plan(j, t, false)?;
+            self.state.queue.settle(&[j as u32]);
         }
         Ok(())
     }
@@ -389,6 +398,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         if !own {
             self.plan(i, t, true)?;
         }
+        self.state.queue.settle(self.touched.readers(i));
         Ok(())
     }
 
@@ -419,7 +429,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         self.system.derivative(i, &view, &mut self.slopes).0[1]
     }
 
-    /// When variable `j`, which is at `t`, steps next.
+    /// When variable `j`, which is at `t`, steps next; the event list has to be settled then.
     #[inline(always)]
     fn plan(&mut self, j: usize, t: f64, own: bool) -> Result<(), NotFinite> {
         let v = &mut self.state.variables[j];
@@ -431,7 +441,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             next = next.min(self.trust(j, t));
         }
         if next >= 0.0 {
-            self.state.queue.set(j, t + next);
+            self.state.queue.put(j, t + next);
             Ok(())
         } else {
             Err(NotFinite::Derivative { state: j, t })
