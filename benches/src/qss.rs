@@ -36,6 +36,9 @@ impl System for Line {
         states.extend(index.checked_sub(1).map(|i| i as u32));
         states.extend((index + 1 < self.0).then_some(index as u32 + 1));
     }
+    fn is_curved(&self, _: usize) -> bool {
+        false
+    }
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, _: &mut Vec<S>) -> S {
         let left = if index == 0 { S::constant(at.discrete(0)) } else { at.state(index - 1) };
         if index + 1 < self.0 { left - at.state(index + 1) } else { left }
@@ -67,4 +70,35 @@ fn alone<Y: System, M: Method<P>, const P: usize>(engine: Engine<Y, M, P>) -> Si
     let mut top = Coupled::new();
     top.add_component("system", Component::atomic(unit));
     Simulation::new(top, Options::default()).expect("one model without ports to connect")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use superdense_models::qss::{Explicit, Implicit};
+
+    /// The steps of QSS Solver on its own models (Fernández & Kofman 2014, "A stand-alone quantized
+    /// state system solver for continuous system simulation", Simulation 90), within one percent.
+    #[test]
+    fn steps_are_those_of_the_reference() {
+        type Case = (&'static str, u64, fn() -> (Simulation<Value>, i64));
+        let cases: [Case; 4] = [
+            ("advection liqss2", 12_757, advection::<Implicit>),
+            ("advection qss2", 166_452, advection::<Explicit>),
+            ("line qss3", 279_061, line::<Explicit, 3>),
+            ("line qss2", 1_033_427, line::<Explicit, 2>),
+        ];
+        let mut bad = Vec::new();
+        for (name, reference, run) in cases {
+            let (mut sim, end) = run();
+            sim.run_until(end).unwrap();
+            let steps = sim.statistics()["steps"];
+            let off = steps as f64 / reference as f64 - 1.0;
+            println!("{name}: {steps} against {reference}, {:.2} %", 100.0 * off);
+            if off.abs() > 0.01 {
+                bad.push(name);
+            }
+        }
+        assert!(bad.is_empty(), "{bad:?}");
+    }
 }

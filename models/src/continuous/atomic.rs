@@ -186,8 +186,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.adopt(self.state.retiring);
         let internal = self.equations.first_internal();
-        let last = self.state.last;
-        for &event in &self.state.fired {
+        for k in 0..self.state.fired.len() {
+            let event = self.state.fired[k];
             let spec = &self.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
                 Trigger::State { .. } if usize::from(event) >= internal => {
@@ -201,9 +201,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 _ => EventKind::Time,
             };
-            self.state.events += 1;
-            self.state.happened[usize::from(event)] = Some(last);
             fx.report(Fact::Event { unit: None, name: Arc::clone(&spec.name), kind });
+            self.state.events += 1;
+            self.note_event(event);
         }
     }
 
@@ -262,6 +262,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn take_over(&mut self, received: &Received) -> Result<(), String> {
         if received.event {
             self.finite_after("the reset by an input event is not finite")?;
+            self.state.hurried = None;
         }
         if received.event || received.jump {
             let Scratch { vars, work, .. } = &mut self.scratch;

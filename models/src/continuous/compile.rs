@@ -107,6 +107,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         first_internal,
         sides,
         handlers,
+        names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
     };
     let settings = settings(r, context, dims.outputs)?;
     let mut vars = vec![0.0];

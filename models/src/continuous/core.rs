@@ -81,12 +81,25 @@ pub struct Scene<'a, E> {
 impl<E: Equations> Scene<'_, E> {
     /// Puts the variables together at offset `t`, for states `x`.
     pub fn fill(&self, t: f64, x: &[f64], vars: &mut Vec<f64>) {
-        vars.clear();
-        vars.push(self.clock.absolute(t));
-        vars.extend_from_slice(x);
-        vars.extend(self.inputs.iter().map(|h| h.segment.value(self.clock.age(h, t))));
-        vars.extend_from_slice(self.discrete);
-        vars.push(0.0);
+        vars.resize(self.dims.variables(), 0.0);
+        vars[0] = self.clock.absolute(t);
+        let (states, rest) = vars[Dims::STATES..].split_at_mut(self.dims.states);
+        // Element by element: there are few, and a call to copy them costs more.
+        states.iter_mut().zip(x).for_each(|(var, x)| *var = *x);
+        let (inputs, rest) = rest.split_at_mut(self.dims.inputs);
+        for (var, held) in inputs.iter_mut().zip(self.inputs) {
+            *var = held.segment.value(self.clock.age(held, t));
+        }
+        rest.iter_mut().zip(self.discrete).for_each(|(var, value)| *var = *value);
+        vars[self.dims.received()] = 0.0;
+    }
+
+    /// The equation of a state, for an error message.
+    pub fn equation(&self, state: usize) -> String {
+        match self.equations.equation(state) {
+            Some(text) => format!("`{text}`"),
+            None => format!("the derivative of state {state}"),
+        }
     }
 
     /// What receivers hold of output `port` at offset `t`.
@@ -184,6 +197,9 @@ pub trait Core<E: Equations>: Send + 'static {
         all: bool,
         take: &mut dyn FnMut(usize, &[f64]),
     );
+    /// Whether event `event` has happened and its condition has held ever since, as far as the
+    /// last advance went.
+    fn holds_still(&self, event: usize) -> bool;
     /// Adds its counts.
     fn count(&self, statistics: &mut UnitStatistics);
 }

@@ -1,7 +1,7 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
 use crate::{
     expr::{Condition, Program, Recorder, Registers, Scalar, record},
-    ode::Arm,
+    ode::{Arm, Event},
     value::Value,
 };
 use std::sync::Arc;
@@ -213,6 +213,25 @@ pub trait Equations: Send + Sync + 'static {
             })?,
         })
     }
+    /// The events that are watched for: the unit's own (time events keep their numbers, and are
+    /// conjunctions over no indicator, which nobody looks at), then those of links.
+    fn watched(&self) -> Vec<Event> {
+        let own = self.events().iter().map(|e| match &e.trigger {
+            Trigger::State { indicators, strict, touching } => Event {
+                indicators: indicators.clone(),
+                strict: *strict,
+                strictly: e.strictly.clone(),
+                graze: *touching,
+            },
+            _ => Event::default(),
+        });
+        let linked = self.links().iter().map(|l| Event {
+            strict: l.strict,
+            strictly: l.strictly.clone(),
+            ..Event::when(l.indicators.clone())
+        });
+        own.chain(linked).collect()
+    }
     /// Carries out event `event`: changes states and discrete values in place and says what
     /// leaves through which event output.
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
@@ -255,6 +274,11 @@ pub trait Equations: Send + Sync + 'static {
         emit: &mut Vec<(u16, Value)>,
     ) {
         let _ = (port, vars, work, emit);
+    }
+    /// The equation of state `index`, such as `x' = -x`, for an error message.
+    fn equation(&self, index: usize) -> Option<String> {
+        let _ = index;
+        None
     }
     /// Which expression is not finite at these variables, for an error message.
     fn explain(&self, vars: &[f64]) -> Option<String> {

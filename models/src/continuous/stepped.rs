@@ -134,12 +134,37 @@ impl Stepped {
         Box::new(Failure { what: what.to_owned(), t, x })
     }
 
-    fn explain(&self, error: &StepError<std::convert::Infallible>) -> Box<Failure> {
-        let t = match error {
-            StepError::NotFinite { t, .. } => *t,
-            _ => self.state.at,
-        };
-        self.failure(&error.to_string(), t)
+    fn explain<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        error: &StepError<std::convert::Infallible>,
+    ) -> Box<Failure> {
+        let at = self.state.at;
+        match error {
+            StepError::NotFinite { t, component } => {
+                self.failure(&format!("{} is not finite", scene.equation(*component)), *t)
+            }
+            StepError::Underflow { .. } | StepError::Rejections { .. } => {
+                let steepest = self.steepest(scene);
+                let what = format!(
+                    "no step is short enough for the tolerances: {} grows beyond bounds, jumps \
+                     without an event, or `tolerance` and `absolute_tolerance` are out of reach",
+                    scene.equation(steepest)
+                );
+                self.failure(&what, at)
+            }
+            _ => self.failure(&error.to_string(), at),
+        }
+    }
+
+    /// The state that changes fastest in comparison with its size, at the end of the last step.
+    fn steepest<E: Equations>(&mut self, scene: &Scene<'_, E>) -> usize {
+        let x = self.state.solver.state();
+        scene.fill(self.state.solver.time(), x, &mut self.vars);
+        let mut dx = vec![0.0; x.len()];
+        scene.equations.derivatives(&self.vars, &mut self.work, &mut dx);
+        let pace = |i: usize| dx[i].abs() / (1.0 + x[i].abs());
+        (0..x.len()).max_by(|&i, &j| pace(i).total_cmp(&pace(j)).then(j.cmp(&i))).unwrap_or(0)
     }
 
     /// Leaves the indicators at the variables `vars` in `z`; places of bands hold 1 (inside).
@@ -234,7 +259,7 @@ impl<E: Equations> Core<E> for Stepped {
             let x = state.solver.state();
             let mut field = Field::new(scene, expander, work, vars, x);
             if let Err(error) = state.solver.step(&mut field, stop) {
-                return Err(self.explain(&error));
+                return Err(self.explain(scene, &error));
             }
         }
         // What lies within the rounding of the limit's tick happens at the limit.
@@ -307,14 +332,7 @@ impl<E: Equations> Core<E> for Stepped {
         let count = self.watch.events();
         if count > 0 {
             self.indicators(scene, vars);
-            let (locator, z) = (&self.state.locator, &self.z);
-            for (i, (event, arm)) in
-                locator.events()[..count].iter().zip(locator.arms()).enumerate()
-            {
-                if *arm == Arm::Armed && !event.indicators.is_empty() && event.holds(z) {
-                    events.push(i as u16);
-                }
-            }
+            events.extend(self.state.locator.due(count, &self.z));
             // Conditions that became false arm their events again.
             self.state.locator.accept(0.0, &self.z);
             self.arm_bands();
@@ -335,6 +353,10 @@ impl<E: Equations> Core<E> for Stepped {
         take: &mut dyn FnMut(usize, &[f64]),
     ) {
         self.expander.segments(scene, at, order, take);
+    }
+
+    fn holds_still(&self, event: usize) -> bool {
+        self.state.locator.arms()[event] == Arm::Disarmed
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

@@ -53,6 +53,8 @@ pub struct TextEquations {
     pub(super) first_internal: usize,
     pub(super) sides: Sides,
     pub(super) handlers: Vec<Handler>,
+    /// Names of the states.
+    pub(super) names: Vec<String>,
 }
 
 /// What events of an event input do.
@@ -174,6 +176,10 @@ impl Equations for TextEquations {
             }
         }
         self.sides.settle(vars, work);
+    }
+    fn equation(&self, index: usize) -> Option<String> {
+        let name = self.names.get(index)?;
+        Some(format!("{name}' = {}", self.derivatives.text(index)))
     }
     fn explain(&self, vars: &[f64]) -> Option<String> {
         let resets = self.resets.iter().map(|r| &r.program);

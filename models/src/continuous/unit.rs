@@ -27,6 +27,13 @@ use superdense_kernel::{
     time::Duration,
 };
 
+/// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
+const HURRY: u32 = 8;
+/// down to so many ticks;
+const HURRIED: i64 = 64;
+/// its unit has fallen through if it does not come again for so many ticks.
+const FALLEN: i64 = 1000;
+
 /// What the unit is going to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Plan {
@@ -72,6 +79,10 @@ pub(super) struct State {
     pub retiring: bool,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
+    /// Last interval of each event and how many have been shorter than the one before.
+    pub paces: Vec<(i64, u32)>,
+    /// The event that happened last, if it came ever faster.
+    pub hurried: Option<u16>,
     pub exchanges: u64,
     pub events: u64,
 }
@@ -175,6 +186,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             resting: false,
             retiring: false,
             happened: vec![None; equations.events().len()],
+            paces: vec![(i64::MAX, 0); equations.events().len()],
+            hurried: None,
             exchanges: 0,
             events: 0,
         };
@@ -259,7 +272,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn explain(&self, failure: &Failure) -> String {
         let mut vars = Vec::new();
         scene!(self).fill(failure.t, &failure.x, &mut vars);
-        self.complain(&vars, &failure.what)
+        self.complain(&vars, &format!("{} at {} s", failure.what, vars[0]))
     }
 
     /// The tick (after the last transition) of the next time event.
@@ -275,7 +288,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let stop = time_event.map(|k| self.seconds(k));
         let begun = self.silent_due().ticks();
         match self.core.advance(&scene!(self), stop) {
-            Ok(Advance::Silent) => Ok(()),
+            Ok(Advance::Silent) => self.fallen(),
             Ok(Advance::Stopped) => match time_event {
                 Some(k) => self.plan_at(k),
                 None => Ok(()),
@@ -287,6 +300,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             },
             Err(failure) => Err(self.explain(&failure)),
         }
+    }
+
+    /// An error if an event that came ever faster happened for the last time and its condition has
+    /// held since then: rounding to ticks has carried the unit through the surface.
+    fn fallen(&self) -> Result<(), String> {
+        let Some(event) = self.state.hurried.filter(|_| !self.state.resting) else {
+            return Ok(());
+        };
+        if self.silent_due().ticks() < FALLEN || !self.core.holds_still(event.into()) {
+            return Ok(());
+        }
+        let name = &self.equations.events()[usize::from(event)].name;
+        let at = self.settings.resolution.seconds(self.state.last);
+        Err(format!(
+            "event `{name}` came ever faster up to {at} s (Zeno), and its condition has held since: \
+             the unit has fallen through; give the event a `rest`, and a condition that its reset \
+             makes false"
+        ))
     }
 
     /// Place of the first link's event among the watched ones; own events come before.
@@ -413,6 +444,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         after.extend_from_slice(&self.scratch.vars);
         self.state.plan = Plan::Due(k, Action::Events);
         Ok(())
+    }
+
+    /// Event `event` has happened at the present.
+    pub(super) fn note_event(&mut self, event: u16) {
+        let State { last, happened, paces, hurried, .. } = &mut self.state;
+        let number = usize::from(event);
+        if let Some(before) = happened[number].replace(*last) {
+            let interval = *last - before;
+            let (shortest, count) = paces[number];
+            paces[number] = (interval, if interval < shortest { count + 1 } else { 0 });
+            *hurried = (paces[number].1 >= HURRY && interval <= HURRIED).then_some(event);
+        }
     }
 
     /// An error unless the scratch's variables are finite.

@@ -7,7 +7,7 @@
 //! what can do no more than be evaluated is sampled.
 use super::{
     core::Scene,
-    equations::{Equations, EventSpec, Trigger, Work},
+    equations::{Equations, Work},
     expander::{Form, Functions, expanded, input_order},
     settings::Settings,
     stepped::SteppedState,
@@ -46,22 +46,7 @@ impl Watch {
         settings: &Settings,
     ) -> (Self, Vec<Event>) {
         let dims = equations.dims();
-        let event = |e: &EventSpec| match &e.trigger {
-            Trigger::State { indicators, strict, touching } => Event {
-                indicators: indicators.clone(),
-                strict: *strict,
-                strictly: e.strictly.clone(),
-                graze: *touching,
-            },
-            // Keeps the numbering; a conjunction over no indicator is never looked at.
-            _ => Event::default(),
-        };
-        let mut events: Vec<Event> = equations.events().iter().map(event).collect();
-        events.extend(equations.links().iter().map(|l| Event {
-            strict: l.strict,
-            strictly: l.strictly.clone(),
-            ..Event::when(l.indicators.clone())
-        }));
+        let mut events = equations.watched();
         let count = events.len();
         let form = |f: fn(&(Functions, Functions)) -> &Functions, k: usize| {
             functions.as_ref().map_or(Form::Sampled, |both| f(both).forms[k])

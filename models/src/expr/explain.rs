@@ -83,6 +83,19 @@ impl Program {
         Some(self.blame(output, origin, values[register], None))
     }
 
+    /// The source text of result `output`; a number for one that is constant.
+    pub fn text(&self, output: usize) -> String {
+        let register = self.outputs[output] as usize;
+        let Some(other) = register.checked_sub(self.constants.len()) else {
+            return format!("{:?}", self.constants[register]);
+        };
+        let origin = match other.checked_sub(self.inputs.len()) {
+            Some(at) => self.origins[at],
+            None => self.input_origins[other],
+        };
+        self.sources.get(origin.source as usize).map_or("", |text| origin.span.of(text)).to_owned()
+    }
+
     fn blame(
         &self,
         output: usize,

@@ -67,7 +67,8 @@ impl Event {
     }
 
     fn satisfied(&self, k: usize, z: f64) -> bool {
-        if self.strict || self.strictly.contains(&k) { z < 0.0 } else { z <= 0.0 }
+        // Which of the two counts is looked up in the rare case only.
+        z < 0.0 || (z == 0.0 && !self.strict && !self.strictly.contains(&k))
     }
 
     /// Whether the condition holds for these indicators.
@@ -313,6 +314,15 @@ impl Locator {
     /// [`accept_within`](Self::accept_within) without a snap.
     pub fn accept(&mut self, t: f64, z: &[f64]) {
         self.accept_within(t, z, 0.0);
+    }
+
+    /// Which of the first `count` events are armed and hold for these indicators.
+    pub fn due<'a>(&'a self, count: usize, z: &'a [f64]) -> impl Iterator<Item = u16> + 'a {
+        let due = move |i: &usize| {
+            let event = &self.events[*i];
+            self.arms[*i] == Arm::Armed && !event.indicators.is_empty() && event.holds(z)
+        };
+        (0..count).filter(due).map(|i| i as u16)
     }
 
     /// Sets the readiness of event `index`, where the caller knows better (a shared event that was

@@ -12,10 +12,17 @@ pub(super) fn linear(c0: f64, c1: f64, w: f64, direction: Direction) -> Option<R
 /// Roots of `c0 + c1 e + c2 e²` in ascending order, without cancellation: the larger one by the
 /// usual formula, the other from the product of the two. A vanishing `c2` sends one to infinity.
 fn quadratic_pair(c0: f64, c1: f64, c2: f64) -> Option<(f64, f64)> {
-    // Scaling by a power of two near the largest coefficient keeps the squares in range.
     let size = c0.abs().max(c1.abs()).max(c2.abs());
-    let scale = libm::ldexp(1.0, -libm::ilogb(size).clamp(-1000, 1000));
-    let (c0, c1, c2) = (c0 * scale, c1 * scale, c2 * scale);
+    if !(1e-10..1e10).contains(&size) {
+        // Scaling by a power of two near the largest coefficient keeps the squares in range.
+        let scale = libm::ldexp(1.0, -libm::ilogb(size).clamp(-1000, 1000));
+        return pair_in_range(c0 * scale, c1 * scale, c2 * scale);
+    }
+    pair_in_range(c0, c1, c2)
+}
+
+#[inline]
+fn pair_in_range(c0: f64, c1: f64, c2: f64) -> Option<(f64, f64)> {
     let discriminant = c1 * c1 - 4.0 * c0 * c2;
     if discriminant < 0.0 {
         return None;
@@ -241,8 +248,9 @@ pub(crate) fn first_satisfied(
     bracketed(c, low, high, start, satisfied)
 }
 
-/// Newton's step is stretched by one unit in the last place towards the other end of the bracket,
-/// so that both ends close in; a bisection replaces a step that leaves the bracket or comes late.
+/// Newton's step is stretched to some units in the last place towards the other end of the bracket,
+/// so that both ends close in: to one at first, to twice as many each time, since values near the
+/// root are all rounding. A bisection replaces a step that leaves the bracket or comes late.
 fn bracketed(
     c: &[f64],
     mut low: f64,
@@ -252,6 +260,7 @@ fn bracketed(
 ) -> f64 {
     const NEWTON: u32 = 30;
     const LIMIT: u32 = 200;
+    let mut stretch = f64::EPSILON;
     for round in 0..LIMIT {
         let unit = high * f64::EPSILON;
         if high - low <= unit || x <= low || x >= high {
@@ -264,9 +273,20 @@ fn bracketed(
         } else {
             low = x;
         }
-        // A unit of the point, not of the bracket, whose far end may be far indeed.
-        let step = (value / slope).abs().max(x * f64::EPSILON);
-        let next = if over { x - step } else { x + step };
+        let mut step = (value / slope).abs();
+        // Units of the point, not of the bracket, whose far end may be far indeed.
+        let least = x * stretch;
+        if step.is_nan() || step <= least {
+            step = least;
+            stretch *= 2.0;
+        }
+        let mut next = if over { x - step } else { x + step };
+        // A root at an end but for rounding, far from the other one.
+        if next <= low || next >= high {
+            let end = if next <= low { low } else { high };
+            next = end + (x - end).signum() * end * stretch;
+            stretch *= 2.0;
+        }
         x = if round < NEWTON && next > low && next < high { next } else { 0.5 * (low + high) };
     }
     high

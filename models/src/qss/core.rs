@@ -20,13 +20,13 @@ use super::{
 };
 use crate::{
     continuous::{
-        Dims, Equations, Settings, Trigger,
+        Dims, Equations, Settings,
         core::{Advance, Core, Failure, Held, Scene},
         equations::Work,
         series::Series,
     },
     expr::{Degree, VarId},
-    ode::{Arm, Event, Locator, Rows, rounding},
+    ode::{Arm, Locator, Rows, rounding},
     poly,
     statistics::UnitStatistics,
 };
@@ -51,7 +51,7 @@ pub struct CoreState<const P: usize> {
     jumps: u64,
     looks: u64,
     /// A derivative that was not finite where no error could be told.
-    bad: Option<String>,
+    bad: Option<NotFinite>,
 }
 
 /// The core of a unit under a quantised-state method of order `P`.
@@ -69,6 +69,9 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     /// Seconds by which a tick may precede the crossing it stands for (R14).
     snap: f64,
     rows: Vec<f64>,
+    /// Events that are looked at in a search, and how long each surely does not happen.
+    chosen: Vec<usize>,
+    safe: Vec<f64>,
     work: Work,
     vars: Vec<f64>,
     z: Vec<f64>,
@@ -159,21 +162,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 .into());
         }
         let outputs = Functions::new(dims, &programs.outputs, P);
-        let own = equations.events().iter().map(|e| match &e.trigger {
-            Trigger::State { indicators, strict, touching } => Event {
-                indicators: indicators.clone(),
-                strict: *strict,
-                strictly: e.strictly.clone(),
-                graze: *touching,
-            },
-            _ => Event::default(),
-        });
-        let linked = equations.links().iter().map(|l| Event {
-            strict: l.strict,
-            strictly: l.strictly.clone(),
-            ..Event::when(l.indicators.clone())
-        });
-        let events: Vec<Event> = own.chain(linked).collect();
+        let events = equations.watched();
         let events_of = Influence::of(dims.states, events.len(), |k, states| {
             events[k].indicators.iter().for_each(|&z| indicators.reads(z, states));
         });
@@ -182,6 +171,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let end = i64::MAX as f64 * tick;
         let mut engine = Engine::new(Sheet::new(dims, &programs.derivatives), quanta, end);
         engine.longest = settings.solver.max_step;
+        engine.shortest = tick / f64::from(1_u32 << rounding::SNAP_BITS);
         let count = events.len();
         let state = CoreState {
             engine: engine.state().clone(),
@@ -207,6 +197,8 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             snap: tick / f64::from(1_u32 << rounding::SNAP_BITS),
             longest: settings.solver.max_step.min(end / 16.0),
             rows: Vec::new(),
+            chosen: Vec::new(),
+            safe: Vec::new(),
             work: Work::default(),
             vars: Vec::new(),
             z: Vec::new(),
@@ -281,7 +273,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     fn steps<E: Equations>(&mut self, scene: &Scene<'_, E>) -> Result<(), NotFinite> {
         let e = self.state.shift + self.state.at;
         // The same arithmetic as where an advance ends: else rounding could stop the clock for ever.
-        while self.state.engine.queue.earliest().1 - self.state.shift <= self.state.at {
+        while self.state.engine.queue.least() - self.state.shift <= self.state.at {
             let i = self.run(|engine| engine.step())?;
             for k in 0..self.engine.readers(i).len() {
                 self.mark(scene, self.engine.readers(i)[k] as usize, e);
@@ -311,42 +303,53 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
 
     /// The first event from the present on, within `width` at most; the width that was searched
     /// may be less.
-    fn search<E: Equations>(&mut self, scene: &Scene<'_, E>, width: &mut f64) -> Option<f64> {
+    fn search<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        width: &mut f64,
+    ) -> Result<Option<f64>, Box<Failure>> {
         let (start, e) = (self.state.at, self.state.shift + self.state.at);
         let clear = &self.state.clear;
-        let chosen: Vec<usize> = (0..self.count).filter(|&i| clear[i] < e + *width).collect();
-        if chosen.is_empty() {
-            return None;
+        self.chosen.clear();
+        self.chosen.extend((0..self.count).filter(|&i| clear[i] < e + *width));
+        if self.chosen.is_empty() {
+            return Ok(None);
         }
         let curved = self.curved(scene);
         self.rows.resize(self.indicators.len() * ROW, 0.0);
         let view = Along { state: &self.state.engine, t: e };
-        let mut safe = vec![0.0_f64; chosen.len()];
-        for (&event, safe) in chosen.iter().zip(&mut safe) {
+        self.safe.clear();
+        for &event in &self.chosen {
+            let mut safe = 0.0_f64;
             for &k in &self.state.locator.events()[event].indicators {
                 let row = self.indicators.row(k, &view);
+                if row.iter().any(|c| !c.is_finite()) {
+                    let what = "an event condition is not finite".to_owned();
+                    return Err(self.failure(what, start));
+                }
                 self.rows[k * ROW..][..ROW].copy_from_slice(&row);
                 let trust = self.indicators.trust(k, &row, curved);
                 *width = width.min(trust.max(scene.clock.tick()));
-                *safe = safe.max(positive(&row).min(trust));
+                safe = safe.max(positive(&row).min(trust));
                 self.state.looks += 1;
             }
+            self.safe.push(safe);
         }
         let rows = Rows { rows: &self.rows, stride: ROW };
         let tick = scene.clock.tick();
         let locator = &mut self.state.locator;
         locator.open();
-        let select = |i: usize| chosen.binary_search(&i).is_ok();
+        let select = |i: usize| self.chosen.binary_search(&i).is_ok();
         let best = locator.polynomials(rows, (start, *width), tick, select, |_, _| None);
         let found = locator.close(best, tick);
         if found.is_none() {
             locator.pass();
-            for (&event, safe) in chosen.iter().zip(safe) {
+            for (&event, safe) in self.chosen.iter().zip(&self.safe) {
                 let armed = locator.arms()[event] == Arm::Armed;
                 self.state.clear[event] = if armed { e + safe } else { f64::NEG_INFINITY };
             }
         }
-        found
+        Ok(found)
     }
 
     /// When the first output leaves its band, before engine's time `until`.
@@ -383,7 +386,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
 
     fn note(&mut self, result: Result<(), NotFinite>) {
         if let Err(bad) = result {
-            self.state.bad = Some(bad.to_string());
+            self.state.bad = Some(bad);
         }
     }
 
@@ -440,15 +443,25 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         if let Err(bad) = self.steps(scene) {
             self.note(Err(bad));
         }
-        if let Some(bad) = &self.state.bad {
-            return Err(self.failure(bad.clone(), self.state.at));
+        if let Some(bad) = self.state.bad {
+            let what = match bad {
+                NotFinite::Derivative { state, .. } => {
+                    format!("{} is not finite", scene.equation(state))
+                }
+                NotFinite::Stuck { state, .. } => format!(
+                    "{} is quantised again and again without progress: it grows beyond bounds, or \
+                     its quantum is too small; enlarge `dq_rel` or `dq_min`",
+                    scene.equation(state)
+                ),
+            };
+            return Err(self.failure(what, self.state.at));
         }
         let stop = stop.unwrap_or(f64::INFINITY);
-        let next = self.state.engine.queue.earliest().1 - self.state.shift;
+        let next = self.state.engine.queue.least() - self.state.shift;
         let end = next.min(stop).min(self.state.at + self.longest).max(self.state.at);
         // What lies within the rounding of the limit's tick happens at the limit.
         let mut width = end - self.state.at + if end >= stop { self.snap } else { 0.0 };
-        let event = self.search(scene, &mut width);
+        let event = self.search(scene, &mut width)?;
         let end = if event.is_some() || width < end - self.state.at {
             event.unwrap_or(self.state.at + width)
         } else {
@@ -528,12 +541,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     fn settle(&mut self, scene: &Scene<'_, E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
         if self.count > 0 {
             self.look(scene, Some(vars));
-            let (locator, z) = (&self.state.locator, &self.z);
-            for (i, (event, arm)) in locator.events().iter().zip(locator.arms()).enumerate() {
-                if *arm == Arm::Armed && !event.indicators.is_empty() && event.holds(z) {
-                    events.push(i as u16);
-                }
-            }
+            events.extend(self.state.locator.due(self.count, &self.z));
             self.state.locator.accept(0.0, &self.z);
             self.state.clear.fill(f64::NEG_INFINITY);
         }
@@ -581,6 +589,10 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             }
             take(port, &row[..length]);
         }
+    }
+
+    fn holds_still(&self, event: usize) -> bool {
+        self.state.locator.arms()[event] == Arm::Disarmed
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

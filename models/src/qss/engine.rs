@@ -28,7 +28,7 @@ impl Quanta {
 }
 
 /// Why an engine cannot go on.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, thiserror::Error)]
 pub enum NotFinite {
     /// A derivative is not a finite number.
     #[error("the derivative of state {state} is not finite at {t} s")]
@@ -84,7 +84,8 @@ pub struct State<const P: usize> {
     pub steps: u64,
     /// Evaluations of single derivatives.
     pub evaluations: u64,
-    /// Steps since time went on.
+    /// Where time last went on, and the steps since then.
+    mark: f64,
     idle: u32,
 }
 
@@ -98,8 +99,6 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     pub system: Y,
     pub(super) state: State<P>,
     influence: Influence,
-    /// Whose next steps may change when a variable steps: its own and those of its readers.
-    touched: Influence,
     /// Variables that read each other, for methods that step in pairs.
     pub(super) partners: Influence,
     quanta: Quanta,
@@ -108,6 +107,8 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     end: f64,
     /// How far the implicit quantisers look ahead at most.
     pub(super) longest: f64,
+    /// Time goes on only if it does by more than this.
+    pub(super) shortest: f64,
     scratch: Vec<Series<P>>,
     slopes: Vec<Series<2>>,
     wide: Vec<Series<WIDE>>,
@@ -177,18 +178,14 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     pub fn new(system: Y, quanta: Quanta, end: f64) -> Self {
         let states = system.states();
         let driven: Vec<bool> = (0..states).map(|i| system.is_driven(i)).collect();
-        // What changes by itself has to be evaluated at its own steps.
+        // What changes while nothing steps has to be evaluated at its own steps.
         let reads = |i: usize, read: &mut Vec<u32>| {
             system.reads(i, read);
-            if driven[i] {
+            if driven[i] || system.is_curved(i) {
                 read.push(i as u32);
             }
         };
         let influence = Influence::of(states, states, reads);
-        let touched = Influence::of(states, states, |i, read| {
-            reads(i, read);
-            read.push(i as u32);
-        });
         let mutual = |i: usize, read: &mut Vec<u32>| {
             if M::PAIRS {
                 reads(i, read);
@@ -205,18 +202,19 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             now: 0.0,
             steps: 0,
             evaluations: 0,
+            mark: f64::NEG_INFINITY,
             idle: 0,
         };
         Self {
             system,
             state,
             influence,
-            touched,
             partners,
             quanta,
             driven,
             end,
             longest: f64::INFINITY,
+            shortest: 1e-18,
             scratch: Vec::new(),
             slopes: Vec::new(),
             wide: Vec::new(),
@@ -232,7 +230,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         self.state.origin = origin;
         self.state.discrete = discrete.to_vec();
         self.state.variables = x.iter().map(|&x| Variable::new(x, 0.0)).collect();
-        self.state.now = 0.0;
+        (self.state.now, self.state.mark) = (0.0, f64::NEG_INFINITY);
         self.restart(0.0)
     }
 
@@ -263,7 +261,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let left = self.left(t);
         for i in 0..states {
             if M::IMPLICIT {
-                self.state.variables[i].slope = self.partial(i, i, t).min(0.0);
+                let x = self.state.variables[i].x;
+                self.state.variables[i].slope = self.partial(i, (i, x), t).min(0.0);
             }
         }
         self.state.variables.iter_mut().for_each(|v| M::quantise(v, left));
@@ -271,8 +270,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             self.evaluate(i, t)?;
         }
         for i in 0..states {
-            self.plan(i, t, true)?;
-            self.state.queue.settle(&[i as u32]);
+            let next = self.plan(i, t, true)?;
+            self.state.queue.set(i, next);
         }
         Ok(())
     }
@@ -293,8 +292,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     pub fn refresh(&mut self, t: f64) -> Result<(), NotFinite> {
         for j in 0..self.state.variables.len() {
             self.evaluate(j, t)?;
-            self.plan(j, t, false)?;
-            self.state.queue.settle(&[j as u32]);
+            let next = self.plan(j, t, false)?;
+            self.state.queue.set(j, next);
         }
         Ok(())
     }
@@ -302,7 +301,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     /// Offset of the next step; infinite if nothing will change any more.
     #[inline]
     pub fn next(&self) -> f64 {
-        self.state.queue.earliest().1
+        self.state.queue.least()
     }
 
     /// The last step.
@@ -347,8 +346,9 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     /// If a derivative is not finite, or time does not go on.
     pub fn step(&mut self) -> Result<usize, NotFinite> {
         let (i, t) = self.state.queue.earliest();
-        if t > self.state.now {
-            self.state.now = t;
+        self.state.now = t;
+        if t - self.state.mark > self.shortest {
+            self.state.mark = t;
             self.state.idle = 0;
         } else {
             self.state.idle += 1;
@@ -374,7 +374,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         v.quantum = self.quanta.of(v.x);
         let before = v.q;
         if M::IMPLICIT {
-            self.state.variables[i].slope = self.partial(i, i, t).min(0.0);
+            let x = v.x;
+            self.state.variables[i].slope = self.partial(i, (i, x), t).min(0.0);
         }
         M::quantise(&mut self.state.variables[i], left);
         self.state.steps += 1;
@@ -388,17 +389,16 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
 
     /// Evaluates what reads variable `i`, which has just been quantised.
     fn follow(&mut self, i: usize, t: f64) -> Result<(), NotFinite> {
-        let mut own = false;
         for k in self.influence.range(i) {
             let j = self.influence.reader(k);
-            own |= i == j;
             self.evaluate(j, t)?;
-            self.plan(j, t, i == j)?;
+            if i != j {
+                let next = self.plan(j, t, false)?;
+                self.state.queue.set_before(j, next, i);
+            }
         }
-        if !own {
-            self.plan(i, t, true)?;
-        }
-        self.state.queue.settle(self.touched.readers(i));
+        let next = self.plan(i, t, true)?;
+        self.state.queue.set(i, next);
         Ok(())
     }
 
@@ -410,7 +410,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let f: Series<P> = self.system.derivative(j, &view, &mut self.scratch);
         let v = &mut self.state.variables[j];
         v.move_value(t);
-        let mut sum = 0.0;
+        let mut sum = v.x;
         for (k, c) in f.0.iter().enumerate() {
             v.d[k] = c * (1.0 / (k + 1) as f64);
             sum += c;
@@ -419,19 +419,16 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         if sum.is_finite() { Ok(()) } else { Err(NotFinite::Derivative { state: j, t }) }
     }
 
-    /// The derivative of right-hand side `i` by state `j`, at the state itself if it is the own
-    /// one: that is where an implicit step begins.
-    pub(super) fn partial(&mut self, i: usize, j: usize, t: f64) -> f64 {
+    /// The derivative of right-hand side `i` by a state that has this value.
+    pub(super) fn partial(&mut self, i: usize, (by, value): (usize, f64), t: f64) -> f64 {
         self.state.evaluations += 1;
-        let v = &self.state.variables[j];
-        let value = if i == j { v.state(t) } else { v.quantised(t)[0] };
-        let view = Towards { state: &self.state, t, by: j, value };
+        let view = Towards { state: &self.state, t, by, value };
         self.system.derivative(i, &view, &mut self.slopes).0[1]
     }
 
-    /// When variable `j`, which is at `t`, steps next; the event list has to be settled then.
+    /// When variable `j`, which is at `t`, steps next.
     #[inline(always)]
-    fn plan(&mut self, j: usize, t: f64, own: bool) -> Result<(), NotFinite> {
+    fn plan(&mut self, j: usize, t: f64, own: bool) -> Result<f64, NotFinite> {
         let v = &mut self.state.variables[j];
         if !own {
             v.move_quantised(t);
@@ -440,9 +437,10 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         if self.driven[j] {
             next = next.min(self.trust(j, t));
         }
-        if next >= 0.0 {
-            self.state.queue.put(j, t + next);
-            Ok(())
+        // Squares have overflowed, perhaps, where nothing seems to happen any more.
+        let large = || self.state.variables[j].d.iter().any(|d| d.abs() > 1e150);
+        if next >= 0.0 && !(next == f64::INFINITY && large()) {
+            Ok(t + next)
         } else {
             Err(NotFinite::Derivative { state: j, t })
         }

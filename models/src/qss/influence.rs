@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 /// For each source its targets, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Influence {
-    starts: Vec<u32>,
+    /// By source: where its targets begin and end.
+    ranges: Vec<[u32; 2]>,
     targets: Vec<u32>,
 }
 
@@ -20,20 +21,22 @@ impl Influence {
         }
         pairs.sort_unstable();
         pairs.dedup();
-        let mut starts = vec![0; sources + 1];
-        for &(source, _) in &pairs {
-            starts[source as usize + 1] += 1;
+        let mut ranges = vec![[0; 2]; sources];
+        for (k, &(source, _)) in pairs.iter().enumerate() {
+            let range = &mut ranges[source as usize];
+            if range[1] == 0 {
+                range[0] = k as u32;
+            }
+            range[1] = k as u32 + 1;
         }
-        for k in 0..sources {
-            starts[k + 1] += starts[k];
-        }
-        Self { starts, targets: pairs.into_iter().map(|(_, reader)| reader).collect() }
+        Self { ranges, targets: pairs.into_iter().map(|(_, reader)| reader).collect() }
     }
 
     /// Where the readers of `source` stand.
     #[inline]
     pub(super) fn range(&self, source: usize) -> std::ops::Range<usize> {
-        self.starts[source] as usize..self.starts[source + 1] as usize
+        let [start, end] = self.ranges[source];
+        start as usize..end as usize
     }
 
     /// The reader at place `k`.

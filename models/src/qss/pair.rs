@@ -73,7 +73,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let mut best: Option<(f64, usize, f64)> = None;
         for k in 0..self.partners.readers(i).len() {
             let j = self.partners.readers(i)[k] as usize;
-            let a = self.partial(j, i, t);
+            let a = self.partial(j, (i, after[0]), t);
             let mut w = self.state.variables[j];
             w.move_state(t);
             let change = [a * (after[0] - before[0]), a * (after[1] - before[1])];
@@ -85,12 +85,12 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             }
         }
         let (_, j, aji) = best?;
-        let aij = self.partial(i, j, t);
         let mut w = self.state.variables[j];
         w.move_state(t);
         w.move_quantised(t);
+        let aij = self.partial(i, (j, w.q[0]), t);
         let v = self.state.variables[i];
-        w.slope = self.partial(j, j, t).min(0.0);
+        w.slope = self.partial(j, (j, w.x), t).min(0.0);
         let a = [[v.slope, aij], [aji, w.slope]];
         let (x, old, slopes) = ([v.x, w.x], [before[0], w.q[0]], [before[1], w.q[1]]);
         let (aq, as_) = (apply(&a, old), apply(&a, slopes));

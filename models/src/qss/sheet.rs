@@ -14,6 +14,7 @@ use crate::{
 pub struct Sheet {
     dims: Dims,
     derivatives: Vec<Program>,
+    curved: Vec<bool>,
     /// Whether the unit is at rest, with all derivatives zero.
     pub(super) resting: bool,
 }
@@ -64,7 +65,10 @@ fn parts(program: &Program) -> Vec<Program> {
 impl Sheet {
     /// The right-hand sides in `derivatives`.
     pub fn new(dims: Dims, derivatives: &Program) -> Self {
-        Self { dims, derivatives: parts(derivatives), resting: false }
+        let past = dims.first_discrete();
+        let degrees = derivatives.degrees(|id| (id.0 as usize) < past);
+        let curved = degrees.iter().map(|d| *d > Degree::Polynomial(1)).collect();
+        Self { dims, derivatives: parts(derivatives), curved, resting: false }
     }
 }
 
@@ -78,6 +82,9 @@ impl System for Sheet {
     fn is_driven(&self, index: usize) -> bool {
         let driven = |&id: &VarId| matches!(place(&self.dims, id), Place::Time | Place::Input(_));
         self.derivatives[index].inputs().iter().any(driven)
+    }
+    fn is_curved(&self, index: usize) -> bool {
+        self.curved[index]
     }
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S {
         if self.resting {

@@ -38,6 +38,13 @@ pub trait System: Send + 'static {
         let _ = index;
         false
     }
+    /// Whether the derivative of state `index` is a curved function of the states. Then it is
+    /// evaluated again at the steps of its own state, since a state that moves along a straight
+    /// line never steps itself. (If the derivative reads its own state, that is done anyway.)
+    fn is_curved(&self, index: usize) -> bool {
+        let _ = index;
+        true
+    }
     /// The derivative of state `index`. It must depend on the view only; `scratch` is working
     /// memory that keeps its contents between calls.
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S;

@@ -4,7 +4,7 @@ use super::*;
 pub(super) struct Ball(Vec<EventSpec>);
 
 impl Ball {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
         Self(vec![EventSpec { strictly: vec![1], ..EventSpec::new("bounce", trigger) }])
     }

@@ -1,5 +1,5 @@
 //! Units under quantised-state methods.
-use super::{methods::Circle, *};
+use super::{bouncing::Ball, methods::Circle, *};
 use crate::{
     qss::{Explicit, Implicit, Method as Quantiser, Paired, Quanta, Quantised},
     statistics::UnitStatistics,
@@ -49,39 +49,11 @@ fn errors_and_steps_follow_the_quantum() {
     assert!(bad.is_empty(), "{bad:?}");
 }
 
-/// A ball that falls from ten metres and keeps nine tenths of its speed.
-struct Ball([EventSpec; 1]);
-
-impl Equations for Ball {
-    fn dims(&self) -> Dims {
-        Dims { states: 2, outputs: 1, indicators: 2, ..Dims::default() }
-    }
-    fn events(&self) -> &[EventSpec] {
-        &self.0
-    }
-    fn derivatives<S: Scalar>(&self, v: &[S], _: &mut Work<S>, dx: &mut [S]) {
-        dx[0] = v[2].clone();
-        dx[1] = S::constant(-9.81);
-    }
-    fn outputs<S: Scalar>(&self, v: &[S], _: &mut Work<S>, y: &mut [S]) {
-        y[0] = v[1].clone();
-    }
-    fn indicators<S: Scalar>(&self, v: &[S], _: &mut Work<S>, z: &mut [S]) {
-        z[0] = v[1].clone();
-        z[1] = v[2].clone();
-    }
-    fn reset(&self, _: usize, vars: &mut [f64], _: &mut Work, _: &mut Vec<(u16, Value)>) {
-        vars[2] *= -0.9;
-    }
-}
-
 /// Events are looked at on the states, which QSS2 knows exactly for a parabola; reference times:
 /// ARGESIM C21.
 #[test]
 fn events_are_located_on_the_states() {
-    let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
-    let ball = Ball([EventSpec { strictly: vec![1], ..EventSpec::new("bounce", trigger) }]);
-    let mut run = quantised::<_, Explicit, 2>(ball, &[10.0, 0.0], 1e-3);
+    let mut run = quantised::<_, Explicit, 2>(Ball::new(), &[10.0, 0.0], 1e-3);
     run.run(27.1283).unwrap();
     let events = run.events();
     let at = |k: usize| events[k].0 as f64 * PS;

@@ -34,17 +34,17 @@ impl Observer<Value> for Ear {
 }
 
 /// A scenario that ran: its facts, its simulation, how it ended.
-struct Ran {
+pub(super) struct Ran {
     facts: Vec<(i64, u32, String)>,
     sim: Simulation<Value>,
-    end: Result<(), RunError>,
+    pub(super) end: Result<(), RunError>,
 }
 
 const METHODS: [&str; 4] = ["rk45", "taylor", "closed", "rk4\"\nstep = \"0.03"];
 
 impl Ran {
     /// Runs a scenario whose units have the line `METHOD` in place of their method, up to `stop`.
-    fn with(text: &str, method: &str, stop: i64) -> Self {
+    pub(super) fn with(text: &str, method: &str, stop: i64) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("case-{}-{number}.toml", std::process::id());
@@ -72,7 +72,7 @@ impl Ran {
     }
 }
 
-const S: i64 = 1_000_000_000;
+pub(super) const S: i64 = 1_000_000_000;
 
 /// Runs a case under the methods that can be exact for it.
 fn each(text: &str, stop: i64, check: impl Fn(&str, Ran)) {

@@ -2,6 +2,7 @@
 //! discrete models.
 mod continuous;
 mod errors;
+mod failures;
 mod fixpoint;
 mod golden;
 mod hybrid;
