@@ -1,7 +1,7 @@
 //! Fixed small runs whose instruction counts must not grow.
 use crate::{
     devstone::{self, Devstone, Shape},
-    qss,
+    qss, texts,
     timers::{self, Increments, Load, Timers},
 };
 use superdense_kernel::{Message, Simulation, event_list::EventListKind};
@@ -34,12 +34,12 @@ fn timers(load: Load, increments: Increments) {
     measured(&mut timers::ours::build(timers, EventListKind::default()), timers.end());
 }
 
-fn quantised((mut sim, end): (Simulation<Value>, i64)) {
+fn continuous((mut sim, end): (Simulation<Value>, i64)) {
     measured(&mut sim, end);
 }
 
 /// All cases.
-pub const CASES: [Case; 11] = [
+pub const CASES: [Case; 14] = [
     Case { name: "LI-60x60", run: || devstone(Shape::LI, 60) },
     Case { name: "HI-60x60", run: || devstone(Shape::HI, 60) },
     Case { name: "HO-60x60", run: || devstone(Shape::HO, 60) },
@@ -47,10 +47,16 @@ pub const CASES: [Case; 11] = [
     Case { name: "hold-1024", run: || timers(Load::Hold, Increments::Exponential) },
     Case { name: "ring-1024", run: || timers(Load::Ring, Increments::Exponential) },
     Case { name: "hold-1024-equal", run: || timers(Load::Hold, Increments::Equal) },
-    Case { name: "advection-liqss2", run: || quantised(qss::advection::<Implicit>()) },
-    Case { name: "advection-qss2", run: || quantised(qss::advection::<Explicit>()) },
-    Case { name: "line-qss2", run: || quantised(qss::line::<Explicit, 2>()) },
-    Case { name: "line-qss3", run: || quantised(qss::line::<Explicit, 3>()) },
+    Case { name: "advection-liqss2", run: || continuous(qss::advection::<Implicit>()) },
+    Case { name: "advection-qss2", run: || continuous(qss::advection::<Explicit>()) },
+    Case { name: "line-qss2", run: || continuous(qss::line::<Explicit, 2>()) },
+    Case { name: "advection-liqss2-text", run: || continuous(texts::advection()) },
+    Case { name: "oscillator-rk45", run: || continuous(texts::oscillator(texts::VanDerPol)) },
+    Case {
+        name: "oscillator-rk45-text",
+        run: || continuous(texts::oscillator(texts::VanDerPol::text())),
+    },
+    Case { name: "line-qss3", run: || continuous(qss::line::<Explicit, 3>()) },
 ];
 
 /// The name by which callgrind finds [`measured`].

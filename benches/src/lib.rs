@@ -28,4 +28,5 @@ pub mod phold;
 pub mod qss;
 pub mod report;
 pub mod suites;
+pub mod texts;
 pub mod timers;

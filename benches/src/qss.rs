@@ -52,7 +52,7 @@ pub fn advection<M: Method<2>>() -> (Simulation<Value>, i64) {
     let x: Vec<f64> = (0..n).map(|i| if i < n / 3 { 1.0 } else { 0.0 }).collect();
     let mut engine = Engine::<_, M, 2>::new(Advection(n), quanta, end);
     engine.start(0.0, &x, &[]).expect("finite");
-    (alone(engine), 400_000_000)
+    (alone(unit(engine)), 400_000_000)
 }
 
 /// A run of 200 states for 200 s after a pulse of one second, which is over at the start.
@@ -62,14 +62,18 @@ pub fn line<M: Method<P>, const P: usize>() -> (Simulation<Value>, i64) {
     engine.start(0.0, &[0.0; 200], &[1.0]).expect("finite");
     engine.run_until(1.0).expect("finite");
     engine.set_discrete(1.0, 0, 0.0).expect("finite");
-    (alone(engine), 200_000_000_000)
+    (alone(unit(engine)), 200_000_000_000)
 }
 
-fn alone<Y: System, M: Method<P>, const P: usize>(engine: Engine<Y, M, P>) -> Simulation<Value> {
-    let unit = SystemUnit::of(engine, Resolution::default());
+/// A run of one component.
+pub(crate) fn alone(component: Component<Value>) -> Simulation<Value> {
     let mut top = Coupled::new();
-    top.add_component("system", Component::atomic(unit));
+    top.add_component("system", component);
     Simulation::new(top, Options::default()).expect("one model without ports to connect")
+}
+
+fn unit<Y: System, M: Method<P>, const P: usize>(engine: Engine<Y, M, P>) -> Component<Value> {
+    Component::atomic(SystemUnit::of(engine, Resolution::default()))
 }
 
 #[cfg(test)]
