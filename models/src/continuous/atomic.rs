@@ -113,6 +113,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     ) -> Result<(), String> {
         let plan = std::mem::replace(&mut self.state.plan, Plan::Silent);
         self.arrive(fx.now().ticks, imminent);
+        if let Some(remark) = self.settings.remark.as_ref().filter(|_| !self.state.remarked) {
+            self.state.remarked = true;
+            fx.report(Fact::Note(Arc::clone(remark)));
+        }
         let mut deciding: Vec<Session> = Vec::new();
         if imminent {
             self.note_sent();

@@ -164,6 +164,7 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
         exchange_tolerance: params.real("exchange_tolerance"),
         segment_order: params.get("segment_order").map_or(3, |_| params.int("segment_order"))
             as usize,
+        remark: None,
         sources: context.input_sources.to_vec(),
         connected: context.output_connected.iter().copied().take(outputs).collect(),
     })

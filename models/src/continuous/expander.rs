@@ -109,7 +109,7 @@ impl Rows for Path {
 }
 
 /// Rows of one length, one after another.
-struct Table<'a>(&'a [f64], usize);
+pub(super) struct Table<'a>(pub &'a [f64], pub usize);
 
 impl Rows for Table<'_> {
     fn row(&self, i: usize) -> &[f64] {

@@ -61,7 +61,7 @@ const PARAMS: &[ParamSpec] = &[
         name: "method",
         ty: ParamType::Choice(&[
             "rk45", "rk23", "rk4", "euler", "taylor", "closed", "qss1", "qss2", "qss3", "liqss1",
-            "liqss2", "mliqss2",
+            "liqss2", "mliqss2", "auto",
         ]),
         default: Some("rk45"),
         doc: "how the equations are solved",

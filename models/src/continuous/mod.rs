@@ -1,5 +1,6 @@
 //! Continuous units: equations, a method, event indicators and a wrapper.
 mod atomic;
+mod auto;
 mod compile;
 pub mod core;
 mod elaborate;

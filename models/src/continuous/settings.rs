@@ -1,5 +1,6 @@
 //! How to run a unit.
 use crate::ode::{Method, Options};
+use std::sync::Arc;
 use superdense_kernel::time::Resolution;
 
 /// How to run a unit.
@@ -26,6 +27,8 @@ pub struct Settings {
     pub segment_order: usize,
     /// Per signal input: the continuous unit that feeds it, for counting exchanges.
     pub sources: Vec<Option<u32>>,
+    /// What is to be noted when the run starts: why the method was chosen.
+    pub remark: Option<Arc<str>>,
     /// Per signal output: whether anybody receives it; what nobody receives is not sent. Outputs
     /// beyond the list count as received.
     pub connected: Vec<bool>,
@@ -40,6 +43,7 @@ impl Default for Settings {
             solver: Options::default(),
             exchange_tolerance: 1e-6,
             segment_order: 3,
+            remark: None,
             sources: Vec::new(),
             connected: Vec::new(),
         }

@@ -1,5 +1,12 @@
 //! Compiled equations with a core, as a component.
-use super::{core::Core, settings::Settings, stepped::Stepped, text::TextEquations, unit::Unit};
+use super::{
+    auto::{self, Choice},
+    core::Core,
+    settings::Settings,
+    stepped::Stepped,
+    text::TextEquations,
+    unit::Unit,
+};
 use crate::{
     qss::{Explicit, Implicit, Paired, Quanta, Quantised},
     registry::Params,
@@ -35,11 +42,47 @@ pub(super) fn under_method(
         "liqss1" => quantised!(Implicit, 1),
         "liqss2" => quantised!(Implicit, 2),
         "mliqss2" => quantised!(Paired, 2),
+        "auto" => return automatic(equations, start, settings),
         _ => {
             let core = Stepped::new(&equations, &settings)?;
             Component::atomic(start.unit(equations, core, settings)?)
         }
     })
+}
+
+/// The unit under the method that is likely to be the cheapest of those that take the equations.
+fn automatic(
+    equations: TextEquations,
+    start: &Start<'_>,
+    mut settings: Settings,
+) -> Result<Component<Value>, String> {
+    let mut vars = vec![0.0];
+    vars.extend(start.initial.iter().chain(start.inputs).chain(start.discrete));
+    vars.push(0.0);
+    let quanta = auto::quanta(&settings);
+    let mut refused = String::new();
+    for (choice, why) in auto::ranked(&equations, &settings, &vars) {
+        settings.remark = Some(format!("method {}: {why}", choice.name()).into());
+        macro_rules! attempt {
+            ($core:expr) => {
+                match $core {
+                    Ok(core) => {
+                        return Ok(Component::atomic(start.unit(equations, core, settings)?));
+                    }
+                    Err(why) => refused = why,
+                }
+            };
+        }
+        if let Some(method) = choice.stepped() {
+            settings.method = method;
+            attempt!(Stepped::new(&equations, &settings));
+        } else if choice == Choice::Qss2 {
+            attempt!(Quantised::<Explicit, 2>::new(&equations, &settings, quanta));
+        } else {
+            attempt!(Quantised::<Implicit, 2>::new(&equations, &settings, quanta));
+        }
+    }
+    Err(refused)
 }
 
 impl Start<'_> {

@@ -267,10 +267,11 @@ impl<E: Equations> Core<E> for Stepped {
         let limit = stop.is_some_and(|stop| stop <= end);
         let end = if limit { end + *snap } else { end };
         match watch.search(scene, state, work, end) {
-            Ok(Some(found)) => Ok(Advance::Found(found)),
-            Ok(None) => {
+            Ok((Some(found), _)) => Ok(Advance::Found(found)),
+            Ok((None, end)) => {
                 state.locator.pass();
-                state.at = state.solver.time();
+                // Series of indicators may hold for a part of the step only.
+                state.at = state.solver.time().min(end);
                 self.arm_bands();
                 // The origin may have moved since the limit was set.
                 let reached = |stop| stop - self.state.at < 0.5 * scene.clock.tick();

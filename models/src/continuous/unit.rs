@@ -79,10 +79,12 @@ pub(super) struct State {
     pub retiring: bool,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
-    /// Last interval of each event and how many have been shorter than the one before.
+    /// Shortest interval of each event, and how often it became shorter since one was much longer.
     pub paces: Vec<(i64, u32)>,
     /// The event that happened last, if it came ever faster.
     pub hurried: Option<u16>,
+    /// Whether the remark of the settings has been noted.
+    pub remarked: bool,
     pub exchanges: u64,
     pub events: u64,
 }
@@ -188,6 +190,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             happened: vec![None; equations.events().len()],
             paces: vec![(i64::MAX, 0); equations.events().len()],
             hurried: None,
+            remarked: false,
             exchanges: 0,
             events: 0,
         };
@@ -453,7 +456,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if let Some(before) = happened[number].replace(*last) {
             let interval = *last - before;
             let (shortest, count) = paces[number];
-            paces[number] = (interval, if interval < shortest { count + 1 } else { 0 });
+            paces[number] = if interval < shortest {
+                (interval, count + 1)
+            } else if interval / 4 > shortest {
+                (interval, 0)
+            } else {
+                (shortest, count)
+            };
             *hurried = (paces[number].1 >= HURRY && interval <= HURRIED).then_some(event);
         }
     }

@@ -8,7 +8,7 @@
 use super::{
     core::Scene,
     equations::{Equations, Work},
-    expander::{Form, Functions, expanded, input_order},
+    expander::{Form, Functions, Table, expanded, input_order},
     settings::Settings,
     stepped::SteppedState,
 };
@@ -17,6 +17,9 @@ use crate::{
     ode::{Event, NotFinite, Rows, locate::spread},
     poly,
 };
+
+/// Highest power at least of what is known as the beginning of a series.
+const BEGINNING: usize = 12;
 
 /// What is watched, and how.
 #[derive(Debug)]
@@ -32,7 +35,12 @@ pub(super) struct Watch {
     /// Outputs that can only be evaluated, whose bands are watched as events.
     sampled_ports: Vec<usize>,
     any_followed: bool,
+    /// Lengths of the rows in `z` and `bands`.
+    strides: [usize; 2],
+    /// The states around the present, and indicators and outputs.
+    path: Vec<f64>,
     z: Vec<f64>,
+    bands: Vec<f64>,
     y: Vec<f64>,
     vars: Vec<f64>,
     x: Vec<f64>,
@@ -71,7 +79,10 @@ impl Watch {
             sampled,
             sampled_ports,
             any_followed,
+            strides: [1; 2],
+            path: Vec::new(),
             z: Vec::new(),
+            bands: Vec::new(),
             y: Vec::new(),
             vars: Vec::new(),
             x: Vec::new(),
@@ -88,16 +99,22 @@ impl Watch {
         &self.sampled_ports
     }
 
-    /// Searches from the present to `end`, the end of the solver's last step or just beyond.
+    /// Searches from the present to `end`, the end of the solver's last step or just beyond, or as
+    /// far as the series of indicators and outputs hold. Gives what was found, and how far that is.
     pub(super) fn search<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
         state: &mut SteppedState,
         work: &mut Work,
         end: f64,
-    ) -> Result<Option<f64>, NotFinite> {
+    ) -> Result<(Option<f64>, f64), NotFinite> {
         let start = state.at;
         let tick = scene.clock.tick();
+        let banded = scene.band.is_finite() && scene.connected.contains(&true);
+        let mut end = end;
+        if self.any_followed || banded {
+            end = self.expand(scene, state, end, banded);
+        }
         state.locator.open();
         let mut best = f64::INFINITY;
         if self.any_followed {
@@ -106,31 +123,81 @@ impl Watch {
         if self.sampled.contains(&true) || !self.sampled_ports.is_empty() {
             best = self.sampled(scene, state, work, (start, end), best)?;
         }
-        if scene.band.is_finite() && scene.connected.contains(&true) {
-            best = best.min(self.bands(scene, state, (start, end))?);
+        if banded {
+            best = best.min(self.bands(scene, (start, end))?);
         }
-        Ok(state.locator.close(best, tick))
+        Ok((state.locator.close(best, tick), end))
     }
 
-    /// Variables at the start of the path.
-    fn at_start<E: Equations>(&mut self, scene: &Scene<'_, E>, state: &SteppedState) -> f64 {
-        let path = state.solver.path();
+    /// Expands indicators, and outputs if they are `banded`, around the present. Gives `end`, or
+    /// up to where the expansions hold if that is earlier.
+    fn expand<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        state: &SteppedState,
+        end: f64,
+        banded: bool,
+    ) -> f64 {
+        let Some((mut indicators, mut outputs)) = self.functions.take() else { return end };
+        let (path, start) = (state.solver.path(), state.at);
+        let length = path.order() + 1;
+        self.path.resize(path.dim() * length, 0.0);
         self.x.clear();
-        self.x.extend((0..path.dim()).map(|i| path.row(i)[0]));
-        scene.fill(path.start(), &self.x, &mut self.vars);
-        path.start()
+        for (i, row) in self.path.chunks_exact_mut(length).enumerate() {
+            row.copy_from_slice(path.row(i));
+            poly::shift(row, start - path.start());
+            self.x.push(row[0]);
+        }
+        scene.fill(start, &self.x, &mut self.vars);
+        let (at, states) = ((start, &self.vars[..]), Table(&self.path, length));
+        let mut hold = end - start;
+        self.strides[0] = self.stride(scene, path.order(), &indicators);
+        indicators.along(scene, at, &states, self.strides[0], &mut self.z);
+        hold = hold.min(self.trust(&indicators, path.order(), self.strides[0], &self.z));
+        if banded {
+            self.strides[1] = self.stride(scene, path.order(), &outputs);
+            outputs.along(scene, at, &states, self.strides[1], &mut self.bands);
+            hold = hold.min(self.trust(&outputs, path.order(), self.strides[1], &self.bands));
+        }
+        self.functions = Some((indicators, outputs));
+        if hold < end - start { start + hold.max(scene.clock.tick()) } else { end }
     }
 
-    /// Length of the rows of `functions`.
+    /// Length of the rows of `functions` along paths of `order`.
     fn stride<E: Equations>(
         &self,
         scene: &Scene<'_, E>,
-        state: &SteppedState,
+        order: usize,
         functions: &Functions,
     ) -> usize {
-        let order = state.solver.path().order().max(input_order(scene)).max(1);
-        let order = if self.exact { order * functions.degree() as usize } else { order };
+        let order = order.max(input_order(scene)).max(1);
+        let whole = order * functions.degree() as usize;
+        let smooth = |f: &Form| matches!(f, Form::Series(Degree::Smooth | Degree::Switching));
+        let beginning = !self.exact && functions.forms.iter().any(smooth);
+        let order = if beginning { order.max(BEGINNING) } else { order };
+        let order = if self.exact || whole <= BEGINNING { order.max(whole) } else { order };
         order.min(poly::MAX_DEGREE) + 1
+    }
+
+    /// How long series of which only the beginning is known hold, in seconds: what is left out is
+    /// small against rounding.
+    fn trust(&self, functions: &Functions, order: usize, stride: usize, rows: &[f64]) -> f64 {
+        if self.exact {
+            return f64::INFINITY;
+        }
+        let whole = |form: &Form| match form {
+            Form::Series(Degree::Polynomial(d)) => *d as usize * order < stride,
+            Form::Series(_) => false,
+            Form::Variable(_) | Form::Sampled => true,
+        };
+        let hold = |row: &[f64]| {
+            let size = 1e-11 * (1.0 + row[0].abs());
+            let term = |k: usize| libm::pow(size / row[k].abs(), 1.0 / k as f64);
+            term(stride - 1).min(term(stride - 2))
+        };
+        let rows = rows.chunks_exact(stride).zip(&functions.forms);
+        let holds = rows.filter(|(_, form)| !whole(form)).map(|(row, _)| hold(row));
+        holds.filter(|h| !h.is_nan()).fold(f64::INFINITY, f64::min)
     }
 
     /// Events whose indicators are polynomials or have series.
@@ -141,16 +208,10 @@ impl Watch {
         work: &mut Work,
         (start, end): (f64, f64),
     ) -> Result<f64, NotFinite> {
-        let origin = self.at_start(scene, state);
-        let Some((mut functions, outputs)) = self.functions.take() else {
+        let Some((functions, outputs)) = self.functions.take() else {
             return Ok(f64::INFINITY);
         };
-        let stride = self.stride(scene, state, &functions);
-        let path = state.solver.path();
-        functions.along(scene, (origin, &self.vars), path, stride, &mut self.z);
-        for row in self.z.chunks_exact_mut(stride) {
-            poly::shift(row, start - origin);
-        }
+        let stride = self.strides[0];
         let finite = |row: &[f64]| row.iter().all(|c| c.is_finite());
         let bad = self.z.chunks_exact(stride).position(|row| !finite(row));
         let forms = &functions.forms;
@@ -231,26 +292,21 @@ impl Watch {
     fn bands<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
-        state: &SteppedState,
         (start, end): (f64, f64),
     ) -> Result<f64, NotFinite> {
-        let origin = self.at_start(scene, state);
-        let Some((indicators, mut functions)) = self.functions.take() else {
+        let Some((indicators, functions)) = self.functions.take() else {
             return Ok(f64::INFINITY);
         };
-        let stride = self.stride(scene, state, &functions);
-        let path = state.solver.path();
-        functions.along(scene, (origin, &self.vars), path, stride, &mut self.y);
+        let stride = self.strides[1];
         let (mut best, mut bad) = (f64::INFINITY, None);
-        for (port, row) in self.y.chunks_exact_mut(stride).enumerate() {
+        for (port, row) in self.bands.chunks_exact(stride).enumerate() {
             if !scene.connected[port] || functions.forms[port] == Form::Sampled {
                 continue;
             }
-            poly::shift(row, start - origin);
             let held = &scene.sent[port];
             let (mut c, length) = expanded(&held.segment, scene.clock.age(held, start));
             let length = length.max(stride);
-            for (c, y) in c.iter_mut().zip(&*row) {
+            for (c, y) in c.iter_mut().zip(row) {
                 *c = y - *c;
             }
             for c in &mut c[stride..length] {

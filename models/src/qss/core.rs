@@ -15,8 +15,9 @@ use super::{
     method::Method,
     queue::Queue,
     sheet::{Functions, ROW, Sheet, positive},
-    system::{System, View},
+    system::System,
     variable::Variable,
+    views::{Along, Jumped},
 };
 use crate::{
     continuous::{
@@ -75,58 +76,6 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     work: Work,
     vars: Vec<f64>,
     z: Vec<f64>,
-}
-
-/// The variables along the states from engine's time `t` on.
-struct Along<'a, const P: usize> {
-    state: &'a State<P>,
-    t: f64,
-}
-
-impl<const P: usize> View<Series<ROW>> for Along<'_, P> {
-    fn time(&self) -> Series<ROW> {
-        Series::from_slice(&[self.state.origin + self.t, 1.0])
-    }
-    fn state(&self, index: usize) -> Series<ROW> {
-        let mut v = self.state.variables[index];
-        v.move_state(self.t);
-        let mut c = [0.0; ROW];
-        c[0] = v.x;
-        c[1..=P].copy_from_slice(&v.d);
-        Series(c)
-    }
-    fn input(&self, index: usize) -> Series<ROW> {
-        Series::from_slice(&self.state.inputs[index].expanded(self.t))
-    }
-    fn discrete(&self, index: usize) -> f64 {
-        self.state.discrete[index]
-    }
-}
-
-/// Series of states under construction, with all else as in a scene.
-struct Jumped<'a> {
-    dims: &'a Dims,
-    vars: &'a [f64],
-    states: &'a [Series<4>],
-    inputs: &'a [Input],
-    t: f64,
-}
-
-impl<const N: usize> View<Series<N>> for Jumped<'_> {
-    fn time(&self) -> Series<N> {
-        Series::from_slice(&[self.vars[0], 1.0])
-    }
-    fn state(&self, index: usize) -> Series<N> {
-        Series::from_slice(&self.states[index].0)
-    }
-    fn input(&self, index: usize) -> Series<N> {
-        let mut c = self.inputs[index].expanded(self.t);
-        c[0] = self.vars[self.dims.first_input() + index];
-        Series::from_slice(&c)
-    }
-    fn discrete(&self, index: usize) -> f64 {
-        self.vars[self.dims.first_discrete() + index]
-    }
 }
 
 impl<M: Method<P>, const P: usize> Quantised<M, P> {

@@ -44,6 +44,7 @@ mod sheet;
 mod system;
 mod unit;
 mod variable;
+mod views;
 
 pub use core::{CoreState, Quantised};
 pub use engine::{Engine, NotFinite, Quanta, State};

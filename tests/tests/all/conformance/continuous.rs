@@ -22,12 +22,15 @@ use superdense_models::{
 
 type Facts = Arc<Mutex<Vec<(i64, u32, String)>>>;
 
-struct Ear(Facts);
+struct Ear(Facts, Arc<Mutex<Vec<String>>>);
 
 impl Observer<Value> for Ear {
     fn fact(&mut self, _: &Site<'_>, tag: Tag, fact: &Fact) -> Verdict {
-        if let Fact::Event { name, .. } = fact {
-            self.0.lock().unwrap().push((tag.ticks, tag.micro, name.to_string()));
+        match fact {
+            Fact::Event { name, .. } => {
+                self.0.lock().unwrap().push((tag.ticks, tag.micro, name.to_string()));
+            }
+            Fact::Note(text) => self.1.lock().unwrap().push(text.to_string()),
         }
         Verdict::Continue(())
     }
@@ -36,6 +39,7 @@ impl Observer<Value> for Ear {
 /// A scenario that ran: its facts, its simulation, how it ended.
 pub(super) struct Ran {
     facts: Vec<(i64, u32, String)>,
+    pub(super) notes: Vec<String>,
     sim: Simulation<Value>,
     pub(super) end: Result<(), RunError>,
 }
@@ -54,19 +58,20 @@ impl Ran {
         let plan = load(&file, &[], &Overrides::default()).unwrap_or_else(|e| panic!("{e:?}"));
         let options = Options { resolution: plan.resolution, ..Options::default() };
         let mut sim = Simulation::new(plan.model, options).unwrap();
-        let facts = Facts::default();
-        sim.observe(Ear(Arc::clone(&facts)));
+        let (facts, notes) = (Facts::default(), Arc::new(Mutex::new(Vec::new())));
+        sim.observe(Ear(Arc::clone(&facts), Arc::clone(&notes)));
         let end = sim.run_through(stop).map(|_| ());
         std::fs::remove_file(&file).unwrap();
         let facts = facts.lock().unwrap().clone();
-        Self { facts, sim, end }
+        let notes = notes.lock().unwrap().clone();
+        Self { facts, notes, sim, end }
     }
 
     fn ticks(&self) -> Vec<i64> {
         self.facts.iter().map(|f| f.0).collect()
     }
 
-    fn output(&self, path: &str, port: u16, at: i64) -> f64 {
+    pub(super) fn output(&self, path: &str, port: u16, at: i64) -> f64 {
         let model = self.sim.find(path).unwrap();
         self.sim.probe(model, port, at).unwrap().as_real().unwrap()
     }
@@ -117,7 +122,7 @@ fn h06_grazing() {
             top.add_component("u", Component::atomic(unit));
             let mut sim = Simulation::new(top, Options::default()).unwrap();
             let facts = Facts::default();
-            sim.observe(Ear(Arc::clone(&facts)));
+            sim.observe(Ear(Arc::clone(&facts), Arc::default()));
             sim.run_through(3 * S).unwrap();
             let facts = facts.lock().unwrap();
             assert_eq!(facts.len(), usize::from(touching.is_some()), "{method:?} {facts:?}");
@@ -137,6 +142,22 @@ fn h07_linear_root_off_grid() {
         assert!((ran.output("u", 0, 333_333_334) - 2e-9).abs() < 1e-15, "{method}");
     });
     each(text, 10 * S, |method, ran| assert_eq!(ran.facts.len(), 1, "{method}"));
+}
+
+/// A condition that is no polynomial, on a solution that is one over any time: its series holds
+/// for a part of the step only.
+#[test]
+fn h07_roots_of_a_smooth_function_along_a_long_step() {
+    let text = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\n\
+                derivatives = { x = '1' }\noutputs = { y = 'sin(x)' }\n\
+                [[unit.u.event]]\nname = 'high'\nwhen = 'sin(x) >= 0.5'";
+    for method in METHODS.into_iter().chain(["qss2", "liqss2", "auto"]) {
+        let ran = Ran::with(text, method, 20 * S);
+        assert_eq!(ran.end, Ok(()), "{method}");
+        let turns = [0.0, 1.0, 2.0].map(|k| (k + 1.0 / 12.0) * std::f64::consts::TAU);
+        let expected = turns.map(|t| (t * 1e9 - 1.0 / 1024.0).ceil() as i64);
+        assert_eq!(ran.ticks(), expected, "{method}");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ const CASES: &[Case] = &[
     Case {
         name: "overflow of a state",
         unit: "states = { x = 1 }\nderivatives = { x = '400 * x' }",
-        says: all(&["`x' = 400 * x` is not finite at 1."]),
+        says: all(&["`x' = 400 * x` is not finite at "]),
     },
     Case {
         name: "division by zero",

@@ -1,0 +1,258 @@
+//! `method = "auto"`: which method is likely to be the cheapest at the tolerances of a unit.
+//!
+//! # How
+//! The solution's series at the start (after its fastest transient) and the right-hand side's
+//! sensitivity there give, for each
+//! method, the length of its steps; the size of the compiled equations gives what a step costs, in
+//! instructions as they were counted on this crate's own methods. The cheapest method that takes
+//! the equations is used for the whole run. Nothing is timed, so that the choice is the same
+//! everywhere.
+//!
+//! | quantity | of what it decides |
+//! | --- | --- |
+//! | coefficients of order 11 and 12 | step of the Taylor method (Jorba & Zou 2005, section 3) |
+//! | coefficients of order 4 and 5 | step of the 5(4) pair |
+//! | largest eigenvalue of the Jacobian, by power iteration | both, where the equations are stiff |
+//! | coefficients of order 2 | steps of quantised states, each for itself: the activity |
+//! | who reads whom | cost of such a step |
+use super::{
+    equations::{Dims, Equations, Programs, Work},
+    series::Series,
+    settings::Settings,
+};
+use crate::{
+    expr::{Degree, Tape, TapeMemory, VarId},
+    ode::{FnSystem, Method, Solver},
+    qss::Quanta,
+};
+
+/// What can be chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    Closed,
+    Rk45,
+    Taylor,
+    Qss2,
+    Liqss2,
+}
+
+impl Choice {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Rk45 => "rk45",
+            Self::Taylor => "taylor",
+            Self::Qss2 => "qss2",
+            Self::Liqss2 => "liqss2",
+        }
+    }
+
+    /// The method of a solver that steps all states at once; the quantised ones have none.
+    pub(super) fn stepped(self) -> Option<Method> {
+        match self {
+            Self::Closed => Some(Method::Closed),
+            Self::Rk45 => Some(Method::Rk45),
+            Self::Taylor => Some(Method::Taylor(ORDER, None)),
+            Self::Qss2 | Self::Liqss2 => None,
+        }
+    }
+}
+
+const ORDER: usize = 12;
+
+/// Quanta as large as the tolerances: what methods of either kind are compared at.
+pub(super) fn quanta(settings: &Settings) -> Quanta {
+    Quanta { relative: settings.solver.rtol, minimum: settings.solver.atol }
+}
+
+/// The methods with why they are where they are, likely the cheapest first.
+pub(super) fn ranked<E: Equations>(
+    equations: &E,
+    settings: &Settings,
+    vars: &[f64],
+) -> Vec<(Choice, String)> {
+    let Some(programs) = equations.programs() else {
+        return vec![(Choice::Rk45, "the equations have no series".to_owned())];
+    };
+    let vars = &settled(equations, settings, vars);
+    let outlook = Outlook::new(equations, &programs, settings, vars);
+    if outlook.polynomial {
+        let why = "the solution is a polynomial between events".to_owned();
+        return vec![
+            (Choice::Closed, why),
+            (Choice::Rk45, "the closed form is refused".to_owned()),
+        ];
+    }
+    let mut costs: Vec<(Choice, f64)> =
+        [Choice::Rk45, Choice::Taylor, Choice::Qss2, Choice::Liqss2]
+            .map(|choice| (choice, outlook.cost(choice)))
+            .to_vec();
+    costs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let table: Vec<String> =
+        costs.iter().map(|(c, cost)| format!("{} {cost:.1e}", c.name())).collect();
+    let why = format!(
+        "estimated instructions per second at the tolerances {:e} and {:e}: {}; fastest eigenvalue \
+         {:.1e}/s, {} of {} states active",
+        settings.solver.rtol,
+        settings.solver.atol,
+        table.join(", "),
+        outlook.fastest,
+        outlook.active,
+        outlook.states,
+    );
+    costs.into_iter().map(|(choice, _)| (choice, why.clone())).collect()
+}
+
+/// The variables when the fastest transient is over, after ten of its time constants without
+/// events: where a stiff system spends its time. The start, if the pair does not get there soon.
+fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Vec<f64> {
+    const STEPS: usize = 300;
+    let fastest = fastest(equations, vars);
+    let states = Dims::STATES..Dims::STATES + equations.dims().states;
+    let mut now = vars.to_vec();
+    let mut work = Work::default();
+    let mut system = FnSystem::new(states.len(), |t, x: &[f64], dx: &mut [f64]| {
+        now[0] = vars[0] + t;
+        now[states.clone()].copy_from_slice(x);
+        equations.derivatives(&now, &mut work, dx);
+    });
+    let mut solver = Solver::new(Method::Rk45, settings.solver.clone());
+    solver.begin(0.0, &vars[states.clone()]);
+    let end = (10.0 / fastest).min(settings.solver.max_step);
+    let mut there = false;
+    for _ in 0..STEPS {
+        if !end.is_finite() || solver.step(&mut system, Some(end)).is_err() {
+            break;
+        }
+        there = solver.time() >= end;
+        if there {
+            break;
+        }
+    }
+    let mut settled = vars.to_vec();
+    if there {
+        settled[0] += end;
+        settled[states].copy_from_slice(solver.state());
+    }
+    settled
+}
+
+/// What is known of the equations at one point.
+struct Outlook {
+    states: usize,
+    /// Instructions of the compiled right-hand sides, and how many reads of states they make.
+    code: f64,
+    reads: f64,
+    polynomial: bool,
+    /// Modulus of the fastest eigenvalue, 1/s.
+    fastest: f64,
+    /// Steps in seconds as accuracy alone would have them.
+    taylor: f64,
+    pair: f64,
+    /// Steps per second of second-order quantised states, and how many states make any.
+    quantised: f64,
+    active: usize,
+}
+
+impl Outlook {
+    fn new<E: Equations>(
+        equations: &E,
+        programs: &Programs,
+        settings: &Settings,
+        vars: &[f64],
+    ) -> Self {
+        let dims = equations.dims();
+        let (past, n) = (dims.first_discrete(), dims.states);
+        let moves = |id: VarId| (id.0 as usize) < past;
+        let program = &programs.derivatives;
+        let affine = program.degrees(moves).iter().all(|d| *d <= Degree::Polynomial(1));
+        let timed = program.inputs().iter().any(|id| id.0 == 0);
+        let tape = Tape::new(program.clone(), moves);
+        let stride = Method::CLOSED_ORDER + 1;
+        let mut rows = vec![0.0; n * stride];
+        let fill = |var: usize, row: &mut [f64]| {
+            row.fill(0.0);
+            row[0] = if var == 0 { 1.0 } else { 0.0 };
+        };
+        let ends = affine.then_some(usize::from(timed));
+        let memory = &mut TapeMemory::default();
+        let length = tape.solve(memory, (vars, Dims::STATES), (stride, ends), fill, &mut rows);
+        let x = &vars[Dims::STATES..][..n];
+        let scale = |i: usize| settings.solver.atol + settings.solver.rtol * x[i].abs();
+        // The shortest step over states at which the term of this power comes down to a tolerance.
+        let step = |power: usize, share: f64| {
+            let of = |i: usize| scale(i) / (share * rows[i * stride + power].abs());
+            let least = (0..n).map(of).fold(f64::INFINITY, f64::min);
+            libm::pow(least, 1.0 / power as f64)
+        };
+        let rate = |i: usize| (rows[i * stride + 2].abs() / scale(i)).sqrt();
+        let reads: usize = (0..n).map(|i| program.part(i).inputs().len()).sum();
+        Self {
+            states: n,
+            code: program.code().len() as f64,
+            reads: reads as f64,
+            polynomial: affine && length < stride,
+            fastest: fastest(equations, vars),
+            taylor: step(ORDER - 1, 1.0).min(step(ORDER, 1.0)),
+            // The error constant of the pair, roughly.
+            pair: step(4, 0.05).min(step(5, 0.05)),
+            quantised: (0..n).map(rate).sum(),
+            active: (0..n).filter(|&i| rate(i) > 1e-3).count(),
+        }
+    }
+
+    /// Estimated instructions per second of simulated time.
+    fn cost(&self, choice: Choice) -> f64 {
+        let n = self.states as f64;
+        // What is stable: the pair up to 3.3 over the eigenvalue, series to about half their order.
+        let stable = |h: f64, limit: f64| h.min(limit / self.fastest).max(f64::MIN_POSITIVE);
+        match choice {
+            Choice::Closed => 0.0,
+            Choice::Rk45 => (9.0 * (12.0 * self.code + 20.0 * n) + 1000.0) / stable(self.pair, 3.3),
+            Choice::Taylor => {
+                let p = ORDER as f64;
+                let series = (12.0 + 1.5 * p) * p * self.code + 40.0 * n;
+                (series + 1000.0) / stable(self.taylor, 0.4 * p)
+            }
+            Choice::Qss2 | Choice::Liqss2 => {
+                let readers = self.reads / n.max(1.0);
+                let single = 3.0 * 12.0 * self.code / n.max(1.0) + 150.0;
+                let implicit = choice == Choice::Liqss2;
+                let step = 400.0 + readers * single + if implicit { single } else { 0.0 };
+                // An explicit quantiser steps back and forth at the pace of the fastest eigenvalue.
+                // So do all states, in the end: also those that have come to rest.
+                let rattle = if implicit { 0.0 } else { 0.5 * self.fastest * n };
+                step * self.quantised.max(rattle)
+            }
+        }
+    }
+}
+
+/// Modulus of the fastest eigenvalue of the Jacobian, by power iteration with derivatives along a
+/// direction; the mean over the last turns, as a complex pair makes them go up and down.
+fn fastest<E: Equations>(equations: &E, vars: &[f64]) -> f64 {
+    const TURNS: usize = 30;
+    const COUNTED: usize = 10;
+    let n = equations.dims().states;
+    let mut work = Work::<Series<2>>::default();
+    let mut v: Vec<Series<2>> = vars.iter().map(|&x| Series::from_slice(&[x])).collect();
+    let mut dx = vec![Series::default(); n];
+    // No direction of a symmetric system is orthogonal to this one.
+    let mut along: Vec<f64> = (0..n).map(|i| 1.0 + 0.37 * ((i * 7 % 11) as f64)).collect();
+    let mut sum = 0.0;
+    for turn in 0..TURNS {
+        let norm = along.iter().map(|a| a * a).sum::<f64>().sqrt();
+        if norm == 0.0 || !norm.is_finite() {
+            return 0.0;
+        }
+        if turn > TURNS - COUNTED {
+            sum += libm::log(norm);
+        }
+        for (v, a) in v[Dims::STATES..].iter_mut().zip(&along) {
+            v.0[1] = a / norm;
+        }
+        equations.derivatives(&v, &mut work, &mut dx);
+        along.iter_mut().zip(&dx).for_each(|(a, dx)| *a = dx.0[1]);
+    }
+    libm::exp(sum / (COUNTED - 1) as f64)
+}

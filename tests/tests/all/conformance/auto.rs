@@ -1,0 +1,78 @@
+//! `method = "auto"`: what it takes, that it says so, and that the result is within tolerance.
+use super::continuous::{Ran, S};
+
+struct Case {
+    name: &'static str,
+    unit: String,
+    takes: &'static [&'static str],
+    /// How far output `x` at the end may be from that under `rk45` at 1e-11.
+    error: f64,
+}
+
+/// The front of the advection-reaction line; half of the sections at the end.
+fn line(sections: usize, tolerance: &str) -> String {
+    format!(
+        "tolerance = {tolerance}\nabsolute_tolerance = {tolerance}\n\
+         states = {{ 'u[i in 1..={sections}]' = 'if i <= {} then 1 else 0' }}\n\
+         let = {{ 'u[0]' = 1 }}\n\
+         derivatives = {{ 'u[i]' = \
+         '{sections} * (u[i-1] - u[i]) - 1000 * u[i] * (u[i] - 0.5) * (u[i] - 1)' }}\n\
+         outputs = {{ x = 'sum(u[k] for k in 1..={sections}) / {sections}' }}",
+        sections / 3
+    )
+}
+
+#[test]
+fn auto_chooses_and_says_why() {
+    let oscillator = |mu: &str, tolerance: &str| {
+        format!(
+            "tolerance = {tolerance}\nabsolute_tolerance = {tolerance}\n\
+             states = {{ x = 2, v = 0 }}\n\
+             derivatives = {{ x = 'v', v = '{mu} * (1 - x * x) * v - x' }}\noutputs = {{ x = 'x' }}"
+        )
+    };
+    let ball = "states = { x = 10, v = 0 }\nderivatives = { x = 'v', v = '-9.81' }\n\
+                outputs = { x = 'x' }\n[[unit.u.event]]\nname = 'hit'\n\
+                when = 'x <= 0 and v < 0'\nreset = { v = '-0.9 * v' }";
+    let cases = [
+        Case { name: "ball", unit: ball.into(), takes: &["closed"], error: 1e-8 },
+        Case {
+            name: "smooth and exact",
+            unit: oscillator("1", "1e-12"),
+            takes: &["taylor"],
+            error: 1e-9,
+        },
+        Case {
+            name: "smooth and rough",
+            unit: oscillator("1", "1e-4"),
+            takes: &["rk45", "taylor"],
+            error: 1e-2,
+        },
+        Case { name: "stiff", unit: oscillator("1000", "1e-3"), takes: &["liqss2"], error: 5e-2 },
+        Case { name: "a front", unit: line(200, "1e-3"), takes: &["liqss2"], error: 2e-2 },
+    ];
+    let mut bad = Vec::new();
+    for case in cases {
+        let text = format!("[unit.u]\nkind = 'equations'\nMETHOD\n{}", case.unit);
+        let auto = Ran::with(&text, "auto", S / 4);
+        if let Err(e) = &auto.end {
+            bad.push(format!("{}: {e}", case.name));
+            continue;
+        }
+        let taken =
+            |name: &&str| auto.notes.iter().any(|n| n.starts_with(&format!("method {name}:")));
+        if auto.notes.len() != 1 || !case.takes.iter().any(|name| taken(&name)) {
+            bad.push(format!("{}: {:?}, not {:?}", case.name, auto.notes, case.takes));
+        }
+        let fine: Vec<&str> = text.lines().filter(|l| !l.contains("tolerance = ")).collect();
+        let fine = fine
+            .join("\n")
+            .replace("METHOD", "METHOD\ntolerance = 1e-11\nabsolute_tolerance = 1e-11");
+        let reference = Ran::with(&fine, "rk45", S / 4);
+        let error = (auto.output("u", 0, S / 4) - reference.output("u", 0, S / 4)).abs();
+        if error.is_nan() || error > case.error {
+            bad.push(format!("{}: error {error:e}", case.name));
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
