@@ -1,4 +1,6 @@
 //! Superdense and the outside world. Each neighbour is a feature, off by default, so that nobody
 //! builds what he does not need.
+#[cfg(feature = "fmi")]
+pub mod fmi;
 #[cfg(feature = "parquet")]
 pub mod parquet;

@@ -4,9 +4,11 @@
 //! | --- | --- |
 //! | [`devstone`] | routing and scheduling of many simultaneous events in a deep hierarchy |
 //! | [`timers`] | the event list and the bare cost of a cycle: *hold*, *ring*, event lists alone |
+//! | [`phold`] | Time Warp against the sequential executor, over remote shares and work |
+//! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
 //!
-//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring` prints a table
+//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring|phold` prints a table
 //! of ratios, `--bin gate` compares instruction counts with `gates.toml`.
 //!
 //! # Why
@@ -22,6 +24,8 @@ pub mod busy;
 pub mod child;
 pub mod devstone;
 pub mod gates;
+pub mod phold;
+pub mod qss;
 pub mod report;
 pub mod suites;
 pub mod timers;

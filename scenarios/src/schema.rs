@@ -2,10 +2,10 @@
 //!
 //! Editors that know TOML (taplo, "Even Better TOML") complete and check scenarios with it. It
 //! covers the form of a file; names, types of ports and formulas are the plan's to check.
-use crate::plan::ADAPTERS;
+use crate::{kinds::kinds, plan::ADAPTERS};
 use serde_json::{Map, Value as Json, json};
 use superdense_models::couplings::CouplingKind;
-use superdense_models::registry::{ParamSpec, ParamType, UnitKind, kinds};
+use superdense_models::registry::{ParamSpec, ParamType, UnitKind};
 
 /// The schema.
 ///
@@ -22,7 +22,7 @@ pub fn schema() -> Json {
             "if": { "required": ["kind"], "properties": { "kind": { "const": kind.name() } } },
             "then": { "$ref": format!("#/$defs/{name}") },
         }));
-        definitions.insert(name, unit(*kind));
+        definitions.insert(name, unit(kind));
     }
     let names: Vec<&str> = kinds().iter().map(|k| k.name()).collect();
     let mut define = |name: &str, schema: Json| definitions.insert(name.to_owned(), schema);

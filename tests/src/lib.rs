@@ -4,6 +4,8 @@
 //! A test model is a [`machine::Machine`], a state machine that knows neither the kernel nor the
 //! reference simulator; [`unit::Unit`] makes it an atomic model of the kernel.
 pub mod choices;
+#[cfg(feature = "fmi")]
+pub mod fmu;
 pub mod golden;
 pub mod machine;
 pub mod parts;

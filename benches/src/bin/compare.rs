@@ -2,7 +2,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use superdense_benches::{
-    child,
+    child, phold,
     report::{Row, heading, line, met, target},
     suites::{Effort, devstone, timers},
     timers::Load,
@@ -29,6 +29,8 @@ enum Suite {
     Hold,
     /// Tokens passed from entity to entity
     Ring,
+    /// Time Warp against the sequential executor
+    Phold,
     /// One measurement (used by this program itself)
     #[command(hide = true)]
     Child { job: String },
@@ -46,13 +48,14 @@ fn main() -> ExitCode {
             println!("{}", line(&row));
         }
     };
-    if !cli.json && !matches!(cli.suite, Suite::Child { .. }) {
+    if !cli.json && !matches!(cli.suite, Suite::Child { .. } | Suite::Phold) {
         println!("{}", heading());
     }
     let result = match &cli.suite {
         Suite::Devstone => devstone(effort, &mut sink),
         Suite::Hold => timers(Load::Hold, effort, &mut sink),
         Suite::Ring => timers(Load::Ring, effort, &mut sink),
+        Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row)),
         Suite::Child { job } => child::serve(job),
     };
     match result {
@@ -67,4 +70,22 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn phold_line(json: bool, row: &phold::Row) {
+    if json {
+        return println!("{}", serde_json::to_string(row).expect("plain data"));
+    }
+    println!(
+        "{} {} x{}: remote {}, work {} us: speed-up {:.2} (bound {:.2}), efficiency {:.2}, saved {:.1}",
+        row.workload,
+        row.executor,
+        row.workers,
+        row.remote,
+        row.work_us,
+        row.speed_up,
+        row.bound,
+        row.efficiency,
+        row.saved
+    );
 }

@@ -24,7 +24,7 @@ const SLACK: f64 = 0.02;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Some(name) = cli.case {
-        CASES.iter().filter(|c| c.name == name).for_each(|c| c.run());
+        CASES.iter().filter(|c| c.name == name).for_each(|c| (c.run)());
         return ExitCode::SUCCESS;
     }
     let valgrind = Command::new("valgrind").arg("--version").output();

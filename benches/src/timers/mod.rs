@@ -95,7 +95,7 @@ impl Source {
 
     /// Uniform in (0, 1].
     #[inline]
-    fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;

@@ -50,7 +50,7 @@ impl<M: Message> Worker<M> {
             self.bring_back(world, u, saved);
             return self.bar(u, key);
         }
-        self.tally.saved += usize::from(saved.is_some());
+        self.tally.saved += saved.as_ref().map_or(0, |s| size_of_val(&**s));
         let unit = &mut self.units[u as usize];
         let sending = if imminent { unit.held.take() } else { None };
         let outputs = sending.as_ref().map_or(0, |s| s.sum);
@@ -71,7 +71,7 @@ impl<M: Message> Worker<M> {
             facts,
             next: told,
         });
-        self.executed(u, key, true);
+        self.executed(u, key);
         self.requeue(world, u);
     }
 
@@ -112,8 +112,9 @@ impl<M: Message> Worker<M> {
                 unit.clock.next = next;
                 unit.clock.silent = next.micro == u32::MAX && next != Tag::NEVER;
                 unit.unsaved = 1;
-                self.tally.saved += 1;
-                let until = Tag::new(bound - 1, u32::MAX);
+                self.tally.saved += saved.as_ref().map_or(0, |s| size_of_val(&**s));
+                // The unit went no further than what it found.
+                let until = Tag::new(bound.min(next.ticks) - 1, u32::MAX);
                 let (tag, kind, sending, facts) = (before.next, None, None, Vec::new());
                 unit.records.push_back(Record {
                     tag,
@@ -125,7 +126,7 @@ impl<M: Message> Worker<M> {
                     facts,
                     next,
                 });
-                self.executed(u, before.next, false);
+                self.executed(u, before.next);
                 return self.requeue(world, u);
             }
             if let Some(state) = &saved {

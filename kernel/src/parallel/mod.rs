@@ -23,8 +23,12 @@
 //! change of structure, a guard, a unit that cannot save its state: its model stops before that
 //! event, and GVT comes to stand there. Then all is undone back to that tag, models go home and
 //! the sequential cycle runs it. So such things are as in a sequential run because they are one.
+mod cuts;
 mod execute;
 mod run;
+mod telling;
+#[cfg(test)]
+mod tests;
 mod unit;
 mod worker;
 
@@ -64,7 +68,7 @@ pub enum Schedule {
 }
 
 /// How to run in parallel; never changes results.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Number of workers; at least one.
     pub workers: u32,
@@ -78,8 +82,9 @@ pub struct Settings {
     pub schedule: Schedule,
     /// Transitions between looks at the inbox.
     pub batch: usize,
-    /// Transitions of one worker that may be uncommitted; beyond, only the earliest goes on.
-    pub memory: usize,
+    /// Transitions of one worker that may be uncommitted, per model; beyond, only the earliest
+    /// goes on.
+    pub memory: f64,
     /// Rollbacks of a model at one GVT, after which it waits.
     pub patience: u32,
 }
@@ -93,17 +98,17 @@ impl Default for Settings {
             partition: Partition::Blocks,
             schedule: Schedule::Threads,
             batch: 64,
-            memory: 1 << 16,
+            memory: 2.0,
             patience: 16,
         }
     }
 }
 
 /// What a parallel run did. All but `committed` depends on timing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Statistics {
-    /// Workers.
-    pub workers: u32,
+    /// Transitions that each worker executed, also those that were undone.
+    pub executed: Vec<u64>,
     /// Transitions that count.
     pub committed: u64,
     /// Transitions and silent steps that were undone.
@@ -114,13 +119,39 @@ pub struct Statistics {
     pub anti_messages: u64,
     /// Cuts.
     pub gvt_rounds: u64,
-    /// Largest number of saved states, summed over workers.
-    pub peak_saved: u64,
+    /// Largest size of saved states, summed over workers; what they own on the heap not counted.
+    pub peak_saved_bytes: u64,
+    /// Size of the states of all models, counted likewise.
+    pub live_state_bytes: u64,
+    /// Ticks beyond GVT to which workers ran ahead at the end.
+    pub window: i64,
     /// Cycles that were left to the sequential executor.
     pub sequential_cycles: u64,
 }
 
 impl Statistics {
+    /// Adds those of a later part of the same run.
+    pub fn add(&mut self, later: &Self) {
+        self.executed.resize(self.executed.len().max(later.executed.len()), 0);
+        for (sum, more) in self.executed.iter_mut().zip(&later.executed) {
+            *sum += more;
+        }
+        self.committed += later.committed;
+        self.rolled_back += later.rolled_back;
+        self.rollbacks += later.rollbacks;
+        self.anti_messages += later.anti_messages;
+        self.gvt_rounds += later.gvt_rounds;
+        self.sequential_cycles += later.sequential_cycles;
+        self.peak_saved_bytes = self.peak_saved_bytes.max(later.peak_saved_bytes);
+        self.live_state_bytes = self.live_state_bytes.max(later.live_state_bytes);
+        self.window = later.window;
+    }
+
+    /// Undone transitions per rollback.
+    pub fn mean_rollback_length(&self) -> f64 {
+        self.rolled_back as f64 / self.rollbacks.max(1) as f64
+    }
+
     /// Committed over executed transitions.
     pub fn efficiency(&self) -> f64 {
         let all = self.committed + self.rolled_back;

@@ -1,53 +1,21 @@
-//! A parallel run: models dealt out to workers, cuts, commits, and models back home.
+//! A parallel run: models dealt out to workers, and models back home.
 use super::{
     Partition, Schedule, Settings, Statistics,
-    unit::{Clockwork, Unit},
-    worker::{Cut, Entry, Worker, World},
+    cuts::{Coordinator, Orders},
+    telling::Telling,
+    unit::Clockwork,
+    unit::Unit,
+    worker::{Worker, World},
 };
 use crate::{
-    bag::{Bag, Envelope, NONE, Parts},
-    core::{Core, Counts},
+    core::Core,
     error::RunError,
     event_list::EventList,
-    message::{Message, fold},
+    message::Message,
     simulation::{Ended, Simulation},
     time::Tag,
-    trace::{Kind, Transition},
 };
-use crossbeam::{channel, queue::SegQueue};
-use std::{
-    ops::ControlFlow,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
-
-/// Batches of a worker between cuts, unless it is idle.
-const BATCHES: usize = 8;
-/// Longest sleep of an idle worker.
-const NAP: Duration = Duration::from_micros(50);
-
-/// What the coordinator tells the workers.
-#[derive(Debug, Clone, Copy)]
-struct Orders {
-    gvt: Tag,
-    /// Observers know all before this.
-    kept: Tag,
-    horizon: i64,
-    /// Undo what is at or after this tag and come home.
-    halt: Option<Tag>,
-}
-
-/// Takes what workers say at their cuts, and commits.
-struct Coordinator {
-    orders: Orders,
-    window: i64,
-    rounds: u64,
-    last: (u64, u64),
-    rendezvous: bool,
-}
+use crossbeam::queue::SegQueue;
 
 impl<M: Message> Simulation<M> {
     /// Like [`Simulation::run_through`], on several workers; the result is the same, byte for
@@ -77,8 +45,7 @@ impl<M: Message> Simulation<M> {
         end: i64,
         settings: &Settings,
     ) -> Result<(Ended, Statistics), RunError> {
-        let mut statistics =
-            Statistics { workers: settings.workers.max(1), ..Statistics::default() };
+        let mut statistics = Statistics::default();
         // Cycles that go sequentially after a rendezvous; more when it hardly paid to part.
         let mut alone = 1u64;
         while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
@@ -176,7 +143,7 @@ impl<M: Message> Simulation<M> {
             worker.units.push(Unit::new(m, kind, slot, clocks[m as usize]));
         }
         for worker in &mut crew {
-            (0..worker.units.len() as u32).for_each(|u| worker.requeue(&world, u));
+            worker.begin(&world);
         }
         let start = Tag::new(i64::MIN, 0);
         let window = (limit.saturating_sub(self.core.now.ticks) / 64).max(1);
@@ -188,30 +155,28 @@ impl<M: Message> Simulation<M> {
         };
         let mut coordinator =
             Coordinator { orders, window, rounds: 0, last: (0, 0), rendezvous: false };
-        // The network is lent to the workers while observers are told.
-        let world_ref = &world;
-        let Telling { counts, now, ran, stop } = {
-            let mut told = Telling::new(self.core.now, self.ran);
-            let core = &self.core;
-            let mut tell = |entries: Vec<Vec<Entry<M>>>| told.tell(core, &mut observers, entries);
-            match settings.schedule {
-                Schedule::Threads => coordinator.threads(world_ref, &mut crew, &mut tell),
-                Schedule::Virtual(seed) => {
-                    coordinator.virtually(world_ref, &mut crew, seed, &mut tell);
-                }
+        let mut telling = Telling::new(&self.core, &mut observers, self.ran);
+        match settings.schedule {
+            Schedule::Threads => coordinator.threads(&world, &mut crew, &mut telling),
+            Schedule::Virtual(seed) => {
+                coordinator.virtually(&world, &mut crew, seed, &mut telling);
             }
-            told
-        };
+        }
+        let Telling { counts, now, ran, stop, .. } = telling;
         self.core.observers = observers;
         let failure = crew.iter_mut().find_map(|w| w.failure.take());
-        for w in &crew {
-            statistics.rolled_back += w.tally.undone;
-            statistics.rollbacks += w.tally.rollbacks;
-            statistics.anti_messages += w.tally.antis;
-            statistics.peak_saved += w.tally.peak as u64;
-        }
-        statistics.gvt_rounds += coordinator.rounds;
-        statistics.committed += counts.internal + counts.external + counts.confluent;
+        statistics.add(&Statistics {
+            executed: crew.iter().map(|w| w.tally.executed).collect(),
+            committed: counts.internal + counts.external + counts.confluent,
+            rolled_back: crew.iter().map(|w| w.tally.undone).sum(),
+            rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
+            anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
+            gvt_rounds: coordinator.rounds,
+            peak_saved_bytes: crew.iter().map(|w| w.tally.peak as u64).sum(),
+            live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
+            window: coordinator.window,
+            sequential_cycles: 0,
+        });
         self.come_home(crew, &part_of);
         let core = &mut self.core;
         core.now = now;
@@ -288,252 +253,6 @@ impl<M: Message> Simulation<M> {
         crate::core::order(&mut core.ready);
         for ((kind, parts), slabs) in self.slabs.kinds.iter_mut().zip(part_of).zip(slabs) {
             kind.collect(parts, slabs);
-        }
-    }
-}
-
-/// What observers were told in a stretch.
-struct Telling {
-    counts: Counts,
-    now: Tag,
-    ran: bool,
-    stop: Option<String>,
-}
-
-impl Telling {
-    fn new(now: Tag, ran: bool) -> Self {
-        Self { counts: Counts::default(), now, ran, stop: None }
-    }
-
-    /// Tells observers what the workers hand over, in canonical order; the tag after the last
-    /// cycle when one of them stops the run.
-    fn tell<M: Message>(
-        &mut self,
-        core: &Core<M>,
-        observers: &mut [Box<dyn crate::trace::Observer<M>>],
-        parts: Vec<Vec<Entry<M>>>,
-    ) -> Option<Tag> {
-        let mut entries: Vec<Entry<M>> = parts.into_iter().flatten().collect();
-        entries.sort_by_key(|e| (e.tag, e.model));
-        for cycle in entries.chunk_by(|a, b| a.tag == b.tag) {
-            (self.now, self.ran) = (cycle[0].tag, true);
-            self.counts.cycles += 1;
-            for entry in cycle {
-                match entry.kind {
-                    Kind::Internal => self.counts.internal += 1,
-                    Kind::External => self.counts.external += 1,
-                    Kind::Confluent => self.counts.confluent += 1,
-                }
-                self.counts.messages += u64::from(entry.messages);
-                self.one(core, observers, entry);
-            }
-            for o in observers.iter_mut() {
-                if let ControlFlow::Break(reason) = o.cycle(self.now) {
-                    self.stop.get_or_insert(reason);
-                }
-            }
-            if self.stop.is_some() {
-                return Some(Tag::new(self.now.ticks, self.now.micro + 1));
-            }
-        }
-        None
-    }
-
-    fn one<M: Message>(
-        &mut self,
-        core: &Core<M>,
-        observers: &mut [Box<dyn crate::trace::Observer<M>>],
-        entry: &Entry<M>,
-    ) {
-        let Some(told) = &entry.told else { return };
-        let key = core.keys[entry.model as usize];
-        let mut verdict = |v| {
-            if let ControlFlow::Break(reason) = v {
-                self.stop.get_or_insert(reason);
-            }
-        };
-        for fact in &told.facts {
-            for o in observers.iter_mut() {
-                verdict(core.blueprint.site(key, |site| o.fact(site, entry.tag, fact)));
-            }
-        }
-        if !core.watched {
-            return;
-        }
-        let envelope = |(i, (_, value)): (usize, &(u16, M))| Envelope {
-            value: value.clone(),
-            source: 0,
-            emission: i as u32,
-            next: NONE,
-            port: 0,
-        };
-        let arena: Vec<Envelope<M>> = told.bag.iter().enumerate().map(envelope).collect();
-        let mut merged: Vec<(u16, u32)> = told.bag.iter().map(|m| m.0).zip(0..).collect();
-        merged.sort_unstable();
-        let parts = Parts::Merged(&merged);
-        let bag = Bag { arena: &arena, len: arena.len() as u32, parts };
-        let bag = (entry.kind != Kind::Internal).then_some(bag);
-        let Entry { tag, kind, .. } = *entry;
-        let transition = Transition { tag, kind, bag, outputs: &told.outputs, next: told.next };
-        for o in observers.iter_mut().filter(|o| o.wants_transitions()) {
-            verdict(core.blueprint.site(key, |site| o.transition(site, &transition)));
-        }
-    }
-}
-
-type Tell<'a, M> = dyn FnMut(Vec<Vec<Entry<M>>>) -> Option<Tag> + 'a;
-
-impl Coordinator {
-    /// All workers have cut: commit, and the next orders.
-    fn merge<M: Message>(&mut self, cuts: Vec<Cut<M>>, tell: &mut Tell<'_, M>) {
-        self.rounds += 1;
-        let least = cuts.iter().map(|c| c.least).min().unwrap_or(Tag::NEVER);
-        let barrier = cuts.iter().map(|c| c.barrier).min().unwrap_or(Tag::NEVER);
-        let front = cuts.iter().map(|c| c.front).max().unwrap_or(i64::MIN);
-        let failed = cuts.iter().any(|c| c.failed);
-        let executed: u64 = cuts.iter().map(|c| c.tally.executed).sum();
-        let undone: u64 = cuts.iter().map(|c| c.tally.undone).sum();
-        let orders = &mut self.orders;
-        if let Some(after) = tell(cuts.into_iter().map(|c| c.committed).collect()) {
-            orders.halt = Some(after);
-            return;
-        }
-        let all_told = orders.gvt;
-        orders.kept = all_told;
-        orders.gvt = orders.gvt.max(least);
-        if failed || all_told == Tag::NEVER {
-            orders.halt = Some(Tag::NEVER);
-        } else if barrier != Tag::NEVER && barrier == all_told && barrier == least {
-            orders.halt = Some(barrier);
-            self.rendezvous = true;
-        }
-        let (done, back) = (executed - self.last.0, undone - self.last.1);
-        self.last = (executed, undone);
-        if back * 5 > done {
-            let spread = front.saturating_sub(orders.gvt.ticks.max(i64::MIN / 2)).max(2);
-            self.window = (self.window.min(spread) / 2).max(1);
-        } else {
-            self.window = self.window.saturating_mul(2);
-        }
-        if orders.gvt.ticks != i64::MIN {
-            orders.horizon = orders.gvt.ticks.saturating_add(self.window);
-        }
-    }
-
-    /// Workers as threads; this one commits.
-    fn threads<M: Message>(
-        &mut self,
-        world: &World<'_, M>,
-        crew: &mut [Worker<M>],
-        tell: &mut Tell<'_, M>,
-    ) {
-        let orders = Mutex::new(self.orders);
-        let epoch = AtomicU64::new(1);
-        let (tx, rx) = channel::unbounded::<Cut<M>>();
-        let crew_size = crew.len();
-        let joined = crossbeam::thread::scope(|scope| {
-            for worker in crew.iter_mut() {
-                let (orders, epoch, tx) = (&orders, &epoch, tx.clone());
-                scope.spawn(move |_| serve(worker, world, orders, epoch, &tx));
-            }
-            drop(tx);
-            let mut cuts = Vec::with_capacity(crew_size);
-            while let Ok(cut) = rx.recv() {
-                cuts.push(cut);
-                if cuts.len() < crew_size {
-                    continue;
-                }
-                self.merge(std::mem::take(&mut cuts), tell);
-                *orders.lock().unwrap_or_else(PoisonError::into_inner) = self.orders;
-                epoch.fetch_add(1, Ordering::Release);
-            }
-        });
-        if let Err(panic) = joined {
-            std::panic::resume_unwind(panic);
-        }
-    }
-
-    /// Workers in turn, by a seed.
-    fn virtually<M: Message>(
-        &mut self,
-        world: &World<'_, M>,
-        crew: &mut [Worker<M>],
-        seed: u64,
-        tell: &mut Tell<'_, M>,
-    ) {
-        let mut state = seed;
-        let mut below = move |n: usize| {
-            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            (fold(state, state.rotate_left(31)) >> 16) as usize % n.max(1)
-        };
-        let mut cuts: Vec<Option<Cut<M>>> = crew.iter().map(|_| None).collect();
-        loop {
-            let i = below(crew.len());
-            let worker = &mut crew[i];
-            match below(4) {
-                0 if cuts[i].is_none() => {
-                    shuffle(&world.inboxes[i], &mut below);
-                    worker.horizon = self.orders.horizon;
-                    cuts[i] = Some(worker.cut(world, self.orders.gvt, self.orders.kept));
-                }
-                1 => {
-                    shuffle(&world.inboxes[i], &mut below);
-                    worker.receive(world);
-                }
-                _ => drop(worker.work(world, 1 + below(8))),
-            }
-            if cuts.iter().all(Option::is_some) {
-                self.merge(cuts.iter_mut().filter_map(Option::take).collect(), tell);
-                if let Some(tag) = self.orders.halt {
-                    crew.iter_mut().for_each(|w| w.undo_from(world, tag));
-                    return;
-                }
-            }
-        }
-    }
-}
-
-/// Deliveries overtake each other.
-fn shuffle<M>(inbox: &SegQueue<super::unit::Packet<M>>, below: &mut impl FnMut(usize) -> usize) {
-    let mut all: Vec<_> = std::iter::from_fn(|| inbox.pop()).collect();
-    while !all.is_empty() {
-        inbox.push(all.swap_remove(below(all.len())));
-    }
-}
-
-fn serve<M: Message>(
-    worker: &mut Worker<M>,
-    world: &World<'_, M>,
-    orders: &Mutex<Orders>,
-    epoch: &AtomicU64,
-    tx: &channel::Sender<Cut<M>>,
-) {
-    let (mut seen, mut batches) = (0, 0);
-    let backoff = crossbeam::utils::Backoff::new();
-    loop {
-        worker.receive(world);
-        let done = worker.work(world, world.settings.batch);
-        batches += 1;
-        if done > 0 {
-            backoff.reset();
-        }
-        let now = epoch.load(Ordering::Acquire);
-        if now != seen && (done == 0 || batches >= BATCHES) {
-            let told = *orders.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(tag) = told.halt {
-                return worker.undo_from(world, tag);
-            }
-            worker.horizon = told.horizon;
-            (seen, batches) = (now, 0);
-            if tx.send(worker.cut(world, told.gvt, told.kept)).is_err() {
-                return;
-            }
-        } else if done == 0 {
-            if backoff.is_completed() {
-                std::thread::sleep(NAP);
-            } else {
-                backoff.snooze();
-            }
         }
     }
 }

@@ -8,7 +8,13 @@ use crate::{
     time::Tag,
     trace::Kind,
 };
+use smallvec::SmallVec;
 use std::collections::VecDeque;
+
+/// Messages with destination ports; mostly a single one.
+pub(crate) type Load<M> = SmallVec<[(u16, M); 1]>;
+/// Receivers, and digests of what each gets; mostly a single one.
+pub(crate) type Receivers = SmallVec<[(u32, u64); 1]>;
 
 /// All messages of one λ for one receiver, or their cancellation.
 ///
@@ -23,7 +29,7 @@ pub(crate) struct Packet<M> {
     /// Digest of the content, as it enters the receiver's bag.
     pub sum: u64,
     /// In canonical order, with destination ports; empty in an anti-message.
-    pub load: Vec<(u16, M)>,
+    pub load: Load<M>,
 }
 
 impl<M> Packet<M> {
@@ -39,7 +45,7 @@ pub(crate) struct Sending<M> {
     /// Digest of all, for the trace hash.
     pub sum: u64,
     /// Receivers and digests, for anti-messages.
-    pub to: Vec<(u32, u64)>,
+    pub to: Receivers,
     /// For observers only.
     pub log: Vec<Sent<M>>,
 }
@@ -69,6 +75,13 @@ pub(crate) struct Record<M> {
     pub facts: Vec<Fact>,
     /// The next event as observers are told.
     pub next: Tag,
+}
+
+impl<M> Record<M> {
+    /// Size of the saved state.
+    pub fn saved_bytes(&self) -> usize {
+        self.saved.as_ref().map_or(0, |s| size_of_val(&**s))
+    }
 }
 
 /// One model with its inputs and its history.
@@ -161,20 +174,18 @@ impl<M: Message> Unit<M> {
             .find(|&i| (self.inputs[i].source, self.inputs[i].sum) == (anti.source, anti.sum))
     }
 
-    /// Drops what no rollback to `horizon` or later can need.
-    pub fn forget(&mut self, horizon: Tag) {
+    /// Drops what no rollback to `horizon` or later can need; the size of states that were saved.
+    pub fn forget(&mut self, horizon: Tag) -> usize {
         let mut keep = self.records.partition_point(|r| r.until < horizon);
         while keep > 0 && keep < self.records.len() && self.records[keep].saved.is_none() {
             keep -= 1;
         }
-        if keep == 0 {
-            return;
-        }
-        self.records.drain(..keep);
+        let bytes = self.records.drain(..keep).map(|r| r.saved_bytes()).sum();
         let first = self.records.front().map_or(horizon, |r| r.tag);
         let inputs = self.inputs.partition_point(|p| p.tag < first).min(self.done);
         self.inputs.drain(..inputs);
         self.done -= inputs;
+        bytes
     }
 }
 
@@ -190,7 +201,7 @@ impl<M: Message> Assembly<M> {
     }
 
     /// The bag of these packets, which are in the order of their sources (R5).
-    pub fn bag<'p>(&mut self, loads: impl Iterator<Item = &'p Vec<(u16, M)>>) -> Bag<'_, M> {
+    pub fn bag<'p>(&mut self, loads: impl Iterator<Item = &'p Load<M>>) -> Bag<'_, M> {
         self.arena.clear();
         self.merged.clear();
         for (port, value) in loads.flatten() {

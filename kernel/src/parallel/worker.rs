@@ -1,7 +1,7 @@
 //! A worker: the models of one logical process, executed in the order of their keys.
 use super::{
     Cancellation, Settings,
-    unit::{Assembly, Packet, Sending, Unit},
+    unit::{Assembly, Load, Packet, Receivers, Sending, Unit},
 };
 use crate::{
     bus::Bus,
@@ -73,6 +73,7 @@ pub(crate) struct Tally {
     pub undone: u64,
     pub rollbacks: u64,
     pub antis: u64,
+    /// Size of saved states, now and at most.
     pub saved: usize,
     pub peak: usize,
 }
@@ -87,6 +88,10 @@ pub(crate) struct Worker<M: Message> {
     barred: Vec<u32>,
     /// Executed and not yet committed, by and large in order; rolled-back ones are found out.
     log: Vec<(Tag, u32)>,
+    /// Handed over at the last cut; forgotten once observers know.
+    handed: Vec<u32>,
+    /// Most entries of the log, beyond which only the earliest goes on.
+    memory: usize,
     /// The least tag of a message sent since the last cut.
     sent: Tag,
     front: i64,
@@ -115,6 +120,8 @@ impl<M: Message> Worker<M> {
             waiting: Vec::new(),
             barred: Vec::new(),
             log: Vec::new(),
+            handed: Vec::new(),
+            memory: 0,
             sent: Tag::NEVER,
             front: i64::MIN,
             gvt: Tag::new(i64::MIN, 0),
@@ -127,6 +134,18 @@ impl<M: Message> Worker<M> {
             now: Vec::new(),
             packets: Vec::new(),
         }
+    }
+
+    /// Enters the keys of all units, which are dealt out.
+    pub fn begin(&mut self, world: &World<'_, M>) {
+        self.memory = (self.units.len() as f64 * world.settings.memory) as usize;
+        (0..self.units.len() as u32).for_each(|u| self.requeue(world, u));
+    }
+
+    /// Size of the states of all models here.
+    pub fn live_bytes(&self) -> u64 {
+        let size = |u: &Unit<M>| size_of_val(self.kinds[u.kind as usize].model(u.slot)) as u64;
+        self.units.iter().map(size).sum()
     }
 
     /// Enters the key of a unit after a change of what it has to do.
@@ -174,7 +193,7 @@ impl<M: Message> Worker<M> {
         let before = self.tally.executed;
         while ((self.tally.executed - before) as usize) < events {
             let Some(key) = self.head() else { break };
-            let full = self.log.len() >= world.settings.memory;
+            let full = self.log.len() >= self.memory;
             if key > self.gvt && (full || key.ticks > self.horizon) {
                 break;
             }
@@ -262,10 +281,10 @@ impl<M: Message> Worker<M> {
         }
         self.bus.influenced = reached;
         self.bus.clear();
-        let to: Vec<(u32, u64)> = packets.iter().map(|p| (p.dest, p.sum)).collect();
+        let to: Receivers = packets.iter().map(|p| (p.dest, p.sum)).collect();
         let unit = &mut self.units[u as usize];
         let old = unit.stale.iter().position(|s| s.tag == key);
-        let old = old.map_or(Vec::new(), |at| unit.stale.swap_remove(at).to);
+        let old = old.map_or(Receivers::new(), |at| unit.stale.swap_remove(at).to);
         unit.held = Some(Sending { tag: key, sum, to, log });
         for &(dest, sum) in &old {
             if !packets.iter().any(|p| (p.dest, p.sum) == (dest, sum)) {
@@ -294,7 +313,7 @@ impl<M: Message> Worker<M> {
 
     fn cancel(&mut self, world: &World<'_, M>, source: u32, tag: Tag, dest: u32, sum: u64) {
         self.tally.antis += 1;
-        self.post(world, Packet { tag, source, dest, sum, load: Vec::new() });
+        self.post(world, Packet { tag, source, dest, sum, load: Load::new() });
     }
 
     /// The event at `key` is left to the sequential executor.
@@ -349,7 +368,7 @@ impl<M: Message> Worker<M> {
         let later = unit.held.take_if(|h| h.tag > tag);
         let mut undone: Vec<Sending<M>> = later.into_iter().collect();
         for record in unit.records.drain(first..) {
-            self.tally.saved -= usize::from(record.saved.is_some());
+            self.tally.saved -= record.saved_bytes();
             match record.sending {
                 Some(s) if record.tag == tag => unit.held = Some(s),
                 Some(s) => undone.push(s),
@@ -396,12 +415,10 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    pub(super) fn executed(&mut self, u: u32, tag: Tag, visible: bool) {
+    pub(super) fn executed(&mut self, u: u32, tag: Tag) {
         self.tally.executed += 1;
         self.tally.peak = self.tally.peak.max(self.tally.saved);
-        if visible {
-            self.log.push((tag, u));
-        }
+        self.log.push((tag, u));
     }
 
     /// A cut: takes in what is under way, hands over what lies before `gvt`, forgets what lies
@@ -438,11 +455,15 @@ impl<M: Message> Worker<M> {
         });
         ready.sort_unstable();
         ready.dedup();
+        for u in std::mem::take(&mut self.handed) {
+            self.tally.saved -= self.units[u as usize].forget(kept);
+        }
         let mut entries = Vec::with_capacity(ready.len());
         for (tag, u) in ready {
             let unit = &mut self.units[u as usize];
             let at = unit.records.partition_point(|r| r.tag < tag);
             let Some(record) = unit.records.get_mut(at).filter(|r| r.tag == tag) else { continue };
+            self.handed.push(u);
             let Some(kind) = record.kind else { continue };
             let (facts, next) = (std::mem::take(&mut record.facts), record.next);
             let outputs = record.sending.as_mut().map(|s| std::mem::take(&mut s.log));
@@ -454,10 +475,6 @@ impl<M: Message> Worker<M> {
                 Box::new(Told { bag, outputs: outputs.unwrap_or_default(), facts, next })
             });
             entries.push(Entry { tag, model: unit.model, kind, messages, told });
-            let saved = unit.records.iter().filter(|r| r.saved.is_some()).count();
-            unit.forget(kept);
-            let left = unit.records.iter().filter(|r| r.saved.is_some()).count();
-            self.tally.saved -= saved - left;
         }
         entries
     }

@@ -6,14 +6,16 @@ use super::{
     read::{Declared, Entry, Reader},
     settings::Settings,
     sides::Sides,
+    start::{Start, under_method},
     text::TextEquations,
-    unit::Unit,
 };
 use crate::{
     expr::{Names, Program, Symbol},
     ode::{Method, Options},
     registry::{Context, Param, ParamError},
+    value::Value,
 };
+use superdense_kernel::Component;
 
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
@@ -62,7 +64,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     parts("_.[]").chain(parts("_.")).chain(parts("_"))
 }
 
-pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<TextEquations>> {
+pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {
     let d = Declared::read(r);
     let constants = constants(r, context);
     let start_of = |r: &mut Reader<'_>, list: &mut dyn Iterator<Item = Entry<'_>>| -> Vec<f64> {
@@ -112,7 +114,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Unit<
     vars.push(0.0);
     equations.settle(&mut vars, &mut Work::default());
     let discrete = &vars[dims.first_discrete()..][..dims.discrete];
-    match Unit::new(equations, &initial, &inputs, discrete, settings) {
+    let start = Start { initial: &initial, inputs: &inputs, discrete };
+    match under_method(r.params, equations, &start, settings) {
         Ok(unit) => Some(unit),
         Err(why) => {
             let error = ParamError::whole(format!("at the start {why}"));
@@ -133,9 +136,12 @@ fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
 
 fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option<Settings> {
     let params = r.params;
-    for name in ["tolerance", "absolute_tolerance", "exchange_tolerance", "max_step"] {
+    let positive = ["tolerance", "absolute_tolerance", "exchange_tolerance", "max_step", "dq_min"];
+    // Blocks that are equation units inside have no quanta.
+    let given = |name: &&str| !name.starts_with("dq_") || params.get(name).is_some();
+    for name in positive.into_iter().chain(["dq_rel"]).filter(given) {
         let value = params.real(name);
-        if value.is_nan() || value <= 0.0 {
+        if value.is_nan() || value < 0.0 || (value == 0.0 && name != "dq_rel") {
             let error = format!("`{name}` must be positive, this is {value}");
             r.errors.push(ParamError::at(params.span(name), error));
         }

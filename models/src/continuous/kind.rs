@@ -59,7 +59,10 @@ const PARAMS: &[ParamSpec] = &[
     },
     ParamSpec {
         name: "method",
-        ty: ParamType::Choice(&["rk45", "rk23", "rk4", "euler", "taylor", "closed"]),
+        ty: ParamType::Choice(&[
+            "rk45", "rk23", "rk4", "euler", "taylor", "closed", "qss1", "qss2", "qss3", "liqss1",
+            "liqss2", "mliqss2",
+        ]),
         default: Some("rk45"),
         doc: "how the equations are solved",
     },
@@ -98,6 +101,18 @@ const PARAMS: &[ParamSpec] = &[
         ty: ParamType::Real(None),
         default: Some("1e-6"),
         doc: "how far an output may leave the segment that receivers hold, in its units",
+    },
+    ParamSpec {
+        name: "dq_rel",
+        ty: ParamType::Real(None),
+        default: Some("1e-3"),
+        doc: "quantum of the methods qss1 to mliqss2, relative to the state",
+    },
+    ParamSpec {
+        name: "dq_min",
+        ty: ParamType::Real(None),
+        default: Some("1e-6"),
+        doc: "least quantum of the methods qss1 to mliqss2, in the units of the states",
     },
     ParamSpec {
         name: "max_step",
@@ -172,9 +187,8 @@ impl UnitKind for EquationsKind {
         context: &Context<'_>,
     ) -> Result<Component<Value>, Vec<ParamError>> {
         let mut r = Reader::new(params);
-        let built = compile(&mut r, context);
-        match built {
-            Some(unit) if r.errors.is_empty() => Ok(Component::atomic(unit)),
+        match compile(&mut r, context) {
+            Some(component) if r.errors.is_empty() => Ok(component),
             _ => Err(r.errors),
         }
     }

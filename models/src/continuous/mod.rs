@@ -14,6 +14,7 @@ mod read;
 pub mod series;
 mod settings;
 mod sides;
+mod start;
 mod stepped;
 mod text;
 mod unit;

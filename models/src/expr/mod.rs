@@ -84,6 +84,7 @@ mod lambert;
 mod lexer;
 mod op;
 mod parser;
+mod part;
 mod print;
 mod program;
 mod record;

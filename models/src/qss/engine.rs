@@ -59,7 +59,7 @@ pub struct Input {
 
 impl Input {
     /// Coefficients at `t`.
-    fn expanded(&self, t: f64) -> [f64; poly::MAX_DEGREE + 1] {
+    pub(super) fn expanded(&self, t: f64) -> [f64; poly::MAX_DEGREE + 1] {
         let mut c = [0.0; poly::MAX_DEGREE + 1];
         let length = self.coefficients.len().min(c.len());
         c[..length].copy_from_slice(&self.coefficients[..length]);
@@ -104,6 +104,8 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     driven: Vec<bool>,
     /// Seconds at which the run ends, as far as it is known.
     end: f64,
+    /// How far the implicit quantisers look ahead at most.
+    pub(super) longest: f64,
     scratch: Vec<Series<P>>,
     slopes: Vec<Series<2>>,
     wide: Vec<Series<WIDE>>,
@@ -207,6 +209,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             quanta,
             driven,
             end,
+            longest: f64::INFINITY,
             scratch: Vec::new(),
             slopes: Vec::new(),
             wide: Vec::new(),
@@ -350,7 +353,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
 
     /// Time to the end of the run.
     pub(super) fn left(&self, t: f64) -> f64 {
-        self.end - t
+        (self.end - t).min(self.longest)
     }
 
     /// Sets the quantised state of variable `i` at `t`, and all that follows from it.

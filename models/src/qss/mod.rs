@@ -32,6 +32,7 @@
 //! engine.run_until(1.0).unwrap();
 //! assert!((engine.value(0, 1.0) - (-1f64).exp()).abs() < 1e-6);
 //! ```
+mod core;
 mod engine;
 mod exits;
 mod influence;
@@ -39,16 +40,19 @@ mod method;
 mod number;
 mod pair;
 mod queue;
+mod sheet;
 mod system;
 mod unit;
 mod variable;
 
+pub use core::{CoreState, Quantised};
 pub use engine::{Engine, NotFinite, Quanta, State};
 pub use influence::Influence;
 pub use method::{Explicit, Implicit, Method};
 pub use number::Number;
 pub use pair::Paired;
 pub use queue::Queue;
+pub use sheet::Sheet;
 pub use system::{System, View};
 pub use unit::SystemUnit;
 pub use variable::Variable;

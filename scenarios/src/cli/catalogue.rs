@@ -4,14 +4,15 @@ use super::{
     report::{Console, columns},
 };
 use serde_json::{Value as Json, json};
-use superdense_models::registry::{ParamSpec, ParamType, UnitKind, kinds};
+use superdense::kinds::kinds;
+use superdense_models::registry::{ParamSpec, ParamType, UnitKind};
 
 /// Prints the kinds of units with their parameters.
 pub fn list(console: &Console) -> Done {
     let mut text = String::new();
     for kind in kinds() {
         text.push_str(&format!("{}: {}\n", kind.name(), kind.summary()));
-        let rows: Vec<_> = public(*kind).map(row).collect();
+        let rows: Vec<_> = public(kind).map(row).collect();
         text.push_str(&columns(&rows, &[]));
     }
     console.say(&text, || json!({ "kinds": kinds().iter().map(|k| kind(*k)).collect::<Vec<_>>() }));

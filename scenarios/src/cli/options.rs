@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use superdense::{
     Overrides,
     output::{directory, trajectory::Format},
-    run::{Settings, checkpoint::event_list},
+    run::{
+        Settings,
+        checkpoint::event_list,
+        executor::{Executor, Method},
+    },
 };
 use superdense_models::quantity::Quantity;
 
@@ -47,7 +51,10 @@ pub struct RunOptions {
     pub event_list: List,
     /// Executor; never changes results.
     #[arg(long, value_enum, default_value_t)]
-    pub executor: Executor,
+    pub executor: Method,
+    /// Number of workers of a parallel executor [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub workers: Option<u32>,
     /// Run a second time with permuted bags and report units that depend on the order of
     /// simultaneous messages.
     #[arg(long, value_name = "SEED")]
@@ -77,14 +84,6 @@ pub enum List {
     PriorityQueue,
 }
 
-/// Executors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Executor {
-    /// One thread, always right.
-    #[default]
-    Sequential,
-}
-
 impl PlanOptions {
     /// What stands above the file.
     pub fn overrides(&self) -> Overrides {
@@ -110,7 +109,6 @@ impl RunOptions {
             return Err(Stop::usage("the scenario file has no name"));
         }
         self.trajectory.available().map_err(Stop::usage)?;
-        let Executor::Sequential = self.executor;
         let list = self.event_list.to_possible_value();
         let list = list.as_ref().and_then(|v| event_list(v.get_name()));
         Ok(Settings {
@@ -119,6 +117,7 @@ impl RunOptions {
             overrides: self.plan.overrides(),
             out: self.out.clone().unwrap_or_else(|| directory::default_for(&name)),
             event_list: list.unwrap_or_default(),
+            executor: Executor { method: self.executor, workers: self.workers },
             checkpoint_every: self.checkpoint_every,
             ties: self.ties,
             trajectory: self.trajectory,

@@ -2,6 +2,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use superdense_kernel::parallel::Statistics;
 
 /// Deterministic facts of a run that has ended.
 #[derive(Debug, Clone, Serialize)]
@@ -64,10 +65,63 @@ pub struct Executor {
     pub name: &'static str,
     /// Implementation of the event list.
     pub event_list: &'static str,
-    /// Threads that run models.
-    pub threads: u32,
+    /// Workers that run models, each on a thread.
+    pub workers: u32,
     /// Atomic models.
     pub models: u64,
+    /// What a parallel run did.
+    #[serde(flatten)]
+    pub parallel: Option<Parallel>,
+}
+
+/// Figures of a parallel run; all but `committed` depend on timing.
+#[derive(Debug, Clone, Serialize)]
+pub struct Parallel {
+    /// Transitions that workers committed.
+    pub committed: u64,
+    /// Transitions and silent steps that were undone.
+    pub rolled_back: u64,
+    /// Committed over committed and undone.
+    pub efficiency: f64,
+    /// Rollbacks.
+    pub rollbacks: u64,
+    /// Undone transitions per rollback.
+    pub mean_rollback_length: f64,
+    /// Anti-messages.
+    pub anti_messages: u64,
+    /// Rounds that found a lower bound on all that may still happen.
+    pub gvt_rounds: u64,
+    /// Largest size of saved states, what they own on the heap not counted.
+    pub peak_saved_bytes: u64,
+    /// Size of the states of all models, counted likewise.
+    pub live_state_bytes: u64,
+    /// Ticks to which workers ran ahead at the end.
+    pub window: i64,
+    /// Share of each worker in the executed transitions.
+    pub share: Vec<f64>,
+    /// Cycles that only the sequential executor may run.
+    pub sequential_cycles: u64,
+}
+
+impl Parallel {
+    /// The figures of a run.
+    pub fn of(s: &Statistics) -> Self {
+        let all = s.executed.iter().sum::<u64>().max(1) as f64;
+        Self {
+            committed: s.committed,
+            rolled_back: s.rolled_back,
+            efficiency: s.efficiency(),
+            rollbacks: s.rollbacks,
+            mean_rollback_length: s.mean_rollback_length(),
+            anti_messages: s.anti_messages,
+            gvt_rounds: s.gvt_rounds,
+            peak_saved_bytes: s.peak_saved_bytes,
+            live_state_bytes: s.live_state_bytes,
+            window: s.window,
+            share: s.executed.iter().map(|&n| n as f64 / all).collect(),
+            sequential_cycles: s.sequential_cycles,
+        }
+    }
 }
 
 /// An exact decimal as a JSON number.

@@ -8,10 +8,11 @@ use super::{
 use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
+    kinds,
     source::Span,
 };
 use std::{collections::BTreeMap, rc::Rc};
-use superdense_models::registry::{self, Located, UnitKind};
+use superdense_models::registry::{Located, UnitKind};
 
 /// Keys of a scenario.
 pub(super) const ROOT_KEYS: &[&str] = &[
@@ -209,11 +210,15 @@ impl Declarer<'_> {
     }
 
     fn kind(&self, name: &Located<String>) -> Of {
-        if let Some(kind) = registry::find(&name.value) {
+        if let Some(kind) = kinds::find(&name.value) {
             return Of::Kind(kind);
         }
-        let known = registry::kinds().iter().map(|k| k.name());
-        let help = did_you_mean(&name.value, known, "`superdense list` shows all kinds");
+        let known = kinds::kinds();
+        let known = known.iter().map(|k| k.name());
+        let help = match kinds::missing_feature(&name.value) {
+            Some(feature) => format!("this build is without it: build with --features {feature}"),
+            None => did_you_mean(&name.value, known, "`superdense list` shows all kinds"),
+        };
         let message = format!("there is no kind `{}`", name.value);
         self.report(Mistake::new("unknown-kind", &name.span, message).help(help));
         Of::Unknown

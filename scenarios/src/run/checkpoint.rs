@@ -1,6 +1,6 @@
 //! The checkpoint file of a run: the kernel's checkpoint, the options of the run, and the length
 //! of every table at that moment.
-use super::{Failure, Settings, recorder::Memory};
+use super::{Failure, Settings, executor::Executor, recorder::Memory};
 use crate::{
     Overrides,
     output::{
@@ -19,7 +19,7 @@ use superdense_kernel::{
 
 const MAGIC: [u8; 8] = *b"SDENSE\0R";
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub struct Checkpoint {
     pub tighten: Option<f64>,
     /// Name of the event list.
     pub event_list: String,
+    /// `--executor` and `--workers`.
+    pub executor: Executor,
     /// `--checkpoint-every`.
     pub checkpoint_every: Option<f64>,
     /// `--ties`.
@@ -103,6 +105,7 @@ impl Checkpoint {
             overrides: Overrides { until, sample, seed, tighten: self.tighten },
             out,
             event_list: event_list(&self.event_list).unwrap_or_default(),
+            executor: self.executor,
             checkpoint_every: self.checkpoint_every,
             ties: self.ties,
             trajectory: match self.trajectory {

@@ -5,6 +5,7 @@
 //! looks for Ctrl-C. Where the cuts fall never changes a result: they bound how far the kernel
 //! goes, not where its steps fall.
 pub mod checkpoint;
+pub mod executor;
 pub mod pulse;
 mod recorder;
 mod sampler;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub out: PathBuf,
     /// Implementation of the event list.
     pub event_list: EventListKind,
+    /// Who runs the models.
+    pub executor: executor::Executor,
     /// Wall seconds between checkpoints; none without.
     pub checkpoint_every: Option<f64>,
     /// Seed of a second run with permuted bags.

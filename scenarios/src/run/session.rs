@@ -2,6 +2,7 @@
 use super::{
     Failure, LISTED, Outcome, Report, Settings,
     checkpoint::{Checkpoint, Identity, event_list_name},
+    executor::Method,
     pulse::Pulse,
     recorder::{EVENTS, Memory, PAUSE, Recorder},
     sampler::{Sampler, Signals},
@@ -11,7 +12,7 @@ use crate::{
     Plan,
     output::{
         directory::{self, CHECKPOINT, SUMMARY},
-        reports::{self, Executor, Performance, Summary},
+        reports::{self, Performance, Summary},
         table::Table,
         trajectory::{Mark, Trajectory},
     },
@@ -23,7 +24,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-use superdense_kernel::{Ended, Options, Simulation, time::Resolution};
+use superdense_kernel::{Ended, Options, Simulation, parallel::Statistics, time::Resolution};
 use superdense_models::{statistics::UnitStatistics, value::Value};
 
 /// Tables are handed to the system at least this often.
@@ -58,6 +59,7 @@ pub struct Session {
     sampled: i64,
     pulse: Pulse,
     stopwatch: Stopwatch,
+    parallel: Statistics,
     started: Instant,
     flushed: Instant,
     checkpointed: Instant,
@@ -179,6 +181,7 @@ impl Session {
             sampled: -1,
             pulse,
             stopwatch,
+            parallel: Statistics::default(),
             started: now,
             flushed: now,
             checkpointed: now,
@@ -254,7 +257,8 @@ impl Session {
             }
             let due = self.next_sample();
             let limit = due.min(reached.saturating_add(slice)).min(stop);
-            match self.sim.run_through(limit)? {
+            let executor = self.settings.executor;
+            match executor.run_through(&mut self.sim, limit, &mut self.parallel)? {
                 Ended::Stopped(reason) if reason == PAUSE => {
                     self.pause(tell)?;
                     continue;
@@ -338,6 +342,7 @@ impl Session {
             overrides: (s.overrides.until.clone(), s.overrides.sample.clone(), s.overrides.seed),
             tighten: s.overrides.tighten,
             event_list: event_list_name(s.event_list).to_owned(),
+            executor: s.executor,
             checkpoint_every: s.checkpoint_every,
             ties: s.ties,
             identity: self.identity.clone(),
@@ -405,12 +410,19 @@ impl Session {
             peak_memory_bytes: reports::peak_memory(),
             seconds_per_kind: self.stopwatch.seconds(&self.sim, &self.plan.units),
             units_per_kind,
-            executor: Executor {
-                name: "sequential",
-                event_list: event_list_name(self.settings.event_list),
-                threads: 1,
-                models: self.sim.models() as u64,
-            },
+            executor: self.executor(),
+        }
+    }
+
+    fn executor(&self) -> reports::Executor {
+        let executor = self.settings.executor;
+        let parallel = executor.method != Method::Sequential;
+        reports::Executor {
+            name: executor.method.name(),
+            event_list: event_list_name(self.settings.event_list),
+            workers: executor.workers(),
+            models: self.sim.models() as u64,
+            parallel: parallel.then(|| reports::Parallel::of(&self.parallel)),
         }
     }
 }

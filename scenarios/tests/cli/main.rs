@@ -3,9 +3,11 @@ mod argesim;
 mod bars;
 mod codes;
 mod coupling;
+mod executors;
 mod files;
 mod grid;
 mod library;
+mod quantised;
 mod release;
 mod resume;
 

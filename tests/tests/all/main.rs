@@ -2,6 +2,8 @@
 //! (named by its id) and per property.
 mod checkpoint;
 mod conformance;
+#[cfg(feature = "fmi")]
+mod fmi;
 mod nested;
 mod properties;
 mod silent;

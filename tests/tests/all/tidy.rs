@@ -57,10 +57,25 @@ fn models_do_not_know_scenario_files() {
 
 #[test]
 fn a_file_is_a_thought() {
-    for folder in ["kernel/src", "models/src", "scenarios/src", "tests/src", "benches/src"] {
-        for (path, text) in sources(folder) {
+    let folders = ["kernel", "models", "adapters", "scenarios", "tests", "benches"];
+    for folder in folders.map(|f| format!("{f}/src")) {
+        for (path, text) in sources(&folder) {
             let lines = text.lines().count();
             assert!(lines <= 600, "{} has {lines} lines; split it", path.display());
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_at_the_border_to_c_only() {
+    for folder in ["kernel/src", "models/src", "adapters/src", "scenarios/src"] {
+        for (path, text) in sources(folder) {
+            let border = path.to_string_lossy().replace('\\', "/").contains("fmi/library/");
+            assert!(
+                border || !code(&text).any(|l| l.contains("unsafe_code")),
+                "{}",
+                path.display()
+            );
         }
     }
 }

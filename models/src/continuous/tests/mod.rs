@@ -15,6 +15,7 @@ use superdense_kernel::{
 
 mod bouncing;
 mod methods;
+mod quantised;
 
 pub(super) const PS: f64 = 1e-12;
 
@@ -44,8 +45,19 @@ pub(super) struct Alone {
 
 impl Alone {
     pub(super) fn new<E: Equations>(equations: E, initial: &[f64], settings: Settings) -> Self {
+        let core = super::Stepped::new(&equations, &settings).unwrap();
+        Self::with_core(equations, core, initial, settings)
+    }
+
+    /// The same under another core.
+    pub(super) fn with_core<E: Equations, C: super::core::Core<E>>(
+        equations: E,
+        core: C,
+        initial: &[f64],
+        settings: Settings,
+    ) -> Self {
         let resolution = settings.resolution;
-        let unit = Unit::new(equations, initial, &[], &[], settings).unwrap();
+        let unit = Unit::with_core(equations, core, initial, &[], &[], settings).unwrap();
         let mut top = Coupled::new();
         top.add_component("unit", Component::atomic(unit));
         let options =

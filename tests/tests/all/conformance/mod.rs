@@ -8,6 +8,7 @@ mod hybrid;
 mod ids;
 mod pdevs;
 mod protocol;
+mod quantised;
 mod stone;
 mod structure;
 mod time;

@@ -11,7 +11,7 @@ fn settings(schedule: impl Strategy<Value = Schedule>) -> impl Strategy<Value = 
     ];
     let lazy = any::<bool>();
     let save = prop_oneof![Just(1), Just(7), Just(u32::MAX)];
-    let memory = prop_oneof![Just(1), Just(1 << 16)];
+    let memory = prop_oneof![Just(0.0), Just(3.0), Just(1e4)];
     let patience = prop_oneof![Just(2), Just(16)];
     let workers = prop_oneof![Just(1u32), Just(2), Just(3), Just(8)];
     (workers, lazy, save, partition, memory, patience, schedule).prop_map(

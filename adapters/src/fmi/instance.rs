@@ -1,0 +1,357 @@
+//! A running FMU behind safe calls: statuses become errors that name call, variables and what the
+//! FMU logged.
+use super::{
+    archive::Unpacked,
+    description::{Description, Type},
+    library::{Curve, RawInstance, RawState, Request, Status, Stepped, Updated},
+};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+/// A call that the FMU did not carry out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{call} gave {}{}; {}", status.name(), said(log), remedy(*status))]
+pub struct CallError {
+    /// The function and its arguments.
+    pub call: String,
+    /// What it returned.
+    pub status: Status,
+    /// What the FMU logged during the call.
+    pub log: Vec<String>,
+}
+
+fn said(log: &[String]) -> String {
+    if log.is_empty() { String::new() } else { format!(" (the FMU says: {})", log.join("; ")) }
+}
+
+fn remedy(status: Status) -> &'static str {
+    match status {
+        Status::Discard => {
+            "the FMU does not accept these values or this step: check start values and inputs, or \
+             make `step` smaller"
+        }
+        Status::Fatal => {
+            "the binary must not be used any more in this process: report it to the FMU's vendor"
+        }
+        _ => "the instance cannot go on: check start values and inputs, or make `step` smaller",
+    }
+}
+
+type Called<T = ()> = Result<T, CallError>;
+
+/// Variables of one type, and the places of their elements among the ports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// Type.
+    pub ty: Type,
+    /// Value references.
+    pub references: Vec<u32>,
+    /// Name and number of elements of each variable.
+    pub variables: Vec<(String, usize)>,
+    /// Places of all elements.
+    pub places: Vec<usize>,
+}
+
+impl Block {
+    fn gather(&self, values: &[f64]) -> Vec<f64> {
+        self.places.iter().map(|&p| values[p]).collect()
+    }
+}
+
+/// Most rounds of one event.
+const ROUNDS: usize = 1000;
+
+struct Shared {
+    raw: Mutex<RawInstance>,
+    // After the instance, which may use its resources to the end.
+    _files: Unpacked,
+}
+
+/// A running FMU. Dropping it, and all its states, frees the FMU.
+pub struct Instance {
+    shared: Arc<Shared>,
+}
+
+/// A saved state of an instance: opaque, freed when dropped.
+pub struct StateHandle {
+    shared: Arc<Shared>,
+    raw: RawState,
+}
+
+impl Drop for StateHandle {
+    fn drop(&mut self) {
+        if let Ok(mut raw) = self.shared.raw.lock() {
+            raw.free_state(&mut self.raw);
+        }
+    }
+}
+
+impl std::fmt::Debug for StateHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StateHandle")
+    }
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Instance")
+    }
+}
+
+impl Instance {
+    /// Unpacks an FMU and instantiates it, with event mode if it has one. Variables of
+    /// `intermediate` will be set inside steps.
+    ///
+    /// # Errors
+    /// When the archive has no binary for this machine, or the FMU refuses.
+    pub fn new(
+        path: &Path,
+        description: &Description,
+        name: &str,
+        intermediate: &[u32],
+    ) -> Result<Self, String> {
+        let files = Unpacked::new(path)?;
+        let functions = files.load(&description.identifier)?;
+        let request = Request {
+            name,
+            token: &description.token,
+            resources: &files.resources(),
+            event_mode: description.event_mode,
+            intermediate,
+        };
+        let raw = Mutex::new(RawInstance::new(functions, &request)?);
+        Ok(Self { shared: Arc::new(Shared { raw, _files: files }) })
+    }
+
+    /// Makes a call; a bad status becomes an error.
+    fn call<T>(
+        &self,
+        what: impl FnOnce() -> String,
+        f: impl FnOnce(&mut RawInstance) -> (Status, T),
+    ) -> Called<T> {
+        let Ok(mut raw) = self.shared.raw.lock() else {
+            return Err(CallError { call: what(), status: Status::Fatal, log: Vec::new() });
+        };
+        let (status, answer) = f(&mut raw);
+        if matches!(status, Status::Ok | Status::Warning) {
+            return Ok(answer);
+        }
+        let log = raw.heard().log.into_iter();
+        let log = log.map(|(s, category, text)| format!("[{}, {category}] {text}", s.name()));
+        Err(CallError { call: what(), status, log: log.collect() })
+    }
+
+    fn plain(&self, name: &str, f: impl FnOnce(&mut RawInstance) -> Status) -> Called {
+        self.call(|| name.to_owned(), |raw| (f(raw), ()))
+    }
+
+    /// Warnings and worse that the FMU logged since the last question.
+    pub fn warnings(&self) -> Vec<String> {
+        let Ok(mut raw) = self.shared.raw.lock() else { return Vec::new() };
+        let bad = |(s, category, text): (Status, String, String)| {
+            (s != Status::Ok).then(|| format!("FMU {} [{category}]: {text}", s.name()))
+        };
+        raw.heard().log.into_iter().filter_map(bad).collect()
+    }
+
+    /// Enters the initialisation mode, at time 0.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn begin(&self, tolerance: Option<f64>) -> Called {
+        self.plain("fmi3EnterInitializationMode", |raw| raw.enter_initialization(tolerance))
+    }
+
+    /// Leaves the initialisation mode; an FMU with event mode settles its first event.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn initialised(&self, event_mode: bool) -> Called<Updated> {
+        self.plain("fmi3ExitInitializationMode", RawInstance::exit_initialization)?;
+        if event_mode { self.settle() } else { Ok(Updated::default()) }
+    }
+
+    fn settle(&self) -> Called<Updated> {
+        let mut terminate = false;
+        for _ in 0..ROUNDS {
+            let name = || "fmi3UpdateDiscreteStates".to_owned();
+            let mut updated = self.call(name, RawInstance::update)?;
+            terminate |= updated.terminate;
+            if !updated.again || terminate {
+                self.plain("fmi3EnterStepMode", RawInstance::enter_step_mode)?;
+                updated.terminate = terminate;
+                return Ok(updated);
+            }
+        }
+        let call = format!("fmi3UpdateDiscreteStates wanted more than {ROUNDS} rounds: it");
+        Err(CallError { call, status: Status::Error, log: Vec::new() })
+    }
+
+    /// An event: enters event mode, sets inputs there, and settles.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn event(&self, inputs: &[Block], values: &[f64]) -> Called<Updated> {
+        self.plain("fmi3EnterEventMode", RawInstance::enter_event_mode)?;
+        self.write(inputs, values)?;
+        self.settle()
+    }
+
+    /// Steps. `certain` when no earlier state will be brought back.
+    ///
+    /// # Errors
+    /// The FMU's; after [`Status::Discard`] it may be brought back and asked for less.
+    pub fn step(&self, from: f64, by: f64, curves: Vec<Curve>, certain: bool) -> Called<Stepped> {
+        let call = || format!("fmi3DoStep from {from} s by {by} s");
+        self.call(call, |raw| {
+            raw.set_curves(curves);
+            raw.do_step(from, by, certain)
+        })
+    }
+
+    /// Reads outputs into their places.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn read(&self, blocks: &[Block], values: &mut [f64]) -> Called {
+        for block in blocks {
+            let mut buffer = vec![0.0; block.places.len()];
+            let call = || format!("fmi3Get{:?} of {}", block.ty, names(block));
+            self.call(call, |raw| (raw.get_numbers(block.ty, &block.references, &mut buffer), ()))?;
+            for (&place, value) in block.places.iter().zip(buffer) {
+                values[place] = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets variables from their places.
+    ///
+    /// # Errors
+    /// The FMU's, or a value that the type cannot hold; it names the variable and the value.
+    pub fn write(&self, blocks: &[Block], values: &[f64]) -> Called {
+        for block in blocks {
+            let values = block.gather(values);
+            check(block, &values)?;
+            let set =
+                |raw: &mut RawInstance| (raw.set_numbers(block.ty, &block.references, &values), ());
+            let error = match self.call(|| format!("fmi3Set{:?}", block.ty), set) {
+                Ok(()) => continue,
+                Err(e) => e,
+            };
+            return Err(self.culprit(block, &values, error));
+        }
+        Ok(())
+    }
+
+    /// Which of several variables the FMU does not take.
+    fn culprit(&self, block: &Block, values: &[f64], error: CallError) -> CallError {
+        let mut first = 0;
+        for ((name, elements), &reference) in block.variables.iter().zip(&block.references) {
+            let own = &values[first..first + elements];
+            first += elements;
+            let call =
+                || format!("fmi3Set{:?} of {name} (reference {reference}) to {own:?}", block.ty);
+            let alone = error.status == Status::Discard && block.references.len() > 1;
+            if !alone {
+                return CallError { call: call(), ..error };
+            }
+            let set = |raw: &mut RawInstance| (raw.set_numbers(block.ty, &[reference], own), ());
+            if let Err(e) = self.call(call, set) {
+                return e;
+            }
+        }
+        error
+    }
+
+    /// Sets a text before initialisation.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn write_text(&self, name: &str, reference: u32, value: &str) -> Called {
+        let call = || format!("fmi3SetString of {name} to {value:?}");
+        self.call(call, |raw| (raw.set_text(reference, value), ()))
+    }
+
+    /// Derivatives of outputs by time at the last communication point.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn output_derivatives(&self, references: &[u32], orders: &[i32]) -> Called<Vec<f64>> {
+        let call = || "fmi3GetOutputDerivatives".to_owned();
+        self.call(call, |raw| raw.output_derivatives(references, orders))
+    }
+
+    /// How `unknowns` change when `knowns` change in the direction `seed` (value references of
+    /// scalar variables).
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn directional(&self, unknowns: &[u32], knowns: &[u32], seed: &[f64]) -> Called<Vec<f64>> {
+        let call = || format!("fmi3GetDirectionalDerivative of {unknowns:?} by {knowns:?}");
+        self.call(call, |raw| raw.directional(unknowns, knowns, seed))
+    }
+
+    /// Saves the state.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn save(&self) -> Called<StateHandle> {
+        let raw = self.call(|| "fmi3GetFMUState".to_owned(), RawInstance::get_state)?;
+        Ok(StateHandle { shared: Arc::clone(&self.shared), raw })
+    }
+
+    /// Brings a state back.
+    ///
+    /// # Errors
+    /// The FMU's, or when the state is another instance's.
+    pub fn restore(&self, state: &StateHandle) -> Called {
+        if !Arc::ptr_eq(&self.shared, &state.shared) {
+            let call = "fmi3SetFMUState with a state of another instance".to_owned();
+            return Err(CallError { call, status: Status::Discard, log: Vec::new() });
+        }
+        self.plain("fmi3SetFMUState", |raw| raw.set_state(&state.raw))
+    }
+
+    /// A state as bytes.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn serialise(&self, state: &StateHandle) -> Called<Vec<u8>> {
+        self.call(|| "fmi3SerializeFMUState".to_owned(), |raw| raw.serialize(&state.raw))
+    }
+
+    /// A state from bytes.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn deserialise(&self, bytes: &[u8]) -> Called<StateHandle> {
+        let call = || "fmi3DeserializeFMUState".to_owned();
+        let raw = self.call(call, |raw| raw.deserialize(bytes))?;
+        Ok(StateHandle { shared: Arc::clone(&self.shared), raw })
+    }
+}
+
+fn names(block: &Block) -> String {
+    let names: Vec<&str> = block.variables.iter().map(|(n, _)| n.as_str()).collect();
+    names.join(", ")
+}
+
+/// Whether the type can hold the values.
+fn check(block: &Block, values: &[f64]) -> Called {
+    let range = block.ty.range();
+    let fits = |x: f64| x.is_finite() && range.is_none_or(|(low, high)| low <= x && x <= high);
+    let Some(bad) = values.iter().position(|&x| !fits(x)) else { return Ok(()) };
+    let mut left = bad;
+    let found = block.variables.iter().find(|(_, n)| {
+        let here = left < *n;
+        left = left.saturating_sub(*n);
+        here
+    });
+    let name = found.map_or("", |(n, _)| n.as_str());
+    let ty = block.ty;
+    let call = format!("setting {name} of type {ty:?} to {}", values[bad]);
+    Err(CallError { call, status: Status::Discard, log: Vec::new() })
+}

@@ -1,0 +1,27 @@
+//! FMUs as units: import of FMI 3.0 for co-simulation.
+//!
+//! A thin loader of our own ([`library`], the only unsafe code) under safe calls ([`instance`]),
+//! the archive and its description ([`archive`], [`description`]), the wrapper that makes an FMU
+//! an atomic model ([`unit`]), and the unit kind `fmu` of scenario files ([`kind`]).
+//!
+//! ```toml
+//! [unit.ball]
+//! kind = "fmu"
+//! path = "bouncing_ball.fmu"
+//! step = "10 ms"
+//! start = { e = 0.9 }
+//! ```
+//!
+//! Supported: event mode, early return, intermediate update (inputs follow their segments inside
+//! steps), output derivatives, state access and serialisation as snapshots, directional
+//! derivatives, numbers and truth values, arrays. Refused by name: clocks, binary and text ports.
+pub mod archive;
+pub mod description;
+pub mod instance;
+pub mod kind;
+pub mod library;
+pub mod snapshot;
+mod steps;
+pub mod unit;
+
+pub use kind::FmuKind;

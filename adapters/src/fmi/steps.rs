@@ -1,0 +1,287 @@
+//! What the unit does with its FMU: steps, events, inputs, and the segments of its outputs.
+use super::{
+    instance::{Block, CallError, StateHandle},
+    library::{Curve, Status, Stepped},
+    unit::{FmuUnit, Settings},
+};
+use std::sync::Arc;
+use superdense_models::{
+    signal::Held,
+    value::{Flag, Segment},
+};
+
+/// Halvings of a step that the FMU discards.
+const HALVINGS: u32 = 12;
+
+impl FmuUnit {
+    /// Values of all inputs at a time.
+    fn inputs_at(&self, time: f64) -> Vec<f64> {
+        let value = |(held, &start): (&Option<Held>, &f64)| match held {
+            Some(h) => h.segment().value(time - self.seconds(h.since())),
+            None => start,
+        };
+        self.data.inputs.iter().zip(&self.data.start).map(value).collect()
+    }
+
+    /// Inputs that the FMU asks for inside its steps.
+    fn curves(&self) -> Vec<Curve> {
+        let curve = |(held, reference): (&Option<Held>, &Option<u32>)| {
+            let (h, &reference) = (held.as_ref()?, reference.as_ref()?);
+            let coefficients = h.segment().coefficients().to_vec();
+            let origin = self.seconds(h.since());
+            (coefficients.len() > 1).then_some(Curve { reference, origin, coefficients })
+        };
+        self.data.inputs.iter().zip(&self.settings.intermediate).filter_map(curve).collect()
+    }
+
+    /// One step towards `target`; true when event mode is due. After a discarded step `short` is
+    /// the length that the FMU took.
+    fn step(&mut self, target: f64, short: &mut Option<f64>) -> Result<bool, CallError> {
+        let from = self.data.place.time;
+        let end = short.map_or(target, |by| target.min(from + by));
+        let inputs = self.inputs_at(from);
+        self.instance.write(&self.settings.smooth, &inputs)?;
+        let nominal = self.seconds(self.settings.step);
+        let mut by = end - from;
+        if (by - nominal).abs() <= 1e-9 * nominal {
+            by = nominal;
+        }
+        let certain = !self.settings.state_access;
+        let saved = match short {
+            Some(_) => Some(Arc::new(self.instance.save()?)),
+            None => self.base.clone().filter(|_| self.data.place == self.data.base),
+        };
+        let stepped = match (self.instance.step(from, by, self.curves(), certain), saved) {
+            (Err(e), Some(saved))
+                if e.status == Status::Discard && self.description.variable_step =>
+            {
+                self.retry(from, by, &saved, short).ok_or(e)?
+            }
+            (result, _) => result?,
+        };
+        let place = &mut self.data.place;
+        place.stepped = true;
+        self.data.counts.steps += 1;
+        self.data.terminate |= stepped.terminate;
+        let reached = if stepped.early { stepped.reached } else { end };
+        if !(from..=end).contains(&reached) {
+            return Err(strange(from, by, format!("went to {reached} s")));
+        }
+        place.time = reached;
+        if stepped.early && !stepped.event && !stepped.terminate && reached == from {
+            return Err(strange(from, by, "made no progress".into()));
+        }
+        let due = place.next.is_some_and(|t| reached >= t);
+        Ok(self.description.event_mode && (stepped.event || due))
+    }
+
+    /// A discarded step once more, from the saved state, shorter and shorter; `None` when the FMU
+    /// takes none.
+    fn retry(
+        &mut self,
+        from: f64,
+        by: f64,
+        saved: &StateHandle,
+        short: &mut Option<f64>,
+    ) -> Option<Stepped> {
+        let (inputs, mut by) = (self.inputs_at(from), by);
+        for _ in 0..HALVINGS {
+            by /= 2.0;
+            self.data.counts.rejected_steps += 1;
+            self.instance.restore(saved).ok()?;
+            self.instance.write(&self.settings.smooth, &inputs).ok()?;
+            match self.instance.step(from, by, self.curves(), false) {
+                Ok(stepped) => {
+                    *short = Some(by);
+                    let reached = if stepped.early { stepped.reached } else { from + by };
+                    return Some(Stepped { early: true, reached, ..stepped });
+                }
+                Err(e) if e.status == Status::Discard => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Steps to `target` or, if `stop`, to the first event before it. Leaves the outputs in `y`,
+    /// their left limits in `left`.
+    pub(super) fn walk(&mut self, target: f64, stop: bool) -> Result<bool, CallError> {
+        let n = self.settings.continuous.len();
+        let mut happened = false;
+        let (start, before) = (self.data.place.time, self.data.y.clone());
+        self.data.jumped = false;
+        let mut short = None;
+        while target - self.data.place.time >= self.tick() && !self.data.terminate {
+            let event = self.step(target, &mut short)?;
+            if event {
+                let mut left = vec![0.0; n];
+                self.instance.read(&self.settings.outputs, &mut left)?;
+                self.data.left = left;
+                self.happen(&[])?;
+                self.data.place.slopes.fill(0.0);
+                (happened, self.data.jumped) = (true, true);
+                if stop {
+                    break;
+                }
+            }
+        }
+        let mut y = vec![0.0; n];
+        self.instance.read(&self.settings.outputs, &mut y)?;
+        if !happened {
+            let by = self.data.place.time - start;
+            if by > 0.0 {
+                let slope = |(new, old): (&f64, &f64)| (new - old) / by;
+                self.data.place.slopes = y.iter().zip(&before).map(slope).collect();
+            }
+            self.data.left.clone_from(&y);
+        }
+        self.data.y = y;
+        Ok(happened)
+    }
+
+    /// Event mode, in which discrete inputs may be set.
+    fn happen(&mut self, inputs: &[Block]) -> Result<(), CallError> {
+        let values = self.inputs_at(self.data.place.time);
+        let updated = self.instance.event(inputs, &values)?;
+        self.data.place.next = updated.next;
+        self.data.terminate |= updated.terminate;
+        Ok(())
+    }
+
+    /// The FMU at the last transition again.
+    pub(super) fn go_back(&mut self) -> Result<(), CallError> {
+        if let Some(base) = self.base.take() {
+            self.instance.restore(&base)?;
+            self.data.counts.rejected_steps += 1;
+        }
+        self.data.place.clone_from(&self.data.base);
+        self.data.left.clone_from(&self.data.y);
+        (self.data.found, self.data.jumped) = (None, false);
+        self.data.outbox.clear();
+        self.data.terminate = false;
+        Ok(())
+    }
+
+    /// Makes the FMU see its inputs as they are now.
+    pub(super) fn apply(&mut self, jump: bool) -> Result<(), CallError> {
+        let settings = Arc::clone(&self.settings);
+        let values = self.inputs_at(self.seconds(self.data.timer.now()));
+        if !self.description.event_mode {
+            self.instance.write(&settings.smooth, &values)?;
+            self.instance.write(&settings.discrete, &values)?;
+        } else if jump || !settings.discrete.is_empty() {
+            let all: Vec<Block> =
+                settings.smooth.iter().chain(&settings.discrete).cloned().collect();
+            self.happen(&all)?;
+        } else {
+            self.instance.write(&settings.smooth, &values)?;
+        }
+        self.data.jumped |= jump;
+        let mut y = vec![0.0; settings.continuous.len()];
+        self.instance.read(&settings.outputs, &mut y)?;
+        self.data.y = y;
+        Ok(())
+    }
+
+    /// Coefficients beyond the value, per output.
+    fn derivatives(&self) -> Result<Vec<Vec<f64>>, CallError> {
+        let settings = &self.settings;
+        let place = &self.data.place;
+        let mut out = vec![Vec::new(); settings.continuous.len()];
+        let order = settings.order.min(self.description.output_derivatives);
+        if settings.order == 0 || !place.stepped {
+            return Ok(out);
+        }
+        if order == 0 {
+            for ((c, slope), known) in out.iter_mut().zip(&place.slopes).zip(&settings.continuous) {
+                c.extend(known.map(|_| slope));
+            }
+            return Ok(out);
+        }
+        let known = settings.continuous.iter().enumerate();
+        let known: Vec<(usize, u32)> = known.filter_map(|(i, r)| Some((i, (*r)?))).collect();
+        let (mut references, mut orders) = (Vec::new(), Vec::new());
+        for k in 1..=order {
+            references.extend(known.iter().map(|(_, r)| *r));
+            orders.extend(known.iter().map(|_| k as i32));
+        }
+        if references.is_empty() {
+            return Ok(out);
+        }
+        let values = self.instance.output_derivatives(&references, &orders)?;
+        let mut factorial = 1.0;
+        for (k, row) in values.chunks(known.len()).enumerate() {
+            factorial *= (k + 1) as f64;
+            for ((i, _), d) in known.iter().zip(row) {
+                out[*i].push(d / factorial);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Lines up segments of the outputs that are not what receivers hold, for tick `at`.
+    pub(super) fn queue(&mut self, at: i64) -> Result<(), CallError> {
+        let more = self.derivatives()?;
+        let (timer, settings) = (self.data.timer, Arc::clone(&self.settings));
+        let horizon = self.seconds(settings.step);
+        for (port, more) in more.into_iter().enumerate() {
+            let (y, left) = (self.data.y[port], self.data.left[port]);
+            let mut c = vec![y];
+            c.extend(more);
+            if let Some(bad) = c.iter().find(|x| !x.is_finite()) {
+                let time = self.data.place.time;
+                let call = format!(
+                    "output {} at {time} s is {bad}: fmi3GetFloat64",
+                    port_name(&settings, port)
+                );
+                return Err(CallError { call, status: Status::Error, log: Vec::new() });
+            }
+            let smooth = settings.continuous[port].is_some();
+            let jump = y != left && (self.data.jumped || !smooth);
+            let new = Segment::new(&c, Flag::Continuous, y);
+            let wrong = match &self.data.sent[port] {
+                None => true,
+                Some(held) => {
+                    let e = timer.seconds(held.since(), at);
+                    let off =
+                        |later: f64| (held.segment().value(e + later) - new.value(later)).abs();
+                    let off = off(0.0).max(off(horizon));
+                    jump || if smooth {
+                        off > settings.tolerance || off.is_nan()
+                    } else {
+                        off != 0.0
+                    }
+                }
+            };
+            if wrong {
+                let first = self.data.sent[port].is_none();
+                let held = self.data.sent[port].as_ref().map(|h| h.value(at, &timer));
+                let (flag, left) = match (first, jump, smooth) {
+                    (true, ..) => (Flag::Jump, y),
+                    (_, true, _) => (Flag::Jump, left),
+                    (_, _, false) => (Flag::Jump, held.unwrap_or(y)),
+                    _ => (Flag::Continuous, y),
+                };
+                self.data.outbox.push((port as u16, Segment::new(&c, flag, left)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn strange(from: f64, by: f64, what: String) -> CallError {
+    let call = format!("fmi3DoStep from {from} s by {by} s {what}: it");
+    CallError { call, status: Status::Error, log: Vec::new() }
+}
+
+fn port_name(settings: &Settings, port: usize) -> String {
+    for block in &settings.outputs {
+        let mut places = block.places.iter();
+        for (name, elements) in &block.variables {
+            if places.by_ref().take(*elements).any(|&p| p == port) {
+                return name.clone();
+            }
+        }
+    }
+    port.to_string()
+}

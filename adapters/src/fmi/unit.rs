@@ -1,0 +1,417 @@
+//! An FMU as an atomic model.
+//!
+//! # Two ways to run
+//! *Ahead* (with state access, or without inputs): after every transition the FMU steps to its
+//! next communication point or event at once, and what is found there becomes the time advance.
+//! So its own events appear at their exact time, and λ has the outputs. An input that comes
+//! earlier brings the saved state back, and the FMU steps to the input's tag only.
+//!
+//! *Present* (inputs, but no state access): nothing that was stepped could be undone, so the FMU
+//! steps only up to the present, when a communication point has come or an input has arrived; its
+//! outputs follow one micro-step later, and events inside the step are told late, at its end.
+//!
+//! # Times
+//! The FMU's own time is kept in seconds since the unit's start and never exceeds the tick that
+//! stands for it (R14); differences below a tick are not stepped.
+use super::{
+    description::Description,
+    instance::{Block, CallError, Instance, StateHandle},
+    library::Updated,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use superdense_kernel::{
+    Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
+};
+use superdense_models::{
+    ode::rounding::ceil_ticks,
+    signal::{Held, NEVER, Timer},
+    statistics::UnitStatistics,
+    value::{Flag, Segment, Value},
+};
+
+/// What the unit knows about its FMU beside the running state.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// Name of the FMU in messages.
+    pub name: String,
+    /// Communication step in ticks.
+    pub step: i64,
+    /// How far an output may be off what receivers hold.
+    pub tolerance: f64,
+    /// Highest power of the segments that are sent.
+    pub order: usize,
+    /// Whether the state may be saved and brought back.
+    pub state_access: bool,
+    /// Inputs that may be set in step mode.
+    pub smooth: Vec<Block>,
+    /// Inputs that event mode wants.
+    pub discrete: Vec<Block>,
+    /// Per input: the reference, if it can be set inside steps.
+    pub intermediate: Vec<Option<u32>>,
+    /// Outputs.
+    pub outputs: Vec<Block>,
+    /// Per output: its reference, if it changes continuously.
+    pub continuous: Vec<Option<u32>>,
+}
+
+/// What happens at the due time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Plan {
+    /// What waits is sent.
+    Send,
+    /// The FMU is there already.
+    Ahead,
+    /// The FMU will step.
+    Present,
+    /// Nothing any more.
+    Done,
+}
+
+/// What was found at the end of a step ahead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Found {
+    /// Outputs, after events.
+    pub y: Vec<f64>,
+    pub event: bool,
+    pub terminate: bool,
+}
+
+/// Where the FMU stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Place {
+    /// Its time in seconds.
+    pub time: f64,
+    /// Its next time event.
+    pub next: Option<f64>,
+    /// Slopes of the outputs over the last step.
+    pub slopes: Vec<f64>,
+    /// The first step was made.
+    pub stepped: bool,
+}
+
+/// Everything that changes in a run, beside the FMU's own state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Data {
+    pub timer: Timer,
+    pub place: Place,
+    /// The place that belongs to the saved state.
+    pub base: Place,
+    pub inputs: Vec<Option<Held>>,
+    /// Values of inputs without a segment.
+    pub start: Vec<f64>,
+    /// Outputs now, and their left limits.
+    pub y: Vec<f64>,
+    pub left: Vec<f64>,
+    /// An event, or a jump of an input, lies between the two.
+    pub jumped: bool,
+    /// Inputs that wait for the next communication point: none, smooth, with a jump.
+    pub waiting: Option<bool>,
+    pub found: Option<Found>,
+    /// What receivers hold.
+    pub sent: Vec<Option<Held>>,
+    pub outbox: Vec<(u16, Segment)>,
+    pub plan: Plan,
+    pub terminate: bool,
+    pub counts: UnitStatistics,
+}
+
+/// An FMU under the kernel. See the module for how it runs.
+#[derive(Debug)]
+pub struct FmuUnit {
+    pub(super) instance: Instance,
+    pub(super) description: Arc<Description>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) data: Data,
+    /// The FMU's state at the last transition, while it is ahead.
+    pub(super) base: Option<Arc<StateHandle>>,
+}
+
+impl FmuUnit {
+    /// A unit around an instance that is initialised; `updated` is what its first event told.
+    pub(super) fn new(
+        instance: Instance,
+        description: Arc<Description>,
+        settings: Settings,
+        start: Vec<f64>,
+        timer: Timer,
+        updated: Updated,
+    ) -> Result<Self, CallError> {
+        let n = settings.continuous.len();
+        let mut y = vec![0.0; n];
+        instance.read(&settings.outputs, &mut y)?;
+        let place = Place { time: 0.0, next: updated.next, slopes: vec![0.0; n], stepped: false };
+        let data = Data {
+            timer,
+            base: place.clone(),
+            place,
+            inputs: vec![None; start.len()],
+            start,
+            left: y.clone(),
+            y,
+            jumped: true,
+            waiting: None,
+            found: None,
+            sent: vec![None; n],
+            outbox: Vec::new(),
+            plan: Plan::Send,
+            terminate: updated.terminate,
+            counts: UnitStatistics::default(),
+        };
+        let settings = Arc::new(settings);
+        let mut unit = Self { instance, description, settings, data, base: None };
+        unit.queue(0)?;
+        unit.data.timer.at_once();
+        Ok(unit)
+    }
+
+    /// The running FMU, for questions such as directional derivatives.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    fn goes_ahead(&self) -> bool {
+        self.settings.state_access || self.data.inputs.is_empty()
+    }
+
+    pub(super) fn seconds(&self, tick: i64) -> f64 {
+        self.data.timer.resolution().seconds(tick)
+    }
+
+    pub(super) fn tick(&self) -> f64 {
+        1.0 / self.data.timer.resolution().ticks_per_second() as f64
+    }
+
+    /// Plans what comes next, with everything of this tag done.
+    fn plan(&mut self, fx: &mut Effects<Value>) -> Result<(), CallError> {
+        if !self.data.outbox.is_empty() {
+            self.data.plan = Plan::Send;
+            self.data.timer.at_once();
+            return Ok(());
+        }
+        if self.data.terminate {
+            fx.stop(format!("{} asks to end the run", self.settings.name));
+            self.data.plan = Plan::Done;
+            self.data.timer.set(NEVER);
+            return Ok(());
+        }
+        let (now, step) = (self.data.timer.now(), self.settings.step);
+        let point = (now / step).saturating_add(1).saturating_mul(step);
+        let per_second = self.data.timer.resolution().ticks_per_second().unsigned_abs();
+        let next = self.data.place.next.map(|t| ceil_ticks(t, per_second).unwrap_or(NEVER));
+        let due = next.map_or(point, |t| point.min(t.max(now + 1)));
+        if due == NEVER {
+            self.data.plan = Plan::Done;
+            self.data.timer.set(NEVER);
+            return Ok(());
+        }
+        if !self.goes_ahead() {
+            self.data.plan = Plan::Present;
+            self.data.timer.set(due);
+            return Ok(());
+        }
+        self.go_ahead(due, per_second)
+    }
+
+    fn go_ahead(&mut self, due: i64, per_second: u64) -> Result<(), CallError> {
+        let now = self.data.timer.now();
+        if self.settings.state_access {
+            self.base = Some(Arc::new(self.instance.save()?));
+        }
+        self.data.base.clone_from(&self.data.place);
+        let y = self.data.y.clone();
+        let target = self.target(due);
+        let event = self.walk(target, true)?;
+        let mut at = due;
+        if event || self.data.terminate {
+            let found = ceil_ticks(self.data.place.time, per_second).unwrap_or(due);
+            at = found.max(now + 1).min(due);
+        }
+        self.queue(at)?;
+        let terminate = std::mem::replace(&mut self.data.terminate, false);
+        let ahead = std::mem::replace(&mut self.data.y, y);
+        self.data.found = Some(Found { y: ahead, event, terminate });
+        // `left` stays what was found: with `y` it gives values in between.
+        self.data.plan = Plan::Ahead;
+        self.data.timer.set(at);
+        Ok(())
+    }
+
+    /// The time that the FMU steps to for a tick: its own event time, where that is what is due.
+    fn target(&self, due: i64) -> f64 {
+        let end = self.seconds(due);
+        match self.data.place.next {
+            Some(t) if t > self.data.place.time && t <= end && end - t < self.tick() => t,
+            _ => end,
+        }
+    }
+
+    /// Reports an event of the FMU.
+    fn report(&mut self, timed: bool, fx: &mut Effects<Value>) {
+        let kind = if timed { EventKind::Time } else { EventKind::Private };
+        if !timed {
+            self.data.counts.located += 1;
+            fx.located();
+        }
+        fx.report(Fact::Event { unit: None, name: Arc::from("event"), kind });
+    }
+
+    /// Brings the FMU to the present.
+    fn arrive(&mut self, fx: &mut Effects<Value>) -> Result<(), CallError> {
+        let now = self.data.timer.now();
+        let planned = self.data.place.next;
+        if self.walk(self.target(now), false)? {
+            let timed = planned.is_some_and(|t| (t - self.seconds(now)).abs() <= self.tick());
+            self.report(timed, fx);
+        }
+        self.queue(now)
+    }
+
+    /// What was sent is what receivers hold.
+    fn note_sent(&mut self) {
+        let now = self.data.timer.now();
+        for (port, segment) in self.data.outbox.drain(..) {
+            self.data.sent[usize::from(port)] = Some(Held::new(segment, now));
+        }
+    }
+
+    /// The step ahead has become the present.
+    fn commit(&mut self, fx: &mut Effects<Value>) {
+        self.base = None;
+        if let Some(found) = self.data.found.take() {
+            self.data.y = found.y;
+            self.data.terminate = found.terminate;
+            if found.event {
+                let planned = self.data.base.next;
+                let reached = self.data.place.time;
+                self.report(planned.is_some_and(|t| (t - reached).abs() <= self.tick()), fx);
+            }
+        }
+        self.note_sent();
+    }
+
+    /// Whether an input came, and whether one jumped.
+    fn receive(&mut self, bag: &Bag<'_, Value>) -> Option<bool> {
+        let now = self.data.timer.now();
+        let mut jump = None;
+        for (port, value) in bag.iter() {
+            if let (Value::Segment(s), Some(slot)) =
+                (value, self.data.inputs.get_mut(usize::from(port)))
+            {
+                let first = slot.is_none();
+                Held::receive(slot, s, now);
+                let start = self.data.start[usize::from(port)];
+                let jumps = if first { s.value(0.0) != start } else { s.flag == Flag::Jump };
+                jump = Some(jump.unwrap_or(false) | jumps);
+            }
+        }
+        self.data.counts.exchanges += u64::from(jump.is_some());
+        jump
+    }
+
+    fn transition(
+        &mut self,
+        elapsed: Option<Duration>,
+        bag: Option<&Bag<'_, Value>>,
+        fx: &mut Effects<Value>,
+    ) {
+        if let Err(e) = self.try_transition(elapsed, bag, fx) {
+            self.data.plan = Plan::Done;
+            self.data.timer.set(NEVER);
+            fx.fail(format!("{}: {e}", self.settings.name));
+        }
+        for warning in self.instance.warnings() {
+            fx.report(Fact::Note(warning.into()));
+        }
+    }
+
+    /// `elapsed` is `None` for the unit's own event.
+    fn try_transition(
+        &mut self,
+        elapsed: Option<Duration>,
+        bag: Option<&Bag<'_, Value>>,
+        fx: &mut Effects<Value>,
+    ) -> Result<(), CallError> {
+        let due = self.data.timer.next();
+        let moved = elapsed.is_some_and(|e| e != Duration::ZERO);
+        match elapsed {
+            None => self.data.timer.fire(),
+            Some(e) => self.data.timer.pass(e),
+        }
+        let between = moved && !self.description.variable_step;
+        match (self.data.plan, elapsed.is_none()) {
+            (Plan::Done, _) => {
+                self.data.timer.set(NEVER);
+                return Ok(());
+            }
+            (Plan::Ahead | Plan::Present, false) if between => {
+                let jump = bag.and_then(|b| self.receive(b)).unwrap_or(false);
+                self.data.waiting = Some(self.data.waiting.unwrap_or(false) | jump);
+                self.data.timer.set(due);
+                return Ok(());
+            }
+            (Plan::Ahead, true) => self.commit(fx),
+            (Plan::Ahead, false) => {
+                self.go_back()?;
+                if moved {
+                    self.arrive(fx)?;
+                }
+            }
+            (Plan::Present, true) => self.arrive(fx)?,
+            (Plan::Present, false) if moved => self.arrive(fx)?,
+            (Plan::Send, true) => self.note_sent(),
+            (Plan::Present | Plan::Send, _) => {}
+        }
+        let fresh = bag.and_then(|b| self.receive(b));
+        let waiting = self.data.waiting.take();
+        if fresh.is_some() || waiting.is_some() {
+            self.data.outbox.clear();
+            self.apply(fresh == Some(true) || waiting == Some(true))?;
+            self.queue(self.data.timer.now())?;
+        }
+        self.plan(fx)
+    }
+}
+
+impl Atomic<Value> for FmuUnit {
+    fn inputs(&self) -> u16 {
+        self.data.inputs.len() as u16
+    }
+    fn outputs(&self) -> u16 {
+        self.settings.continuous.len() as u16
+    }
+    fn time_advance(&self) -> Duration {
+        self.data.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        for (port, segment) in &self.data.outbox {
+            out.send(OutPort::<Segment>::new(*port), segment.clone());
+        }
+    }
+    fn internal(&mut self, fx: &mut Effects<Value>) {
+        self.transition(None, None, fx);
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        self.transition(Some(elapsed), Some(bag), fx);
+    }
+    fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        self.transition(None, Some(bag), fx);
+    }
+    fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
+        let i = usize::from(port);
+        let (now, at) = (self.data.timer.now(), self.data.timer.at(elapsed));
+        let y = *self.data.y.get(i)?;
+        if self.data.plan == Plan::Ahead && self.settings.continuous[i].is_some() {
+            let whole = self.data.timer.seconds(now, self.data.timer.next());
+            let part = self.data.timer.seconds(now, at) / whole;
+            return Some(Value::Real(y + (self.data.left[i] - y) * part));
+        }
+        match &self.data.sent[i] {
+            Some(held) if at != now => Some(Value::Real(held.value(at, &self.data.timer))),
+            _ => Some(Value::Real(y)),
+        }
+    }
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        self.data.counts.entries()
+    }
+}

@@ -1,0 +1,250 @@
+//! PHOLD (Fujimoto 1990): tokens that hop between entities, near or to the far half of them, after
+//! an exponential delay beyond a lookahead, with work at every arrival.
+use crate::{busy, timers::Source};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+use superdense_kernel::{
+    Atomic, Bag, Coupled, Effects, Outbox, Simulation,
+    error::RunError,
+    parallel::{Settings, Statistics},
+    port::{InPort, OutPort},
+    time::Duration,
+};
+
+/// Ports per entity to either kind of neighbours.
+const WAYS: u16 = 4;
+/// Mean of the exponential part of a delay, in ticks.
+const MEAN: f64 = 1_000_000.0;
+
+/// A workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Phold {
+    /// Entities, one token each at the start.
+    pub entities: u32,
+    /// Share of hops to the other half of the entities.
+    pub remote: f64,
+    /// Least delay of a hop, in ticks.
+    pub lookahead: i64,
+    /// Iterations of [`busy::work`] per hop.
+    pub work: u32,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entity {
+    source: Source,
+    remote: f64,
+    lookahead: i64,
+    work: u32,
+    now: i64,
+    /// Tokens here, the latest first: tick of departure and port.
+    tokens: Vec<(i64, u16)>,
+}
+
+const IN: InPort<u64> = InPort::new(0);
+
+impl Entity {
+    fn take(&mut self) {
+        let hop = (-MEAN * self.source.unit().ln()) as i64;
+        let far = self.source.unit() <= self.remote;
+        let way =
+            ((1.0 - self.source.unit()) * f64::from(WAYS)) as u16 + if far { WAYS } else { 0 };
+        let at = self.now + self.lookahead + hop;
+        let place = self.tokens.partition_point(|t| t.0 >= at);
+        self.tokens.insert(place, (at, way));
+    }
+}
+
+impl Atomic<u64> for Entity {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        2 * WAYS
+    }
+    fn time_advance(&self) -> Duration {
+        self.tokens.last().map_or(Duration::INFINITE, |t| Duration::between(self.now, t.0))
+    }
+    fn output(&self, out: &mut Outbox<'_, u64>) {
+        if let Some(&(at, way)) = self.tokens.last() {
+            out.send(OutPort::<u64>::new(way), at as u64);
+        }
+    }
+    fn internal(&mut self, fx: &mut Effects<u64>) {
+        self.now = fx.now().ticks;
+        self.tokens.pop();
+    }
+    fn external(&mut self, _: Duration, bag: &Bag<'_, u64>, fx: &mut Effects<u64>) {
+        self.now = fx.now().ticks;
+        for _ in bag.on(IN) {
+            busy::work(self.work);
+            self.take();
+        }
+    }
+}
+
+impl Phold {
+    /// The simulation, ready to run.
+    ///
+    /// # Errors
+    /// None with at least two entities.
+    pub fn build(self) -> Result<Simulation<u64>, RunError> {
+        let mut top = Coupled::new();
+        let n = self.entities;
+        let mut wiring = Source::of(n);
+        let entities: Vec<_> = (0..n)
+            .map(|i| {
+                let (source, tokens) = (Source::of(i), Vec::new());
+                let Self { remote, lookahead, work, .. } = self;
+                let mut entity = Entity { source, remote, lookahead, work, now: 0, tokens };
+                entity.take();
+                top.add(("entity", i as usize), entity)
+            })
+            .collect();
+        let half = n / 2;
+        for (i, from) in (0..n).zip(&entities) {
+            for way in 0..2 * WAYS {
+                let within = ((1.0 - wiring.unit()) * f64::from(half)) as u32;
+                let upper = (i >= half) != (way >= WAYS);
+                let first = if upper { half } else { 0 };
+                // Nobody is a neighbour of its own.
+                let within = if first + within == i { (within + 1) % half } else { within };
+                let to = &entities[(first + within) as usize];
+                top.couple(from.output(OutPort::<u64>::new(way)), to.input(IN));
+            }
+        }
+        Simulation::new(top, Default::default())
+    }
+
+    /// The last tick of a run of so many hops.
+    pub fn end(self, hops: f64) -> i64 {
+        (hops / f64::from(self.entities) * (MEAN + self.lookahead as f64)) as i64
+    }
+
+    /// Seconds of a run, under Time Warp with settings; the trace hash and what workers did.
+    ///
+    /// # Errors
+    /// Those of the run.
+    pub fn run(
+        self,
+        end: i64,
+        settings: Option<&Settings>,
+    ) -> Result<(f64, u64, Statistics), RunError> {
+        let mut sim = self.build()?;
+        let start = Instant::now();
+        let statistics = match settings {
+            Some(settings) => sim.run_through_parallel(end, settings)?.1,
+            None => sim.run_through(end).map(|_| Statistics::default())?,
+        };
+        Ok((start.elapsed().as_secs_f64(), sim.trace_hash(), statistics))
+    }
+}
+
+/// A measurement. As JSON, one object per line with exactly these keys.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// `phold`.
+    pub workload: &'static str,
+    /// `time-warp`.
+    pub executor: &'static str,
+    /// Workers.
+    pub workers: u32,
+    /// Share of remote hops.
+    pub remote: f64,
+    /// Microseconds of work per hop.
+    pub work_us: f64,
+    /// Sequential over parallel time, in the same process and in turn.
+    pub speed_up: f64,
+    /// Committed over executed transitions.
+    pub efficiency: f64,
+    /// The most to expect: workers x efficiency x (work + sequential cost) over the same plus the
+    /// overhead, which is that of one worker.
+    pub bound: f64,
+    /// Largest size of saved states over that of all states.
+    pub saved: f64,
+}
+
+/// All workloads; a quick effort runs few hops.
+///
+/// # Errors
+/// A failed run, or one with another trace than the sequential one.
+pub fn compare(quick: bool, sink: &mut dyn FnMut(Row)) -> Result<(), String> {
+    let per_microsecond = busy::per_microsecond();
+    for remote in [0.02, 0.1, 0.5] {
+        for work_us in [0.0, 0.5, 5.0, 50.0] {
+            let work = (work_us * per_microsecond).round() as u32;
+            let phold = Phold { entities: 2048, remote, lookahead: 100_000, work };
+            let budget = if quick { 0.02 } else { 0.4 };
+            let end = phold.end(budget / (work_us * 1e-6 + 5e-7));
+            one(phold, end, if quick { 1 } else { 5 }, work_us, sink)?;
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    phold: Phold,
+    end: i64,
+    times: usize,
+    work_us: f64,
+    sink: &mut dyn FnMut(Row),
+) -> Result<(), String> {
+    let workers = [1, 2, 4];
+    let mut seconds = [const { Vec::new() }; 4];
+    let mut statistics = [const { None }; 3];
+    for _ in 0..times {
+        let (s, hash, _) = phold.run(end, None).map_err(|e| e.to_string())?;
+        seconds[3].push(s);
+        for (i, &workers) in workers.iter().enumerate() {
+            let settings = Settings { workers, ..Settings::default() };
+            let (s, found, did) = phold.run(end, Some(&settings)).map_err(|e| e.to_string())?;
+            if found != hash {
+                return Err(format!("{phold:?}: another trace with {workers} workers"));
+            }
+            seconds[i].push(s);
+            statistics[i] = Some(did);
+        }
+    }
+    let [t1, t2, t4, sequential] = seconds.map(median);
+    for ((workers, t), did) in workers.into_iter().zip([t1, t2, t4]).zip(statistics) {
+        let Some(did) = did else { continue };
+        let overhead = (t1 - sequential).max(0.0);
+        let efficiency = did.efficiency();
+        sink(Row {
+            workload: "phold",
+            executor: "time-warp",
+            workers,
+            remote: phold.remote,
+            work_us,
+            speed_up: sequential / t,
+            efficiency,
+            bound: f64::from(workers) * efficiency * sequential / (sequential + overhead),
+            saved: did.peak_saved_bytes as f64 / did.live_state_bytes.max(1) as f64,
+        });
+    }
+    Ok(())
+}
+
+fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_warp_has_the_trace_of_the_sequential_run() {
+        for (remote, lookahead) in [(0.02, 100_000), (0.5, 0)] {
+            let phold = Phold { entities: 64, remote, lookahead, work: 0 };
+            let end = phold.end(5_000.0);
+            let (_, hash, _) = phold.run(end, None).expect("a run");
+            for workers in [1, 2, 8] {
+                let settings = Settings { workers, ..Settings::default() };
+                let (_, found, did) = phold.run(end, Some(&settings)).expect("a run");
+                assert_eq!(found, hash, "{workers} workers, remote {remote}");
+                assert!(did.committed > 5_000 && did.live_state_bytes > 0);
+            }
+        }
+    }
+}

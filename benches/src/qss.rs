@@ -1,0 +1,70 @@
+//! Quantised state systems: the advection-reaction line and the LC line, as atomic models of the
+//! kernel.
+use superdense_kernel::{Component, Coupled, Options, Simulation, time::Resolution};
+use superdense_models::{
+    qss::{Engine, Method, Number, Quanta, System, SystemUnit, View},
+    value::Value,
+};
+
+/// `u_i' = N (u_{i-1} - u_i) - 1000 u_i (u_i - 0.5)(u_i - 1)` with `u_0 = 1`, for so many states.
+#[derive(Debug)]
+pub struct Advection(pub usize);
+
+impl System for Advection {
+    fn states(&self) -> usize {
+        self.0
+    }
+    fn reads(&self, index: usize, states: &mut Vec<u32>) {
+        states.extend((index.saturating_sub(1)..=index).map(|i| i as u32));
+    }
+    fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, _: &mut Vec<S>) -> S {
+        let u = at.state(index);
+        let left = if index == 0 { S::constant(1.0) } else { at.state(index - 1) };
+        (left - u) * self.0 as f64 - u * (u - 0.5) * (u - 1.0) * 1000.0
+    }
+}
+
+/// `x_j' = x_{j-1} - x_{j+1}` for so many states, with `x_0` given and nothing beyond the end.
+#[derive(Debug)]
+pub struct Line(pub usize);
+
+impl System for Line {
+    fn states(&self) -> usize {
+        self.0
+    }
+    fn reads(&self, index: usize, states: &mut Vec<u32>) {
+        states.extend(index.checked_sub(1).map(|i| i as u32));
+        states.extend((index + 1 < self.0).then_some(index as u32 + 1));
+    }
+    fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, _: &mut Vec<S>) -> S {
+        let left = if index == 0 { S::constant(at.discrete(0)) } else { at.state(index - 1) };
+        if index + 1 < self.0 { left - at.state(index + 1) } else { left }
+    }
+}
+
+/// A run of a thousand sections for 0.4 s, and its end in ticks.
+pub fn advection<M: Method<2>>() -> (Simulation<Value>, i64) {
+    let quanta = Quanta { relative: 1e-3, minimum: 1e-3 };
+    let (n, end) = (1000, 0.4);
+    let x: Vec<f64> = (0..n).map(|i| if i < n / 3 { 1.0 } else { 0.0 }).collect();
+    let mut engine = Engine::<_, M, 2>::new(Advection(n), quanta, end);
+    engine.start(0.0, &x, &[]).expect("finite");
+    (alone(engine), 400_000_000)
+}
+
+/// A run of 200 states for 200 s after a pulse of one second, which is over at the start.
+pub fn line<M: Method<P>, const P: usize>() -> (Simulation<Value>, i64) {
+    let quanta = Quanta { relative: 1e-3, minimum: 1e-6 };
+    let mut engine = Engine::<_, M, P>::new(Line(200), quanta, 200.0);
+    engine.start(0.0, &[0.0; 200], &[1.0]).expect("finite");
+    engine.run_until(1.0).expect("finite");
+    engine.set_discrete(1.0, 0, 0.0).expect("finite");
+    (alone(engine), 200_000_000_000)
+}
+
+fn alone<Y: System, M: Method<P>, const P: usize>(engine: Engine<Y, M, P>) -> Simulation<Value> {
+    let unit = SystemUnit::of(engine, Resolution::default());
+    let mut top = Coupled::new();
+    top.add_component("system", Component::atomic(unit));
+    Simulation::new(top, Options::default()).expect("one model without ports to connect")
+}

@@ -1,0 +1,231 @@
+//! Cuts: workers say how far they are, GVT follows, and what lies before it is committed.
+use super::{
+    telling::Telling,
+    unit::Packet,
+    worker::{Cut, Worker, World},
+};
+use crate::{
+    message::{Message, fold},
+    time::Tag,
+};
+use crossbeam::{queue::SegQueue, utils::Backoff};
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// Batches of a worker between cuts, unless it is idle.
+const BATCHES: usize = 8;
+/// Turns without work before a worker sleeps.
+const PATIENCE: u32 = 100;
+/// Sleep of an idle worker.
+const NAP: Duration = Duration::from_micros(20);
+
+/// What the coordinator tells the workers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Orders {
+    pub gvt: Tag,
+    /// Observers know all before this.
+    pub kept: Tag,
+    pub horizon: i64,
+    /// Undo what is at or after this tag and come home.
+    pub halt: Option<Tag>,
+}
+
+/// Takes what workers say at their cuts, and commits.
+pub(super) struct Coordinator {
+    pub orders: Orders,
+    pub window: i64,
+    pub rounds: u64,
+    pub last: (u64, u64),
+    pub rendezvous: bool,
+}
+
+impl Coordinator {
+    /// All workers have cut: commit, and the next orders.
+    fn merge<M: Message>(&mut self, cuts: Vec<Cut<M>>, telling: &mut Telling<'_, M>) {
+        self.rounds += 1;
+        let least = cuts.iter().map(|c| c.least).min().unwrap_or(Tag::NEVER);
+        let barrier = cuts.iter().map(|c| c.barrier).min().unwrap_or(Tag::NEVER);
+        let front = cuts.iter().map(|c| c.front).max().unwrap_or(i64::MIN);
+        let failed = cuts.iter().any(|c| c.failed);
+        let executed: u64 = cuts.iter().map(|c| c.tally.executed).sum();
+        let undone: u64 = cuts.iter().map(|c| c.tally.undone).sum();
+        let orders = &mut self.orders;
+        if let Some(after) = telling.tell(cuts.into_iter().flat_map(|c| c.committed).collect()) {
+            orders.halt = Some(after);
+            return;
+        }
+        let all_told = orders.gvt;
+        orders.kept = all_told;
+        orders.gvt = orders.gvt.max(least);
+        if failed || all_told == Tag::NEVER {
+            orders.halt = Some(Tag::NEVER);
+        } else if barrier != Tag::NEVER && barrier == all_told && barrier == least {
+            orders.halt = Some(barrier);
+            self.rendezvous = true;
+        }
+        let (done, back) = (executed - self.last.0, undone - self.last.1);
+        self.last = (executed, undone);
+        if back * 5 > done {
+            let spread = front.saturating_sub(orders.gvt.ticks.max(i64::MIN / 2)).max(2);
+            self.window = (self.window.min(spread) / 2).max(1);
+        } else {
+            self.window = self.window.saturating_mul(2);
+        }
+        if orders.gvt.ticks != i64::MIN {
+            orders.horizon = orders.gvt.ticks.saturating_add(self.window);
+        }
+    }
+
+    /// Workers as threads. The one that cuts last finds GVT and commits; nobody waits for it.
+    pub fn threads<M: Message>(
+        &mut self,
+        world: &World<'_, M>,
+        crew: &mut [Worker<M>],
+        telling: &mut Telling<'_, M>,
+    ) {
+        let size = crew.len();
+        let shared = Shared {
+            epoch: AtomicU64::new(1),
+            round: Mutex::new(Round { coordinator: self, telling, cuts: Vec::new(), size }),
+            broken: AtomicBool::new(false),
+        };
+        let [first, others @ ..] = crew else { return };
+        let joined = crossbeam::thread::scope(|scope| {
+            for worker in others {
+                scope.spawn(|_| shared.serve(worker, world));
+            }
+            shared.serve(first, world);
+        });
+        if let Err(panic) = joined {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// Workers in turn, by a seed.
+    pub fn virtually<M: Message>(
+        &mut self,
+        world: &World<'_, M>,
+        crew: &mut [Worker<M>],
+        seed: u64,
+        telling: &mut Telling<'_, M>,
+    ) {
+        let mut state = seed;
+        let mut below = move |n: usize| {
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            (fold(state, state.rotate_left(31)) >> 16) as usize % n.max(1)
+        };
+        let mut cuts: Vec<Option<Cut<M>>> = crew.iter().map(|_| None).collect();
+        loop {
+            let i = below(crew.len());
+            let worker = &mut crew[i];
+            match below(4) {
+                0 if cuts[i].is_none() => {
+                    shuffle(&world.inboxes[i], &mut below);
+                    worker.horizon = self.orders.horizon;
+                    cuts[i] = Some(worker.cut(world, self.orders.gvt, self.orders.kept));
+                }
+                1 => {
+                    shuffle(&world.inboxes[i], &mut below);
+                    worker.receive(world);
+                }
+                _ => drop(worker.work(world, 1 + below(8))),
+            }
+            if cuts.iter().all(Option::is_some) {
+                self.merge(cuts.iter_mut().filter_map(Option::take).collect(), telling);
+                if let Some(tag) = self.orders.halt {
+                    crew.iter_mut().for_each(|w| w.undo_from(world, tag));
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Deliveries overtake each other.
+fn shuffle<M>(inbox: &SegQueue<Packet<M>>, below: &mut impl FnMut(usize) -> usize) {
+    let mut all: Vec<_> = std::iter::from_fn(|| inbox.pop()).collect();
+    while !all.is_empty() {
+        inbox.push(all.swap_remove(below(all.len())));
+    }
+}
+
+/// One round of cuts.
+struct Round<'a, 't, M: Message> {
+    coordinator: &'a mut Coordinator,
+    telling: &'a mut Telling<'t, M>,
+    cuts: Vec<Cut<M>>,
+    size: usize,
+}
+
+struct Shared<'a, 't, M: Message> {
+    /// Counts rounds; the first is number 1.
+    epoch: AtomicU64,
+    round: Mutex<Round<'a, 't, M>>,
+    /// A worker panicked, in an observer or by a defect: the others must not wait for it.
+    broken: AtomicBool,
+}
+
+/// Tells the others when its worker panics.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<M: Message> Shared<'_, '_, M> {
+    fn serve(&self, worker: &mut Worker<M>, world: &World<'_, M>) {
+        let (mut seen, mut batches, mut idle) = (0, 0, 0);
+        let backoff = Backoff::new();
+        let _alarm = Alarm(&self.broken);
+        while !self.broken.load(Ordering::Relaxed) {
+            worker.receive(world);
+            let done = worker.work(world, world.settings.batch);
+            batches += 1;
+            let now = self.epoch.load(Ordering::Acquire);
+            if now != seen && (done == 0 || batches >= BATCHES) {
+                (seen, batches) = (now, 0);
+                if let Some(tag) = self.cut(worker, world) {
+                    return worker.undo_from(world, tag);
+                }
+            } else if done > 0 {
+                idle = 0;
+                backoff.reset();
+            } else if idle < PATIENCE {
+                idle += 1;
+                backoff.snooze();
+            } else {
+                thread::sleep(NAP);
+            }
+        }
+    }
+
+    /// A worker's cut in the present round; where to undo when that is the last.
+    fn cut(&self, worker: &mut Worker<M>, world: &World<'_, M>) -> Option<Tag> {
+        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        let orders = round.coordinator.orders;
+        if orders.halt.is_some() {
+            return orders.halt;
+        }
+        drop(round);
+        worker.horizon = orders.horizon;
+        let cut = worker.cut(world, orders.gvt, orders.kept);
+        round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        let Round { coordinator, telling, cuts, size } = &mut *round;
+        cuts.push(cut);
+        if cuts.len() == *size {
+            coordinator.merge(std::mem::take(cuts), telling);
+            self.epoch.fetch_add(1, Ordering::Release);
+        }
+        None
+    }
+}

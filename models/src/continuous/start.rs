@@ -1,0 +1,54 @@
+//! Compiled equations with a core, as a component.
+use super::{core::Core, settings::Settings, stepped::Stepped, text::TextEquations, unit::Unit};
+use crate::{
+    qss::{Explicit, Implicit, Paired, Quanta, Quantised},
+    registry::Params,
+    value::Value,
+};
+use superdense_kernel::Component;
+
+/// Start values.
+pub(super) struct Start<'a> {
+    pub initial: &'a [f64],
+    pub inputs: &'a [f64],
+    pub discrete: &'a [f64],
+}
+
+/// The unit under the method that the parameters name.
+pub(super) fn under_method(
+    params: &Params,
+    equations: TextEquations,
+    start: &Start<'_>,
+    settings: Settings,
+) -> Result<Component<Value>, String> {
+    let quanta = || Quanta { relative: params.real("dq_rel"), minimum: params.real("dq_min") };
+    macro_rules! quantised {
+        ($method:ty, $order:literal) => {{
+            let core = Quantised::<$method, $order>::new(&equations, &settings, quanta())?;
+            Component::atomic(start.unit(equations, core, settings)?)
+        }};
+    }
+    Ok(match params.text("method") {
+        "qss1" => quantised!(Explicit, 1),
+        "qss2" => quantised!(Explicit, 2),
+        "qss3" => quantised!(Explicit, 3),
+        "liqss1" => quantised!(Implicit, 1),
+        "liqss2" => quantised!(Implicit, 2),
+        "mliqss2" => quantised!(Paired, 2),
+        _ => {
+            let core = Stepped::new(&equations, &settings)?;
+            Component::atomic(start.unit(equations, core, settings)?)
+        }
+    })
+}
+
+impl Start<'_> {
+    fn unit<C: Core<TextEquations>>(
+        &self,
+        equations: TextEquations,
+        core: C,
+        settings: Settings,
+    ) -> Result<Unit<TextEquations, C>, String> {
+        Unit::with_core(equations, core, self.initial, self.inputs, self.discrete, settings)
+    }
+}

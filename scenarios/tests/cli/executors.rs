@@ -1,0 +1,73 @@
+//! Every executor gives the files of the sequential one, byte for byte.
+use super::{assert_equal_results, folder, good, json, mixed, read};
+use std::{fs, path::Path};
+
+/// Scenarios that need not run to their end to be equal; closely coupled units gain nothing by
+/// workers.
+const SHORTER: [(&str, &str); 4] =
+    [("queue", "20s"), ("two_masses", "5s"), ("s4a", "2s"), ("s4b", "3s")];
+
+/// Scenarios below a folder.
+fn scenarios(dir: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with("parts") {
+            // What scenarios include is no scenario.
+        } else if path.is_dir() {
+            scenarios(&path, found);
+        } else if path.extension().is_some_and(|e| e == "toml") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn shipped_scenarios_are_equal_under_every_executor() {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");
+    let mut files = Vec::new();
+    scenarios(&library, &mut files);
+    files.sort();
+    let dir = folder("executors");
+    for file in files {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let until = SHORTER.iter().find(|s| s.0 == name);
+        let until = until.map_or(String::new(), |s| format!("--until {}", s.1));
+        let run = |out: &str, options: &str| {
+            let file = file.display();
+            let line = format!("run {file} --quiet --out {name}-{out} {until} {options}");
+            good(&dir, &line);
+            dir.join(format!("{name}-{out}"))
+        };
+        let sequential = run("sequential", "");
+        for workers in [1, 2, 8] {
+            let options = format!("--executor time-warp --workers {workers}");
+            assert_equal_results(&sequential, &run(&format!("time-warp-{workers}"), &options));
+        }
+    }
+}
+
+#[test]
+fn performance_tells_what_a_parallel_run_did() {
+    let dir = mixed("executors-performance");
+    good(&dir, "run mixed.toml --quiet --out out --executor time-warp --workers 2");
+    let executor = &json(&read(&dir, "out/performance.json"))["executor"];
+    assert_eq!(executor["name"], "time-warp");
+    assert_eq!(executor["workers"], 2);
+    let keys = [
+        "committed",
+        "rolled_back",
+        "efficiency",
+        "rollbacks",
+        "mean_rollback_length",
+        "anti_messages",
+        "gvt_rounds",
+        "peak_saved_bytes",
+        "live_state_bytes",
+        "window",
+    ];
+    for key in keys {
+        assert!(executor[key].is_number(), "{key} in {executor}");
+    }
+    assert!(executor["committed"].as_u64() > Some(0), "{executor}");
+    assert_eq!(executor["share"].as_array().map(Vec::len), Some(2));
+}

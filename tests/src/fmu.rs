@@ -1,0 +1,57 @@
+//! FMUs of our own, compiled from `tests/fmus` by the C compiler and packed.
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fmus")
+}
+
+/// The model description of an FMU.
+pub fn description(name: &str) -> String {
+    fs::read_to_string(sources().join(format!("{name}.xml"))).expect("a model description")
+}
+
+/// Where an archive has the binary of `name` for this machine.
+pub fn binary(name: &str) -> String {
+    let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+    let ending = std::env::consts::DLL_EXTENSION;
+    format!("binaries/{}-{os}/{name}.{ending}", std::env::consts::ARCH)
+}
+
+/// Packs a file from its entries.
+pub fn pack(file: &Path, entries: &[(&str, &[u8])]) {
+    let mut zip = ZipWriter::new(File::create(file).expect("a file"));
+    for (name, bytes) in entries {
+        zip.start_file(*name, SimpleFileOptions::default()).expect("an entry");
+        zip.write_all(bytes).expect("its bytes");
+    }
+    zip.finish().expect("an archive");
+}
+
+/// Compiles the model `name` and packs it as `folder/name.fmu`, with `changes` to the text of its
+/// model description.
+pub fn build(folder: &Path, name: &str, changes: &[(&str, &str)]) -> PathBuf {
+    let library = folder.join(format!("{name}.{}", std::env::consts::DLL_EXTENSION));
+    let output = Command::new("cc")
+        .args(["-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o"])
+        .arg(&library)
+        .arg(sources().join(format!("{name}.c")))
+        .arg("-lm")
+        .output()
+        .expect("a C compiler");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut text = description(name);
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from} is not in the description of {name}");
+        text = text.replace(from, to);
+    }
+    let bytes = fs::read(&library).expect("the binary");
+    let file = folder.join(format!("{name}.fmu"));
+    pack(&file, &[("modelDescription.xml", text.as_bytes()), (&binary(name), &bytes)]);
+    file
+}

@@ -1,0 +1,94 @@
+//! The H cases of quantised states.
+use superdense_models::qss::{Engine, Explicit, Number, Quanta, System, View};
+
+/// x' = a q + b.
+struct Affine {
+    a: f64,
+    b: f64,
+}
+
+impl System for Affine {
+    fn states(&self) -> usize {
+        1
+    }
+    fn reads(&self, _: usize, states: &mut Vec<u32>) {
+        if self.a != 0.0 {
+            states.push(0);
+        }
+    }
+    fn derivative<S: Number>(&self, _: usize, at: &impl View<S>, _: &mut Vec<S>) -> S {
+        at.state(0) * self.a + self.b
+    }
+}
+
+fn qss1(system: Affine, quantum: f64, x: f64) -> Engine<Affine, Explicit, 1> {
+    let quanta = Quanta { relative: 0.0, minimum: quantum };
+    let mut engine = Engine::new(system, quanta, f64::INFINITY);
+    engine.start(0.0, &[x], &[]).unwrap();
+    engine
+}
+
+fn quantised(engine: &Engine<Affine, Explicit, 1>) -> f64 {
+    engine.state().variables[0].quantised(engine.now())[0]
+}
+
+#[test]
+fn h12_integrator_with_an_impulse() {
+    let mut engine = qss1(Affine { a: 0.0, b: 1.0 }, 0.1, 0.0);
+    let mut seen = vec![quantised(&engine)];
+    let steps = |engine: &mut Engine<_, _, 1>, until: f64, seen: &mut Vec<f64>| {
+        while engine.next() <= until + 1e-9 {
+            engine.step().unwrap();
+            seen.push(quantised(engine));
+        }
+    };
+    steps(&mut engine, 1.0, &mut seen);
+    engine.state_mut().variables[0].move_state(1.0);
+    engine.state_mut().variables[0].x -= 1.0;
+    engine.restart(1.0).unwrap();
+    seen.push(quantised(&engine));
+    steps(&mut engine, 2.0, &mut seen);
+    // 1.0 at (1, 0) and 0.0 at (1, 1), as the trace of DEVS has it.
+    assert_eq!(seen.len(), 22);
+    let expected = (0..=10).chain(0..=10).map(|k| f64::from(k) / 10.0);
+    for (found, expected) in seen.iter().zip(expected) {
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+}
+
+#[test]
+fn h13_decay() {
+    let cases = [(0.1, 10, 2.928968254, 0.05345), (0.01, 100, 5.187377516, 0.005587)];
+    for (quantum, events, last, worst) in
+        cases.into_iter().chain([(0.001, 1000, 7.485470857, 0.0005612)])
+    {
+        let mut engine = qss1(Affine { a: -1.0, b: 0.0 }, quantum, 1.0);
+        let bound = quantum * (1.0 + 1e-9);
+        let (mut times, mut most) = (Vec::new(), 0.0_f64);
+        loop {
+            let next = engine.next();
+            // x is a straight line between events and the exponential is convex: the distance is
+            // largest at an end, or where the slopes agree.
+            let (now, x) = (engine.now(), |t: f64| engine.value(0, t));
+            let level = quantised(&engine);
+            let end = next.min(now + 20.0);
+            for t in [now, end, (-level.ln()).clamp(now, end)] {
+                most = most.max((x(t) - (-t).exp()).abs());
+            }
+            // A level that is zero but for rounding may give one more step, ages later.
+            if next > now + 20.0 {
+                break;
+            }
+            engine.step().unwrap();
+            times.push(next);
+        }
+        assert_eq!(times.len(), events, "{quantum}");
+        assert!((times[events - 1] - last).abs() < 1e-8 * events as f64, "{:?}", times.last());
+        assert!((most / worst - 1.0).abs() < 1e-3 && most <= bound, "{quantum}: {most}");
+    }
+    let mut engine = qss1(Affine { a: -1.0, b: 0.0 }, 0.1, 1.0);
+    for expected in [0.1, 0.211111111, 0.336111111, 0.478968254] {
+        assert!((engine.next() - expected).abs() < 1e-8);
+        engine.step().unwrap();
+    }
+}

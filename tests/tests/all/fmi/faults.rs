@@ -1,0 +1,107 @@
+//! What FMUs and scenarios do wrong, and what is said about it.
+use super::{Bench, S, WITHOUT};
+use superdense_tests::fmu;
+
+fn faulty(fault: i32) -> String {
+    format!(
+        "[unit.plant]\nkind = 'fmu'\npath = 'faulty.fmu'\nstep = '100 ms'\nstart = {{ fault = {fault} }}\n"
+    )
+}
+
+#[test]
+fn every_status_ends_the_run_with_its_story() {
+    let bench = Bench::new("faults").fmu("faulty", &[]);
+    let cases: [(i32, &[&str]); 6] = [
+        (1, &["gave error", "the oil is gone", "fmi3DoStep from 0.5 s by 0.1 s"]),
+        (2, &["gave fatal", "vendor"]),
+        (4, &["gave discard", "make `step` smaller"]),
+        (6, &["output y", "NaN"]),
+        (7, &["made no progress"]),
+        (8, &["went to 0.7 s"]),
+    ];
+    for (fault, parts) in cases {
+        let e = bench.fails(&faulty(fault), S);
+        for part in [&["plant", "FMU faulty"], parts].concat() {
+            assert!(e.contains(part), "fault {fault}: {e} should contain {part}");
+        }
+    }
+}
+
+#[test]
+fn discarded_steps_are_tried_shorter_where_the_state_can_be_brought_back() {
+    let bench = Bench::new("discard").fmu("faulty", &[]);
+    let run = bench.run(&faulty(3), S);
+    assert!((run.value("plant", 0, S) - 1.0).abs() < 1e-12);
+    assert!(run.sim.statistics()["rejected_steps"] > 0);
+    let bench = Bench::new("discarded").fmu("faulty", &[WITHOUT]);
+    let e = bench.fails(&faulty(3), S);
+    assert!(e.contains("gave discard"), "{e}");
+}
+
+#[test]
+fn warnings_are_told_and_go_on() {
+    let bench = Bench::new("warning").fmu("faulty", &[]);
+    let run = bench.run(&faulty(5), S);
+    assert!((run.value("plant", 0, S) - 1.0).abs() < 1e-12);
+    assert!(run.facts().iter().any(|f| f.1.contains("the oil is low")));
+}
+
+#[test]
+fn refused_inputs_are_named() {
+    let bench = Bench::new("input").fmu("faulty", &[]);
+    let text = "connections = ['s.y -> plant.u']\n[unit.s]\nkind = 'step'\nat = 0.33\nto = 11.0\n";
+    let e = bench.fails(&format!("{text}{}", faulty(0)), S);
+    assert!(e.contains("u (reference 2) to [11.0] gave discard"), "{e}");
+}
+
+#[test]
+fn mistakes_of_scenarios_have_remedies() {
+    let ball = Bench::new("scenario").fmu("ball", &[]);
+    fmu::build(&ball.0, "mass", &[]);
+    fmu::pack(&ball.0.join("empty.fmu"), &[("a", b"b")]);
+    fmu::pack(
+        &ball.0.join("evil.fmu"),
+        &[("modelDescription.xml", fmu::description("ball").as_bytes()), ("../evil", b"x")],
+    );
+    fmu::pack(
+        &ball.0.join("bare.fmu"),
+        &[("modelDescription.xml", fmu::description("ball").as_bytes())],
+    );
+    let clock = fmu::description("ball").replace(
+        "<Int32 name=\"bounces\"",
+        "<Clock name=\"tick\" valueReference=\"7\" causality=\"input\"/><Int32 name=\"bounces\"",
+    );
+    fmu::pack(&ball.0.join("clock.fmu"), &[("modelDescription.xml", clock.as_bytes())]);
+    let binary = clock.replace("Clock name", "Binary name");
+    fmu::pack(&ball.0.join("binary.fmu"), &[("modelDescription.xml", binary.as_bytes())]);
+    let token = fmu::description("mass").replace("{mass}", "{other}");
+    let file = ball.0.join("mass.fmu");
+    std::fs::rename(ball.0.join("mass.fmu"), ball.0.join("good.fmu")).unwrap();
+    let mass = std::fs::read(ball.0.join("mass.so")).unwrap();
+    fmu::pack(&file, &[("modelDescription.xml", token.as_bytes()), (&fmu::binary("mass"), &mass)]);
+    std::fs::write(ball.0.join("text.fmu"), "no archive").unwrap();
+    let cases = [
+        ("path = 'none.fmu'", "there is no file `none.fmu`"),
+        ("path = 'text.fmu'", "no zip archive"),
+        ("path = 'empty.fmu'", "no modelDescription.xml"),
+        ("path = 'evil.fmu'", "leads out of the archive"),
+        ("path = 'bare.fmu'", "no binary binaries/"),
+        ("path = 'clock.fmu'", "`tick` is a clock; clocks are not supported"),
+        ("path = 'binary.fmu'", "type Binary, which no port carries"),
+        ("path = 'binary.fmu'\nignore = ['tick']", "no binary binaries/"),
+        ("path = 'mass.fmu'", "wrong instantiation token"),
+        ("path = 'ball.fmu'\nstep = 0", "`step` must be longer than zero"),
+        ("path = 'ball.fmu'\nstart = { e = 2 }", "start value of `e`: 2 is not within 0 … 1"),
+        ("path = 'ball.fmu'\nstart = { ee = 2 }", "the FMU has no variable `ee`"),
+        ("path = 'ball.fmu'\nstart = { bounces = 0.5 }", "0.5 is not whole"),
+        ("path = 'ball.fmu'\nstart = { e = [0.1, 0.2] }", "2 values for 1 elements"),
+        ("path = 'ball.fmu'\nignore = ['z']", "has no variable `z`"),
+        ("path = 'ball.fmu'\nsegment_order = 4", "`segment_order` is 4"),
+        ("path = 'good.fmu'\nstart = { m = -1.0 }", "the mass must be positive"),
+    ];
+    for (lines, part) in cases {
+        let e = ball.load(&format!("[unit.u]\nkind = 'fmu'\n{lines}\n"));
+        let e = format!("{:?}", e.map(|_| ()).unwrap_err());
+        assert!(e.contains(part), "{lines}: {e} should contain {part}");
+    }
+}

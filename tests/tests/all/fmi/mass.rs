@@ -1,0 +1,114 @@
+//! A mass on a spring: state access or none, inputs inside steps, derivatives.
+use super::{Bench, S, WITHOUT};
+use superdense_adapters::fmi::{archive::describe, instance::Instance};
+use superdense_tests::fmu;
+
+fn text(step: &str) -> String {
+    format!(
+        "connections = ['force.y -> mass.F', 'force.y -> twin.F']\n\
+         [unit.force]\nkind = 'sine'\namplitude = 2.0\nfrequency = 0.3\nexchange_tolerance = 1e-9\norder = 12\n\
+         [unit.mass]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '{step}'\n\
+         [unit.twin]\nkind = 'equations'\ninputs = {{ F = 0 }}\nstates = {{ x = 1, v = 0 }}\n\
+         derivatives = {{ x = 'v', v = 'F - 4*x - 0.5*v' }}\noutputs = {{ x = 'x', v = 'v' }}\n"
+    )
+}
+
+const NO_UPDATE: (&str, &str) =
+    ("providesIntermediateUpdate=\"true\"", "providesIntermediateUpdate=\"false\"");
+
+/// Largest distance of the two trajectories.
+fn error(bench: &Bench, step: &str) -> f64 {
+    let mut run = bench.start(&text(step));
+    let mut worst = 0.0_f64;
+    for k in 1..=40 {
+        let at = k * S / 4;
+        run.to(at).unwrap();
+        worst = worst.max((run.value("mass", 0, at) - run.value("twin", 0, at)).abs());
+    }
+    worst
+}
+
+#[test]
+fn trajectories_are_those_of_the_equations() {
+    for (name, changes) in [("with", &[][..]), ("without", &[WITHOUT][..])] {
+        let bench = Bench::new(&format!("mass-{name}")).fmu("mass", changes);
+        let e = error(&bench, "50 ms");
+        assert!(e < 1e-6, "{name} state access: {e}; inputs follow their segments inside steps");
+    }
+}
+
+#[test]
+fn inputs_are_held_without_intermediate_update() {
+    // Held inputs make it a method of first order in the time between exchanges.
+    for (name, changes) in [("with", &[NO_UPDATE][..]), ("without", &[NO_UPDATE, WITHOUT][..])] {
+        let bench = Bench::new(&format!("held-{name}")).fmu("mass", changes);
+        let (a, b) = (error(&bench, "10 ms"), error(&bench, "5 ms"));
+        assert!(a > 1e-4, "{name}: {a} is better than inputs that are held");
+        let ratio = a / b;
+        assert!((1.7..2.3).contains(&ratio), "{name}: halving the step gives {ratio}");
+    }
+}
+
+#[test]
+fn an_input_between_communication_points_cuts_the_step() {
+    // A step of the force at an odd time, one that no communication point meets.
+    for changes in [&[][..], &[WITHOUT][..]] {
+        let bench = Bench::new("cut").fmu("mass", changes);
+        let text = text("100 ms").replace(
+            "kind = 'sine'\namplitude = 2.0\nfrequency = 0.3\nexchange_tolerance = 1e-9\norder = 12",
+            "kind = 'step'\nat = 1.2345\nto = 3.0",
+        );
+        let run = bench.run(&text, 3 * S);
+        let error = (run.value("mass", 0, 3 * S) - run.value("twin", 0, 3 * S)).abs();
+        assert!(error < 1e-7, "{error}");
+        let rejected = run.sim.statistics()["rejected_steps"];
+        assert_eq!(rejected > 0, changes.is_empty(), "{rejected}");
+    }
+}
+
+#[test]
+fn going_back_and_resuming_give_the_straight_run() {
+    let bench = Bench::new("mass-back").fmu("mass", &[]);
+    let text = text("70 ms");
+    let straight = bench.run(&text, 6 * S);
+    let mut run = bench.start(&text);
+    for (save, on) in [(S / 3, 2 * S), (S, 5 * S), (11 * S / 7, 6 * S)] {
+        run.to(save).unwrap();
+        let saved = run.sim.save().unwrap();
+        let bytes = run.sim.checkpoint().unwrap();
+        run.to(on).unwrap();
+        run.sim.restore(&saved).unwrap();
+        assert_eq!(run.sim.checkpoint().unwrap(), bytes, "restored byte for byte");
+        let mut fresh = bench.start(&text);
+        fresh.sim.resume(&bytes).unwrap();
+        fresh.to(6 * S).unwrap();
+        assert_eq!(fresh.sim.trace_hash(), straight.sim.trace_hash());
+    }
+    run.to(6 * S).unwrap();
+    assert_eq!(run.sim.trace_hash(), straight.sim.trace_hash());
+}
+
+#[test]
+fn without_state_access_snapshots_are_refused() {
+    let bench = Bench::new("mass-none").fmu("mass", &[WITHOUT]);
+    let mut run = bench.start(&text("50 ms"));
+    run.to(S).unwrap();
+    let saved = run.sim.save().err().unwrap().to_string();
+    let bytes = run.sim.checkpoint().unwrap_err().to_string();
+    assert!(saved.contains("mass") && saved.contains("canGetAndSetFMUState"), "{saved}");
+    assert!(bytes.contains("canSerializeFMUState"), "{bytes}");
+}
+
+#[test]
+fn directional_derivatives() {
+    let bench = Bench::new("directional");
+    let file = fmu::build(&bench.0, "mass", &[]);
+    let description = describe(&file).unwrap();
+    assert!(description.directional);
+    let instance = Instance::new(&file, &description, "m", &[]).unwrap();
+    instance.begin(None).unwrap();
+    instance.initialised(false).unwrap();
+    let of = |name: &str| description.variable(name).unwrap().reference;
+    let gain = instance.directional(&[of("a"), of("x")], &[of("F")], &[2.0]).unwrap();
+    assert_eq!(gain, [2.0, 0.0], "a = (F - c x - d v) / m");
+}
