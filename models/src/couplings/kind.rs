@@ -37,6 +37,7 @@ const PARAMS: &[ParamSpec] = &[
     with("sequence", ParamType::Raw, "", "units in their order; default: as in the text"),
     with("units", ParamType::Raw, "", "the members; default: all continuous units and groups"),
     with("extrapolation", ParamType::Int, "0", "order of what receivers are told, 0 to 3"),
+    with("start_extrapolation", ParamType::Int, "3", "that order at the start, if it is lower"),
     with(
         "slopes",
         ParamType::Choice(&["samples", "derivatives"]),
@@ -105,6 +106,7 @@ fn pace(r: &mut Reader<'_>, order: i64) -> Pace {
 fn extrapolations(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Vec<Extrapolation> {
     let common = Extrapolation {
         order: r.int("extrapolation", 0, 3) as usize,
+        start_order: r.int("start_extrapolation", 0, 3) as usize,
         slopes: match params.text("slopes") {
             "derivatives" => Slopes::Derivatives,
             _ => Slopes::Samples,

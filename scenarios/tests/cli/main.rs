@@ -2,6 +2,7 @@
 mod argesim;
 mod bars;
 mod codes;
+mod comparison;
 mod coupling;
 mod executors;
 mod files;
@@ -10,6 +11,7 @@ mod library;
 mod quantised;
 mod release;
 mod resume;
+mod two_masses;
 
 use serde_json::Value as Json;
 use std::{
