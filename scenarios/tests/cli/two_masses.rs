@@ -22,7 +22,7 @@ pub(super) fn errors(results: &Results) -> Vec<[f64; 4]> {
 
 fn rms(of: impl Iterator<Item = f64>) -> f64 {
     let (sum, n) = of.fold((0.0, 0.0), |(sum, n), x| (sum + x * x, n + 1.0));
-    (sum / n as f64).sqrt()
+    (sum / n).sqrt()
 }
 
 /// e_pos,rms of document 002.
