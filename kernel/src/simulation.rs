@@ -194,18 +194,21 @@ impl<M: Message> Simulation<M> {
     }
 
     /// One cycle at `tag`: rule R2, with its letters. Without any transition there was no cycle.
+    // Always inlined, with what it calls of this file: the loop of a run then keeps its state in
+    // registers (a seventh of the instructions of *hold*), however many other callers there are.
+    #[inline(always)]
     pub(crate) fn cycle(&mut self, tag: Tag) -> Result<bool, RunError> {
         // (a) imminent models.
         self.collect(tag)?;
         if self.alone() {
-            return self.close();
+            return self.close(true);
         }
         // (b) λ on the state before the transition, (c) routing into bags.
         self.outputs();
         // (d) one transition of each imminent or influenced model, (e) its next event.
-        self.transitions();
+        let moved = self.transitions();
         // (f) changes of structure, (g) the cycle is told and forgotten.
-        self.close()
+        self.close(moved)
     }
 
     /// The cycle up to λ, for callers that go on by themselves.
@@ -215,6 +218,7 @@ impl<M: Message> Simulation<M> {
         Ok(())
     }
 
+    #[inline(always)]
     fn collect(&mut self, tag: Tag) -> Result<(), RunError> {
         if self.staged {
             return Ok(());
@@ -230,11 +234,13 @@ impl<M: Message> Simulation<M> {
         core.fx.now = tag;
         let imminent = &mut self.imminent;
         imminent.clear();
-        if !core.ready.is_empty() {
-            std::mem::swap(imminent, &mut core.ready);
-        }
-        if !core.list.is_empty() {
+        if core.ready.is_empty() {
             core.list.take(tag.ticks, &mut |m| imminent.push(m));
+        } else {
+            // The list was emptied up to here by the first cycle of this instant; what became due
+            // at once since then went to `ready`.
+            debug_assert!(core.list.next_time().is_none_or(|next| next > tag.ticks));
+            std::mem::swap(imminent, &mut core.ready);
         }
         order(imminent);
         Ok(())
@@ -246,6 +252,7 @@ impl<M: Message> Simulation<M> {
     /// **Why.** Models with timers of their own mostly fire one by one. Here the border to the
     /// slab is crossed once, and nothing is merged: a sixth of the instructions of *hold* and
     /// of *ring*.
+    #[inline(always)]
     fn alone(&mut self) -> bool {
         let [m] = self.imminent[..] else { return false };
         if self.staged || !self.injections.is_empty() {
@@ -257,10 +264,6 @@ impl<M: Message> Simulation<M> {
         let done = self.slabs.kinds[run.kind as usize].alone(run, m, core);
         core.leave(run.kind);
         self.sent();
-        if done {
-            self.due.clear();
-            self.due.push(Due::imminent_only(m));
-        }
         done
     }
 
@@ -302,7 +305,8 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    pub(crate) fn transitions(&mut self) {
+    /// The transitions of a staged cycle; tells whether there was any.
+    pub(crate) fn transitions(&mut self) -> bool {
         // Here and not in `stage`: what comes between `emit` and `commit` joins the cycle (R10).
         if !self.injections.is_empty() {
             self.inject_due(self.core.now.ticks);
@@ -321,14 +325,17 @@ impl<M: Message> Simulation<M> {
             core.leave(run.kind);
             rest = after;
         }
+        !self.due.is_empty()
     }
 
-    pub(crate) fn close(&mut self) -> Result<bool, RunError> {
+    /// Ends a cycle in which something `moved`, or nothing did.
+    #[inline(always)]
+    pub(crate) fn close(&mut self, moved: bool) -> Result<bool, RunError> {
         self.core.bus.clear();
         self.staged = false;
         let now = self.core.now;
         self.floor = now.ticks;
-        if self.due.is_empty() {
+        if !moved {
             // All that came was dropped on its way: the tag stays free, as if it had not come.
             self.core.now = self.before;
             return self.core.error.take().map_or(Ok(false), |error| Err(self.fail(error)));
@@ -386,6 +393,7 @@ impl<M: Message> Simulation<M> {
     /// assert_eq!(sim.next_within(10)?, Some(Tag::new(10, 0)));
     /// # Ok::<(), superdense_kernel::error::RunError>(())
     /// ```
+    #[inline(always)]
     pub fn next_within(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -52,8 +52,8 @@ impl<M: Message> Simulation<M> {
         }
         self.stage(tag)?;
         self.core.send_from_outside(inputs);
-        self.transitions();
-        self.close()?;
+        let moved = self.transitions();
+        self.close(moved)?;
         Ok(tag)
     }
 }

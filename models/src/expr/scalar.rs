@@ -13,7 +13,9 @@ use super::lambert::lambert_w;
 /// /// A number and its derivative.
 /// #[derive(Clone)]
 /// struct Dual(f64, f64);
-/// # macro_rules! unused { ($($name:ident)*) => { $(fn $name(&self) -> Self { unimplemented!() })* } }
+/// # macro_rules! rules { ($($name:ident: |$x:ident| $slope:expr;)*) => { $(
+/// #   fn $name(&self) -> Self { let $x = self.0; Dual(Scalar::$name(&$x), self.1 * $slope) }
+/// # )* } }
 /// impl Scalar for Dual {
 ///     fn constant(value: f64) -> Self { Dual(value, 0.0) }
 ///     fn value(&self) -> f64 { self.0 }
@@ -22,14 +24,45 @@ use super::lambert::lambert_w;
 /// #   fn neg(&self) -> Self { Dual(-self.0, -self.1) }
 /// #   fn add(&self, b: &Self) -> Self { Dual(self.0 + b.0, self.1 + b.1) }
 /// #   fn sub(&self, b: &Self) -> Self { Dual(self.0 - b.0, self.1 - b.1) }
-/// #   fn div(&self, b: &Self) -> Self { unimplemented!() }
-/// #   fn pow(&self, b: &Self) -> Self { unimplemented!() }
-/// #   fn atan2(&self, b: &Self) -> Self { unimplemented!() }
-/// #   unused!(sqrt cbrt exp ln sin cos tan asin acos atan sinh cosh tanh lambert_w);
+/// #   fn div(&self, b: &Self) -> Self {
+/// #       Dual(self.0 / b.0, (self.1 * b.0 - self.0 * b.1) / (b.0 * b.0))
+/// #   }
+/// #   fn pow(&self, b: &Self) -> Self {
+/// #       let power = self.0.powf(b.0);
+/// #       Dual(power, power * (b.1 * self.0.ln() + b.0 * self.1 / self.0))
+/// #   }
+/// #   fn atan2(&self, b: &Self) -> Self {
+/// #       let square = self.0 * self.0 + b.0 * b.0;
+/// #       Dual(self.0.atan2(b.0), (self.1 * b.0 - self.0 * b.1) / square)
+/// #   }
+/// #   rules! {
+/// #       sqrt: |x| 0.5 / x.sqrt();
+/// #       cbrt: |x| 1.0 / (3.0 * x.cbrt().powi(2));
+/// #       exp: |x| x.exp();
+/// #       ln: |x| 1.0 / x;
+/// #       sin: |x| x.cos();
+/// #       cos: |x| -x.sin();
+/// #       tan: |x| 1.0 + x.tan().powi(2);
+/// #       asin: |x| 1.0 / (1.0 - x * x).sqrt();
+/// #       acos: |x| -1.0 / (1.0 - x * x).sqrt();
+/// #       atan: |x| 1.0 / (1.0 + x * x);
+/// #       sinh: |x| x.cosh();
+/// #       cosh: |x| x.sinh();
+/// #       tanh: |x| 1.0 - x.tanh().powi(2);
+/// #       lambert_w: |x| { let w = Scalar::lambert_w(&x); 1.0 / (w.exp() * (1.0 + w)) };
+/// #   }
 /// }
 ///
 /// let cube = Expr::parse("x^3", &Names::new().var("x", 0)).unwrap();
 /// assert_eq!(cube.eval(&[Dual(2.0, 1.0)]).1, 12.0);
+/// # let names = Names::new().var("x", 0);
+/// # for text in ["1/x", "x^1.5", "2^x", "atan2(x, 2)", "sqrt(x)", "cbrt(x)", "exp(x)", "ln(x)", "sin(x)",
+/// #     "cos(x)", "tan(x)", "asin(x)", "acos(x)", "atan(x)", "sinh(x)", "cosh(x)", "tanh(x)"] {
+/// #     let f = Expr::parse(text, &names).unwrap();
+/// #     let (slope, at) = (f.eval(&[Dual(0.4, 1.0)]).1, |x: f64| f.eval(&[x]));
+/// #     let quotient = (at(0.4 + 1e-6) - at(0.4 - 1e-6)) / 2e-6;
+/// #     assert!((slope - quotient).abs() < 1e-8, "{text}: {slope} {quotient}");
+/// # }
 /// ```
 pub trait Scalar: Clone {
     /// A number that does not change.

@@ -17,7 +17,7 @@ macro_rules! functions {
         pub struct Functions {
             $(pub(super) $field: $ty,)*
             // Last, so that it is unloaded after nothing points into it any more.
-            pub(super) library: Option<Library>,
+            pub(super) binary: Option<Library>,
         }
         impl Functions {
             /// Loads a binary.
@@ -33,7 +33,7 @@ macro_rules! functions {
                     let $field = *unsafe { library.get::<$ty>(concat!($symbol, "\0").as_bytes()) }
                         .map_err(|_| concat!("the binary has no function ", $symbol).to_owned())?;
                 )*
-                Ok(Self { $($field,)* library: Some(library) })
+                Ok(Self { $($field,)* binary: Some(library) })
             }
         }
     };

@@ -393,7 +393,7 @@ impl Drop for RawInstance {
             // SAFETY: the last call of this instance; its states are gone.
             unsafe { (self.functions.free)(self.handle.0) };
         } else if !self.handle.0.is_null()
-            && let Some(library) = self.functions.library.take()
+            && let Some(library) = self.functions.binary.take()
         {
             // After a fatal error even unloading could run the binary's code.
             std::mem::forget(library);

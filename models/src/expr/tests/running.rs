@@ -1,7 +1,5 @@
 //! What programs look like, how they fail and how fast they run.
 
-use std::hint::black_box;
-
 use super::super::{Op, Program, Registers, VarId};
 use super::{expr, same};
 
@@ -146,55 +144,4 @@ fn programs_can_be_stored() {
     stored::<Program>();
     stored::<super::super::Expr>();
     stored::<super::super::Condition>();
-}
-
-/// Time on the processor, which a busy machine does not stretch as it does the wall clock.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("needs Linux");
-    let nanoseconds = stat.split(' ').next().and_then(|text| text.parse::<f64>().ok());
-    nanoseconds.expect("starts with a number") * 1e-9
-}
-
-/// `cargo test --release -p superdense-models throughput -- --ignored --nocapture`
-#[test]
-#[ignore = "prints figures"]
-fn throughput() {
-    let chain = |n: usize| {
-        let body: String = (0..n).map(|i| format!("*y+{}.5-x*z", i + 1)).collect();
-        format!("x{body}")
-    };
-    for (name, texts) in [
-        ("pendulum", vec!["y".to_owned(), "-sin(x) - 0.1*y".to_owned()]),
-        (
-            "two masses",
-            vec![
-                "y".into(),
-                "-100*x - 0.5*y + 3*(z - x)".into(),
-                "t".into(),
-                "3*(x - z) - 0.2*t".into(),
-            ],
-        ),
-        ("chain of 80", vec![chain(20)]),
-        ("branches", vec!["if x > y then x*y + z else if y > z then x - z*y else abs(x)".into()]),
-        ("wide of 400", (0..100).map(|i| format!("(x + {i})*(y - {i}) + z")).collect()),
-    ] {
-        let exprs: Vec<_> = texts.iter().map(|text| expr(text)).collect();
-        let program = Program::compile(&exprs);
-        let mut registers = Registers::default();
-        let mut out = vec![0.0; exprs.len()];
-        let mut vars = [0.1, 0.99, 0.3, 0.4];
-        let rounds = 20_000_000 / program.code().len();
-        let start = cpu_seconds();
-        for i in 0..rounds {
-            vars[0] = 0.1 + (i & 7) as f64;
-            program.eval(black_box(&vars), &mut registers, &mut out);
-            black_box(&out);
-        }
-        let each = (cpu_seconds() - start) * 1e9 / rounds as f64;
-        let length = program.code().len();
-        println!(
-            "{name}: {length} instructions, {each:.1} ns, {:.2} ns each",
-            each / length as f64
-        );
-    }
 }
