@@ -70,8 +70,7 @@ impl Net {
                 ("network/s4b.toml", sets, until, ("out.count", 8.0))
             }
             Self::Bottleneck => {
-                let sets =
-                    vec![("record", "[\"collector.count\"]".into()), ("plot", "[]".into())];
+                let sets = vec![("record", "[\"collector.count\"]".into()), ("plot", "[]".into())];
                 let each = (2.0 * 59_485.0 + 52_315.0) / 52_315.0;
                 ("network/s4a.toml", sets, None, ("collector.count", each))
             }
@@ -214,7 +213,13 @@ impl Row {
             ours_peak_bytes: ours.peak_bytes,
             peer_peak_bytes: theirs.map_or(0, |m| m.peak_bytes),
             ours_bytes_per_unit: ours.peak_bytes as f64 / net.units() as f64,
-            target: if peer == "simpy" { 100.0 } else if peer == "ns3" { 3.0 } else { 0.0 },
+            target: if peer == "simpy" {
+                100.0
+            } else if peer == "ns3" {
+                3.0
+            } else {
+                0.0
+            },
         }
     }
 
@@ -228,7 +233,14 @@ impl Row {
 pub fn heading() -> String {
     format!(
         "{:<8} {:<18} {:<6} {:>14} {:>14} {:>8} {:>8} {:>8} {:>11}  target",
-        "workload", "size", "peer", "ours events/s", "peer events/s", "ratio", "ours MB", "peer MB",
+        "workload",
+        "size",
+        "peer",
+        "ours events/s",
+        "peer events/s",
+        "ratio",
+        "ours MB",
+        "peer MB",
         "bytes/unit"
     )
 }

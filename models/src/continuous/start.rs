@@ -1,7 +1,5 @@
 //! Equations with a core, as a component.
-use super::{
-    core::Core, equations::Equations, settings::Settings, stepped::Stepped, unit::Unit,
-};
+use super::{core::Core, equations::Equations, settings::Settings, stepped::Stepped, unit::Unit};
 use crate::{
     qss::{Explicit, Implicit, Paired, Quanta, Quantised},
     registry::Params,

@@ -11,11 +11,7 @@ use crate::{
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{
-    Atomic, Bag, Component, Effects, Outbox,
-    port::OutPort,
-    time::Duration,
-};
+use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
 
 /// What does not change in a load.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

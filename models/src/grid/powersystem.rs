@@ -172,7 +172,12 @@ const PARAMS: &[ParamSpec] = &[
     with("tolerance", ParamType::Real(None), "1e-10", "relative tolerance of the solver"),
     with("absolute_tolerance", ParamType::Real(None), "1e-12", "absolute tolerance"),
     with("dq_rel", ParamType::Real(None), "0", "quantum of qss2 and qss3, relative to the state"),
-    with("dq_min", ParamType::Real(None), "1e-6", "least quantum of qss2 and qss3, per unit and rad"),
+    with(
+        "dq_min",
+        ParamType::Real(None),
+        "1e-6",
+        "least quantum of qss2 and qss3, per unit and rad",
+    ),
     with("exchange_tolerance", ParamType::Real(None), "1e-6", "largest error of sent segments"),
 ];
 
