@@ -8,6 +8,7 @@ mod executors;
 mod files;
 mod grid;
 mod library;
+mod network;
 mod quantised;
 mod release;
 mod resume;
