@@ -84,8 +84,33 @@ pub(crate) struct Blueprint<M: Message> {
     pub translations: Vec<Translation<M>>,
     stems: Vec<Cow<'static, str>>,
     stem_numbers: HashMap<Cow<'static, str>, u32>,
+    /// The stem asked for last: that of the next name, mostly.
+    recent: u32,
     /// Elapsed time at creation, where it is not zero.
     pub elapsed: HashMap<ModelKey, Duration>,
+}
+
+/// Children, couplings and ports of levels under construction, one level after the other.
+///
+/// **Why.** Lists of each level's own, made while the author's levels are freed one by one, lay
+/// scattered between what was freed, which then could be neither used nor given back: a sixth of
+/// the memory that a large model had at its peak.
+#[derive(Default)]
+pub(crate) struct Draft {
+    children: Vec<ModelKey>,
+    wires: Vec<Wire>,
+    ports: Vec<Cow<'static, str>>,
+    levels: Vec<DraftLevel>,
+    errors: Vec<BuildError>,
+}
+
+/// A level of a draft: the ends of its parts.
+struct DraftLevel {
+    key: ModelKey,
+    children: usize,
+    wires: usize,
+    inputs: usize,
+    outputs: usize,
 }
 
 impl<M: Message> Blueprint<M> {
@@ -94,9 +119,10 @@ impl<M: Message> Blueprint<M> {
         let label = Label { stem: 0, index: NONE };
         let body = NodeBody::Coupled(Box::default());
         this.root = this.nodes.insert(Node { label, parent: None, vertex: 0, body });
-        let mut errors = Vec::new();
-        this.fill(this.root, top, slabs, &mut errors);
-        if errors.is_empty() { Ok(this) } else { Err(BuildErrors(errors)) }
+        let mut draft = Draft::default();
+        this.fill(this.root, top, slabs, &mut draft);
+        this.settle(draft)?;
+        Ok(this)
     }
 
     /// Without any node, for so many.
@@ -107,6 +133,7 @@ impl<M: Message> Blueprint<M> {
             translations,
             stems: vec!["".into()],
             stem_numbers: HashMap::from([("".into(), 0)]),
+            recent: 0,
             elapsed: HashMap::new(),
         }
     }
@@ -114,9 +141,8 @@ impl<M: Message> Blueprint<M> {
     /// The label of a name.
     pub fn label(&mut self, name: Name) -> Label {
         let index = name.index().unwrap_or(NONE);
-        let last = self.stems.len() - 1;
-        if self.stems[last] == name.stem() {
-            return Label { stem: last as u32, index };
+        if self.stems[self.recent as usize] == name.stem() {
+            return Label { stem: self.recent, index };
         }
         let stem = name.into_stem();
         let next = self.stems.len() as u32;
@@ -124,6 +150,7 @@ impl<M: Message> Blueprint<M> {
         if number == next {
             self.stems.push(stem);
         }
+        self.recent = number;
         Label { stem: number, index }
     }
 
@@ -139,7 +166,8 @@ impl<M: Message> Blueprint<M> {
         (&self.stems[stem as usize], (index != NONE).then_some(index))
     }
 
-    /// Adds a child; used by the build and by changes of structure.
+    /// Adds a child; used by the build and by changes of structure. What is below it is in the
+    /// draft, until that is settled.
     pub fn add(
         &mut self,
         parent: ModelKey,
@@ -147,7 +175,7 @@ impl<M: Message> Blueprint<M> {
         component: Component<M>,
         nursery: &mut Nursery<M>,
         slabs: &mut Slabs<M>,
-        errors: &mut Vec<BuildError>,
+        draft: &mut Draft,
     ) -> ModelKey {
         let label = self.label(name);
         let (placed, elapsed) = match component.0 {
@@ -162,7 +190,7 @@ impl<M: Message> Blueprint<M> {
             Body::Coupled(coupled) => {
                 let body = NodeBody::Coupled(Box::default());
                 let key = self.nodes.insert(Node { label, parent: Some(parent), vertex: 0, body });
-                self.fill(key, *coupled, slabs, errors);
+                self.fill(key, *coupled, slabs, draft);
                 return key;
             }
         };
@@ -182,7 +210,7 @@ impl<M: Message> Blueprint<M> {
         key: ModelKey,
         coupled: Coupled<M>,
         slabs: &mut Slabs<M>,
-        errors: &mut Vec<BuildError>,
+        draft: &mut Draft,
     ) {
         let count = coupled.children.len();
         let mut order: Vec<u32> = (0..count as u32).collect();
@@ -211,10 +239,10 @@ impl<M: Message> Blueprint<M> {
                 // A deep hierarchy would keep what its upper levels do not need any more.
                 parts.shrink_to_fit();
             }
-            let child = self.add(key, name, component, &mut nursery, slabs, errors);
+            let child = self.add(key, name, component, &mut nursery, slabs, draft);
             let label = self.nodes[child].label;
             if children.last().is_some_and(|&last| self.nodes[last].label == label) {
-                errors.push(BuildError::DuplicateName { path: self.path(child) });
+                draft.errors.push(BuildError::DuplicateName { path: self.path(child) });
             }
             keys[at as usize] = child;
             children.push(child);
@@ -225,22 +253,47 @@ impl<M: Message> Blueprint<M> {
             let child = if e.child == SELF { None } else { Some(*keys.get(e.child as usize)?) };
             Some(PortAt { child, port: e.port })
         };
-        let mut wires = Vec::with_capacity(coupled.wires.len());
         for (number, w) in coupled.wires.iter().enumerate() {
             let z = if w.z == NONE { NONE } else { base + w.z };
             match (end(w.from), end(w.to)) {
-                (Some(from), Some(to)) => wires.push(Wire { from, to, z }),
-                _ => errors.push(BuildError::UnknownChild {
+                (Some(from), Some(to)) => draft.wires.push(Wire { from, to, z }),
+                _ => draft.errors.push(BuildError::UnknownChild {
                     wire: format!("coupling number {} of '{}'", number + 1, self.path(key)),
                     parent: self.path(key),
                 }),
             }
         }
-        if let NodeBody::Coupled(node) = &mut self.nodes[key].body {
-            **node =
-                CoupledNode { children, inputs: coupled.inputs, outputs: coupled.outputs, wires };
+        draft.children.append(&mut children);
+        draft.ports.extend(coupled.inputs);
+        let inputs = draft.ports.len();
+        draft.ports.extend(coupled.outputs);
+        let (children, wires) = (draft.children.len(), draft.wires.len());
+        draft.levels.push(DraftLevel { key, children, wires, inputs, outputs: draft.ports.len() });
+    }
+
+    /// Gives the levels of a draft what is theirs.
+    pub fn settle(&mut self, mut draft: Draft) -> Result<(), BuildErrors> {
+        // All at once, and before the old ones go, so that the new ones lie side by side.
+        let fresh: Vec<Box<CoupledNode>> = draft.levels.iter().map(|_| Box::default()).collect();
+        for (level, node) in draft.levels.iter().zip(fresh) {
+            self.nodes[level.key].body = NodeBody::Coupled(node);
         }
-        self.check_wires(key, errors);
+        let (mut children, mut wires, mut ports) = (0, 0, 0);
+        for level in &draft.levels {
+            if let NodeBody::Coupled(node) = &mut self.nodes[level.key].body {
+                **node = CoupledNode {
+                    children: draft.children[children..level.children].to_vec(),
+                    wires: draft.wires[wires..level.wires].to_vec(),
+                    inputs: draft.ports[ports..level.inputs].to_vec(),
+                    outputs: draft.ports[level.inputs..level.outputs].to_vec(),
+                };
+            }
+            (children, wires, ports) = (level.children, level.wires, level.outputs);
+        }
+        for level in draft.levels {
+            self.check_wires(level.key, &mut draft.errors);
+        }
+        if draft.errors.is_empty() { Ok(()) } else { Err(BuildErrors(draft.errors)) }
     }
 
     /// Rejects what P27 of the conformance list calls illegal.
@@ -273,12 +326,12 @@ impl<M: Message> Blueprint<M> {
         // Sorting plain words: on a flat level of many children this is most of the build.
         let word = |end: PortAt| {
             let child = end.child.map_or(0, |key| (key.data().as_ffi() & 0xFFFF_FFFF) + 1);
-            child << 16 | u64::from(end.port)
+            u128::from(child << 16 | u64::from(end.port))
         };
-        let mut ends: Vec<(u64, u64, u32)> =
-            node.wires.iter().map(|w| (word(w.from), word(w.to), w.z)).collect();
+        let mut ends: Vec<u128> =
+            node.wires.iter().map(|w| word(w.from) << 64 | word(w.to)).collect();
         ends.sort_unstable();
-        if ends.windows(2).all(|w| (w[0].0, w[0].1) != (w[1].0, w[1].1)) {
+        if ends.windows(2).all(|w| w[0] != w[1]) {
             return;
         }
         let name = |z: u32| self.translations.get(z as usize).map(|t| &*t.name);

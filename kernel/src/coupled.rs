@@ -84,7 +84,11 @@ impl<M: Message> Component<M> {
 }
 
 impl<M: Message> From<Coupled<M>> for Component<M> {
-    fn from(coupled: Coupled<M>) -> Self {
+    fn from(mut coupled: Coupled<M>) -> Self {
+        // It is complete; a deep hierarchy keeps all its levels until the build.
+        coupled.children.shrink_to_fit();
+        coupled.wires.shrink_to_fit();
+        coupled.nursery.shrink_to_fit();
         Self(Body::Coupled(Box::new(coupled)))
     }
 }

@@ -187,7 +187,11 @@ impl<M: Message> Graph<M> {
         let out = blueprint.nodes[blueprint.root].vertex as usize + inputs as usize;
         model[out..out + outputs as usize].fill(order.keys.len() as u32);
 
-        let mut wires = Vec::new();
+        let count = |&key: &ModelKey| match &blueprint.nodes[key].body {
+            NodeBody::Coupled(node) => node.wires.len(),
+            NodeBody::Atomic(_) => 0,
+        };
+        let mut wires = Vec::with_capacity(coupled.iter().map(count).sum());
         for &key in coupled {
             let NodeBody::Coupled(node) = &blueprint.nodes[key].body else { continue };
             for w in &node.wires {

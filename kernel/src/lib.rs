@@ -22,6 +22,7 @@ pub mod parallel;
 pub mod path;
 pub mod port;
 mod restructure;
+mod running;
 pub mod simulation;
 mod slab;
 pub mod snapshot;

@@ -20,6 +20,7 @@ trait Ward<M: Message>: Send {
     /// From now on, models leave in this order of their places.
     fn arrange(&mut self, places: &[u32]);
     fn leave(&mut self, slabs: &mut Slabs<M>) -> Option<Placed>;
+    fn shrink_to_fit(&mut self);
 }
 
 struct Models<A>(Vec<A>);
@@ -43,6 +44,9 @@ impl<M: Message, A: Atomic<M>> Ward<M> for Models<A> {
             self.0 = Vec::new();
         }
         Some(slabs.place(model))
+    }
+    fn shrink_to_fit(&mut self) {
+        self.0.shrink_to_fit();
     }
 }
 
@@ -71,6 +75,11 @@ impl<M: Message> Nursery<M> {
         };
         models.push(model);
         (ward as u32, models.len() as u32 - 1)
+    }
+
+    /// Gives back the room for more models.
+    pub fn shrink_to_fit(&mut self) {
+        self.wards.iter_mut().for_each(|(_, ward)| ward.shrink_to_fit());
     }
 
     /// From now on, models leave in this order of (ward, place), which names each once.

@@ -5,7 +5,7 @@
 //! proportional to the whole model; cycles without changes pay nothing.
 use crate::{
     bag::NONE,
-    blueprint::{ModelKey, NodeBody, PortAt, Wire},
+    blueprint::{Draft, ModelKey, NodeBody, PortAt, Wire},
     core::Cell,
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
@@ -99,11 +99,10 @@ impl<M: Message> Simulation<M> {
             let path = format!("{parent}/{name}");
             return Err(BuildErrors(vec![BuildError::DuplicateName { path }]));
         }
-        let mut errors = Vec::new();
-        let key = {
-            let mut none = Nursery::new();
-            blueprint.add(at, name.clone(), component, &mut none, &mut self.slabs, &mut errors)
-        };
+        let (mut none, mut draft) = (Nursery::new(), Draft::default());
+        let key =
+            blueprint.add(at, name.clone(), component, &mut none, &mut self.slabs, &mut draft);
+        let settled = blueprint.settle(draft);
         let place = match &blueprint.nodes[at].body {
             NodeBody::Coupled(c) => {
                 let name = (name.stem(), name.index());
@@ -114,7 +113,7 @@ impl<M: Message> Simulation<M> {
         if let NodeBody::Coupled(c) = &mut blueprint.nodes[at].body {
             c.children.insert(place, key);
         }
-        if errors.is_empty() { Ok(()) } else { Err(BuildErrors(errors)) }
+        settled
     }
 
     fn remove(&mut self, path: &str) -> Result<(), BuildErrors> {
@@ -246,6 +245,7 @@ impl<M: Message> Simulation<M> {
         core.homes = Homes::new(&core.blueprint, &order.keys);
         core.paths = order.paths;
         core.keys = order.keys;
+        core.find_heard();
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();
         for m in fresh {

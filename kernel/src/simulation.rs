@@ -75,7 +75,7 @@ pub struct Simulation<M: Message> {
     pub(crate) slabs: Slabs<M>,
     pub(crate) injections: BTreeMap<i64, Vec<Injection<M>>>,
     /// Imminent models of the cycle that is staged.
-    imminent: Vec<u32>,
+    pub(crate) imminent: Vec<u32>,
     due: Vec<Due>,
     /// `core.now` before the cycle that is staged.
     before: Tag,
@@ -130,7 +130,6 @@ impl<M: Message> Simulation<M> {
             guards: options.guards,
             observers: Vec::new(),
             meter: None,
-            watched: false,
             error: None,
             stop: None,
             changes: Vec::new(),
@@ -201,6 +200,12 @@ impl<M: Message> Simulation<M> {
     pub(crate) fn cycle(&mut self, tag: Tag) -> Result<bool, RunError> {
         // (a) imminent models.
         self.collect(tag)?;
+        self.complete()
+    }
+
+    /// The rest of a cycle whose imminent models are collected.
+    #[inline(always)]
+    pub(crate) fn complete(&mut self) -> Result<bool, RunError> {
         if self.alone() {
             return self.close(true);
         }
@@ -220,7 +225,7 @@ impl<M: Message> Simulation<M> {
     }
 
     #[inline(always)]
-    fn collect(&mut self, tag: Tag) -> Result<(), RunError> {
+    pub(crate) fn collect(&mut self, tag: Tag) -> Result<(), RunError> {
         if self.staged {
             return Ok(());
         }
@@ -230,9 +235,6 @@ impl<M: Message> Simulation<M> {
             let error = RunError::MicroSteps { limit: core.guards.micro_steps, at: tag, models };
             return Err(self.fail(error));
         }
-        self.before = core.now;
-        core.now = tag;
-        core.fx.now = tag;
         let imminent = &mut self.imminent;
         imminent.clear();
         if core.ready.is_empty() {
@@ -243,8 +245,17 @@ impl<M: Message> Simulation<M> {
             debug_assert!(core.list.next_time().is_none_or(|next| next > tag.ticks));
             std::mem::swap(imminent, &mut core.ready);
         }
-        order(imminent);
+        self.begin(tag);
         Ok(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, tag: Tag) {
+        let core = &mut self.core;
+        self.before = core.now;
+        core.now = tag;
+        core.fx.now = tag;
+        order(&mut self.imminent);
     }
 
     /// (b) to (e) for a single imminent model, when its output reaches nobody or one neighbour in
@@ -456,75 +467,6 @@ impl<M: Message> Simulation<M> {
             Some(error) => Err(self.fail(error)),
             None => Ok(()),
         }
-    }
-
-    /// Runs all cycles with tick < `end`; the clock then stands at `end`, or at the last event
-    /// when `end` is `i64::MAX`.
-    ///
-    /// # Errors
-    /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
-    pub fn run_until(&mut self, end: i64) -> Result<Ended, RunError> {
-        let ended = self.run_within(end.saturating_sub(1))?;
-        if !matches!(ended, Ended::Stopped(_)) && end != i64::MAX {
-            self.floor = self.floor.max(end);
-        }
-        Ok(ended)
-    }
-
-    /// Runs all cycles with tick ≤ `end`, all micro-steps; the clock then stands at `end`, or at
-    /// the last event when `end` is `i64::MAX`.
-    ///
-    /// # Errors
-    /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
-    pub fn run_through(&mut self, end: i64) -> Result<Ended, RunError> {
-        let ended = self.run_within(end)?;
-        if !matches!(ended, Ended::Stopped(_)) && end != i64::MAX {
-            self.floor = self.floor.max(end);
-        }
-        Ok(ended)
-    }
-
-    pub(crate) fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
-        if self.core.stop.is_some() {
-            return Ok(self.stopped());
-        }
-        while let Some(tag) = self.next_within(limit)? {
-            self.cycle(tag)?;
-            if self.core.stop.is_some() {
-                return Ok(self.stopped());
-            }
-        }
-        let core = &mut self.core;
-        let idle = core.list.is_empty() && core.silent.is_empty() && self.injections.is_empty();
-        Ok(if idle && core.ready.is_empty() { Ended::Idle } else { Ended::Reached })
-    }
-
-    pub(crate) fn stopped(&mut self) -> Ended {
-        let reason = self.core.stop.take().unwrap_or_default();
-        for o in &mut self.core.observers {
-            o.stop(self.core.now, &reason);
-        }
-        Ended::Stopped(reason)
-    }
-
-    /// The reason when a model or an observer asked to stop in a cycle that
-    /// [`step`](Simulation::step) or [`commit`](Simulation::commit) ran; the next `run_until` or
-    /// `run_through` returns it at once.
-    pub fn stop_requested(&self) -> Option<&str> {
-        self.core.stop.as_deref()
-    }
-
-    /// Runs the next cycle, if any is due at or before tick `limit`.
-    ///
-    /// # Errors
-    /// Any [`RunError`].
-    pub fn step(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
-        while let Some(tag) = self.next_within(limit)? {
-            if self.cycle(tag)? {
-                return Ok(Some(tag));
-            }
-        }
-        Ok(None)
     }
 
     /// The tag of the next cycle; [`Tag::NEVER`] when nothing is due.

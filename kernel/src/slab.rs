@@ -93,6 +93,25 @@ pub(crate) struct Slab<A> {
     owners: Vec<ModelKey>,
 }
 
+impl<A> Slab<A> {
+    /// The transitions of an imminent model and of the one neighbour that it reaches.
+    // Never inlined: it would make the way of models that reach nobody longer.
+    #[inline(never)]
+    fn beside<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool
+    where
+        A: Atomic<M>,
+    {
+        let [other] = core.bus.influenced[..] else { return false };
+        let near = other != model && core.homes.is_neighbour(other);
+        if near {
+            let (first, second) = (Due::imminent_only(model), Due::influenced_only(other));
+            let due = if other < model { [second, first] } else { [first, second] };
+            core.transitions(run, &due, &mut self.models);
+        }
+        near
+    }
+}
+
 impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
@@ -115,14 +134,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
             core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
             return true;
         }
-        let [other] = core.bus.influenced[..] else { return false };
-        let near = other != model && core.homes.is_neighbour(other);
-        if near {
-            let (first, second) = (Due::imminent_only(model), Due::influenced_only(other));
-            let due = if other < model { [second, first] } else { [first, second] };
-            Kind::transitions(self, run, &due, core);
-        }
-        near
+        self.beside(run, model, core)
     }
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
         core.transitions(run, models, &mut self.models);

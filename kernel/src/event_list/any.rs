@@ -137,6 +137,12 @@ impl EventList for AnyEventList {
         each!(self, list => list.take(at, sink))
     }
 
+    // Always inlined: it has one caller, the loop of a run.
+    #[inline(always)]
+    fn take_next(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
+        each!(self, list => list.take_next(limit, sink))
+    }
+
     #[inline]
     fn time_of(&self, model: u32) -> Option<i64> {
         each!(self, list => list.time_of(model))

@@ -215,6 +215,40 @@ impl EventList for LadderList {
         }
     }
 
+    // Found and taken in one go: a fifth of what a simulation pays for the list.
+    #[inline]
+    fn take_next(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
+        loop {
+            let Some(bucket) = self.front.first(&self.store.occupied) else {
+                if self.advance() {
+                    continue;
+                }
+                return None;
+            };
+            let first = self.store.first(bucket);
+            let Node { time, next, .. } = self.store.nodes[first as usize];
+            if next == self.store.nil {
+                if time > limit {
+                    return None;
+                }
+                self.store.detach(bucket);
+                self.store.nodes[first as usize].time = NEVER;
+                self.taken += 1;
+                sink(first);
+                return Some(time);
+            }
+            let earliest = if self.front.is_exact() { Some(time) } else { self.earliest(first) };
+            match earliest {
+                Some(earliest) if earliest > limit => return None,
+                Some(earliest) => {
+                    self.take_several(bucket, earliest, sink);
+                    return Some(earliest);
+                }
+                None => self.split(bucket),
+            }
+        }
+    }
+
     #[inline]
     fn time_of(&self, model: u32) -> Option<i64> {
         self.store.nodes.get(model as usize).map(|node| node.time).filter(|&time| time != NEVER)

@@ -89,6 +89,13 @@ pub trait EventList: Default + Send {
     /// taken.
     fn take(&mut self, at: i64, sink: &mut impl FnMut(u32));
 
+    /// The same for the earliest time, unless that is later than `limit`; returns it.
+    fn take_next(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
+        let next = self.next_time().filter(|&next| next <= limit)?;
+        self.take(next, sink);
+        Some(next)
+    }
+
     /// The pending time of `model`. O(1).
     fn time_of(&self, model: u32) -> Option<i64>;
 

@@ -52,6 +52,19 @@ impl Pair {
         let at = self.order.first()?.0;
         let mut taken = Vec::new();
         self.list.take(at, &mut |model| taken.push(model));
+        self.taken(at, taken)
+    }
+
+    /// The same for the earliest time, if it is not later than `limit`.
+    fn take_next(&mut self, limit: i64) -> Option<(i64, Vec<u32>)> {
+        let mut taken = Vec::new();
+        let at = self.list.take_next(limit, &mut |model| taken.push(model));
+        let next = self.order.first().map(|&(at, _)| at).filter(|&at| at <= limit);
+        assert_eq!(at, next, "{}", self.list.kind());
+        self.taken(at?, taken)
+    }
+
+    fn taken(&mut self, at: i64, mut taken: Vec<u32>) -> Option<(i64, Vec<u32>)> {
         taken.sort_unstable();
         let due: Vec<u32> = self.order.range((at, 0)..=(at, u32::MAX)).map(|e| e.1).collect();
         assert_eq!(taken, due, "{} at {at}", self.list.kind());
@@ -77,15 +90,18 @@ enum Operation {
     Cancel(u32),
     Peek,
     Take,
+    TakeNext(i64),
     Reset,
 }
 
 fn operations(models: u32, times: BoxedStrategy<i64>) -> BoxedStrategy<Vec<Operation>> {
     let one = prop_oneof![
-        120 => (0..models, times).prop_map(|(model, at)| Operation::Schedule(model, at)),
+        120 => (0..models, times.clone()).prop_map(|(model, at)| Operation::Schedule(model, at)),
         20 => (0..models).prop_map(Operation::Cancel),
         20 => Just(Operation::Peek),
-        60 => Just(Operation::Take),
+        30 => Just(Operation::Take),
+        15 => times.prop_map(Operation::TakeNext),
+        15 => Just(Operation::TakeNext(i64::MAX)),
         1 => Just(Operation::Reset),
     ];
     prop::collection::vec(one, 1..600).boxed()
@@ -130,6 +146,7 @@ proptest! {
                     Operation::Cancel(model) => pair.cancel(model),
                     Operation::Peek => drop(pair.peek()),
                     Operation::Take => drop(pair.take()),
+                    Operation::TakeNext(limit) => drop(pair.take_next(limit)),
                     Operation::Reset => {
                         pair.list.reset(models as usize);
                         pair.times.clear();
@@ -154,8 +171,12 @@ proptest! {
                     }
                     Operation::Cancel(model) => pair.cancel(model),
                     Operation::Peek => drop(pair.peek()),
-                    Operation::Take | Operation::Reset => {
-                        if let Some((at, taken)) = pair.take() {
+                    Operation::Take | Operation::TakeNext(_) | Operation::Reset => {
+                        let taken = match *operation {
+                            Operation::TakeNext(limit) => pair.take_next(limit),
+                            _ => pair.take(),
+                        };
+                        if let Some((at, taken)) = taken {
                             now = now.max(at);
                             taken.iter().for_each(|&model| pair.schedule(model, now.saturating_add(7).min(LATEST)));
                         }

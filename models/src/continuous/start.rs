@@ -1,10 +1,10 @@
-//! Compiled equations with a core, as a component.
+//! Equations with a core, as a component.
 use super::{
     auto::{self, Choice},
     core::Core,
+    equations::Equations,
     settings::Settings,
     stepped::Stepped,
-    text::TextEquations,
     unit::Unit,
 };
 use crate::{
@@ -15,16 +15,20 @@ use crate::{
 use superdense_kernel::Component;
 
 /// Start values.
-pub(super) struct Start<'a> {
+pub(crate) struct Start<'a> {
     pub initial: &'a [f64],
     pub inputs: &'a [f64],
     pub discrete: &'a [f64],
 }
 
-/// The unit under the method that the parameters name.
-pub(super) fn under_method(
+/// The unit under the method that the parameters name: `method`, and `dq_rel` and `dq_min` of the
+/// quantised ones.
+///
+/// # Errors
+/// When the method does not fit the equations, or they are not finite at the start.
+pub(crate) fn under_method<E: Equations>(
     params: &Params,
-    equations: TextEquations,
+    equations: E,
     start: &Start<'_>,
     settings: Settings,
 ) -> Result<Component<Value>, String> {
@@ -51,8 +55,8 @@ pub(super) fn under_method(
 }
 
 /// The unit under the method that is likely to be the cheapest of those that take the equations.
-fn automatic(
-    equations: TextEquations,
+fn automatic<E: Equations>(
+    equations: E,
     start: &Start<'_>,
     mut settings: Settings,
 ) -> Result<Component<Value>, String> {
@@ -86,12 +90,12 @@ fn automatic(
 }
 
 impl Start<'_> {
-    fn unit<C: Core<TextEquations>>(
+    fn unit<E: Equations, C: Core<E>>(
         &self,
-        equations: TextEquations,
+        equations: E,
         core: C,
         settings: Settings,
-    ) -> Result<Unit<TextEquations, C>, String> {
+    ) -> Result<Unit<E, C>, String> {
         Unit::with_core(equations, core, self.initial, self.inputs, self.discrete, settings)
     }
 }

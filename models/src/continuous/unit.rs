@@ -86,6 +86,7 @@ pub(super) struct State {
     /// Whether the remark of the settings has been noted.
     pub remarked: bool,
     pub exchanges: u64,
+    pub exchanged_bytes: u64,
     pub events: u64,
 }
 
@@ -192,6 +193,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             hurried: None,
             remarked: false,
             exchanges: 0,
+            exchanged_bytes: 0,
             events: 0,
         };
         let scratch = Scratch::default();
@@ -404,11 +406,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The own values that this unit tells the other members, at offset `t`.
     pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
-        // Not in the scratch, which may hold what a bag changed so far.
-        let (mut x, mut vars) = (vec![0.0; self.dims.states], Vec::new());
-        self.core.states(t, &mut x);
-        scene!(self).fill(t, &x, &mut vars);
+        let mut vars = Vec::new();
+        self.look_into(t, &mut vars);
         self.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
+    }
+
+    /// Leaves the variables at offset `t` in `vars`, not in the scratch, which may hold what a bag
+    /// changed so far.
+    pub(super) fn look_into(&self, t: f64, vars: &mut Vec<f64>) {
+        let mut x = vec![0.0; self.dims.states];
+        self.core.states(t, &mut x);
+        scene!(self).fill(t, &x, vars);
     }
 
     /// Computes the resets of the events in `fired` and what is sent with them.

@@ -1,0 +1,104 @@
+//! Running: cycle after cycle, to a tick or for a single step.
+use crate::{
+    error::RunError,
+    event_list::EventList,
+    message::Message,
+    simulation::{Ended, Simulation},
+    time::Tag,
+};
+
+impl<M: Message> Simulation<M> {
+    /// Runs all cycles with tick < `end`; the clock then stands at `end`, or at the last event
+    /// when `end` is `i64::MAX`.
+    ///
+    /// # Errors
+    /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
+    pub fn run_until(&mut self, end: i64) -> Result<Ended, RunError> {
+        let ended = self.run_within(end.saturating_sub(1))?;
+        if !matches!(ended, Ended::Stopped(_)) && end != i64::MAX {
+            self.floor = self.floor.max(end);
+        }
+        Ok(ended)
+    }
+
+    /// Runs all cycles with tick ≤ `end`, all micro-steps; the clock then stands at `end`, or at
+    /// the last event when `end` is `i64::MAX`.
+    ///
+    /// # Errors
+    /// Any [`RunError`]; the state stays as committed, and the same error is returned again.
+    pub fn run_through(&mut self, end: i64) -> Result<Ended, RunError> {
+        let ended = self.run_within(end)?;
+        if !matches!(ended, Ended::Stopped(_)) && end != i64::MAX {
+            self.floor = self.floor.max(end);
+        }
+        Ok(ended)
+    }
+
+    pub(crate) fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
+        if self.core.stop.is_some() {
+            return Ok(self.stopped());
+        }
+        // The first cycle may have been staged, and what is injected lies ahead: then nothing is
+        // known of the others. Nothing comes from outside during a run.
+        while self.staged || self.failed.is_some() || !self.injections.is_empty() {
+            let Some(tag) = self.next_within(limit)? else { return Ok(self.ended()) };
+            self.cycle(tag)?;
+            if self.core.stop.is_some() {
+                return Ok(self.stopped());
+            }
+        }
+        loop {
+            let core = &mut self.core;
+            if core.ready.is_empty() && core.silent.is_empty() {
+                // By far the most cycles: the next one is that of the earliest visible event.
+                let imminent = &mut self.imminent;
+                imminent.clear();
+                let Some(at) = core.list.take_next(limit, &mut |m| imminent.push(m)) else { break };
+                self.begin(self.tag_at(at));
+            } else {
+                let Some(tag) = self.next_within(limit)? else { break };
+                self.collect(tag)?;
+            }
+            self.complete()?;
+            if self.core.stop.is_some() {
+                return Ok(self.stopped());
+            }
+        }
+        Ok(self.ended())
+    }
+
+    /// How a run ended that nobody stopped.
+    fn ended(&self) -> Ended {
+        let core = &self.core;
+        let idle = core.list.is_empty() && core.silent.is_empty() && self.injections.is_empty();
+        if idle && core.ready.is_empty() { Ended::Idle } else { Ended::Reached }
+    }
+
+    pub(crate) fn stopped(&mut self) -> Ended {
+        let reason = self.core.stop.take().unwrap_or_default();
+        for o in &mut self.core.observers {
+            o.stop(self.core.now, &reason);
+        }
+        Ended::Stopped(reason)
+    }
+
+    /// The reason when a model or an observer asked to stop in a cycle that
+    /// [`step`](Simulation::step) or [`commit`](Simulation::commit) ran; the next `run_until` or
+    /// `run_through` returns it at once.
+    pub fn stop_requested(&self) -> Option<&str> {
+        self.core.stop.as_deref()
+    }
+
+    /// Runs the next cycle, if any is due at or before tick `limit`.
+    ///
+    /// # Errors
+    /// Any [`RunError`].
+    pub fn step(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
+        while let Some(tag) = self.next_within(limit)? {
+            if self.cycle(tag)? {
+                return Ok(Some(tag));
+            }
+        }
+        Ok(None)
+    }
+}
