@@ -134,10 +134,8 @@ impl Coupler {
                 let y = p.value(0.0);
                 let back = (1.0 - settling.relaxation) * (held.value(0.0) - y);
                 let small = back.abs() <= settling.tolerance * (1.0 + y.abs());
-                if !small {
-                    p.add(1.0, &[back]);
-                    self.unsettled = true;
-                }
+                p.add(1.0, &[back]);
+                self.unsettled |= !small;
             }
             if let Some(segment) = line.tell(&p, now, &timer) {
                 self.outbox.retain(|(at, _)| usize::from(*at) != port);
