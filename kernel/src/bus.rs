@@ -107,6 +107,13 @@ impl<M: Message> Bus<M> {
         *self = Self { keep_log: self.keep_log, ..Self::new(network, self.ties) };
     }
 
+    /// Makes room for as many receivers and senders.
+    pub fn reserve(&mut self, models: usize) {
+        self.influenced.reserve(models);
+        self.deliveries.reserve(models);
+        self.out_sums.reserve(models);
+    }
+
     /// Hands a message to the first input port of a model.
     #[inline(always)]
     pub fn hand(&mut self, outside: u32, model: u32, digest: u64, envelope: Envelope<M>) {
