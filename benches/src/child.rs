@@ -7,6 +7,7 @@
 //! that other programs had.
 use crate::{
     devstone::{self, Devstone, expected},
+    net::{self, Net},
     timers::{self, Load, Timers, bare::Bare, lists::Alone},
 };
 use cpu_time::ProcessTime;
@@ -23,6 +24,8 @@ pub enum Job {
     Timers(Timers),
     /// Hold on an event list alone: 0 ladder, 1 heap, 2 priority queue.
     List(Timers, u8),
+    /// A shipped scenario.
+    Net(Net),
 }
 
 /// Who runs it.
@@ -38,12 +41,14 @@ pub enum Engine {
     SimPy,
     /// A loop around `std::collections::BinaryHeap`.
     BareHeap,
+    /// ns-3, compiled on first use.
+    Ns3,
 }
 
 impl Engine {
     /// The name in reports.
     pub fn name(self) -> &'static str {
-        ["superdense", "xdevs", "nexosim", "simpy", "bare-heap"][self as usize]
+        ["superdense", "xdevs", "nexosim", "simpy", "bare-heap", "ns3"][self as usize]
     }
 }
 
@@ -67,6 +72,7 @@ pub struct Measured {
 pub fn spawn(engine: Engine, job: Job) -> Result<Measured, String> {
     let mut command = match (engine, job) {
         (Engine::SimPy, Job::Timers(t)) => simpy(t),
+        (Engine::SimPy | Engine::Ns3, Job::Net(net)) => net::peer(engine, net)?,
         _ => {
             let mut own = Command::new(std::env::current_exe().map_err(|e| e.to_string())?);
             own.arg("child").arg(serde_json::to_string(&(engine, job)).expect("plain data"));
@@ -106,6 +112,7 @@ pub fn serve(job: &str) -> Result<(), String> {
     let (build_s, run_s, events) = match job {
         Job::Devstone(d) => devstone_run(engine, d)?,
         Job::Timers(t) => timers_run(engine, t),
+        Job::Net(net) => timed(|| net::Run::new(net), net::Run::run),
         Job::List(t, kind) => match engine {
             Engine::BareHeap => timed(|| Bare::new(t), Bare::run),
             _ => timed(|| Alone::new(t, EventListKind::ALL[kind as usize]), Alone::run),
@@ -163,7 +170,7 @@ fn timers_run(engine: Engine, t: Timers) -> (f64, f64, u64) {
         Engine::BareHeap => timed(|| Bare::new(t), Bare::run),
         Engine::Xdevs => timed(|| timers::xdevs::Run::new(t), timers::xdevs::Run::run),
         Engine::Nexosim => timed(|| timers::nexo::build(t), |sim| timers::nexo::run(t, sim)),
-        Engine::Ours | Engine::SimPy => timed(
+        Engine::Ours | Engine::SimPy | Engine::Ns3 => timed(
             || timers::ours::build(t, EventListKind::default()),
             |sim| {
                 sim.run_until(t.end()).expect("timers never fail");

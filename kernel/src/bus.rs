@@ -67,7 +67,9 @@ pub(crate) struct Bus<M> {
     pub out_sums: Vec<u64>,
     /// What was sent, kept for observers only.
     pub log: Vec<Sent<M>>,
-    pub keep_log: bool,
+    /// By model: whether observers want to hear of it. Empty when there is none, so that models
+    /// that nobody hears of cost one comparison.
+    pub heard: Vec<bool>,
     slices: Vec<Slice>,
     merged: Vec<(u16, u32)>,
     /// Seed by which `--ties` permutes bags.
@@ -93,7 +95,7 @@ impl<M: Message> Bus<M> {
             influenced: Vec::new(),
             out_sums: Vec::new(),
             log: Vec::new(),
-            keep_log: false,
+            heard: Vec::new(),
             slices: Vec::new(),
             merged: Vec::new(),
             ties,
@@ -102,9 +104,15 @@ impl<M: Message> Bus<M> {
         }
     }
 
-    /// The same for another network.
+    /// The same for another network; nobody is heard of yet.
     pub fn fit(&mut self, network: &Network<M>) {
-        *self = Self { keep_log: self.keep_log, ..Self::new(network, self.ties) };
+        *self = Self::new(network, self.ties);
+    }
+
+    /// Whether observers want to hear of a model; never of the outside.
+    #[inline(always)]
+    pub fn hears(&self, model: u32) -> bool {
+        self.heard.get(model as usize) == Some(&true)
     }
 
     /// Makes room for as many receivers and senders.

@@ -228,6 +228,7 @@ impl<M: Message> Simulation<M> {
         core.network = network;
         core.keys = order.keys;
         core.blueprint = structure;
+        core.find_heard();
         self.shared = None;
         Ok(())
     }

@@ -110,7 +110,6 @@ pub(crate) struct Core<M: Message> {
     pub guards: Guards,
     pub observers: Vec<Box<dyn Observer<M>>>,
     pub meter: Option<Box<dyn Meter>>,
-    pub watched: bool,
     pub error: Option<RunError>,
     pub stop: Option<String>,
     pub changes: Vec<(u32, Change<M>)>,
@@ -206,7 +205,7 @@ impl<M: Message> Core<M> {
             if self.fx.raised {
                 self.settle(m);
             }
-            if self.watched {
+            if self.bus.hears(m) {
                 self.tell(m, kind, next);
             }
         }
@@ -300,6 +299,13 @@ impl<M: Message> Core<M> {
         }
     }
 
+    /// Asks observers which models they want to hear of.
+    pub fn find_heard(&mut self) {
+        let wanted = |&key: &ModelKey| self.observers.iter().any(|o| o.wants_transitions(key));
+        let heard: Vec<bool> = self.keys.iter().map(wanted).collect();
+        self.bus.heard = if heard.contains(&true) { heard } else { Vec::new() };
+    }
+
     /// Takes what a transition asked for out of the effects.
     #[cold]
     fn settle(&mut self, m: u32) {
@@ -347,23 +353,21 @@ impl<M: Message> Core<M> {
 
     #[inline(never)]
     fn tell(&mut self, m: u32, kind: Kind, next: Tag) {
-        let log = &self.bus.log;
+        let log = std::mem::take(&mut self.bus.log);
         let first = self.log_cursor;
-        let mut end = first;
-        while end < log.len() && log[end].model == m {
-            end += 1;
-        }
-        self.log_cursor = end;
-        let outputs: Vec<_> = log[first..end].to_vec();
-        let bag = if kind == Kind::Internal { None } else { Some(self.bus.bag(m, self.now).0) };
-        let transition = Transition { tag: self.now, kind, bag, outputs: &outputs, next };
-        for o in self.observers.iter_mut().filter(|o| o.wants_transitions()) {
-            let verdict =
-                self.blueprint.site(self.keys[m as usize], |site| o.transition(site, &transition));
+        let sent = log[first..].iter().take_while(|sent| sent.model == m).count();
+        self.log_cursor = first + sent;
+        let outputs = &log[first..first + sent];
+        let bag = (kind != Kind::Internal).then(|| self.bus.bag(m, self.now).0);
+        let transition = Transition { tag: self.now, kind, bag, outputs, next };
+        let key = self.keys[m as usize];
+        for o in self.observers.iter_mut().filter(|o| o.wants_transitions(key)) {
+            let verdict = self.blueprint.site(key, |site| o.transition(site, &transition));
             if let ControlFlow::Break(reason) = verdict {
                 self.stop.get_or_insert(reason);
             }
         }
+        self.bus.log = log;
     }
 
     /// The first models of a sorted list that are neighbours in one slab, and how many.

@@ -11,10 +11,8 @@ use crate::{
 impl<M: Message> Simulation<M> {
     /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
     pub fn observe(&mut self, observer: impl Observer<M> + 'static) {
-        let watched = observer.wants_transitions();
-        self.core.watched |= watched;
-        self.core.bus.keep_log |= watched;
         self.core.observers.push(Box::new(observer));
+        self.core.find_heard();
     }
 
     /// The tag of the last cycle.

@@ -94,7 +94,7 @@ impl<'a, M: Message> Outbox<'a, M> {
         let identity = fold(self.path, u64::from(port) << 32 | u64::from(emission));
         let digest = fold(digest_of(&value), identity);
         self.sum = self.sum.wrapping_add(digest);
-        if self.bus.keep_log {
+        if self.bus.hears(self.source) {
             self.log(port, &value);
         }
         let [first, end] = self.network.ports[self.source as usize..][..2] else { return };

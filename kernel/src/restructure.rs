@@ -244,6 +244,7 @@ impl<M: Message> Simulation<M> {
         core.homes = Homes::new(&core.blueprint, &order.keys);
         core.paths = order.paths;
         core.keys = order.keys;
+        core.find_heard();
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();
         for m in fresh {

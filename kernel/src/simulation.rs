@@ -130,7 +130,6 @@ impl<M: Message> Simulation<M> {
             guards: options.guards,
             observers: Vec::new(),
             meter: None,
-            watched: false,
             error: None,
             stop: None,
             changes: Vec::new(),

@@ -61,11 +61,9 @@ impl<M: Message> Simulation<M> {
 impl<M: Message> Core<M> {
     fn send_from_outside(&mut self, inputs: Vec<(u16, M)>) {
         let (bus, network) = (&mut self.bus, &self.network);
-        let keep = std::mem::take(&mut bus.keep_log);
         let mut out = Outbox::new(bus, network, self.now, self.resolution);
         for (port, value) in inputs {
             out.send(OutPort::<M>::new(port), value);
         }
-        self.bus.keep_log = keep;
     }
 }

@@ -92,8 +92,11 @@ pub type Verdict = ControlFlow<String>;
 ///
 /// Every method has a default that does nothing and lets the run go on.
 pub trait Observer<M: Message>: Send {
-    /// Whether [`Observer::transition`] wants to be called (costs time per transition).
-    fn wants_transitions(&self) -> bool {
+    /// Whether [`Observer::transition`] wants to be called for a model (costs time per transition
+    /// of that model). Asked when the observer is added, and again when the structure changed; the
+    /// answer must not depend on what was told in between.
+    fn wants_transitions(&self, model: ModelKey) -> bool {
+        let _ = model;
         false
     }
     /// A model made a transition; in one cycle they come in path order.
@@ -124,8 +127,8 @@ pub trait Observer<M: Message>: Send {
 
 /// Keep the other handle to read the observer after (or during) the run.
 impl<M: Message, O: Observer<M>> Observer<M> for Arc<Mutex<O>> {
-    fn wants_transitions(&self) -> bool {
-        self.lock().is_ok_and(|o| o.wants_transitions())
+    fn wants_transitions(&self, model: ModelKey) -> bool {
+        self.lock().is_ok_and(|o| o.wants_transitions(model))
     }
     fn transition(&mut self, site: &Site<'_>, t: &Transition<'_, M>) -> Verdict {
         self.lock().map_or(Verdict::Continue(()), |mut o| o.transition(site, t))

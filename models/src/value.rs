@@ -1,7 +1,8 @@
 //! What scenario units send each other.
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::{fmt, sync::Arc};
-use superdense_kernel::{Message, Payload, message::Digest};
+use superdense_kernel::{Bag, Message, Payload, message::Digest, port::InPort};
 
 /// A message between units of a scenario.
 ///
@@ -213,6 +214,21 @@ impl fmt::Display for Value {
             Self::Packet(p) => write!(f, "packet {}/{} to {}", p.source, p.id, p.destination),
         }
     }
+}
+
+/// What came to a port, in the order of a key: a bag has no order, a queue needs one.
+pub fn in_order<T: Payload<Value> + Copy, K: Ord>(
+    bag: &Bag<'_, Value>,
+    port: InPort<T>,
+    key: impl FnMut(&T) -> K,
+) -> SmallVec<[T; 1]> {
+    // Not by `collect`, which asks for size hints: most bags hold one message.
+    let mut all = SmallVec::new();
+    bag.on(port).for_each(|&value| all.push(value));
+    if all.len() > 1 {
+        all.sort_unstable_by_key(key);
+    }
+    all
 }
 
 impl Message for Value {

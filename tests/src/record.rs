@@ -1,7 +1,7 @@
 //! Recording the committed trace through an observer.
 use std::sync::{Arc, Mutex};
 use superdense_kernel::{
-    Coupled, Fact, Options, Simulation,
+    Coupled, Fact, ModelKey, Options, Simulation,
     error::RunError,
     message::Message,
     time::Tag,
@@ -70,7 +70,7 @@ impl<M> Default for Tape<M> {
 }
 
 impl<M: Message> Observer<M> for Tape<M> {
-    fn wants_transitions(&self) -> bool {
+    fn wants_transitions(&self, _: ModelKey) -> bool {
         true
     }
     fn transition(&mut self, site: &Site<'_>, tr: &Transition<'_, M>) -> Verdict {

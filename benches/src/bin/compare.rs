@@ -2,7 +2,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use superdense_benches::{
-    child, phold,
+    child, net, phold,
     report::{Row, heading, line, met, target},
     suites::{Effort, devstone, timers},
     timers::Load,
@@ -29,6 +29,8 @@ enum Suite {
     Hold,
     /// Tokens passed from entity to entity
     Ring,
+    /// Queues and packet networks against SimPy and ns-3
+    Grid,
     /// Time Warp against the sequential executor
     Phold,
     /// One measurement (used by this program itself)
@@ -39,7 +41,7 @@ enum Suite {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let effort = Effort { quick: cli.quick };
-    let mut missed = 0;
+    let (mut missed, mut missed_there) = (0, 0);
     let mut sink = |row: Row| {
         missed += usize::from(target(&row).is_some_and(|t| !met(&row, t)));
         if cli.json {
@@ -48,18 +50,20 @@ fn main() -> ExitCode {
             println!("{}", line(&row));
         }
     };
-    if !cli.json && !matches!(cli.suite, Suite::Child { .. } | Suite::Phold) {
+    if !cli.json && !matches!(cli.suite, Suite::Child { .. } | Suite::Phold | Suite::Grid) {
         println!("{}", heading());
     }
     let result = match &cli.suite {
         Suite::Devstone => devstone(effort, &mut sink),
         Suite::Hold => timers(Load::Hold, effort, &mut sink),
         Suite::Ring => timers(Load::Ring, effort, &mut sink),
+        Suite::Grid => grid(effort, cli.json, &mut missed_there),
         Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row)),
         Suite::Child { job } => child::serve(job),
     };
     match result {
         Ok(()) => {
+            missed += missed_there;
             if missed > 0 && !cli.json {
                 println!("{missed} targets not met");
             }
@@ -70,6 +74,20 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn grid(effort: Effort, json: bool, missed: &mut usize) -> Result<(), String> {
+    if !json {
+        println!("{}", net::heading());
+    }
+    net::suite(effort, &mut |row| {
+        *missed += usize::from(!row.met());
+        if json {
+            println!("{}", serde_json::to_string(&row).expect("plain data"));
+        } else {
+            println!("{}", net::line(&row));
+        }
+    })
 }
 
 fn phold_line(json: bool, row: &phold::Row) {

@@ -121,7 +121,7 @@ impl<M: Message> Simulation<M> {
         }
         let clocks: Vec<Clockwork> = self.clocks();
         let mut observers = std::mem::take(&mut self.core.observers);
-        let Core { network, paths, homes, resolution, guards, watched, .. } = &self.core;
+        let Core { network, paths, homes, resolution, guards, bus, .. } = &self.core;
         let mut world = World {
             network,
             paths,
@@ -131,7 +131,7 @@ impl<M: Message> Simulation<M> {
             settings,
             guards: *guards,
             limit,
-            watched: *watched,
+            heard: &bus.heard,
         };
         let mut crew: Vec<Worker<M>> =
             (0..).zip(dealt).map(|(me, kinds)| Worker::new(me, &world, kinds)).collect();

@@ -14,7 +14,6 @@ use std::ops::ControlFlow;
 pub(super) struct Telling<'a, M: Message> {
     blueprint: &'a Blueprint<M>,
     keys: &'a [ModelKey],
-    watched: bool,
     observers: &'a mut [Box<dyn Observer<M>>],
     pub counts: Counts,
     pub now: Tag,
@@ -25,9 +24,9 @@ pub(super) struct Telling<'a, M: Message> {
 
 impl<'a, M: Message> Telling<'a, M> {
     pub fn new(core: &'a Core<M>, observers: &'a mut [Box<dyn Observer<M>>], ran: bool) -> Self {
-        let Core { blueprint, keys, watched, now, .. } = core;
-        let (counts, watched, now) = (Counts::default(), *watched, *now);
-        Self { blueprint, keys, watched, observers, counts, now, ran, stop: None }
+        let Core { blueprint, keys, now, .. } = core;
+        let (counts, now) = (Counts::default(), *now);
+        Self { blueprint, keys, observers, counts, now, ran, stop: None }
     }
 
     /// Tells observers what the workers hand over, in canonical order; the tag after the last
@@ -72,7 +71,7 @@ impl<'a, M: Message> Telling<'a, M> {
                 verdict(blueprint.site(key, |site| o.fact(site, entry.tag, fact)));
             }
         }
-        if !self.watched {
+        if !told.heard {
             return;
         }
         let envelope = |(i, (_, value)): (usize, &(u16, M))| Envelope {
@@ -90,7 +89,7 @@ impl<'a, M: Message> Telling<'a, M> {
         let bag = (entry.kind != Kind::Internal).then_some(bag);
         let Entry { tag, kind, .. } = *entry;
         let transition = Transition { tag, kind, bag, outputs: &told.outputs, next: told.next };
-        for o in self.observers.iter_mut().filter(|o| o.wants_transitions()) {
+        for o in self.observers.iter_mut().filter(|o| o.wants_transitions(key)) {
             verdict(blueprint.site(key, |site| o.transition(site, &transition)));
         }
     }

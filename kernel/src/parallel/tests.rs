@@ -3,7 +3,7 @@
 //! Random networks of plain models are in the workspace's property tests.
 use super::{Cancellation, Partition, Schedule, Settings};
 use crate::{
-    Atomic, Bag, Child, Coupled, Ended, Fact, Outbox, Simulation,
+    Atomic, Bag, Child, Coupled, Ended, Fact, ModelKey, Outbox, Simulation,
     core::Counts,
     effects::Effects,
     port::{InPort, OutPort},
@@ -183,7 +183,7 @@ struct Tape {
 }
 
 impl Observer<i64> for Tape {
-    fn wants_transitions(&self) -> bool {
+    fn wants_transitions(&self, _: ModelKey) -> bool {
         true
     }
     fn transition(&mut self, site: &Site<'_>, t: &Transition<'_, i64>) -> Verdict {

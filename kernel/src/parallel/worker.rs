@@ -33,8 +33,8 @@ pub(crate) struct World<'a, M: Message> {
     pub guards: crate::Guards,
     /// The last tick of the stretch.
     pub limit: i64,
-    /// Observers want transitions.
-    pub watched: bool,
+    /// By model, as in [`Bus::heard`].
+    pub heard: &'a [bool],
 }
 
 /// A committed transition, on its way to the observers.
@@ -47,6 +47,8 @@ pub(crate) struct Entry<M> {
 }
 
 pub(crate) struct Told<M> {
+    /// Observers want the transition, and not only the facts.
+    pub heard: bool,
     pub bag: Vec<(u16, M)>,
     pub outputs: Vec<Sent<M>>,
     pub facts: Vec<Fact>,
@@ -111,7 +113,7 @@ pub(crate) struct Worker<M: Message> {
 impl<M: Message> Worker<M> {
     pub fn new(me: u32, world: &World<'_, M>, kinds: Vec<Box<dyn Slab<M>>>) -> Self {
         let mut bus = Bus::new(world.network, None);
-        bus.keep_log = world.watched;
+        bus.heard = world.heard.to_vec();
         Self {
             me,
             kinds,
@@ -470,9 +472,10 @@ impl<M: Message> Worker<M> {
             let inputs = unit.inputs_at(tag);
             let load = unit.inputs.range(inputs).map(|p| &p.load);
             let messages = load.clone().map(|l| l.len() as u32).sum();
-            let told = (self.bus.keep_log || !facts.is_empty()).then(|| {
+            let heard = self.bus.hears(unit.model);
+            let told = (heard || !facts.is_empty()).then(|| {
                 let bag = load.flatten().cloned().collect();
-                Box::new(Told { bag, outputs: outputs.unwrap_or_default(), facts, next })
+                Box::new(Told { heard, bag, outputs: outputs.unwrap_or_default(), facts, next })
             });
             entries.push(Entry { tag, model: unit.model, kind, messages, told });
         }

@@ -8,7 +8,7 @@ use crate::{
     random::{Distribution, RandomStream},
     registry::{ParamType, ValueType},
     signal::{Level, NEVER, Timer},
-    value::{Job, Segment, Value},
+    value::{Job, Segment, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -121,10 +121,7 @@ impl Atomic<Value> for Station {
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        let mut jobs: Vec<Job> = bag.on(Self::IN).copied().collect();
-        // A bag has no order, a queue needs one.
-        jobs.sort_unstable();
-        for job in jobs {
+        for job in in_order(bag, Self::IN, |&job| job) {
             if self.capacity.is_some_and(|most| self.present() >= most) {
                 self.lost.push(job);
             } else {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     registry::{ParamType, ValueType},
     signal::{Level, Timer},
-    value::{Job, Segment, Value},
+    value::{Job, Segment, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -92,9 +92,7 @@ impl Atomic<Value> for Statistics {
         self.timer.pass(elapsed);
         let (now, since) = (fx.now().ticks, fx.now().ticks - self.timer.now());
         let before = self.batches.count();
-        let mut jobs: Vec<Job> = bag.on(Self::IN).copied().collect();
-        jobs.sort_unstable();
-        for job in jobs {
+        for job in in_order(bag, Self::IN, |&job| job) {
             if job.created - since < self.warm_up {
                 continue;
             }

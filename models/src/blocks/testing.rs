@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 use superdense_kernel::{
-    Coupled, Simulation,
+    Coupled, ModelKey, Simulation,
     error::RunError,
     port::{InPort, OutPort},
     time::{Resolution, Tag},
@@ -21,7 +21,7 @@ type Log = Arc<Mutex<Vec<(Tag, String, u16, Value)>>>;
 struct Logger(Log);
 
 impl Observer<Value> for Logger {
-    fn wants_transitions(&self) -> bool {
+    fn wants_transitions(&self, _: ModelKey) -> bool {
         true
     }
     fn transition(&mut self, site: &Site<'_>, t: &Transition<'_, Value>) -> Verdict {

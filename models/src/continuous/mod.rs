@@ -14,7 +14,7 @@ mod read;
 pub mod series;
 mod settings;
 mod sides;
-mod start;
+pub(crate) mod start;
 mod stepped;
 mod text;
 mod unit;

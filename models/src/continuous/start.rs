@@ -1,5 +1,5 @@
-//! Compiled equations with a core, as a component.
-use super::{core::Core, settings::Settings, stepped::Stepped, text::TextEquations, unit::Unit};
+//! Equations with a core, as a component.
+use super::{core::Core, equations::Equations, settings::Settings, stepped::Stepped, unit::Unit};
 use crate::{
     qss::{Explicit, Implicit, Paired, Quanta, Quantised},
     registry::Params,
@@ -8,16 +8,20 @@ use crate::{
 use superdense_kernel::Component;
 
 /// Start values.
-pub(super) struct Start<'a> {
+pub(crate) struct Start<'a> {
     pub initial: &'a [f64],
     pub inputs: &'a [f64],
     pub discrete: &'a [f64],
 }
 
-/// The unit under the method that the parameters name.
-pub(super) fn under_method(
+/// The unit under the method that the parameters name: `method`, and `dq_rel` and `dq_min` of the
+/// quantised ones.
+///
+/// # Errors
+/// When the method does not fit the equations, or they are not finite at the start.
+pub(crate) fn under_method<E: Equations>(
     params: &Params,
-    equations: TextEquations,
+    equations: E,
     start: &Start<'_>,
     settings: Settings,
 ) -> Result<Component<Value>, String> {
@@ -43,12 +47,12 @@ pub(super) fn under_method(
 }
 
 impl Start<'_> {
-    fn unit<C: Core<TextEquations>>(
+    fn unit<E: Equations, C: Core<E>>(
         &self,
-        equations: TextEquations,
+        equations: E,
         core: C,
         settings: Settings,
-    ) -> Result<Unit<TextEquations, C>, String> {
+    ) -> Result<Unit<E, C>, String> {
         Unit::with_core(equations, core, self.initial, self.inputs, self.discrete, settings)
     }
 }

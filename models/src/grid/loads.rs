@@ -11,11 +11,7 @@ use crate::{
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{
-    Atomic, Bag, Component, Effects, Outbox,
-    port::{InPort, OutPort},
-    time::Duration,
-};
+use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
 
 /// What does not change in a load.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -34,7 +30,7 @@ struct House {
 }
 
 /// A cooled room with a thermostat: exponentials between exact switching times. Input 0: shifts of
-/// the set point in °C; outputs: 0 changes of power in kW, 1 temperature in °C.
+/// the set point in °C, as numbers or packets; outputs: 0 changes of power in kW, 1 temperature in °C.
 ///
 /// **Why not the continuous unit.** Between switches the solution is a formula; a population of a
 /// million takes two hundred bytes each.
@@ -55,7 +51,6 @@ pub struct Load {
 }
 
 impl Load {
-    const SHIFT: InPort<f64> = InPort::new(0);
     const CHANGE: OutPort<f64> = OutPort::new(0);
     const THETA: OutPort<Segment> = OutPort::new(1);
 
@@ -146,7 +141,7 @@ impl Atomic<Value> for Load {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         self.settle();
-        for &shift in bag.on(Self::SHIFT) {
+        for shift in bag.iter().filter_map(|(_, value)| value.as_real()) {
             // A command that still waits takes effect together with the new one.
             let waiting = self.command.map_or(0.0, |(_, shift)| shift);
             let at = self.timer.now().saturating_add(self.house.delay);
@@ -176,7 +171,7 @@ fn skip(seed: u64, draws: u64) -> u64 {
 unit_kind! {
     /// `thermostat-load`: a cooled room with a thermostat,
     /// θ' = -(θ - ambient + m P R)/(R C): cooling (m = 1) starts above `high` and ends below `low`,
-    /// both moved by what arrives at input `shift` (°C), which takes effect after the room's own
+    /// both moved by what arrives at input `shift` (°C; a number or a packet), which takes effect after the room's own
     /// delay. Outputs `change` (event: change of electric power in kW) and `theta` (°C).
     ///
     /// A population draws from one MINSTD stream, six numbers u per room in the order of `index`:
@@ -200,7 +195,7 @@ unit_kind! {
         with("spread", ParamType::Real(Some("s")), "1.95 s", "spread of the delays"),
     ],
     ports: |_| Ok(ports(
-        [event("shift", ValueType::Real).optional()],
+        [event("shift", ValueType::Any).optional()],
         [event("change", ValueType::Real), signal("theta")],
     )),
     build: |params, context| {
@@ -243,7 +238,7 @@ unit_kind! {
     },
 }
 
-/// Adds up powers. Input 0: changes in kW; outputs: 0 power in kW, 1 units on, 2 switches.
+/// Adds up powers. Input 0: changes in kW, as numbers or packets; outputs: 0 power in kW, 1 units on, 2 switches.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Total {
     timer: Timer,
@@ -254,7 +249,6 @@ pub struct Total {
 }
 
 impl Total {
-    const IN: InPort<f64> = InPort::new(0);
     const POWER: OutPort<Segment> = OutPort::new(0);
 }
 
@@ -280,7 +274,7 @@ impl Atomic<Value> for Total {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        for &change in bag.on(Self::IN) {
+        for change in bag.iter().filter_map(|(_, value)| value.as_real()) {
             self.power += change;
             self.on += if change > 0.0 { 1 } else { -1 };
             // What comes at the start are start values.
@@ -296,7 +290,7 @@ impl Atomic<Value> for Total {
 }
 
 unit_kind! {
-    /// `load-total`: adds up the power of loads. Input `change` (changes in kW); outputs (signals)
+    /// `load-total`: adds up the power of loads. Input `change` (changes in kW; numbers or packets); outputs (signals)
     /// `power` (kW), and for recording `on` (loads that are on) and `switches`.
     ///
     /// ```toml
@@ -306,7 +300,7 @@ unit_kind! {
     LoadTotal = "load-total", "adds up the power of loads",
     params: [],
     ports: |_| Ok(ports(
-        [event("change", ValueType::Real)],
+        [event("change", ValueType::Any)],
         [signal("power"), signal("on"), signal("switches")],
     )),
     build: |_, context| Ok(Component::atomic(Total {

@@ -268,10 +268,13 @@ impl Machines {
         Ok(())
     }
 
-    /// The same in an event; a singular network shows as values that are not finite.
+    /// The same in an event; a singular network, and one without machines,
+    /// shows as values that are not finite.
     fn reconnect(&self, vars: &mut [f64]) {
-        if self.connect(vars).is_err() {
-            let real = self.places().real;
+        let Places { status, real, .. } = self.places();
+        let none = vars[status..][..self.units.len()].iter().all(|&on| on < 0.5);
+        // An island without generation has no frequency.
+        if none || self.connect(vars).is_err() {
             vars[real] = f64::NAN;
         }
     }

@@ -4,6 +4,7 @@ pub mod admittance;
 pub mod case;
 pub mod converters;
 pub mod flow;
+pub mod host;
 pub mod loads;
 pub mod machines;
 pub mod matpower;

@@ -10,7 +10,10 @@ use crate::{
         params::{Checked, Entries, Reader, needed, ticks_of, with},
         signal,
     },
-    continuous::{Settings, Unit},
+    continuous::{
+        Settings,
+        start::{Start, under_method},
+    },
     ode::{Method, Options},
     registry::{
         Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports,
@@ -159,10 +162,22 @@ const PARAMS: &[ParamSpec] = &[
     with("thresholds", ParamType::RealList, "[]", "frequencies in Hz that machines report"),
     with("telemetry", ParamType::RealList, "[]", "buses whose machines tell their speed"),
     with("telemetry_period", ParamType::Duration, "4 s", "how often"),
-    with("method", ParamType::Choice(&["rk45", "taylor"]), "rk45", "how the equations are solved"),
+    with(
+        "method",
+        ParamType::Choice(&["rk45", "taylor", "qss2", "qss3"]),
+        "rk45",
+        "how the equations are solved",
+    ),
     with("order", ParamType::Int, "12", "order of the method taylor, 2 to 30"),
     with("tolerance", ParamType::Real(None), "1e-10", "relative tolerance of the solver"),
     with("absolute_tolerance", ParamType::Real(None), "1e-12", "absolute tolerance"),
+    with("dq_rel", ParamType::Real(None), "0", "quantum of qss2 and qss3, relative to the state"),
+    with(
+        "dq_min",
+        ParamType::Real(None),
+        "1e-6",
+        "least quantum of qss2 and qss3, per unit and rad",
+    ),
     with("exchange_tolerance", ParamType::Real(None), "1e-6", "largest error of sent segments"),
 ];
 
@@ -245,13 +260,18 @@ impl UnitKind for PowerSystem {
             connected: context.output_connected.to_vec(),
             ..Settings::default()
         };
+        r.positive("dq_min");
+        let relative = params.real("dq_rel");
+        let message = format!("`dq_rel` is {relative}");
+        r.check(relative >= 0.0, "dq_rel", message, "give a number of zero or more");
         r.finish(())?;
         let built = Machines::new(&case, &plan).and_then(|machines| {
             let (x, d) = machines.initial()?;
-            Unit::new(machines, &x, &[], &d, settings)
+            let start = Start { initial: &x, inputs: &[], discrete: &d };
+            under_method(params, machines, &start, settings)
         });
         match built {
-            Ok(unit) => Ok(Component::atomic(unit)),
+            Ok(unit) => Ok(unit),
             Err(why) => Err(unsolved(params, why)),
         }
     }

@@ -4,6 +4,7 @@
 //! Addresses: the centre has one, load buses have their bus number, machines their bus number plus
 //! an offset. What a packet means is its code ([`REPORT`] and so on).
 use super::{
+    host::{Application, Host, Outgoing},
     machines::{Machines, Plan},
     powersystem::{load_buses, machines_of, read_case, unsolved},
 };
@@ -14,15 +15,11 @@ use crate::{
         ports,
     },
     registry::{ParamType, ValueType},
-    value::{Packet, Value},
+    value::{Packet, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use superdense_kernel::{
-    Atomic, Bag, Component, Effects, EventKind, Outbox,
-    port::{InPort, OutPort},
-    time::Duration,
-};
+use superdense_kernel::{Bag, Component, Effects, EventKind, port::InPort};
 
 /// A machine's frequency fell below the threshold of this number.
 pub const REPORT: u32 = 1;
@@ -33,59 +30,27 @@ pub const SHED: u32 = 3;
 /// A new reference power per unit.
 pub const REFERENCE: u32 = 4;
 
-/// Packets that wait for the next micro-step, with their sender's numbering.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Outgoing {
-    template: Packet,
-    packets: Vec<Packet>,
+const PACKETS: InPort<Packet> = InPort::new(0);
+const TRIPPED: InPort<i64> = InPort::new(1);
+
+/// The packets of a code, in the order in which they queue up.
+fn heard(bag: &Bag<'_, Value>, code: u32) -> impl Iterator<Item = Packet> {
+    in_order(bag, PACKETS, Packet::key).into_iter().filter(move |p| p.code == code)
 }
 
-impl Outgoing {
-    const OUT: OutPort<Packet> = OutPort::new(0);
-
-    fn new(source: u32, code: u32, bits: u32) -> Self {
-        let template = Packet { source, code, bits, ..Packet::default() };
-        Self { template, packets: Vec::new() }
-    }
-    fn send(&mut self, destination: u32, value: f64, now: i64) {
-        self.template.id += 1;
-        self.packets.push(Packet { created: now, destination, value, ..self.template });
-    }
-    fn advance(&self) -> Duration {
-        if self.packets.is_empty() { Duration::INFINITE } else { Duration::ZERO }
-    }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        self.packets.iter().for_each(|&p| out.send(Self::OUT, p));
-    }
-}
-
-/// Puts values into packets. Input 0: values; output 0: packets.
+/// Puts values into packets. Input 0: values.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sender {
     to: u32,
-    out: Outgoing,
 }
 
-impl Atomic<Value> for Sender {
-    fn inputs(&self) -> u16 {
-        1
-    }
-    fn outputs(&self) -> u16 {
-        1
-    }
-    fn time_advance(&self) -> Duration {
-        self.out.advance()
-    }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        self.out.output(out);
-    }
-    fn internal(&mut self, _: &mut Effects<Value>) {
-        self.out.packets.clear();
-    }
-    fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+impl Application for Sender {
+    const INPUTS: u16 = 1;
+
+    fn hear(&mut self, bag: &Bag<'_, Value>, out: &mut Outgoing, fx: &mut Effects<Value>) {
         for (_, value) in bag.iter() {
             match value.as_real() {
-                Some(x) => self.out.send(self.to, x, fx.now().ticks),
+                Some(x) => out.send(self.to, x, fx.now().ticks),
                 None => fx.fail(format!("a packet can carry a number, not {value}")),
             }
         }
@@ -117,11 +82,11 @@ unit_kind! {
         let (source, code) = (address(&mut r, "address"), address(&mut r, "code"));
         let bits = 8 * r.int("bytes", 0, 1 << 24) as u32;
         let to = address(&mut r, "to");
-        r.finish(Component::atomic(Sender { to, out: Outgoing::new(source, code, bits) }))
+        r.finish(Component::atomic(Host::new(Sender { to }, Outgoing::new(source, code, bits))))
     },
 }
 
-/// Arms a stage when enough machines report it, and sheds. Input 0: packets; output 0: packets.
+/// Arms a stage when enough machines report it, and sheds. Input 0: packets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ufls {
     needed: usize,
@@ -129,39 +94,19 @@ pub struct Ufls {
     loads: Vec<u32>,
     /// Per stage: the machines that reported it.
     reports: BTreeMap<u32, BTreeSet<u32>>,
-    out: Outgoing,
 }
 
-impl Ufls {
-    const IN: InPort<Packet> = InPort::new(0);
-}
+impl Application for Ufls {
+    const INPUTS: u16 = 1;
 
-impl Atomic<Value> for Ufls {
-    fn inputs(&self) -> u16 {
-        1
-    }
-    fn outputs(&self) -> u16 {
-        1
-    }
-    fn time_advance(&self) -> Duration {
-        self.out.advance()
-    }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        self.out.output(out);
-    }
-    fn internal(&mut self, _: &mut Effects<Value>) {
-        self.out.packets.clear();
-    }
-    fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
-        let mut packets: Vec<&Packet> = bag.on(Self::IN).filter(|p| p.code == REPORT).collect();
-        packets.sort_unstable_by_key(|p| p.key());
-        for packet in packets {
+    fn hear(&mut self, bag: &Bag<'_, Value>, out: &mut Outgoing, fx: &mut Effects<Value>) {
+        for packet in heard(bag, REPORT) {
             let stage = packet.value as u32;
             let machines = self.reports.entry(stage).or_default();
             if machines.insert(packet.source) && machines.len() == self.needed {
                 happened(fx, &format!("arm {stage}"), EventKind::Private);
                 for bus in &self.loads {
-                    self.out.send(*bus, self.share, fx.now().ticks);
+                    out.send(*bus, self.share, fx.now().ticks);
                 }
             }
         }
@@ -198,13 +143,8 @@ unit_kind! {
         let source = r.int("address", 0, u32::MAX.into()) as u32;
         let bits = 8 * r.int("bytes", 0, 1 << 24) as u32;
         let needed = r.int("reports", 1, 1 << 20) as usize;
-        r.finish(Component::atomic(Ufls {
-            needed,
-            share,
-            loads: load_buses(&case),
-            reports: BTreeMap::new(),
-            out: Outgoing::new(source, SHED, bits),
-        }))
+        let ufls = Ufls { needed, share, loads: load_buses(&case), reports: BTreeMap::new() };
+        r.finish(Component::atomic(Host::new(ufls, Outgoing::new(source, SHED, bits))))
     },
 }
 
@@ -219,52 +159,29 @@ struct Governed {
     connected: bool,
 }
 
-/// Integrates the frequency deviation. Inputs: 0 packets, 1 places of tripped machines; output 0:
-/// packets.
+/// Integrates the frequency deviation. Inputs: 0 packets, 1 places of tripped machines.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Agc {
     /// Gain times period divided by base power and droop.
     factor: f64,
     integral: f64,
     machines: Vec<Governed>,
-    out: Outgoing,
 }
 
-impl Agc {
-    const IN: InPort<Packet> = InPort::new(0);
-    const TRIPPED: InPort<i64> = InPort::new(1);
-}
+impl Application for Agc {
+    const INPUTS: u16 = 2;
 
-impl Atomic<Value> for Agc {
-    fn inputs(&self) -> u16 {
-        2
-    }
-    fn outputs(&self) -> u16 {
-        1
-    }
-    fn time_advance(&self) -> Duration {
-        self.out.advance()
-    }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        self.out.output(out);
-    }
-    fn internal(&mut self, _: &mut Effects<Value>) {
-        self.out.packets.clear();
-    }
-    fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
-        for &place in bag.on(Self::TRIPPED) {
+    fn hear(&mut self, bag: &Bag<'_, Value>, out: &mut Outgoing, fx: &mut Effects<Value>) {
+        for &place in bag.on(TRIPPED) {
             let gone = self.machines.iter_mut().filter(|m| m.place as i64 == place);
             gone.for_each(|m| m.connected = false);
         }
-        let mut packets: Vec<&Packet> =
-            bag.on(Self::IN).filter(|p| p.code == MEASUREMENT).collect();
-        packets.sort_unstable_by_key(|p| p.key());
-        for packet in packets {
+        for packet in heard(bag, MEASUREMENT) {
             let rating: f64 = self.machines.iter().filter(|m| m.connected).map(|m| m.rating).sum();
             self.integral -= self.factor * rating * packet.value;
             for m in self.machines.iter().filter(|m| m.connected) {
                 let reference = m.power + self.integral * m.rating / rating;
-                self.out.send(m.address, reference, fx.now().ticks);
+                out.send(m.address, reference, fx.now().ticks);
             }
         }
     }
@@ -316,11 +233,8 @@ unit_kind! {
             power: machines.powers()[place],
             connected: true,
         });
-        Ok(Component::atomic(Agc {
-            factor: gain * period / case.base / droop,
-            integral: 0.0,
-            machines: governed.collect(),
-            out: Outgoing::new(source, REFERENCE, bits),
-        }))
+        let factor = gain * period / case.base / droop;
+        let agc = Agc { factor, integral: 0.0, machines: governed.collect() };
+        Ok(Component::atomic(Host::new(agc, Outgoing::new(source, REFERENCE, bits))))
     },
 }

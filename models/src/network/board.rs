@@ -22,13 +22,17 @@ impl Board {
         Self { first, every, seen: 0, levels: values.iter().map(|&v| Level::new(v)).collect() }
     }
 
-    /// Takes the values after one more observation, if it is time to tell them.
-    pub fn observe(&mut self, values: &[f64], now: i64) {
+    /// Counts one more observation; whether it is time for [`Board::tell`]. Two calls, because
+    /// statistics cost more than most observations.
+    pub fn is_time(&mut self) -> bool {
         self.seen += 1;
-        if self.seen.is_multiple_of(self.every) {
-            for (level, &v) in self.levels.iter_mut().zip(values) {
-                level.change(v, now);
-            }
+        self.seen.is_multiple_of(self.every)
+    }
+
+    /// Takes the values that are to be told.
+    pub fn tell(&mut self, values: &[f64], now: i64) {
+        for (level, &v) in self.levels.iter_mut().zip(values) {
+            level.change(v, now);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     random::RandomStream,
     registry::{ParamType, ValueType},
     signal::{NEVER, Timer},
-    value::{Packet, Value},
+    value::{Packet, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -125,12 +125,12 @@ impl Atomic<Value> for Link {
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        let mut packets: Vec<Packet> = bag.on(Self::IN).copied().collect();
-        packets.sort_unstable_by_key(Packet::key);
-        for packet in packets {
+        let now = self.timer.now();
+        for packet in in_order(bag, Self::IN, Packet::key) {
             self.take(packet);
-            let now = self.timer.now();
-            self.board.observe(&self.values(now), now);
+            if self.board.is_time() {
+                self.board.tell(&self.values(now), now);
+            }
         }
         self.settle();
     }

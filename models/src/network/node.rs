@@ -9,7 +9,7 @@ use crate::{
     random::{Distribution, RandomStream},
     registry::{ParamType, Ports, ValueType},
     signal::{NEVER, Timer},
-    value::{Job, Value},
+    value::{Job, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -100,8 +100,9 @@ impl Atomic<Value> for Node {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        let landed = self.flight.iter().take_while(|(t, ..)| *t == at);
-        landed.for_each(|&(_, port, job)| out.send(OutPort::new(port), job));
+        for &(_, port, job) in self.flight.iter().take_while(|(t, ..)| *t == at) {
+            out.send(OutPort::new(port), job);
+        }
         if let Some((port, job)) = self.direct(at) {
             out.send(OutPort::new(port), job);
         }
@@ -129,9 +130,7 @@ impl Atomic<Value> for Node {
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        let mut jobs: Vec<Job> = bag.on(Self::IN).copied().collect();
-        jobs.sort_unstable();
-        jobs.into_iter().for_each(|job| self.join(job));
+        in_order(bag, Self::IN, |&job| job).into_iter().for_each(|job| self.join(job));
         self.settle();
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {

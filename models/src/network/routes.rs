@@ -2,7 +2,7 @@
 use crate::{
     blocks::{
         event,
-        params::{Entries, Reader, needed, with},
+        params::{Entries, Reader, with},
     },
     registry::{Located, Param, ParamError, ParamType, Params, Ports, ValueType},
     value::{Packet, Value},
@@ -20,12 +20,20 @@ use superdense_kernel::{
 pub struct Routes {
     outputs: u16,
     table: BTreeMap<u32, u16>,
+    /// Address of the first output; those after it go to the outputs after it.
+    first: Option<u32>,
     default: Option<u16>,
     waiting: Vec<(u16, Packet)>,
 }
 
 impl Routes {
     const IN: InPort<Packet> = InPort::new(0);
+
+    fn route(&self, to: u32) -> Option<u16> {
+        let row = || to.checked_sub(self.first?).filter(|&k| k < u32::from(self.outputs));
+        let found = self.table.get(&to).copied();
+        found.or_else(|| row().map(|k| k as u16)).or(self.default)
+    }
 }
 
 impl Atomic<Value> for Routes {
@@ -47,7 +55,7 @@ impl Atomic<Value> for Routes {
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         for &packet in bag.on(Self::IN) {
             let to = packet.destination;
-            match self.table.get(&to).copied().or(self.default) {
+            match self.route(to) {
                 Some(port) => self.waiting.push((port, packet)),
                 None => fx.fail(format!(
                     "no route to address {to} for packet {} of source {}: add a route or a \
@@ -99,19 +107,25 @@ fn entry(
     }
 }
 
+/// Most outputs of a table.
+const MOST: i64 = 60_000;
+
 fn read(params: &Params) -> Result<Routes, Vec<ParamError>> {
     let mut r = Reader::new(params);
-    let outputs = r.int("outputs", 1, 4096);
+    let outputs = r.int("outputs", 1, MOST);
+    let first = r.given("first").then(|| r.int("first", 0, u32::MAX.into()) as u32);
     let default = r.given("default").then(|| r.int("default", 1, outputs) as u16 - 1);
     let (mut table, mut errors) = (BTreeMap::new(), Vec::new());
     match params.get("routes").map(|p| &p.value) {
         Some(Param::List(list)) => {
             list.iter().for_each(|p| entry(p, outputs, &mut table, &mut errors));
         }
+        None if first.is_some() => {}
         _ => r.check(false, "routes", "`routes` is no list", "write [{ to = 7, out = 1 }]"),
     }
     r.extend(errors);
-    r.finish(Routes { outputs: outputs as u16, table, default, waiting: Vec::new() })
+    let outputs = outputs as u16;
+    r.finish(Routes { outputs, table, first, default, waiting: Vec::new() })
 }
 
 unit_kind! {
@@ -123,16 +137,18 @@ unit_kind! {
     /// kind = "routes"
     /// outputs = 2
     /// routes = [{ to = [1, 2, 3], out = 1 }, { to = 9, out = 2 }]
+    /// first = 20           # optional: 20 by output 1, 21 by output 2
     /// default = 2          # optional
     /// ```
     RoutesKind = "routes", "a static routing table for packets",
     params: [
         with("outputs", ParamType::Int, "1", "number of outputs"),
-        needed("routes", ParamType::Raw, "list of { to = address or list, out = output }"),
+        with("first", ParamType::Int, "", "address of output 1, followed by those of the others"),
+        with("routes", ParamType::Raw, "", "list of { to = address or list, out = output }"),
         with("default", ParamType::Int, "", "output of all other destinations"),
     ],
     ports: |params| {
-        let outputs = Reader::new(params).int("outputs", 1, 4096);
+        let outputs = Reader::new(params).int("outputs", 1, MOST);
         let outputs = (1..=outputs).map(|k| event(&format!("out{k}"), ValueType::Packet));
         Ok(Ports { inputs: vec![event("in", ValueType::Packet)], outputs: outputs.collect() })
     },
@@ -153,6 +169,19 @@ mod tests {
         let why = bench.go(5.0).unwrap_err().to_string();
         assert!(why.contains("no route to address 6 for packet 1 of source 2"), "{why}");
         assert_eq!(bench.events("r.out2"), ["0@2 packet 1/1 to 5", "1@1 packet 1/2 to 5"]);
+    }
+
+    #[test]
+    fn addresses_in_a_row_need_no_table() {
+        let bench = Bench::run(
+            "connections=['a.out -> r.in', 'b.out -> r.in']\n\
+             [unit.a]\nkind='packet-source'\npattern='periodic'\nperiod=9\nto=8\n\
+             [unit.b]\nkind='packet-source'\npattern='periodic'\nperiod=9\nto=9\n\
+             [unit.r]\nkind='routes'\noutputs=3\nfirst=7\nroutes=[{to=9, out=1}]",
+            1.0,
+        );
+        assert_eq!(bench.events("r.out2"), ["0@2 packet 0/1 to 8"]);
+        assert_eq!(bench.events("r.out1"), ["0@2 packet 0/1 to 9"]);
     }
 
     #[test]

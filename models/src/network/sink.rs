@@ -9,7 +9,7 @@ use crate::{
     },
     registry::{ParamType, ValueType},
     signal::{NEVER, Timer},
-    value::{Packet, Value},
+    value::{Packet, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,16 +61,16 @@ impl Atomic<Value> for Meter {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = fx.now().ticks;
-        let mut packets: Vec<Packet> = bag.on(Self::IN).copied().collect();
-        packets.sort_unstable_by_key(Packet::key);
-        for packet in packets {
+        for packet in in_order(bag, Self::IN, Packet::key) {
             self.received += 1;
             let highest = self.highest.entry(packet.source).or_default();
             *highest = packet.id.max(*highest);
             if packet.created >= self.warm_up {
                 self.delays.push(self.timer.resolution().seconds(now - packet.created));
             }
-            self.board.observe(&self.values(), self.timer.now());
+            if self.board.is_time() {
+                self.board.tell(&self.values(), self.timer.now());
+            }
         }
         self.timer.set(if self.board.pending() { self.timer.now() } else { NEVER });
     }

@@ -9,7 +9,7 @@ use crate::{
     random::RandomStream,
     registry::{Param, ParamError, ParamType, Params, Ports, ValueType},
     signal::{NEVER, Timer},
-    value::{Packet, Value},
+    value::{Packet, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -74,10 +74,8 @@ impl Atomic<Value> for Wan {
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        let mut packets: Vec<Packet> = bag.on(Self::IN).copied().collect();
-        packets.sort_unstable_by_key(Packet::key);
         let now = self.timer.now();
-        for packet in packets {
+        for packet in in_order(bag, Self::IN, Packet::key) {
             let Some(&port) = self.ports.get(&packet.destination) else {
                 let (to, from) = (packet.destination, packet.source);
                 fx.fail(format!(
@@ -93,7 +91,9 @@ impl Atomic<Value> for Wan {
             } else {
                 self.flight.push_back((now.saturating_add(self.delay), port, packet));
             }
-            self.board.observe(&self.values(), now);
+            if self.board.is_time() {
+                self.board.tell(&self.values(), now);
+            }
         }
         self.settle();
     }

@@ -109,8 +109,8 @@ impl Recorder {
 }
 
 impl Observer<Value> for Recorder {
-    fn wants_transitions(&self) -> bool {
-        !self.signals.is_empty()
+    fn wants_transitions(&self, model: ModelKey) -> bool {
+        self.signals.contains_key(model)
     }
 
     fn transition(&mut self, site: &Site<'_>, t: &Transition<'_, Value>) -> Verdict {

@@ -2,7 +2,7 @@
 use super::library::{Results, number};
 use std::path::{Path, PathBuf};
 
-fn data(file: &str) -> PathBuf {
+pub(super) fn data(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(file)
 }
 
@@ -15,7 +15,7 @@ fn table(file: &str) -> (Vec<String>, Vec<Vec<f64>>) {
 }
 
 /// Columns of `samples.csv` by name.
-fn samples(results: &Results) -> (Vec<String>, Vec<Vec<f64>>) {
+pub(super) fn samples(results: &Results) -> (Vec<String>, Vec<Vec<f64>>) {
     let text = results.text("samples.csv");
     let heading = text.lines().next().expect("a heading").split(',').map(str::to_owned).collect();
     let rows = results.rows("samples.csv");
@@ -23,7 +23,7 @@ fn samples(results: &Results) -> (Vec<String>, Vec<Vec<f64>>) {
     (heading, rows.iter().map(|row| row.iter().map(value).collect()).collect())
 }
 
-fn place(heading: &[String], name: &str) -> usize {
+pub(super) fn place(heading: &[String], name: &str) -> usize {
     heading.iter().position(|h| h == name).unwrap_or_else(|| panic!("{name} in {heading:?}"))
 }
 
@@ -43,6 +43,25 @@ const S1: &[Case<'_>] = &[
     ("s1c", LOSSY, "s1c_d100_loss20", TRIPS, Some(59.350_044), 696.721_2),
 ];
 
+/// Heading and rows.
+type Table<'a> = (&'a [String], &'a [Vec<f64>]);
+
+/// The largest error of the speeds of connected machines, per unit, over the times of `found`.
+fn speed_error(found: Table<'_>, expected: Table<'_>, trips: &[(u32, f64)]) -> f64 {
+    let until = found.1.last().expect("a row")[0];
+    let mut worst = 0.0_f64;
+    for wanted in expected.1.iter().filter(|r| r[0] <= until) {
+        let row = found.1.iter().find(|r| (r[0] - wanted[0]).abs() < 1e-9).expect("a row");
+        for bus in (30..40).filter(|&b| !trips.iter().any(|t| t.0 == b && wanted[0] > t.1)) {
+            let w = row[place(found.0, &format!("grid.f{bus}_hz"))] / 60.0 - 1.0;
+            let error = (w - wanted[place(expected.0, &format!("w{bus}"))]).abs();
+            // Not by `max`, which would lose a NaN.
+            worst = if error <= worst { worst } else { error };
+        }
+    }
+    worst
+}
+
 #[test]
 fn s1_speeds_nadirs_and_shed_power() {
     for &(scenario, options, reference, trips, nadir, shed) in S1 {
@@ -50,17 +69,8 @@ fn s1_speeds_nadirs_and_shed_power() {
         let (heading, rows) = samples(&results);
         let (names, expected) = table(&format!("grid/{reference}.csv"));
         assert!(expected.len() > 20);
-        for wanted in &expected {
-            let row = rows.iter().find(|r| (r[0] - wanted[0]).abs() < 1e-9).expect("a row");
-            for bus in 30..40 {
-                if trips.iter().any(|&(b, at)| b == bus && wanted[0] > at) {
-                    continue;
-                }
-                let w = row[place(&heading, &format!("grid.f{bus}_hz"))] / 60.0 - 1.0;
-                let error = (w - wanted[place(&names, &format!("w{bus}"))]).abs();
-                assert!(error <= 1e-8, "{reference}, bus {bus}, {} s: {error:e}", wanted[0]);
-            }
-        }
+        let error = speed_error((&heading, &rows), (&names, &expected), trips);
+        assert!(error <= 1e-8, "{reference}: {error:e}");
         let coi = place(&heading, "grid.coi_hz");
         let lowest = rows.iter().map(|r| r[coi]).fold(f64::INFINITY, f64::min);
         if let Some(nadir) = nadir {
@@ -71,36 +81,82 @@ fn s1_speeds_nadirs_and_shed_power() {
     }
 }
 
+/// Crossings and armed stages of a run.
+fn sheds_and_crossings(results: &Results) -> Vec<(f64, String)> {
+    let rows = results.rows("events.csv");
+    let wanted = rows.iter().filter(|r| r[3].contains("below") || r[3].starts_with("arm"));
+    wanted.map(|r| (number(&r[0]), r[3].clone())).collect()
+}
+
+/// The same of a reference, up to a time.
+fn expected_events(reference: &str, until: f64) -> Vec<(f64, String)> {
+    let text = std::fs::read_to_string(data(&format!("grid/{reference}_events.csv"))).unwrap();
+    let event = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let hz = ["59.5", "59.3", "59.1"][cells[2].parse::<usize>().unwrap() - 1];
+        let name = match cells[1] {
+            "arm" => format!("arm {}", cells[2]),
+            _ => format!("{} below {hz} Hz", cells[3]),
+        };
+        (number(cells[0]), name)
+    };
+    text.lines().skip(1).map(event).filter(|e| e.0 <= until).collect()
+}
+
 #[test]
 fn s1c_events_come_in_the_same_order_at_the_same_times() {
     for &(scenario, options, reference, ..) in &S1[2..] {
         let results = Results::of(&format!("grid/{scenario}.toml"), options);
-        let found: Vec<(f64, String)> = results
-            .rows("events.csv")
-            .iter()
-            .filter(|r| r[3].contains("below") || r[3].starts_with("arm"))
-            .map(|r| (number(&r[0]), r[3].clone()))
-            .collect();
-        let text = std::fs::read_to_string(data(&format!("grid/{reference}_events.csv"))).unwrap();
-        let expected: Vec<(f64, String)> = text
-            .lines()
-            .skip(1)
-            .map(|line| {
-                let cells: Vec<&str> = line.split(',').collect();
-                let hz = ["59.5", "59.3", "59.1"][cells[2].parse::<usize>().unwrap() - 1];
-                let name = match cells[1] {
-                    "arm" => format!("arm {}", cells[2]),
-                    _ => format!("{} below {hz} Hz", cells[3]),
-                };
-                (number(cells[0]), name)
-            })
-            .collect();
+        let found = sheds_and_crossings(&results);
+        let expected = expected_events(reference, f64::INFINITY);
         let names =
             |list: &[(f64, String)]| list.iter().map(|(_, n)| n.clone()).collect::<Vec<_>>();
         assert_eq!(names(&found), names(&expected), "{reference}");
         for ((t, name), (wanted, _)) in found.iter().zip(&expected) {
             assert!((t - wanted).abs() <= 1e-6, "{reference}: {name} at {t}, not {wanted}");
         }
+    }
+}
+
+#[test]
+fn s1b_nadir_of_bus_39() {
+    let results = Results::of("grid/s1b.toml", &["--sample", "0.02 s", "--until", "5"]);
+    let (heading, rows) = samples(&results);
+    let f39 = place(&heading, "grid.f39_hz");
+    let nadir = rows.iter().min_by(|a, b| a[f39].total_cmp(&b[f39])).expect("a row");
+    assert!((nadir[f39] - 59.780_024).abs() < 1e-6, "{} Hz", nadir[f39]);
+    assert_eq!(nadir[0], 3.62);
+}
+
+/// The first eight seconds of s1c under another method: largest errors of an event's time in s and
+/// of a speed per unit. The events are the same in any case.
+fn errors_of(method: &str, knob: (&str, &str)) -> (f64, f64) {
+    let set = |name: &str, value: &str| ["--set".into(), format!("unit.grid.{name}={value}")];
+    let sets: [[String; 2]; 2] = [set("method", method), set(knob.0, knob.1)];
+    let options = sets.iter().flatten().map(String::as_str);
+    let options: Vec<&str> = options.chain(["--until", "8"]).collect();
+    let results = Results::of("grid/s1c.toml", &options);
+    let (found, expected) = (sheds_and_crossings(&results), expected_events("s1c_d0", 8.0));
+    let names = |list: &[(f64, String)]| list.iter().map(|(_, n)| n.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected), "{method} {knob:?}");
+    let late = found.iter().zip(&expected).map(|(a, b)| (a.0 - b.0).abs());
+    let (heading, rows) = samples(&results);
+    let (columns, reference) = table("grid/s1c_d0.csv");
+    let speed = speed_error((&heading, &rows), (&columns, &reference), TRIPS);
+    (late.fold(0.0, f64::max), speed)
+}
+
+/// Errors of the quantised methods are linear in the quantum: at most 1000 s and 10 per unit for a
+/// quantum of 1. So qss3 meets the acceptance lines, 1e-5 s and 1e-6 per unit, at 1e-8.
+#[test]
+fn s1c_errors_by_method_and_quantum() {
+    let (late, speed) = errors_of("taylor", ("tolerance", "1e-10"));
+    assert!(late <= 1e-6 && speed <= 1e-8, "taylor: {late:e} s, {speed:e} per unit");
+    let quanta = [("qss2", 1e-4), ("qss2", 1e-5), ("qss3", 1e-5), ("qss3", 1e-7), ("qss3", 1e-8)];
+    for (method, quantum) in quanta {
+        let (late, speed) = errors_of(method, ("dq_min", &format!("{quantum:e}")));
+        let good = late <= 1e3 * quantum && speed <= 10.0 * quantum;
+        assert!(good, "{method}, quantum {quantum:e}: {late:e} s, {speed:e} per unit");
     }
 }
 
@@ -121,25 +177,67 @@ fn s2_switches_and_power() {
         let last = rows.last().expect("a row");
         assert_eq!(last[place(&heading, "total.switches")], switches);
         assert!((last[power] - end).abs() < 1e-3);
+        let quiet = rows.iter().find(|r| r[0] == 10_860.0).expect("minute 181");
+        assert!(quiet[power].abs() < 1e-9, "{} kW at minute 181", quiet[power]);
         let after = rows.iter().filter(|r| r[0] > 10_860.0).map(|r| r[power]);
         assert!((after.fold(0.0, f64::max) - peak).abs() < 1e-3);
     }
 }
 
 /// Final temperatures of the first rooms, by the closed form.
+const ROOMS: [f64; 5] = [
+    20.432_726_481_295_653,
+    20.409_967_718_673_506,
+    20.578_885_323_125_647,
+    20.441_735_007_557_02,
+    20.338_602_274_142_27,
+];
+
+/// The same rooms as equations under a quantised method: within ten quanta.
+#[test]
+fn s2_temperatures_by_quantised_states() {
+    for quantum in [1e-5, 1e-7] {
+        let mut x = 1_u64;
+        let mut draw = || {
+            x = x * 48_271 % 2_147_483_647;
+            x as f64 / 2_147_483_647.0
+        };
+        let mut text = "stop = '6 h'\nsample = 'none'\n\
+                        record = ['room0.T', 'room1.T', 'room2.T', 'room3.T', 'room4.T']\n"
+            .to_owned();
+        for k in 0..5 {
+            let r = 2.0 * (0.8 + 0.4 * draw());
+            let c = 10.0 * (0.8 + 0.4 * draw());
+            let p = 14.0 * (0.8 + 0.4 * draw());
+            let (start, on) = (19.75 + 0.5 * draw(), u8::from(draw() < 0.43));
+            let heard = 10_800.05 + 1.95 * draw();
+            text += &format!(
+                "[unit.room{k}]\nkind = 'equations'\nmethod = 'qss3'\ndq_rel = 0\n\
+                 dq_min = {quantum}\nstates = {{ T = {start} }}\n\
+                 discrete = {{ on = {on}, shift = 0 }}\n\
+                 derivatives = {{ T = '-(T - 32 + on*{})/{}' }}\noutputs = {{ T = 'T' }}\n\
+                 event = [\n\
+                 {{ name = 'on', when = 'T - 20.25 - shift + 1000*on >= 0', reset = {{ on = 1 }} }},\n\
+                 {{ name = 'off', when = '19.75 + shift - T + 1000*(1 - on) >= 0', reset = {{ on = 0 }} }},\n\
+                 {{ name = 'shift', at = '{heard:.9} s', reset = {{ shift = 0.5 }} }},\n]\n",
+                p * r,
+                r * c * 3600.0
+            );
+        }
+        let results = super::network::run(&format!("rooms-{quantum}"), &text, &[]);
+        let (_, rows) = samples(&results);
+        for (found, wanted) in rows.last().expect("a row")[1..].iter().zip(ROOMS) {
+            assert!((found - wanted).abs() <= 10.0 * quantum, "{found}, not {wanted}: {quantum}");
+        }
+    }
+}
+
 #[test]
 fn s2_temperatures() {
     let record = "record=[\"room[0..5].theta\"]";
     let results = Results::of("grid/s2.toml", &["--set", record, "--set", "plot=[]"]);
     let (_, rows) = samples(&results);
-    let expected = [
-        20.432_726_481_295_653,
-        20.409_967_718_673_506,
-        20.578_885_323_125_647,
-        20.441_735_007_557_02,
-        20.338_602_274_142_27,
-    ];
-    for (found, wanted) in rows.last().expect("a row")[1..].iter().zip(expected) {
+    for (found, wanted) in rows.last().expect("a row")[1..].iter().zip(ROOMS) {
         assert!((found - wanted).abs() <= 1e-9, "{found}, not {wanted}");
     }
 }
@@ -151,6 +249,8 @@ fn s3_switching_sequence_and_voltage() {
     let found: Vec<(f64, String)> =
         results.rows("events.csv").iter().map(|r| (number(&r[0]), r[3].clone())).collect();
     assert!(switches.len() > 100);
+    let all = found.iter().filter(|e| e.1.ends_with("closes") || e.1.ends_with("opens"));
+    assert_eq!(all.count(), 3_503);
     for ((t, name), wanted) in found.iter().zip(&switches) {
         let what = if wanted[2] > 0.5 { "closes" } else { "opens" };
         assert_eq!(*name, format!("{} {what}", wanted[1] + 1.0), "at {t}");
@@ -167,47 +267,19 @@ fn s3_switching_sequence_and_voltage() {
         squares += error * error;
         count += 1;
     }
+    // The last switchings are one draw of a sensitive system.
+    let near = |row: &[f64], label: &str, wanted: f64, band: f64| {
+        let found = row[place(&heading, label)];
+        assert!((found - wanted).abs() <= band, "{label} at {} s: {found}", row[0]);
+    };
+    let middle = rows.iter().find(|r| (r[0] - 0.02).abs() < 1e-9).expect("a row");
+    near(middle, "bus.v", 47.024_620_95, 1e-5);
+    let end = rows.last().expect("a row");
+    near(end, "bus.v", 46.079_968_73, 1e-5);
+    near(end, "bus.i1", 9.291_119_82, 1e-3);
+    near(end, "bus.i2", 9.299_914_44, 1e-3);
     let rms = (squares / f64::from(count)).sqrt();
     assert!(count > 300 && rms <= 5e-3, "rms {rms} V of {count}");
-}
-
-/// FNV-1a over lines `ns,source/number` in the order of arrival.
-const S4A_DIGEST: u64 = 0xd266_28ce_578a_1914;
-
-#[test]
-fn s4a_receives_every_packet_in_the_nanosecond_of_ns3() {
-    let results = Results::of("network/s4a.toml", &[]);
-    let arrivals: Vec<String> = results
-        .rows("trajectory.csv")
-        .iter()
-        .filter(|r| r[2] == "bottleneck.out")
-        .map(|r| format!("{},{}", r[0], r[3]))
-        .collect();
-    assert_eq!(arrivals.len(), 52_315);
-    let text = std::fs::read_to_string(data("network/s4a_rx.csv")).unwrap();
-    for (k, line) in text.lines().skip(1).enumerate() {
-        assert_eq!(arrivals[50 * k], line, "packet {}", 50 * k);
-    }
-    let bytes = arrivals.iter().flat_map(|line| line.bytes().chain([b'\n']));
-    let digest = bytes
-        .fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    assert_eq!(digest, S4A_DIGEST);
-}
-
-/// Little's law: 40 ms, and three hops of the delay. t = 3.883 for a single run at 99.9 %; the
-/// recorded interval has t = 2.093.
-#[test]
-fn s4b_intervals_cover_jacksons_sojourn() {
-    for (delay, exact) in [("1 ms", 0.043), ("0 s", 0.040)] {
-        let results =
-            Results::of("network/s4b.toml", &["--set", &format!("network.delay={delay}")]);
-        let (heading, rows) = samples(&results);
-        let last = rows.last().expect("a row");
-        let [low, mean, high] =
-            ["low", "mean", "high"].map(|n| last[place(&heading, &format!("out.{n}"))]);
-        let half = 3.883 / 2.093 * (high - low) / 2.0;
-        assert!((mean - exact).abs() < half && half < 0.1 * exact, "{mean} ± {half} for {exact}");
-    }
 }
 
 fn flow(file: &Path, name: &str) -> Results {

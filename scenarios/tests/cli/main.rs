@@ -2,14 +2,17 @@
 mod argesim;
 mod bars;
 mod codes;
+mod comparison;
 mod coupling;
 mod executors;
 mod files;
 mod grid;
 mod library;
+mod network;
 mod quantised;
 mod release;
 mod resume;
+mod two_masses;
 
 use serde_json::Value as Json;
 use std::{
