@@ -61,7 +61,7 @@ fn auto_chooses_and_says_why() {
         }
         let taken =
             |name: &&str| auto.notes.iter().any(|n| n.starts_with(&format!("method {name}:")));
-        if auto.notes.len() != 1 || !case.takes.iter().any(|name| taken(name)) {
+        if auto.notes.len() != 1 || !case.takes.iter().any(taken) {
             bad.push(format!("{}: {:?}, not {:?}", case.name, auto.notes, case.takes));
         }
         let fine: Vec<&str> = text.lines().filter(|l| !l.contains("tolerance = ")).collect();
