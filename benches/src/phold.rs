@@ -17,7 +17,7 @@ const WAYS: u16 = 4;
 const MEAN: f64 = 1_000_000.0;
 
 /// A workload.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Phold {
     /// Entities, one token each at the start.
     pub entities: u32,

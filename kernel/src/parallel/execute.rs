@@ -14,9 +14,6 @@ use crate::{
 
 /// Facts, and whether an event was located.
 type Marks = (Vec<Fact>, bool);
-/// What a transition gave: next time advance and whether that is a silent step, and its effects;
-/// nothing for a panic, and for what cannot be done speculatively.
-type Called = (Option<(Duration, bool)>, Option<Marks>);
 
 impl<M: Message> Worker<M> {
     /// The transition of a unit at `key`; what the sequential executor must do is left to it.
@@ -42,7 +39,7 @@ impl<M: Message> Worker<M> {
         let outcome = speculate(|| self.call(u, key, kind, before.last));
         let facts = self.take_effects();
         if let (Some(state), true) = (&saved, outcome.is_some() && self.probes(world)) {
-            self.probe(u, (key, kind, before.last), state, &(outcome, facts.clone()));
+            self.probe(u, (key, kind, before.last), state);
         }
         let plan = outcome.and_then(|(advance, silent)| plan(key, advance, silent));
         let (Some(facts), Some((next, told))) = (facts, plan) else {
@@ -149,22 +146,18 @@ impl<M: Message> Worker<M> {
         world.settings.probe && (number < 256 || number.is_multiple_of(64))
     }
 
-    /// Makes a transition again from the state before it; another result or another state after it
-    /// depends on something that no snapshot holds.
-    fn probe(
-        &mut self,
-        u: u32,
-        (key, kind, last): (Tag, Kind, i64),
-        state: &SavedState,
-        first: &Called,
-    ) {
+    /// Makes a transition twice more from the state before it; another result or another state
+    /// after it depends on something that no snapshot holds. The first time is not compared: it
+    /// had working memory that a restored model fills again.
+    fn probe(&mut self, u: u32, (key, kind, last): (Tag, Kind, i64), state: &SavedState) {
         let unit = &self.units[u as usize];
         let (slab, slot) = (unit.kind as usize, unit.slot);
-        let bytes = self.kinds[slab].to_bytes(slot).ok();
-        self.load(u, state);
-        let outcome = speculate(|| self.call(u, key, kind, last));
-        let second = (outcome, self.take_effects());
-        if second != *first || self.kinds[slab].to_bytes(slot).ok() != bytes {
+        let mut again = || {
+            self.load(u, state);
+            let called = speculate(|| self.call(u, key, kind, last));
+            (called, self.take_effects(), self.kinds[slab].to_bytes(slot).ok())
+        };
+        if again() != again() {
             self.distrust(u, key);
         }
     }

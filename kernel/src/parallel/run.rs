@@ -172,8 +172,10 @@ impl<M: Message> Simulation<M> {
         let mut coordinator =
             Coordinator { orders, window, lookahead, rounds: 0, last: (0, 0), rendezvous: false };
         if lookahead.is_some() {
-            coordinator.orders.horizon = self.core.now.ticks;
+            // Nothing is safe before the first cut.
+            coordinator.orders.horizon = self.core.now.ticks.saturating_sub(1);
         }
+        crew.iter_mut().for_each(|worker| worker.horizon = coordinator.orders.horizon);
         let mut telling = Telling::new(&self.core, &mut observers, self.ran);
         match settings.schedule {
             Schedule::Threads => coordinator.threads(&world, &mut crew, &mut telling),
