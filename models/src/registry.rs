@@ -324,6 +324,18 @@ impl std::fmt::Debug for Context<'_> {
     }
 }
 
+/// When a member looks for a shared event, by what it knows of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detection {
+    /// All the time: the event is located between exchanges.
+    #[default]
+    Located,
+    /// When it hears of others, as a program does that compares what it is given.
+    Received,
+    /// Never: it leaves that to others.
+    Passive,
+}
+
 /// A shared event, as one of its members sees it. Variables of members are written
 /// `unit.variable` in the texts.
 #[derive(Debug, Clone, PartialEq)]
@@ -339,8 +351,8 @@ pub struct LinkSpec {
     /// The members' variables that condition and resets use: (member, variable), in one order
     /// for all members.
     pub variables: Vec<(u32, String)>,
-    /// Input ports of this unit by which it knows a variable of `variables` between exchanges;
-    /// `None` for its own variables.
+    /// Input ports or own variables of this unit by which it knows a variable of `variables`
+    /// between exchanges; `None` for its own variables.
     pub known_by: Vec<Option<String>>,
     /// The condition.
     pub when: Located<String>,
@@ -348,6 +360,11 @@ pub struct LinkSpec {
     pub reset: Vec<(Located<String>, Located<String>)>,
     /// Order among links of one instant; lower goes first.
     pub priority: i64,
+    /// When this unit looks for the event.
+    pub detection: Detection,
+    /// Whether the event takes place when a member proposes it, with what this one was told of the
+    /// others in place of their true values.
+    pub believed: bool,
 }
 
 /// A kind of unit.

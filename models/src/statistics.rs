@@ -16,6 +16,10 @@ use std::collections::BTreeMap;
 pub struct UnitStatistics {
     /// Messages received from other continuous units.
     pub exchanges: u64,
+    /// Their length: 12 bytes for the tag of each, and 8 for each number in it.
+    pub exchanged_bytes: u64,
+    /// Exchanges of couplings: macro steps.
+    pub macro_steps: u64,
     /// Accepted steps of the method.
     pub steps: u64,
     /// Steps that the error control refused.
@@ -35,6 +39,8 @@ impl UnitStatistics {
     pub fn entries(&self) -> Vec<(&'static str, u64)> {
         vec![
             ("exchanges", self.exchanges),
+            ("exchanged_bytes", self.exchanged_bytes),
+            ("macro_steps", self.macro_steps),
             ("steps", self.steps),
             ("rejected_steps", self.rejected_steps),
             ("evaluations", self.evaluations),
@@ -49,6 +55,8 @@ impl UnitStatistics {
         let sum = |name| sums.get(name).copied().unwrap_or(0);
         Self {
             exchanges: sum("exchanges"),
+            exchanged_bytes: sum("exchanged_bytes"),
+            macro_steps: sum("macro_steps"),
             steps: sum("steps"),
             rejected_steps: sum("rejected_steps"),
             evaluations: sum("evaluations"),

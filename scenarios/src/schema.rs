@@ -137,6 +137,9 @@ fn link() -> Json {
             ("when", described(&["string"], "condition over unit.variable")),
             ("reset", json!({ "type": "object" })),
             ("priority", described(&["integer", "string"], "lower goes first")),
+            ("detect", json!({ "enum": ["between", "exchanges"] })),
+            ("detectors", reference("texts")),
+            ("models", json!({ "type": "object" })),
         ],
     )
 }

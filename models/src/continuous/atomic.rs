@@ -63,8 +63,11 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn statistics(&self) -> Vec<(&'static str, u64)> {
-        let mut counts =
-            UnitStatistics { exchanges: self.state.exchanges, ..UnitStatistics::default() };
+        let mut counts = UnitStatistics {
+            exchanges: self.state.exchanges,
+            exchanged_bytes: self.state.exchanged_bytes,
+            ..UnitStatistics::default()
+        };
         self.core.count(&mut counts);
         counts.entries()
     }
@@ -83,9 +86,24 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 }
 
+/// Bytes of a number, and of the tag of a message, for counting what units exchange.
+const NUMBER: u64 = 8;
+const TAG: u64 = 12;
+
+/// How many numbers a value takes: a segment that jumps tells its left limit too.
+fn numbers(value: &Value) -> u64 {
+    match value {
+        Value::Segment(s) => s.coefficients().len() as u64 + u64::from(s.flag == Flag::Jump),
+        Value::Link(message) => message.values.len() as u64,
+        _ => 1,
+    }
+}
+
 /// What a bag changed.
 #[derive(Default)]
 struct Received {
+    /// A signal input has a new segment.
+    signal: bool,
     /// An input jumped.
     jump: bool,
     /// An event input had its effect.
@@ -126,11 +144,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // What was planned for later is void; what was sent is gone.
         self.state.outbox.clear();
         self.state.fired.clear();
-        if let Some(bag) = bag {
-            self.receive(bag, &mut deciding)?;
-        }
+        let told = match bag {
+            Some(bag) => self.receive(bag, &mut deciding)?,
+            None => false,
+        };
         self.decide(deciding, fx)?;
-        self.plan_now()
+        self.plan_now(told)
     }
 
     /// Moves the unit's own time to `now`, on the dense output.
@@ -207,7 +226,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    fn receive(&mut self, bag: &Bag<'_, Value>, deciding: &mut [Session]) -> Result<(), String> {
+    /// Takes a bag in; gives whether it told of signals.
+    fn receive(&mut self, bag: &Bag<'_, Value>, deciding: &mut [Session]) -> Result<bool, String> {
         self.present();
         self.note_outputs();
         let mut received = Received::default();
@@ -216,23 +236,30 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let port = usize::from(port);
             if let Value::Link(message) = value {
                 self.state.exchanges += 1;
+                self.state.exchanged_bytes += TAG + NUMBER * numbers(value);
                 self.hear(message, deciding);
-            } else if port < self.dims.inputs {
+                continue;
+            }
+            if port < self.dims.inputs {
                 received.jump |= self.hold(port, value)?;
-                if let Some(Some(source)) = self.settings.sources.get(port)
-                    && !sources.contains(source)
-                {
-                    sources.push(*source);
-                }
+                received.signal = true;
             } else {
                 let Scratch { vars, work, emitted, .. } = &mut self.scratch;
                 vars[self.dims.received()] = value.as_real().unwrap_or(0.0);
                 self.equations.receive(port - self.dims.inputs, vars, work, emitted);
                 received.event = true;
             }
+            if let Some(Some(source)) = self.settings.sources.get(port) {
+                self.state.exchanged_bytes += NUMBER * numbers(value);
+                if !sources.contains(source) {
+                    sources.push(*source);
+                }
+            }
         }
         self.state.exchanges += sources.len() as u64;
-        self.take_over(&received)
+        self.state.exchanged_bytes += TAG * sources.len() as u64;
+        self.take_over(&received)?;
+        Ok(received.signal)
     }
 
     /// A new segment of input `port`; gives whether it jumps.
@@ -282,8 +309,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(())
     }
 
-    /// After a transition: what is due at once, at the next micro-step; else go on silently.
-    fn plan_now(&mut self) -> Result<(), String> {
+    /// After a transition, which `told` of signals or not: what is due at once, at the next
+    /// micro-step; else go on silently.
+    fn plan_now(&mut self, told: bool) -> Result<(), String> {
         if !self.state.sessions.is_empty() {
             self.queue_answers();
             self.state.plan = Plan::Due(0, Action::Decide);
@@ -303,8 +331,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !self.state.fired.is_empty() {
             return self.plan_events(0);
         }
-        let links = self.scratch.found.iter().map(|&i| usize::from(i) - first);
-        if let Some(link) = links.min_by_key(|&i| self.rank(i)) {
+        let received = if told { self.received_links() } else { Vec::new() };
+        let located = self.scratch.found.iter().map(|&i| usize::from(i) - first);
+        if let Some(link) = located.chain(received).min_by_key(|&i| self.rank(i)) {
             self.plan_proposal(0, link);
         } else if left {
             self.queue_segments(0.0, Cause::Band)?;

@@ -1,7 +1,8 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
 use crate::{
     expr::{Condition, Program, Recorder, Registers, Scalar, record},
-    ode::Arm,
+    ode::{Arm, Event},
+    registry::Detection,
     value::Value,
 };
 use std::sync::Arc;
@@ -138,6 +139,13 @@ pub struct LinkEquations {
     pub strict: bool,
     /// Indicators for which zero does not count, where it does for others.
     pub strictly: Vec<usize>,
+    /// When this unit looks for the event.
+    pub detection: Detection,
+    /// Whether the event takes place when a member proposes it, with what this one was told of the
+    /// others in place of their true values.
+    pub believed: bool,
+    /// Per exchanged value: the own variable, or the input, by which this unit knows it.
+    pub known: Vec<usize>,
     /// Own variables among the exchanged ones: (place in the exchange, variable of the unit).
     pub own: Vec<(usize, usize)>,
     /// Per exchanged value: the member that sends it.
@@ -148,6 +156,24 @@ pub struct LinkEquations {
     pub targets: Vec<usize>,
     /// Their new values, from the exchanged values.
     pub reset: Program,
+}
+
+impl LinkEquations {
+    /// The event as this unit detects it.
+    pub(crate) fn event(&self) -> Event {
+        Event {
+            strict: self.strict,
+            strictly: self.strictly.clone(),
+            ..Event::when(self.indicators.clone())
+        }
+    }
+    /// The event that this unit locates; nothing happens to an event without indicators.
+    pub(crate) fn located(&self) -> Event {
+        match self.detection {
+            Detection::Located => self.event(),
+            Detection::Received | Detection::Passive => Event::default(),
+        }
+    }
 }
 
 /// Working memory for one kind of number; fits itself on first use.

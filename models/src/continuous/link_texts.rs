@@ -18,7 +18,7 @@ impl Events<'_> {
         let own_scope = &self.formulas.scope;
         // Known between exchanges: own variables, and inputs for those of others.
         let (mut known, mut exchanged) = (own_scope.clone(), own_scope.clone());
-        let mut own = Vec::new();
+        let (mut own, mut by) = (Vec::new(), Vec::new());
         for (place, (member, variable)) in l.variables.iter().enumerate() {
             let full = format!("{}.{variable}", l.members[*member as usize]);
             let mine =
@@ -32,6 +32,7 @@ impl Events<'_> {
             if *member == l.member {
                 own.push((place, var.0 as usize));
             }
+            by.push(var.0 as usize);
             known.insert(full.clone(), Symbol::Var(var));
             exchanged.insert(full, Symbol::Var(VarId(place as u32)));
         }
@@ -59,6 +60,9 @@ impl Events<'_> {
             member: l.member,
             members: l.members.len() as u32,
             priority: l.priority,
+            detection: l.detection,
+            believed: l.believed,
+            known: by,
             indicators: indices,
             strict,
             strictly,

@@ -13,11 +13,12 @@
 //! after the other link's event. Hence no session waits for another, and there is no deadlock.
 use super::{
     core::Core,
-    equations::Equations,
-    unit::{Cause, Unit},
+    equations::{Equations, LinkEquations},
+    unit::{Cause, Scratch, Unit},
 };
 use crate::{
     ode::Arm,
+    registry::Detection,
     value::{LinkKind, LinkMessage, Value},
 };
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn arm_link(&mut self, link: usize, arm: Arm) {
         let place = self.first_link() + link;
         self.core.set_arm(place, arm);
+    }
+
+    /// The links whose events this unit looks for when it hears of others, and which hold now.
+    pub(super) fn received_links(&mut self) -> Vec<usize> {
+        let received = |l: &LinkEquations| l.detection == Detection::Received;
+        let links = self.equations.links();
+        if !links.iter().any(received) {
+            return Vec::new();
+        }
+        let mut z = vec![0.0; self.dims.indicators];
+        let Scratch { vars, work, .. } = &mut self.scratch;
+        self.equations.indicators(vars, work, &mut z);
+        let holds = |l: &LinkEquations| received(l) && l.event().holds(&z);
+        (0..).zip(links).filter(|(_, l)| holds(l)).map(|(i, _)| i).collect()
     }
 
     /// Opens a session by an own proposal, just sent.
@@ -148,7 +163,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     )
                 })?);
             }
-            if l.condition.eval(&exchanged) {
+            if l.believed && session.proposed {
+                let mut vars = Vec::new();
+                self.look_into(0.0, &mut vars);
+                let known = &self.equations.links()[link].known;
+                exchanged.iter_mut().zip(known).for_each(|(x, &var)| *x = vars[var]);
+            }
+            let l = &self.equations.links()[link];
+            if l.believed || l.condition.eval(&exchanged) {
                 self.jump(link, &exchanged, fx)?;
             } else {
                 self.arm_link(link, Arm::Armed);

@@ -73,6 +73,7 @@ pub(super) struct State {
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
     pub exchanges: u64,
+    pub exchanged_bytes: u64,
     pub events: u64,
 }
 
@@ -176,6 +177,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             retiring: false,
             happened: vec![None; equations.events().len()],
             exchanges: 0,
+            exchanged_bytes: 0,
             events: 0,
         };
         let scratch = Scratch::default();
@@ -370,11 +372,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The own values that this unit tells the other members, at offset `t`.
     pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
-        // Not in the scratch, which may hold what a bag changed so far.
-        let (mut x, mut vars) = (vec![0.0; self.dims.states], Vec::new());
-        self.core.states(t, &mut x);
-        scene!(self).fill(t, &x, &mut vars);
+        let mut vars = Vec::new();
+        self.look_into(t, &mut vars);
         self.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
+    }
+
+    /// Leaves the variables at offset `t` in `vars`, not in the scratch, which may hold what a bag
+    /// changed so far.
+    pub(super) fn look_into(&self, t: f64, vars: &mut Vec<f64>) {
+        let mut x = vec![0.0; self.dims.states];
+        self.core.states(t, &mut x);
+        scene!(self).fill(t, &x, vars);
     }
 
     /// Computes the resets of the events in `fired` and what is sent with them.

@@ -7,7 +7,7 @@
 //! what can do no more than be evaluated is sampled.
 use super::{
     core::Scene,
-    equations::{Equations, EventSpec, Trigger, Work},
+    equations::{Equations, EventSpec, LinkEquations, Trigger, Work},
     expander::{Form, Functions, expanded, input_order},
     settings::Settings,
     stepped::SteppedState,
@@ -57,11 +57,7 @@ impl Watch {
             _ => Event::default(),
         };
         let mut events: Vec<Event> = equations.events().iter().map(event).collect();
-        events.extend(equations.links().iter().map(|l| Event {
-            strict: l.strict,
-            strictly: l.strictly.clone(),
-            ..Event::when(l.indicators.clone())
-        }));
+        events.extend(equations.links().iter().map(LinkEquations::located));
         let count = events.len();
         let form = |f: fn(&(Functions, Functions)) -> &Functions, k: usize| {
             functions.as_ref().map_or(Form::Sampled, |both| f(both).forms[k])

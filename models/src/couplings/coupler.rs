@@ -1,5 +1,5 @@
 //! The master as an atomic model.
-use super::{Compensation, Extrapolation, Line, Pace};
+use super::{Compensation, Extrapolation, Line, LookAhead, Pace};
 use crate::{
     signal::{NEVER, Timer},
     value::{Flag, Segment, Value},
@@ -26,13 +26,7 @@ use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Durat
 pub struct Coupler {
     pub(super) timer: Timer,
     pub(super) lines: Vec<Line>,
-    pub(super) pace: Pace,
-    pub(super) extrapolation: Extrapolation,
-    pub(super) compensation: Compensation,
-    /// A jump of a source is passed on at once, and ends the macro step for all.
-    pub(super) interrupts: bool,
-    /// Answers to an exchange are exchanged at the same instant, until nothing changes.
-    pub(super) settles: bool,
+    pub(super) policy: Policy,
     pub(super) outbox: Vec<(u16, Segment)>,
     /// Tick of the last and of the next planned exchange.
     pub(super) last: i64,
@@ -40,24 +34,30 @@ pub struct Coupler {
     pub(super) exchanges: u64,
 }
 
+/// What a coupler does with its signals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Policy {
+    /// When exchanges are.
+    pub pace: Pace,
+    /// How each signal is continued; one per signal.
+    pub extrapolations: Vec<Extrapolation>,
+    /// What past errors add to that.
+    pub compensation: Compensation,
+    /// A jump of a source is passed on at once, and ends the macro step for all.
+    pub interrupts: bool,
+    /// Answers to an exchange are exchanged at the same instant, until nothing changes.
+    pub settles: bool,
+    /// Exchanges before predicted events.
+    pub look_ahead: Option<LookAhead>,
+}
+
 impl Coupler {
-    /// A master for `lines` signals that sends nothing before it has heard all of them.
-    pub fn new(
-        lines: usize,
-        pace: Pace,
-        extrapolation: Extrapolation,
-        compensation: Compensation,
-        (interrupts, settles): (bool, bool),
-        timer: Timer,
-    ) -> Self {
+    /// A master that sends nothing before it has heard all signals.
+    pub fn new(policy: Policy, timer: Timer) -> Self {
         Self {
             timer,
-            lines: vec![Line::default(); lines],
-            pace,
-            extrapolation,
-            compensation,
-            interrupts,
-            settles,
+            lines: vec![Line::default(); policy.extrapolations.len()],
+            policy,
             outbox: Vec::new(),
             last: 0,
             planned: NEVER,
@@ -67,7 +67,7 @@ impl Coupler {
 
     /// Largest error of what receivers were told, by its aim.
     fn ratio(&self, now: i64) -> Option<f64> {
-        let tolerance = self.pace.tolerance()?;
+        let tolerance = self.policy.pace.tolerance()?;
         let miss = |line: &Line| {
             let y = line.source(now, &self.timer).value(0.0);
             line.gap(now, &self.timer).abs() / (tolerance * (1.0 + y.abs()))
@@ -75,24 +75,37 @@ impl Coupler {
         Some(self.lines.iter().map(miss).fold(0.0, f64::max))
     }
 
+    /// Plans the next exchange by what the signals are going to do. Steps then count from here,
+    /// not on a grid (document 002, figure 3).
+    fn look_ahead(&mut self, now: i64, elapsed: f64) {
+        let Some(look) = &mut self.policy.look_ahead else { return };
+        let value = |line: &Line| line.source(now, &self.timer).value(0.0);
+        let signals: Vec<f64> = self.lines.iter().map(value).collect();
+        let step = now.saturating_add(self.policy.pace.step());
+        let predicted = look.predict(&signals, elapsed);
+        self.planned = predicted.map_or(step, |t| self.timer.within(t).min(step));
+    }
+
     fn exchange(&mut self) {
         let now = self.timer.now();
         let timer = self.timer;
         let elapsed = timer.seconds(self.last, now);
         let ratio = self.ratio(now).filter(|_| now > self.last);
-        self.planned = self.pace.next(now, ratio);
+        self.planned = self.policy.pace.next(now, ratio);
+        self.look_ahead(now, elapsed);
         let ahead = timer.seconds(now, self.planned);
         for (port, line) in self.lines.iter_mut().enumerate() {
             line.exchange(now, elapsed, &timer);
-            let mut p = self.extrapolation.tell(line, now, ahead, &timer);
-            self.compensation.correct(line, &mut p);
+            let mut p = self.policy.extrapolations[port].tell(line, now, ahead, &timer);
+            self.policy.compensation.correct(line, &mut p);
             if let Some(segment) = line.tell(&p, now, &timer) {
                 self.outbox.retain(|(at, _)| usize::from(*at) != port);
                 self.outbox.push((port as u16, segment));
             }
         }
+        // What is handed on at the same instant again is no step of its own.
+        self.exchanges += u64::from(self.exchanges == 0 || now > self.last);
         self.last = now;
-        self.exchanges += 1;
     }
 
     fn receive(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) -> bool {
@@ -113,7 +126,7 @@ impl Coupler {
                 fx.fail(format!("the coupled signal {port} is not finite"));
             }
             let asked = matches!(value, Value::Segment(s) if s.flag == Flag::Refresh);
-            let passed_on = if answers { self.settles } else { self.interrupts };
+            let passed_on = if answers { self.policy.settles } else { self.policy.interrupts };
             urgent |= !new && (asked || (jumped && passed_on));
             first |= new;
         }
@@ -169,6 +182,6 @@ impl Atomic<Value> for Coupler {
         Some(Value::Real(told.value(0.0)))
     }
     fn statistics(&self) -> Vec<(&'static str, u64)> {
-        vec![("macro steps", self.exchanges)]
+        vec![("macro_steps", self.exchanges)]
     }
 }

@@ -24,6 +24,8 @@ pub enum Slopes {
 pub struct Extrapolation {
     /// Order of the polynomial: 0 to 3.
     pub order: usize,
+    /// Order at the very start, before the units have shown what they do.
+    pub start_order: usize,
     /// Where the slopes come from.
     pub slopes: Slopes,
     /// Without jumps at exchanges.
@@ -34,9 +36,10 @@ impl Extrapolation {
     /// The polynomial in seconds from tick `now`, with the present value already noted in the
     /// line; `step` seconds are planned to the next exchange.
     pub fn tell(&self, line: &Line, now: i64, step: f64, timer: &Timer) -> Poly {
+        let order = if now == 0 { self.start_order.min(self.order) } else { self.order };
         let p = match self.slopes {
-            Slopes::Derivatives => Poly::new(line.source(now, timer).truncated(self.order)),
-            Slopes::Samples => through(line.samples(), self.order, now, timer),
+            Slopes::Derivatives => Poly::new(line.source(now, timer).truncated(order)),
+            Slopes::Samples => through(line.samples(), order, now, timer),
         };
         match line.told(now, timer) {
             Some(held) if self.interpolate && step > 0.0 => {

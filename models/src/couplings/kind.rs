@@ -1,7 +1,8 @@
 //! `coupling`: the parameters of a master in a scenario.
-use super::{Compensation, Control, Coupler, Extrapolation, Pace, Slopes};
+use super::{Compensation, Control, Coupler, Extrapolation, LookAhead, Pace, Policy, Slopes};
 use crate::{
     blocks::params::{Checked, Reader, needed, with},
+    expr::{Condition, Symbol, VarId},
     registry::{
         Context, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind,
     },
@@ -36,6 +37,7 @@ const PARAMS: &[ParamSpec] = &[
     with("sequence", ParamType::Raw, "", "units in their order; default: as in the text"),
     with("units", ParamType::Raw, "", "the members; default: all continuous units and groups"),
     with("extrapolation", ParamType::Int, "0", "order of what receivers are told, 0 to 3"),
+    with("start_extrapolation", ParamType::Int, "3", "that order at the start, if it is lower"),
     with(
         "slopes",
         ParamType::Choice(&["samples", "derivatives"]),
@@ -62,7 +64,11 @@ const PARAMS: &[ParamSpec] = &[
         "correction by past coupling errors",
     ),
     with("tolerance", ParamType::Real(None), "", "aim of the adaptive macro step"),
-    with("min_step", ParamType::Duration, "", "of the adaptive macro step; default: step/1000"),
+    with("orders", ParamType::Raw, "", "orders of single signals: { \"upper.v\" = 0 }"),
+    with("look_ahead", ParamType::Raw, "", "conditions of events before which to exchange"),
+    with("safety", ParamType::Real(None), "0.9", "factor of the predicted time until an event"),
+    with("forecast", ParamType::Real(None), "2.0", "steps over which events are foreseen"),
+    with("min_step", ParamType::Duration, "", "of an adaptive macro step; default: step/1000"),
     with("max_step", ParamType::Duration, "", "of the adaptive macro step; default: 1000*step"),
     with(SIGNALS, ParamType::Raw, "", ""),
 ];
@@ -74,10 +80,12 @@ fn signals(params: &Params) -> Vec<String> {
     list.iter().filter_map(|p| text(&p.value)).collect()
 }
 
-fn pace(r: &mut Reader<'_>, extrapolation: &Extrapolation) -> Pace {
+fn pace(r: &mut Reader<'_>, order: i64) -> Pace {
     let step = r.span("step");
     if !r.given("tolerance") {
-        for name in ["min_step", "max_step"] {
+        let unused: &[&str] =
+            if r.given("look_ahead") { &["max_step"] } else { &["min_step", "max_step"] };
+        for &name in unused {
             let message = format!("`{name}` is for adaptive macro steps");
             r.check(!r.given(name), name, message, "add a `tolerance`, or delete it");
         }
@@ -89,40 +97,112 @@ fn pace(r: &mut Reader<'_>, extrapolation: &Extrapolation) -> Pace {
     let longest = limit("max_step", step.saturating_mul(1000));
     let ok = shortest <= step && step <= longest;
     r.check(ok, "step", "`step` is not between `min_step` and `max_step`", "change one of them");
-    let power = extrapolation.order as f64 + 1.0;
+    let power = order.clamp(0, 3) as f64 + 1.0;
     let control = Control { tolerance, shortest, longest: longest.max(shortest), power };
     Pace::new(step, Some(control))
 }
 
-fn coupler(params: &Params, context: &Context<'_>) -> Checked<Coupler> {
-    let mut r = Reader::new(params);
-    let extrapolation = Extrapolation {
+/// The extrapolation of each signal.
+fn extrapolations(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Vec<Extrapolation> {
+    let common = Extrapolation {
         order: r.int("extrapolation", 0, 3) as usize,
+        start_order: r.int("start_extrapolation", 0, 3) as usize,
         slopes: match params.text("slopes") {
             "derivatives" => Slopes::Derivatives,
             _ => Slopes::Samples,
         },
         interpolate: params.bool("interpolate"),
     };
+    let mut all = vec![common; names.len()];
+    let Some(orders) = params.get("orders") else { return all };
+    let Param::Table(table) = &orders.value else {
+        let error = ParamError::at(orders.span.clone(), "`orders` is no table");
+        r.push(error.help("write orders = { \"upper.v\" = 0 }"));
+        return all;
+    };
+    for (name, order) in table {
+        let at = names.iter().position(|n| *n == name.value);
+        match (at, &order.value) {
+            (None, _) => {
+                let message = format!("no signal `{}` passes through the coupling", name.value);
+                let help = format!("signals: {}", names.join(", "));
+                r.push(ParamError::at(name.span.clone(), message).help(help));
+            }
+            (Some(at), Param::Int(order @ 0..=3)) => all[at].order = *order as usize,
+            _ => {
+                let error = ParamError::at(order.span.clone(), "this is no order");
+                r.push(error.help("give an integer from 0 to 3"));
+            }
+        }
+    }
+    all
+}
+
+/// LookAhead, if the scenario names events.
+fn look_ahead(
+    r: &mut Reader<'_>,
+    params: &Params,
+    names: &[String],
+    context: &Context<'_>,
+) -> Option<LookAhead> {
+    let list = params.get("look_ahead")?;
+    let step = r.span("step");
+    let shortest = if r.given("min_step") { r.span("min_step") } else { (step / 1000).max(1) };
+    let (safety, forecast) = (r.positive("safety"), r.positive("forecast"));
+    r.check(safety <= 1.0, "safety", "`safety` is above 1", "give a factor from 0 to 1");
+    let mut look = LookAhead::new(safety, forecast, context.resolution.seconds(shortest));
+    let Param::List(items) = &list.value else {
+        let error = ParamError::at(list.span.clone(), "`look_ahead` is no list of conditions");
+        r.push(error.help("write look_ahead = [\"a.x <= 0 and a.v < 0\"]"));
+        return None;
+    };
+    let scope = |name: &str| {
+        let var = names.iter().position(|n| n == name).map(|i| Symbol::Var(VarId(i as u32)));
+        var.or_else(|| (context.constants)(name).map(Symbol::Const))
+    };
+    let help =
+        format!("an inequality of signals, or several with `and`; signals: {}", names.join(", "));
+    for item in items {
+        let text = if let Param::Text(t) = &item.value { t.as_str() } else { "" };
+        let problem = match Condition::parse(text, &scope) {
+            Ok(condition) if look.add(&condition) => continue,
+            Ok(_) => "this is not a set of inequalities that all hold at the event".to_owned(),
+            Err(errors) => errors.first().map_or_else(String::new, ToString::to_string),
+        };
+        r.push(ParamError::at(item.span.clone(), problem).help(help.clone()));
+    }
+    Some(look)
+}
+
+fn coupler(params: &Params, context: &Context<'_>) -> Checked<Coupler> {
+    let mut r = Reader::new(params);
+    let names = signals(params);
+    let extrapolations = extrapolations(&mut r, params, &names);
     let compensation = match params.text("compensation") {
         "nepce" => Compensation::Nepce,
         "nepce-memory" => Compensation::NepceMemory,
         _ => Compensation::None,
     };
-    let clash = compensation != Compensation::None && extrapolation.interpolate;
+    let clash = compensation != Compensation::None && params.bool("interpolate");
     let message = "`interpolate` and `compensation` contradict each other";
     r.check(!clash, "compensation", message, "a corrected signal jumps at exchanges: delete one");
-    let pace = pace(&mut r, &extrapolation);
-    let interrupts = params.text("events") == "interrupt";
-    let timer = Timer::due(NEVER, context.resolution);
-    let lines = signals(params).len();
-    if lines == 0 {
+    let pace = pace(&mut r, params.int("extrapolation"));
+    let clash = r.given("tolerance") && r.given("look_ahead");
+    let message = "`tolerance` and `look_ahead` contradict each other";
+    r.check(!clash, "look_ahead", message, "choose one of the two");
+    if names.is_empty() {
         let error = ParamError::whole("`coupling` is not a unit");
         r.push(error.help("declare it by [coupling] in the scenario or in a template"));
     }
-    let settles = params.text("feed_through") == "settled";
-    let reactions = (interrupts, settles);
-    r.finish(Coupler::new(lines, pace, extrapolation, compensation, reactions, timer))
+    let policy = Policy {
+        pace,
+        extrapolations,
+        compensation,
+        interrupts: params.text("events") == "interrupt",
+        settles: params.text("feed_through") == "settled",
+        look_ahead: look_ahead(&mut r, params, &names, context),
+    };
+    r.finish(Coupler::new(policy, Timer::due(NEVER, context.resolution)))
 }
 
 impl UnitKind for CouplingKind {

@@ -11,6 +11,7 @@
 //! | `pace.rs` | when the next exchange is (fixed or error-controlled macro step) |
 //! | `extrapolation.rs` | the polynomial a receiver is told |
 //! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
+//! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
 //! | `kind.rs` | its parameters in a scenario |
@@ -27,11 +28,13 @@ mod coupler;
 mod extrapolation;
 mod kind;
 mod line;
+mod look_ahead;
 mod pace;
 
 pub use compensation::Compensation;
-pub use coupler::Coupler;
+pub use coupler::{Coupler, Policy};
 pub use extrapolation::{Extrapolation, Slopes};
 pub use kind::{CouplingKind, SIGNALS};
 pub use line::Line;
+pub use look_ahead::LookAhead;
 pub use pace::{Control, Pace};

@@ -22,7 +22,7 @@ use crate::{
     continuous::{
         Dims, Equations, Settings, Trigger,
         core::{Advance, Core, Failure, Held, Scene},
-        equations::Work,
+        equations::{LinkEquations, Work},
         series::Series,
     },
     expr::{Degree, VarId},
@@ -168,11 +168,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             },
             _ => Event::default(),
         });
-        let linked = equations.links().iter().map(|l| Event {
-            strict: l.strict,
-            strictly: l.strictly.clone(),
-            ..Event::when(l.indicators.clone())
-        });
+        let linked = equations.links().iter().map(LinkEquations::located);
         let events: Vec<Event> = own.chain(linked).collect();
         let events_of = Influence::of(dims.states, events.len(), |k, states| {
             events[k].indicators.iter().for_each(|&z| indicators.reads(z, states));

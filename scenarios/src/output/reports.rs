@@ -32,6 +32,10 @@ pub struct Summary {
     pub events: u64,
     /// Messages between continuous units.
     pub exchanges: u64,
+    /// Their length: 12 bytes for the tag of each, and 8 for each number in it.
+    pub exchanged_bytes: u64,
+    /// Macro steps of couplings.
+    pub macro_steps: u64,
     /// Accepted steps of continuous units.
     pub steps: u64,
     /// Refused steps of continuous units.

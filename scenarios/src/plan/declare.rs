@@ -34,7 +34,8 @@ pub(super) const ROOT_KEYS: &[&str] = &[
 ];
 const TEMPLATE_KEYS: &[&str] =
     &["description", "parameters", "inputs", "outputs", "unit", "connections", "link", "coupling"];
-const LINK_KEYS: &[&str] = &["name", "units", "when", "reset", "priority"];
+const LINK_KEYS: &[&str] =
+    &["name", "units", "when", "reset", "priority", "detect", "detectors", "models"];
 
 /// What an instance is made from.
 pub(super) enum Of {
@@ -66,6 +67,10 @@ pub(super) struct LinkDecl {
     pub when: Located<String>,
     pub reset: Vec<(Located<String>, Located<String>)>,
     pub priority: Option<Node>,
+    pub detect: Option<Located<String>>,
+    pub detectors: Option<Vec<(Step, Located<String>)>>,
+    /// `unit.variable` by which a unit knows another one's, and that one.
+    pub models: Vec<(Located<String>, Located<String>)>,
 }
 
 /// The scenario itself, or a template.
@@ -344,13 +349,15 @@ impl Declarer<'_> {
         let when = need("when", "when = \"a.x >= b.x\"");
         let when = when.and_then(|n| n.text("`when`", "when = \"a.x >= b.x\"", sink));
         let example = "units = [\"a\", \"b\"]";
-        let mut units = Vec::new();
-        let list = need("units", example).and_then(|n| n.list("`units`", example, sink));
-        for item in list? {
-            let text = item.text("a unit of a link", example, sink)?;
-            let step = self.parsed(selector::unit(Piece::new(self.session, &text)))?;
-            units.push((step, text));
-        }
+        let units = self.members(need("units", example)?, "`units`")?;
+        let detectors = match table.get("detectors") {
+            Some(node) => Some(self.members(node, "`detectors`")?),
+            None => None,
+        };
+        let detect = match table.get("detect") {
+            Some(node) => Some(node.text("`detect`", "detect = \"between\"", sink)?),
+            None => None,
+        };
         let mut reset = Vec::new();
         let example = "reset = { \"a.v\" = \"-a.v\" }";
         if let Some(node) = table.get("reset") {
@@ -371,7 +378,27 @@ impl Declarer<'_> {
                 reset.push((key, text));
             }
         }
+        let mut models = Vec::new();
+        if let Some(node) = table.get("models") {
+            let example = "models = { \"a.x_of_b\" = \"b.x\" }";
+            for (key, node) in flatten(node.table("`models`", example, sink)?) {
+                models.push((key, node.text("a variable", example, sink)?));
+            }
+        }
         let priority = table.get("priority").cloned();
-        Some(LinkDecl { name: name?, units, when: when?, reset, priority })
+        let (name, when) = (name?, when?);
+        Some(LinkDecl { name, units, when, reset, priority, detect, detectors, models })
+    }
+
+    /// Units of a link.
+    fn members(&self, list: &Node, key: &str) -> Option<Vec<(Step, Located<String>)>> {
+        let (sink, example) = (&self.session.sink, "[\"a\", \"b\"]");
+        let mut units = Vec::new();
+        for item in list.list(key, example, sink)? {
+            let text = item.text("a unit of a link", example, sink)?;
+            let step = self.parsed(selector::unit(Piece::new(self.session, &text)))?;
+            units.push((step, text));
+        }
+        Some(units)
     }
 }

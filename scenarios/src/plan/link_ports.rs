@@ -79,10 +79,14 @@ impl<'a> Wiring<'a> {
         let mut known_by = Vec::new();
         for (of, variable) in &link.variables {
             let (name, from, unit) = &link.members[*of as usize];
-            known_by.push(if *of as usize == at {
-                None
-            } else {
-                Some(self.known(me, (name, *from, *unit), variable))
+            let model = link
+                .models
+                .iter()
+                .find(|(who, whose, v, _)| (*who, whose, v) == (at, of, variable));
+            known_by.push(match model {
+                _ if *of as usize == at => None,
+                Some((.., by)) => Some(by.clone()),
+                None => Some(self.known(me, (name, *from, *unit), variable)),
             });
         }
         LinkSpec {
@@ -95,6 +99,8 @@ impl<'a> Wiring<'a> {
             when: link.when.clone(),
             reset: link.resets[at].clone(),
             priority: link.priority,
+            detection: link.detection[at],
+            believed: link.believed,
         }
     }
 

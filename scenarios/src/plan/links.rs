@@ -12,7 +12,7 @@ use super::{
     evaluate::Evaluator,
     link_ports::Wiring,
     session::{Session, did_you_mean},
-    tree::{Body, End, Tree, dotted, join},
+    tree::{Body, End, Group, Tree, dotted, join},
 };
 use crate::diagnostics::Mistake;
 use std::{
@@ -22,7 +22,7 @@ use std::{
 };
 use superdense_models::{
     expr::{self, Condition, Expr, Symbol, VarId},
-    registry::Located,
+    registry::{Detection, Located},
 };
 
 /// A link whose members are known.
@@ -34,6 +34,11 @@ pub(super) struct Resolved {
     pub variables: Vec<(u32, String)>,
     pub when: Located<String>,
     pub resets: Vec<Vec<(Located<String>, Located<String>)>>,
+    /// Per member.
+    pub detection: Vec<Detection>,
+    pub believed: bool,
+    /// Own variables by which a member knows one of another: (who, whose, variable, own variable).
+    pub models: Vec<(usize, u32, String, String)>,
 }
 
 /// Plans the links of a group.
@@ -132,13 +137,101 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
         Some(node) => eval.whole(node, "`priority`")?,
         None => 0,
     };
-    let variables: Vec<(u32, String)> = names.used.into_inner().into_iter().collect();
+    let variables: Vec<(u32, String)> = names.used.borrow().iter().cloned().collect();
     if good && variables.is_empty() {
         let message = format!("link `{}` uses no variable of its members", link.name.value);
         return refuse(&link.when.span, message, "compare variables, as in \"a.x >= b.x\"");
     }
-    let name = link.name.value.clone();
-    good.then_some(Resolved { name, priority, members, variables, when: link.when.clone(), resets })
+    let detection = detection(g, link, &members, &eval)?;
+    let models = models(link, &names, session)?;
+    let (name, when) = (link.name.value.clone(), link.when.clone());
+    let believed = link.detectors.is_some();
+    good.then_some(Resolved {
+        name,
+        priority,
+        members,
+        variables,
+        when,
+        resets,
+        detection,
+        believed,
+        models,
+    })
+}
+
+/// By which of its own variables a member knows those of others.
+fn models(
+    link: &LinkDecl,
+    names: &Names<'_>,
+    session: &Session,
+) -> Option<Vec<(usize, u32, String, String)>> {
+    let find = |text: &Located<String>| {
+        let split = names.split(&text.value).filter(|(m, v)| names.known[*m].contains_key(*v));
+        let found = split.map(|(member, variable)| (member, variable.to_owned()));
+        if found.is_none() {
+            let message = format!("link `{}` names the unknown `{}`", link.name.value, text.value);
+            let help = did_you_mean(&text.value, expr::Scope::names(names), "variables");
+            session.report(Mistake::new("link", &text.span, message).help(help));
+        }
+        found
+    };
+    let mut models = Vec::new();
+    for (own, other) in &link.models {
+        let ((who, by), (whose, variable)) = (find(own)?, find(other)?);
+        if who == whose {
+            let message = format!("`{}` is a variable of the same unit", other.value);
+            let help = "`models` says by which variable a unit knows that of another one";
+            session.report(Mistake::new("link", &other.span, message).help(help));
+            return None;
+        }
+        models.push((who, whose as u32, variable, by));
+    }
+    Some(models)
+}
+
+/// When each member looks for the event.
+fn detection(
+    g: &Group,
+    link: &LinkDecl,
+    members: &[(String, End, u32)],
+    eval: &Evaluator<'_>,
+) -> Option<Vec<Detection>> {
+    let refuse = |text: &Located<String>, message: String, help: &str| {
+        eval.session.report(Mistake::new("link", &text.span, message).help(help));
+        None
+    };
+    let active = match &link.detect {
+        None => Detection::Located,
+        Some(text) => match text.value.as_str() {
+            "between" => Detection::Located,
+            "exchanges" => Detection::Received,
+            other => {
+                let help = "\"between\": located by each member on what it was told; \"exchanges\": \
+                            tested when a member is told anything";
+                return refuse(text, format!("`detect` cannot be \"{other}\""), help);
+            }
+        },
+    };
+    let Some(detectors) = &link.detectors else { return Some(vec![active; members.len()]) };
+    let mut detection = vec![Detection::Passive; members.len()];
+    for (step, text) in detectors {
+        let (child, found) = connect::members(g, step, eval)?;
+        for member in found {
+            let is = |(_, e, _): &(String, End, u32)| (e.child, e.member) == (child, member);
+            match members.iter().position(is) {
+                Some(at) => detection[at] = active,
+                None => {
+                    let message = format!("`{}` is no member of this link", text.value);
+                    return refuse(text, message, "add it to `units`, or delete it");
+                }
+            }
+        }
+    }
+    if detection.iter().all(|d| *d == Detection::Passive) {
+        let message = format!("nobody detects link `{}`", link.name.value);
+        return refuse(&link.name, message, "name a unit in `detectors`, or delete it");
+    }
+    Some(detection)
 }
 
 /// Names in the texts of a link: constants, and `unit.variable`.

@@ -392,6 +392,8 @@ impl Session {
             messages: counts.messages,
             events: self.recorder().memory.events,
             exchanges: units.exchanges,
+            exchanged_bytes: units.exchanged_bytes,
+            macro_steps: units.macro_steps,
             steps: units.steps,
             rejected_steps: units.rejected_steps,
             trace_hash: format!("{:016x}", self.sim.trace_hash()),

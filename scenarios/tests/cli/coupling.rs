@@ -222,43 +222,6 @@ fn hierarchical_tables() {
     }
 }
 
-/// Document 000, figures 4 and 5: the twelve events in their order within 0.12 s at H = 0.1, and
-/// convergence.
-#[test]
-fn interrupted_sequential_scheme() {
-    const EVENTS: [(f64, &str); 12] = [
-        (0.540_727_036_575_7, "collision"),
-        (1.659_957_242_912_8, "collision"),
-        (4.631_695_284_739_0, "collision"),
-        (4.900_693_539_472_3, "ceiling"),
-        (5.289_556_203_264_6, "collision"),
-        (8.415_365_357_100_8, "collision"),
-        (8.901_088_520_111_1, "ceiling"),
-        (9.189_006_534_536_9, "collision"),
-        (13.723_741_642_697, "collision"),
-        (14.832_242_781_229, "collision"),
-        (18.151_118_856_793, "collision"),
-        (19.174_235_487_198, "collision"),
-    ];
-    let end = [-4.738_699_217_821, -8.410_101_376_233];
-    for (h, seconds, error) in [("0.1", 0.12, 1.0), ("0.01", 2e-3, 0.01)] {
-        let set = format!("H={h}");
-        let results = Results::of("papers/000_interrupted.toml", &["--set", &set]);
-        let events = results.rows("events.csv");
-        let names: Vec<&str> = events.iter().map(|e| e[3].as_str()).collect();
-        assert_eq!(names, EVENTS.map(|e| e.1), "H = {h}");
-        for (event, (at, name)) in events.iter().zip(EVENTS) {
-            assert!((number(&event[0]) - at).abs() < seconds, "H = {h}: {name} at {}", event[0]);
-        }
-        let rows = results.rows("samples.csv");
-        let last = rows.last().unwrap();
-        for (value, column) in end.iter().zip([1, 3]) {
-            let off = (number(&last[column]) - value).abs();
-            assert!(off < error, "H = {h}, column {column}: off by {off}");
-        }
-    }
-}
-
 /// The adaptive macro step follows its tolerance: smaller errors for more exchanges, and far fewer
 /// exchanges than a fixed step of equal error.
 #[test]

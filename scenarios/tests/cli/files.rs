@@ -50,6 +50,7 @@ fn a_run_writes_what_the_guide_says() {
         "messages",
         "events",
         "exchanges",
+        "exchanged_bytes",
         "steps",
         "rejected_steps",
         "seed",

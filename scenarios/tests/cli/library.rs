@@ -44,7 +44,7 @@ impl Results {
         self.text(file).lines().skip(1).map(split).collect()
     }
 
-    fn summary(&self) -> serde_json::Value {
+    pub(super) fn summary(&self) -> serde_json::Value {
         serde_json::from_str(&self.text("summary.json")).expect("a summary")
     }
 
@@ -58,7 +58,7 @@ pub(super) fn number(text: &str) -> f64 {
 }
 
 /// Reference: two masses as one system at 1e-12 (see the scenario for the paper).
-const TWO_MASSES: [(f64, &str); 12] = [
+pub(super) const TWO_MASSES: [(f64, &str); 12] = [
     (0.540_727_036_575_670_4, "collision"),
     (1.659_957_242_912_769_6, "collision"),
     (4.631_695_284_738_953, "collision"),

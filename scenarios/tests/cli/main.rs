@@ -2,6 +2,7 @@
 mod argesim;
 mod bars;
 mod codes;
+mod comparison;
 mod coupling;
 mod executors;
 mod files;
@@ -11,6 +12,7 @@ mod network;
 mod quantised;
 mod release;
 mod resume;
+mod two_masses;
 
 use serde_json::Value as Json;
 use std::{

@@ -1,0 +1,185 @@
+//! The comparison of couplings in the README: made here, through the shipped scenarios, and held
+//! up to date by failing. `UPDATE_DOCS=1` writes it anew.
+use super::{
+    library::{Results, TWO_MASSES},
+    two_masses::{events, samples},
+};
+use plotters::prelude::*;
+use std::{fmt::Write, path::Path};
+
+/// x1, v1, x2, v2 of the two masses after 20 s.
+const END: [f64; 4] =
+    [-4.738_699_217_821, -6.191_009_332_078, -8.410_101_376_233, -4.706_424_151_185];
+
+struct Row {
+    name: &'static str,
+    messages: u64,
+    bytes: u64,
+    /// Largest error of the states at the end.
+    error: f64,
+    /// Largest error of an event time, among the events found.
+    seconds: f64,
+    missed: usize,
+    wrong: usize,
+}
+
+impl Row {
+    fn of(name: &'static str, file: &str, sets: &[&str]) -> Self {
+        let mut options = vec!["--sample", "0.1"];
+        sets.iter().for_each(|set| options.extend(["--set", set]));
+        let results = Results::of(file, &options);
+        let summary = results.summary();
+        let count = |key: &str| summary[key].as_u64().expect("a count");
+        let end = *samples(&results).last().expect("the end");
+        let off = end.iter().zip(END).map(|(a, b)| (a - b).abs());
+        let mut found: Vec<_> =
+            events(&results).into_iter().filter(|(_, name)| name != "drift").collect();
+        let (mut seconds, mut missed) = (0.0f64, 0);
+        for (at, name) in TWO_MASSES {
+            let near = |(t, n): &(f64, String)| n == name && (t - at).abs() < 0.25;
+            match found.iter().position(near) {
+                Some(k) => seconds = seconds.max((found.remove(k).0 - at).abs()),
+                None => missed += 1,
+            }
+        }
+        Self {
+            name,
+            messages: count("exchanges"),
+            bytes: count("exchanged_bytes"),
+            error: off.fold(0.0, f64::max),
+            seconds,
+            missed,
+            wrong: found.len(),
+        }
+    }
+}
+
+fn rows() -> Vec<Row> {
+    const WITHOUT: &str = "coupling.look_ahead=[]";
+    let look_ahead = "papers/002_look_ahead.toml";
+    let ordered = |name, order: u32, tolerance: &str| {
+        let mut sets = vec![format!("exchange_tolerance={tolerance}")];
+        for unit in ["upper", "lower"] {
+            sets.push(format!("unit.{unit}.method=taylor"));
+            sets.push(format!("unit.{unit}.segment_order={order}"));
+        }
+        let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+        Row::of(name, "two_masses.toml", &sets)
+    };
+    let hold = [WITHOUT, "coupling.extrapolation=0", "coupling.orders={}"];
+    vec![
+        Row::of("zero-order hold, every 0.08 s", look_ahead, &hold),
+        Row::of("first order, every 0.08 s", look_ahead, &[WITHOUT]),
+        Row::of("LookAhead, every 0.08 s", look_ahead, &[]),
+        Row::of(
+            "interrupted sequential, every 0.1 s",
+            "papers/000_interrupted.toml",
+            &["exchange_tolerance=1e-3"],
+        ),
+        ordered("event-driven, segments of order 3", 3, "1e-3"),
+        ordered("event-driven, segments of order 6", 6, "1e-6"),
+        ordered("event-driven, segments of order 9", 9, "1e-7"),
+        Row::of("dead reckoning", "papers/002_dead_reckoning.toml", &[]),
+    ]
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| coupling | messages | bytes | error of the states at 20 s | of event times | missed | false |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for r in rows {
+        let Row { name, messages, bytes, error, seconds, missed, wrong } = r;
+        writeln!(
+            text,
+            "| {name} | {messages} | {bytes} | {error:.0e} | {seconds:.0e} s | {missed} | {wrong} |"
+        )
+        .unwrap();
+    }
+    text
+}
+
+/// Messages against errors.
+fn figure(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
+    let font = include_bytes!("../../src/plot/font/DejaVuSans-subset.ttf");
+    plotters::style::register_font("sans-serif", FontStyle::Normal, font).map_err(|_| "font")?;
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (860, 420)).into_drawing_area();
+        area.fill(&WHITE)?;
+        let mut chart = ChartBuilder::on(&area)
+            .margin(16)
+            .x_label_area_size(44)
+            .y_label_area_size(64)
+            .build_cartesian_2d((10.0..20_000.0).log_scale(), (1e-11..100.0).log_scale())?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_desc("messages over 20 s")
+            .y_desc("error of the states at 20 s")
+            .y_label_formatter(&|y| format!("{y:.0e}"))
+            .draw()?;
+        for (k, r) in rows.iter().enumerate() {
+            let at = (r.messages as f64, r.error);
+            let colour = if r.missed + r.wrong > 0 { RED } else { BLUE };
+            chart.draw_series([Circle::new(at, 5, colour.filled())])?;
+            let style = ("sans-serif", 13).into_font().color(&BLACK);
+            let name = r.name.split(',').next().unwrap_or(r.name).to_owned();
+            let name = if name == "event-driven" {
+                r.name.replace("event-driven, segments of ", "")
+            } else {
+                name
+            };
+            let shift = [(9, -6), (9, -20), (9, 8), (9, -6)][k % 4];
+            chart.draw_series([EmptyElement::at(at) + Text::new(name, shift, style)])?;
+        }
+        area.present()?;
+    }
+    Ok(svg)
+}
+
+/// What the design promises of the two masses (document 002: LookAhead needs 564 messages for an
+/// error of some tenths), and that the README says it.
+#[test]
+fn readme_compares_couplings() {
+    let rows = rows();
+    let row = |name: &str| rows.iter().find(|r| r.name.starts_with(name)).expect("a row");
+    let [three, nine] = [3, 9].map(|n| row(&format!("event-driven, segments of order {n}")));
+    let (look_ahead, reckoning) = (row("LookAhead"), row("dead"));
+    assert!(three.messages < 564 && three.messages < look_ahead.messages, "{}", three.messages);
+    assert!(three.error <= 1e-2 && three.error < look_ahead.error, "{}", three.error);
+    assert!(nine.messages < 300 && nine.error <= 1e-7, "{} {}", nine.messages, nine.error);
+    assert!(reckoning.messages < 60 && reckoning.error <= 1e-7, "{}", reckoning.messages);
+    for r in rows.iter().filter(|r| r.name.starts_with("event") || r.name.starts_with("dead")) {
+        assert_eq!((r.missed, r.wrong), (0, 0), "{}", r.name);
+    }
+    let (table, svg) = (table(&rows), figure(&rows).expect("a figure"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (readme, plot) = (root.join("README.md"), root.join("docs/couplings.svg"));
+    let text = std::fs::read_to_string(&readme).expect("a README");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let begin = text.find("| coupling |").expect("a table");
+        let end = begin + text[begin..].find("\n\n").expect("its end") + 1;
+        let text = format!("{}{table}{}", &text[..begin], &text[end..]);
+        std::fs::write(&readme, text).expect("a README");
+        std::fs::write(&plot, svg).expect("a figure");
+        return;
+    }
+    assert!(text.contains(&table), "the README is out of date, see above:\n{table}");
+    assert_eq!(std::fs::read_to_string(plot).expect("a figure"), svg);
+}
+
+/// With a wrong model the other mass is told when it drifts, and the error stays near the bound.
+#[test]
+fn dead_reckoning_corrects_wrong_models() {
+    let row = |drift: &str| {
+        let sets = ["believed_k1=1.01", &format!("drift={drift}")];
+        Row::of("dead reckoning", "papers/002_dead_reckoning.toml", &sets)
+    };
+    let (coarse, fine) = (row("1e-2"), row("1e-3"));
+    for (r, most) in [(&coarse, 0.05), (&fine, 0.005)] {
+        assert_eq!((r.missed, r.wrong), (0, 0));
+        assert!(r.error < most, "{}", r.error);
+    }
+    assert!(coarse.messages < fine.messages, "{} {}", coarse.messages, fine.messages);
+}
