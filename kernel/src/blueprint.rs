@@ -33,8 +33,6 @@ pub(crate) struct Label {
 pub(crate) struct Node {
     pub label: Label,
     pub parent: Option<ModelKey>,
-    /// First vertex of this node in the graph of ports, set by `flatten`.
-    pub vertex: u32,
     pub body: NodeBody,
 }
 
@@ -42,6 +40,12 @@ pub(crate) struct Node {
 pub(crate) enum NodeBody {
     Atomic(AtomicNode),
     Coupled(Box<CoupledNode>),
+}
+
+impl NodeBody {
+    /// What stands for a level until its draft is settled.
+    const DRAFT: Self =
+        Self::Atomic(AtomicNode { kind: 0, slot: NONE, inputs: 0, outputs: 0, index: NONE });
 }
 
 #[derive(Clone)]
@@ -117,8 +121,8 @@ impl<M: Message> Blueprint<M> {
     pub fn new(top: Coupled<M>, slabs: &mut Slabs<M>) -> Result<Self, BuildErrors> {
         let mut this = Self::empty(Vec::new(), top.count() + 1);
         let label = Label { stem: 0, index: NONE };
-        let body = NodeBody::Coupled(Box::default());
-        this.root = this.nodes.insert(Node { label, parent: None, vertex: 0, body });
+        let body = NodeBody::DRAFT;
+        this.root = this.nodes.insert(Node { label, parent: None, body });
         let mut draft = Draft::default();
         this.fill(this.root, top, slabs, &mut draft);
         this.settle(draft)?;
@@ -188,15 +192,15 @@ impl<M: Message> Blueprint<M> {
                 (model.place(slabs), elapsed)
             }
             Body::Coupled(coupled) => {
-                let body = NodeBody::Coupled(Box::default());
-                let key = self.nodes.insert(Node { label, parent: Some(parent), vertex: 0, body });
+                let body = NodeBody::DRAFT;
+                let key = self.nodes.insert(Node { label, parent: Some(parent), body });
                 self.fill(key, *coupled, slabs, draft);
                 return key;
             }
         };
         let Placed { kind, slot, inputs, outputs } = placed;
         let body = NodeBody::Atomic(AtomicNode { kind, slot, inputs, outputs, index: NONE });
-        let key = self.nodes.insert(Node { label, parent: Some(parent), vertex: 0, body });
+        let key = self.nodes.insert(Node { label, parent: Some(parent), body });
         if elapsed != Duration::ZERO {
             self.elapsed.insert(key, elapsed);
         }
@@ -273,21 +277,14 @@ impl<M: Message> Blueprint<M> {
 
     /// Gives the levels of a draft what is theirs.
     pub fn settle(&mut self, mut draft: Draft) -> Result<(), BuildErrors> {
-        // All at once, and before the old ones go, so that the new ones lie side by side.
-        let fresh: Vec<Box<CoupledNode>> = draft.levels.iter().map(|_| Box::default()).collect();
-        for (level, node) in draft.levels.iter().zip(fresh) {
-            self.nodes[level.key].body = NodeBody::Coupled(node);
-        }
         let (mut children, mut wires, mut ports) = (0, 0, 0);
         for level in &draft.levels {
-            if let NodeBody::Coupled(node) = &mut self.nodes[level.key].body {
-                **node = CoupledNode {
-                    children: draft.children[children..level.children].to_vec(),
-                    wires: draft.wires[wires..level.wires].to_vec(),
-                    inputs: draft.ports[ports..level.inputs].to_vec(),
-                    outputs: draft.ports[level.inputs..level.outputs].to_vec(),
-                };
-            }
+            self.nodes[level.key].body = NodeBody::Coupled(Box::new(CoupledNode {
+                children: draft.children[children..level.children].to_vec(),
+                wires: draft.wires[wires..level.wires].to_vec(),
+                inputs: draft.ports[ports..level.inputs].to_vec(),
+                outputs: draft.ports[level.inputs..level.outputs].to_vec(),
+            }));
             (children, wires, ports) = (level.children, level.wires, level.outputs);
         }
         for level in draft.levels {

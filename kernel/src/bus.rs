@@ -115,6 +115,13 @@ impl<M: Message> Bus<M> {
         self.heard.get(model as usize) == Some(&true)
     }
 
+    /// Makes room for as many receivers and senders.
+    pub fn reserve(&mut self, models: usize) {
+        self.influenced.reserve(models);
+        self.deliveries.reserve(models);
+        self.out_sums.reserve(models);
+    }
+
     /// Hands a message to the first input port of a model.
     #[inline(always)]
     pub fn hand(&mut self, outside: u32, model: u32, digest: u64, envelope: Envelope<M>) {

@@ -240,8 +240,7 @@ impl<M: Message> Simulation<M> {
         core.counts = p.counts;
         core.ready.clone_from(&p.ready);
         core.located = p.located.iter().copied().collect();
-        core.list.reset(core.cells.len());
-        core.silent.reset(core.cells.len());
+        core.reset_lists(self.slabs.may_be_silent());
         for (m, cell) in core.cells.iter_mut().enumerate() {
             cell.last = p.last[m];
             cell.chain = p.chain[m];
@@ -448,7 +447,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
             };
             let atomic = matches!(body, NodeBody::Atomic(_));
             let label = blueprint.label(name.clone());
-            let key = blueprint.nodes.insert(Node { label, parent, vertex: 0, body });
+            let key = blueprint.nodes.insert(Node { label, parent, body });
             match parent.map(|p| &mut blueprint.nodes[p].body) {
                 Some(NodeBody::Coupled(c)) => c.children.push(key),
                 Some(NodeBody::Atomic(_)) => return Err(broken("a child of an atomic model")),

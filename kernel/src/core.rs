@@ -124,6 +124,17 @@ impl<M: Message> Core<M> {
         self.keys.get(model as usize).map_or_else(|| "outside".into(), |&k| self.blueprint.path(k))
     }
 
+    /// Empty event lists with room for all models; the silent one only if some need it.
+    // What a cycle may hold once for each model gets its room here, too. Doubling it during the
+    // first cycles would leave the smaller ones behind, in the memory of a large model.
+    pub fn reset_lists(&mut self, silent: bool) {
+        let models = self.cells.len();
+        self.list.reset(models);
+        self.silent.reset(if silent { models } else { 0 });
+        self.ready.reserve(models.saturating_sub(self.ready.len()));
+        self.bus.reserve(models);
+    }
+
     /// Tells the meter that models of a kind begin to work.
     #[inline(always)]
     pub fn enter(&mut self, kind: u16) {

@@ -14,6 +14,7 @@ use crate::{
     message::{Digest, Message, fold},
     network::{Network, Receiver, Route, Target},
 };
+use slotmap::SecondaryMap;
 use std::collections::HashMap;
 
 /// A net that messages of an output port enter, and through which translation.
@@ -27,6 +28,14 @@ struct Entry {
 pub(crate) struct Order {
     pub keys: Vec<ModelKey>,
     pub paths: Vec<u64>,
+}
+
+/// Models in path order, coupled models, and the first vertex of each in the graph of ports.
+struct Numbers {
+    order: Order,
+    coupled: Vec<ModelKey>,
+    first: SecondaryMap<ModelKey, u32>,
+    vertices: u32,
 }
 
 struct Graph<M> {
@@ -50,9 +59,9 @@ struct Graph<M> {
 pub(crate) fn flatten<M: Message>(
     blueprint: &mut Blueprint<M>,
 ) -> Result<(Network<M>, Order), BuildErrors> {
-    let (order, coupled, vertices) = number(blueprint)?;
+    let Numbers { order, coupled, first, vertices } = number(blueprint)?;
     let models = order.keys.len() as u32;
-    let mut graph = Graph::new(blueprint, &order, &coupled, vertices);
+    let mut graph = Graph::new(blueprint, &order, &coupled, &first, vertices);
     let mut ports = Vec::with_capacity(order.keys.len() + 2);
     // Per output port: the nets that its messages enter.
     let mut entry_start: Vec<u32> = vec![0];
@@ -62,7 +71,7 @@ pub(crate) fn flatten<M: Message>(
         ports.push(entry_start.len() as u32 - 1);
         let key = if m == models { blueprint.root } else { order.keys[m as usize] };
         let (inputs, outputs) = blueprint.port_counts(key);
-        let first = blueprint.nodes[key].vertex;
+        let first = first[key];
         // The outside sends through the root's inputs.
         let (from, count) =
             if m == models { (first, inputs) } else { (first + u32::from(inputs), outputs) };
@@ -76,8 +85,7 @@ pub(crate) fn flatten<M: Message>(
     ports.push(entry_start.len() as u32 - 1);
     let bases = |m: u32| {
         let key = if m == models { blueprint.root } else { order.keys[m as usize] };
-        let node = &blueprint.nodes[key];
-        node.vertex + if m == models { u32::from(blueprint.port_counts(key).0) } else { 0 }
+        first[key] + if m == models { u32::from(blueprint.port_counts(key).0) } else { 0 }
     };
     graph.net_start.push(graph.net_lists.len() as u32);
     let mut net = Network {
@@ -129,24 +137,22 @@ pub(crate) fn flatten<M: Message>(
 }
 
 /// Numbers atomic models in path order and ports as vertices.
-fn number<M: Message>(
-    blueprint: &mut Blueprint<M>,
-) -> Result<(Order, Vec<ModelKey>, u32), BuildErrors> {
+fn number<M: Message>(blueprint: &mut Blueprint<M>) -> Result<Numbers, BuildErrors> {
     let too_large = |what| BuildErrors(vec![BuildError::TooLarge { what }]);
     let nodes = blueprint.nodes.len();
     let mut order = Order { keys: Vec::with_capacity(nodes), paths: Vec::with_capacity(nodes) };
     let mut coupled = Vec::new();
+    let mut first = SecondaryMap::with_capacity(nodes + 1);
     let mut vertices: u32 = 0;
     let mut stack = vec![(blueprint.root, Digest::new().finish())];
     while let Some((key, path)) = stack.pop() {
         let (inputs, outputs) = blueprint.port_counts(key);
-        let node = &mut blueprint.nodes[key];
-        node.vertex = vertices;
+        first.insert(key, vertices);
         vertices = vertices
             .checked_add(u32::from(inputs) + u32::from(outputs))
             .filter(|&v| v < 1 << 30)
             .ok_or_else(|| too_large("ports"))?;
-        match &mut node.body {
+        match &mut blueprint.nodes[key].body {
             NodeBody::Atomic(a) => {
                 a.index = order.keys.len() as u32;
                 order.keys.push(key);
@@ -172,42 +178,49 @@ fn number<M: Message>(
     if order.keys.len() > MAX_MODELS {
         return Err(too_large("atomic models"));
     }
-    Ok((order, coupled, vertices))
+    Ok(Numbers { order, coupled, first, vertices })
 }
 
 impl<M: Message> Graph<M> {
-    fn new(blueprint: &Blueprint<M>, order: &Order, coupled: &[ModelKey], vertices: u32) -> Self {
+    fn new(
+        blueprint: &Blueprint<M>,
+        order: &Order,
+        coupled: &[ModelKey],
+        first: &SecondaryMap<ModelKey, u32>,
+        vertices: u32,
+    ) -> Self {
         let mut model = vec![NONE; vertices as usize];
         for (m, &key) in order.keys.iter().enumerate() {
-            let first = blueprint.nodes[key].vertex as usize;
+            let first = first[key] as usize;
             let inputs = blueprint.port_counts(key).0 as usize;
             model[first..first + inputs].fill(m as u32);
         }
         let (inputs, outputs) = blueprint.port_counts(blueprint.root);
-        let out = blueprint.nodes[blueprint.root].vertex as usize + inputs as usize;
+        let out = first[blueprint.root] as usize + inputs as usize;
         model[out..out + outputs as usize].fill(order.keys.len() as u32);
 
-        let count = |&key: &ModelKey| match &blueprint.nodes[key].body {
-            NodeBody::Coupled(node) => node.wires.len(),
-            NodeBody::Atomic(_) => 0,
-        };
-        let mut wires = Vec::with_capacity(coupled.iter().map(count).sum());
-        for &key in coupled {
-            let NodeBody::Coupled(node) = &blueprint.nodes[key].body else { continue };
-            for w in &node.wires {
-                let vertex = |child: Option<ModelKey>, port: u16, start: bool| {
+        // Gone through twice rather than kept: they are as many as the edges.
+        let wires = || {
+            coupled.iter().flat_map(|&key| {
+                let wires = match &blueprint.nodes[key].body {
+                    NodeBody::Coupled(node) => &node.wires[..],
+                    NodeBody::Atomic(_) => &[],
+                };
+                let vertex = move |child: Option<ModelKey>, port: u16, start: bool| {
                     let owner = child.unwrap_or(key);
                     let outputs = start == child.is_some();
                     let skip = if outputs { blueprint.port_counts(owner).0 } else { 0 };
-                    blueprint.nodes[owner].vertex + u32::from(skip) + u32::from(port)
+                    first[owner] + u32::from(skip) + u32::from(port)
                 };
-                let from = vertex(w.from.child, w.from.port, true);
-                wires.push((from, vertex(w.to.child, w.to.port, false), w.z));
-            }
-        }
+                wires.iter().map(move |w| {
+                    let from = vertex(w.from.child, w.from.port, true);
+                    (from, vertex(w.to.child, w.to.port, false), w.z)
+                })
+            })
+        };
         let mut fan_in = vec![0; vertices as usize];
         let mut start = vec![0u32; vertices as usize + 1];
-        for &(from, to, _) in &wires {
+        for (from, to, _) in wires() {
             start[from as usize + 1] += 1;
             fan_in[to as usize] += 1;
         }
@@ -215,8 +228,8 @@ impl<M: Message> Graph<M> {
             start[v + 1] += start[v];
         }
         let mut fill = start.clone();
-        let mut edges = vec![(0, 0); wires.len()];
-        for (from, to, z) in wires {
+        let mut edges = vec![(0, 0); start[vertices as usize] as usize];
+        for (from, to, z) in wires() {
             edges[fill[from as usize] as usize] = (to, z);
             fill[from as usize] += 1;
         }

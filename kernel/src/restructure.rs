@@ -220,8 +220,8 @@ impl<M: Message> Simulation<M> {
             previous.iter().map(|b| b.and_then(|b| list.time_of(b))).collect()
         };
         let (visible, silent) = (times(&core.list), times(&core.silent));
-        core.list.reset(cells.len());
-        core.silent.reset(cells.len());
+        core.cells = cells;
+        core.reset_lists(self.slabs.may_be_silent());
         for (m, (v, s)) in visible.into_iter().zip(silent).enumerate() {
             if let Some(at) = v {
                 core.list.schedule(m as u32, at);
@@ -241,7 +241,6 @@ impl<M: Message> Simulation<M> {
             .collect();
         core.bus.fit(&network);
         core.network = network;
-        core.cells = cells;
         core.homes = Homes::new(&core.blueprint, &order.keys);
         core.paths = order.paths;
         core.keys = order.keys;

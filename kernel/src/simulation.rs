@@ -140,8 +140,7 @@ impl<M: Message> Simulation<M> {
             blueprint,
             keys,
         };
-        core.list.reset(core.cells.len());
-        core.silent.reset(core.cells.len());
+        core.reset_lists(slabs.may_be_silent());
         let mut this = Self {
             core,
             slabs,

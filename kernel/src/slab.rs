@@ -43,6 +43,8 @@ pub(crate) trait Kind<M: Message>: Send {
     fn as_any_mut(&mut self) -> &mut dyn Any;
     fn name(&self) -> &'static str;
     fn start(&self, slot: u32) -> (Duration, bool);
+    /// Whether models of this kind may make silent steps.
+    fn may_be_silent(&self) -> bool;
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
     /// λ of one model and, when that reaches nobody or one neighbour, all transitions; tells
@@ -124,6 +126,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn start(&self, slot: u32) -> (Duration, bool) {
         let model = &self.models[slot as usize];
         (model.time_advance(), A::SILENT && model.is_silent())
+    }
+    fn may_be_silent(&self) -> bool {
+        A::SILENT
     }
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
         core.outputs(models, |m| &self.models[run.slot(m)]);
@@ -263,6 +268,11 @@ impl<M: Message> Slabs<M> {
         }
         self.recent = Some((id, kind));
         kind
+    }
+
+    /// Whether any of the models may make silent steps.
+    pub fn may_be_silent(&self) -> bool {
+        self.kinds.iter().any(|kind| kind.may_be_silent())
     }
 
     /// Moves a model to the end of its slab.

@@ -1,5 +1,5 @@
 //! The master as an atomic model.
-use super::{Compensation, Extrapolation, Line, LookAhead, Pace};
+use super::{Compensation, Extrapolation, Line, LookAhead, LowPass, Pace};
 use crate::{
     signal::{NEVER, Timer},
     value::{Flag, Segment, Value},
@@ -13,9 +13,10 @@ use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Durat
 /// At its tag, micro-step 0, all sources are read, as they are with the inputs of the step that
 /// ends there; what receivers are told goes out one micro-step later, to all of them at once. An
 /// output with direct feed-through that answers to that is heard at the next exchange, or, where
-/// the coupler *settles*, at once: then values go round at this instant until none changes, which
-/// solves algebraic loops by fixed-point iteration, or ends by the kernel's guard against zero-time
-/// loops, which names the ring. The first exchange is as soon as all sources have been heard.
+/// the coupler *settles*, at once: then values go round at this instant until none changes by more
+/// than a tolerance, which solves algebraic loops by fixed-point iteration, relaxed on request; a
+/// loop that does not converge is an error. The first exchange is as soon as all sources have been
+/// heard.
 ///
 /// # Events
 /// A member that believes in a shared event, by what it was told, proposes it; when the others'
@@ -32,6 +33,10 @@ pub struct Coupler {
     pub(super) last: i64,
     pub(super) planned: i64,
     pub(super) exchanges: u64,
+    /// How often values went round at this instant.
+    rounds: u32,
+    /// Whether relaxation has held part of a change back.
+    unsettled: bool,
 }
 
 /// What a coupler does with its signals.
@@ -43,13 +48,29 @@ pub struct Policy {
     pub extrapolations: Vec<Extrapolation>,
     /// What past errors add to that.
     pub compensation: Compensation,
+    /// A filter on what is told.
+    pub low_pass: Option<LowPass>,
     /// A jump of a source is passed on at once, and ends the macro step for all.
     pub interrupts: bool,
-    /// Answers to an exchange are exchanged at the same instant, until nothing changes.
-    pub settles: bool,
+    /// Whether and how answers to an exchange are exchanged at the same instant.
+    pub settles: Option<Settling>,
+    /// Names of the signals, for errors.
+    pub names: Vec<String>,
     /// Exchanges before predicted events.
     pub look_ahead: Option<LookAhead>,
 }
+
+/// Fixed-point iteration over what units with feed-through answer at the instant of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Settling {
+    /// Ends when no signal y changes by more than this times 1 + |y|.
+    pub tolerance: f64,
+    /// How much of each change is handed on: below 1 for loops whose gain is below -1.
+    pub relaxation: f64,
+}
+
+/// Rounds after which a loop counts as diverging.
+const ROUNDS: u32 = 4000;
 
 impl Coupler {
     /// A master that sends nothing before it has heard all signals.
@@ -62,6 +83,8 @@ impl Coupler {
             last: 0,
             planned: NEVER,
             exchanges: 0,
+            rounds: 0,
+            unsettled: false,
         }
     }
 
@@ -93,11 +116,27 @@ impl Coupler {
         let ratio = self.ratio(now).filter(|_| now > self.last);
         self.planned = self.policy.pace.next(now, ratio);
         self.look_ahead(now, elapsed);
+        let again = self.exchanges > 0 && now == self.last;
+        self.rounds = if again { self.rounds + 1 } else { 0 };
+        let settling = self.policy.settles.filter(|s| again && s.relaxation < 1.0);
+        self.unsettled = false;
+        let value = |line: &Line| line.source(now, &timer).value(0.0);
+        let values: Vec<f64> = self.lines.iter().map(value).collect();
         let ahead = timer.seconds(now, self.planned);
         for (port, line) in self.lines.iter_mut().enumerate() {
             line.exchange(now, elapsed, &timer);
-            let mut p = self.policy.extrapolations[port].tell(line, now, ahead, &timer);
+            let mut p = self.policy.extrapolations[port].tell(line, now, ahead, &values, &timer);
             self.policy.compensation.correct(line, &mut p);
+            if let Some(filter) = self.policy.low_pass {
+                filter.smooth(line, &mut p, elapsed);
+            }
+            if let (Some(settling), Some(held)) = (settling, line.told(now, &timer)) {
+                let y = p.value(0.0);
+                let back = (1.0 - settling.relaxation) * (held.value(0.0) - y);
+                let small = back.abs() <= settling.tolerance * (1.0 + y.abs());
+                p.add(1.0, &[back]);
+                self.unsettled |= !small;
+            }
             if let Some(segment) = line.tell(&p, now, &timer) {
                 self.outbox.retain(|(at, _)| usize::from(*at) != port);
                 self.outbox.push((port as u16, segment));
@@ -114,19 +153,33 @@ impl Coupler {
         for (port, value) in bag.iter() {
             let Some(line) = self.lines.get_mut(usize::from(port)) else { continue };
             let new = !line.heard();
+            let before = line.source(timer.now(), &timer).value(0.0);
             let jumped = match value {
                 Value::Segment(s) => line.receive(s, answers, &timer),
                 other => {
                     let x = other.as_real().unwrap_or(f64::NAN);
-                    let old = line.source(timer.now(), &timer).value(0.0);
-                    line.receive(&Segment::step(old, x), answers, &timer)
+                    line.receive(&Segment::step(before, x), answers, &timer)
                 }
             };
-            if !line.source(timer.now(), &timer).value(0.0).is_finite() {
+            let y = line.source(timer.now(), &timer).value(0.0);
+            if !y.is_finite() {
                 fx.fail(format!("the coupled signal {port} is not finite"));
             }
             let asked = matches!(value, Value::Segment(s) if s.flag == Flag::Refresh);
-            let passed_on = if answers { self.policy.settles } else { self.policy.interrupts };
+            let change = (y - before).abs();
+            let passed_on = match self.policy.settles.filter(|_| answers) {
+                Some(settling) => change > settling.tolerance * (1.0 + y.abs()),
+                None => !answers && self.policy.interrupts,
+            };
+            if passed_on && answers && self.rounds >= ROUNDS {
+                fx.fail(format!(
+                    "the loop through the coupled signals {} does not converge: {} still changes \
+                     by {change:e} after {ROUNDS} rounds; try a smaller `relaxation`, or \
+                     feed_through = \"delayed\"",
+                    self.policy.names.join(", "),
+                    self.policy.names.get(usize::from(port)).map_or("one", String::as_str),
+                ));
+            }
             urgent |= !new && (asked || (jumped && passed_on));
             first |= new;
         }
@@ -134,7 +187,16 @@ impl Coupler {
     }
 
     fn reschedule(&mut self) {
-        self.timer.set(if self.outbox.is_empty() { self.planned } else { self.timer.now() });
+        let busy = self.unsettled || !self.outbox.is_empty();
+        self.timer.set(if busy { self.timer.now() } else { self.planned });
+    }
+
+    /// After λ; gives whether an exchange is due. What relaxation held back goes on its way after
+    /// the answers to what was sent.
+    fn sent(&mut self) -> bool {
+        let idle = self.outbox.is_empty();
+        self.outbox.clear();
+        self.timer.now() >= self.planned || (self.unsettled && idle)
     }
 }
 
@@ -155,8 +217,7 @@ impl Atomic<Value> for Coupler {
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
-        self.outbox.clear();
-        if self.timer.now() >= self.planned {
+        if self.sent() {
             self.exchange();
         }
         self.reschedule();
@@ -170,8 +231,8 @@ impl Atomic<Value> for Coupler {
     }
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.fire();
-        self.outbox.clear();
-        if self.receive(bag, fx) || self.timer.now() >= self.planned {
+        let due = self.sent();
+        if self.receive(bag, fx) || due {
             self.exchange();
         }
         self.reschedule();

@@ -30,14 +30,22 @@ pub struct Extrapolation {
     pub slopes: Slopes,
     /// Without jumps at exchanges.
     pub interpolate: bool,
+    /// Another signal that is the rate of this one, and gives its slope: what a black box can tell
+    /// of a derivative (document 002: positions go on with the received speed).
+    pub rate: Option<u16>,
 }
 
 impl Extrapolation {
     /// The polynomial in seconds from tick `now`, with the present value already noted in the
-    /// line; `step` seconds are planned to the next exchange.
-    pub fn tell(&self, line: &Line, now: i64, step: f64, timer: &Timer) -> Poly {
+    /// line; `step` seconds are planned to the next exchange, and `values` are those of all signals
+    /// at this one.
+    pub fn tell(&self, line: &Line, now: i64, step: f64, values: &[f64], timer: &Timer) -> Poly {
         let order = if now == 0 { self.start_order.min(self.order) } else { self.order };
         let p = match self.slopes {
+            _ if self.rate.is_some() && order > 0 => {
+                let rate = self.rate.and_then(|signal| values.get(usize::from(signal)));
+                Poly::new(&[line.source(now, timer).value(0.0), rate.copied().unwrap_or(0.0)])
+            }
             Slopes::Derivatives => Poly::new(line.source(now, timer).truncated(order)),
             Slopes::Samples => through(line.samples(), order, now, timer),
         };

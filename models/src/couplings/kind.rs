@@ -1,10 +1,14 @@
 //! `coupling`: the parameters of a master in a scenario.
-use super::{Compensation, Control, Coupler, Extrapolation, LookAhead, Pace, Policy, Slopes};
+use super::{
+    Compensation, Control, Coupler, Extrapolation, LookAhead, LowPass, Pace, Policy, Settling,
+    Slopes,
+};
 use crate::{
     blocks::params::{Checked, Reader, needed, with},
     expr::{Condition, Symbol, VarId},
     registry::{
-        Context, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind,
+        Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, Span,
+        UnitKind,
     },
     signal::{NEVER, Timer},
     value::Value,
@@ -58,13 +62,22 @@ const PARAMS: &[ParamSpec] = &[
         "whether outputs that follow their inputs at once are told at the next exchange or at once",
     ),
     with(
+        "relaxation",
+        ParamType::Real(None),
+        "",
+        "part of each change that is handed on; default 1",
+    ),
+    with("settle_tolerance", ParamType::Real(None), "", "of settled signals; default 1e-12"),
+    with(
         "compensation",
         ParamType::Choice(&["none", "nepce", "nepce-memory"]),
         "none",
         "correction by past coupling errors",
     ),
+    with("low_pass", ParamType::Duration, "", "time constant of a filter on what is told"),
     with("tolerance", ParamType::Real(None), "", "aim of the adaptive macro step"),
     with("orders", ParamType::Raw, "", "orders of single signals: { \"upper.v\" = 0 }"),
+    with("rates", ParamType::Raw, "", "signals that are rates: { \"upper.x\" = \"upper.v\" }"),
     with("look_ahead", ParamType::Raw, "", "conditions of events before which to exchange"),
     with("safety", ParamType::Real(None), "0.9", "factor of the predicted time until an event"),
     with("forecast", ParamType::Real(None), "2.0", "steps over which events are foreseen"),
@@ -112,30 +125,54 @@ fn extrapolations(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Vec<
             _ => Slopes::Samples,
         },
         interpolate: params.bool("interpolate"),
+        rate: None,
     };
     let mut all = vec![common; names.len()];
-    let Some(orders) = params.get("orders") else { return all };
-    let Param::Table(table) = &orders.value else {
-        let error = ParamError::at(orders.span.clone(), "`orders` is no table");
-        r.push(error.help("write orders = { \"upper.v\" = 0 }"));
-        return all;
-    };
-    for (name, order) in table {
-        let at = names.iter().position(|n| *n == name.value);
-        match (at, &order.value) {
-            (None, _) => {
-                let message = format!("no signal `{}` passes through the coupling", name.value);
-                let help = format!("signals: {}", names.join(", "));
-                r.push(ParamError::at(name.span.clone(), message).help(help));
-            }
-            (Some(at), Param::Int(order @ 0..=3)) => all[at].order = *order as usize,
-            _ => {
-                let error = ParamError::at(order.span.clone(), "this is no order");
-                r.push(error.help("give an integer from 0 to 3"));
-            }
+    for (at, order) in of_signals(r, params, names, "orders", "{ \"upper.v\" = 0 }") {
+        if let Param::Int(order @ 0..=3) = &order.value {
+            all[at].order = *order as usize;
+        } else {
+            let error = ParamError::at(order.span.clone(), "this is no order");
+            r.push(error.help("give an integer from 0 to 3"));
+        }
+    }
+    for (at, rate) in of_signals(r, params, names, "rates", "{ \"upper.x\" = \"upper.v\" }") {
+        let text = if let Param::Text(t) = &rate.value { t.as_str() } else { "" };
+        match names.iter().position(|n| n == text) {
+            Some(signal) => all[at].rate = Some(signal as u16),
+            None => r.push(strange(&rate.span, text, names)),
         }
     }
     all
+}
+
+fn strange(span: &Span, name: &str, names: &[String]) -> ParamError {
+    let message = format!("no signal `{name}` passes through the coupling");
+    ParamError::at(span.clone(), message).help(format!("signals: {}", names.join(", ")))
+}
+
+/// The entries of a table about single signals, by their numbers.
+fn of_signals<'p>(
+    r: &mut Reader<'_>,
+    params: &'p Params,
+    names: &[String],
+    key: &str,
+    example: &str,
+) -> Vec<(usize, &'p Located<Param>)> {
+    let Some(given) = params.get(key) else { return Vec::new() };
+    let Param::Table(table) = &given.value else {
+        let error = ParamError::at(given.span.clone(), format!("`{key}` is no table"));
+        r.push(error.help(format!("write {key} = {example}")));
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (name, value) in table {
+        match names.iter().position(|n| *n == name.value) {
+            Some(at) => found.push((at, value)),
+            None => r.push(strange(&name.span, &name.value, names)),
+        }
+    }
+    found
 }
 
 /// LookAhead, if the scenario names events.
@@ -174,6 +211,22 @@ fn look_ahead(
     Some(look)
 }
 
+/// The iteration at an instant, if feed-through is to be settled.
+fn settling(r: &mut Reader<'_>, params: &Params) -> Option<Settling> {
+    if params.text("feed_through") != "settled" {
+        for name in ["relaxation", "settle_tolerance"] {
+            let message = format!("`{name}` is for settled feed-through");
+            r.check(!r.given(name), name, message, "add feed_through = \"settled\", or delete it");
+        }
+        return None;
+    }
+    let mut or = |name, default| if r.given(name) { r.positive(name) } else { default };
+    let (relaxation, tolerance) = (or("relaxation", 1.0), or("settle_tolerance", 1e-12));
+    let message = "`relaxation` is above 1";
+    r.check(relaxation <= 1.0, "relaxation", message, "give a factor from 0 to 1");
+    Some(Settling { tolerance, relaxation })
+}
+
 fn coupler(params: &Params, context: &Context<'_>) -> Checked<Coupler> {
     let mut r = Reader::new(params);
     let names = signals(params);
@@ -194,13 +247,21 @@ fn coupler(params: &Params, context: &Context<'_>) -> Checked<Coupler> {
         let error = ParamError::whole("`coupling` is not a unit");
         r.push(error.help("declare it by [coupling] in the scenario or in a template"));
     }
+    let clash = r.given("low_pass") && params.text("feed_through") == "settled";
+    let message = "`low_pass` and settled feed-through contradict each other";
+    r.check(!clash, "low_pass", message, "a filter takes time: delete one of the two");
+    let low_pass = r
+        .given("low_pass")
+        .then(|| LowPass { tau: context.resolution.seconds(r.span("low_pass")) });
     let policy = Policy {
         pace,
         extrapolations,
         compensation,
+        low_pass,
         interrupts: params.text("events") == "interrupt",
-        settles: params.text("feed_through") == "settled",
+        settles: settling(&mut r, params),
         look_ahead: look_ahead(&mut r, params, &names, context),
+        names,
     };
     r.finish(Coupler::new(policy, Timer::due(NEVER, context.resolution)))
 }

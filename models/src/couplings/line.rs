@@ -24,6 +24,8 @@ pub struct Line {
     mean: f64,
     /// Sum of those means.
     pub(super) memory: f64,
+    /// What a filter let through last.
+    pub(super) filtered: Option<f64>,
 }
 
 impl Line {

@@ -11,6 +11,7 @@
 //! | `pace.rs` | when the next exchange is (fixed or error-controlled macro step) |
 //! | `extrapolation.rs` | the polynomial a receiver is told |
 //! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
+//! | `low_pass.rs` | a filter on what is told; the worked example of `docs/couplings.md` |
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
@@ -29,12 +30,14 @@ mod extrapolation;
 mod kind;
 mod line;
 mod look_ahead;
+mod low_pass;
 mod pace;
 
 pub use compensation::Compensation;
-pub use coupler::{Coupler, Policy};
+pub use coupler::{Coupler, Policy, Settling};
 pub use extrapolation::{Extrapolation, Slopes};
 pub use kind::{CouplingKind, SIGNALS};
 pub use line::Line;
 pub use look_ahead::LookAhead;
+pub use low_pass::LowPass;
 pub use pace::{Control, Pace};

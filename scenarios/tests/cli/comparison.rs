@@ -2,6 +2,7 @@
 //! up to date by failing. `UPDATE_DOCS=1` writes it anew.
 use super::{
     library::{Results, TWO_MASSES},
+    pendulum,
     two_masses::{events, samples},
 };
 use plotters::prelude::*;
@@ -99,6 +100,40 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
+/// Couplings of the pendulum and the oscillator of document 001 (name, exchanges, error).
+fn stiff_rows() -> Vec<(&'static str, u64, f64)> {
+    let coupled = |name, sets: &[&str]| {
+        let (error, exchanges) = pendulum::run("papers/001_pendulum.toml", sets);
+        (name, exchanges, error)
+    };
+    let memory = "coupling.compensation=\"nepce-memory\"";
+    let (error, exchanges) = pendulum::run("papers/001_event_driven.toml", &[]);
+    vec![
+        coupled("zero-order hold, every 0.1 ms", &["H=1e-4"]),
+        coupled("zero-order hold, every 0.2 ms", &["H=2e-4"]),
+        coupled("NEPCE, every 0.4 ms", &["H=4e-4", "coupling.compensation=\"nepce\""]),
+        coupled("NEPCE with memory, every 2 ms", &["H=2e-3", memory]),
+        ("event-driven, segments of order 9", exchanges, error),
+    ]
+}
+
+fn stiff_table(rows: &[(&str, u64, f64)]) -> String {
+    let mut text = String::from(
+        "| coupling of the stiff pair | messages | largest error |\n| --- | --- | --- |\n",
+    );
+    for (name, messages, error) in rows {
+        writeln!(text, "| {name} | {messages} | {error:.1e} |").unwrap();
+    }
+    text
+}
+
+/// The README with a new table in place of the one that begins so.
+fn replaced(text: &str, begins: &str, table: &str) -> String {
+    let begin = text.find(begins).expect("a table");
+    let end = begin + text[begin..].find("\n\n").expect("its end") + 1;
+    format!("{}{table}{}", &text[..begin], &text[end..])
+}
+
 /// Messages against errors.
 fn figure(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
     let font = include_bytes!("../../src/plot/font/DejaVuSans-subset.ttf");
@@ -130,7 +165,7 @@ fn figure(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
             } else {
                 name
             };
-            let shift = [(9, -6), (9, -20), (9, 8), (9, -6)][k % 4];
+            let shift = (9, [-14, -6, 2, -8][k % 4]);
             chart.draw_series([EmptyElement::at(at) + Text::new(name, shift, style)])?;
         }
         area.present()?;
@@ -153,19 +188,28 @@ fn readme_compares_couplings() {
     for r in rows.iter().filter(|r| r.name.starts_with("event") || r.name.starts_with("dead")) {
         assert_eq!((r.missed, r.wrong), (0, 0), "{}", r.name);
     }
+    let stiff = stiff_rows();
+    let border = stiff[0].2;
+    assert!(stiff.iter().all(|r| r.2 <= 1.3 * border), "{stiff:?}");
+    let (event_driven, others) = stiff.split_last().expect("rows");
+    // The paper's pre-step method needs 2 messages every 6 ms.
+    assert!(event_driven.1 < 333 && event_driven.2 < border, "{event_driven:?}");
+    assert!(others.iter().all(|r| r.1 > 10 * event_driven.1), "{stiff:?}");
+    let stiff = stiff_table(&stiff);
     let (table, svg) = (table(&rows), figure(&rows).expect("a figure"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let (readme, plot) = (root.join("README.md"), root.join("docs/couplings.svg"));
     let text = std::fs::read_to_string(&readme).expect("a README");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        let begin = text.find("| coupling |").expect("a table");
-        let end = begin + text[begin..].find("\n\n").expect("its end") + 1;
-        let text = format!("{}{table}{}", &text[..begin], &text[end..]);
+        let text = replaced(&text, "| coupling |", &table);
+        let text = replaced(&text, "| coupling of the stiff pair |", &stiff);
         std::fs::write(&readme, text).expect("a README");
         std::fs::write(&plot, svg).expect("a figure");
         return;
     }
-    assert!(text.contains(&table), "the README is out of date, see above:\n{table}");
+    for table in [table, stiff] {
+        assert!(text.contains(&table), "the README is out of date, see above:\n{table}");
+    }
     assert_eq!(std::fs::read_to_string(plot).expect("a figure"), svg);
 }
 

@@ -245,3 +245,52 @@ fn adaptive_steps() {
     }
     assert!(before.1 < 2 * 400, "{} exchanges", before.1);
 }
+
+/// An algebraic loop of two units: a.y = 1 + s - gain b.y, b.y = a.y.
+const RING: &str = r#"
+stop = "1 s"
+sample = "0.5 s"
+record = ["a.y", "b.y"]
+connections = ["a.y -> b.u", "b.y -> a.u"]
+[parameters]
+gain = 0.5
+[coupling]
+step = "0.1 s"
+feed_through = "settled"
+[unit.a]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { s = 0.0 }
+derivatives = { s = "1" }
+outputs = { y = "1 + s - gain*u" }
+[unit.b]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { s = 0.0 }
+derivatives = { s = "0" }
+outputs = { y = "u" }
+"#;
+
+/// Algebraic loops are solved by fixed-point iteration, with relaxation where the gain is beyond
+/// one; a loop that does not converge is an error that names it.
+#[test]
+fn algebraic_loops() {
+    let dir = super::folder("coupling-ring");
+    std::fs::write(dir.join("ring.toml"), RING).unwrap();
+    for (gain, relaxation) in [(0.5, 1.0), (0.95, 1.0), (-0.9, 1.0), (3.0, 0.3), (8.0, 0.1)] {
+        let set = format!("--set gain={gain:?} --set coupling.relaxation={relaxation:?}");
+        super::good(&dir, &format!("run ring.toml --quiet --force --out out {set}"));
+        let text = super::read(&dir.join("out"), "samples.csv");
+        let last: Vec<f64> = text.lines().last().unwrap().split(',').map(number).collect();
+        let exact = 2.0 / (1.0 + gain);
+        for y in &last[1..] {
+            assert!((y - exact).abs() < 1e-9, "gain {gain}, relaxation {relaxation}: {last:?}");
+        }
+    }
+    let output = super::superdense(&dir, "run ring.toml --quiet --force --out out --set gain=1");
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&output.stderr);
+    for part in ["a.y, b.y does not converge", "after 4000 rounds", "relaxation"] {
+        assert!(said.contains(part), "{said}");
+    }
+}

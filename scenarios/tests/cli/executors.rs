@@ -4,8 +4,14 @@ use std::{fs, path::Path};
 
 /// Scenarios that need not run to their end to be equal; closely coupled units gain nothing by
 /// workers.
-const SHORTER: [(&str, &str); 4] =
-    [("queue", "20s"), ("two_masses", "5s"), ("s4a", "2s"), ("s4b", "3s")];
+const SHORTER: [(&str, &str); 6] = [
+    ("queue", "20s"),
+    ("two_masses", "5s"),
+    ("s4a", "2s"),
+    ("s4b", "3s"),
+    ("000_interrupted", "2s"),
+    ("001_pendulum", "20ms"),
+];
 
 /// Scenarios below a folder.
 fn scenarios(dir: &Path, found: &mut Vec<std::path::PathBuf>) {

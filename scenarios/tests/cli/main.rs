@@ -9,6 +9,7 @@ mod files;
 mod grid;
 mod library;
 mod network;
+mod pendulum;
 mod quantised;
 mod release;
 mod resume;

@@ -91,6 +91,11 @@ fn look_ahead() {
     let (e, e0) = (position_error(&with), position_error(&without));
     assert!((3.0..4.5).contains(&e0), "{e0} without");
     assert!(e < 0.3 && e0 / e >= 10.0, "{e} with, {e0} without");
+    // The same of black boxes, which tell nothing but values.
+    let rates = "coupling.rates={\"upper.x\"=\"upper.v\",\"lower.x\"=\"lower.v\"}";
+    let dark = ["--set", "coupling.slopes=\"samples\"", "--set", rates];
+    let black = position_error(&Results::of(file, &dark));
+    assert!(black < 0.3 && e0 / black >= 10.0, "{black} with black boxes");
     let steps = |r: &Results| r.summary()["macro_steps"].as_u64().expect("a count");
     assert!((249..=251).contains(&steps(&without)), "{}", steps(&without));
     let more = steps(&with) - steps(&without);

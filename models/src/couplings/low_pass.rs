@@ -1,0 +1,55 @@
+//! A low-pass on what receivers are told.
+//!
+//! Document 001 combines NEPCE with an anti-aliasing filter that it does not specify. This one is
+//! of first order, f' = (u - f)/tau, solved exactly over each macro step for what would have been
+//! told at its end. It takes exchanges' own zigzag out of stiff couplings, and delays by tau.
+use super::line::Line;
+use crate::signal::Poly;
+use serde::{Deserialize, Serialize};
+
+/// A filter of first order.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LowPass {
+    /// Time constant in seconds.
+    pub tau: f64,
+}
+
+impl LowPass {
+    /// Moves what is told, `elapsed` seconds after the last exchange, to the filtered value.
+    pub fn smooth(self, line: &mut Line, p: &mut Poly, elapsed: f64) {
+        let u = p.value(0.0);
+        let before = line.filtered.unwrap_or(u);
+        let filtered = u + (before - u) * libm::exp(-elapsed / self.tau);
+        line.filtered = Some(filtered);
+        p.add(1.0, &[filtered - u]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The step response of a first-order filter.
+    #[test]
+    fn a_step_is_followed_exponentially() {
+        let (filter, mut line) = (LowPass { tau: 0.5 }, Line::default());
+        filter.smooth(&mut line, &mut Poly::constant(0.0), 0.0);
+        let mut t = 0.0;
+        for elapsed in [0.1, 0.25, 1.0] {
+            let mut p = Poly::new(&[1.0, 7.0]);
+            filter.smooth(&mut line, &mut p, elapsed);
+            t += elapsed;
+            assert!((p.value(0.0) - (1.0 - libm::exp(-t / 0.5))).abs() < 1e-12, "{t}");
+            assert!((p.value(1.0) - p.value(0.0) - 7.0).abs() < 1e-12, "slopes stay");
+        }
+    }
+
+    /// The worked example shows this file as it is.
+    #[test]
+    fn the_worked_example_is_up_to_date() {
+        let (own, docs) = (include_str!("low_pass.rs"), include_str!("../../../docs/couplings.md"));
+        let begin = own.find("impl LowPass").expect("the policy");
+        let end = own.find("#[cfg(test)]").expect("the tests");
+        assert!(docs.contains(own[begin..end].trim()), "docs/couplings.md");
+    }
+}
