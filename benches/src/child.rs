@@ -8,12 +8,13 @@
 use crate::{
     devstone::{self, Devstone, expected},
     net::{self, Net},
+    phold::Phold,
     timers::{self, Load, Timers, bare::Bare, lists::Alone},
 };
 use cpu_time::ProcessTime;
 use serde::{Deserialize, Serialize};
 use std::process::Command;
-use superdense_kernel::{Ended, event_list::EventListKind};
+use superdense_kernel::{Ended, event_list::EventListKind, parallel::Settings};
 
 /// What to run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub enum Job {
     List(Timers, u8),
     /// A shipped scenario.
     Net(Net),
+    /// PHOLD for so many hops, under Time Warp with so many workers; sequentially with none. For
+    /// profiles.
+    Phold(Phold, u32, u32),
 }
 
 /// Who runs it.
@@ -113,6 +117,13 @@ pub fn serve(job: &str) -> Result<(), String> {
         Job::Devstone(d) => devstone_run(engine, d)?,
         Job::Timers(t) => timers_run(engine, t),
         Job::Net(net) => timed(|| net::Run::new(net), net::Run::run),
+        Job::Phold(phold, hops, workers) => {
+            let settings = Settings { workers, ..Settings::default() };
+            let settings = (workers > 0).then_some(settings);
+            let end = phold.end(f64::from(hops));
+            let (run, ..) = phold.run(end, settings.as_ref()).map_err(|e| e.to_string())?;
+            (0.0, run, u64::from(hops))
+        }
         Job::List(t, kind) => match engine {
             Engine::BareHeap => timed(|| Bare::new(t), Bare::run),
             _ => timed(|| Alone::new(t, EventListKind::ALL[kind as usize]), Alone::run),

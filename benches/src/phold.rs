@@ -6,7 +6,7 @@ use std::time::Instant;
 use superdense_kernel::{
     Atomic, Bag, Coupled, Effects, Outbox, Simulation,
     error::RunError,
-    parallel::{Settings, Statistics},
+    parallel::{Method, Settings, Statistics},
     port::{InPort, OutPort},
     time::Duration,
 };
@@ -17,7 +17,7 @@ const WAYS: u16 = 4;
 const MEAN: f64 = 1_000_000.0;
 
 /// A workload.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Phold {
     /// Entities, one token each at the start.
     pub entities: u32,
@@ -63,6 +63,12 @@ impl Atomic<u64> for Entity {
     }
     fn time_advance(&self) -> Duration {
         self.tokens.last().map_or(Duration::INFINITE, |t| Duration::between(self.now, t.0))
+    }
+    fn lookahead(&self, _: u16) -> Duration {
+        Duration::from_ticks(self.lookahead)
+    }
+    fn earliest_output(&self, _: u16) -> Duration {
+        self.time_advance()
     }
     fn output(&self, out: &mut Outbox<'_, u64>) {
         if let Some(&(at, way)) = self.tokens.last() {
@@ -144,7 +150,7 @@ impl Phold {
 pub struct Row {
     /// `phold`.
     pub workload: &'static str,
-    /// `time-warp`.
+    /// `time-warp` or `conservative`.
     pub executor: &'static str,
     /// Workers.
     pub workers: u32,
@@ -181,6 +187,16 @@ pub fn compare(quick: bool, sink: &mut dyn FnMut(Row)) -> Result<(), String> {
     Ok(())
 }
 
+/// Executors and numbers of workers.
+const RUNS: [(Method, u32); 6] = [
+    (Method::TimeWarp, 1),
+    (Method::TimeWarp, 2),
+    (Method::TimeWarp, 4),
+    (Method::Conservative, 1),
+    (Method::Conservative, 2),
+    (Method::Conservative, 4),
+];
+
 fn one(
     phold: Phold,
     end: i64,
@@ -188,30 +204,35 @@ fn one(
     work_us: f64,
     sink: &mut dyn FnMut(Row),
 ) -> Result<(), String> {
-    let workers = [1, 2, 4];
-    let mut seconds = [const { Vec::new() }; 4];
-    let mut statistics = [const { None }; 3];
+    let mut sequential = Vec::new();
+    let mut seconds = [const { Vec::new() }; RUNS.len()];
+    let mut statistics = [const { None }; RUNS.len()];
     for _ in 0..times {
         let (s, hash, _) = phold.run(end, None).map_err(|e| e.to_string())?;
-        seconds[3].push(s);
-        for (i, &workers) in workers.iter().enumerate() {
-            let settings = Settings { workers, ..Settings::default() };
+        sequential.push(s);
+        for (i, &(method, workers)) in RUNS.iter().enumerate() {
+            let settings = Settings { method, workers, ..Settings::default() };
             let (s, found, did) = phold.run(end, Some(&settings)).map_err(|e| e.to_string())?;
             if found != hash {
-                return Err(format!("{phold:?}: another trace with {workers} workers"));
+                return Err(format!("{phold:?}: another trace: {settings:?}"));
             }
             seconds[i].push(s);
             statistics[i] = Some(did);
         }
     }
-    let [t1, t2, t4, sequential] = seconds.map(median);
-    for ((workers, t), did) in workers.into_iter().zip([t1, t2, t4]).zip(statistics) {
-        let Some(did) = did else { continue };
-        let overhead = (t1 - sequential).max(0.0);
+    let sequential = median(sequential);
+    let seconds = seconds.map(median);
+    for ((i, &(method, workers)), did) in RUNS.iter().enumerate().zip(statistics) {
+        let (Some(did), t) = (did, seconds[i]) else { continue };
+        let alone = RUNS.iter().position(|&run| run == (method, 1)).map_or(t, |i| seconds[i]);
+        let overhead = (alone - sequential).max(0.0);
         let efficiency = did.efficiency();
         sink(Row {
             workload: "phold",
-            executor: "time-warp",
+            executor: match method {
+                Method::TimeWarp => "time-warp",
+                Method::Conservative => "conservative",
+            },
             workers,
             remote: phold.remote,
             work_us,
@@ -234,16 +255,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_warp_has_the_trace_of_the_sequential_run() {
+    fn parallel_runs_have_the_trace_of_the_sequential_one() {
         for (remote, lookahead) in [(0.02, 100_000), (0.5, 0)] {
             let phold = Phold { entities: 64, remote, lookahead, work: 0 };
             let end = phold.end(5_000.0);
             let (_, hash, _) = phold.run(end, None).expect("a run");
-            for workers in [1, 2, 8] {
-                let settings = Settings { workers, ..Settings::default() };
+            for (method, workers) in RUNS.into_iter().chain([(Method::TimeWarp, 8)]) {
+                let settings = Settings { method, workers, ..Settings::default() };
                 let (_, found, did) = phold.run(end, Some(&settings)).expect("a run");
-                assert_eq!(found, hash, "{workers} workers, remote {remote}");
-                assert!(did.committed > 5_000 && did.live_state_bytes > 0);
+                assert_eq!(found, hash, "{method:?}, {workers} workers, remote {remote}");
+                let fits = method == Method::TimeWarp || lookahead > 0 || workers == 1;
+                assert_eq!(did.no_lookahead.is_none(), fits, "{method:?} {workers} {remote}");
+                assert!(!fits || (did.committed > 5_000 && did.live_state_bytes > 0));
+                let warps = method == Method::TimeWarp;
+                assert!(warps || did.rolled_back == 0, "{} undone", did.rolled_back);
             }
         }
     }

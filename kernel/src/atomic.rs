@@ -84,6 +84,21 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         let _ = (bound, fx);
     }
 
+    /// The least time from an input, or from an own event without outputs over `port`, to an output
+    /// over `port` that it causes; never changes. The conservative executor lets workers go on
+    /// independently for so long. Default: zero, so that it has nothing to go by.
+    fn lookahead(&self, port: u16) -> Duration {
+        let _ = port;
+        Duration::ZERO
+    }
+
+    /// A time from the last transition before which nothing is sent over `port` unless an input
+    /// comes. Default: the time advance.
+    fn earliest_output(&self, port: u16) -> Duration {
+        let _ = port;
+        self.time_advance()
+    }
+
     /// The value of output signal `port` at `elapsed` after the last transition, for sampling and
     /// recording; `None` where the model has no such value. Never changes the state.
     fn probe(&self, port: u16, elapsed: Duration) -> Option<M> {

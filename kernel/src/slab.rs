@@ -53,6 +53,8 @@ pub(crate) trait Kind<M: Message>: Send {
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
+    fn lookahead(&self, slot: u32, port: u16) -> Duration;
+    fn earliest_output(&self, slot: u32, port: u16) -> Duration;
     fn model(&self, slot: u32) -> &dyn Any;
     fn owner(&mut self, slot: u32) -> &mut ModelKey;
     /// Gives back what the build reserved too much.
@@ -152,6 +154,12 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64)) {
         self.models.iter().flat_map(A::statistics).for_each(|(name, count)| sink(name, count));
+    }
+    fn lookahead(&self, slot: u32, port: u16) -> Duration {
+        self.models[slot as usize].lookahead(port)
+    }
+    fn earliest_output(&self, slot: u32, port: u16) -> Duration {
+        self.models[slot as usize].earliest_output(port)
     }
     fn model(&self, slot: u32) -> &dyn Any {
         &self.models[slot as usize]

@@ -1,14 +1,10 @@
 //! Cuts: workers say how far they are, GVT follows, and what lies before it is committed.
 use super::{
     telling::Telling,
-    unit::Packet,
     worker::{Cut, Worker, World},
 };
-use crate::{
-    message::{Message, fold},
-    time::Tag,
-};
-use crossbeam::{queue::SegQueue, utils::Backoff};
+use crate::{message::Message, time::Tag};
+use crossbeam::utils::Backoff;
 use std::{
     sync::{
         Mutex, PoisonError,
@@ -40,6 +36,8 @@ pub(super) struct Orders {
 pub(super) struct Coordinator {
     pub orders: Orders,
     pub window: i64,
+    /// The least lookahead, in ticks, of the conservative executor.
+    pub lookahead: Option<i64>,
     pub rounds: u64,
     pub last: (u64, u64),
     pub rendezvous: bool,
@@ -47,11 +45,12 @@ pub(super) struct Coordinator {
 
 impl Coordinator {
     /// All workers have cut: commit, and the next orders.
-    fn merge<M: Message>(&mut self, cuts: Vec<Cut<M>>, telling: &mut Telling<'_, M>) {
+    pub(super) fn merge<M: Message>(&mut self, cuts: Vec<Cut<M>>, telling: &mut Telling<'_, M>) {
         self.rounds += 1;
         let least = cuts.iter().map(|c| c.least).min().unwrap_or(Tag::NEVER);
         let barrier = cuts.iter().map(|c| c.barrier).min().unwrap_or(Tag::NEVER);
         let front = cuts.iter().map(|c| c.front).max().unwrap_or(i64::MIN);
+        let promise = cuts.iter().map(|c| c.promise).min().unwrap_or(i64::MAX);
         let failed = cuts.iter().any(|c| c.failed);
         let executed: u64 = cuts.iter().map(|c| c.tally.executed).sum();
         let undone: u64 = cuts.iter().map(|c| c.tally.undone).sum();
@@ -68,6 +67,13 @@ impl Coordinator {
         } else if barrier != Tag::NEVER && barrier == all_told && barrier == least {
             orders.halt = Some(barrier);
             self.rendezvous = true;
+        }
+        if let Some(lookahead) = self.lookahead {
+            // What leaves a worker from now on leaves at this tick or later.
+            let safe = promise.min(orders.gvt.ticks.saturating_add(lookahead)).saturating_sub(1);
+            orders.horizon = safe.max(orders.horizon);
+            self.window = orders.horizon.saturating_sub(orders.gvt.ticks.max(0)).max(0);
+            return;
         }
         let (done, back) = (executed - self.last.0, undone - self.last.1);
         self.last = (executed, undone);
@@ -105,53 +111,6 @@ impl Coordinator {
         if let Err(panic) = joined {
             std::panic::resume_unwind(panic);
         }
-    }
-
-    /// Workers in turn, by a seed.
-    pub fn virtually<M: Message>(
-        &mut self,
-        world: &World<'_, M>,
-        crew: &mut [Worker<M>],
-        seed: u64,
-        telling: &mut Telling<'_, M>,
-    ) {
-        let mut state = seed;
-        let mut below = move |n: usize| {
-            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            (fold(state, state.rotate_left(31)) >> 16) as usize % n.max(1)
-        };
-        let mut cuts: Vec<Option<Cut<M>>> = crew.iter().map(|_| None).collect();
-        loop {
-            let i = below(crew.len());
-            let worker = &mut crew[i];
-            match below(4) {
-                0 if cuts[i].is_none() => {
-                    shuffle(&world.inboxes[i], &mut below);
-                    worker.horizon = self.orders.horizon;
-                    cuts[i] = Some(worker.cut(world, self.orders.gvt, self.orders.kept));
-                }
-                1 => {
-                    shuffle(&world.inboxes[i], &mut below);
-                    worker.receive(world);
-                }
-                _ => drop(worker.work(world, 1 + below(8))),
-            }
-            if cuts.iter().all(Option::is_some) {
-                self.merge(cuts.iter_mut().filter_map(Option::take).collect(), telling);
-                if let Some(tag) = self.orders.halt {
-                    crew.iter_mut().for_each(|w| w.undo_from(world, tag));
-                    return;
-                }
-            }
-        }
-    }
-}
-
-/// Deliveries overtake each other.
-fn shuffle<M>(inbox: &SegQueue<Packet<M>>, below: &mut impl FnMut(usize) -> usize) {
-    let mut all: Vec<_> = std::iter::from_fn(|| inbox.pop()).collect();
-    while !all.is_empty() {
-        inbox.push(all.swap_remove(below(all.len())));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Transitions of single models: done, undone and done again.
 use super::{
+    speculation::speculate,
     unit::Record,
     worker::{Worker, World},
 };
@@ -10,7 +11,9 @@ use crate::{
     time::{Duration, Tag},
     trace::{Kind, link},
 };
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Facts, and whether an event was located.
+type Marks = (Vec<Fact>, bool);
 
 impl<M: Message> Worker<M> {
     /// The transition of a unit at `key`; what the sequential executor must do is left to it.
@@ -18,7 +21,7 @@ impl<M: Message> Worker<M> {
         if key.micro > world.guards.micro_steps {
             return self.bar(u, key);
         }
-        let Ok(saved) = self.save(u, world.settings.save_every) else {
+        let Ok(saved) = self.save(u, self.units[u as usize].save_every) else {
             self.units[u as usize].irrevocable = true;
             return self.bar(u, key);
         };
@@ -33,9 +36,12 @@ impl<M: Message> Worker<M> {
         };
         let sums = unit.inputs.range(inputs.clone());
         let bag_sum = sums.fold(0u64, |sum, p| sum.wrapping_add(p.sum));
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.call(u, key, kind, before.last)));
+        let outcome = speculate(|| self.call(u, key, kind, before.last));
         let facts = self.take_effects();
-        let plan = outcome.ok().and_then(|(advance, silent)| plan(key, advance, silent));
+        if let (Some(state), true) = (&saved, outcome.is_some() && self.probes(world)) {
+            self.probe(u, (key, kind, before.last), state);
+        }
+        let plan = outcome.and_then(|(advance, silent)| plan(key, advance, silent));
         let (Some(facts), Some((next, told))) = (facts, plan) else {
             self.bring_back(world, u, saved);
             return self.bar(u, key);
@@ -97,12 +103,10 @@ impl<M: Message> Worker<M> {
             let unit = &self.units[u as usize];
             let (kind, slot) = (unit.kind as usize, unit.slot);
             let kinds = &mut self.kinds;
-            let called = catch_unwind(AssertUnwindSafe(|| {
-                kinds[kind].transition_one(slot, Why::Silent(span), fx)
-            }));
+            let called = speculate(|| kinds[kind].transition_one(slot, Why::Silent(span), fx));
             let quiet = !self.fx.raised;
             let _ = self.take_effects();
-            let next = called.ok().and_then(|(advance, silent)| {
+            let next = called.and_then(|(advance, silent)| {
                 let (next, _) = plan(Tag::new(before.last, 0), advance, silent)?;
                 let stalled = if silent { next.ticks < bound } else { next.ticks <= at };
                 (!stalled).then_some(next)
@@ -134,6 +138,37 @@ impl<M: Message> Worker<M> {
             }
         }
         self.bar(u, before.next);
+    }
+
+    /// Whether the next call is made twice.
+    pub(super) fn probes(&self, world: &World<'_, M>) -> bool {
+        let number = self.tally.executed;
+        world.settings.probe && (number < 256 || number.is_multiple_of(64))
+    }
+
+    /// Makes a transition twice more from the state before it; another result or another state
+    /// after it depends on something that no snapshot holds. The first time is not compared: it
+    /// had working memory that a restored model fills again.
+    fn probe(&mut self, u: u32, (key, kind, last): (Tag, Kind, i64), state: &SavedState) {
+        let unit = &self.units[u as usize];
+        let (slab, slot) = (unit.kind as usize, unit.slot);
+        let mut again = || {
+            self.load(u, state);
+            let called = speculate(|| self.call(u, key, kind, last));
+            (called, self.take_effects(), self.kinds[slab].to_bytes(slot).ok())
+        };
+        if again() != again() {
+            self.distrust(u, key);
+        }
+    }
+
+    /// A model did not repeat itself.
+    pub(super) fn distrust(&mut self, u: u32, key: Tag) {
+        let why = "does not do the same twice from the same saved state: it keeps some of its state \
+                   outside of what `save` takes (a static, a file, a clock, a generator of its own); \
+                   move that into the model's fields, or let `save` fail";
+        let model = self.units[u as usize].model;
+        self.failure.get_or_insert((model, key, why.to_owned()));
     }
 
     /// Saves the state when it is due; fails for a unit that cannot.
@@ -206,7 +241,7 @@ impl<M: Message> Worker<M> {
     }
 
     /// Facts, and whether an event was located; `None` for what cannot be done speculatively.
-    fn take_effects(&mut self) -> Option<(Vec<Fact>, bool)> {
+    fn take_effects(&mut self) -> Option<Marks> {
         let fx = &mut self.fx;
         if !std::mem::take(&mut fx.raised) {
             return Some((Vec::new(), false));

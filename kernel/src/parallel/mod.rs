@@ -1,4 +1,5 @@
-//! Parallel executors: Time Warp, equal to the sequential run byte for byte.
+//! Parallel executors, equal to the sequential run byte for byte: Time Warp, and the conservative
+//! one, which is Time Warp that stays within windows in which nothing can come late.
 //!
 //! # Design
 //!
@@ -25,14 +26,28 @@
 //! the sequential cycle runs it. So such things are as in a sequential run because they are one.
 mod cuts;
 mod execute;
+mod lookahead;
 mod run;
+mod speculation;
 mod telling;
 #[cfg(test)]
 mod tests;
 mod unit;
+mod virtually;
 mod worker;
 
 use serde::{Deserialize, Serialize};
+
+/// How workers keep together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Method {
+    /// Workers run ahead, and go back where a message comes late.
+    #[default]
+    TimeWarp,
+    /// Workers stay within windows that follow from declared minimum delays
+    /// ([`Atomic::lookahead`](crate::Atomic::lookahead)); without any, the run is sequential.
+    Conservative,
+}
 
 /// What to do with outputs of undone transitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -63,13 +78,16 @@ pub enum Schedule {
     #[default]
     Threads,
     /// In turn on this thread, in an order that depends on the seed alone: worker, number of
-    /// events and cut vary. For tests.
+    /// events and cut vary, deliveries overtake each other, and there are faults: rollbacks without
+    /// a reason, spurious anti-messages, a stalled worker, a cut after every event. For tests.
     Virtual(u64),
 }
 
 /// How to run in parallel; never changes results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
+    /// How workers keep together.
+    pub method: Method,
     /// Number of workers; at least one.
     pub workers: u32,
     /// What to do with outputs of undone transitions.
@@ -87,11 +105,28 @@ pub struct Settings {
     pub memory: f64,
     /// Rollbacks of a model at one GVT, after which it waits.
     pub patience: u32,
+    /// Execute transitions twice from the same saved state, the first ones of each worker and then
+    /// one of 64, and end with an error when a model gives another result: it keeps state outside
+    /// of its snapshot.
+    pub probe: bool,
+}
+
+impl Settings {
+    /// The worker of a model, of so many models.
+    pub(crate) fn worker_of(&self, model: u32, models: u32) -> u32 {
+        let workers = self.workers.max(1);
+        match &self.partition {
+            Partition::Blocks => (u64::from(model) * u64::from(workers) / u64::from(models)) as u32,
+            Partition::RoundRobin => model % workers,
+            Partition::Given(parts) => parts.get(model as usize).map_or(0, |p| p % workers),
+        }
+    }
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            method: Method::TimeWarp,
             workers: 2,
             cancellation: Cancellation::Aggressive,
             save_every: 1,
@@ -100,6 +135,7 @@ impl Default for Settings {
             batch: 64,
             memory: 2.0,
             patience: 16,
+            probe: cfg!(debug_assertions),
         }
     }
 }
@@ -127,6 +163,8 @@ pub struct Statistics {
     pub window: i64,
     /// Cycles that were left to the sequential executor.
     pub sequential_cycles: u64,
+    /// A unit that promises no delay, for which the conservative executor ran sequentially.
+    pub no_lookahead: Option<String>,
 }
 
 impl Statistics {
@@ -145,6 +183,7 @@ impl Statistics {
         self.peak_saved_bytes = self.peak_saved_bytes.max(later.peak_saved_bytes);
         self.live_state_bytes = self.live_state_bytes.max(later.live_state_bytes);
         self.window = later.window;
+        self.no_lookahead = later.no_lookahead.clone().or(self.no_lookahead.take());
     }
 
     /// Undone transitions per rollback.

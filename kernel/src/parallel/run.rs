@@ -1,7 +1,8 @@
 //! A parallel run: models dealt out to workers, and models back home.
 use super::{
-    Partition, Schedule, Settings, Statistics,
+    Schedule, Settings, Statistics,
     cuts::{Coordinator, Orders},
+    lookahead::{Edges, talks},
     telling::Telling,
     unit::Clockwork,
     unit::Unit,
@@ -46,14 +47,23 @@ impl<M: Message> Simulation<M> {
         settings: &Settings,
     ) -> Result<(Ended, Statistics), RunError> {
         let mut statistics = Statistics::default();
+        super::speculation::hush();
         // Cycles that go sequentially after a rendezvous; more when it hardly paid to part.
         let mut alone = 1u64;
         while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
             let limit = injected.map_or(end, |at| end.min(at - 1));
             let before = statistics.committed;
+            // The structure may have changed.
+            let lookahead = match self.lookahead(settings) {
+                Ok(lookahead) => lookahead,
+                Err(path) => {
+                    statistics.no_lookahead = Some(path);
+                    break;
+                }
+            };
             if !self.staged && self.earliest().is_some_and(|(at, _)| at <= limit) {
-                if !self.stretch(limit, settings, &mut statistics)? && limit == end {
+                if !self.stretch(limit, settings, lookahead, &mut statistics)? && limit == end {
                     break;
                 }
             } else if limit == end {
@@ -83,15 +93,12 @@ impl<M: Message> Simulation<M> {
         &mut self,
         limit: i64,
         settings: &Settings,
+        lookahead: Option<(Edges, i64)>,
         statistics: &mut Statistics,
     ) -> Result<bool, RunError> {
         let workers = settings.workers.max(1);
         let models = self.core.keys.len() as u32;
-        let part = |m: u32| match &settings.partition {
-            Partition::Blocks => (u64::from(m) * u64::from(workers) / u64::from(models)) as u32,
-            Partition::RoundRobin => m % workers,
-            Partition::Given(parts) => parts.get(m as usize).map_or(0, |p| p % workers),
-        };
+        let part = |m: u32| settings.worker_of(m, models);
         let mut slots: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.slabs.kinds.len()];
         for m in 0..models {
             let (kind, slot) = self.core.homes.of(m);
@@ -140,7 +147,15 @@ impl<M: Message> Simulation<M> {
             let (kind, slot) = homes.of(m);
             let slot = ranks[kind as usize][slot as usize];
             world.places.push((part(m), worker.units.len() as u32));
-            worker.units.push(Unit::new(m, kind, slot, clocks[m as usize]));
+            let mut unit = Unit::new(m, kind, slot, clocks[m as usize]);
+            // Within a safe window one saved state is enough, for errors and stops.
+            let safe = lookahead.is_some() && talks(network, m);
+            unit.save_every = if safe { u32::MAX } else { settings.save_every };
+            worker.units.push(unit);
+        }
+        for &(m, port) in lookahead.iter().flat_map(|l| &l.0) {
+            let (worker, unit) = world.places[m as usize];
+            crew[worker as usize].edges.push((unit, port));
         }
         for worker in &mut crew {
             worker.begin(&world);
@@ -153,8 +168,14 @@ impl<M: Message> Simulation<M> {
             horizon: self.core.now.ticks.saturating_add(window),
             halt: None,
         };
+        let lookahead = lookahead.map(|l| l.1);
         let mut coordinator =
-            Coordinator { orders, window, rounds: 0, last: (0, 0), rendezvous: false };
+            Coordinator { orders, window, lookahead, rounds: 0, last: (0, 0), rendezvous: false };
+        if lookahead.is_some() {
+            // Nothing is safe before the first cut.
+            coordinator.orders.horizon = self.core.now.ticks.saturating_sub(1);
+        }
+        crew.iter_mut().for_each(|worker| worker.horizon = coordinator.orders.horizon);
         let mut telling = Telling::new(&self.core, &mut observers, self.ran);
         match settings.schedule {
             Schedule::Threads => coordinator.threads(&world, &mut crew, &mut telling),
@@ -176,6 +197,7 @@ impl<M: Message> Simulation<M> {
             live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
             window: coordinator.window,
             sequential_cycles: 0,
+            no_lookahead: None,
         });
         self.come_home(crew, &part_of);
         let core = &mut self.core;

@@ -1,7 +1,7 @@
 //! What is hard on Time Warp, each time against the sequential run: silent steps, transitions that
 //! fail or panic on what is not true, units that cannot go back, requests to stop, zero-time loops.
 //! Random networks of plain models are in the workspace's property tests.
-use super::{Cancellation, Partition, Schedule, Settings};
+use super::{Cancellation, Method, Partition, Schedule, Settings};
 use crate::{
     Atomic, Bag, Child, Coupled, Ended, Fact, ModelKey, Outbox, Simulation,
     core::Counts,
@@ -245,6 +245,8 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
         };
         let lazy = seed % 2 == 1;
         let settings = Settings {
+            method: if seed % 5 == 4 { Method::Conservative } else { Method::TimeWarp },
+            probe: seed % 4 == 0,
             workers: [2, 1, 3, 8][seed as usize % 4],
             cancellation: if lazy { Cancellation::Lazy } else { Cancellation::Aggressive },
             save_every: [1, 7, u32::MAX][seed as usize / 3 % 3],
@@ -256,6 +258,7 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
         };
         same(&settings);
     }
+    same(&Settings { method: Method::Conservative, ..Settings::default() });
     // More workers than cores; a cut after every transition.
     for (workers, batch) in [(2, 64), (8, 1)] {
         same(&Settings { workers, batch, ..Settings::default() });
@@ -372,4 +375,118 @@ fn a_panic_of_an_observer_ends_the_run() {
         sim.run_through_parallel(END, &Settings { workers: 4, ..Settings::default() })
     });
     assert!(ended.is_err());
+}
+
+/// Passes its input on after a delay that it promises.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Pipe {
+    delay: i64,
+    now: i64,
+    waiting: Vec<(i64, i64)>,
+}
+
+impl Atomic<i64> for Pipe {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        self.waiting.first().map_or(Duration::INFINITE, |w| Duration::between(self.now, w.0))
+    }
+    fn lookahead(&self, _: u16) -> Duration {
+        Duration::from_ticks(self.delay)
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        let due = self.waiting.first().map_or(0, |w| w.0);
+        for w in self.waiting.iter().filter(|w| w.0 == due) {
+            out.send(OUT, w.1 % 7);
+        }
+    }
+    fn internal(&mut self, fx: &mut Effects<i64>) {
+        self.now = fx.now().ticks;
+        self.waiting.retain(|w| w.0 > fx.now().ticks);
+    }
+    fn external(&mut self, _: Duration, bag: &Bag<'_, i64>, fx: &mut Effects<i64>) {
+        self.now = fx.now().ticks;
+        let sum: i64 = bag.on(IN).sum();
+        let at = self.now + self.delay + sum.rem_euclid(5);
+        self.waiting.push((at, sum + 1));
+        self.waiting.sort_unstable();
+    }
+}
+
+#[test]
+fn declared_delays_make_windows_in_which_nothing_comes_late() {
+    let model = || {
+        let mut top = Coupled::new();
+        let pipes = (0..6).map(|i| {
+            let waiting = vec![(i as i64, 1), (3, 2)];
+            top.add(("pipe", i), Pipe { delay: 2 + i as i64, now: 0, waiting })
+        });
+        let pipes: Vec<Child> = pipes.collect();
+        ring(&mut top, &pipes);
+        // A sink on one of the workers, which hears of everything.
+        let sink = top.add("sink", Node::new(i64::MAX, Habit::Add));
+        for pipe in &pipes {
+            top.couple(pipe.output(OUT), sink.input(IN));
+        }
+        top
+    };
+    let (ends, .., lines) = check(model, None);
+    assert!(ends.iter().all(Result::is_ok) && lines.len() > 500);
+    let settings = Settings { method: Method::Conservative, workers: 3, ..Settings::default() };
+    let mut sim = Simulation::new(model(), Default::default()).expect("a model");
+    let (_, did) = sim.run_through_parallel(END, &settings).expect("a run");
+    assert!(did.no_lookahead.is_none() && did.committed > 500 && did.gvt_rounds > 20, "{did:?}");
+    // Zero delay on the way: said, and run sequentially.
+    let mut sim = Simulation::new(nodes(Habit::Add), Default::default()).expect("a model");
+    let (_, did) = sim.run_through_parallel(END, &settings).expect("a run");
+    assert_eq!((did.no_lookahead.as_deref(), did.committed), (Some("node[0]"), 0));
+}
+
+/// Counts its transitions in a place that no snapshot knows.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Leaky;
+
+static LEAK: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
+
+impl Atomic<i64> for Leaky {
+    fn time_advance(&self) -> Duration {
+        Duration::from_ticks(5 + LEAK.load(std::sync::atomic::Ordering::Relaxed) % 3)
+    }
+    fn internal(&mut self, _: &mut Effects<i64>) {
+        LEAK.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn state_outside_of_the_snapshot_is_found_by_doing_it_twice() {
+    let run = |probe: bool| {
+        let mut top = Coupled::new();
+        top.add("honest", Node::new(3, Habit::Add));
+        top.add("leaky", Leaky);
+        let mut sim = Simulation::new(top, Default::default()).expect("a model");
+        let settings = Settings { probe, ..Settings::default() };
+        sim.run_through_parallel(END, &settings).map(drop).map_err(|e| e.to_string())
+    };
+    let error = run(true).expect_err("an error");
+    assert!(error.contains("leaky") && error.contains("outside of what `save` takes"), "{error}");
+    assert_eq!(run(false), Ok(()));
+}
+
+/// The test above in which models panic on bags that are not complete, as a process of its own:
+/// nobody hears of it.
+#[test]
+fn speculative_panics_are_not_told() {
+    let own = std::env::current_exe().expect("a path");
+    let test = "parallel::tests::a_bag_that_is_not_complete_may_panic";
+    let done = std::process::Command::new(own)
+        .args(["--exact", test, "--nocapture"])
+        .output()
+        .expect("the test starts");
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("1 passed"));
+    assert!(!told.contains("panicked"), "{told}");
 }

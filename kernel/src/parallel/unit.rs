@@ -21,7 +21,7 @@ pub(crate) type Receivers = SmallVec<[(u32, u64); 1]>;
 /// **Identity.** Source, tag, receiver and the digest of the content: what a model sends at a tag
 /// is a function of its state, so nothing that survives a rollback is needed to tell messages
 /// apart, and deliveries may overtake each other.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Packet<M> {
     pub tag: Tag,
     pub source: u32,
@@ -110,6 +110,8 @@ pub(crate) struct Unit<M> {
     pub struck_at: Tag,
     /// Transitions since the state was saved.
     pub unsaved: u32,
+    /// Save the state before every so many transitions.
+    pub save_every: u32,
     /// Its state cannot be saved: it never runs ahead.
     pub irrevocable: bool,
 }
@@ -132,6 +134,7 @@ impl<M: Message> Unit<M> {
             strikes: 0,
             struck_at: Tag::NEVER,
             unsaved: 0,
+            save_every: 1,
             irrevocable: false,
         }
     }

@@ -1,6 +1,7 @@
 //! A worker: the models of one logical process, executed in the order of their keys.
 use super::{
     Cancellation, Settings,
+    speculation::speculate,
     unit::{Assembly, Load, Packet, Receivers, Sending, Unit},
 };
 use crate::{
@@ -14,11 +15,7 @@ use crate::{
     trace::Kind,
 };
 use crossbeam::queue::SegQueue;
-use std::{
-    cmp::Reverse,
-    collections::BinaryHeap,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// What all workers look at and none changes.
 pub(crate) struct World<'a, M: Message> {
@@ -63,6 +60,8 @@ pub(crate) struct Cut<M> {
     pub barrier: Tag,
     /// The latest executed tick.
     pub front: i64,
+    /// Nothing that is known here leaves for another worker before this tick.
+    pub promise: i64,
     pub tally: Tally,
     pub failed: bool,
     pub committed: Vec<Entry<M>>,
@@ -85,6 +84,8 @@ pub(crate) struct Worker<M: Message> {
     pub kinds: Vec<Box<dyn Slab<M>>>,
     pub units: Vec<Unit<M>>,
     queue: BinaryHeap<Reverse<(Tag, u32)>>,
+    /// Under the conservative executor: ports that lead to other workers.
+    pub edges: Vec<(u32, u16)>,
     /// Units that wait for GVT to move.
     waiting: Vec<u32>,
     barred: Vec<u32>,
@@ -119,6 +120,7 @@ impl<M: Message> Worker<M> {
             kinds,
             units: Vec::new(),
             queue: BinaryHeap::new(),
+            edges: Vec::new(),
             waiting: Vec::new(),
             barred: Vec::new(),
             log: Vec::new(),
@@ -259,17 +261,18 @@ impl<M: Message> Worker<M> {
 
     /// λ of a unit, held until its transition.
     fn send(&mut self, world: &World<'_, M>, u: u32, key: Tag) {
-        let unit = &self.units[u as usize];
-        let (model, slot, kind) = (unit.model, unit.slot, unit.kind as usize);
-        let (kinds, bus) = (&self.kinds, &mut self.bus);
-        let called = catch_unwind(AssertUnwindSafe(|| {
-            let mut out = Outbox::new(bus, world.network, key, world.resolution);
-            out.of(model, world.paths[model as usize]);
-            kinds[kind].output_one(slot, &mut out);
-            out.sum()
-        }));
+        let model = self.units[u as usize].model;
+        let probe = self.probes(world).then(|| {
+            let sum = self.output(world, u, key);
+            self.bus.clear();
+            sum
+        });
+        let called = self.output(world, u, key);
+        if probe.is_some_and(|sum| sum != called) {
+            self.distrust(u, key);
+        }
         let bad = self.bus.bad_port.take().is_some();
-        let Ok(sum) = called else {
+        let Some(sum) = called else {
             self.bus.clear();
             return self.bar(u, key);
         };
@@ -302,6 +305,18 @@ impl<M: Message> Worker<M> {
         if bad {
             self.bar(u, key);
         }
+    }
+
+    /// Calls λ; the digest of what it sent, or nothing when it panicked.
+    fn output(&mut self, world: &World<'_, M>, u: u32, key: Tag) -> Option<u64> {
+        let Unit { model, slot, kind, .. } = self.units[u as usize];
+        let (kinds, bus) = (&self.kinds, &mut self.bus);
+        speculate(|| {
+            let mut out = Outbox::new(bus, world.network, key, world.resolution);
+            out.of(model, world.paths[model as usize]);
+            kinds[kind as usize].output_one(slot, &mut out);
+            out.sum()
+        })
     }
 
     fn post(&mut self, world: &World<'_, M>, packet: Packet<M>) {
@@ -442,8 +457,14 @@ impl<M: Message> Worker<M> {
         let least = self.sent.min(barrier).min(waiting.unwrap_or(Tag::NEVER));
         let least = self.head().map_or(least, |key| key.min(least));
         self.sent = Tag::NEVER;
+        let earliest = |&(u, port): &(u32, u16)| {
+            let unit = &self.units[u as usize];
+            let ahead = self.kinds[unit.kind as usize].earliest_output(unit.slot, port);
+            unit.clock.last.saturating_add(ahead.ticks())
+        };
+        let promise = self.edges.iter().map(earliest).min().unwrap_or(i64::MAX);
         let (front, tally, failed) = (self.front, self.tally, self.failure.is_some());
-        Cut { least, barrier, front, tally, failed, committed }
+        Cut { least, barrier, front, promise, tally, failed, committed }
     }
 
     fn commit(&mut self, gvt: Tag, kept: Tag) -> Vec<Entry<M>> {

@@ -134,6 +134,17 @@ impl Atomic<Value> for Link {
         }
         self.settle();
     }
+    fn lookahead(&self, port: u16) -> Duration {
+        let wire = if port == Self::OUT.index() { self.propagation } else { 0 };
+        Duration::from_ticks(wire)
+    }
+    fn earliest_output(&self, port: u16) -> Duration {
+        match self.flight.front() {
+            _ if port != Self::OUT.index() => self.time_advance(),
+            Some(&(at, _)) => Duration::between(self.timer.now(), at),
+            None => Duration::INFINITE,
+        }
+    }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let values = self.values(self.timer.at(elapsed));
         values.get(usize::from(port).checked_sub(2)?).map(|&v| Value::Real(v))

@@ -133,6 +133,15 @@ impl Atomic<Value> for Node {
         in_order(bag, Self::IN, |&job| job).into_iter().for_each(|job| self.join(job));
         self.settle();
     }
+    fn lookahead(&self, port: u16) -> Duration {
+        if port == 0 { Duration::ZERO } else { Duration::from_ticks(self.delay) }
+    }
+    fn earliest_output(&self, port: u16) -> Duration {
+        let landing = self.flight.front().map_or(NEVER, |&(at, ..)| at);
+        let delay = if port == 0 { 0 } else { self.delay };
+        let at = landing.min(self.end.min(self.next).saturating_add(delay));
+        Duration::from_ticks(at.saturating_sub(self.timer.now()))
+    }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
         (port == self.neighbours + 1).then_some(Value::Real(self.queue.len() as f64))
     }

@@ -97,6 +97,17 @@ impl Atomic<Value> for Wan {
         }
         self.settle();
     }
+    fn lookahead(&self, port: u16) -> Duration {
+        let host = usize::from(port) < self.ports.len();
+        Duration::from_ticks(if host { self.delay } else { 0 })
+    }
+    fn earliest_output(&self, port: u16) -> Duration {
+        match self.flight.front() {
+            _ if usize::from(port) >= self.ports.len() => self.time_advance(),
+            Some(&(at, ..)) => Duration::between(self.timer.now(), at),
+            None => Duration::INFINITE,
+        }
+    }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
         let first = self.ports.len();
         self.values().get(usize::from(port).checked_sub(first)?).map(|&v| Value::Real(v))

@@ -105,6 +105,9 @@ pub struct Parallel {
     pub share: Vec<f64>,
     /// Cycles that only the sequential executor may run.
     pub sequential_cycles: u64,
+    /// A unit that promises no delay, for which the conservative executor ran sequentially.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_lookahead: Option<String>,
 }
 
 impl Parallel {
@@ -124,6 +127,7 @@ impl Parallel {
             window: s.window,
             share: s.executed.iter().map(|&n| n as f64 / all).collect(),
             sequential_cycles: s.sequential_cycles,
+            no_lookahead: s.no_lookahead.clone(),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Who runs the models; never changes results.
 use serde::{Deserialize, Serialize};
-use std::thread::available_parallelism;
+use std::{
+    thread::available_parallelism,
+    time::{Duration, Instant},
+};
 use superdense_kernel::{
     Ended, Simulation,
     error::RunError,
-    parallel::{self, Statistics},
+    parallel::{self, Settings, Statistics},
 };
 use superdense_models::value::Value;
 
@@ -16,6 +19,10 @@ pub enum Method {
     Sequential,
     /// Workers that run ahead and go back where a message comes late.
     TimeWarp,
+    /// Workers that stay within windows given by declared delays; sequential without any.
+    Conservative,
+    /// The fastest of these, as measured on the way.
+    Auto,
 }
 
 impl Method {
@@ -24,6 +31,8 @@ impl Method {
         match self {
             Self::Sequential => "sequential",
             Self::TimeWarp => "time-warp",
+            Self::Conservative => "conservative",
+            Self::Auto => "auto",
         }
     }
 }
@@ -42,29 +51,184 @@ impl Executor {
     pub fn workers(self) -> u32 {
         match self.method {
             Method::Sequential => 1,
-            Method::TimeWarp => self
-                .workers
-                .unwrap_or_else(|| available_parallelism().map_or(1, |n| n.get() as u32)),
+            _ => self.workers.unwrap_or_else(cores),
         }
     }
+}
 
-    /// Runs all cycles up to tick `limit`; adds what a parallel run did to `statistics`.
+fn cores() -> u32 {
+    available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
+/// Wall time of sequential execution before anything else is tried, and of each trial.
+const TRIAL: Duration = Duration::from_millis(200);
+/// Predicted or measured gain below which a run stays sequential.
+const GAIN: f64 = 1.15;
+/// What a transition costs more in parallel, in seconds: saved state, record, commit. Measured with
+/// PHOLD; a trial corrects it.
+const OVERHEAD: f64 = 4e-7;
+/// Share of the work that counts, before a trial tells.
+const EFFICIENCY: f64 = 0.8;
+
+/// Wall seconds and transitions under one method.
+#[derive(Debug, Clone, Copy, Default)]
+struct Trial {
+    seconds: f64,
+    transitions: u64,
+}
+
+impl Trial {
+    fn is_over(&self) -> bool {
+        self.seconds >= TRIAL.as_secs_f64()
+    }
+    fn rate(&self) -> f64 {
+        self.transitions as f64 / self.seconds.max(1e-9)
+    }
+}
+
+/// Runs slices of a run under an executor; `auto` learns from each.
+#[derive(Debug, Default)]
+pub struct Driver {
+    executor: Executor,
+    /// What `auto` measured: sequential, Time Warp, conservative.
+    trials: [Trial; 3],
+    /// What it settled for.
+    choice: Option<Method>,
+    /// What parallel slices did.
+    pub statistics: Statistics,
+}
+
+impl Driver {
+    /// A driver that has measured nothing.
+    pub fn new(executor: Executor) -> Self {
+        Self { executor, ..Self::default() }
+    }
+
+    /// The executor that was asked for.
+    pub fn executor(&self) -> Executor {
+        self.executor
+    }
+
+    /// Runs all cycles up to tick `limit`.
     ///
     /// # Errors
     /// As [`Simulation::run_through`], whatever the method.
     pub fn run_through(
-        self,
+        &mut self,
         sim: &mut Simulation<Value>,
         limit: i64,
-        statistics: &mut Statistics,
     ) -> Result<Ended, RunError> {
-        if self.method == Method::Sequential {
-            return sim.run_through(limit);
+        let method = match self.executor.method {
+            Method::Auto => self.next_method(),
+            method => method,
+        };
+        let (start, before) = (Instant::now(), transitions(sim));
+        let ended = self.under(method, sim, limit);
+        if self.executor.method == Method::Auto && self.choice.is_none() {
+            let trial = &mut self.trials[place(method)];
+            trial.seconds += start.elapsed().as_secs_f64();
+            trial.transitions += transitions(sim) - before;
         }
-        let settings =
-            parallel::Settings { workers: self.workers(), ..parallel::Settings::default() };
+        ended
+    }
+
+    fn under(
+        &mut self,
+        method: Method,
+        sim: &mut Simulation<Value>,
+        limit: i64,
+    ) -> Result<Ended, RunError> {
+        let method = match method {
+            Method::Sequential | Method::Auto => return sim.run_through(limit),
+            Method::TimeWarp => parallel::Method::TimeWarp,
+            Method::Conservative => parallel::Method::Conservative,
+        };
+        let settings = Settings { method, workers: self.executor.workers(), ..Settings::default() };
         let (ended, part) = sim.run_through_parallel(limit, &settings)?;
-        statistics.add(&part);
+        self.statistics.add(&part);
         Ok(ended)
+    }
+
+    /// What `auto` tries or has chosen: sequential first; then, if work per transition lets expect
+    /// a gain, each parallel method; then the fastest.
+    fn next_method(&mut self) -> Method {
+        if let Some(choice) = self.choice {
+            return choice;
+        }
+        let [sequential, warp, conservative] = self.trials;
+        if !sequential.is_over() {
+            return Method::Sequential;
+        }
+        let workers = self.executor.workers().min(cores());
+        let cost = 1.0 / sequential.rate();
+        // Bound 4.13: p η (g + s)/(g + s + o).
+        let predicted = f64::from(workers) * EFFICIENCY * cost / (cost + OVERHEAD);
+        if workers < 2 || predicted < GAIN {
+            return self.settle(Method::Sequential);
+        }
+        if !warp.is_over() {
+            return Method::TimeWarp;
+        }
+        if self.statistics.no_lookahead.is_none() && !conservative.is_over() {
+            return Method::Conservative;
+        }
+        let best = if conservative.rate() > warp.rate() && self.statistics.no_lookahead.is_none() {
+            (Method::Conservative, conservative.rate())
+        } else {
+            (Method::TimeWarp, warp.rate())
+        };
+        let pays = best.1 > GAIN * sequential.rate();
+        self.settle(if pays { best.0 } else { Method::Sequential })
+    }
+
+    fn settle(&mut self, method: Method) -> Method {
+        self.choice = Some(method);
+        method
+    }
+}
+
+/// The place of a method among the trials.
+fn place(method: Method) -> usize {
+    match method {
+        Method::Sequential | Method::Auto => 0,
+        Method::TimeWarp => 1,
+        Method::Conservative => 2,
+    }
+}
+
+fn transitions(sim: &Simulation<Value>) -> u64 {
+    let counts = sim.counts();
+    counts.internal + counts.external + counts.confluent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn driver(rates: [f64; 3]) -> Driver {
+        let trial = |rate: f64| Trial { seconds: 1.0, transitions: rate as u64 };
+        let executor = Executor { method: Method::Auto, workers: Some(2) };
+        Driver { trials: rates.map(trial), ..Driver::new(executor) }
+    }
+
+    #[test]
+    fn auto_takes_what_was_measured_to_be_fastest() {
+        if cores() < 2 {
+            return;
+        }
+        // 10 us per transition: worth a trial.
+        for (rates, choice) in [
+            ([1e5, 1.7e5, 1.5e5], Method::TimeWarp),
+            ([1e5, 1.5e5, 1.7e5], Method::Conservative),
+            ([1e5, 1.1e5, 0.9e5], Method::Sequential),
+            // 0.1 us per transition: no trial.
+            ([1e7, 1e9, 1e9], Method::Sequential),
+        ] {
+            assert_eq!(driver(rates).next_method(), choice, "{rates:?}");
+        }
+        let mut fresh = driver([1e5, 0.0, 0.0]);
+        fresh.trials[1] = Trial::default();
+        assert_eq!(fresh.next_method(), Method::TimeWarp, "a trial");
+        assert_eq!(fresh.choice, None);
     }
 }

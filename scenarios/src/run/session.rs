@@ -2,7 +2,7 @@
 use super::{
     Failure, LISTED, Outcome, Report, Settings,
     checkpoint::{Checkpoint, Identity, event_list_name},
-    executor::Method,
+    executor::{Driver, Method},
     pulse::Pulse,
     recorder::{EVENTS, Memory, PAUSE, Recorder},
     sampler::{Sampler, Signals},
@@ -24,7 +24,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-use superdense_kernel::{Ended, Options, Simulation, parallel::Statistics, time::Resolution};
+use superdense_kernel::{Ended, Options, Simulation, time::Resolution};
 use superdense_models::{statistics::UnitStatistics, value::Value};
 
 /// Tables are handed to the system at least this often.
@@ -59,7 +59,7 @@ pub struct Session {
     sampled: i64,
     pulse: Pulse,
     stopwatch: Stopwatch,
-    parallel: Statistics,
+    driver: Driver,
     started: Instant,
     flushed: Instant,
     checkpointed: Instant,
@@ -170,6 +170,7 @@ impl Session {
         sim.measure(stopwatch.clone());
         let now = Instant::now();
         Self {
+            driver: Driver::new(settings.executor),
             settings,
             plan,
             identity,
@@ -181,7 +182,6 @@ impl Session {
             sampled: -1,
             pulse,
             stopwatch,
-            parallel: Statistics::default(),
             started: now,
             flushed: now,
             checkpointed: now,
@@ -257,8 +257,7 @@ impl Session {
             }
             let due = self.next_sample();
             let limit = due.min(reached.saturating_add(slice)).min(stop);
-            let executor = self.settings.executor;
-            match executor.run_through(&mut self.sim, limit, &mut self.parallel)? {
+            match self.driver.run_through(&mut self.sim, limit)? {
                 Ended::Stopped(reason) if reason == PAUSE => {
                     self.pause(tell)?;
                     continue;
@@ -424,7 +423,7 @@ impl Session {
             event_list: event_list_name(self.settings.event_list),
             workers: executor.workers(),
             models: self.sim.models() as u64,
-            parallel: parallel.then(|| reports::Parallel::of(&self.parallel)),
+            parallel: parallel.then(|| reports::Parallel::of(&self.driver.statistics)),
         }
     }
 }

@@ -45,9 +45,11 @@ fn shipped_scenarios_are_equal_under_every_executor() {
             dir.join(format!("{name}-{out}"))
         };
         let sequential = run("sequential", "");
-        for workers in [1, 2, 8] {
-            let options = format!("--executor time-warp --workers {workers}");
-            assert_equal_results(&sequential, &run(&format!("time-warp-{workers}"), &options));
+        for (executor, workers) in
+            [("time-warp", 1), ("time-warp", 2), ("time-warp", 8), ("conservative", 2), ("auto", 2)]
+        {
+            let options = format!("--executor {executor} --workers {workers}");
+            assert_equal_results(&sequential, &run(&format!("{executor}-{workers}"), &options));
         }
     }
 }

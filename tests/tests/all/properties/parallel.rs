@@ -1,7 +1,7 @@
 //! Property 10: Time Warp commits what the sequential run does, byte for byte.
 use super::{CASES, Case, END, Outcome, options};
 use proptest::prelude::*;
-use superdense_kernel::parallel::{Cancellation, Partition, Schedule, Settings};
+use superdense_kernel::parallel::{Cancellation, Method, Partition, Schedule, Settings};
 
 fn settings(schedule: impl Strategy<Value = Schedule>) -> impl Strategy<Value = Settings> {
     let partition = prop_oneof![
@@ -14,8 +14,10 @@ fn settings(schedule: impl Strategy<Value = Schedule>) -> impl Strategy<Value = 
     let memory = prop_oneof![Just(0.0), Just(3.0), Just(1e4)];
     let patience = prop_oneof![Just(2), Just(16)];
     let workers = prop_oneof![Just(1u32), Just(2), Just(3), Just(8)];
-    (workers, lazy, save, partition, memory, patience, schedule).prop_map(
-        |(workers, lazy, save_every, partition, memory, patience, schedule)| Settings {
+    let method = prop_oneof![4 => Just(Method::TimeWarp), 1 => Just(Method::Conservative)];
+    (workers, (lazy, method), save, partition, memory, patience, schedule).prop_map(
+        |(workers, (lazy, method), save_every, partition, memory, patience, schedule)| Settings {
+            method,
             workers,
             cancellation: if lazy { Cancellation::Lazy } else { Cancellation::Aggressive },
             save_every,
