@@ -186,7 +186,7 @@ impl Outlook {
             libm::pow(least, 1.0 / power as f64)
         };
         let rate = |i: usize| (rows[i * stride + 2].abs() / scale(i)).sqrt();
-        let reads: usize = (0..n).map(|i| program.part(i).inputs().len()).sum();
+        let reads: usize = program.parts().iter().take(n).map(|part| part.inputs().len()).sum();
         Self {
             states: n,
             code: program.code().len() as f64,

@@ -186,7 +186,7 @@ impl<'a> Emitter<'a> {
             fingerprint: 0,
             input_origins: Vec::new(),
             origins: Vec::new(),
-            sources: graph.sources.clone(),
+            sources: graph.sources.as_slice().into(),
         };
         let mut contents = vec![Vec::new(); regions.regions.len()];
         let mut registers = vec![0; graph.nodes.len()];

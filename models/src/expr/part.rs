@@ -22,48 +22,13 @@ impl Program {
     /// # Panics
     /// If there is no such result.
     pub fn part(&self, output: usize) -> Self {
-        let first = self.first();
-        let result = self.outputs[output];
-        let mut live = vec![false; first + self.code.len()];
-        live[result as usize] = true;
-        for (i, instr) in self.code.iter().enumerate().rev() {
-            let at = first + i;
-            if let Op::Jump | Op::JumpIf | Op::JumpUnless = instr.op {
-                // Worth keeping if it skips something that is.
-                live[at] = live[at + 1..][..instr.args[1] as usize].contains(&true);
-            }
-            if live[at] {
-                instr.args[..instr.op.arity()].iter().for_each(|&a| live[a as usize] = true);
-            }
-        }
-        // How many live registers come before each one: the new numbers.
-        let mut numbers = vec![0_u32; live.len() + 1];
-        for (k, &live) in live.iter().enumerate() {
-            numbers[k + 1] = numbers[k] + u32::from(live);
-        }
-        let constants: Vec<f64> = pick(&self.constants, &live);
-        let inputs: Vec<VarId> = pick(&self.inputs, &live[self.constants.len()..]);
-        let mut code = Vec::new();
-        for (i, instr) in self.code.iter().enumerate().filter(|(i, _)| live[first + i]) {
-            let mut args = instr.args.map(|a| numbers[a as usize]);
-            if let Op::Jump | Op::JumpIf | Op::JumpUnless = instr.op {
-                let next = first + i + 1;
-                args[1] = numbers[next + instr.args[1] as usize] - numbers[next];
-            }
-            code.push(Instr { op: instr.op, args });
-        }
-        let fingerprint = fingerprint(&constants, inputs.len(), &code);
-        Self {
-            vars_needed: inputs.iter().map(|id| id.0 + 1).max().unwrap_or(0),
-            outputs: vec![numbers[result as usize]],
-            fingerprint,
-            input_origins: pick(&self.input_origins, &live[self.constants.len()..]),
-            origins: pick(&self.origins, &live[first..]),
-            sources: self.sources.clone(),
-            constants,
-            inputs,
-            code,
-        }
+        Parts::of(self).part(output)
+    }
+
+    /// The programs of all results, each alone.
+    pub fn parts(&self) -> Vec<Self> {
+        let mut parts = Parts::of(self);
+        (0..self.outputs.len()).map(|output| parts.part(output)).collect()
     }
 
     /// The first result, from variables that `load` gives; `registers` is working memory. For
@@ -95,7 +60,103 @@ impl Program {
     }
 }
 
-/// The items that are live.
-fn pick<T: Clone>(items: &[T], live: &[bool]) -> Vec<T> {
-    items.iter().zip(live).filter(|(_, live)| **live).map(|(item, _)| item.clone()).collect()
+/// Takes parts out of a program, each in time of its own size.
+struct Parts<'a> {
+    whole: &'a Program,
+    /// The innermost jump over each instruction, or `NONE`.
+    over: Vec<u32>,
+    /// New numbers of the registers that a part needs; `NONE` between parts.
+    numbers: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+fn is_jump(op: Op) -> bool {
+    matches!(op, Op::Jump | Op::JumpIf | Op::JumpUnless)
+}
+
+impl<'a> Parts<'a> {
+    fn of(whole: &'a Program) -> Self {
+        let mut over = Vec::with_capacity(whole.code.len());
+        let mut open: Vec<(usize, u32)> = Vec::new();
+        for (i, instr) in whole.code.iter().enumerate() {
+            while open.last().is_some_and(|&(end, _)| end <= i) {
+                open.pop();
+            }
+            over.push(open.last().map_or(NONE, |&(_, jump)| jump));
+            if is_jump(instr.op) {
+                open.push((i + 1 + instr.args[1] as usize, i as u32));
+            }
+        }
+        Self { whole, over, numbers: vec![NONE; whole.first() + whole.code.len()] }
+    }
+
+    /// The registers that a result needs, in their order, and their numbers.
+    fn live(&mut self, result: u32) -> Vec<u32> {
+        let first = self.whole.first();
+        let (mut live, mut open) = (Vec::new(), vec![result]);
+        while let Some(register) = open.pop() {
+            if std::mem::replace(&mut self.numbers[register as usize], 0) != NONE {
+                continue;
+            }
+            live.push(register);
+            let Some(i) = (register as usize).checked_sub(first) else { continue };
+            let Instr { op, args } = self.whole.code[i];
+            open.extend(&args[..op.arity()]);
+            if self.over[i] != NONE {
+                open.push(first as u32 + self.over[i]);
+            }
+        }
+        live.sort_unstable();
+        for (number, &register) in (0..).zip(&live) {
+            self.numbers[register as usize] = number;
+        }
+        live
+    }
+
+    fn part(&mut self, output: usize) -> Program {
+        let whole = self.whole;
+        let result = whole.outputs[output];
+        let live = self.live(result);
+        let (first, constants) = (whole.first(), whole.constants.len());
+        let before = |register: usize| live.partition_point(|&r| (r as usize) < register);
+        let (constants_end, inputs_end) = (before(constants), before(first));
+        let input = |&r: &u32| r as usize - constants;
+        let kept = &live[inputs_end..];
+        let code: Vec<Instr> = kept
+            .iter()
+            .map(|&r| {
+                let Instr { op, args } = whole.code[r as usize - first];
+                // An operand that is not needed, of a jump without condition, is never looked at.
+                let number = |a: u32| self.numbers.get(a as usize).map_or(NONE, |&n| n);
+                let mut args = args.map(|a| if number(a) == NONE { 0 } else { number(a) });
+                if is_jump(op) {
+                    let next = r as usize + 1;
+                    let distance = whole.code[r as usize - first].args[1] as usize;
+                    args[1] = (before(next + distance) - before(next)) as u32;
+                }
+                Instr { op, args }
+            })
+            .collect();
+        let inputs: Vec<VarId> =
+            live[constants_end..inputs_end].iter().map(|r| whole.inputs[input(r)]).collect();
+        let values: Vec<f64> =
+            live[..constants_end].iter().map(|&r| whole.constants[r as usize]).collect();
+        let part = Program {
+            vars_needed: inputs.iter().map(|id| id.0 + 1).max().unwrap_or(0),
+            outputs: vec![self.numbers[result as usize]],
+            fingerprint: fingerprint(&values, inputs.len(), &code),
+            input_origins: live[constants_end..inputs_end]
+                .iter()
+                .map(|r| whole.input_origins[input(r)])
+                .collect(),
+            origins: kept.iter().map(|&r| whole.origins[r as usize - first]).collect(),
+            sources: whole.sources.clone(),
+            constants: values,
+            inputs,
+            code,
+        };
+        live.iter().for_each(|&r| self.numbers[r as usize] = NONE);
+        part
+    }
 }

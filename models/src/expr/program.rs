@@ -51,7 +51,7 @@ pub struct Program {
     /// Source text of the inputs and the instructions.
     pub(super) input_origins: Vec<Origin>,
     pub(super) origins: Vec<Origin>,
-    pub(super) sources: Vec<Arc<str>>,
+    pub(super) sources: Arc<[Arc<str>]>,
 }
 
 /// Working memory for [`Program::eval`]. It fits itself to the program at the first evaluation and

@@ -58,17 +58,13 @@ fn states_of(dims: &Dims, program: &Program, states: &mut Vec<u32>) {
     }));
 }
 
-fn parts(program: &Program) -> Vec<Program> {
-    (0..program.outputs().len()).map(|k| program.part(k)).collect()
-}
-
 impl Sheet {
     /// The right-hand sides in `derivatives`.
     pub fn new(dims: Dims, derivatives: &Program) -> Self {
         let past = dims.first_discrete();
         let degrees = derivatives.degrees(|id| (id.0 as usize) < past);
         let curved = degrees.iter().map(|d| *d > Degree::Polynomial(1)).collect();
-        Self { dims, derivatives: parts(derivatives), curved, resting: false }
+        Self { dims, derivatives: derivatives.parts(), curved, resting: false }
     }
 }
 
@@ -116,7 +112,7 @@ impl Functions {
         let fits = |d: &Degree| matches!(d, Degree::Polynomial(d) if *d as usize * order < ROW);
         Self {
             dims,
-            programs: parts(program),
+            programs: program.parts(),
             exact: degrees.iter().map(fits).collect(),
             switching: degrees.iter().map(|d| *d == Degree::Switching).collect(),
             scratch: Vec::new(),

@@ -262,6 +262,11 @@ proptest! {
         // What an earlier evaluation left must not matter.
         program.eval(&[0.3, -0.4, 2.0, f64::NAN], &mut registers, &mut out);
         program.eval(&at, &mut registers, &mut out);
+        for (part, &found) in program.parts().iter().zip(&out) {
+            let alone = part.single(&mut Vec::new(), |id| at[id.0 as usize]);
+            prop_assert!(same(alone, found), "alone: {alone} != {found}");
+            prop_assert!(part.code().len() <= program.code().len());
+        }
         for ((tree, expr), found) in trees.iter().zip(&exprs).zip(out) {
             let expected = tree.eval(&at);
             prop_assert!(same(expr.eval(&at), expected), "{} != {expected}", expr.eval(&at));
