@@ -17,9 +17,11 @@ use super::op::{Op, apply};
 use super::program::{Program, Registers};
 use super::scope::VarId;
 
+mod fuse;
 mod lower;
 mod rules;
 
+use fuse::Term;
 use rules::Rule;
 
 /// One instruction of a tape: how a coefficient of row `to` follows from other rows.
@@ -53,6 +55,8 @@ enum Extra {
 pub struct Tape {
     program: Program,
     steps: Vec<Step>,
+    /// What sums are made of.
+    terms: Vec<Term>,
     extras: Vec<Extra>,
     /// Rows beyond order zero, registers and extras alike.
     moving: Vec<bool>,
@@ -133,7 +137,7 @@ impl Tape {
     fn order(&self, memory: &mut TapeMemory, k: usize) {
         let stride = memory.stride;
         for step in &self.steps {
-            let value = rules::coefficient(step, &memory.rows, stride, k);
+            let value = rules::coefficient(step, &self.terms, &memory.rows, stride, k);
             memory.rows[step.to as usize * stride + k] = value;
         }
     }

@@ -1,6 +1,7 @@
 //! The recurrences.
 
 use super::Step;
+use super::fuse::Term;
 
 /// How coefficient k ≥ 1 of a row follows from coefficients up to k of its operands and up to
 /// k - 1 of its own.
@@ -44,6 +45,8 @@ pub(super) enum Rule {
     Min,
     Max,
     Select,
+    /// Terms from a to b.
+    Sum,
 }
 
 /// Σ a[j] b[n-1-j]: four sums, so that additions need not wait for each other.
@@ -87,7 +90,13 @@ fn weighted(a: &[f64], b: &[f64], k: usize, last: usize) -> f64 {
 
 /// Coefficient `k ≥ 1` of a step's row.
 #[inline(always)]
-pub(super) fn coefficient(step: &Step, rows: &[f64], stride: usize, k: usize) -> f64 {
+pub(super) fn coefficient(
+    step: &Step,
+    terms: &[Term],
+    rows: &[f64],
+    stride: usize,
+    k: usize,
+) -> f64 {
     let row = |r: u32| &rows[r as usize * stride..][..k + 1];
     let [a, b, c] = step.args;
     let at = |r: u32| rows[r as usize * stride + k];
@@ -138,6 +147,12 @@ pub(super) fn coefficient(step: &Step, rows: &[f64], stride: usize, k: usize) ->
         Rule::Min => at(if value(b) < value(a) || value(b).is_nan() { b } else { a }),
         Rule::Max => at(if value(b) > value(a) || value(b).is_nan() { b } else { a }),
         Rule::Select => at(if value(a) != 0.0 { b } else { c }),
+        Rule::Sum => {
+            let term = |t: &Term| t.sign * (at(t.row) * value(t.factor));
+            let mut terms = terms[a as usize..b as usize].iter();
+            let first = terms.next().map_or(0.0, term);
+            terms.fold(first, |sum, t| sum + term(t))
+        }
     }
 }
 
