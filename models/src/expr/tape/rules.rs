@@ -49,23 +49,25 @@ pub(super) enum Rule {
     Sum,
 }
 
-/// Σ a[j] b[n-1-j]: four sums, so that additions need not wait for each other.
+/// Σ a[j] b[n-1-j]: four sums, so that additions need not wait for each other. Rows are short, so
+/// that what is around the loops counts: both slices shrink to nothing.
 #[inline(always)]
 fn convolve(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
-    let (a, b) = (&a[..n], &b[..n]);
+    let (mut a, mut b) = (&a[..n], &b[..n]);
     let mut sums = [0.0; 4];
-    let (fours, rest) = a.as_chunks::<4>();
-    let (head, backwards) = b.as_rchunks::<4>();
-    for (a, b) in fours.iter().zip(backwards.iter().rev()) {
-        sums[0] += a[0] * b[3];
-        sums[1] += a[1] * b[2];
-        sums[2] += a[2] * b[1];
-        sums[3] += a[3] * b[0];
+    while let (Some((ahead, more)), Some((less, back))) =
+        (a.split_first_chunk::<4>(), b.split_last_chunk::<4>())
+    {
+        for j in 0..4 {
+            sums[j] += ahead[j] * back[3 - j];
+        }
+        (a, b) = (more, less);
     }
     let mut sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    for (a, b) in rest.iter().zip(head.iter().rev()) {
-        sum += a * b;
+    while let ([first, more @ ..], [less @ .., last]) = (a, b) {
+        sum += first * last;
+        (a, b) = (more, less);
     }
     sum
 }
