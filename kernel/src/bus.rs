@@ -270,14 +270,17 @@ impl<M: Message> Bus<M> {
         reached.then(|| self.bag(network.models, tag).0)
     }
 
-    /// Forgets the cycle.
+    /// Forgets the cycle; one without any message has left nothing but sums.
     #[inline(always)]
     pub fn clear(&mut self) {
+        self.out_sums.clear();
+        self.log.clear();
+        if self.arena.is_empty() {
+            return;
+        }
         self.arena.clear();
         self.deliveries.clear();
         self.influenced.clear();
-        self.out_sums.clear();
-        self.log.clear();
         self.nets.truncate(self.fixed);
         self.disordered = self.ties.is_some();
         self.cycle = self.cycle.wrapping_add(1);

@@ -6,7 +6,7 @@ use crate::{
     atomic::Atomic,
     bag::Bag,
     blueprint::ModelKey,
-    core::{Core, Due},
+    core::{Ahead, Core, Due},
     effects::Effects,
     homes::Run,
     message::Message,
@@ -47,9 +47,9 @@ pub(crate) trait Kind<M: Message>: Send {
     fn may_be_silent(&self) -> bool;
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
-    /// λ of one model and, when that reaches nobody or one neighbour, all transitions; tells
-    /// whether.
-    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool;
+    /// λ of one model and, when that reaches nobody or one neighbour, all transitions, and so on
+    /// with the cycles `ahead`; tells whether the last cycle has its transitions.
+    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> bool;
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
@@ -133,15 +133,23 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
         core.outputs(models, |m| &self.models[run.slot(m)]);
     }
-    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool {
-        let at = run.slot(model);
-        core.outputs(&[model], |_| &self.models[at]);
-        (core.out_cursor, core.log_cursor) = (0, 0);
-        if core.bus.influenced.is_empty() {
-            core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
-            return true;
+    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> bool {
+        let mut model = model;
+        loop {
+            let at = run.slot(model);
+            core.outputs(&[model], |_| &self.models[at]);
+            (core.out_cursor, core.log_cursor) = (0, 0);
+            if core.bus.influenced.is_empty() {
+                core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
+            } else if !self.beside(run, model, core) {
+                return false;
+            }
+            if A::SILENT {
+                return true;
+            }
+            let Some(next) = core.next_alone(ahead) else { return true };
+            model = next;
         }
-        self.beside(run, model, core)
     }
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
         core.transitions(run, models, &mut self.models);
