@@ -56,9 +56,9 @@ def smooth(integrators, start):
     for integrator, until in integrators:
         integrator.time = begin
         integrator.state[:] = x
-        begun = time.perf_counter()
+        begun = time.process_time()
         steps += integrator.propagate_until(until)[3]
-        seconds += time.perf_counter() - begun
+        seconds += time.process_time() - begun
         x, last = list(integrator.state), until
         # The samples, which are not timed.
         wanted = [s for s in samples if begin < s <= until]
@@ -91,11 +91,11 @@ def bounces():
         integrator.time = 0.0
         integrator.state[:] = [10.0, 0.0]
         integrator.reset_cooldowns()
-        begun = time.perf_counter()
+        begun = time.process_time()
         if grid:
             return 0.0, 0, integrator.propagate_grid([0.0] + samples)[-1][1:].tolist()
         steps = integrator.propagate_until(end)[3]
-        return time.perf_counter() - begun, steps, None
+        return time.process_time() - begun, steps, None
 
     states = run(True)[2]
     times, steps = [], 0
