@@ -218,10 +218,11 @@ impl Outlook {
                 let single = 3.0 * 12.0 * self.code / n.max(1.0) + 150.0;
                 let implicit = choice == Choice::Liqss2;
                 let step = 400.0 + readers * single + if implicit { single } else { 0.0 };
-                // An explicit quantiser steps back and forth at the pace of the fastest eigenvalue.
-                // So do all states, in the end: also those that have come to rest.
+                // An explicit quantiser steps back and forth at the pace of the fastest eigenvalue,
+                // while it follows the solution too. So do all states, in the end: also those that
+                // have come to rest.
                 let rattle = if implicit { 0.0 } else { 0.5 * self.fastest * n };
-                step * self.quantised.max(rattle)
+                step * (self.quantised + rattle)
             }
         }
     }

@@ -128,6 +128,12 @@ pub(super) fn fuse(steps: &mut Vec<Step>, rows: usize, outputs: &[u32], one: u32
         match terms {
             _ if dropped => {}
             None => fused.push(step),
+            // A sum of one is shorter said.
+            Some(terms) if terms.len() == 1 => {
+                let Term { row, factor, sign } = terms[0];
+                let rule = if sign > 0.0 { Rule::Scale } else { Rule::NegScale };
+                fused.push(Step { rule, args: [row, factor, row], ..step });
+            }
             Some(terms) => {
                 let start = all.len() as u32;
                 all.extend(terms);

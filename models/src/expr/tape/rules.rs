@@ -18,6 +18,8 @@ pub(super) enum Rule {
     Square,
     /// a times a constant b
     Scale,
+    /// -(a times a constant b)
+    NegScale,
     Div,
     /// a divided by a constant b
     Share,
@@ -112,6 +114,7 @@ pub(super) fn coefficient(
         Rule::Mul => convolve(row(a), row(b)),
         Rule::Square => square(row(a), k),
         Rule::Scale => at(a) * value(b),
+        Rule::NegScale => -(at(a) * value(b)),
         Rule::Share => at(a) / value(b),
         Rule::Div => {
             let (b, own) = (row(b), row(step.to));
