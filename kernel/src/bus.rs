@@ -278,8 +278,12 @@ impl<M: Message> Bus<M> {
         self.deliveries.clear();
         self.influenced.clear();
         self.out_sums.clear();
-        self.log.clear();
-        self.nets.truncate(self.fixed);
+        if !self.log.is_empty() {
+            self.log.clear();
+        }
+        if self.nets.len() > self.fixed {
+            self.nets.truncate(self.fixed);
+        }
         self.disordered = self.ties.is_some();
         self.cycle = self.cycle.wrapping_add(1);
         if self.cycle == 0 {

@@ -3,7 +3,7 @@ use crate::{
     bag::{Envelope, NONE},
     bus::Bus,
     message::{Message, Payload, digest_of, fold},
-    network::{Network, Route, To},
+    network::{Network, Route, Target, To},
     port::OutPort,
     time::{Resolution, Tag},
 };
@@ -103,8 +103,13 @@ impl<'a, M: Message> Outbox<'a, M> {
             self.refuse(port);
             return;
         }
+        let to = self.network.targets[at as usize];
+        if to == Target::NOWHERE {
+            // What nobody hears is in the trace all the same, but is carried nowhere.
+            return;
+        }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
-        match self.network.targets[at as usize].decode() {
+        match to.decode() {
             To::Model(model) => self.bus.hand(self.network.models, model, digest, envelope),
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
             To::Routes(list) => self.spread(list, digest, identity, envelope),

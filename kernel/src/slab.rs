@@ -47,9 +47,12 @@ pub(crate) trait Kind<M: Message>: Send {
     fn may_be_silent(&self) -> bool;
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
-    /// λ of one model and, when that reaches nobody or one neighbour, all transitions; tells
-    /// whether.
-    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool;
+    /// λ of one model, and as many transitions as that lets this slab make; tells what is left.
+    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> Left;
+    /// The transition of a model that is imminent and that nothing reaches.
+    fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>);
+    /// The transition of a model that is not imminent and that something reaches.
+    fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
@@ -83,6 +86,19 @@ pub(crate) trait Kind<M: Message>: Send {
     fn collect(&mut self, part_of: &[u32], parts: Vec<Box<dyn Kind<M>>>);
 }
 
+/// The transitions that are left of a cycle with one imminent model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// None.
+    Nothing,
+    /// That of the one model that is reached.
+    Other(u32),
+    /// That of the one model that is reached, and then that of the imminent one.
+    Both(u32),
+    /// All.
+    All,
+}
+
 /// Which of its functions a model is to execute.
 pub(crate) enum Why<'a, M> {
     Internal,
@@ -101,18 +117,13 @@ impl<A> Slab<A> {
     /// The transitions of an imminent model and of the one neighbour that it reaches.
     // Never inlined: it would make the way of models that reach nobody longer.
     #[inline(never)]
-    fn beside<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool
+    fn beside<M: Message>(&mut self, run: Run, model: u32, other: u32, core: &mut Core<M>)
     where
         A: Atomic<M>,
     {
-        let [other] = core.bus.influenced[..] else { return false };
-        let near = other != model && core.homes.is_neighbour(other);
-        if near {
-            let (first, second) = (Due::imminent_only(model), Due::influenced_only(other));
-            let due = if other < model { [second, first] } else { [first, second] };
-            core.transitions(run, &due, &mut self.models);
-        }
-        near
+        let (first, second) = (Due::imminent_only(model), Due::influenced_only(other));
+        let due = if other < model { [second, first] } else { [first, second] };
+        core.transitions(run, &due, &mut self.models);
     }
 }
 
@@ -133,15 +144,32 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
         core.outputs(models, |m| &self.models[run.slot(m)]);
     }
-    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool {
+    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> Left {
         let at = run.slot(model);
         core.outputs(&[model], |_| &self.models[at]);
         (core.out_cursor, core.log_cursor) = (0, 0);
-        if core.bus.influenced.is_empty() {
-            core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
-            return true;
-        }
-        self.beside(run, model, core)
+        let left = match core.bus.influenced[..] {
+            [] => Left::Nothing,
+            [other] if core.homes.is_neighbour(other) => {
+                if other == model {
+                    return Left::All;
+                }
+                self.beside(run, model, other, core);
+                return Left::Nothing;
+            }
+            // In path order, as always.
+            [other] if other < model => return Left::Both(other),
+            [other] => Left::Other(other),
+            _ => return Left::All,
+        };
+        core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
+        left
+    }
+    fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>) {
+        core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
+    }
+    fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>) {
+        core.transitions(run, &[Due::influenced_only(model)], &mut self.models);
     }
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
         core.transitions(run, models, &mut self.models);
