@@ -266,25 +266,19 @@ impl<M: Message> Simulation<M> {
     #[inline(always)]
     fn alone(&mut self) -> bool {
         let [m] = self.imminent[..] else { return false };
-        if self.staged || !self.injections.is_empty() {
+        let core = &mut self.core;
+        if self.staged || !self.injections.is_empty() || core.meter.is_some() {
             return false;
         }
-        let core = &mut self.core;
         let slabs = &mut self.slabs.kinds;
         let (run, _) = core.homes.run(m);
-        core.enter(run.kind);
         let left = slabs[run.kind as usize].alone(run, m, core);
-        core.leave(run.kind);
         if let Left::Other(other) | Left::Both(other) = left {
             let (theirs, _) = core.homes.run(other);
-            core.enter(theirs.kind);
             slabs[theirs.kind as usize].influenced(theirs, other, core);
-            core.leave(theirs.kind);
-        }
-        if let Left::Both(_) = left {
-            core.enter(run.kind);
-            slabs[run.kind as usize].imminent(run, m, core);
-            core.leave(run.kind);
+            if let Left::Both(_) = left {
+                slabs[run.kind as usize].imminent(run, m, core);
+            }
         }
         self.sent();
         left != Left::All

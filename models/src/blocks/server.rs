@@ -92,9 +92,13 @@ impl Atomic<Value> for Station {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        self.lost.iter().for_each(|&job| out.send(Self::LOST, job));
+        for &job in &self.lost {
+            out.send(Self::LOST, job);
+        }
         let leaving = self.leaving(at);
-        self.service[..leaving].iter().for_each(|&(_, job)| out.send(Self::OUT, job));
+        for &(_, job) in &self.service[..leaving] {
+            out.send(Self::OUT, job);
+        }
         let (mut length, mut busy) = (self.length.clone(), self.busy.clone());
         if leaving > 0 {
             let rest = self.present() - leaving;

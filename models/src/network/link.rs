@@ -109,9 +109,12 @@ impl Atomic<Value> for Link {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        let arrived = self.flight.iter().take_while(|(t, _)| *t == at);
-        arrived.for_each(|&(_, packet)| out.send(Self::OUT, packet));
-        self.dropped.iter().for_each(|&packet| out.send(Self::DROPPED, packet));
+        for &(_, packet) in self.flight.iter().take_while(|(t, _)| *t == at) {
+            out.send(Self::OUT, packet);
+        }
+        for &packet in &self.dropped {
+            out.send(Self::DROPPED, packet);
+        }
         self.board.output(out);
     }
     fn internal(&mut self, _: &mut Effects<Value>) {

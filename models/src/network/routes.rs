@@ -47,7 +47,9 @@ impl Atomic<Value> for Routes {
         if self.waiting.is_empty() { Duration::INFINITE } else { Duration::ZERO }
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        self.waiting.iter().for_each(|&(port, packet)| out.send(OutPort::new(port), packet));
+        for &(port, packet) in &self.waiting {
+            out.send(OutPort::new(port), packet);
+        }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.waiting.clear();
