@@ -11,7 +11,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap, hint::black_box, time::Instant};
 
-use superdense_kernel::event_list::{EventList, HeapList, LadderList, ReferenceList};
+use superdense_kernel::event_list::{EventList, HeapList, LATEST, LadderList, ReferenceList};
 
 /// Ticks per unit of time.
 const UNIT: f64 = (1u64 << 40) as f64;
@@ -82,8 +82,8 @@ impl<L: EventList> Hold for List<L> {
     fn run(&mut self, increments: &[i64], events: usize) {
         let mut i = 0;
         while i < events {
-            let at = self.list.next_time().expect("a hold model never runs dry");
-            self.list.take(at, &mut |model| self.imminent.push(model));
+            let at = self.list.take(LATEST, &mut |model| self.imminent.push(model));
+            let at = at.expect("a hold model never runs dry");
             for &model in &self.imminent {
                 self.list.schedule(model, at + increments[i & (increments.len() - 1)]);
                 i += 1;

@@ -118,7 +118,6 @@ impl<M: Message> Bus<M> {
     /// Makes room for as many receivers and senders.
     pub fn reserve(&mut self, models: usize) {
         self.influenced.reserve(models);
-        self.deliveries.reserve(models);
         self.out_sums.reserve(models);
     }
 

@@ -53,7 +53,7 @@ impl<M: Message> Simulation<M> {
                 // By far the most cycles: the next one is that of the earliest visible event.
                 let imminent = &mut self.imminent;
                 imminent.clear();
-                let Some(at) = core.list.take_next(limit, &mut |m| imminent.push(m)) else { break };
+                let Some(at) = core.list.take(limit, &mut |m| imminent.push(m)) else { break };
                 self.begin(self.tag_at(at));
             } else {
                 let Some(tag) = self.next_within(limit)? else { break };

@@ -194,7 +194,7 @@ impl<M: Message> Simulation<M> {
 
     /// One cycle at `tag`: rule R2, with its letters. Without any transition there was no cycle.
     // Always inlined, with what it calls of this file: the loop of a run then keeps its state in
-    // registers (a seventh of the instructions of *hold*), however many other callers there are.
+    // registers (a tenth of the instructions of *hold*), however many other callers there are.
     #[inline(always)]
     pub(crate) fn cycle(&mut self, tag: Tag) -> Result<bool, RunError> {
         // (a) imminent models.
@@ -237,7 +237,8 @@ impl<M: Message> Simulation<M> {
         let imminent = &mut self.imminent;
         imminent.clear();
         if core.ready.is_empty() {
-            core.list.take(tag.ticks, &mut |m| imminent.push(m));
+            let at = core.list.take(tag.ticks, &mut |m| imminent.push(m));
+            debug_assert!(at.is_none_or(|at| at == tag.ticks), "{at:?} was left behind");
         } else {
             // The list was emptied up to here by the first cycle of this instant; what became due
             // at once since then went to `ready`.

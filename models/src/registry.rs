@@ -179,6 +179,21 @@ pub struct ParamSpec {
     pub doc: &'static str,
 }
 
+/// A mandatory parameter.
+pub const fn needed(name: &'static str, ty: ParamType, doc: &'static str) -> ParamSpec {
+    ParamSpec { name, ty, default: None, doc }
+}
+
+/// A parameter with a default; `""` stands for none.
+pub const fn with(
+    name: &'static str,
+    ty: ParamType,
+    default: &'static str,
+    doc: &'static str,
+) -> ParamSpec {
+    ParamSpec { name, ty, default: Some(default), doc }
+}
+
 /// A parameter's value after the scenario's own parameters and units of measure are resolved.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Param {

@@ -2,6 +2,7 @@
 #include <math.h>
 typedef struct { double fault, u, y; } State;
 static const char TOKEN[] = "{faulty}";
+#define NO_DERIVATIVES
 #include "fmu.inc"
 
 enum { NOTHING, ERROR, FATAL, LONG_STEPS, EVERY_STEP, WARNING, NO_NUMBER, NO_PROGRESS, BEYOND };
@@ -44,12 +45,4 @@ static fmi3Status step(Instance *m, double t, double h, Ended *end) {
 static fmi3Status event(Instance *m, Next *next) {
     (void)m, (void)next;
     return fmi3OK;
-}
-static double derivative(State *s, fmi3ValueReference r, int order) {
-    (void)s, (void)r, (void)order;
-    return 0;
-}
-static double sensitivity(State *s, fmi3ValueReference y, fmi3ValueReference u) {
-    (void)s, (void)y, (void)u;
-    return 0;
 }

@@ -10,7 +10,7 @@ use superdense_kernel::Component;
 use superdense_models::{
     registry::{
         Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, Span,
-        UnitKind,
+        UnitKind, needed, with,
     },
     signal::Timer,
     value::Value,
@@ -30,22 +30,8 @@ use superdense_models::{
 #[derive(Debug)]
 pub struct FmuKind;
 
-const fn with(
-    name: &'static str,
-    ty: ParamType,
-    default: &'static str,
-    doc: &'static str,
-) -> ParamSpec {
-    ParamSpec { name, ty, default: Some(default), doc }
-}
-
 const PARAMS: &[ParamSpec] = &[
-    ParamSpec {
-        name: "path",
-        ty: ParamType::File,
-        default: None,
-        doc: "the .fmu file, relative to the scenario",
-    },
+    needed("path", ParamType::File, "the .fmu file, relative to the scenario"),
     with("step", ParamType::Duration, "", "communication step; default: what the FMU prefers"),
     with("start", ParamType::Raw, "", "start values: name = number, truth value, text or list"),
     with("ignore", ParamType::Raw, "", "inputs and outputs that get no port: names"),

@@ -28,11 +28,9 @@ impl Alone {
         let end = self.timers.end();
         let mut events = 0;
         let mut imminent = Vec::new();
-        while let Some(at) = self.list.next_time().filter(|&at| at < end) {
-            imminent.clear();
-            self.list.take(at, &mut |model| imminent.push(model));
+        while let Some(at) = self.list.take(end - 1, &mut |model| imminent.push(model)) {
             events += imminent.len() as u64;
-            for &model in &imminent {
+            for model in imminent.drain(..) {
                 let increment = self.sources[model as usize].draw(self.timers.increments);
                 self.list.schedule(model, at + increment);
             }

@@ -133,14 +133,8 @@ impl EventList for AnyEventList {
     }
 
     #[inline]
-    fn take(&mut self, at: i64, sink: &mut impl FnMut(u32)) {
-        each!(self, list => list.take(at, sink))
-    }
-
-    // Always inlined: it has one caller, the loop of a run.
-    #[inline(always)]
-    fn take_next(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
-        each!(self, list => list.take_next(limit, sink))
+    fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
+        each!(self, list => list.take(limit, sink))
     }
 
     #[inline]

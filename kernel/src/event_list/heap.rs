@@ -117,8 +117,8 @@ impl EventList for HeapList {
         self.heap.first().map(|&(at, _)| at)
     }
 
-    fn take(&mut self, at: i64, sink: &mut impl FnMut(u32)) {
-        debug_assert!(self.next_time().is_none_or(|next| at <= next), "{at} is not the earliest");
+    fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
+        let at = self.next_time().filter(|&at| at <= limit)?;
         while let Some(&(time, model)) = self.heap.first()
             && time == at
         {
@@ -126,6 +126,7 @@ impl EventList for HeapList {
             self.remove(0);
             sink(model);
         }
+        Some(at)
     }
 
     fn time_of(&self, model: u32) -> Option<i64> {

@@ -82,6 +82,14 @@ impl Default for LadderList {
     }
 }
 
+/// The earliest events: their bucket, the first model in it, and whether that is the only one.
+struct Earliest {
+    bucket: usize,
+    first: u32,
+    alone: bool,
+    time: i64,
+}
+
 impl LadderList {
     /// Puts a model that is nowhere where its time belongs.
     #[inline]
@@ -108,15 +116,38 @@ impl LadderList {
         self.store.push_far(model, at);
     }
 
+    /// Where the earliest events are.
+    #[inline(always)]
+    fn earliest(&mut self) -> Option<Earliest> {
+        loop {
+            let Some(bucket) = self.front.first(&self.store.occupied) else {
+                if self.advance() {
+                    continue;
+                }
+                return None;
+            };
+            let first = self.store.first(bucket);
+            let Node { time, next, .. } = self.store.nodes[first as usize];
+            if next == self.store.nil {
+                return Some(Earliest { bucket, first, alone: true, time });
+            }
+            let least = if self.front.is_exact() { Some(time) } else { self.least(first) };
+            if let Some(time) = least {
+                return Some(Earliest { bucket, first, alone: false, time });
+            }
+            self.split(bucket);
+        }
+    }
+
     /// The earliest time in a bucket with more than one model, unless the bucket is crowded.
-    fn earliest(&self, first: u32) -> Option<i64> {
-        let (mut model, mut earliest) = (first, NEVER);
+    fn least(&self, first: u32) -> Option<i64> {
+        let (mut model, mut least) = (first, NEVER);
         for _ in 0..CROWD {
             let node = &self.store.nodes[model as usize];
-            earliest = earliest.min(node.time);
+            least = least.min(node.time);
             model = node.next;
             if model == self.store.nil {
-                return Some(earliest);
+                return Some(least);
             }
         }
         None
@@ -174,79 +205,24 @@ impl EventList for LadderList {
 
     #[inline]
     fn next_time(&mut self) -> Option<i64> {
-        loop {
-            let Some(bucket) = self.front.first(&self.store.occupied) else {
-                if self.advance() {
-                    continue;
-                }
-                return None;
-            };
-            let first = self.store.first(bucket);
-            let Node { time, next, .. } = self.store.nodes[first as usize];
-            if next == self.store.nil || self.front.is_exact() {
-                return Some(time);
-            }
-            if let Some(time) = self.earliest(first) {
-                return Some(time);
-            }
-            self.split(bucket);
-        }
+        self.earliest().map(|e| e.time)
     }
 
     #[inline]
-    fn take(&mut self, at: i64, sink: &mut impl FnMut(u32)) {
-        let bucket = loop {
-            match self.front.first(&self.store.occupied) {
-                Some(bucket) => break bucket,
-                None if self.advance() => {}
-                None => return,
-            }
-        };
-        let first = self.store.first(bucket);
-        debug_assert!(self.store.times(first).all(|time| at <= time), "{at} is not the earliest");
-        let Node { time, next, .. } = self.store.nodes[first as usize];
-        if next != self.store.nil {
-            self.take_several(bucket, at, sink);
-        } else if time == at {
+    fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
+        let Earliest { bucket, first, alone, time } = self.earliest()?;
+        if time > limit {
+            return None;
+        }
+        if alone {
             self.store.detach(bucket);
             self.store.nodes[first as usize].time = NEVER;
             self.taken += 1;
             sink(first);
+        } else {
+            self.take_several(bucket, time, sink);
         }
-    }
-
-    // Found and taken in one go: a fifth of what a simulation pays for the list.
-    #[inline]
-    fn take_next(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
-        loop {
-            let Some(bucket) = self.front.first(&self.store.occupied) else {
-                if self.advance() {
-                    continue;
-                }
-                return None;
-            };
-            let first = self.store.first(bucket);
-            let Node { time, next, .. } = self.store.nodes[first as usize];
-            if next == self.store.nil {
-                if time > limit {
-                    return None;
-                }
-                self.store.detach(bucket);
-                self.store.nodes[first as usize].time = NEVER;
-                self.taken += 1;
-                sink(first);
-                return Some(time);
-            }
-            let earliest = if self.front.is_exact() { Some(time) } else { self.earliest(first) };
-            match earliest {
-                Some(earliest) if earliest > limit => return None,
-                Some(earliest) => {
-                    self.take_several(bucket, earliest, sink);
-                    return Some(earliest);
-                }
-                None => self.split(bucket),
-            }
-        }
+        Some(time)
     }
 
     #[inline]

@@ -32,7 +32,8 @@
 //! assert_eq!(list.next_time(), Some(10));
 //!
 //! let mut imminent = Vec::new();
-//! list.take(10, &mut |model| imminent.push(model));
+//! assert_eq!(list.take(9, &mut |model| imminent.push(model)), None);
+//! assert_eq!(list.take(15, &mut |model| imminent.push(model)), Some(10));
 //! assert_eq!(imminent, [1]);
 //! assert_eq!(list.next_time(), Some(20));
 //! assert_eq!(list.len(), 2);
@@ -82,19 +83,10 @@ pub trait EventList: Default + Send {
     /// The earliest pending time. It may reorganise the list, hence `&mut`.
     fn next_time(&mut self) -> Option<i64>;
 
-    /// Removes every model whose time is `at` and hands it to `sink`, in an order that depends on
-    /// nothing but the calls made since `reset`.
-    ///
-    /// `at` must not be later than [`next_time`](Self::next_time); when it is earlier, nothing is
-    /// taken.
-    fn take(&mut self, at: i64, sink: &mut impl FnMut(u32));
-
-    /// The same for the earliest time, unless that is later than `limit`; returns it.
-    fn take_next(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
-        let next = self.next_time().filter(|&next| next <= limit)?;
-        self.take(next, sink);
-        Some(next)
-    }
+    /// Removes every model of the earliest time, unless that is later than `limit`, and hands it to
+    /// `sink`, in an order that depends on nothing but the calls made since `reset`; returns that
+    /// time.
+    fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64>;
 
     /// The pending time of `model`. O(1).
     fn time_of(&self, model: u32) -> Option<i64>;

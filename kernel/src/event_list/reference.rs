@@ -38,11 +38,12 @@ impl EventList for ReferenceList {
         self.queue.peek().map(|(_, at)| at.0)
     }
 
-    fn take(&mut self, at: i64, sink: &mut impl FnMut(u32)) {
-        debug_assert!(self.next_time().is_none_or(|next| at <= next), "{at} is not the earliest");
+    fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64> {
+        let at = self.next_time().filter(|&at| at <= limit)?;
         while let Some((model, _)) = self.queue.pop_if(|_, time| time.0 == at) {
             sink(model);
         }
+        Some(at)
     }
 
     fn time_of(&self, model: u32) -> Option<i64> {

@@ -50,21 +50,16 @@ impl Pair {
     /// Compares what is taken, and leaves it in ascending order.
     fn take(&mut self) -> Option<(i64, Vec<u32>)> {
         let at = self.order.first()?.0;
-        let mut taken = Vec::new();
-        self.list.take(at, &mut |model| taken.push(model));
-        self.taken(at, taken)
+        self.take_until(at)
     }
 
-    /// The same for the earliest time, if it is not later than `limit`.
-    fn take_next(&mut self, limit: i64) -> Option<(i64, Vec<u32>)> {
+    /// The same if the earliest time is not later than `limit`.
+    fn take_until(&mut self, limit: i64) -> Option<(i64, Vec<u32>)> {
         let mut taken = Vec::new();
-        let at = self.list.take_next(limit, &mut |model| taken.push(model));
+        let at = self.list.take(limit, &mut |model| taken.push(model));
         let next = self.order.first().map(|&(at, _)| at).filter(|&at| at <= limit);
         assert_eq!(at, next, "{}", self.list.kind());
-        self.taken(at?, taken)
-    }
-
-    fn taken(&mut self, at: i64, mut taken: Vec<u32>) -> Option<(i64, Vec<u32>)> {
+        let at = at?;
         taken.sort_unstable();
         let due: Vec<u32> = self.order.range((at, 0)..=(at, u32::MAX)).map(|e| e.1).collect();
         assert_eq!(taken, due, "{} at {at}", self.list.kind());
@@ -90,7 +85,7 @@ enum Operation {
     Cancel(u32),
     Peek,
     Take,
-    TakeNext(i64),
+    TakeUntil(i64),
     Reset,
 }
 
@@ -100,8 +95,8 @@ fn operations(models: u32, times: BoxedStrategy<i64>) -> BoxedStrategy<Vec<Opera
         20 => (0..models).prop_map(Operation::Cancel),
         20 => Just(Operation::Peek),
         30 => Just(Operation::Take),
-        15 => times.prop_map(Operation::TakeNext),
-        15 => Just(Operation::TakeNext(i64::MAX)),
+        15 => times.prop_map(Operation::TakeUntil),
+        15 => Just(Operation::TakeUntil(i64::MAX)),
         1 => Just(Operation::Reset),
     ];
     prop::collection::vec(one, 1..600).boxed()
@@ -146,7 +141,7 @@ proptest! {
                     Operation::Cancel(model) => pair.cancel(model),
                     Operation::Peek => drop(pair.peek()),
                     Operation::Take => drop(pair.take()),
-                    Operation::TakeNext(limit) => drop(pair.take_next(limit)),
+                    Operation::TakeUntil(limit) => drop(pair.take_until(limit)),
                     Operation::Reset => {
                         pair.list.reset(models as usize);
                         pair.times.clear();
@@ -171,9 +166,9 @@ proptest! {
                     }
                     Operation::Cancel(model) => pair.cancel(model),
                     Operation::Peek => drop(pair.peek()),
-                    Operation::Take | Operation::TakeNext(_) | Operation::Reset => {
+                    Operation::Take | Operation::TakeUntil(_) | Operation::Reset => {
                         let taken = match *operation {
-                            Operation::TakeNext(limit) => pair.take_next(limit),
+                            Operation::TakeUntil(limit) => pair.take_until(limit),
                             _ => pair.take(),
                         };
                         if let Some((at, taken)) = taken {
@@ -316,9 +311,9 @@ fn take_before_the_earliest_takes_nothing() {
     for kind in EventListKind::ALL {
         let mut list = AnyEventList::of(kind);
         list.reset(1);
-        list.take(3, &mut |model| panic!("{model} was not pending"));
+        assert_eq!(list.take(3, &mut |model| panic!("{model} was not pending")), None);
         list.schedule(0, 4);
-        list.take(3, &mut |model| panic!("{model} is pending at 4"));
+        assert_eq!(list.take(3, &mut |model| panic!("{model} is pending at 4")), None);
         assert_eq!((list.next_time(), list.time_of(0), list.time_of(9)), (Some(4), Some(4), None));
     }
 }

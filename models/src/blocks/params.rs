@@ -7,20 +7,7 @@ use crate::{
 };
 use superdense_kernel::time::Resolution;
 
-/// A mandatory parameter.
-pub(crate) const fn needed(name: &'static str, ty: ParamType, doc: &'static str) -> ParamSpec {
-    ParamSpec { name, ty, default: None, doc }
-}
-
-/// A parameter with a default; `""` stands for none.
-pub(crate) const fn with(
-    name: &'static str,
-    ty: ParamType,
-    default: &'static str,
-    doc: &'static str,
-) -> ParamSpec {
-    ParamSpec { name, ty, default: Some(default), doc }
-}
+pub(crate) use crate::registry::{needed, with};
 
 /// `exchange_tolerance`, for kinds that send truncated series.
 pub(crate) const TOLERANCE: ParamSpec = with(

@@ -2,11 +2,10 @@
 //!
 //! # How
 //! The solution's series at the start (after its fastest transient) and the right-hand side's
-//! sensitivity there give, for each
-//! method, the length of its steps; the size of the compiled equations gives what a step costs, in
-//! instructions as they were counted on this crate's own methods. The cheapest method that takes
-//! the equations is used for the whole run. Nothing is timed, so that the choice is the same
-//! everywhere.
+//! sensitivity there give, for each method, the length of its steps; the size of the compiled
+//! equations gives what a step costs, in instructions as they were counted on this crate's own
+//! methods. The cheapest method that takes the equations is used for the whole run. Nothing is
+//! timed, so that the choice is the same everywhere.
 //!
 //! | quantity | of what it decides |
 //! | --- | --- |

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     registry::{
         Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
-        UnitKind, ValueType,
+        UnitKind, ValueType, with,
     },
     value::Value,
 };
@@ -34,7 +34,7 @@ use superdense_kernel::Component;
 pub struct EquationsKind;
 
 const fn raw(name: &'static str, doc: &'static str) -> ParamSpec {
-    ParamSpec { name, ty: ParamType::Raw, default: Some(""), doc }
+    with(name, ParamType::Raw, "", doc)
 }
 
 const PARAMS: &[ParamSpec] = &[
@@ -51,75 +51,60 @@ const PARAMS: &[ParamSpec] = &[
     raw("mode", "modes by name, each with let, derivatives, outputs, event, on of its own"),
     raw("initial", "the mode at the start; else the first one"),
     raw("on", "what an event input does: input, reset, emit; `value` is the event's value"),
-    ParamSpec {
-        name: "switching",
-        ty: ParamType::Choice(&["located", "ignored"]),
-        default: Some("located"),
-        doc: "where if, abs, sign, min, max, floor, ... switch: the solver stops there, or not",
-    },
-    ParamSpec {
-        name: "method",
-        ty: ParamType::Choice(&[
+    with(
+        "switching",
+        ParamType::Choice(&["located", "ignored"]),
+        "located",
+        "where if, abs, sign, min, max, floor, ... switch: the solver stops there, or not",
+    ),
+    with(
+        "method",
+        ParamType::Choice(&[
             "rk45", "rk23", "rk4", "euler", "taylor", "closed", "qss1", "qss2", "qss3", "liqss1",
             "liqss2", "mliqss2", "auto",
         ]),
-        default: Some("rk45"),
-        doc: "how the equations are solved",
-    },
-    ParamSpec {
-        name: "order",
-        ty: ParamType::Int,
-        default: Some("12"),
-        doc: "order of the method taylor, 2 to 30",
-    },
-    ParamSpec {
-        name: "step",
-        ty: ParamType::Real(Some("s")),
-        default: Some(""),
-        doc: "fixed step: needed by rk4 and euler, possible for taylor",
-    },
-    ParamSpec {
-        name: "segment_order",
-        ty: ParamType::Int,
-        default: Some("3"),
-        doc: "highest power in the segments that are sent, 1 to 12",
-    },
-    ParamSpec {
-        name: "tolerance",
-        ty: ParamType::Real(None),
-        default: Some("1e-9"),
-        doc: "relative tolerance of the solver",
-    },
-    ParamSpec {
-        name: "absolute_tolerance",
-        ty: ParamType::Real(None),
-        default: Some("1e-9"),
-        doc: "absolute tolerance of the solver, in the units of the states",
-    },
-    ParamSpec {
-        name: "exchange_tolerance",
-        ty: ParamType::Real(None),
-        default: Some("1e-6"),
-        doc: "how far an output may leave the segment that receivers hold, in its units",
-    },
-    ParamSpec {
-        name: "dq_rel",
-        ty: ParamType::Real(None),
-        default: Some("1e-3"),
-        doc: "quantum of the methods qss1 to mliqss2, relative to the state",
-    },
-    ParamSpec {
-        name: "dq_min",
-        ty: ParamType::Real(None),
-        default: Some("1e-6"),
-        doc: "least quantum of the methods qss1 to mliqss2, in the units of the states",
-    },
-    ParamSpec {
-        name: "max_step",
-        ty: ParamType::Real(Some("s")),
-        default: Some("1e6"),
-        doc: "longest solver step",
-    },
+        "rk45",
+        "how the equations are solved",
+    ),
+    with("order", ParamType::Int, "12", "order of the method taylor, 2 to 30"),
+    with(
+        "step",
+        ParamType::Real(Some("s")),
+        "",
+        "fixed step: needed by rk4 and euler, possible for taylor",
+    ),
+    with(
+        "segment_order",
+        ParamType::Int,
+        "3",
+        "highest power in the segments that are sent, 1 to 12",
+    ),
+    with("tolerance", ParamType::Real(None), "1e-9", "relative tolerance of the solver"),
+    with(
+        "absolute_tolerance",
+        ParamType::Real(None),
+        "1e-9",
+        "absolute tolerance of the solver, in the units of the states",
+    ),
+    with(
+        "exchange_tolerance",
+        ParamType::Real(None),
+        "1e-6",
+        "how far an output may leave the segment that receivers hold, in its units",
+    ),
+    with(
+        "dq_rel",
+        ParamType::Real(None),
+        "1e-3",
+        "quantum of the methods qss1 to mliqss2, relative to the state",
+    ),
+    with(
+        "dq_min",
+        ParamType::Real(None),
+        "1e-6",
+        "least quantum of the methods qss1 to mliqss2, in the units of the states",
+    ),
+    with("max_step", ParamType::Real(Some("s")), "1e6", "longest solver step"),
     raw("~inputs", "hidden inputs, made for links"),
     raw("~outputs", "hidden outputs, made for links"),
 ];

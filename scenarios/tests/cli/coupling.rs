@@ -2,38 +2,42 @@
 use super::library::{Results, number};
 
 /// Two units x' = -x + u that hear each other: (1 + exp(-2t))/2.
-const PAIR: &str = r#"
+fn pair() -> String {
+    let unit = |name: &str, x: f64| {
+        format!(
+            r#"
+[unit.{name}]
+kind = "equations"
+inputs = {{ u = {:?} }}
+states = {{ x = {x:?} }}
+derivatives = {{ x = "-x + u" }}
+outputs = {{ x = "x" }}
+tolerance = 1e-13
+absolute_tolerance = 1e-13
+exchange_tolerance = 1e-12
+"#,
+            1.0 - x
+        )
+    };
+    format!(
+        r#"
 stop = "2 s"
 sample = "none"
 connections = ["a.x -> b.u", "b.x -> a.u"]
 [parameters]
 H = 0.1
-[unit.a]
-kind = "equations"
-inputs = { u = 0.0 }
-states = { x = 1.0 }
-derivatives = { x = "-x + u" }
-outputs = { x = "x" }
-tolerance = 1e-13
-absolute_tolerance = 1e-13
-exchange_tolerance = 1e-12
-[unit.b]
-kind = "equations"
-inputs = { u = 1.0 }
-states = { x = 0.0 }
-derivatives = { x = "-x + u" }
-outputs = { x = "x" }
-tolerance = 1e-13
-absolute_tolerance = 1e-13
-exchange_tolerance = 1e-12
-"#;
+{}{}"#,
+        unit("a", 1.0),
+        unit("b", 0.0)
+    )
+}
 
 /// Order of extrapolation from derivatives gives the order of the whole; from samples the first
 /// macro step has only one value, which leaves the second order.
 #[test]
 fn orders_of_convergence() {
     let dir = super::folder("coupling-orders");
-    std::fs::write(dir.join("pair.toml"), PAIR).unwrap();
+    std::fs::write(dir.join("pair.toml"), pair()).unwrap();
     let error = |policy: &str, h: f64| {
         let set = format!("coupling={{step=\"{h:?}s\",{}}}", policy.replace(' ', ""));
         super::good(&dir, &format!("run pair.toml --quiet --force --out out --set {set}"));
@@ -227,7 +231,7 @@ fn hierarchical_tables() {
 #[test]
 fn adaptive_steps() {
     let dir = super::folder("coupling-adaptive");
-    std::fs::write(dir.join("pair.toml"), PAIR).unwrap();
+    std::fs::write(dir.join("pair.toml"), pair()).unwrap();
     let mut before = (f64::INFINITY, 0);
     for tolerance in ["1e-2", "1e-3", "1e-4"] {
         let set = format!(

@@ -66,14 +66,6 @@ impl Store {
         self.heads[bucket]
     }
 
-    /// The times of a chain.
-    pub(super) fn times(&self, first: u32) -> impl Iterator<Item = i64> {
-        let node = move |&model: &u32| (model != self.nil).then(|| self.nodes[model as usize].next);
-        std::iter::successors(Some(first), node)
-            .take_while(|&model| model != self.nil)
-            .map(|model| self.nodes[model as usize].time)
-    }
-
     /// Puts a model that is nowhere at the front of a bucket.
     #[inline]
     pub(super) fn push(&mut self, bucket: usize, model: u32, time: i64) {
