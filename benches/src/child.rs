@@ -63,7 +63,7 @@ pub struct Measured {
     pub build_s: f64,
     /// Simulating it.
     pub run_s: f64,
-    /// Peak resident memory; 0 where the system does not tell.
+    /// Peak resident memory without program files; 0 where the system does not tell.
     pub peak_bytes: u64,
     /// Events counted: messages to DEVStone atomics, expiries, hops.
     pub events: u64,
@@ -197,10 +197,14 @@ fn timers_run(engine: Engine, t: Timers) -> (f64, f64, u64) {
     }
 }
 
-/// Peak resident memory of this process; 0 where the system does not tell.
+/// Peak resident memory of this process without its program files, which hold every engine; 0 where
+/// the system does not tell.
 pub fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
+    let bytes = |key: &str| {
+        let line = status.lines().find_map(|l| l.strip_prefix(key));
+        let kilobytes = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+        kilobytes.unwrap_or(0) * 1024
+    };
+    bytes("VmHWM:").saturating_sub(bytes("RssFile:"))
 }

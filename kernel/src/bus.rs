@@ -270,20 +270,21 @@ impl<M: Message> Bus<M> {
         reached.then(|| self.bag(network.models, tag).0)
     }
 
-    /// Forgets the cycle.
+    /// Forgets the cycle; one without any message has left nothing but sums.
     #[inline(always)]
     pub fn clear(&mut self) {
-        self.arena.clear();
-        self.deliveries.clear();
-        self.influenced.clear();
         self.out_sums.clear();
         if !self.log.is_empty() {
             self.log.clear();
         }
-        if self.nets.len() > self.fixed {
-            self.nets.truncate(self.fixed);
-        }
         self.disordered = self.ties.is_some();
+        if self.arena.is_empty() {
+            return;
+        }
+        self.arena.clear();
+        self.deliveries.clear();
+        self.influenced.clear();
+        self.nets.truncate(self.fixed);
         self.cycle = self.cycle.wrapping_add(1);
         if self.cycle == 0 {
             // Records of four billion cycles ago must not look new.

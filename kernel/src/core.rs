@@ -47,6 +47,16 @@ impl Due {
     }
 }
 
+/// How far a slab may go on by itself, cycle after cycle of single models.
+pub(crate) struct Ahead<'a> {
+    /// The last tick, if it may at all: nothing is injected, nobody looks on between cycles.
+    pub limit: Option<i64>,
+    /// The models of the cycle, or those of the next one, if they are `taken` from the list.
+    pub imminent: &'a mut Vec<u32>,
+    /// When these are due.
+    pub taken: Option<i64>,
+}
+
 /// What a transition reads and writes of the kernel's per model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell {
@@ -148,6 +158,33 @@ impl<M: Message> Core<M> {
     pub fn leave(&mut self, kind: u16) {
         if let Some(meter) = &mut self.meter {
             meter.leave(kind);
+        }
+    }
+
+    /// Goes on from the cycle of a single model to the next cycle, unless something is to be done
+    /// in between. If that is not one of a single neighbour, its models are left in `ahead`.
+    #[inline(always)]
+    pub fn next_alone(&mut self, ahead: &mut Ahead<'_>) -> Option<u32> {
+        let asked = self.error.is_some() || self.stop.is_some() || !self.changes.is_empty();
+        if asked || self.bus.bad_port.is_some() || !self.ready.is_empty() {
+            return None;
+        }
+        let limit = ahead.limit?;
+        let imminent = &mut *ahead.imminent;
+        imminent.clear();
+        let at = self.list.take(limit, &mut |m| imminent.push(m))?;
+        match imminent[..] {
+            [m] if self.homes.is_neighbour(m) => {
+                self.bus.clear();
+                self.counts.cycles += 1;
+                self.now = Tag::new(at, 0);
+                self.fx.now = self.now;
+                Some(m)
+            }
+            _ => {
+                ahead.taken = Some(at);
+                None
+            }
         }
     }
 

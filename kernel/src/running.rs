@@ -47,19 +47,22 @@ impl<M: Message> Simulation<M> {
                 return Ok(self.stopped());
             }
         }
+        let mut taken = None;
         loop {
             let core = &mut self.core;
             if core.ready.is_empty() && core.silent.is_empty() {
                 // By far the most cycles: the next one is that of the earliest visible event.
-                let imminent = &mut self.imminent;
-                imminent.clear();
-                let Some(at) = core.list.take(limit, &mut |m| imminent.push(m)) else { break };
+                let at = taken.take().or_else(|| {
+                    self.imminent.clear();
+                    core.list.take(limit, &mut |m| self.imminent.push(m))
+                });
+                let Some(at) = at else { break };
                 self.begin(self.tag_at(at));
             } else {
                 let Some(tag) = self.next_within(limit)? else { break };
                 self.collect(tag)?;
             }
-            self.complete()?;
+            self.complete(Some(limit), &mut taken)?;
             if self.core.stop.is_some() {
                 return Ok(self.stopped());
             }

@@ -6,7 +6,7 @@ use crate::{
     atomic::Atomic,
     bag::Bag,
     blueprint::ModelKey,
-    core::{Core, Due},
+    core::{Ahead, Core, Due},
     effects::Effects,
     homes::Run,
     message::Message,
@@ -47,8 +47,9 @@ pub(crate) trait Kind<M: Message>: Send {
     fn may_be_silent(&self) -> bool;
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
-    /// λ of one model, and as many transitions as that lets this slab make; tells what is left.
-    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> Left;
+    /// λ of one model, and as many transitions as that lets this slab make; when that is all, so
+    /// on with the cycles `ahead`. Tells what is left of the last cycle.
+    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left;
     /// The transition of a model that is imminent and that nothing reaches.
     fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>);
     /// The transition of a model that is not imminent and that something reaches.
@@ -144,26 +145,32 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
         core.outputs(models, |m| &self.models[run.slot(m)]);
     }
-    fn alone(&mut self, run: Run, model: u32, core: &mut Core<M>) -> Left {
-        let at = run.slot(model);
-        core.outputs(&[model], |_| &self.models[at]);
-        (core.out_cursor, core.log_cursor) = (0, 0);
-        let left = match core.bus.influenced[..] {
-            [] => Left::Nothing,
-            [other] if core.homes.is_neighbour(other) => {
-                if other == model {
-                    return Left::All;
-                }
-                self.beside(run, model, other, core);
-                return Left::Nothing;
+    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left {
+        let mut model = model;
+        loop {
+            let at = run.slot(model);
+            core.outputs(&[model], |_| &self.models[at]);
+            (core.out_cursor, core.log_cursor) = (0, 0);
+            let (mut beside, mut left) = (None, Left::Nothing);
+            match core.bus.influenced[..] {
+                [] => {}
+                [other] if other == model => return Left::All,
+                [other] if core.homes.is_neighbour(other) => beside = Some(other),
+                // In path order, as always.
+                [other] if other < model => return Left::Both(other),
+                [other] => left = Left::Other(other),
+                _ => return Left::All,
             }
-            // In path order, as always.
-            [other] if other < model => return Left::Both(other),
-            [other] => Left::Other(other),
-            _ => return Left::All,
-        };
-        core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
-        left
+            match beside {
+                Some(other) => self.beside(run, model, other, core),
+                None => core.transitions(run, &[Due::imminent_only(model)], &mut self.models),
+            }
+            if A::SILENT || left != Left::Nothing {
+                return left;
+            }
+            let Some(next) = core.next_alone(ahead) else { return left };
+            model = next;
+        }
     }
     fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>) {
         core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
