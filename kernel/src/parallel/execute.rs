@@ -11,6 +11,7 @@ use crate::{
     time::{Duration, Tag},
     trace::{Kind, link},
 };
+use std::ops::Range;
 
 /// Facts, and whether an event was located.
 type Marks = (Vec<Fact>, bool);
@@ -27,7 +28,7 @@ impl<M: Message> Worker<M> {
         };
         let unit = &self.units[u as usize];
         let before = unit.clock;
-        let inputs = unit.inputs_at(key);
+        let inputs = unit.due_at(key);
         let imminent = before.next == key;
         let kind = match (imminent, inputs.is_empty()) {
             (true, true) => Kind::Internal,
@@ -36,7 +37,7 @@ impl<M: Message> Worker<M> {
         };
         let sums = unit.inputs.range(inputs.clone());
         let bag_sum = sums.fold(0u64, |sum, p| sum.wrapping_add(p.sum));
-        let outcome = speculate(|| self.call(u, key, kind, before.last));
+        let outcome = speculate(|| self.call(u, key, kind, before.last, inputs.clone()));
         let facts = self.take_effects();
         if let (Some(state), true) = (&saved, outcome.is_some() && self.probes(world)) {
             self.probe(u, (key, kind, before.last), state);
@@ -154,7 +155,8 @@ impl<M: Message> Worker<M> {
         let (slab, slot) = (unit.kind as usize, unit.slot);
         let mut again = || {
             self.load(u, state);
-            let called = speculate(|| self.call(u, key, kind, last));
+            let inputs = self.units[u as usize].inputs_at(key);
+            let called = speculate(|| self.call(u, key, kind, last, inputs));
             (called, self.take_effects(), self.kinds[slab].to_bytes(slot).ok())
         };
         if again() != again() {
@@ -213,7 +215,10 @@ impl<M: Message> Worker<M> {
             let record = &self.units[u as usize].records[i];
             let (tag, kind, before) = (record.tag, record.kind, record.before.last);
             match kind {
-                Some(kind) => drop(self.call(u, tag, kind, before)),
+                Some(kind) => {
+                    let inputs = self.units[u as usize].inputs_at(tag);
+                    self.call(u, tag, kind, before, inputs);
+                }
                 None => {
                     let span = Duration::between(before, record.until.ticks + 1);
                     let unit = &self.units[u as usize];
@@ -227,10 +232,17 @@ impl<M: Message> Worker<M> {
         self.units[u as usize].clock = clock;
     }
 
-    fn call(&mut self, u: u32, tag: Tag, kind: Kind, last: i64) -> (Duration, bool) {
+    fn call(
+        &mut self,
+        u: u32,
+        tag: Tag,
+        kind: Kind,
+        last: i64,
+        inputs: Range<usize>,
+    ) -> (Duration, bool) {
         self.fx.now = tag;
         let unit = &self.units[u as usize];
-        let loads = unit.inputs.range(unit.inputs_at(tag)).map(|p| &p.load);
+        let loads = unit.inputs.range(inputs).map(|p| &p.load);
         let elapsed = Duration::between(last, tag.ticks);
         let why = match kind {
             Kind::Internal => Why::Internal,

@@ -24,6 +24,7 @@
 //! change of structure, a guard, a unit that cannot save its state: its model stops before that
 //! event, and GVT comes to stand there. Then all is undone back to that tag, models go home and
 //! the sequential cycle runs it. So such things are as in a sequential run because they are one.
+mod agenda;
 mod cuts;
 mod execute;
 mod lookahead;

@@ -103,8 +103,6 @@ pub(crate) struct Unit<M> {
     pub antis: Vec<(Tag, u32, u64)>,
     /// The event here must be left to the sequential executor.
     pub barrier: Option<Tag>,
-    /// The key under which the model is in the worker's queue.
-    pub queued: Tag,
     /// Rollbacks while GVT stood at `struck_at`.
     pub strikes: u32,
     pub struck_at: Tag,
@@ -130,7 +128,6 @@ impl<M: Message> Unit<M> {
             stale: Vec::new(),
             antis: Vec::new(),
             barrier: None,
-            queued: Tag::NEVER,
             strikes: 0,
             struck_at: Tag::NEVER,
             unsaved: 0,
@@ -155,6 +152,11 @@ impl<M: Message> Unit<M> {
     pub fn inputs_at(&self, tag: Tag) -> std::ops::Range<usize> {
         let first = self.inputs.partition_point(|p| p.tag < tag);
         first..first + self.inputs.range(first..).take_while(|p| p.tag == tag).count()
+    }
+
+    /// The same for those not executed, of which none is earlier.
+    pub fn due_at(&self, tag: Tag) -> std::ops::Range<usize> {
+        self.done..self.done + self.inputs.range(self.done..).take_while(|p| p.tag == tag).count()
     }
 
     /// Puts an input in its place among those not executed; annihilates it when its anti-message
@@ -183,10 +185,13 @@ impl<M: Message> Unit<M> {
         while keep > 0 && keep < self.records.len() && self.records[keep].saved.is_none() {
             keep -= 1;
         }
-        let bytes = self.records.drain(..keep).map(|r| r.saved_bytes()).sum();
+        let gone = std::iter::from_fn(|| self.records.pop_front()).take(keep);
+        let bytes = gone.map(|r| r.saved_bytes()).sum();
         let first = self.records.front().map_or(horizon, |r| r.tag);
         let inputs = self.inputs.partition_point(|p| p.tag < first).min(self.done);
-        self.inputs.drain(..inputs);
+        for _ in 0..inputs {
+            self.inputs.pop_front();
+        }
         self.done -= inputs;
         bytes
     }

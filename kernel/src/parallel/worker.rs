@@ -1,6 +1,7 @@
 //! A worker: the models of one logical process, executed in the order of their keys.
 use super::{
     Cancellation, Settings,
+    agenda::Agenda,
     speculation::speculate,
     unit::{Assembly, Load, Packet, Receivers, Sending, Unit},
 };
@@ -15,7 +16,6 @@ use crate::{
     trace::Kind,
 };
 use crossbeam::queue::SegQueue;
-use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// What all workers look at and none changes.
 pub(crate) struct World<'a, M: Message> {
@@ -83,7 +83,7 @@ pub(crate) struct Worker<M: Message> {
     pub me: u32,
     pub kinds: Vec<Box<dyn Slab<M>>>,
     pub units: Vec<Unit<M>>,
-    queue: BinaryHeap<Reverse<(Tag, u32)>>,
+    agenda: Agenda,
     /// Under the conservative executor: ports that lead to other workers.
     pub edges: Vec<(u32, u16)>,
     /// Units that wait for GVT to move.
@@ -107,7 +107,9 @@ pub(crate) struct Worker<M: Message> {
     pub tally: Tally,
     /// A state that could not be brought back: model, tag and reason.
     pub failure: Option<(u32, Tag, String)>,
+    // Buffers.
     now: Vec<u32>,
+    ready: Vec<(Tag, u32)>,
     packets: Vec<Packet<M>>,
 }
 
@@ -119,7 +121,7 @@ impl<M: Message> Worker<M> {
             me,
             kinds,
             units: Vec::new(),
-            queue: BinaryHeap::new(),
+            agenda: Agenda::default(),
             edges: Vec::new(),
             waiting: Vec::new(),
             barred: Vec::new(),
@@ -136,12 +138,14 @@ impl<M: Message> Worker<M> {
             tally: Tally::default(),
             failure: None,
             now: Vec::new(),
+            ready: Vec::new(),
             packets: Vec::new(),
         }
     }
 
     /// Enters the keys of all units, which are dealt out.
     pub fn begin(&mut self, world: &World<'_, M>) {
+        self.agenda.reset(self.units.len());
         self.memory = (self.units.len() as f64 * world.settings.memory) as usize;
         (0..self.units.len() as u32).for_each(|u| self.requeue(world, u));
     }
@@ -160,30 +164,12 @@ impl<M: Message> Worker<M> {
         if unit.stale.iter().any(|s| s.tag < key) {
             self.give_up_stale(world, u, key);
         }
-        let unit = &mut self.units[u as usize];
         let beyond = key.ticks > world.limit || key.micro == u32::MAX && key.ticks == world.limit;
-        let key = if beyond { Tag::NEVER } else { key };
-        if unit.queued != key {
-            unit.queued = key;
-            if key != Tag::NEVER {
-                self.queue.push(Reverse((key, u)));
-            }
-        }
-    }
-
-    /// The least key, without those that are no longer true.
-    fn head(&mut self) -> Option<Tag> {
-        while let Some(&Reverse((tag, u))) = self.queue.peek() {
-            if self.units[u as usize].queued == tag {
-                return Some(tag);
-            }
-            self.queue.pop();
-        }
-        None
+        self.agenda.enter(u, if beyond { Tag::NEVER } else { key });
     }
 
     pub(super) fn least(&mut self) -> Option<Tag> {
-        self.head()
+        self.agenda.least()
     }
 
     pub fn receive(&mut self, world: &World<'_, M>) {
@@ -196,7 +182,7 @@ impl<M: Message> Worker<M> {
     pub fn work(&mut self, world: &World<'_, M>, events: usize) -> usize {
         let before = self.tally.executed;
         while ((self.tally.executed - before) as usize) < events {
-            let Some(key) = self.head() else { break };
+            let Some(key) = self.least() else { break };
             let full = self.log.len() >= self.memory;
             if key > self.gvt && (full || key.ticks > self.horizon) {
                 break;
@@ -210,15 +196,9 @@ impl<M: Message> Worker<M> {
     fn cycle(&mut self, world: &World<'_, M>, key: Tag) {
         let mut now = std::mem::take(&mut self.now);
         let mut first = 0;
-        loop {
-            while self.head() == Some(key) {
-                let Some(Reverse((_, u))) = self.queue.pop() else { break };
-                self.units[u as usize].queued = Tag::NEVER;
-                now.push(u);
-            }
-            if first == now.len() {
-                break;
-            }
+        // What is sent may reach models that are due by that.
+        while first == 0 || self.least() == Some(key) {
+            self.agenda.take(key, &mut now);
             let end = now.len();
             for &u in &now[first..end] {
                 let unit = &self.units[u as usize];
@@ -337,7 +317,7 @@ impl<M: Message> Worker<M> {
     pub(super) fn bar(&mut self, u: u32, key: Tag) {
         let unit = &mut self.units[u as usize];
         unit.barrier = Some(key);
-        unit.queued = Tag::NEVER;
+        self.agenda.enter(u, Tag::NEVER);
         self.barred.push(u);
     }
 
@@ -455,7 +435,7 @@ impl<M: Message> Worker<M> {
         let barrier = barred.min().unwrap_or(Tag::NEVER);
         let waiting = self.waiting.iter().map(|&u| units[u as usize].key()).min();
         let least = self.sent.min(barrier).min(waiting.unwrap_or(Tag::NEVER));
-        let least = self.head().map_or(least, |key| key.min(least));
+        let least = self.least().map_or(least, |key| key.min(least));
         self.sent = Tag::NEVER;
         let earliest = |&(u, port): &(u32, u16)| {
             let unit = &self.units[u as usize];
@@ -468,7 +448,7 @@ impl<M: Message> Worker<M> {
     }
 
     fn commit(&mut self, gvt: Tag, kept: Tag) -> Vec<Entry<M>> {
-        let mut ready: Vec<(Tag, u32)> = Vec::new();
+        let mut ready = std::mem::take(&mut self.ready);
         self.log.retain(|&entry| {
             let early = entry.0 < gvt;
             if early {
@@ -478,11 +458,11 @@ impl<M: Message> Worker<M> {
         });
         ready.sort_unstable();
         ready.dedup();
-        for u in std::mem::take(&mut self.handed) {
+        for u in self.handed.drain(..) {
             self.tally.saved -= self.units[u as usize].forget(kept);
         }
         let mut entries = Vec::with_capacity(ready.len());
-        for (tag, u) in ready {
+        for (tag, u) in ready.drain(..) {
             let unit = &mut self.units[u as usize];
             let at = unit.records.partition_point(|r| r.tag < tag);
             let Some(record) = unit.records.get_mut(at).filter(|r| r.tag == tag) else { continue };
@@ -500,6 +480,7 @@ impl<M: Message> Worker<M> {
             });
             entries.push(Entry { tag, model: unit.model, kind, messages, told });
         }
+        self.ready = ready;
         entries
     }
 }
