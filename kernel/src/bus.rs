@@ -277,7 +277,6 @@ impl<M: Message> Bus<M> {
         if !self.log.is_empty() {
             self.log.clear();
         }
-        self.disordered = self.ties.is_some();
         if self.arena.is_empty() {
             return;
         }
@@ -285,6 +284,7 @@ impl<M: Message> Bus<M> {
         self.deliveries.clear();
         self.influenced.clear();
         self.nets.truncate(self.fixed);
+        self.disordered = self.ties.is_some();
         self.cycle = self.cycle.wrapping_add(1);
         if self.cycle == 0 {
             // Records of four billion cycles ago must not look new.

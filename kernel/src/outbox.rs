@@ -87,10 +87,6 @@ impl<'a, M: Message> Outbox<'a, M> {
         let port = port.index();
         let emission = self.emission;
         self.emission += 1;
-        if port != self.last_port {
-            self.bus.disordered |= port < self.last_port;
-            self.last_port = port;
-        }
         let identity = fold(self.path, u64::from(port) << 32 | u64::from(emission));
         let digest = fold(digest_of(&value), identity);
         self.sum = self.sum.wrapping_add(digest);
@@ -107,6 +103,10 @@ impl<'a, M: Message> Outbox<'a, M> {
         if to == Target::NOWHERE {
             // What nobody hears is in the trace all the same, but is carried nowhere.
             return;
+        }
+        if port != self.last_port {
+            self.bus.disordered |= port < self.last_port;
+            self.last_port = port;
         }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
         match to.decode() {

@@ -115,16 +115,30 @@ pub(crate) struct Slab<A> {
 }
 
 impl<A> Slab<A> {
-    /// The transitions of an imminent model and of the one neighbour that it reaches.
+    /// The transitions of an imminent model that reaches something, and of the one neighbour that it
+    /// reaches; tells what is left.
     // Never inlined: it would make the way of models that reach nobody longer.
     #[inline(never)]
-    fn beside<M: Message>(&mut self, run: Run, model: u32, other: u32, core: &mut Core<M>)
+    fn reaching<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>) -> Left
     where
         A: Atomic<M>,
     {
-        let (first, second) = (Due::imminent_only(model), Due::influenced_only(other));
-        let due = if other < model { [second, first] } else { [first, second] };
-        core.transitions(run, &due, &mut self.models);
+        let [other] = core.bus.influenced[..] else { return Left::All };
+        if other == model {
+            return Left::All;
+        }
+        let (own, its) = (Due::imminent_only(model), Due::influenced_only(other));
+        // In path order, as always.
+        if core.homes.is_neighbour(other) {
+            let due = if other < model { [its, own] } else { [own, its] };
+            core.transitions(run, &due, &mut self.models);
+            return Left::Nothing;
+        }
+        if other < model {
+            return Left::Both(other);
+        }
+        core.transitions(run, &[own], &mut self.models);
+        Left::Other(other)
     }
 }
 
@@ -151,24 +165,18 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
             let at = run.slot(model);
             core.outputs(&[model], |_| &self.models[at]);
             (core.out_cursor, core.log_cursor) = (0, 0);
-            let (mut beside, mut left) = (None, Left::Nothing);
-            match core.bus.influenced[..] {
-                [] => {}
-                [other] if other == model => return Left::All,
-                [other] if core.homes.is_neighbour(other) => beside = Some(other),
-                // In path order, as always.
-                [other] if other < model => return Left::Both(other),
-                [other] => left = Left::Other(other),
-                _ => return Left::All,
+            if core.bus.influenced.is_empty() {
+                core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
+            } else {
+                let left = self.reaching(run, model, core);
+                if left != Left::Nothing {
+                    return left;
+                }
             }
-            match beside {
-                Some(other) => self.beside(run, model, other, core),
-                None => core.transitions(run, &[Due::imminent_only(model)], &mut self.models),
+            if A::SILENT {
+                return Left::Nothing;
             }
-            if A::SILENT || left != Left::Nothing {
-                return left;
-            }
-            let Some(next) = core.next_alone(ahead) else { return left };
+            let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
             model = next;
         }
     }
