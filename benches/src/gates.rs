@@ -1,7 +1,7 @@
 //! Fixed small runs whose instruction counts must not grow.
 use crate::{
     devstone::{self, Devstone, Shape},
-    qss, texts,
+    exchange, qss, texts,
     timers::{self, Increments, Load, Timers},
 };
 use superdense_kernel::{Message, Simulation, event_list::EventListKind};
@@ -39,7 +39,7 @@ fn continuous((mut sim, end): (Simulation<Value>, i64)) {
 }
 
 /// All cases.
-pub const CASES: [Case; 14] = [
+pub const CASES: [Case; 15] = [
     Case { name: "LI-60x60", run: || devstone(Shape::LI, 60) },
     Case { name: "HI-60x60", run: || devstone(Shape::HI, 60) },
     Case { name: "HO-60x60", run: || devstone(Shape::HO, 60) },
@@ -47,6 +47,7 @@ pub const CASES: [Case; 14] = [
     Case { name: "hold-1024", run: || timers(Load::Hold, Increments::Exponential) },
     Case { name: "ring-1024", run: || timers(Load::Ring, Increments::Exponential) },
     Case { name: "hold-1024-equal", run: || timers(Load::Hold, Increments::Equal) },
+    Case { name: "exchange-jacobi", run: || continuous(exchange::build(100_000)) },
     Case { name: "advection-liqss2", run: || continuous(qss::advection::<Implicit>()) },
     Case { name: "advection-qss2", run: || continuous(qss::advection::<Explicit>()) },
     Case { name: "line-qss2", run: || continuous(qss::line::<Explicit, 2>()) },
