@@ -9,6 +9,7 @@ use crate::{
     devstone::{self, Devstone, expected},
     net::{self, Net},
     phold::Phold,
+    precision::{self, Limits, Problem, Task},
     timers::{self, Load, Timers, bare::Bare, lists::Alone},
 };
 use cpu_time::ProcessTime;
@@ -30,6 +31,8 @@ pub enum Job {
     /// PHOLD for so many hops, under Time Warp with so many workers; sequentially with none. For
     /// profiles.
     Phold(Phold, u32, u32),
+    /// A continuous problem; prints runs instead of a measurement.
+    Precision(Problem, Task, Limits),
 }
 
 /// Who runs it.
@@ -47,12 +50,20 @@ pub enum Engine {
     BareHeap,
     /// ns-3, compiled on first use.
     Ns3,
+    /// diffsol, with the feature of that name.
+    Diffsol,
+    /// scipy, by `python3`.
+    Scipy,
+    /// heyoka, by `python3`.
+    Heyoka,
 }
 
 impl Engine {
     /// The name in reports.
     pub fn name(self) -> &'static str {
-        ["superdense", "xdevs", "nexosim", "simpy", "bare-heap", "ns3"][self as usize]
+        let names = ["superdense", "xdevs", "nexosim", "simpy", "bare-heap", "ns3"];
+        let more = ["diffsol", "scipy", "heyoka"];
+        names.into_iter().chain(more).nth(self as usize).unwrap_or_default()
     }
 }
 
@@ -114,6 +125,9 @@ pub fn has_simpy() -> bool {
 pub fn serve(job: &str) -> Result<(), String> {
     let (engine, job): (Engine, Job) = serde_json::from_str(job).map_err(|e| e.to_string())?;
     let (build_s, run_s, events) = match job {
+        Job::Precision(problem, task, limits) => {
+            return precision::serve(engine, problem, task, limits);
+        }
         Job::Devstone(d) => devstone_run(engine, d)?,
         Job::Timers(t) => timers_run(engine, t),
         Job::Net(net) => timed(|| net::Run::new(net), net::Run::run),
@@ -181,7 +195,7 @@ fn timers_run(engine: Engine, t: Timers) -> (f64, f64, u64) {
         Engine::BareHeap => timed(|| Bare::new(t), Bare::run),
         Engine::Xdevs => timed(|| timers::xdevs::Run::new(t), timers::xdevs::Run::run),
         Engine::Nexosim => timed(|| timers::nexo::build(t), |sim| timers::nexo::run(t, sim)),
-        Engine::Ours | Engine::SimPy | Engine::Ns3 => timed(
+        _ => timed(
             || timers::ours::build(t, EventListKind::default()),
             |sim| {
                 sim.run_until(t.end()).expect("timers never fail");

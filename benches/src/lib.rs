@@ -7,10 +7,11 @@
 //! | [`net`] | shipped grid and network scenarios against SimPy and ns-3 |
 //! | [`exchange`] | what an exchange of two coupled units costs |
 //! | [`phold`] | Time Warp against the sequential executor, over remote shares and work |
+//! | [`precision`] | error against time of continuous methods, against diffsol, scipy and heyoka |
 //! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
 //!
-//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring|grid|phold` prints a table
+//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring|grid|phold|qss` prints a table
 //! of ratios, `--bin gate` compares instruction counts with `gates.toml`.
 //!
 //! # Why
@@ -29,6 +30,7 @@ pub mod exchange;
 pub mod gates;
 pub mod net;
 pub mod phold;
+pub mod precision;
 pub mod qss;
 pub mod report;
 pub mod suites;

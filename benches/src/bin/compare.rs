@@ -2,7 +2,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use superdense_benches::{
-    child, net, phold,
+    child, net, phold, precision,
     report::{Row, heading, line, met, target},
     suites::{Effort, devstone, timers},
     timers::Load,
@@ -33,6 +33,11 @@ enum Suite {
     Grid,
     /// Time Warp against the sequential executor
     Phold,
+    /// Continuous methods on equations, at equal error, against diffsol, scipy and heyoka
+    Qss {
+        /// advection, lc-line, van-der-pol, stiff, lotka, bounces, s1a; all if none is named
+        problems: Vec<String>,
+    },
     /// One measurement (used by this program itself)
     #[command(hide = true)]
     Child { job: String },
@@ -50,7 +55,8 @@ fn main() -> ExitCode {
             println!("{}", line(&row));
         }
     };
-    if !cli.json && !matches!(cli.suite, Suite::Child { .. } | Suite::Phold | Suite::Grid) {
+    let rows = matches!(cli.suite, Suite::Devstone | Suite::Hold | Suite::Ring);
+    if !cli.json && rows {
         println!("{}", heading());
     }
     let result = match &cli.suite {
@@ -59,6 +65,10 @@ fn main() -> ExitCode {
         Suite::Ring => timers(Load::Ring, effort, &mut sink),
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
         Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row)),
+        Suite::Qss { problems } => precision::suite(effort, problems, &mut |curves| {
+            missed_there += curves.missed();
+            curves_of(cli.json, &curves);
+        }),
         Suite::Child { job } => child::serve(job),
     };
     match result {
@@ -88,6 +98,15 @@ fn grid(effort: Effort, json: bool, missed: &mut usize) -> Result<(), String> {
             println!("{}", net::line(&row));
         }
     })
+}
+
+fn curves_of(json: bool, curves: &precision::Curves) {
+    if !json {
+        return println!("{}", curves.report());
+    }
+    for point in curves.points() {
+        println!("{}", serde_json::to_string(point).expect("plain data"));
+    }
 }
 
 fn phold_line(json: bool, row: &phold::Row) {

@@ -24,8 +24,9 @@ const BEGINNING: usize = 12;
 /// What is watched, and how.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// Indicators and outputs, if they are known as functions.
-    functions: Option<(Functions, Functions)>,
+    /// Indicators and outputs, if they are known as functions; boxed, for they are taken out and
+    /// put back in every search.
+    functions: Option<Box<(Functions, Functions)>>,
     /// Whether paths are whole polynomials.
     exact: bool,
     /// Own events and events of links.
@@ -73,7 +74,7 @@ impl Watch {
         let followed = |(e, sampled): (&Event, &bool)| !sampled && !e.indicators.is_empty();
         let any_followed = events.iter().zip(&sampled).any(followed);
         let watch = Self {
-            functions,
+            functions: functions.map(Box::new),
             exact: settings.method.series_order().is_none(),
             events: count,
             sampled,
@@ -138,7 +139,8 @@ impl Watch {
         end: f64,
         banded: bool,
     ) -> f64 {
-        let Some((mut indicators, mut outputs)) = self.functions.take() else { return end };
+        let Some(mut functions) = self.functions.take() else { return end };
+        let (indicators, outputs) = &mut *functions;
         let (path, start) = (state.solver.path(), state.at);
         let length = path.order() + 1;
         self.path.resize(path.dim() * length, 0.0);
@@ -151,15 +153,15 @@ impl Watch {
         scene.fill(start, &self.x, &mut self.vars);
         let (at, states) = ((start, &self.vars[..]), Table(&self.path, length));
         let mut hold = end - start;
-        self.strides[0] = self.stride(scene, path.order(), &indicators);
+        self.strides[0] = self.stride(scene, path.order(), indicators);
         indicators.along(scene, at, &states, self.strides[0], &mut self.z);
-        hold = hold.min(self.trust(&indicators, path.order(), self.strides[0], &self.z));
+        hold = hold.min(self.trust(indicators, path.order(), self.strides[0], &self.z));
         if banded {
-            self.strides[1] = self.stride(scene, path.order(), &outputs);
+            self.strides[1] = self.stride(scene, path.order(), outputs);
             outputs.along(scene, at, &states, self.strides[1], &mut self.bands);
-            hold = hold.min(self.trust(&outputs, path.order(), self.strides[1], &self.bands));
+            hold = hold.min(self.trust(outputs, path.order(), self.strides[1], &self.bands));
         }
-        self.functions = Some((indicators, outputs));
+        self.functions = Some(functions);
         if hold < end - start { start + hold.max(scene.clock.tick()) } else { end }
     }
 
@@ -208,9 +210,10 @@ impl Watch {
         work: &mut Work,
         (start, end): (f64, f64),
     ) -> Result<f64, NotFinite> {
-        let Some((functions, outputs)) = self.functions.take() else {
+        let Some(both) = self.functions.take() else {
             return Ok(f64::INFINITY);
         };
+        let functions = &both.0;
         let stride = self.strides[0];
         let finite = |row: &[f64]| row.iter().all(|c| c.is_finite());
         let bad = self.z.chunks_exact(stride).position(|row| !finite(row));
@@ -244,7 +247,7 @@ impl Watch {
                 Ok(locator.polynomials(rows, interval, tick, chosen, correct))
             }
         };
-        self.functions = Some((functions, outputs));
+        self.functions = Some(both);
         best
     }
 
@@ -294,9 +297,10 @@ impl Watch {
         scene: &Scene<'_, E>,
         (start, end): (f64, f64),
     ) -> Result<f64, NotFinite> {
-        let Some((indicators, functions)) = self.functions.take() else {
+        let Some(both) = self.functions.take() else {
             return Ok(f64::INFINITY);
         };
+        let functions = &both.1;
         let stride = self.strides[1];
         let (mut best, mut bad) = (f64::INFINITY, None);
         for (port, row) in self.bands.chunks_exact(stride).enumerate() {
@@ -323,7 +327,7 @@ impl Watch {
                 best = best.min(start + e);
             }
         }
-        self.functions = Some((indicators, functions));
+        self.functions = Some(both);
         match bad {
             Some(bad) => Err(bad),
             None => Ok(best),

@@ -106,6 +106,7 @@ pub use error::{ExprError, Span};
 pub use explain::NonFinite;
 pub use freeze::{Freezer, Frozen, FrozenKind, SideChange};
 pub use op::Op;
+pub(crate) use op::apply;
 pub use parser::{Ast, MAX_DEPTH, MAX_SOURCE, parse};
 pub use program::{Instr, Program, Registers};
 pub use record::{Recorder, record};

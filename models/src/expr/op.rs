@@ -160,7 +160,7 @@ impl Op {
 /// The value of `op` on the registers `a`, `b`, `c`. Trees and programs share it, which is why
 /// their results are the same bit for bit. Inlined into both loops, where `op` is their one switch.
 #[inline(always)]
-pub(super) fn apply<S: Scalar>(op: Op, [a, b, c]: [u32; 3], registers: &[S]) -> S {
+pub(crate) fn apply<S: Scalar>(op: Op, [a, b, c]: [u32; 3], registers: &[S]) -> S {
     let r = |i: u32| &registers[i as usize];
     let value = |i: u32| registers[i as usize].value();
     let truth = |holds: bool| S::constant(if holds { 1.0 } else { 0.0 });

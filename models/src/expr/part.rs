@@ -1,21 +1,21 @@
 //! Programs of single results, for whoever needs one of many at a time.
 
-use super::op::{Op, apply};
+use super::op::Op;
 use super::program::{Instr, Program, fingerprint};
-use super::scalar::Scalar;
 use super::scope::VarId;
 
 impl Program {
     /// The program of result `output` alone, with the instructions that it needs.
     ///
     /// ```
-    /// use superdense_models::expr::{Expr, Names, Program};
+    /// use superdense_models::expr::{Expr, Names, Program, Registers};
     /// let scope = Names::new().var("x", 0).var("v", 1);
     /// let parse = |text| Expr::parse(text, &scope).unwrap();
     /// let program = Program::compile(&["sin(x) + v", "if x > 0 then exp(v) else -v"].map(parse));
     /// let second = program.part(1);
-    /// let vars = [-1.0, 2.0];
-    /// assert_eq!(second.single(&mut Vec::new(), |id| vars[id.0 as usize]), -2.0);
+    /// let mut result = [0.0];
+    /// second.eval(&[-1.0, 2.0], &mut Registers::default(), &mut result);
+    /// assert_eq!(result, [-2.0]);
     /// assert!(second.code().len() < program.code().len());
     /// ```
     ///
@@ -29,34 +29,6 @@ impl Program {
     pub fn parts(&self) -> Vec<Self> {
         let mut parts = Parts::of(self);
         (0..self.outputs.len()).map(|output| parts.part(output)).collect()
-    }
-
-    /// The first result, from variables that `load` gives; `registers` is working memory. For
-    /// short programs that take turns.
-    pub fn single<S: Scalar>(&self, registers: &mut Vec<S>, load: impl Fn(VarId) -> S) -> S {
-        registers.clear();
-        registers.extend(self.constants.iter().map(|&c| S::constant(c)));
-        registers.extend(self.inputs.iter().map(|&id| load(id)));
-        let first = registers.len();
-        let mut at = 0;
-        while let Some(&Instr { op, args }) = self.code.get(at) {
-            let skipped = match op {
-                Op::Jump => args[1],
-                Op::JumpIf | Op::JumpUnless => {
-                    let holds = registers[args[0] as usize].value() != 0.0;
-                    if holds == (op == Op::JumpIf) { args[1] } else { 0 }
-                }
-                _ => {
-                    let value = apply(op, args, registers);
-                    registers.push(value);
-                    at += 1;
-                    continue;
-                }
-            };
-            at += 1 + skipped as usize;
-            registers.resize(first + at, S::constant(0.0));
-        }
-        registers[self.outputs[0] as usize].clone()
     }
 }
 

@@ -17,9 +17,11 @@ use super::op::{Op, apply};
 use super::program::{Program, Registers};
 use super::scope::VarId;
 
+mod fuse;
 mod lower;
 mod rules;
 
+use fuse::Term;
 use rules::Rule;
 
 /// One instruction of a tape: how a coefficient of row `to` follows from other rows.
@@ -53,6 +55,8 @@ enum Extra {
 pub struct Tape {
     program: Program,
     steps: Vec<Step>,
+    /// What sums are made of.
+    terms: Vec<Term>,
     extras: Vec<Extra>,
     /// Rows beyond order zero, registers and extras alike.
     moving: Vec<bool>,
@@ -66,6 +70,19 @@ pub struct TapeMemory {
     rows: Vec<f64>,
     stride: usize,
     fingerprint: u64,
+    /// What [`Tape::solve`] hands on after each order, and for which first state it was made.
+    feeds: Vec<Feed>,
+    first: usize,
+}
+
+/// How a coefficient of a state comes from one of its derivative.
+#[derive(Clone, Copy, Debug)]
+struct Feed {
+    /// Where the row of the derivative begins, and whether it has more than one coefficient.
+    from: usize,
+    moves: bool,
+    /// Where the row of the state begins, if the program reads it.
+    to: Option<usize>,
 }
 
 impl TapeMemory {
@@ -133,7 +150,7 @@ impl Tape {
     fn order(&self, memory: &mut TapeMemory, k: usize) {
         let stride = memory.stride;
         for step in &self.steps {
-            let value = rules::coefficient(step, &memory.rows, stride, k);
+            let value = rules::coefficient(step, &self.terms, &memory.rows, stride, k);
             memory.rows[step.to as usize * stride + k] = value;
         }
     }
@@ -152,8 +169,12 @@ impl Tape {
         mut fill: impl FnMut(usize, &mut [f64]),
         rows: &mut [f64],
     ) -> usize {
-        let outputs = self.program.outputs();
-        let states = first..first + outputs.len();
+        let states = first..first + self.program.outputs().len();
+        let fitted = (stride, self.program.fingerprint, first);
+        if (memory.stride, memory.fingerprint, memory.first) != fitted || memory.feeds.is_empty() {
+            memory.feeds = self.feeds(stride, first);
+            memory.first = first;
+        }
         self.begin(memory, vars, stride, |var, row| {
             if !states.contains(&var) {
                 fill(var, row);
@@ -162,24 +183,21 @@ impl Tape {
         for (row, x) in rows.chunks_exact_mut(stride).zip(&vars[first..]) {
             row[0] = *x;
         }
-        let constants = self.program.constants().len();
         for k in 0..stride - 1 {
             if k > 0 {
                 self.order(memory, k);
             }
             let share = 1.0 / (k + 1) as f64;
             let mut zero = true;
-            for (row, &out) in rows.chunks_exact_mut(stride).zip(outputs) {
-                let moves = k == 0 || self.moving[out as usize];
-                let c = if moves { memory.rows[out as usize * stride + k] * share } else { 0.0 };
+            let TapeMemory { rows: own, feeds, .. } = &mut *memory;
+            // Coefficient k of the derivatives; of the states, k + 1: none is read that is written.
+            for (row, feed) in rows.chunks_exact_mut(stride).zip(&*feeds) {
+                let moves = k == 0 || feed.moves;
+                let c = if moves { own[feed.from + k] * share } else { 0.0 };
                 row[k + 1] = c;
                 zero &= c == 0.0;
-            }
-            for (i, id) in self.program.inputs().iter().enumerate() {
-                let var = id.0 as usize;
-                if states.contains(&var) {
-                    memory.rows[(constants + i) * stride + k + 1] =
-                        rows[(var - first) * stride + k + 1];
+                if let Some(to) = feed.to {
+                    own[to + k + 1] = c;
                 }
             }
             if zero && ends.is_some_and(|last| k > last) {
@@ -187,6 +205,23 @@ impl Tape {
             }
         }
         stride
+    }
+
+    /// The feeds of the states that are the variables from `first` on.
+    fn feeds(&self, stride: usize, first: usize) -> Vec<Feed> {
+        let mut to = vec![None; self.program.outputs().len()];
+        let constants = self.program.constants().len();
+        for (place, id) in self.program.inputs().iter().enumerate() {
+            let state = (id.0 as usize).checked_sub(first);
+            if let Some(to) = state.and_then(|i| to.get_mut(i)) {
+                *to = Some((constants + place) * stride);
+            }
+        }
+        let feed = |(&out, to): (&u32, Option<usize>)| {
+            let from = out as usize * stride;
+            Feed { from, moves: self.moving[out as usize], to }
+        };
+        self.program.outputs().iter().zip(to).map(feed).collect()
     }
 
     /// Expands the program's results in powers of time: `vars` are the variables at its origin,

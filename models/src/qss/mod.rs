@@ -35,6 +35,7 @@
 mod core;
 mod engine;
 mod exits;
+mod formula;
 mod influence;
 mod method;
 mod number;

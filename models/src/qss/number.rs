@@ -24,6 +24,7 @@ pub trait Number:
     + Add<f64, Output = Self>
     + Sub<f64, Output = Self>
     + Mul<f64, Output = Self>
+    + Div<f64, Output = Self>
 {
 }
 
@@ -61,6 +62,14 @@ impl<const N: usize> Mul<f64> for Series<N> {
     #[inline]
     fn mul(self, b: f64) -> Self {
         Self(self.0.map(|c| c * b))
+    }
+}
+
+impl<const N: usize> Div<f64> for Series<N> {
+    type Output = Self;
+    #[inline]
+    fn div(self, b: f64) -> Self {
+        Self(self.0.map(|c| c / b))
     }
 }
 

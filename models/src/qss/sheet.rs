@@ -1,5 +1,6 @@
 //! Equations of a unit, one right-hand side, indicator or output at a time.
 use super::{
+    formula::Formula,
     influence::Influence,
     number::Number,
     system::{System, View},
@@ -9,53 +10,25 @@ use crate::{
     expr::{Degree, Program, VarId},
 };
 
-/// Right-hand sides as programs of their own.
+/// Right-hand sides as formulas of their own.
 #[derive(Debug)]
 pub struct Sheet {
     dims: Dims,
-    derivatives: Vec<Program>,
+    derivatives: Vec<Formula>,
     curved: Vec<bool>,
     /// Whether the unit is at rest, with all derivatives zero.
     pub(super) resting: bool,
 }
 
-/// What a variable of a unit is.
-enum Place {
-    Time,
-    State(usize),
-    Input(usize),
-    Discrete(usize),
+/// Appends the states among the variables that a formula reads.
+fn states_of(dims: &Dims, formula: &Formula, states: &mut Vec<u32>) {
+    let state = |id: &VarId| (id.0 as usize).checked_sub(Dims::STATES).filter(|&i| i < dims.states);
+    states.extend(formula.inputs().iter().filter_map(state).map(|i| i as u32));
 }
 
-fn place(dims: &Dims, id: VarId) -> Place {
-    let at = id.0 as usize;
-    if at == 0 {
-        Place::Time
-    } else if at < dims.first_input() {
-        Place::State(at - Dims::STATES)
-    } else if at < dims.first_discrete() {
-        Place::Input(at - dims.first_input())
-    } else {
-        Place::Discrete(at - dims.first_discrete())
-    }
-}
-
-/// The variable `id` as a view gives it. Nothing is being received while time goes on.
-fn load<S: Number>(dims: &Dims, view: &impl View<S>, id: VarId) -> S {
-    match place(dims, id) {
-        Place::Time => view.time(),
-        Place::State(i) => view.state(i),
-        Place::Input(i) => view.input(i),
-        Place::Discrete(i) if i < dims.discrete => S::constant(view.discrete(i)),
-        Place::Discrete(_) => S::constant(0.0),
-    }
-}
-
-fn states_of(dims: &Dims, program: &Program, states: &mut Vec<u32>) {
-    states.extend(program.inputs().iter().filter_map(|&id| match place(dims, id) {
-        Place::State(i) => Some(i as u32),
-        _ => None,
-    }));
+/// The formulas of a program's results.
+fn formulas(dims: &Dims, program: &Program) -> Vec<Formula> {
+    program.parts().iter().map(|part| Formula::new(dims, part)).collect()
 }
 
 impl Sheet {
@@ -64,7 +37,7 @@ impl Sheet {
         let past = dims.first_discrete();
         let degrees = derivatives.degrees(|id| (id.0 as usize) < past);
         let curved = degrees.iter().map(|d| *d > Degree::Polynomial(1)).collect();
-        Self { dims, derivatives: derivatives.parts(), curved, resting: false }
+        Self { dims, derivatives: formulas(&dims, derivatives), curved, resting: false }
     }
 }
 
@@ -76,7 +49,8 @@ impl System for Sheet {
         states_of(&self.dims, &self.derivatives[index], states);
     }
     fn is_driven(&self, index: usize) -> bool {
-        let driven = |&id: &VarId| matches!(place(&self.dims, id), Place::Time | Place::Input(_));
+        let inputs = self.dims.first_input()..self.dims.first_discrete();
+        let driven = |id: &VarId| id.0 == 0 || inputs.contains(&(id.0 as usize));
         self.derivatives[index].inputs().iter().any(driven)
     }
     fn is_curved(&self, index: usize) -> bool {
@@ -86,7 +60,7 @@ impl System for Sheet {
         if self.resting {
             return S::constant(0.0);
         }
-        self.derivatives[index].single(scratch, |id| load(&self.dims, at, id))
+        self.derivatives[index].value(at, scratch)
     }
 }
 
@@ -97,7 +71,7 @@ pub(super) const ROW: usize = 8;
 #[derive(Debug)]
 pub(super) struct Functions {
     dims: Dims,
-    programs: Vec<Program>,
+    formulas: Vec<Formula>,
     /// Whether the function is a polynomial that a row holds, if inputs are not curved.
     exact: Vec<bool>,
     pub(super) switching: Vec<bool>,
@@ -112,7 +86,7 @@ impl Functions {
         let fits = |d: &Degree| matches!(d, Degree::Polynomial(d) if *d as usize * order < ROW);
         Self {
             dims,
-            programs: program.parts(),
+            formulas: formulas(&dims, program),
             exact: degrees.iter().map(fits).collect(),
             switching: degrees.iter().map(|d| *d == Degree::Switching).collect(),
             scratch: Vec::new(),
@@ -120,12 +94,12 @@ impl Functions {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.programs.len()
+        self.formulas.len()
     }
 
     /// Appends the states that function `k` reads.
     pub(super) fn reads(&self, k: usize, states: &mut Vec<u32>) {
-        states_of(&self.dims, &self.programs[k], states);
+        states_of(&self.dims, &self.formulas[k], states);
     }
 
     /// Whose functions each state is read by.
@@ -135,8 +109,7 @@ impl Functions {
 
     /// The series of function `k`.
     pub(super) fn row(&mut self, k: usize, view: &impl View<Series<ROW>>) -> [f64; ROW] {
-        let dims = &self.dims;
-        self.programs[k].single(&mut self.scratch, |id| load(dims, view, id)).0
+        self.formulas[k].value(view, &mut self.scratch).0
     }
 
     /// How long `row` stands for function `k`, in seconds: what it leaves out stays small against

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::fuse::fuse;
 use super::{Extra, Rule, Step, Tape};
 use crate::expr::{Op, Program, VarId};
 
@@ -194,6 +195,8 @@ pub(super) fn lower(program: Program, moves: impl Fn(VarId) -> bool) -> Tape {
             builder.known.entry((instr.op, a, b)).or_insert(to);
         }
     }
-    let Builder { steps, extras, moving, .. } = builder;
-    Tape { program, steps, extras, moving }
+    let one = builder.constant(1.0);
+    let Builder { mut steps, extras, moving, .. } = builder;
+    let terms = fuse(&mut steps, moving.len(), program.outputs(), one);
+    Tape { program, steps, terms, extras, moving }
 }

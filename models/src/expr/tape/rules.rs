@@ -1,6 +1,7 @@
 //! The recurrences.
 
 use super::Step;
+use super::fuse::Term;
 
 /// How coefficient k ≥ 1 of a row follows from coefficients up to k of its operands and up to
 /// k - 1 of its own.
@@ -44,25 +45,29 @@ pub(super) enum Rule {
     Min,
     Max,
     Select,
+    /// Terms from a to b.
+    Sum,
 }
 
-/// Σ a[j] b[n-1-j]: four sums, so that additions need not wait for each other.
+/// Σ a[j] b[n-1-j]: four sums, so that additions need not wait for each other. Rows are short, so
+/// that what is around the loops counts: both slices shrink to nothing.
 #[inline(always)]
 fn convolve(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
-    let (a, b) = (&a[..n], &b[..n]);
+    let (mut a, mut b) = (&a[..n], &b[..n]);
     let mut sums = [0.0; 4];
-    let (fours, rest) = a.as_chunks::<4>();
-    let (head, backwards) = b.as_rchunks::<4>();
-    for (a, b) in fours.iter().zip(backwards.iter().rev()) {
-        sums[0] += a[0] * b[3];
-        sums[1] += a[1] * b[2];
-        sums[2] += a[2] * b[1];
-        sums[3] += a[3] * b[0];
+    while let (Some((ahead, more)), Some((less, back))) =
+        (a.split_first_chunk::<4>(), b.split_last_chunk::<4>())
+    {
+        for j in 0..4 {
+            sums[j] += ahead[j] * back[3 - j];
+        }
+        (a, b) = (more, less);
     }
     let mut sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    for (a, b) in rest.iter().zip(head.iter().rev()) {
-        sum += a * b;
+    while let ([first, more @ ..], [less @ .., last]) = (a, b) {
+        sum += first * last;
+        (a, b) = (more, less);
     }
     sum
 }
@@ -87,7 +92,13 @@ fn weighted(a: &[f64], b: &[f64], k: usize, last: usize) -> f64 {
 
 /// Coefficient `k ≥ 1` of a step's row.
 #[inline(always)]
-pub(super) fn coefficient(step: &Step, rows: &[f64], stride: usize, k: usize) -> f64 {
+pub(super) fn coefficient(
+    step: &Step,
+    terms: &[Term],
+    rows: &[f64],
+    stride: usize,
+    k: usize,
+) -> f64 {
     let row = |r: u32| &rows[r as usize * stride..][..k + 1];
     let [a, b, c] = step.args;
     let at = |r: u32| rows[r as usize * stride + k];
@@ -138,6 +149,12 @@ pub(super) fn coefficient(step: &Step, rows: &[f64], stride: usize, k: usize) ->
         Rule::Min => at(if value(b) < value(a) || value(b).is_nan() { b } else { a }),
         Rule::Max => at(if value(b) > value(a) || value(b).is_nan() { b } else { a }),
         Rule::Select => at(if value(a) != 0.0 { b } else { c }),
+        Rule::Sum => {
+            let term = |t: &Term| t.sign * (at(t.row) * value(t.factor));
+            let mut terms = terms[a as usize..b as usize].iter();
+            let first = terms.next().map_or(0.0, term);
+            terms.fold(first, |sum, t| sum + term(t))
+        }
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::continuous::series::Series;
 use crate::expr::{Expr, Names, Scalar};
 
-const TEXTS: [&str; 22] = [
+const TEXTS: [&str; 25] = [
     "x*y - 3*x + x/y",
     "1/(2 + x*x)",
     "sqrt(2 + x) * cbrt(3 + y)",
@@ -25,6 +25,9 @@ const TEXTS: [&str; 22] = [
     "mod(x + 5, 2) + floor(y)",
     "k*k*t + x",
     "k + 1",
+    "k*x - 3*y + (x - k*y) - (2*x + y*k - x*y)",
+    "-(k*x + y) - (x*y - (3*x - y)) + k*t - 2*(x + y*k - t)",
+    "(k*x + y) * (k*x + y) + (x - 2*y) + (x - 2*y)",
 ];
 
 fn scope() -> Names {

@@ -3,6 +3,9 @@
 use proptest::prelude::*;
 
 use super::super::op::powi;
+use crate::continuous::Dims;
+use crate::qss::{Sheet, System, View};
+
 use super::super::{Expr, Program, Registers, Symbol, VarId, parse};
 use super::same;
 
@@ -250,6 +253,24 @@ fn point() -> impl Strategy<Value = [f64; 4]> {
     [number.clone(), number.clone(), number.clone(), number]
 }
 
+/// Time and states.
+struct At([f64; 4]);
+
+impl View<f64> for At {
+    fn time(&self) -> f64 {
+        self.0[0]
+    }
+    fn state(&self, index: usize) -> f64 {
+        self.0[Dims::STATES + index]
+    }
+    fn input(&self, _: usize) -> f64 {
+        f64::NAN
+    }
+    fn discrete(&self, _: usize) -> f64 {
+        f64::NAN
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
@@ -262,10 +283,18 @@ proptest! {
         // What an earlier evaluation left must not matter.
         program.eval(&[0.3, -0.4, 2.0, f64::NAN], &mut registers, &mut out);
         program.eval(&at, &mut registers, &mut out);
-        for (part, &found) in program.parts().iter().zip(&out) {
-            let alone = part.single(&mut Vec::new(), |id| at[id.0 as usize]);
-            prop_assert!(same(alone, found), "alone: {alone} != {found}");
+        let dims = Dims { states: at.len() - Dims::STATES, ..Dims::default() };
+        let sheet = Sheet::new(dims, &program);
+        for (index, (part, &found)) in program.parts().iter().zip(&out).enumerate() {
+            let mut alone = [0.0];
+            part.eval(&at, &mut Registers::default(), &mut alone);
+            prop_assert!(same(alone[0], found), "alone: {} != {found}", alone[0]);
             prop_assert!(part.code().len() <= program.code().len());
+            // The second time what the first one left must not matter.
+            let mut scratch = Vec::new();
+            sheet.derivative(index, &At([0.3, -0.4, 2.0, f64::NAN]), &mut scratch);
+            let formula = sheet.derivative(index, &At(at), &mut scratch);
+            prop_assert!(same(formula, found), "formula: {formula} != {found}");
         }
         for ((tree, expr), found) in trees.iter().zip(&exprs).zip(out) {
             let expected = tree.eval(&at);
