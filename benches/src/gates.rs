@@ -1,6 +1,7 @@
 //! Fixed small runs whose instruction counts must not grow.
 use crate::{
     devstone::{self, Devstone, Shape},
+    exchange,
     net::{Net, Run},
     qss, texts,
     timers::{self, Increments, Load, Timers},
@@ -45,7 +46,7 @@ fn network(net: Net, seconds: i64) {
 }
 
 /// All cases.
-pub const CASES: [Case; 17] = [
+pub const CASES: [Case; 18] = [
     Case { name: "LI-60x60", run: || devstone(Shape::LI, 60) },
     Case { name: "HI-60x60", run: || devstone(Shape::HI, 60) },
     Case { name: "HO-60x60", run: || devstone(Shape::HO, 60) },
@@ -53,6 +54,7 @@ pub const CASES: [Case; 17] = [
     Case { name: "hold-1024", run: || timers(Load::Hold, Increments::Exponential) },
     Case { name: "ring-1024", run: || timers(Load::Ring, Increments::Exponential) },
     Case { name: "hold-1024-equal", run: || timers(Load::Hold, Increments::Equal) },
+    Case { name: "exchange-jacobi", run: || continuous(exchange::build(100_000)) },
     Case { name: "advection-liqss2", run: || continuous(qss::advection::<Implicit>()) },
     Case { name: "advection-qss2", run: || continuous(qss::advection::<Explicit>()) },
     Case { name: "line-qss2", run: || continuous(qss::line::<Explicit, 2>()) },
