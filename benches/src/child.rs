@@ -86,7 +86,7 @@ pub struct Measured {
 /// When the child fails: a wrong count, a missing interpreter.
 pub fn spawn(engine: Engine, job: Job) -> Result<Measured, String> {
     let mut command = match (engine, job) {
-        (Engine::SimPy, Job::Timers(t)) => simpy(t),
+        (Engine::SimPy, Job::Timers(t)) => timers_on_simpy(t),
         (Engine::SimPy | Engine::Ns3, Job::Net(net)) => net::peer(engine, net)?,
         _ => {
             let mut own = Command::new(std::env::current_exe().map_err(|e| e.to_string())?);
@@ -103,12 +103,18 @@ pub fn spawn(engine: Engine, job: Job) -> Result<Measured, String> {
     serde_json::from_str(out.trim()).map_err(|e| format!("{}: {e}: {out}", engine.name()))
 }
 
-fn simpy(timers: Timers) -> Command {
+/// A program for SimPy, which ends with a call of what stands in `simpy_report.py`.
+pub(crate) fn simpy(program: &str) -> Command {
     let mut python = Command::new("python3");
+    python.arg("-c").arg([include_str!("simpy_report.py"), program].concat());
+    python
+}
+
+fn timers_on_simpy(timers: Timers) -> Command {
     let load = if timers.load == Load::Hold { "hold" } else { "ring" };
     let end = timers.events as f64 / f64::from(timers.entities);
-    python.arg("-c").arg(include_str!("timers/simpy_peer.py")).arg(load);
-    python.arg(timers.entities.to_string()).arg(end.to_string());
+    let mut python = simpy(include_str!("timers/simpy_peer.py"));
+    python.arg(load).arg(timers.entities.to_string()).arg(end.to_string());
     python
 }
 

@@ -1,6 +1,8 @@
 //! Fixed small runs whose instruction counts must not grow.
 use crate::{
     devstone::{self, Devstone, Shape},
+    exchange,
+    net::{Net, Run},
     qss, texts,
     timers::{self, Increments, Load, Timers},
 };
@@ -38,8 +40,13 @@ fn continuous((mut sim, end): (Simulation<Value>, i64)) {
     measured(&mut sim, end);
 }
 
+/// A shipped scenario of a network, for so many seconds.
+fn network(net: Net, seconds: i64) {
+    measured(&mut Run::new(net).simulation(), seconds * 1_000_000_000);
+}
+
 /// All cases.
-pub const CASES: [Case; 14] = [
+pub const CASES: [Case; 18] = [
     Case { name: "LI-60x60", run: || devstone(Shape::LI, 60) },
     Case { name: "HI-60x60", run: || devstone(Shape::HI, 60) },
     Case { name: "HO-60x60", run: || devstone(Shape::HO, 60) },
@@ -47,6 +54,7 @@ pub const CASES: [Case; 14] = [
     Case { name: "hold-1024", run: || timers(Load::Hold, Increments::Exponential) },
     Case { name: "ring-1024", run: || timers(Load::Ring, Increments::Exponential) },
     Case { name: "hold-1024-equal", run: || timers(Load::Hold, Increments::Equal) },
+    Case { name: "exchange-jacobi", run: || continuous(exchange::build(100_000)) },
     Case { name: "advection-liqss2", run: || continuous(qss::advection::<Implicit>()) },
     Case { name: "advection-qss2", run: || continuous(qss::advection::<Explicit>()) },
     Case { name: "line-qss2", run: || continuous(qss::line::<Explicit, 2>()) },
@@ -56,6 +64,9 @@ pub const CASES: [Case; 14] = [
         name: "oscillator-rk45-text",
         run: || continuous(texts::oscillator(texts::VanDerPol::text())),
     },
+    Case { name: "queue-10s", run: || network(Net::Queue(10), 10) },
+    Case { name: "s4a-10s", run: || network(Net::Bottleneck, 10) },
+    Case { name: "torus-10x10-1s", run: || network(Net::Torus(10, 1000), 1) },
     Case { name: "line-qss3", run: || continuous(qss::line::<Explicit, 3>()) },
 ];
 

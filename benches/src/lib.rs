@@ -5,6 +5,7 @@
 //! | [`devstone`] | routing and scheduling of many simultaneous events in a deep hierarchy |
 //! | [`timers`] | the event list and the bare cost of a cycle: *hold*, *ring*, event lists alone |
 //! | [`net`] | shipped grid and network scenarios against SimPy and ns-3 |
+//! | [`exchange`] | what an exchange of two coupled units costs |
 //! | [`phold`] | Time Warp against the sequential executor, over remote shares and work |
 //! | [`precision`] | error against time of continuous methods, against diffsol, scipy and heyoka |
 //! | [`qss`] | steps of quantised state systems in one atomic model |
@@ -25,6 +26,7 @@
 pub mod busy;
 pub mod child;
 pub mod devstone;
+pub mod exchange;
 pub mod gates;
 pub mod net;
 pub mod phold;

@@ -64,6 +64,19 @@ impl<'a, M> Bag<'a, M> {
         Messages { arena: self.arena, parts: self.parts, port, at, left: self.len() }
     }
 
+    /// The message of a bag that holds just one, as most do, with its input port number.
+    #[inline]
+    pub fn single(&self) -> Option<(u16, &'a M)> {
+        if self.len != 1 {
+            return None;
+        }
+        let (port, at) = match self.parts {
+            Parts::Chains(first, _) => (first.port, first.head),
+            Parts::Merged(list) => *list.first()?,
+        };
+        Some((port, &self.arena[at as usize].value))
+    }
+
     /// The messages of one port.
     #[inline]
     pub fn on<T: Payload<M> + 'a>(

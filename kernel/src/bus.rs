@@ -274,7 +274,9 @@ impl<M: Message> Bus<M> {
     #[inline(always)]
     pub fn clear(&mut self) {
         self.out_sums.clear();
-        self.log.clear();
+        if !self.log.is_empty() {
+            self.log.clear();
+        }
         if self.arena.is_empty() {
             return;
         }

@@ -276,7 +276,10 @@ impl<M: Message> Core<M> {
         match now.ticks.checked_add(ticks) {
             Some(at) if ticks >= 0 && at != i64::MAX => {
                 if !A::SILENT {
-                    self.list.schedule(m, at);
+                    // Many inputs leave the next event where it is.
+                    if due.imminent() || self.list.time_of(m) != Some(at) {
+                        self.list.schedule(m, at);
+                    }
                 } else {
                     self.list_silent(m, at, silent);
                 }

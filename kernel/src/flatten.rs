@@ -92,7 +92,7 @@ pub(crate) fn flatten<M: Message>(
         models,
         ports,
         targets: Vec::with_capacity(entry_start.len() - 1),
-        // The first list is empty: that of all ports that lead nowhere.
+        // The first list is empty.
         route_start: vec![0, 0],
         routes: Vec::new(),
         translations: std::mem::take(&mut graph.translations),
@@ -125,7 +125,7 @@ pub(crate) fn flatten<M: Message>(
             continue;
         }
         if entries.is_empty() {
-            net.targets.push(Target::routes(0));
+            net.targets.push(Target::NOWHERE);
             continue;
         }
         let routes = entries.iter().map(|e| Route { to: targets[e.net as usize], z: e.z });

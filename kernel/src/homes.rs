@@ -2,8 +2,8 @@
 //!
 //! **Why runs.** Neighbours in path order are neighbours in their slab, unless the structure
 //! changed. So a table of runs is enough, a cycle looks once for all neighbours, and it remembers
-//! where it looked last: single models of one kind then cost no look at all, and a sweep over
-//! alternating kinds goes from run to run.
+//! where it looked last: single models of one kind then cost no look at all. A small network goes
+//! from kind to kind with every message; two bytes per model tell it the run without a search.
 use crate::{
     blueprint::{Blueprint, ModelKey, NodeBody},
     message::Message,
@@ -37,6 +37,8 @@ impl Run {
 #[derive(Debug)]
 pub(crate) struct Homes {
     homes: Vec<Home>,
+    /// Number of the home by model; empty when there are too many homes, or they moved.
+    numbers: Vec<u16>,
     recent: usize,
     range: Range<u32>,
     run: Run,
@@ -53,7 +55,15 @@ impl Homes {
                 homes.push(Home { first: m, slot: a.slot, kind: a.kind });
             }
         }
-        Self { homes, recent: 0, range: 0..0, run: Run::default() }
+        let mut numbers = Vec::new();
+        if homes.len() <= usize::from(u16::MAX) {
+            numbers.reserve_exact(keys.len());
+            for number in 0..homes.len() {
+                let end = homes.get(number + 1).map_or(keys.len(), |h| h.first as usize);
+                numbers.resize(end, number as u16);
+            }
+        }
+        Self { homes, numbers, recent: 0, range: 0..0, run: Run::default() }
     }
 
     /// Kind and slot of a model.
@@ -62,8 +72,22 @@ impl Homes {
         (kind, slot + (m - first))
     }
 
+    #[inline(always)]
     fn index(&self, m: u32) -> usize {
-        self.homes.partition_point(|h| h.first <= m) - 1
+        match self.numbers.get(m as usize) {
+            Some(&number) => number.into(),
+            None => self.search(m),
+        }
+    }
+
+    /// The same where only a search tells; the home after the recent one is the usual case.
+    #[cold]
+    fn search(&self, m: u32) -> usize {
+        match self.homes[self.recent..] {
+            [_, Home { first, .. }] if first <= m => self.recent + 1,
+            [_, Home { first, .. }, next, ..] if first <= m && m < next.first => self.recent + 1,
+            _ => self.homes.partition_point(|h| h.first <= m) - 1,
+        }
     }
 
     /// The run of a model, and the first model after the run.
@@ -81,15 +105,12 @@ impl Homes {
         self.range.contains(&m)
     }
 
-    #[inline(never)]
+    #[inline]
     fn look_up(&mut self, m: u32) {
-        let end = |homes: &[Home], i: usize| homes.get(i + 1).map_or(u32::MAX, |h| h.first);
-        let next = self.recent + 1;
-        let is_next = self.homes.get(next).is_some_and(|h| h.first <= m);
-        let index = if is_next && m < end(&self.homes, next) { next } else { self.index(m) };
+        let index = self.index(m);
         let Home { first, slot, kind } = self.homes[index];
         self.recent = index;
-        self.range = first..end(&self.homes, index);
+        self.range = first..self.homes.get(index + 1).map_or(u32::MAX, |h| h.first);
         self.run = Run { kind, shift: slot.wrapping_sub(first) };
     }
 
@@ -103,7 +124,8 @@ impl Homes {
         let before = (old.first < m).then_some(old);
         let parts = before.into_iter().chain([moved]).chain((!last).then_some(after));
         self.homes.splice(at..=at, parts.collect::<Vec<_>>());
-        self.range = 0..0;
+        self.numbers = Vec::new();
         self.recent = 0;
+        self.range = 0..0;
     }
 }

@@ -24,6 +24,9 @@ pub(crate) enum To {
 }
 
 impl Target {
+    /// The empty list of routes: that of all ports that lead nowhere.
+    pub const NOWHERE: Self = Self(SPREAD);
+
     pub fn model(model: u32) -> Self {
         Self(STRAIGHT | model)
     }

@@ -3,7 +3,7 @@ use crate::{
     bag::{Envelope, NONE},
     bus::Bus,
     message::{Message, Payload, digest_of, fold},
-    network::{Network, Route, To},
+    network::{Network, Route, Target, To},
     port::OutPort,
     time::{Resolution, Tag},
 };
@@ -87,10 +87,6 @@ impl<'a, M: Message> Outbox<'a, M> {
         let port = port.index();
         let emission = self.emission;
         self.emission += 1;
-        if port != self.last_port {
-            self.bus.disordered |= port < self.last_port;
-            self.last_port = port;
-        }
         let identity = fold(self.path, u64::from(port) << 32 | u64::from(emission));
         let digest = fold(digest_of(&value), identity);
         self.sum = self.sum.wrapping_add(digest);
@@ -103,8 +99,17 @@ impl<'a, M: Message> Outbox<'a, M> {
             self.refuse(port);
             return;
         }
+        let to = self.network.targets[at as usize];
+        if to == Target::NOWHERE {
+            // What nobody hears is in the trace all the same, but is carried nowhere.
+            return;
+        }
+        if port != self.last_port {
+            self.bus.disordered |= port < self.last_port;
+            self.last_port = port;
+        }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
-        match self.network.targets[at as usize].decode() {
+        match to.decode() {
             To::Model(model) => self.bus.hand(self.network.models, model, digest, envelope),
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
             To::Routes(list) => self.spread(list, digest, identity, envelope),

@@ -47,9 +47,13 @@ pub(crate) trait Kind<M: Message>: Send {
     fn may_be_silent(&self) -> bool;
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
-    /// λ of one model and, when that reaches nobody or one neighbour, all transitions, and so on
-    /// with the cycles `ahead`; tells whether the last cycle has its transitions.
-    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> bool;
+    /// λ of one model, and as many transitions as that lets this slab make; when that is all, so
+    /// on with the cycles `ahead`. Tells what is left of the last cycle.
+    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left;
+    /// The transition of a model that is imminent and that nothing reaches.
+    fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>);
+    /// The transition of a model that is not imminent and that something reaches.
+    fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
@@ -83,6 +87,19 @@ pub(crate) trait Kind<M: Message>: Send {
     fn collect(&mut self, part_of: &[u32], parts: Vec<Box<dyn Kind<M>>>);
 }
 
+/// The transitions that are left of a cycle with one imminent model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// None.
+    Nothing,
+    /// That of the one model that is reached.
+    Other(u32),
+    /// That of the one model that is reached, and then that of the imminent one.
+    Both(u32),
+    /// All.
+    All,
+}
+
 /// Which of its functions a model is to execute.
 pub(crate) enum Why<'a, M> {
     Internal,
@@ -98,21 +115,30 @@ pub(crate) struct Slab<A> {
 }
 
 impl<A> Slab<A> {
-    /// The transitions of an imminent model and of the one neighbour that it reaches.
+    /// The transitions of an imminent model that reaches something, and of the one neighbour that it
+    /// reaches; tells what is left.
     // Never inlined: it would make the way of models that reach nobody longer.
     #[inline(never)]
-    fn beside<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>) -> bool
+    fn reaching<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>) -> Left
     where
         A: Atomic<M>,
     {
-        let [other] = core.bus.influenced[..] else { return false };
-        let near = other != model && core.homes.is_neighbour(other);
-        if near {
-            let (first, second) = (Due::imminent_only(model), Due::influenced_only(other));
-            let due = if other < model { [second, first] } else { [first, second] };
-            core.transitions(run, &due, &mut self.models);
+        let [other] = core.bus.influenced[..] else { return Left::All };
+        if other == model {
+            return Left::All;
         }
-        near
+        let (own, its) = (Due::imminent_only(model), Due::influenced_only(other));
+        // In path order, as always.
+        if core.homes.is_neighbour(other) {
+            let due = if other < model { [its, own] } else { [own, its] };
+            core.transitions(run, &due, &mut self.models);
+            return Left::Nothing;
+        }
+        if other < model {
+            return Left::Both(other);
+        }
+        core.transitions(run, &[own], &mut self.models);
+        Left::Other(other)
     }
 }
 
@@ -133,7 +159,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
         core.outputs(models, |m| &self.models[run.slot(m)]);
     }
-    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> bool {
+    fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left {
         let mut model = model;
         loop {
             let at = run.slot(model);
@@ -141,15 +167,24 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
             (core.out_cursor, core.log_cursor) = (0, 0);
             if core.bus.influenced.is_empty() {
                 core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
-            } else if !self.beside(run, model, core) {
-                return false;
+            } else {
+                let left = self.reaching(run, model, core);
+                if left != Left::Nothing {
+                    return left;
+                }
             }
             if A::SILENT {
-                return true;
+                return Left::Nothing;
             }
-            let Some(next) = core.next_alone(ahead) else { return true };
+            let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
             model = next;
         }
+    }
+    fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>) {
+        core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
+    }
+    fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>) {
+        core.transitions(run, &[Due::influenced_only(model)], &mut self.models);
     }
     fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
         core.transitions(run, models, &mut self.models);

@@ -88,6 +88,7 @@ impl Resolution {
     }
 
     /// Ticks per second.
+    #[inline]
     pub const fn ticks_per_second(self) -> i64 {
         POWERS[self.exponent as usize]
     }
@@ -150,6 +151,7 @@ impl Resolution {
     }
 
     /// Seconds of a number of ticks, rounded to the nearest f64.
+    #[inline]
     pub fn seconds(self, ticks: i64) -> f64 {
         ticks as f64 / self.ticks_per_second() as f64
     }

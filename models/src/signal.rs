@@ -245,6 +245,7 @@ impl Level {
         self.value
     }
     /// Changes the value at tick `now`; an equal value changes nothing.
+    #[inline]
     pub fn change(&mut self, value: f64, now: i64) {
         if value.to_bits() == self.value.to_bits() {
             return;
@@ -260,8 +261,14 @@ impl Level {
         *self = Self { value, left: self.left, at: now, flag: Some(Flag::Jump) };
     }
     /// The segment to send, if one is due.
+    #[inline]
     pub fn pending(&self) -> Option<Segment> {
-        self.flag.map(|flag| Segment::new(&[self.value], flag, self.left))
+        self.flag.map(|flag| Segment::constant(self.value, flag, self.left))
+    }
+    /// Whether a segment is due.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.flag.is_some()
     }
     /// After λ.
     pub fn sent(&mut self) {

@@ -1,6 +1,5 @@
 //! What scenario units send each other.
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 use std::{fmt, sync::Arc};
 use superdense_kernel::{Bag, Message, Payload, message::Digest, port::InPort};
 
@@ -82,12 +81,21 @@ impl Segment {
         Self { coefficients, flag, left }
     }
 
+    /// A constant.
+    #[inline]
+    pub fn constant(value: f64, flag: Flag, left: f64) -> Self {
+        let coefficients = Coefficients::Inline { len: 1, c: [value, 0.0, 0.0, 0.0] };
+        Self { coefficients, flag, left }
+    }
+
     /// A piecewise constant signal that takes the value `to` by a jump from `from`.
+    #[inline]
     pub fn step(from: f64, to: f64) -> Self {
-        Self::new(&[to], Flag::Jump, from)
+        Self::constant(to, Flag::Jump, from)
     }
 
     /// Taylor coefficients, at least one.
+    #[inline]
     pub fn coefficients(&self) -> &[f64] {
         match &self.coefficients {
             Coefficients::Inline { len, c } => &c[..usize::from(*len)],
@@ -217,21 +225,53 @@ impl fmt::Display for Value {
 }
 
 /// What came to a port, in the order of a key: a bag has no order, a queue needs one.
+#[inline]
 pub fn in_order<T: Payload<Value> + Copy, K: Ord>(
     bag: &Bag<'_, Value>,
     port: InPort<T>,
     key: impl FnMut(&T) -> K,
-) -> SmallVec<[T; 1]> {
-    // Not by `collect`, which asks for size hints: most bags hold one message.
-    let mut all = SmallVec::new();
-    bag.on(port).for_each(|&value| all.push(value));
-    if all.len() > 1 {
-        all.sort_unstable_by_key(key);
+) -> InOrder<T> {
+    match bag.single() {
+        Some((at, value)) if at == port.index() => InOrder::One(T::unwrap(value).copied()),
+        Some(_) => InOrder::One(None),
+        None => sorted(bag, port, key),
     }
-    all
+}
+
+#[inline(never)]
+fn sorted<T: Payload<Value> + Copy, K: Ord>(
+    bag: &Bag<'_, Value>,
+    port: InPort<T>,
+    key: impl FnMut(&T) -> K,
+) -> InOrder<T> {
+    let mut all: Vec<T> = bag.on(port).copied().collect();
+    all.sort_unstable_by_key(key);
+    InOrder::All(all.into_iter())
+}
+
+/// Iterator of [`in_order`]. Most bags hold one message, which needs no list.
+#[derive(Debug)]
+pub enum InOrder<T> {
+    /// At most one.
+    One(Option<T>),
+    /// Any number.
+    All(std::vec::IntoIter<T>),
+}
+
+impl<T> Iterator for InOrder<T> {
+    type Item = T;
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        match self {
+            Self::One(one) => one.take(),
+            Self::All(all) => all.next(),
+        }
+    }
 }
 
 impl Message for Value {
+    // Always inlined: what is sent mostly has one type, and then nothing is left of the choice.
+    #[inline(always)]
     fn digest(&self, d: &mut Digest) {
         match self {
             Self::Unit => d.word(0),
@@ -251,41 +291,62 @@ impl Message for Value {
                 d.word(4);
                 d.bytes(t.as_bytes());
             }
-            Self::Segment(s) => {
-                d.word(5 + ((s.flag as u64) << 8));
-                d.real(s.left);
-                s.coefficients().iter().for_each(|&c| d.real(c));
-            }
-            Self::Link(l) => {
-                d.word(6 + ((l.kind as u64) << 8));
-                d.word(u64::from(l.link) << 32 | u64::from(l.member));
-                l.values.iter().for_each(|&v| d.real(v));
-            }
-            Self::Job(j) => {
-                d.word(7 + (u64::from(j.hops) << 8));
-                d.word(j.created as u64);
-                d.word(j.source);
-                d.word(j.id);
-                d.word(j.waited as u64);
-            }
-            Self::Packet(p) => {
-                d.word(8 + (u64::from(p.code) << 8));
-                d.word(p.created as u64);
-                d.word(p.id);
-                d.word(u64::from(p.source) << 32 | u64::from(p.destination));
-                d.word(u64::from(p.bits));
-                d.real(p.value);
-            }
+            Self::Segment(s) => s.digest(d),
+            Self::Link(l) => l.digest(d),
+            Self::Job(j) => j.digest(d),
+            Self::Packet(p) => p.digest(d),
         }
+    }
+}
+
+impl LinkMessage {
+    fn digest(&self, d: &mut Digest) {
+        d.word(6 + ((self.kind as u64) << 8));
+        d.word(u64::from(self.link) << 32 | u64::from(self.member));
+        self.values.iter().for_each(|&v| d.real(v));
+    }
+}
+
+impl Segment {
+    #[inline(always)]
+    fn digest(&self, d: &mut Digest) {
+        d.word(5 + ((self.flag as u64) << 8));
+        d.real(self.left);
+        self.coefficients().iter().for_each(|&c| d.real(c));
+    }
+}
+
+impl Job {
+    #[inline(always)]
+    fn digest(&self, d: &mut Digest) {
+        d.word(7 + (u64::from(self.hops) << 8));
+        d.word(self.created as u64);
+        d.word(self.source);
+        d.word(self.id);
+        d.word(self.waited as u64);
+    }
+}
+
+impl Packet {
+    #[inline(always)]
+    fn digest(&self, d: &mut Digest) {
+        d.word(8 + (u64::from(self.code) << 8));
+        d.word(self.created as u64);
+        d.word(self.id);
+        d.word(u64::from(self.source) << 32 | u64::from(self.destination));
+        d.word(u64::from(self.bits));
+        d.real(self.value);
     }
 }
 
 macro_rules! payload {
     ($($t:ty => $variant:ident;)*) => {$(
         impl Payload<Value> for $t {
+            #[inline(always)]
             fn wrap(self) -> Value {
                 Value::$variant(self)
             }
+            #[inline(always)]
             fn unwrap(value: &Value) -> Option<&Self> {
                 if let Value::$variant(x) = value { Some(x) } else { None }
             }

@@ -6,7 +6,7 @@
 //! peer's program is what that peer's guide teaches: processes and resources for SimPy, UDP
 //! sockets over point-to-point links for ns-3.
 use crate::{
-    child::{Engine, Job, Measured, has_simpy, spawn},
+    child::{Engine, Job, Measured, has_simpy, simpy, spawn},
     suites::{Effort, compare},
 };
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,11 @@ impl Run {
         Self { sim, stop: plan.stop, counter: (unit, port), each }
     }
 
+    /// The simulation alone.
+    pub fn simulation(self) -> Simulation<Value> {
+        self.sim
+    }
+
     /// Runs to the end; the number of events.
     ///
     /// # Panics
@@ -130,17 +135,17 @@ impl Run {
 /// When it cannot be compiled, or there is none.
 pub fn peer(engine: Engine, net: Net) -> Result<Command, String> {
     match (engine, net) {
-        (Engine::SimPy, Net::Queue(seconds)) => Ok(simpy("queue", 1, f64::from(seconds))),
-        (Engine::SimPy, Net::Torus(n, ms)) => Ok(simpy("torus", n, f64::from(ms) * 1e-3)),
+        (Engine::SimPy, Net::Queue(seconds)) => Ok(on_simpy("queue", 1, f64::from(seconds))),
+        (Engine::SimPy, Net::Torus(n, ms)) => Ok(on_simpy("torus", n, f64::from(ms) * 1e-3)),
+        (Engine::SimPy, Net::Bottleneck) => Ok(on_simpy("bottleneck", 8, 60.0)),
         (Engine::Ns3, Net::Bottleneck) => ns3().map(Command::new),
         _ => Err(format!("{} has no program for {net:?}", engine.name())),
     }
 }
 
-fn simpy(load: &str, n: u32, horizon: f64) -> Command {
-    let mut python = Command::new("python3");
-    python.arg("-c").arg(include_str!("simpy_peer.py")).arg(load);
-    python.arg(n.to_string()).arg(horizon.to_string());
+fn on_simpy(load: &str, n: u32, horizon: f64) -> Command {
+    let mut python = simpy(include_str!("simpy_peer.py"));
+    python.arg(load).arg(n.to_string()).arg(horizon.to_string());
     python
 }
 
@@ -281,6 +286,7 @@ pub fn suite(effort: Effort, sink: &mut dyn FnMut(Row)) -> Result<(), String> {
     if has_simpy() {
         against(Engine::SimPy, Net::Queue(if quick { 20 } else { 250 }))?;
         against(Engine::SimPy, Net::Torus(10, if quick { 500 } else { 5_000 }))?;
+        against(Engine::SimPy, Net::Bottleneck)?;
     } else {
         eprintln!("simpy: skipped, python3 cannot import it; to install: pip install simpy");
     }

@@ -1,5 +1,5 @@
 # Hold and ring on SimPy. argv: load, entities, end, in means.
-import json, random, sys, time
+import random, sys
 import simpy
 
 load, n, end = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
@@ -28,24 +28,15 @@ def token(outbox):
     outbox.put(events)
 
 
-start = time.process_time()
-if load == "hold":
-    for _ in range(n):
-        env.process(timer())
-else:
+def build():
+    if load == "hold":
+        for _ in range(n):
+            env.process(timer())
+        return
     boxes = [simpy.Store(env) for _ in range(n)]
     for i in range(n):
         env.process(holder(boxes[i], boxes[(i + 1) % n]))
         boxes[i].put(i)
-built = time.process_time()
-env.run(until=end)
-done = time.process_time()
-peak = 0
-try:
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("VmHWM:"):
-                peak = int(line.split()[1]) * 1024
-except OSError:
-    pass
-print(json.dumps({"build_s": built - start, "run_s": done - built, "peak_bytes": peak, "events": events}))
+
+
+report(build, lambda: env.run(until=end), lambda: events)

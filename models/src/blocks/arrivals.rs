@@ -43,7 +43,7 @@ impl Source {
 
     /// The start value of the count is sent alone.
     fn starts(&self) -> bool {
-        self.count.pending().is_some() && self.created == 0
+        self.count.is_pending() && self.created == 0
     }
 }
 

@@ -74,7 +74,7 @@ impl Automaton {
     }
 
     fn waiting(&self) -> bool {
-        self.told.is_some() || self.level.pending().is_some()
+        self.told.is_some() || self.level.is_pending()
     }
 
     fn reschedule(&mut self) {

@@ -48,7 +48,7 @@ impl Atomic<Value> for ZeroOrderHold {
         for (_, value) in bag.iter() {
             self.level.change(number(value, "u", fx), self.timer.now());
         }
-        if self.level.pending().is_some() {
+        if self.level.is_pending() {
             self.timer.at_once();
         }
     }

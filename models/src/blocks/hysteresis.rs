@@ -45,7 +45,7 @@ impl TwoPoint {
 
     fn plan(&mut self) {
         let now = self.timer.now();
-        let waiting = self.news || (self.watch.held.is_some() && self.level.pending().is_some());
+        let waiting = self.news || (self.watch.held.is_some() && self.level.is_pending());
         let at = self.watch.plan(self.band(), false, &self.timer);
         self.timer.set(if waiting { now } else { at });
     }
@@ -57,7 +57,7 @@ impl TwoPoint {
 
     /// Whether the coming internal transition is a located crossing.
     fn located(&self) -> Option<Exit> {
-        let waiting = self.news || self.level.pending().is_some();
+        let waiting = self.news || self.level.is_pending();
         if waiting { None } else { self.watch.planned() }
     }
 }

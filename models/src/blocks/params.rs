@@ -1,5 +1,6 @@
 //! Reading parameters: every mistake is collected, and each message says what to do.
 use crate::{
+    ode::rounding::nearest_tick,
     random::{Distribution, RandomStream},
     registry::{Context, Located, Param, ParamError, ParamSpec, ParamType, Params, Span},
     value::Value,
@@ -348,7 +349,7 @@ impl Reader<'_> {
 }
 
 /// Ticks of a random time: rounded to the nearest tick, negative ones are zero.
+#[inline]
 pub(crate) fn random_ticks(seconds: f64, resolution: Resolution) -> i64 {
-    let ticks = (seconds * resolution.ticks_per_second() as f64).round();
-    if ticks >= 9e18 { crate::signal::NEVER } else { ticks.max(0.0) as i64 }
+    nearest_tick(seconds * resolution.ticks_per_second() as f64)
 }

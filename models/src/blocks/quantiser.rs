@@ -39,7 +39,7 @@ impl Staircase {
     }
 
     fn located(&self) -> Option<f64> {
-        if self.level.pending().is_some() {
+        if self.level.is_pending() {
             return None;
         }
         let exit = self.watch.planned()?;
@@ -48,7 +48,7 @@ impl Staircase {
 
     fn plan(&mut self) {
         let at = self.watch.plan(self.band(), false, &self.timer);
-        let waiting = self.watch.held.is_some() && self.level.pending().is_some();
+        let waiting = self.watch.held.is_some() && self.level.is_pending();
         self.timer.set(if waiting { self.timer.now() } else { at });
     }
 }

@@ -55,6 +55,10 @@ impl Atomic<Value> for Branch {
         self.waiting.clear();
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+        if let Some((_, value)) = bag.single() {
+            let port = self.choose();
+            return self.waiting.push((port, value.clone()));
+        }
         let mut values: Vec<&Value> = bag.iter().map(|(_, v)| v).collect();
         // Jobs have an order of their own; other events keep that of their sources.
         let job = |v: &&Value| if let Value::Job(j) = v { *j } else { Job::default() };

@@ -68,15 +68,15 @@ impl Station {
         }
     }
 
-    fn settle(&mut self) {
+    /// Brings the signals up to date.
+    fn count(&mut self) {
         let now = self.timer.now();
         self.length.change(self.present() as f64, now);
         self.busy.change(self.service.len() as f64, now);
-        let news = !self.lost.is_empty()
-            || self.length.pending().is_some()
-            || self.busy.pending().is_some();
-        let departure = self.service.first().map_or(NEVER, |(t, _)| *t);
-        self.timer.set(if news { now } else { departure });
+    }
+
+    fn departure(&self) -> i64 {
+        self.service.first().map_or(NEVER, |(t, _)| *t)
     }
 }
 
@@ -92,32 +92,39 @@ impl Atomic<Value> for Station {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        self.lost.iter().for_each(|&job| out.send(Self::LOST, job));
+        for &job in &self.lost {
+            out.send(Self::LOST, job);
+        }
         let leaving = self.leaving(at);
-        self.service[..leaving].iter().for_each(|&(_, job)| out.send(Self::OUT, job));
+        for &(_, job) in &self.service[..leaving] {
+            out.send(Self::OUT, job);
+        }
         let (mut length, mut busy) = (self.length.clone(), self.busy.clone());
         if leaving > 0 {
             let rest = self.present() - leaving;
             length.change(rest as f64, at);
             busy.change(rest.min(self.servers) as f64, at);
         }
-        for (port, level) in [(Self::LENGTH, length), (Self::BUSY, busy)] {
-            if let Some(segment) = level.pending() {
-                out.send(port, segment);
-            }
+        if let Some(segment) = length.pending() {
+            out.send(Self::LENGTH, segment);
+        }
+        if let Some(segment) = busy.pending() {
+            out.send(Self::BUSY, segment);
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
         let leaving = self.leaving(self.timer.now());
-        self.service.drain(..leaving);
+        if leaving > 0 {
+            self.service.drain(..leaving);
+            self.serve();
+            self.count();
+        }
         self.lost.clear();
-        self.serve();
         // λ has told these.
-        self.settle();
         self.length.sent();
         self.busy.sent();
-        self.timer.set(self.service.first().map_or(NEVER, |(t, _)| *t));
+        self.timer.set(self.departure());
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
@@ -129,7 +136,9 @@ impl Atomic<Value> for Station {
                 self.serve();
             }
         }
-        self.settle();
+        self.count();
+        let news = !self.lost.is_empty() || self.length.is_pending() || self.busy.is_pending();
+        self.timer.set(if news { self.timer.now() } else { self.departure() });
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
         match port {

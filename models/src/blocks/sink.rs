@@ -37,6 +37,8 @@ pub struct Statistics {
     measure: Measure,
     warm_up: i64,
     every: u64,
+    /// Number of jobs at which receivers are told again.
+    next: u64,
     batches: BatchMeans,
     /// What receivers hold; `None` before it is known.
     told: [Option<Level>; 4],
@@ -91,7 +93,6 @@ impl Atomic<Value> for Statistics {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let (now, since) = (fx.now().ticks, fx.now().ticks - self.timer.now());
-        let before = self.batches.count();
         for job in in_order(bag, Self::IN, |&job| job) {
             if job.created - since < self.warm_up {
                 continue;
@@ -102,7 +103,9 @@ impl Atomic<Value> for Statistics {
             };
             self.batches.push(self.timer.resolution().seconds(ticks));
         }
-        if before / self.every != self.batches.count() / self.every {
+        let count = self.batches.count();
+        if count >= self.next {
+            self.next = (count / self.every + 1).saturating_mul(self.every);
             self.tell();
         }
     }
@@ -139,6 +142,7 @@ unit_kind! {
         let mut r = Reader::new(params);
         let mut told = [const { None }; 4];
         told[0] = Some(Level::new(0.0));
+        let every = r.int("every", 1, i64::MAX) as u64;
         let model = Statistics {
             timer: Timer::due(0, context.resolution),
             measure: match params.text("measure") {
@@ -146,7 +150,8 @@ unit_kind! {
                 _ => Measure::Sojourn,
             },
             warm_up: r.duration("warm_up"),
-            every: r.int("every", 1, i64::MAX) as u64,
+            every,
+            next: every,
             batches: BatchMeans::new(),
             told,
         };

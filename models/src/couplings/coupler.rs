@@ -92,7 +92,7 @@ impl Coupler {
     fn ratio(&self, now: i64) -> Option<f64> {
         let tolerance = self.policy.pace.tolerance()?;
         let miss = |line: &Line| {
-            let y = line.source(now, &self.timer).value(0.0);
+            let y = line.value(now, &self.timer);
             line.gap(now, &self.timer).abs() / (tolerance * (1.0 + y.abs()))
         };
         Some(self.lines.iter().map(miss).fold(0.0, f64::max))
@@ -102,7 +102,7 @@ impl Coupler {
     /// not on a grid (document 002, figure 3).
     fn look_ahead(&mut self, now: i64, elapsed: f64) {
         let Some(look) = &mut self.policy.look_ahead else { return };
-        let value = |line: &Line| line.source(now, &self.timer).value(0.0);
+        let value = |line: &Line| line.value(now, &self.timer);
         let signals: Vec<f64> = self.lines.iter().map(value).collect();
         let step = now.saturating_add(self.policy.pace.step());
         let predicted = look.predict(&signals, elapsed);
@@ -120,8 +120,10 @@ impl Coupler {
         self.rounds = if again { self.rounds + 1 } else { 0 };
         let settling = self.policy.settles.filter(|s| again && s.relaxation < 1.0);
         self.unsettled = false;
-        let value = |line: &Line| line.source(now, &timer).value(0.0);
-        let values: Vec<f64> = self.lines.iter().map(value).collect();
+        // Signals that are rates are the exception.
+        let rates = self.policy.extrapolations.iter().any(|e| e.rate.is_some());
+        let rates = if rates { &self.lines[..] } else { &[] };
+        let values: Vec<f64> = rates.iter().map(|line| line.value(now, &timer)).collect();
         let ahead = timer.seconds(now, self.planned);
         for (port, line) in self.lines.iter_mut().enumerate() {
             line.exchange(now, elapsed, &timer);
@@ -130,9 +132,9 @@ impl Coupler {
             if let Some(filter) = self.policy.low_pass {
                 filter.smooth(line, &mut p, elapsed);
             }
-            if let (Some(settling), Some(held)) = (settling, line.told(now, &timer)) {
+            if let (Some(settling), Some(held)) = (settling, line.held(now, &timer)) {
                 let y = p.value(0.0);
-                let back = (1.0 - settling.relaxation) * (held.value(0.0) - y);
+                let back = (1.0 - settling.relaxation) * (held - y);
                 let small = back.abs() <= settling.tolerance * (1.0 + y.abs());
                 p.add(1.0, &[back]);
                 self.unsettled |= !small;
@@ -153,7 +155,7 @@ impl Coupler {
         for (port, value) in bag.iter() {
             let Some(line) = self.lines.get_mut(usize::from(port)) else { continue };
             let new = !line.heard();
-            let before = line.source(timer.now(), &timer).value(0.0);
+            let before = line.value(timer.now(), &timer);
             let jumped = match value {
                 Value::Segment(s) => line.receive(s, answers, &timer),
                 other => {
@@ -161,7 +163,7 @@ impl Coupler {
                     line.receive(&Segment::step(before, x), answers, &timer)
                 }
             };
-            let y = line.source(timer.now(), &timer).value(0.0);
+            let y = line.value(timer.now(), &timer);
             if !y.is_finite() {
                 fx.fail(format!("the coupled signal {port} is not finite"));
             }
@@ -239,8 +241,8 @@ impl Atomic<Value> for Coupler {
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let now = self.timer.at(elapsed);
-        let told = self.lines.get(usize::from(port))?.told(now, &self.timer)?;
-        Some(Value::Real(told.value(0.0)))
+        let held = self.lines.get(usize::from(port))?.held(now, &self.timer)?;
+        Some(Value::Real(held))
     }
     fn statistics(&self) -> Vec<(&'static str, u64)> {
         vec![("macro_steps", self.exchanges)]

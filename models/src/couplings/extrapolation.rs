@@ -6,7 +6,7 @@
 //! *interpolation* (Gomes et al. 2017, document 004, 4.3.6, "extrapolated interpolation") the
 //! receiver goes on continuously: straight from the value it holds to the value extrapolated for
 //! the end of the macro step.
-use super::line::Line;
+use super::line::{Line, SAMPLES};
 use crate::signal::{Poly, Timer};
 use serde::{Deserialize, Serialize};
 
@@ -44,18 +44,18 @@ impl Extrapolation {
         let p = match self.slopes {
             _ if self.rate.is_some() && order > 0 => {
                 let rate = self.rate.and_then(|signal| values.get(usize::from(signal)));
-                Poly::new(&[line.source(now, timer).value(0.0), rate.copied().unwrap_or(0.0)])
+                Poly::new(&[line.value(now, timer), rate.copied().unwrap_or(0.0)])
             }
             Slopes::Derivatives => Poly::new(line.source(now, timer).truncated(order)),
             Slopes::Samples => through(line.samples(), order, now, timer),
         };
-        match line.told(now, timer) {
-            Some(held) if self.interpolate && step > 0.0 => {
-                let (from, to) = (held.value(0.0), p.value(step));
-                Poly::new(&[from, (to - from) / step])
-            }
-            _ => p,
+        if self.interpolate
+            && step > 0.0
+            && let Some(from) = line.held(now, timer)
+        {
+            return Poly::new(&[from, (p.value(step) - from) / step]);
         }
+        p
     }
 }
 
@@ -63,14 +63,16 @@ impl Extrapolation {
 /// divided differences, multiplied out.
 fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Timer) -> Poly {
     let n = samples.len().min(order + 1);
-    let at: Vec<f64> = samples[..n].iter().map(|s| timer.seconds(now, s.0)).collect();
-    let mut d: Vec<f64> = samples[..n].iter().map(|s| s.1).collect();
+    let (mut at, mut d) = ([0.0; SAMPLES], [0.0; SAMPLES]);
+    for (i, &(tick, y)) in samples[..n].iter().enumerate() {
+        (at[i], d[i]) = (timer.seconds(now, tick), y);
+    }
     for level in 1..n {
         for i in (level..n).rev() {
             d[i] = (d[i] - d[i - 1]) / (at[i] - at[i - level]);
         }
     }
-    let mut c = vec![0.0; n.max(1)];
+    let mut c = [0.0; SAMPLES];
     for i in (0..n).rev() {
         for k in (0..n).rev() {
             let shifted = if k > 0 { c[k - 1] } else { 0.0 };
@@ -78,7 +80,7 @@ fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Timer) -> Pol
         }
         c[0] += d[i];
     }
-    Poly::new(&c)
+    Poly::new(&c[..n.max(1)])
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! One signal on its way from a unit to its receivers.
 use crate::{
     poly,
-    signal::{Held, Poly, Timer},
+    signal::{Held, Poly, Timer, trimmed},
     value::{Flag, Segment},
 };
 use serde::{Deserialize, Serialize};
 
 /// Values kept for extrapolation from samples, the present one included.
-const SAMPLES: usize = 4;
+pub(super) const SAMPLES: usize = 4;
 
 /// A signal that passes through a coupler.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -37,6 +37,14 @@ impl Line {
     pub fn source(&self, now: i64, timer: &Timer) -> Poly {
         self.source.as_ref().map_or(Poly::constant(0.0), |h| h.shifted(now, timer))
     }
+    /// The source's value at tick `now`.
+    pub fn value(&self, now: i64, timer: &Timer) -> f64 {
+        self.source.as_ref().map_or(0.0, |h| h.value(now, timer))
+    }
+    /// What receivers hold at tick `now`.
+    pub fn held(&self, now: i64, timer: &Timer) -> Option<f64> {
+        self.told.as_ref().map(|h| h.value(now, timer))
+    }
     /// What receivers hold, with its origin at tick `now`.
     pub fn told(&self, now: i64, timer: &Timer) -> Option<Poly> {
         self.told.as_ref().map(|h| h.shifted(now, timer))
@@ -51,7 +59,7 @@ impl Line {
     }
     /// Source minus told at tick `now`: the error of the extrapolation at its end.
     pub fn gap(&self, now: i64, timer: &Timer) -> f64 {
-        self.told(now, timer).map_or(0.0, |u| self.source(now, timer).value(0.0) - u.value(0.0))
+        self.held(now, timer).map_or(0.0, |u| self.value(now, timer) - u)
     }
 
     /// A new segment of the source; gives whether it jumps. What an output with feed-through
@@ -72,6 +80,12 @@ impl Line {
             && now > self.until
         {
             let span = timer.seconds(self.until, now);
+            let constants = (y.segment().coefficients(), u.segment().coefficients());
+            if let ([y], [u]) = constants {
+                self.deviation += (y - u) * span;
+                self.until = now;
+                return;
+            }
             let mut d = y.shifted(self.until, timer);
             d.add(-1.0, u.shifted(self.until, timer).coefficients());
             self.deviation += d.integral(0.0).value(span);
@@ -88,7 +102,7 @@ impl Line {
             self.memory += self.mean;
             self.deviation = 0.0;
         }
-        let value = self.source(now, timer).value(0.0);
+        let value = self.value(now, timer);
         // Two values close together would give a slope of mere rounding.
         let last = self.samples.first().map_or(now, |s| s.0);
         let before = self.samples.get(1).map_or(last, |s| s.0);
@@ -103,13 +117,11 @@ impl Line {
     /// Receivers are told `p` from tick `now` on; nothing to send if they hold it already.
     pub fn tell(&mut self, p: &Poly, now: i64, timer: &Timer) -> Option<Segment> {
         let c = p.truncated(poly::MAX_DEGREE);
-        let old = self.told(now, timer);
-        if self.told.as_ref().is_some_and(|h| h.since() == now)
-            && old.is_some_and(|old| old.truncated(poly::MAX_DEGREE) == c)
-        {
+        let same = |h: &Held| h.since() == now && trimmed(h.segment().coefficients()) == c;
+        if self.told.as_ref().is_some_and(same) {
             return None;
         }
-        let left = old.map_or(c[0], |old| old.value(0.0));
+        let left = self.held(now, timer).unwrap_or(c[0]);
         let flag = match self.told {
             None => Flag::Jump,
             Some(_) if left == c[0] => Flag::Continuous,

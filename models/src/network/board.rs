@@ -12,21 +12,28 @@ use superdense_kernel::{Outbox, port::OutPort};
 pub struct Board {
     first: u16,
     every: u64,
-    seen: u64,
+    /// Observations until the signals are told.
+    left: u64,
+    pending: bool,
     levels: Vec<Level>,
 }
 
 impl Board {
     /// Signals at the outputs from `first` on, told after every `every` observations.
     pub fn new(first: u16, values: &[f64], every: u64) -> Self {
-        Self { first, every, seen: 0, levels: values.iter().map(|&v| Level::new(v)).collect() }
+        let levels = values.iter().map(|&v| Level::new(v)).collect();
+        Self { first, every, left: every, pending: !values.is_empty(), levels }
     }
 
     /// Counts one more observation; whether it is time for [`Board::tell`]. Two calls, because
     /// statistics cost more than most observations.
+    #[inline]
     pub fn is_time(&mut self) -> bool {
-        self.seen += 1;
-        self.seen.is_multiple_of(self.every)
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.every;
+        }
+        self.left == self.every
     }
 
     /// Takes the values that are to be told.
@@ -34,15 +41,25 @@ impl Board {
         for (level, &v) in self.levels.iter_mut().zip(values) {
             level.change(v, now);
         }
+        self.pending = self.levels.iter().any(Level::is_pending);
     }
 
     /// Whether something has to be sent.
+    #[inline]
     pub fn pending(&self) -> bool {
-        self.levels.iter().any(|l| l.pending().is_some())
+        self.pending
     }
 
     /// For λ.
+    #[inline]
     pub fn output(&self, out: &mut Outbox<'_, Value>) {
+        if self.pending {
+            self.send(out);
+        }
+    }
+
+    #[cold]
+    fn send(&self, out: &mut Outbox<'_, Value>) {
         for (port, level) in (self.first..).zip(&self.levels) {
             if let Some(segment) = level.pending() {
                 out.send(OutPort::<Segment>::new(port), segment);
@@ -51,8 +68,11 @@ impl Board {
     }
 
     /// After λ.
+    #[inline]
     pub fn sent(&mut self) {
-        self.levels.iter_mut().for_each(Level::sent);
+        if std::mem::take(&mut self.pending) {
+            self.levels.iter_mut().for_each(Level::sent);
+        }
     }
 }
 

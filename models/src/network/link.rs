@@ -6,6 +6,7 @@ use crate::{
         params::{Reader, needed, with},
         ports, signal,
     },
+    ode::rounding::nearest_tick,
     random::RandomStream,
     registry::{ParamType, ValueType},
     signal::{NEVER, Timer},
@@ -53,7 +54,7 @@ impl Link {
 
     fn transmission(&self, packet: &Packet) -> i64 {
         let tps = self.timer.resolution().ticks_per_second() as f64;
-        (f64::from(packet.bits) * tps / self.rate).round() as i64
+        nearest_tick(f64::from(packet.bits) * tps / self.rate)
     }
 
     fn take(&mut self, packet: Packet) {
@@ -70,7 +71,7 @@ impl Link {
         let ticks = self.transmission(&packet);
         let end = self.ends.back().map_or(now, |&last| last).saturating_add(ticks);
         self.ends.push_back(end);
-        self.work += ticks;
+        self.work = self.work.saturating_add(ticks);
         // Lost packets take their time on the transmitter; without losses there is no draw.
         if self.loss > 0.0 && self.stream.uniform() < self.loss {
             self.gone += 1;
@@ -108,9 +109,12 @@ impl Atomic<Value> for Link {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        let arrived = self.flight.iter().take_while(|(t, _)| *t == at);
-        arrived.for_each(|&(_, packet)| out.send(Self::OUT, packet));
-        self.dropped.iter().for_each(|&packet| out.send(Self::DROPPED, packet));
+        for &(_, packet) in self.flight.iter().take_while(|(t, _)| *t == at) {
+            out.send(Self::OUT, packet);
+        }
+        for &packet in &self.dropped {
+            out.send(Self::DROPPED, packet);
+        }
         self.board.output(out);
     }
     fn internal(&mut self, _: &mut Effects<Value>) {

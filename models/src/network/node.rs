@@ -130,7 +130,7 @@ impl Atomic<Value> for Node {
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        in_order(bag, Self::IN, |&job| job).into_iter().for_each(|job| self.join(job));
+        in_order(bag, Self::IN, |&job| job).for_each(|job| self.join(job));
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {

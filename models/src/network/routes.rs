@@ -5,7 +5,7 @@ use crate::{
         params::{Entries, Reader, with},
     },
     registry::{Located, Param, ParamError, ParamType, Params, Ports, ValueType},
-    value::{Packet, Value},
+    value::{Packet, Value, in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,13 +47,15 @@ impl Atomic<Value> for Routes {
         if self.waiting.is_empty() { Duration::INFINITE } else { Duration::ZERO }
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        self.waiting.iter().for_each(|&(port, packet)| out.send(OutPort::new(port), packet));
+        for &(port, packet) in &self.waiting {
+            out.send(OutPort::new(port), packet);
+        }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.waiting.clear();
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
-        for &packet in bag.on(Self::IN) {
+        for packet in in_order(bag, Self::IN, Packet::key) {
             let to = packet.destination;
             match self.route(to) {
                 Some(port) => self.waiting.push((port, packet)),
@@ -64,7 +66,8 @@ impl Atomic<Value> for Routes {
                 )),
             }
         }
-        self.waiting.sort_by_key(|(port, packet)| (*port, packet.key()));
+        // Stable: by output, and then in order.
+        self.waiting.sort_by_key(|(port, _)| *port);
     }
 }
 

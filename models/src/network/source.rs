@@ -67,7 +67,7 @@ impl Source {
     }
 
     fn starts(&self) -> bool {
-        self.count.pending().is_some() && self.packet.id == 0
+        self.count.is_pending() && self.packet.id == 0
     }
 }
 

@@ -6,6 +6,25 @@
 //! root that lies exactly on a tick is not pushed to the next one by the rounding of the root
 //! finder (a plain ceil does that to about a quarter of them).
 
+/// The tick nearest to a number of ticks, of two the later; zero below zero and for NaN, and
+/// [`i64::MAX`] for 9e18 and more.
+///
+/// Equal to `f64::round`, but not a call of the C library.
+///
+/// ```
+/// use superdense_models::ode::rounding::nearest_tick;
+/// assert_eq!([2.5, 2.4999, 0.49999999999999994, -3.0].map(nearest_tick), [3, 2, 0, 0]);
+/// ```
+#[inline]
+pub fn nearest_tick(ticks: f64) -> i64 {
+    if ticks >= 9e18 {
+        return i64::MAX;
+    }
+    let whole = ticks.max(0.0) as i64;
+    // Exact: the difference of neighbours, or zero.
+    whole + i64::from(ticks - whole as f64 >= 0.5)
+}
+
 /// Fraction of a tick by which an event may be early, as a power of two: 2⁻¹⁰.
 pub const SNAP_BITS: u32 = 10;
 
@@ -77,6 +96,18 @@ pub fn tick_seconds(ticks: i64, ticks_per_second: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nearest_is_round() {
+        let mut x = 1e-3f64;
+        while x < 8e18 {
+            for y in [x, x.floor() + 0.5, (x.floor() + 0.5).next_down(), x.ceil(), -x] {
+                assert_eq!(nearest_tick(y), y.round().max(0.0) as i64, "{y}");
+            }
+            x *= 1.37;
+        }
+        assert_eq!([f64::NAN, f64::INFINITY, 9e18].map(nearest_tick), [0, i64::MAX, i64::MAX]);
+    }
 
     const NANO: u64 = 1_000_000_000;
 

@@ -149,6 +149,7 @@ impl Adapters {
                 name: name.as_str().into(),
                 array: false,
                 members: vec![Body::Unit(unit)],
+                wrong: false,
                 span: g.span(w.connection).clone(),
             });
             let end = End { child, member: 0, port: 0 };

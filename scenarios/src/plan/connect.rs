@@ -233,7 +233,7 @@ pub(super) fn members(g: &Group, step: &Step, eval: &Evaluator<'_>) -> Option<(u
     };
     let child = &g.children[at as usize];
     let n = child.members.len() as i64;
-    if n == 0 && !child.array {
+    if child.wrong {
         return None;
     }
     let name = &child.name;
@@ -255,10 +255,10 @@ pub(super) fn members(g: &Group, step: &Step, eval: &Evaluator<'_>) -> Option<(u
         Some((Index::One(node), span)) => {
             let i = eval.whole(node, "this index")?;
             if i < 0 || i >= n {
-                if n == 0 {
-                    return None;
-                }
-                let help = format!("members are {name}[0] to {name}[{}]", n - 1);
+                let help = match n {
+                    0 => format!("`{name}` has no members at all; see its `count`"),
+                    _ => format!("members are {name}[0] to {name}[{}]", n - 1),
+                };
                 return refuse(span, format!("`{name}` has no member {i}"), help);
             }
             vec![i as u32]

@@ -190,7 +190,13 @@ fn insert(
     let child = g.children.len() as u32;
     let span = coupling.name.span.clone();
     let body = vec![Body::Unit(unit)];
-    g.children.push(Child { name: NAME.into(), array: false, members: body, span: span.clone() });
+    g.children.push(Child {
+        name: NAME.into(),
+        array: false,
+        members: body,
+        wrong: false,
+        span: span.clone(),
+    });
     for (port, (from, wires)) in (0u16..).zip(lines) {
         let through = End { child, member: 0, port };
         let connection = wires.first().and_then(|&w| g.wires[w].connection);

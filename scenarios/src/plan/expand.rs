@@ -86,6 +86,7 @@ impl Expander<'_> {
             name: unit.name.value.as_str().into(),
             array: unit.count.is_some(),
             members: Vec::new(),
+            wrong: true,
             span: unit.name.span.clone(),
         };
         let eval = Evaluator::new(self.session, scope, &[]);
@@ -108,8 +109,9 @@ impl Expander<'_> {
         match &unit.of {
             Of::Kind(kind) => self.units(*kind, path, unit, scope, count, &mut child),
             Of::Template(_) => self.instances(path, unit, scope, count, &mut child),
-            Of::Unknown => {}
+            Of::Unknown => return child,
         }
+        child.wrong = (child.members.len() as u64) < count;
         child
     }
 

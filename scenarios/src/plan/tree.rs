@@ -17,8 +17,10 @@ pub(super) enum Body {
 pub(super) struct Child {
     pub name: Rc<str>,
     pub array: bool,
-    /// Empty when the declaration is wrong; nothing is reported about its connections then.
     pub members: Vec<Body>,
+    /// The declaration is wrong, and members are missing; nothing is reported about its connections
+    /// then.
+    pub wrong: bool,
     pub span: Span,
 }
 
