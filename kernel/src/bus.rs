@@ -277,6 +277,8 @@ impl<M: Message> Bus<M> {
         if !self.log.is_empty() {
             self.log.clear();
         }
+        // Not only after messages: a translation may have dropped what came in disorder.
+        self.disordered = self.ties.is_some();
         if self.arena.is_empty() {
             return;
         }
@@ -284,7 +286,6 @@ impl<M: Message> Bus<M> {
         self.deliveries.clear();
         self.influenced.clear();
         self.nets.truncate(self.fixed);
-        self.disordered = self.ties.is_some();
         self.cycle = self.cycle.wrapping_add(1);
         if self.cycle == 0 {
             // Records of four billion cycles ago must not look new.

@@ -490,3 +490,41 @@ fn speculative_panics_are_not_told() {
     assert!(done.status.success() && String::from_utf8_lossy(&done.stdout).contains("1 passed"));
     assert!(!told.contains("panicked"), "{told}");
 }
+
+/// Sends to its output ports from the last to the first.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Backwards;
+
+impl Atomic<i64> for Backwards {
+    fn outputs(&self) -> u16 {
+        2
+    }
+    fn time_advance(&self) -> Duration {
+        Duration::from_ticks(10)
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        out.send(OutPort::<i64>::new(1), 1);
+        out.send(OUT, 0);
+    }
+}
+
+/// The order of what is carried nowhere, by no wire or by a translation that drops it, puts nothing
+/// into disorder, which would keep what follows sequential.
+#[test]
+fn order_of_unheard_messages_is_forgotten() {
+    for dropped in [false, true] {
+        let mut top = Coupled::new();
+        let a = top.add("a", Backwards);
+        let b = top.add("b", Node::new(7, Habit::Add));
+        if dropped {
+            for port in 0..2 {
+                let from = a.output(OutPort::<i64>::new(port));
+                top.couple_with(from, b.input(IN), "none", |_: &i64| None::<i64>);
+            }
+        }
+        let mut sim = Simulation::new(top, Default::default()).unwrap();
+        sim.run_through(15).unwrap();
+        let (_, did) = sim.run_through_parallel(1_000, &Settings::default()).unwrap();
+        assert!(did.committed > 100, "{did:?}");
+    }
+}
