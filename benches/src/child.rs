@@ -61,9 +61,17 @@ pub enum Engine {
 impl Engine {
     /// The name in reports.
     pub fn name(self) -> &'static str {
-        let names = ["superdense", "xdevs", "nexosim", "simpy", "bare-heap", "ns3"];
-        let more = ["diffsol", "scipy", "heyoka"];
-        names.into_iter().chain(more).nth(self as usize).unwrap_or_default()
+        match self {
+            Self::Ours => "superdense",
+            Self::Xdevs => "xdevs",
+            Self::Nexosim => "nexosim",
+            Self::SimPy => "simpy",
+            Self::BareHeap => "bare-heap",
+            Self::Ns3 => "ns3",
+            Self::Diffsol => "diffsol",
+            Self::Scipy => "scipy",
+            Self::Heyoka => "heyoka",
+        }
     }
 }
 

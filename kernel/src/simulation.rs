@@ -268,9 +268,9 @@ impl<M: Message> Simulation<M> {
     ///
     /// **Why.** Models with timers of their own mostly fire one by one. Here nothing is merged, and
     /// when the output reaches nobody or one neighbour in the slab, the border to it is crossed
-    /// once: a sixth of the instructions of *hold* and of *ring*, a third of those of S4a, where
-    /// packets go from kind to kind. And it is crossed once for all cycles up to `limit` that
-    /// follow each other in one slab: a tenth of what is left of *hold*, a twentieth of *ring*.
+    /// once: a sixth of the instructions of *hold* and of *ring*. And it is crossed once for all
+    /// cycles up to `limit` that follow each other in one slab: a tenth of what is left of *hold*,
+    /// a twentieth of *ring*.
     #[inline(always)]
     fn alone(&mut self, limit: Option<i64>, taken: &mut Option<i64>) -> bool {
         let [m] = self.imminent[..] else { return false };
