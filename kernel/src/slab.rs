@@ -8,6 +8,7 @@ use crate::{
     blueprint::ModelKey,
     core::{Ahead, Core, Due},
     effects::Effects,
+    event_list::EventList,
     homes::Run,
     message::Message,
     nursery::Placed,
@@ -114,7 +115,27 @@ pub(crate) struct Slab<A> {
     owners: Vec<ModelKey>,
 }
 
+/// Models that, with what belongs to them, do not fit into a cache of one core.
+const LARGE: usize = 8192;
+
 impl<A> Slab<A> {
+    /// Reads what the model reads and writes that is likely to follow on the present one.
+    ///
+    /// **Why.** The timers of a large model fire in no order of memory. What is asked for now comes
+    /// while the present model is busy: *hold* with 65 536 models is faster by an eighth.
+    #[inline(never)]
+    fn fetch<M: Message>(&self, run: Run, core: &Core<M>)
+    where
+        A: Atomic<M>,
+    {
+        if let Some((later, at)) = core.list.glance()
+            && core.homes.is_neighbour(later)
+        {
+            let advance = self.models[run.slot(later)].time_advance();
+            std::hint::black_box(advance.ticks() ^ at ^ core.cells[later as usize].last);
+        }
+    }
+
     /// The transitions of an imminent model that reaches something, and of the one neighbour that it
     /// reaches; tells what is left.
     // Never inlined: it would make the way of models that reach nobody longer.
@@ -178,6 +199,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
             }
             let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
             model = next;
+            if core.cells.len() > LARGE {
+                self.fetch(run, core);
+            }
         }
     }
     fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>) {

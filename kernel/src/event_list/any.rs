@@ -138,6 +138,11 @@ impl EventList for AnyEventList {
     }
 
     #[inline]
+    fn glance(&self) -> Option<(u32, i64)> {
+        each!(self, list => list.glance())
+    }
+
+    #[inline]
     fn time_of(&self, model: u32) -> Option<i64> {
         each!(self, list => list.time_of(model))
     }

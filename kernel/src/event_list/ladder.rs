@@ -225,6 +225,12 @@ impl EventList for LadderList {
         Some(time)
     }
 
+    #[inline(always)]
+    fn glance(&self) -> Option<(u32, i64)> {
+        let model = self.store.first(self.front.glance(&self.store.occupied)?);
+        Some((model, self.store.nodes[model as usize].time))
+    }
+
     #[inline]
     fn time_of(&self, model: u32) -> Option<i64> {
         self.store.nodes.get(model as usize).map(|node| node.time).filter(|&time| time != NEVER)

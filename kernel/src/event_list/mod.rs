@@ -88,6 +88,12 @@ pub trait EventList: Default + Send {
     /// time.
     fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64>;
 
+    /// A model that is likely to be taken next and its time, where that can be told at once; what
+    /// it is good for is memory that comes in time, so it may be wrong.
+    fn glance(&self) -> Option<(u32, i64)> {
+        None
+    }
+
     /// The pending time of `model`. O(1).
     fn time_of(&self, model: u32) -> Option<i64>;
 

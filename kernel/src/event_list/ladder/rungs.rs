@@ -95,6 +95,13 @@ impl Rung {
         }
     }
 
+    /// The first bucket that holds something, if it is near the last one.
+    #[inline(always)]
+    pub(super) fn glance(&self, occupied: &[u64]) -> Option<usize> {
+        let bits = *occupied.get(self.word)?;
+        (bits != 0).then(|| self.word * WORD + bits.trailing_zeros() as usize)
+    }
+
     /// The last tick of a bucket.
     fn last(&self, bucket: usize) -> i64 {
         let start = ((bucket - self.base) as u64) << self.shift;
