@@ -119,6 +119,7 @@ struct DraftLevel {
 
 impl<M: Message> Blueprint<M> {
     pub fn new(top: Coupled<M>, slabs: &mut Slabs<M>) -> Result<Self, BuildErrors> {
+        top.announce(slabs);
         let mut this = Self::empty(Vec::new(), top.count() + 1);
         let label = Label { stem: 0, index: NONE };
         let body = NodeBody::DRAFT;

@@ -7,7 +7,7 @@ use crate::{
     nursery::Nursery,
     path::Name,
     port::{InPort, OutPort},
-    slab::Erased,
+    slab::{Erased, Slabs},
     time::Duration,
 };
 use std::{
@@ -324,6 +324,16 @@ impl<M: Message> Coupled<M> {
             Body::Coupled(inner) => 1 + inner.count(),
         };
         self.children.iter().map(below).sum()
+    }
+
+    /// Tells the slabs what is to come, so that they are made as large at once.
+    pub(crate) fn announce(&self, slabs: &mut Slabs<M>) {
+        self.nursery.announce(slabs);
+        for (_, child) in &self.children {
+            if let Body::Coupled(inner) = &child.0 {
+                inner.announce(slabs);
+            }
+        }
     }
 
     /// Number of children.

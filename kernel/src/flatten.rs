@@ -200,39 +200,35 @@ impl<M: Message> Graph<M> {
         model[out..out + outputs as usize].fill(order.keys.len() as u32);
 
         // Gone through twice rather than kept: they are as many as the edges.
-        let wires = || {
-            coupled.iter().flat_map(|&key| {
-                let wires = match &blueprint.nodes[key].body {
-                    NodeBody::Coupled(node) => &node.wires[..],
-                    NodeBody::Atomic(_) => &[],
-                };
-                let vertex = move |child: Option<ModelKey>, port: u16, start: bool| {
-                    let owner = child.unwrap_or(key);
-                    let outputs = start == child.is_some();
-                    let skip = if outputs { blueprint.port_counts(owner).0 } else { 0 };
-                    first[owner] + u32::from(skip) + u32::from(port)
-                };
-                wires.iter().map(move |w| {
-                    let from = vertex(w.from.child, w.from.port, true);
-                    (from, vertex(w.to.child, w.to.port, false), w.z)
-                })
-            })
+        let each_wire = |edge: &mut dyn FnMut(u32, u32, u32)| {
+            for &key in coupled {
+                let NodeBody::Coupled(node) = &blueprint.nodes[key].body else { continue };
+                let (inputs, outputs) = (first[key], first[key] + node.inputs.len() as u32);
+                for w in &node.wires {
+                    let from = match w.from.child {
+                        Some(child) => first[child] + u32::from(blueprint.port_counts(child).0),
+                        None => inputs,
+                    };
+                    let to = w.to.child.map_or(outputs, |child| first[child]);
+                    edge(from + u32::from(w.from.port), to + u32::from(w.to.port), w.z);
+                }
+            }
         };
         let mut fan_in = vec![0; vertices as usize];
         let mut start = vec![0u32; vertices as usize + 1];
-        for (from, to, _) in wires() {
+        each_wire(&mut |from, to, _| {
             start[from as usize + 1] += 1;
             fan_in[to as usize] += 1;
-        }
+        });
         for v in 0..vertices as usize {
             start[v + 1] += start[v];
         }
         let mut fill = start.clone();
         let mut edges = vec![(0, 0); start[vertices as usize] as usize];
-        for (from, to, z) in wires() {
+        each_wire(&mut |from, to, z| {
             edges[fill[from as usize] as usize] = (to, z);
             fill[from as usize] += 1;
-        }
+        });
         Self {
             start,
             edges,

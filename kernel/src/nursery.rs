@@ -20,6 +20,8 @@ trait Ward<M: Message>: Send {
     /// From now on, models leave in this order of their places.
     fn arrange(&mut self, places: &[u32]);
     fn leave(&mut self, slabs: &mut Slabs<M>) -> Option<Placed>;
+    /// Says how many will leave.
+    fn announce(&self, slabs: &mut Slabs<M>);
     fn shrink_to_fit(&mut self);
 }
 
@@ -44,6 +46,9 @@ impl<M: Message, A: Atomic<M>> Ward<M> for Models<A> {
             self.0 = Vec::new();
         }
         Some(slabs.place(model))
+    }
+    fn announce(&self, slabs: &mut Slabs<M>) {
+        slabs.expect::<A>(self.0.len());
     }
     fn shrink_to_fit(&mut self) {
         self.0.shrink_to_fit();
@@ -75,6 +80,11 @@ impl<M: Message> Nursery<M> {
         };
         models.push(model);
         (ward as u32, models.len() as u32 - 1)
+    }
+
+    /// Says how many models of each type will leave.
+    pub fn announce(&self, slabs: &mut Slabs<M>) {
+        self.wards.iter().for_each(|(_, ward)| ward.announce(slabs));
     }
 
     /// Gives back the room for more models.

@@ -312,12 +312,19 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
 pub(crate) struct Slabs<M: Message> {
     pub kinds: Vec<Box<dyn Kind<M>>>,
     by_type: HashMap<TypeId, u16>,
+    /// How many models will come of types that have no slab yet.
+    expected: HashMap<TypeId, usize>,
     recent: Option<(TypeId, u16)>,
 }
 
 impl<M: Message> Slabs<M> {
     pub fn new() -> Self {
-        Self { kinds: Vec::new(), by_type: HashMap::new(), recent: None }
+        Self { kinds: Vec::new(), by_type: HashMap::new(), expected: HashMap::new(), recent: None }
+    }
+
+    /// Announces models of type `A`.
+    pub fn expect<A: Atomic<M>>(&mut self, models: usize) {
+        *self.expected.entry(TypeId::of::<A>()).or_default() += models;
     }
 
     /// The number of the slab for models of type `A`, made on first use.
@@ -331,7 +338,9 @@ impl<M: Message> Slabs<M> {
         let next = self.kinds.len() as u16;
         let kind = *self.by_type.entry(id).or_insert(next);
         if kind == next {
-            self.kinds.push(Box::new(Slab::<A> { models: Vec::new(), owners: Vec::new() }));
+            let room = self.expected.remove(&id).unwrap_or(0);
+            let (models, owners) = (Vec::<A>::with_capacity(room), Vec::with_capacity(room));
+            self.kinds.push(Box::new(Slab { models, owners }));
         }
         self.recent = Some((id, kind));
         kind
