@@ -19,8 +19,9 @@ use superdense_models::{
 };
 
 /// Methods of scenarios.
-const METHODS: [&str; 10] =
-    ["rk45", "rk23", "taylor", "qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2", "auto"];
+const METHODS: [&str; 11] = [
+    "rk45", "rk23", "taylor", "rodas", "qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2", "auto",
+];
 
 /// Relative tolerances and quanta, from loose to tight.
 const TOLERANCES: [f64; 12] =

@@ -12,16 +12,18 @@
 //! | coefficients of order 11 and 12 | step of the Taylor method (Jorba & Zou 2005, section 3) |
 //! | coefficients of order 4 and 5 | step of the 5(4) pair |
 //! | largest eigenvalue of the Jacobian, by power iteration | both, where the equations are stiff |
+//! | a trial of some steps | step of the implicit method |
 //! | coefficients of order 2 | steps of quantised states, each for itself: the activity |
 //! | who reads whom | cost of such a step |
 use super::{
+    dual::Dual,
     equations::{Dims, Equations, Programs, Work},
     series::Series,
     settings::Settings,
 };
 use crate::{
     expr::{Degree, Tape, TapeMemory, VarId},
-    ode::{FnSystem, Method, Solver},
+    ode::{Method, OdeSystem, Solver},
     qss::Quanta,
 };
 
@@ -31,6 +33,7 @@ pub(super) enum Choice {
     Closed,
     Rk45,
     Taylor,
+    Rodas,
     Qss2,
     Liqss2,
 }
@@ -41,6 +44,7 @@ impl Choice {
             Self::Closed => "closed",
             Self::Rk45 => "rk45",
             Self::Taylor => "taylor",
+            Self::Rodas => "rodas",
             Self::Qss2 => "qss2",
             Self::Liqss2 => "liqss2",
         }
@@ -52,6 +56,7 @@ impl Choice {
             Self::Closed => Some(Method::Closed),
             Self::Rk45 => Some(Method::Rk45),
             Self::Taylor => Some(Method::Taylor(ORDER, None)),
+            Self::Rodas => Some(Method::Rodas),
             Self::Qss2 | Self::Liqss2 => None,
         }
     }
@@ -83,7 +88,7 @@ pub(super) fn ranked<E: Equations>(
         ];
     }
     let mut costs: Vec<(Choice, f64)> =
-        [Choice::Rk45, Choice::Taylor, Choice::Qss2, Choice::Liqss2]
+        [Choice::Rk45, Choice::Taylor, Choice::Rodas, Choice::Qss2, Choice::Liqss2]
             .map(|choice| (choice, outlook.cost(choice)))
             .to_vec();
     costs.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -108,13 +113,7 @@ fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Ve
     const STEPS: usize = 300;
     let fastest = fastest(equations, vars);
     let states = Dims::STATES..Dims::STATES + equations.dims().states;
-    let mut now = vars.to_vec();
-    let mut work = Work::default();
-    let mut system = FnSystem::new(states.len(), |t, x: &[f64], dx: &mut [f64]| {
-        now[0] = vars[0] + t;
-        now[states.clone()].copy_from_slice(x);
-        equations.derivatives(&now, &mut work, dx);
-    });
+    let mut system = Alone::new(equations, vars);
     let mut solver = Solver::new(Method::Rk45, settings.solver.clone());
     solver.begin(0.0, &vars[states.clone()]);
     let end = (10.0 / fastest).min(settings.solver.max_step);
@@ -136,6 +135,79 @@ fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Ve
     settled
 }
 
+/// The equations with all but the states as at the start.
+struct Alone<'a, E> {
+    equations: &'a E,
+    start: f64,
+    states: usize,
+    now: Vec<f64>,
+    work: Work,
+    dual: Dual,
+}
+
+impl<'a, E: Equations> Alone<'a, E> {
+    fn new(equations: &'a E, vars: &[f64]) -> Self {
+        let (states, now) = (equations.dims().states, vars.to_vec());
+        Self {
+            equations,
+            start: vars[0],
+            states,
+            now,
+            work: Work::default(),
+            dual: Dual::default(),
+        }
+    }
+
+    fn put(&mut self, t: f64, x: &[f64]) {
+        self.now[0] = self.start + t;
+        self.now[Dims::STATES..][..self.states].copy_from_slice(x);
+    }
+}
+
+impl<E: Equations> OdeSystem for Alone<'_, E> {
+    type Error = std::convert::Infallible;
+    fn dim(&self) -> usize {
+        self.states
+    }
+    fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
+        self.put(t, x);
+        self.equations.derivatives(&self.now, &mut self.work, dx);
+        Ok(())
+    }
+    fn linearise(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        dx: &mut [f64],
+        jacobian: &mut [f64],
+        drift: &mut [f64],
+    ) -> Result<bool, Self::Error> {
+        self.put(t, x);
+        self.dual.linearise(self.equations, &self.now, |_| 0.0, [dx, jacobian, drift]);
+        Ok(true)
+    }
+}
+
+/// The step that the implicit method comes to in a few steps from the start; none, if it fails or
+/// would have to solve systems that large.
+fn implicit_step<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> f64 {
+    const STEPS: usize = 40;
+    const LARGE: usize = 200;
+    let states = equations.dims().states;
+    if states > LARGE {
+        return 0.0;
+    }
+    let mut system = Alone::new(equations, vars);
+    let mut solver = Solver::new(Method::Rodas, settings.solver.clone());
+    solver.begin(0.0, &vars[Dims::STATES..][..states]);
+    for _ in 0..STEPS {
+        if solver.step(&mut system, None).is_err() {
+            return 0.0;
+        }
+    }
+    solver.next_step()
+}
+
 /// What is known of the equations at one point.
 struct Outlook {
     states: usize,
@@ -148,6 +220,8 @@ struct Outlook {
     /// Steps in seconds as accuracy alone would have them.
     taylor: f64,
     pair: f64,
+    /// The step of the implicit method, by a trial.
+    implicit: f64,
     /// Steps per second of second-order quantised states, and how many states make any.
     quantised: f64,
     active: usize,
@@ -195,6 +269,7 @@ impl Outlook {
             taylor: step(ORDER - 1, 1.0).min(step(ORDER, 1.0)),
             // The error constant of the pair, roughly.
             pair: step(4, 0.05).min(step(5, 0.05)),
+            implicit: implicit_step(equations, settings, vars),
             quantised: (0..n).map(rate).sum(),
             active: (0..n).filter(|&i| rate(i) > 1e-3).count(),
         }
@@ -212,6 +287,11 @@ impl Outlook {
                 let p = ORDER as f64;
                 let series = (12.0 + 1.5 * p) * p * self.code + 40.0 * n;
                 (series + 1000.0) / stable(self.taylor, 0.4 * p)
+            }
+            Choice::Rodas => {
+                let slopes = (6.0 + 3.0 * (n + 1.0)) * (12.0 * self.code + 20.0 * n);
+                let factors = 2.0 * n * n * n + 40.0 * n * n;
+                (slopes + factors + 3000.0) / self.implicit
             }
             Choice::Qss2 | Choice::Liqss2 => {
                 let readers = self.reads / n.max(1.0);

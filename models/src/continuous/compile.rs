@@ -192,6 +192,7 @@ fn method(r: &mut Reader<'_>) -> Method {
         "euler" => Method::Euler(fixed(r, "euler")),
         "taylor" => Method::Taylor(order.clamp(0, 99) as usize, step),
         "closed" => Method::Closed,
+        "rodas" => Method::Rodas,
         _ => Method::Rk45,
     }
 }

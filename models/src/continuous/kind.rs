@@ -60,8 +60,8 @@ const PARAMS: &[ParamSpec] = &[
     with(
         "method",
         ParamType::Choice(&[
-            "rk45", "rk23", "rk4", "euler", "taylor", "closed", "qss1", "qss2", "qss3", "liqss1",
-            "liqss2", "mliqss2", "auto",
+            "rk45", "rk23", "rk4", "euler", "taylor", "closed", "rodas", "qss1", "qss2", "qss3",
+            "liqss1", "liqss2", "mliqss2", "auto",
         ]),
         "rk45",
         "how the equations are solved",

@@ -3,6 +3,7 @@ mod atomic;
 mod auto;
 mod compile;
 pub mod core;
+mod dual;
 mod elaborate;
 pub mod equations;
 mod events;

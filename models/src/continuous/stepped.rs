@@ -1,6 +1,7 @@
 //! The core that steps all states at once: a solver and an event search.
 use super::{
     core::{Advance, Core, Failure, Scene},
+    dual::Dual,
     equations::{Dims, Equations, Work},
     expander::{Expander, MAX_SEGMENT_ORDER},
     settings::Settings,
@@ -38,6 +39,7 @@ pub struct Stepped {
     snap: f64,
     expander: Expander,
     watch: Watch,
+    dual: Dual,
     work: Work,
     vars: Vec<f64>,
     x: Vec<f64>,
@@ -48,6 +50,7 @@ pub struct Stepped {
 struct Field<'a, 'b, E> {
     scene: &'a Scene<'b, E>,
     expander: &'a mut Expander,
+    dual: &'a mut Dual,
     work: &'a mut Work,
     /// Variables, of which those that do not change in a step are in place.
     vars: &'a mut Vec<f64>,
@@ -60,14 +63,14 @@ struct Field<'a, 'b, E> {
 impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
     fn new(
         scene: &'a Scene<'b, E>,
-        expander: &'a mut Expander,
+        (expander, dual): (&'a mut Expander, &'a mut Dual),
         work: &'a mut Work,
         vars: &'a mut Vec<f64>,
         x: &[f64],
     ) -> Self {
         scene.fill(0.0, x, vars);
         let driven = scene.inputs.iter().any(|held| held.segment.order() > 0);
-        Self { scene, expander, work, vars, origin: scene.clock.absolute(0.0), driven }
+        Self { scene, expander, dual, work, vars, origin: scene.clock.absolute(0.0), driven }
     }
 
     #[inline(always)]
@@ -108,6 +111,26 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
         self.put(t, x);
         Ok(self.expander.solve(self.scene, (t, self.vars), stride, rows))
     }
+    fn linearise(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        dx: &mut [f64],
+        jacobian: &mut [f64],
+        drift: &mut [f64],
+    ) -> Result<bool, Self::Error> {
+        if self.scene.resting {
+            for row in [dx, jacobian, drift] {
+                row.fill(0.0);
+            }
+            return Ok(true);
+        }
+        self.put(t, x);
+        let Scene { equations, inputs, clock, .. } = *self.scene;
+        let rate = |k: usize| inputs[k].segment.value_and_slope(clock.age(&inputs[k], t)).1;
+        self.dual.linearise(equations, self.vars, rate, [dx, jacobian, drift]);
+        Ok(true)
+    }
 }
 
 impl Stepped {
@@ -125,7 +148,8 @@ impl Stepped {
         let state = SteppedState { solver, at: 0.0, locator, located: 0, jumps: 0, looks: 0 };
         let (vars, x, z) = (Vec::new(), Vec::new(), Vec::new());
         let snap = 1.0 / (settings.resolution.ticks_per_second() as f64 * SNAP);
-        Ok(Self { state, snap, expander, watch, work: Work::default(), vars, x, z })
+        let (dual, work) = (Dual::default(), Work::default());
+        Ok(Self { state, snap, expander, watch, dual, work, vars, x, z })
     }
 
     fn failure(&self, what: &str, t: f64) -> Box<Failure> {
@@ -254,10 +278,10 @@ impl<E: Equations> Core<E> for Stepped {
         scene: &Scene<'_, E>,
         stop: Option<f64>,
     ) -> Result<Advance, Box<Failure>> {
-        let Self { state, snap, expander, watch, work, vars, .. } = self;
+        let Self { state, snap, expander, watch, dual, work, vars, .. } = self;
         if state.at >= state.solver.time() {
             let x = state.solver.state();
-            let mut field = Field::new(scene, expander, work, vars, x);
+            let mut field = Field::new(scene, (expander, dual), work, vars, x);
             if let Err(error) = state.solver.step(&mut field, stop) {
                 return Err(self.explain(scene, &error));
             }

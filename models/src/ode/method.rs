@@ -20,6 +20,9 @@ pub enum Method {
     /// Taylor series of this order (2 to [`MAX_ORDER`]). With a step in seconds the step is fixed,
     /// else it follows the tolerance.
     Taylor(usize, Option<f64>),
+    /// Hairer & Wanner's Rosenbrock method RODAS of order 4(3): for stiff equations. It solves
+    /// linear systems of all states, so that a step costs the cube of their number.
+    Rodas,
     /// For affine equations with polynomial inputs: exact polynomials over any length where the
     /// matrix is nilpotent, else the series of the exponential to machine precision.
     Closed,

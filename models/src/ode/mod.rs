@@ -1,5 +1,5 @@
-//! Numerical core of solver-driven continuous units: explicit Runge-Kutta and Taylor steps with dense
-//! output, event location, rounding to ticks.
+//! Numerical core of solver-driven continuous units: Runge-Kutta, Rosenbrock and Taylor steps with
+//! dense output, event location, rounding to ticks.
 //!
 //! # Why these parts
 //! System ([`OdeSystem`]), solver ([`Solver`]), event locator ([`Locator`]) and the rounding of

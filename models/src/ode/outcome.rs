@@ -49,6 +49,9 @@ pub enum StepError<E> {
     /// The method works on series, which the system does not give.
     #[error("the equations cannot be expanded in a series, which the method needs")]
     NoSeries,
+    /// The method is implicit, and the system gives no partial derivatives.
+    #[error("the equations give no partial derivatives, which the method needs")]
+    NoJacobian,
     /// The limit of the step is not ahead of the solver.
     #[error("cannot step from {t} s to {t_stop} s")]
     NotAhead {

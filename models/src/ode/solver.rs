@@ -7,14 +7,17 @@ use super::control::{Controller, Options, Statistics};
 use super::method::Method;
 use super::outcome::{OutsideStep, StepError, StepInfo};
 use super::path::Path;
+use implicit::Linear;
 
 mod explicit;
+mod implicit;
 mod series;
 
-/// Working memory of a trial step. Not part of the state: a clone starts without it and allocates at
-/// its first step, which makes saving for rollback cheap.
+/// Working memory of a trial step: states and slopes, and those of implicit steps. Not part of the
+/// state: a clone starts without it and allocates at its first step, which makes saving for
+/// rollback cheap.
 #[derive(Debug, Default)]
-struct Scratch(Vec<f64>);
+struct Scratch(Vec<f64>, Linear);
 
 impl Clone for Scratch {
     fn clone(&self) -> Self {
@@ -54,7 +57,11 @@ pub struct Solver {
 impl Solver {
     /// A solver without a state yet.
     pub fn new(method: Method, options: Options) -> Self {
-        let order = if method == Method::Rk23 { 2.0 } else { 4.0 };
+        let order = match method {
+            Method::Rk23 => 2.0,
+            Method::Rodas => 3.0,
+            _ => 4.0,
+        };
         Self {
             options,
             method,
@@ -122,7 +129,7 @@ impl Solver {
             return Err(StepError::Dimension { system: dim, solver: n });
         }
         let info = match self.method {
-            Method::Rk45 | Method::Rk23 => self.controlled(system, t_stop),
+            Method::Rk45 | Method::Rk23 | Method::Rodas => self.controlled(system, t_stop),
             Method::Rk4(h) | Method::Euler(h) => self.fixed(system, h, t_stop),
             Method::Taylor(order, h) => self.expanded(system, order, h, t_stop),
             Method::Closed => self.expanded(system, Method::CLOSED_ORDER, None, t_stop),

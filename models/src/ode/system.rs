@@ -45,6 +45,21 @@ pub trait OdeSystem {
         let _ = (t, x, stride, rows);
         Ok(None)
     }
+
+    /// Writes the derivative of `x` at `t` to `dx`, its partial derivatives to `jacobian` (column
+    /// by column: how all derivatives change with the first state, with the second, …) and how it
+    /// changes with time alone to `drift`. Gives whether it can; implicit methods need it.
+    fn linearise(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        dx: &mut [f64],
+        jacobian: &mut [f64],
+        drift: &mut [f64],
+    ) -> Result<bool, Self::Error> {
+        let _ = (t, x, dx, jacobian, drift);
+        Ok(false)
+    }
 }
 
 /// A closure `f(t, x, dx)` that never refuses, as an [`OdeSystem`].

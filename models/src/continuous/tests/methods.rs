@@ -53,6 +53,8 @@ fn tolerances() {
     for (method, tolerance, factor) in [
         (Method::Rk45, 1e-9, 30.0),
         (Method::Rk23, 1e-6, 30.0),
+        (Method::Rodas, 1e-6, 30.0),
+        (Method::Rodas, 1e-9, 30.0),
         (Method::Taylor(4, None), 1e-6, 30.0),
         (Method::Taylor(12, None), 1e-12, 30.0),
         (Method::Taylor(20, None), 1e-15, 30.0),
@@ -79,11 +81,46 @@ fn van_der_pol() {
         (Method::Taylor(20, None), 1e-15, 1e-12),
         (Method::Rk45, 1e-10, 1e-7),
         (Method::Rk23, 1e-7, 1e-3),
+        (Method::Rodas, 1e-10, 1e-6),
         (Method::Rk4(0.001), 1e-9, 1e-9),
     ] {
         let error = (value(method, tolerance) - reference).abs();
         println!("{method:?} {error:e}");
         assert!(error < most, "{method:?}: {error}");
+    }
+}
+
+// The relaxation oscillator of Van der Pol, μ = 1000.
+system!(Stiff, 2, |v, dx| {
+    dx[0] = v[2].clone();
+    let (one, mu) = (S::constant(1.0), S::constant(1000.0));
+    dx[1] = mu.mul(&one.sub(&v[1].mul(&v[1]))).mul(&v[2]).sub(&v[1]);
+});
+// A chemical reaction with rates 0.04, 1e4, 3e7 (Robertson 1966).
+system!(Reaction, 3, |v, dx| {
+    let k = |rate: f64| S::constant(rate);
+    let (a, b, c) = (&v[1], &v[2], &v[3]);
+    let (slow, back, fast) = (k(0.04).mul(a), k(1e4).mul(b).mul(c), k(3e7).mul(b).mul(b));
+    dx[0] = back.sub(&slow);
+    dx[1] = slow.sub(&back).sub(&fast);
+    dx[2] = fast;
+});
+
+/// Stiff equations, within tolerance and in as few steps as accuracy asks for. The values are those
+/// of the Test Set for Initial Value Problem Solvers (Mazzia & Magherini 2008).
+#[test]
+fn stiff() {
+    let rodas = || settings(Method::Rodas, 1e-9);
+    let oscillator = Alone::new(Stiff, &[2.0, 0.0], rodas());
+    let reaction = Alone::new(Reaction, &[1.0, 0.0, 0.0], rodas());
+    for (mut run, end, x, most) in
+        [(oscillator, 2000.0, 1.706_167_732, 4500), (reaction, 40.0, 0.715_827_068_7, 300)]
+    {
+        run.run(end).unwrap();
+        let error = (run.output(0) - x).abs();
+        let steps = run.sim.statistics()["steps"];
+        println!("{error:e} in {steps} steps");
+        assert!(error < 1e-7 && steps < most, "{error:e} in {steps} steps");
     }
 }
 

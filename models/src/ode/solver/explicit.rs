@@ -1,4 +1,4 @@
-//! Explicit Runge-Kutta steps: the pairs with error control, and the two with fixed steps.
+//! Steps with error control, and explicit Runge-Kutta: the pairs, and the two with fixed steps.
 
 use super::{Method, OdeSystem, Solver, StepError, StepInfo};
 use crate::ode::{
@@ -10,7 +10,7 @@ use crate::ode::{
 const ROWS: usize = 11;
 
 /// What a trial step came to.
-enum Trial {
+pub(super) enum Trial {
     Error(f64),
     NotFinite { t: f64, component: usize },
 }
@@ -69,13 +69,16 @@ impl<S: OdeSystem + ?Sized, const N: usize> Stages<'_, S, N> {
 }
 
 impl Solver {
-    /// A step of a pair with error control.
+    /// A step with error control.
     pub(super) fn controlled<S: OdeSystem + ?Sized>(
         &mut self,
         system: &mut S,
         t_stop: Option<f64>,
     ) -> Result<StepInfo, StepError<S::Error>> {
         let t = self.t;
+        if self.method == Method::Rodas {
+            self.linearise(system)?;
+        }
         self.prepare(system)?;
         let mut rejected = 0;
         let mut bad = None;
@@ -90,6 +93,7 @@ impl Solver {
             let (t1, clipped) = self.end(natural, t_stop);
             let h = if clipped { t1 - t } else { natural };
             let trial = match self.x.len() {
+                _ if self.method == Method::Rodas => self.attempt_implicit(system, h, t1),
                 1 => self.attempt::<S, 1>(system, h, t1),
                 2 => self.attempt::<S, 2>(system, h, t1),
                 3 => self.attempt::<S, 3>(system, h, t1),
@@ -105,6 +109,7 @@ impl Solver {
                     self.last_h = natural;
                     let last = if self.method == Method::Rk23 { 3 } else { 6 };
                     self.commit(t1, last);
+                    self.fresh = self.method != Method::Rodas;
                     return Ok(StepInfo { t0: t, t1, error, rejected, clipped });
                 }
                 Trial::Error(error) => self.h = self.controller.rejected(h, error),

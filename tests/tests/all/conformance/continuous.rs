@@ -44,7 +44,7 @@ pub(super) struct Ran {
     pub(super) end: Result<(), RunError>,
 }
 
-const METHODS: [&str; 4] = ["rk45", "taylor", "closed", "rk4\"\nstep = \"0.03"];
+const METHODS: [&str; 5] = ["rk45", "taylor", "rodas", "closed", "rk4\"\nstep = \"0.03"];
 
 impl Ran {
     /// Runs a scenario whose units have the line `METHOD` in place of their method, up to `stop`.
