@@ -1,7 +1,7 @@
 //! `coupling`: the parameters of a master in a scenario.
 use super::{
-    Balance, Compensation, Control, Coupler, Extrapolation, LookAhead, LowPass, Pace, Policy, Settling,
-    Slopes,
+    Balance, Compensation, Control, Coupler, Extrapolation, LookAhead, LowPass, Pace, Policy,
+    Settling, Slopes,
 };
 use crate::{
     blocks::params::{Checked, Reader, needed, with},
