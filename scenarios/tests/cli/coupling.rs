@@ -251,7 +251,7 @@ fn adaptive_steps() {
 }
 
 /// An algebraic loop of two units: a.y = 1 + s - gain b.y, b.y = a.y.
-const RING: &str = r#"
+pub(super) const RING: &str = r#"
 stop = "1 s"
 sample = "0.5 s"
 record = ["a.y", "b.y"]

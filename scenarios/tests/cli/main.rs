@@ -8,6 +8,7 @@ mod coupling;
 mod executors;
 mod files;
 mod grid;
+mod iteration;
 mod library;
 mod network;
 mod pendulum;
