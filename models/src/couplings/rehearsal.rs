@@ -275,7 +275,7 @@ impl Rehearsal {
             y = match iteration.next(&y, &r) {
                 Some(y) => y,
                 None => {
-                    let jacobian = self.differences(&y, &r, &start, until)?;
+                    let jacobian = self.differences(&y, &r, &start, (end, until))?;
                     iteration.take(jacobian);
                     iteration.next(&y, &r).unwrap_or(y)
                 }
@@ -303,17 +303,24 @@ impl Rehearsal {
         Ok(told)
     }
 
-    /// The Jacobian of G(Y) - Y by columns, by one run per signal.
-    fn differences(&mut self, y: &[f64], r: &[f64], start: &Saved, until: i64) -> Step<Vec<f64>> {
+    /// The Jacobian of G(Y) - Y by columns, by one run per signal, of a step that ended at `end`.
+    fn differences(
+        &mut self,
+        y: &[f64],
+        r: &[f64],
+        start: &Saved,
+        (end, until): (i64, i64),
+    ) -> Step<Vec<f64>> {
         let mut jacobian = Vec::with_capacity(y.len() * y.len());
         for k in 0..y.len() {
             self.trial.restore(start)?;
             let mut moved = y.to_vec();
             let step = DIFFERENCE * (1.0 + y[k].abs());
             moved[k] += step;
-            self.toward(&moved, &mut { until }, until)?;
-            let after = self.trial.ends();
-            jacobian.extend(after.iter().zip(&moved).zip(r).map(|((g, y), r)| (g - y - r) / step));
+            self.toward(&moved, &mut { end }, until)?;
+            let (ends, held) = (self.trial.ends(), self.trial.held());
+            let column = ends.iter().zip(&held).zip(r).map(|((g, y), r)| (g - y - r) / step);
+            jacobian.extend(column);
         }
         Ok(jacobian)
     }

@@ -33,7 +33,7 @@ fn run(options: &[&str], sets: &[&str]) -> Results {
 
 /// Rows of x1 v1 x2 v2 at every `h`.
 fn rows(h: f64, set: &str) -> Vec<Vec<f64>> {
-    let results = run(&["--sample", &h.to_string()], &[&format!("H={h}"), set]);
+    let results = run(&["--until", "2", "--sample", &h.to_string()], &[&format!("H={h}"), set]);
     let rows = results.rows("samples.csv");
     rows.iter().map(|r| r[1..].iter().map(|c| number(c)).collect()).collect()
 }
@@ -60,7 +60,7 @@ fn implicit(h: f64, order: usize, corrections: usize) -> Vec<Vec<f64>> {
     let (mut z, mut y) = (START.to_vec(), [1.0, 0.0, -1.0]);
     let mut before: Option<[f64; 3]> = None;
     let mut all = vec![z.clone()];
-    for _ in 0..(10.0 / h).round() as usize {
+    for _ in 0..(2.0 / h).round() as usize {
         let mut end = y;
         if let Some(before) = before.filter(|_| order == 1) {
             end = std::array::from_fn(|k| 2.0 * y[k] - before[k]);
@@ -144,7 +144,7 @@ fn steps_are_refused() {
         let set = format!(
             "coupling={{step=\"0.5s\",extrapolation=1,min_step=\"10us\",max_step=\"1s\",{policy}}}"
         );
-        let results = run(&["--sample", "0.01"], &[&set]);
+        let results = run(&["--until", "2", "--sample", "0.01"], &[&set]);
         let rows = results.rows("samples.csv");
         let worst = rows.iter().map(|r| {
             let exact = flow(&whole(), &START, number(&r[0]));
@@ -181,27 +181,44 @@ fn what_does_not_converge_is_named() {
     let dir = super::folder("iteration-ring");
     std::fs::write(
         dir.join("ring.toml"),
-        super::coupling::RING.replace("feed_through = \"settled\"", "iterate = { max = 20 }"),
+        super::coupling::RING
+            .replace("feed_through = \"settled\"", "extrapolation = 1\niterate = { max = 20 }"),
     )
     .unwrap();
-    let value = |set: &str| {
-        super::good(&dir, &format!("run ring.toml --quiet --force --out out {set}"));
-        let text = super::read(&dir.join("out"), "samples.csv");
-        text.lines().last().unwrap().split(',').map(number).collect::<Vec<f64>>()
-    };
-    // y = 1 + s - gain y at the end, whatever the gain is.
+    // y = 1 + s - gain y, whatever the gain is.
     for (gain, iterate) in
         [(0.5, "{max=100}"), (3.0, "{method=\"newton\"}"), (-4.0, "{method=\"newton\"}")]
     {
         let set = format!("--set gain={gain:?} --set coupling.iterate={iterate}");
-        let last = value(&set);
-        let exact = 2.0 / (1.0 + gain);
-        assert!((last[1] - exact).abs() < 1e-8, "gain {gain}: {last:?}, not {exact}");
+        super::good(&dir, &format!("run ring.toml --quiet --force --out out {set}"));
+        let text = super::read(&dir.join("out"), "samples.csv");
+        for row in text.lines().skip(2) {
+            let c: Vec<f64> = row.split(',').map(number).collect();
+            let exact = (1.0 + c[0]) / (1.0 + gain);
+            assert!((c[1] - exact).abs() < 1e-6, "gain {gain}: {c:?}, not {exact}");
+        }
     }
     let output = super::superdense(&dir, "run ring.toml --quiet --force --out out --set gain=3.0");
     assert_eq!(output.status.code(), Some(3));
     let said = String::from_utf8_lossy(&output.stderr);
     for part in ["~coupling", "does not converge", "after 20 corrections", "a.y", "newton"] {
         assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+/// Shared events happen in the trial as they do to the members, which each exchange compares: the
+/// macro step ends with the event, also where the corrections move it.
+#[test]
+fn shared_events_are_tried_out() {
+    let policy = "coupling={step=\"H\",events=\"interrupt\",extrapolation=1,iterate=ITERATE}";
+    for iterate in ["{}", "{method=\"newton\"}"] {
+        let set = policy.replace("ITERATE", iterate);
+        let results = Results::of("papers/000_interrupted.toml", &["--until", "5", "--set", &set]);
+        let events = results.rows("events.csv");
+        assert_eq!(events.len(), 4, "{iterate}: {events:?}");
+        for (row, (time, name)) in events.iter().zip(super::library::TWO_MASSES) {
+            assert_eq!(row[3], name, "{iterate}");
+            assert!((number(&row[0]) - time).abs() < 0.02, "{iterate}: {row:?}, not {time}");
+        }
     }
 }
