@@ -2,9 +2,11 @@
 pub mod diagnostics;
 pub mod document;
 pub mod kinds;
+pub mod library;
 pub mod output;
 pub mod plan;
 pub mod plot;
+pub mod reproduce;
 pub mod run;
 pub mod schema;
 pub mod source;

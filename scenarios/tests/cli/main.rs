@@ -12,6 +12,7 @@ mod network;
 mod pendulum;
 mod quantised;
 mod release;
+mod reproduce;
 mod resume;
 mod two_masses;
 
