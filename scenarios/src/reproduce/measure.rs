@@ -103,8 +103,9 @@ mod tests {
     use super::*;
 
     fn results(events: &[(f64, &str)]) -> Results {
-        let events = events.iter().map(|(t, n)| (*t, (*n).to_owned())).collect();
-        Results { events, ..Results::default() }
+        let mut results = Results::default();
+        results.events.extend(events.iter().map(|(t, n)| (*t, (*n).to_owned())));
+        results
     }
 
     #[test]
