@@ -27,7 +27,7 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "papers/002_look_ahead.toml"
     "papers/003_exact.toml"
     "papers/003_hierarchical.toml"
-    "papers/003_spring_mass.toml"
+    "papers/003_power_balanced.toml"
     "papers/003_three_masses.toml"
     "papers/004_exact.toml"
     "papers/004_two_masses.toml"

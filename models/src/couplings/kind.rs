@@ -1,7 +1,7 @@
 //! `coupling`: the parameters of a master in a scenario.
 use super::{
-    Compensation, Control, Coupler, Extrapolation, LookAhead, LowPass, Pace, Policy, Settling,
-    Slopes,
+    Balance, Compensation, Control, Coupler, Extrapolation, LookAhead, LowPass, Pace, Policy,
+    Settling, Slopes,
 };
 use crate::{
     blocks::params::{Checked, Reader, needed, with},
@@ -78,6 +78,8 @@ const PARAMS: &[ParamSpec] = &[
     with("tolerance", ParamType::Real(None), "", "aim of the adaptive macro step"),
     with("orders", ParamType::Raw, "", "orders of single signals: { \"upper.v\" = 0 }"),
     with("rates", ParamType::Raw, "", "signals that are rates: { \"upper.x\" = \"upper.v\" }"),
+    with("power", ParamType::Raw, "", "pairs whose product is power: [[\"spring.f\", \"mass.v\"]]"),
+    with("power_tolerance", ParamType::Real(None), "", "of that power; default 1e-12"),
     with("look_ahead", ParamType::Raw, "", "conditions of events before which to exchange"),
     with("safety", ParamType::Real(None), "0.9", "factor of the predicted time until an event"),
     with("forecast", ParamType::Real(None), "2.0", "steps over which events are foreseen"),
@@ -175,6 +177,62 @@ fn of_signals<'p>(
     found
 }
 
+/// Pairs of signals that carry power.
+fn balance(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Option<Balance> {
+    let message = "`power_tolerance` is for signals that carry power";
+    let given = r.given("power_tolerance");
+    let tolerance = if given { r.positive("power_tolerance") } else { 1e-12 };
+    let Some(list) = params.get("power") else {
+        r.check(!given, "power_tolerance", message, "name them by `power`, or delete it");
+        return None;
+    };
+    for (name, used) in [
+        ("compensation", params.text("compensation") != "none"),
+        ("low_pass", r.given("low_pass")),
+        ("interpolate", params.bool("interpolate")),
+    ] {
+        let message = format!("`power` and `{name}` contradict each other");
+        r.check(!used, name, message, "what is told would carry another power: delete one");
+    }
+    let shape = |span: &Span| {
+        let error = ParamError::at(span.clone(), "this is no pair of signals");
+        error.help("write power = [[\"spring.f\", \"mass.v\"]]")
+    };
+    let Param::List(pairs) = &list.value else {
+        r.push(shape(&list.span));
+        return None;
+    };
+    let (mut bonds, mut used): (Vec<[u16; 2]>, Vec<usize>) = (Vec::new(), Vec::new());
+    for pair in pairs {
+        let Param::List(two) = &pair.value else {
+            r.push(shape(&pair.span));
+            continue;
+        };
+        let mut bond = Vec::new();
+        for item in two {
+            let text = if let Param::Text(t) = &item.value { t.as_str() } else { "" };
+            match names.iter().position(|n| n == text) {
+                Some(at) if used.contains(&at) => {
+                    let message = format!("`{text}` is in two pairs");
+                    let error = ParamError::at(item.span.clone(), message);
+                    r.push(error.help("give the unit an output for each of its bonds"));
+                }
+                Some(at) => {
+                    used.push(at);
+                    bond.push(at as u16);
+                }
+                None => r.push(strange(&item.span, text, names)),
+            }
+        }
+        match <[u16; 2]>::try_from(bond) {
+            Ok(bond) => bonds.push(bond),
+            Err(_) if two.len() == 2 => {}
+            Err(_) => r.push(shape(&pair.span)),
+        }
+    }
+    Some(Balance::new(bonds, tolerance))
+}
+
 /// LookAhead, if the scenario names events.
 fn look_ahead(
     r: &mut Reader<'_>,
@@ -261,6 +319,7 @@ fn coupler(params: &Params, context: &Context<'_>) -> Checked<Coupler> {
         interrupts: params.text("events") == "interrupt",
         settles: settling(&mut r, params),
         look_ahead: look_ahead(&mut r, params, &names, context),
+        balance: balance(&mut r, params, &names),
         names,
     };
     r.finish(Coupler::new(policy, Timer::due(NEVER, context.resolution)))

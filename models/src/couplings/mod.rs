@@ -12,6 +12,7 @@
 //! | `extrapolation.rs` | the polynomial a receiver is told |
 //! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
 //! | `low_pass.rs` | a filter on what is told; the worked example of `docs/couplings.md` |
+//! | `balance.rs` | polynomials that carry the same power to both sides (power-balanced) |
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
@@ -24,6 +25,7 @@
 //! # Which schemes are these
 //! Macro step, holds, Jacobi and Gauss-Seidel: Gomes et al. 2017 (document 004), sections 3.2 and
 //! 4.3.6. Interrupted sequential scheme: Dejaco & Benedikt 2017 (document 000), section 3.
+mod balance;
 mod compensation;
 mod coupler;
 mod extrapolation;
@@ -33,6 +35,7 @@ mod look_ahead;
 mod low_pass;
 mod pace;
 
+pub use balance::Balance;
 pub use compensation::Compensation;
 pub use coupler::{Coupler, Policy, Settling};
 pub use extrapolation::{Extrapolation, Slopes};

@@ -1,5 +1,6 @@
 //! The command line as its users meet it: the real program, its files, its exit codes.
 mod argesim;
+mod balance;
 mod bars;
 mod codes;
 mod comparison;
