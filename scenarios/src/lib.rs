@@ -10,6 +10,7 @@ pub mod reproduce;
 pub mod run;
 pub mod schema;
 pub mod source;
+pub mod stability;
 
 pub use diagnostics::Diagnostics;
 pub use plan::{Overrides, Plan, load};

@@ -7,10 +7,11 @@ mod options;
 mod report;
 mod reproduce;
 mod run;
+mod stability;
 mod verify;
 
 use clap::{Parser, Subcommand};
-use options::{PlanOptions, RunOptions};
+use options::{CheckOptions, RunOptions};
 use report::{Console, Stop};
 use reproduce::ReproduceOptions;
 use std::{path::PathBuf, process::ExitCode};
@@ -34,7 +35,7 @@ enum Command {
     /// Run a scenario and write its results.
     Run(RunOptions),
     /// Check a scenario without running it.
-    Check(PlanOptions),
+    Check(CheckOptions),
     /// List the kinds of units that a scenario may use.
     List,
     /// Print the JSON schema of scenario files.

@@ -54,6 +54,10 @@ pub fn reproduce(console: &Console, options: &ReproduceOptions) -> Done {
         Told::Figure { file, caption } if !console.json => {
             console.text(&format!("\n  figure {}\n  {caption}\n", file.display()));
         }
+        Told::Missing { item, why } => {
+            wrong += 1;
+            console.remark(&format!("missing: {item}: {why}"));
+        }
         Told::Skipped { item, why } => console.remark(&format!("skipped: {item} ({why})")),
         Told::Document { .. } | Told::Figure { .. } => {}
     });
@@ -62,8 +66,7 @@ pub fn reproduce(console: &Console, options: &ReproduceOptions) -> Done {
         Trouble::Skipped(why) | Trouble::Failed(why) => Stop::usage(why),
     })?;
     if !console.json {
-        let ok = lines - wrong;
-        console.text(&format!("\n{ok} of {lines} as they must be\n"));
+        console.text(&format!("\n{} of {lines} as they must be\n", lines - wrong.min(lines)));
     }
     if wrong > 0 { Err(Stop::Different(wrong)) } else { Ok(()) }
 }

@@ -47,7 +47,7 @@ pub fn measure(what: &Measure, run: &Results, other: Option<&Results>) -> Result
             Ok(vec![(squares / norms.len() as f64).sqrt()])
         }
         Measure::Facts(names) => names.iter().map(|n| run.fact(n)).collect(),
-        Measure::Formula(_) => Err("a formula has no run".to_owned()),
+        Measure::Formula(_) | Measure::Radius { .. } => Err("this is of no run".to_owned()),
     }
 }
 

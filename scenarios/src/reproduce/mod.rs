@@ -86,6 +86,13 @@ pub enum Told {
         /// Why it takes long.
         why: String,
     },
+    /// A figure that cannot be drawn.
+    Missing {
+        /// Its name.
+        item: String,
+        /// Why.
+        why: String,
+    },
     /// A figure was drawn.
     Figure {
         /// Its file.
@@ -146,7 +153,10 @@ pub fn reproduce(request: &Request<'_>, tell: &mut dyn FnMut(Told)) -> Result<()
                 Err(Trouble::Skipped(why)) => {
                     tell(Told::Skipped { item: figure.title.clone(), why });
                 }
-                Err(trouble) => return Err(trouble),
+                Err(Trouble::Failed(why)) => {
+                    tell(Told::Missing { item: figure.title.clone(), why });
+                }
+                Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
             }
         }
     }
@@ -206,7 +216,11 @@ impl<'a> Bench<'a, '_> {
         if let Measure::Formula(text) = what {
             return self.formula(text).map(|x| vec![x]);
         }
-        let run = self.results(run.unwrap_or_default())?;
+        let name = run.unwrap_or_default();
+        if let (Measure::Radius { step }, Some(run)) = (what, self.table.run.get(name)) {
+            return self.runner.radius(run, step.as_deref()).map(|x| vec![x]);
+        }
+        let run = self.results(name)?;
         let other = what.against().map(|o| self.results(o)).transpose()?;
         measure(what, &run, other.as_deref()).map_err(Trouble::Failed)
     }

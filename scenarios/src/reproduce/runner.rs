@@ -8,6 +8,7 @@ use crate::{
     Overrides, load,
     output::{directory, trajectory::Format},
     run::{Outcome, Session, Settings, executor::Executor, pulse::Pulse},
+    stability::Coupled,
 };
 use std::{
     collections::HashMap,
@@ -53,6 +54,15 @@ impl<'a> Runner<'a> {
         };
         self.made.insert(key, made.clone());
         made
+    }
+
+    /// A spectral radius, see [`crate::stability`].
+    pub fn radius(&self, run: &Run, step: Option<&str>) -> Result<f64, Trouble> {
+        let radius = || {
+            let coupled = Coupled::new(&self.out.join(SCENARIOS).join(&run.scenario), &sets(run))?;
+            step.map_or_else(|| coupled.zero_stability(), |step| coupled.step(step))
+        };
+        radius().map_err(|why| Trouble::Failed(format!("{}: {why}", run.scenario)))
     }
 
     fn make(&self, run: &Run, out: &Path) -> Result<Results, Trouble> {

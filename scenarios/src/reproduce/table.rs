@@ -242,6 +242,12 @@ pub enum Measure {
     Rms(Comparison),
     /// Numbers of the summary.
     Facts(Vec<String>),
+    /// Spectral radius of the map of one macro step of this length, or, without, of what one
+    /// exchange brings back to the inputs.
+    Radius {
+        /// Seconds, or with a unit.
+        step: Option<String>,
+    },
     /// A formula of other checks.
     Formula(String),
 }

@@ -54,7 +54,7 @@ pub fn printed(check: &Check, n: usize) -> Option<f64> {
 }
 
 fn relative(x: f64) -> String {
-    if x >= 1e-3 { format!("{} %", number(x * 100.0)) } else { format!("{x:e} of it") }
+    format!("{} %", number(x * 100.0))
 }
 
 /// A number for people: seven digits.

@@ -15,7 +15,7 @@ mod quantised;
 mod release;
 mod reproduce;
 mod resume;
-mod two_masses;
+mod stability;
 
 use serde_json::Value as Json;
 use std::{
