@@ -14,8 +14,9 @@ mod network;
 mod pendulum;
 mod quantised;
 mod release;
+mod reproduce;
 mod resume;
-mod two_masses;
+mod stability;
 
 use serde_json::Value as Json;
 use std::{
