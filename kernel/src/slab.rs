@@ -67,6 +67,8 @@ pub(crate) trait Kind<M: Message>: Send {
     /// Removes a model; the last one takes its slot. Returns the owner of the moved model.
     fn remove(&mut self, slot: u32) -> Option<ModelKey>;
     fn save(&self, slot: u32) -> Result<SavedState, SnapshotError>;
+    /// The same into a state of this kind that is needed no more.
+    fn save_over(&self, slot: u32, saved: &mut SavedState) -> Result<(), SnapshotError>;
     fn restore(&mut self, slot: u32, saved: &SavedState) -> Result<(), SnapshotError>;
     fn to_bytes(&self, slot: u32) -> Result<Vec<u8>, SnapshotError>;
     fn restore_bytes(&mut self, slot: u32, bytes: &[u8]) -> Result<(), SnapshotError>;
@@ -245,6 +247,12 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn save(&self, slot: u32) -> Result<SavedState, SnapshotError> {
         Ok(Box::new(self.models[slot as usize].save()?))
+    }
+    fn save_over(&self, slot: u32, saved: &mut SavedState) -> Result<(), SnapshotError> {
+        match saved.downcast_mut::<A::Saved>() {
+            Some(saved) => self.models[slot as usize].save_over(saved),
+            None => Err(SnapshotError::Corrupt("a state of another kind of model".into())),
+        }
     }
     fn restore(&mut self, slot: u32, saved: &SavedState) -> Result<(), SnapshotError> {
         match saved.downcast_ref::<A::Saved>() {

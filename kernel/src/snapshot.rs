@@ -40,6 +40,14 @@ pub trait Snapshot {
     /// # Errors
     /// When the unit cannot.
     fn save(&self) -> Result<Self::Saved, SnapshotError>;
+    /// Saves the state over one that is needed no more, whose memory it may use.
+    ///
+    /// # Errors
+    /// When the unit cannot.
+    fn save_over(&self, saved: &mut Self::Saved) -> Result<(), SnapshotError> {
+        *saved = self.save()?;
+        Ok(())
+    }
     /// Brings a saved state back; may be called any number of times.
     ///
     /// # Errors
@@ -112,6 +120,10 @@ impl<T: Clone + Serialize + DeserializeOwned + Send + 'static> Snapshot for T {
     type Saved = T;
     fn save(&self) -> Result<T, SnapshotError> {
         Ok(self.clone())
+    }
+    fn save_over(&self, saved: &mut T) -> Result<(), SnapshotError> {
+        saved.clone_from(self);
+        Ok(())
     }
     fn restore(&mut self, saved: &T) -> Result<(), SnapshotError> {
         self.clone_from(saved);

@@ -1,7 +1,8 @@
 //! Cuts: workers say how far they are, GVT follows, and what lies before it is committed.
 use super::{
+    commit::{Committed, Cut},
     telling::Telling,
-    worker::{Cut, Worker, World},
+    worker::{Worker, World},
 };
 use crate::{message::Message, time::Tag};
 use crossbeam::utils::Backoff;
@@ -45,7 +46,12 @@ pub(super) struct Coordinator {
 
 impl Coordinator {
     /// All workers have cut: commit, and the next orders.
-    pub(super) fn merge<M: Message>(&mut self, cuts: Vec<Cut<M>>, telling: &mut Telling<'_, M>) {
+    pub(super) fn merge<M: Message>(
+        &mut self,
+        cuts: &[Cut],
+        committed: &mut [Committed<M>],
+        telling: &mut Telling<'_, M>,
+    ) {
         self.rounds += 1;
         let least = cuts.iter().map(|c| c.least).min().unwrap_or(Tag::NEVER);
         let barrier = cuts.iter().map(|c| c.barrier).min().unwrap_or(Tag::NEVER);
@@ -55,7 +61,7 @@ impl Coordinator {
         let executed: u64 = cuts.iter().map(|c| c.tally.executed).sum();
         let undone: u64 = cuts.iter().map(|c| c.tally.undone).sum();
         let orders = &mut self.orders;
-        if let Some(after) = telling.tell(cuts.into_iter().flat_map(|c| c.committed).collect()) {
+        if let Some(after) = telling.tell(committed) {
             orders.halt = Some(after);
             return;
         }
@@ -98,7 +104,14 @@ impl Coordinator {
         let size = crew.len();
         let shared = Shared {
             epoch: AtomicU64::new(1),
-            round: Mutex::new(Round { coordinator: self, telling, cuts: Vec::new(), size }),
+            round: Mutex::new(Round {
+                coordinator: self,
+                telling,
+                cuts: Vec::new(),
+                committed: Vec::new(),
+                spare: crew.iter().map(|_| Committed::default()).collect(),
+                size,
+            }),
             broken: AtomicBool::new(false),
         };
         let [first, others @ ..] = crew else { return };
@@ -118,7 +131,10 @@ impl Coordinator {
 struct Round<'a, 't, M: Message> {
     coordinator: &'a mut Coordinator,
     telling: &'a mut Telling<'t, M>,
-    cuts: Vec<Cut<M>>,
+    cuts: Vec<Cut>,
+    committed: Vec<Committed<M>>,
+    /// Empty ones to fill.
+    spare: Vec<Committed<M>>,
     size: usize,
 }
 
@@ -154,7 +170,7 @@ impl<M: Message> Shared<'_, '_, M> {
             if now != seen && (done == 0 || batches >= BATCHES) {
                 (seen, batches) = (now, 0);
                 if let Some(tag) = self.cut(worker, world) {
-                    return worker.undo_from(world, tag);
+                    return worker.undo_from(tag);
                 }
             } else if done > 0 {
                 idle = 0;
@@ -175,14 +191,18 @@ impl<M: Message> Shared<'_, '_, M> {
         if orders.halt.is_some() {
             return orders.halt;
         }
+        let mut handed = round.spare.pop().unwrap_or_default();
         drop(round);
         worker.horizon = orders.horizon;
-        let cut = worker.cut(world, orders.gvt, orders.kept);
+        let cut = worker.cut(world, orders.gvt, orders.kept, &mut handed);
         round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
-        let Round { coordinator, telling, cuts, size } = &mut *round;
+        let Round { coordinator, telling, cuts, committed, spare, size } = &mut *round;
         cuts.push(cut);
+        committed.push(handed);
         if cuts.len() == *size {
-            coordinator.merge(std::mem::take(cuts), telling);
+            coordinator.merge(cuts, committed, telling);
+            cuts.clear();
+            spare.append(committed);
             self.epoch.fetch_add(1, Ordering::Release);
         }
         None

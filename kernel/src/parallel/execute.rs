@@ -1,10 +1,11 @@
 //! Transitions of single models: done, undone and done again.
 use super::{
+    history::{Record, Told},
     speculation::speculate,
-    unit::Record,
     worker::{Worker, World},
 };
 use crate::{
+    bag::NONE,
     effects::Fact,
     message::Message,
     slab::{SavedState, Why},
@@ -44,7 +45,7 @@ impl<M: Message> Worker<M> {
         }
         let plan = outcome.and_then(|(advance, silent)| plan(key, advance, silent));
         let (Some(facts), Some((next, told))) = (facts, plan) else {
-            self.bring_back(world, u, saved);
+            self.bring_back(u, saved);
             return self.bar(u, key);
         };
         let (facts, located) = facts;
@@ -54,11 +55,15 @@ impl<M: Message> Worker<M> {
             if anew { (key.ticks, 1) } else { (start, count + 1) }
         });
         if window.is_some_and(|w| w.1 > world.guards.state_events) {
-            self.bring_back(world, u, saved);
+            self.bring_back(u, saved);
             return self.bar(u, key);
         }
-        self.tally.saved += saved.as_ref().map_or(0, |s| size_of_val(&**s));
+        let heard = self.bus.hears(self.units[u as usize].model);
+        let told = (heard || world.observed && !facts.is_empty()).then(|| {
+            Box::new(Told { heard, bag: Vec::new(), outputs: Vec::new(), facts, next: told })
+        });
         let unit = &mut self.units[u as usize];
+        let messages = unit.inputs.range(inputs.clone()).map(|p| p.load.len() as u32).sum();
         let sending = if imminent { unit.held.take() } else { None };
         let outputs = sending.as_ref().map_or(0, |s| s.sum);
         unit.done = inputs.end;
@@ -67,18 +72,9 @@ impl<M: Message> Worker<M> {
         unit.clock.chain = link(before.chain, key, kind, bag_sum, outputs);
         (unit.clock.next, unit.clock.silent) = (next, next.micro == u32::MAX && next != Tag::NEVER);
         unit.clock.located = window.or(before.located);
-        let (kind, until) = (Some(kind), key);
-        unit.records.push_back(Record {
-            tag: key,
-            until,
-            kind,
-            saved,
-            before,
-            sending,
-            facts,
-            next: told,
-        });
-        self.executed(u, key);
+        let kind = Some(kind);
+        let record = Record::new(u, key, before, saved);
+        self.executed(Record { kind, messages, sending, told, ..record });
         self.requeue(world, u);
     }
 
@@ -117,21 +113,10 @@ impl<M: Message> Worker<M> {
                 unit.clock.next = next;
                 unit.clock.silent = next.micro == u32::MAX && next != Tag::NEVER;
                 unit.unsaved = 1;
-                self.tally.saved += saved.as_ref().map_or(0, |s| size_of_val(&**s));
                 // The unit went no further than what it found.
                 let until = Tag::new(bound.min(next.ticks) - 1, u32::MAX);
-                let (tag, kind, sending, facts) = (before.next, None, None, Vec::new());
-                unit.records.push_back(Record {
-                    tag,
-                    until,
-                    kind,
-                    saved,
-                    before,
-                    sending,
-                    facts,
-                    next,
-                });
-                self.executed(u, before.next);
+                let record = Record::new(u, before.next, before, saved);
+                self.executed(Record { until, ..record });
                 return self.requeue(world, u);
             }
             if let Some(state) = &saved {
@@ -179,10 +164,15 @@ impl<M: Message> Worker<M> {
         if unit.irrevocable {
             return Err(());
         }
-        if !unit.records.is_empty() && unit.unsaved < every {
+        if unit.last != NONE && unit.unsaved < every {
             return Ok(None);
         }
-        self.kinds[unit.kind as usize].save(unit.slot).map(Some).map_err(drop)
+        let kind = &self.kinds[unit.kind as usize];
+        let saved = match self.history.spare(unit.kind) {
+            None => kind.save(unit.slot),
+            Some(mut state) => kind.save_over(unit.slot, &mut state).map(|()| state),
+        };
+        saved.map(Some).map_err(drop)
     }
 
     fn load(&mut self, u: u32, state: &SavedState) {
@@ -194,33 +184,35 @@ impl<M: Message> Worker<M> {
     }
 
     /// The state before the transition that just failed.
-    fn bring_back(&mut self, world: &World<'_, M>, u: u32, saved: Option<SavedState>) {
+    fn bring_back(&mut self, u: u32, saved: Option<SavedState>) {
         match saved {
             Some(state) => self.load(u, &state),
-            None => self.restore(world, u, self.units[u as usize].records.len()),
+            None => self.restore(u, NONE),
         }
     }
 
-    /// The state before record number `upto`: from the last one saved, by silent replay.
-    pub(super) fn restore(&mut self, _world: &World<'_, M>, u: u32, upto: usize) {
-        let unit = &mut self.units[u as usize];
-        let clock = unit.records.get(upto).map_or(unit.clock, |r| r.before);
-        let last = upto.min(unit.records.len() - 1);
-        let from = (0..=last).rev().find(|&i| unit.records[i].saved.is_some()).unwrap_or(0);
-        unit.unsaved = (upto - from) as u32;
-        let Some(state) = unit.records[from].saved.take() else { return };
+    /// The state before a record, or the present one for [`NONE`]: from the last one saved, by
+    /// silent replay.
+    pub(super) fn restore(&mut self, u: u32, upto: u32) {
+        let unit = &self.units[u as usize];
+        let clock = if upto == NONE { unit.clock } else { self.history[upto].before };
+        let Some(from) = self.history.last_saved(unit, upto) else { return };
+        let Some(state) = self.history[from].saved.take() else { return };
         self.load(u, &state);
-        self.units[u as usize].records[from].saved = Some(state);
-        for i in from..upto {
-            let record = &self.units[u as usize].records[i];
+        self.history[from].saved = Some(state);
+        let (mut at, mut replayed) = (from, 0);
+        while at != upto {
+            replayed += 1;
+            let record = &self.history[at];
             let (tag, kind, before) = (record.tag, record.kind, record.before.last);
+            let (until, later) = (record.until, record.later);
             match kind {
                 Some(kind) => {
                     let inputs = self.units[u as usize].inputs_at(tag);
                     self.call(u, tag, kind, before, inputs);
                 }
                 None => {
-                    let span = Duration::between(before, record.until.ticks + 1);
+                    let span = Duration::between(before, until.ticks + 1);
                     let unit = &self.units[u as usize];
                     self.fx.now = Tag::new(before, 0);
                     let kind = &mut self.kinds[unit.kind as usize];
@@ -228,8 +220,10 @@ impl<M: Message> Worker<M> {
                 }
             }
             let _ = self.take_effects();
+            at = later;
         }
-        self.units[u as usize].clock = clock;
+        let unit = &mut self.units[u as usize];
+        (unit.unsaved, unit.clock) = (replayed, clock);
     }
 
     fn call(

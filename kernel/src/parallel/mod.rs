@@ -25,8 +25,10 @@
 //! event, and GVT comes to stand there. Then all is undone back to that tag, models go home and
 //! the sequential cycle runs it. So such things are as in a sequential run because they are one.
 mod agenda;
+mod commit;
 mod cuts;
 mod execute;
+mod history;
 mod lookahead;
 mod run;
 mod speculation;

@@ -18,6 +18,9 @@ use crate::{
 };
 use crossbeam::queue::SegQueue;
 
+/// Most transitions between saved states: what lies before the last one saved can be forgotten.
+const LONGEST: u32 = 1 << 10;
+
 impl<M: Message> Simulation<M> {
     /// Like [`Simulation::run_through`], on several workers; the result is the same, byte for
     /// byte. Runs that permute bags stay sequential.
@@ -139,6 +142,7 @@ impl<M: Message> Simulation<M> {
             guards: *guards,
             limit,
             heard: &bus.heard,
+            observed: !observers.is_empty(),
         };
         let mut crew: Vec<Worker<M>> =
             (0..).zip(dealt).map(|(me, kinds)| Worker::new(me, &world, kinds)).collect();
@@ -150,7 +154,8 @@ impl<M: Message> Simulation<M> {
             let mut unit = Unit::new(m, kind, slot, clocks[m as usize]);
             // Within a safe window one saved state is enough, for errors and stops.
             let safe = lookahead.is_some() && talks(network, m);
-            unit.save_every = if safe { u32::MAX } else { settings.save_every };
+            let every = if safe { LONGEST } else { settings.save_every };
+            unit.save_every = every.min(LONGEST);
             worker.units.push(unit);
         }
         for &(m, port) in lookahead.iter().flat_map(|l| &l.0) {
@@ -193,7 +198,7 @@ impl<M: Message> Simulation<M> {
             rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
             anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
             gvt_rounds: coordinator.rounds,
-            peak_saved_bytes: crew.iter().map(|w| w.tally.peak as u64).sum(),
+            peak_saved_bytes: crew.iter().map(|w| w.history.peak as u64).sum(),
             live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
             window: coordinator.window,
             sequential_cycles: 0,

@@ -1,5 +1,5 @@
 //! What observers are told of a stretch, in canonical order.
-use super::worker::Entry;
+use super::commit::{Committed, Entry};
 use crate::{
     bag::{Bag, Envelope, NONE, Parts},
     blueprint::{Blueprint, ModelKey},
@@ -20,20 +20,58 @@ pub(super) struct Telling<'a, M: Message> {
     pub ran: bool,
     /// Why an observer stopped the run.
     pub stop: Option<String>,
+    // Buffers.
+    entries: Vec<Entry<M>>,
+    tags: Vec<Tag>,
 }
 
 impl<'a, M: Message> Telling<'a, M> {
     pub fn new(core: &'a Core<M>, observers: &'a mut [Box<dyn Observer<M>>], ran: bool) -> Self {
         let Core { blueprint, keys, now, .. } = core;
         let (counts, now) = (Counts::default(), *now);
-        Self { blueprint, keys, observers, counts, now, ran, stop: None }
+        let (stop, entries, tags) = (None, Vec::new(), Vec::new());
+        Self { blueprint, keys, observers, counts, now, ran, stop, entries, tags }
     }
 
-    /// Tells observers what the workers hand over, in canonical order; the tag after the last
-    /// cycle when one of them stops the run.
-    pub fn tell(&mut self, mut entries: Vec<Entry<M>>) -> Option<Tag> {
+    /// Takes what workers hand over, tells observers in canonical order, and returns the tag after
+    /// the last cycle when one of them stops the run. Leaves empty what it was given.
+    pub fn tell(&mut self, committed: &mut [Committed<M>]) -> Option<Tag> {
+        if self.observers.is_empty() {
+            self.count(committed);
+            return None;
+        }
+        let mut entries = std::mem::take(&mut self.entries);
+        committed.iter_mut().for_each(|c| entries.append(&mut c.entries));
         // What each worker hands over is sorted: this merges runs.
         entries.sort_by_key(|e| (e.tag, e.model));
+        let after = self.cycles(&entries);
+        entries.clear();
+        self.entries = entries;
+        after
+    }
+
+    /// Nobody looks on: cycles are all that workers cannot count alone.
+    fn count(&mut self, committed: &mut [Committed<M>]) {
+        let tags = &mut self.tags;
+        for part in committed {
+            let Counts { internal, external, confluent, messages, .. } = part.counts;
+            self.counts.internal += internal;
+            self.counts.external += external;
+            self.counts.confluent += confluent;
+            self.counts.messages += messages;
+            part.counts = Counts::default();
+            tags.append(&mut part.tags);
+        }
+        tags.sort();
+        tags.dedup();
+        self.counts.cycles += tags.len() as u64;
+        if let Some(&last) = tags.last() {
+            (self.now, self.ran) = (last, true);
+        }
+        tags.clear();
+    }
+
+    fn cycles(&mut self, entries: &[Entry<M>]) -> Option<Tag> {
         for cycle in entries.chunk_by(|a, b| a.tag == b.tag) {
             (self.now, self.ran) = (cycle[0].tag, true);
             self.counts.cycles += 1;

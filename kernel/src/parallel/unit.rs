@@ -1,12 +1,9 @@
 //! One model as Time Warp knows it: what it received, what it did, and how to undo that.
 use crate::{
     bag::{Bag, Envelope, NONE, Parts, Slice},
-    effects::Fact,
     message::Message,
     outbox::Sent,
-    slab::SavedState,
     time::Tag,
-    trace::Kind,
 };
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -62,41 +59,36 @@ pub(crate) struct Clockwork {
     pub located: Option<(i64, u32)>,
 }
 
-/// An executed transition, or a batch of silent steps.
-pub(crate) struct Record<M> {
-    pub tag: Tag,
-    /// An input up to here would have come before the end of it.
-    pub until: Tag,
-    /// `None` for silent steps.
-    pub kind: Option<Kind>,
-    pub saved: Option<SavedState>,
-    pub before: Clockwork,
-    pub sending: Option<Sending<M>>,
-    pub facts: Vec<Fact>,
-    /// The next event as observers are told.
-    pub next: Tag,
-}
-
-impl<M> Record<M> {
-    /// Size of the saved state.
-    pub fn saved_bytes(&self) -> usize {
-        self.saved.as_ref().map_or(0, |s| size_of_val(&**s))
-    }
-}
-
-/// One model with its inputs and its history.
+/// One model with its inputs and the ends of its history.
 pub(crate) struct Unit<M> {
     pub model: u32,
-    pub kind: u16,
     pub slot: u32,
+    pub kind: u16,
+    /// Its state cannot be saved: it never runs ahead.
+    pub irrevocable: bool,
     pub clock: Clockwork,
     /// By tag, then source.
     pub inputs: VecDeque<Packet<M>>,
     /// How many of them are executed.
     pub done: usize,
-    pub records: VecDeque<Record<M>>,
+    /// The ends of the chain of records, see [`super::history`].
+    pub first: u32,
+    pub last: u32,
+    /// Where the last record ends.
+    pub until: Tag,
+    /// Transitions since the state was saved.
+    pub unsaved: u32,
+    /// Save the state before every so many transitions.
+    pub save_every: u32,
     /// λ was called for the next internal event already.
     pub held: Option<Sending<M>>,
+    /// What most units never have.
+    pub trouble: Option<Box<Trouble<M>>>,
+}
+
+/// What is left of a unit's rollbacks, and what keeps it from going on.
+#[derive(Debug)]
+pub(crate) struct Trouble<M> {
     /// Lazy cancellation: what was sent before a rollback and may be sent again.
     pub stale: Vec<Sending<M>>,
     /// Anti-messages that came before what they cancel.
@@ -106,34 +98,43 @@ pub(crate) struct Unit<M> {
     /// Rollbacks while GVT stood at `struck_at`.
     pub strikes: u32,
     pub struck_at: Tag,
-    /// Transitions since the state was saved.
-    pub unsaved: u32,
-    /// Save the state before every so many transitions.
-    pub save_every: u32,
-    /// Its state cannot be saved: it never runs ahead.
-    pub irrevocable: bool,
 }
 
 impl<M: Message> Unit<M> {
     pub fn new(model: u32, kind: u16, slot: u32, clock: Clockwork) -> Self {
         Self {
             model,
-            kind,
             slot,
+            kind,
+            irrevocable: false,
             clock,
             inputs: VecDeque::new(),
             done: 0,
-            records: VecDeque::new(),
-            held: None,
-            stale: Vec::new(),
-            antis: Vec::new(),
-            barrier: None,
-            strikes: 0,
-            struck_at: Tag::NEVER,
+            first: NONE,
+            last: NONE,
+            until: Tag::new(i64::MIN, 0),
             unsaved: 0,
             save_every: 1,
-            irrevocable: false,
+            held: None,
+            trouble: None,
         }
+    }
+
+    pub fn trouble(&mut self) -> &mut Trouble<M> {
+        self.trouble.get_or_insert_with(|| {
+            let (stale, antis, struck_at) = (Vec::new(), Vec::new(), Tag::NEVER);
+            Box::new(Trouble { stale, antis, barrier: None, strikes: 0, struck_at })
+        })
+    }
+
+    /// The event that must be left to the sequential executor.
+    pub fn barrier(&self) -> Option<Tag> {
+        self.trouble.as_ref().and_then(|t| t.barrier)
+    }
+
+    /// Whether it went back so often while GVT stood at `gvt`.
+    pub fn is_struck(&self, patience: u32, gvt: Tag) -> bool {
+        self.trouble.as_ref().is_some_and(|t| t.strikes >= patience && t.struck_at == gvt)
     }
 
     /// The tag of the next thing to do.
@@ -144,8 +145,7 @@ impl<M: Message> Unit<M> {
     /// Whether an input at `tag` comes too late for what is executed: for a transition at `tag` or
     /// later, or for a λ after it that awaits its transition.
     pub fn is_past(&self, tag: Tag) -> bool {
-        self.records.back().is_some_and(|r| tag <= r.until)
-            || self.held.as_ref().is_some_and(|h| tag < h.tag)
+        tag <= self.until || self.held.as_ref().is_some_and(|h| tag < h.tag)
     }
 
     /// The range of the inputs at `tag`, executed or not.
@@ -159,41 +159,28 @@ impl<M: Message> Unit<M> {
         self.done..self.done + self.inputs.range(self.done..).take_while(|p| p.tag == tag).count()
     }
 
-    /// Puts an input in its place among those not executed; annihilates it when its anti-message
-    /// is here already. Tells whether it is new.
-    pub fn insert(&mut self, packet: Packet<M>) -> bool {
+    /// Whether the anti-message of an input is here already, which annihilates both.
+    pub fn annihilate(&mut self, packet: &Packet<M>) -> bool {
+        let Some(trouble) = &mut self.trouble else { return false };
         let identity = (packet.tag, packet.source, packet.sum);
-        if let Some(at) = self.antis.iter().position(|&a| a == identity) {
-            self.antis.swap_remove(at);
-            return false;
-        }
+        let at = trouble.antis.iter().position(|&a| a == identity);
+        at.map(|at| trouble.antis.swap_remove(at)).is_some()
+    }
+
+    /// Puts an input in its place among those not executed.
+    pub fn insert(&mut self, packet: Packet<M>) {
         let place = (packet.tag, packet.source);
+        if self.inputs.back().is_none_or(|p| (p.tag, p.source) <= place) {
+            return self.inputs.push_back(packet);
+        }
         let at = self.inputs.partition_point(|p| (p.tag, p.source) <= place);
         self.inputs.insert(at, packet);
-        true
     }
 
     /// Where the input is that an anti-message cancels.
     pub fn find(&self, anti: &Packet<M>) -> Option<usize> {
         self.inputs_at(anti.tag)
             .find(|&i| (self.inputs[i].source, self.inputs[i].sum) == (anti.source, anti.sum))
-    }
-
-    /// Drops what no rollback to `horizon` or later can need; the size of states that were saved.
-    pub fn forget(&mut self, horizon: Tag) -> usize {
-        let mut keep = self.records.partition_point(|r| r.until < horizon);
-        while keep > 0 && keep < self.records.len() && self.records[keep].saved.is_none() {
-            keep -= 1;
-        }
-        let gone = std::iter::from_fn(|| self.records.pop_front()).take(keep);
-        let bytes = gone.map(|r| r.saved_bytes()).sum();
-        let first = self.records.front().map_or(horizon, |r| r.tag);
-        let inputs = self.inputs.partition_point(|p| p.tag < first).min(self.done);
-        for _ in 0..inputs {
-            self.inputs.pop_front();
-        }
-        self.done -= inputs;
-        bytes
     }
 }
 

@@ -1,11 +1,15 @@
 //! Workers in turn on one thread, by a seed, with all that may go wrong between threads.
 use super::{
+    commit::{Committed, Cut},
     cuts::Coordinator,
     telling::Telling,
     unit::{Load, Packet},
-    worker::{Cut, Worker, World},
+    worker::{Worker, World},
 };
-use crate::message::{Message, fold};
+use crate::{
+    message::{Message, fold},
+    time::Tag,
+};
 use crossbeam::queue::SegQueue;
 
 /// Draws from a seed.
@@ -55,7 +59,8 @@ impl Coordinator {
     ) {
         let mut dice = Dice(seed);
         let faults = Faults::draw(&mut dice, crew.len());
-        let mut cuts: Vec<Option<Cut<M>>> = crew.iter().map(|_| None).collect();
+        let mut cuts: Vec<Option<Cut>> = crew.iter().map(|_| None).collect();
+        let mut committed: Vec<Committed<M>> = crew.iter().map(|_| Committed::default()).collect();
         loop {
             let i = dice.below(crew.len());
             if faults.stalled == Some(i) && !dice.one_in(16) {
@@ -74,7 +79,8 @@ impl Coordinator {
                     }
                     deliver(&world.inboxes[i], &faults, &mut dice);
                     worker.horizon = self.orders.horizon;
-                    cuts[i] = Some(worker.cut(world, self.orders.gvt, self.orders.kept));
+                    let (gvt, kept) = (self.orders.gvt, self.orders.kept);
+                    cuts[i] = Some(worker.cut(world, gvt, kept, &mut committed[i]));
                 }
                 1 => {
                     deliver(&world.inboxes[i], &faults, &mut dice);
@@ -83,9 +89,10 @@ impl Coordinator {
                 _ => drop(worker.work(world, 1 + dice.below(8))),
             }
             if cuts.iter().all(Option::is_some) {
-                self.merge(cuts.iter_mut().filter_map(Option::take).collect(), telling);
+                let told: Vec<Cut> = cuts.iter_mut().filter_map(Option::take).collect();
+                self.merge(&told, &mut committed, telling);
                 if let Some(tag) = self.orders.halt {
-                    crew.iter_mut().for_each(|w| w.undo_from(world, tag));
+                    crew.iter_mut().for_each(|w| w.undo_from(tag));
                     return;
                 }
             }
@@ -109,12 +116,13 @@ fn deliver<M: Clone>(inbox: &SegQueue<Packet<M>>, faults: &Faults, dice: &mut Di
 
 impl<M: Message> Worker<M> {
     /// A unit goes back to one of its keys from `gvt` on, as if something had come late.
-    fn force_back(&mut self, world: &World<'_, M>, draws: (usize, usize), gvt: crate::time::Tag) {
+    fn force_back(&mut self, world: &World<'_, M>, draws: (usize, usize), gvt: Tag) {
         let Some(unit) = self.units.get(draws.0) else { return };
-        let first = unit.records.partition_point(|r| r.tag < gvt);
-        let open = unit.records.len() - first;
-        if open > 0 && unit.barrier.is_none() {
-            let tag = unit.records[first + draws.1 % open].tag;
+        let first = self.history.first_past(unit, gvt);
+        let open = self.history.chain(first).map(|r| self.history[r].tag);
+        let open: Vec<Tag> = open.filter(|&tag| tag >= gvt).collect();
+        if !open.is_empty() && unit.barrier().is_none() {
+            let tag = open[draws.1 % open.len()];
             self.roll_back(world, draws.0 as u32, tag);
             self.requeue(world, draws.0 as u32);
         }

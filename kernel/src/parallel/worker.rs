@@ -2,18 +2,19 @@
 use super::{
     Cancellation, Settings,
     agenda::Agenda,
+    history::{History, Record},
     speculation::speculate,
     unit::{Assembly, Load, Packet, Receivers, Sending, Unit},
 };
 use crate::{
+    bag::NONE,
     bus::Bus,
-    effects::{Effects, Fact},
+    effects::Effects,
     message::Message,
     network::Network,
-    outbox::{Outbox, Sent},
+    outbox::Outbox,
     slab::Kind as Slab,
     time::{Resolution, Tag},
-    trace::Kind,
 };
 use crossbeam::queue::SegQueue;
 
@@ -32,39 +33,8 @@ pub(crate) struct World<'a, M: Message> {
     pub limit: i64,
     /// By model, as in [`Bus::heard`].
     pub heard: &'a [bool],
-}
-
-/// A committed transition, on its way to the observers.
-pub(crate) struct Entry<M> {
-    pub tag: Tag,
-    pub model: u32,
-    pub kind: Kind,
-    pub messages: u32,
-    pub told: Option<Box<Told<M>>>,
-}
-
-pub(crate) struct Told<M> {
-    /// Observers want the transition, and not only the facts.
-    pub heard: bool,
-    pub bag: Vec<(u16, M)>,
-    pub outputs: Vec<Sent<M>>,
-    pub facts: Vec<Fact>,
-    pub next: Tag,
-}
-
-/// What a worker says at a cut.
-pub(crate) struct Cut<M> {
-    /// No message or event of this worker is earlier.
-    pub least: Tag,
-    /// The earliest event that must be left to the sequential executor.
-    pub barrier: Tag,
-    /// The latest executed tick.
-    pub front: i64,
-    /// Nothing that is known here leaves for another worker before this tick.
-    pub promise: i64,
-    pub tally: Tally,
-    pub failed: bool,
-    pub committed: Vec<Entry<M>>,
+    /// There are observers.
+    pub observed: bool,
 }
 
 /// Counts of one worker; they depend on timing.
@@ -74,42 +44,42 @@ pub(crate) struct Tally {
     pub undone: u64,
     pub rollbacks: u64,
     pub antis: u64,
-    /// Size of saved states, now and at most.
-    pub saved: usize,
-    pub peak: usize,
 }
 
 pub(crate) struct Worker<M: Message> {
     pub me: u32,
     pub kinds: Vec<Box<dyn Slab<M>>>,
     pub units: Vec<Unit<M>>,
+    pub(super) history: History<M>,
     agenda: Agenda,
     /// Under the conservative executor: ports that lead to other workers.
     pub edges: Vec<(u32, u16)>,
     /// Units that wait for GVT to move.
-    waiting: Vec<u32>,
-    barred: Vec<u32>,
-    /// Executed and not yet committed, by and large in order; rolled-back ones are found out.
-    log: Vec<(Tag, u32)>,
-    /// Handed over at the last cut; forgotten once observers know.
-    handed: Vec<u32>,
-    /// Most entries of the log, beyond which only the earliest goes on.
+    pub(super) waiting: Vec<u32>,
+    pub(super) barred: Vec<u32>,
+    /// Where records end that are not committed, by and large in order, also those undone.
+    pub(super) log: Vec<(Tag, u32)>,
+    /// Units with transitions that were handed over at the last cut; forgotten once observers know.
+    pub(super) handed: Vec<u32>,
+    /// Most records, beyond which only the earliest event goes on.
     memory: usize,
     /// The least tag of a message sent since the last cut.
-    sent: Tag,
-    front: i64,
+    pub(super) sent: Tag,
+    pub(super) front: i64,
     pub gvt: Tag,
     /// Keys at later ticks must wait.
     pub horizon: i64,
-    bus: Bus<M>,
+    pub(super) bus: Bus<M>,
     pub(super) fx: Effects<M>,
     pub(super) assembly: Assembly<M>,
     pub tally: Tally,
     /// A state that could not be brought back: model, tag and reason.
     pub failure: Option<(u32, Tag, String)>,
+    /// The key of the cycle whose messages are on their way; what they make due joins it.
+    gathers: Tag,
     // Buffers.
     now: Vec<u32>,
-    ready: Vec<(Tag, u32)>,
+    joined: Vec<u32>,
     packets: Vec<Packet<M>>,
 }
 
@@ -119,6 +89,7 @@ impl<M: Message> Worker<M> {
         bus.heard = world.heard.to_vec();
         Self {
             me,
+            history: History::new(kinds.len()),
             kinds,
             units: Vec::new(),
             agenda: Agenda::default(),
@@ -137,8 +108,9 @@ impl<M: Message> Worker<M> {
             assembly: Assembly::new(),
             tally: Tally::default(),
             failure: None,
+            gathers: Tag::NEVER,
             now: Vec::new(),
-            ready: Vec::new(),
+            joined: Vec::new(),
             packets: Vec::new(),
         }
     }
@@ -159,13 +131,19 @@ impl<M: Message> Worker<M> {
     /// Enters the key of a unit after a change of what it has to do.
     pub fn requeue(&mut self, world: &World<'_, M>, u: u32) {
         let unit = &mut self.units[u as usize];
-        unit.barrier = None;
         let key = unit.key();
-        if unit.stale.iter().any(|s| s.tag < key) {
-            self.give_up_stale(world, u, key);
+        if let Some(trouble) = &mut unit.trouble {
+            trouble.barrier = None;
+            if trouble.stale.iter().any(|s| s.tag < key) {
+                self.give_up_stale(world, u, key);
+            }
         }
         let beyond = key.ticks > world.limit || key.micro == u32::MAX && key.ticks == world.limit;
-        self.agenda.enter(u, if beyond { Tag::NEVER } else { key });
+        let joins = key == self.gathers && key != Tag::NEVER;
+        if joins {
+            self.joined.push(u);
+        }
+        self.agenda.enter(u, if beyond || joins { Tag::NEVER } else { key });
     }
 
     pub(super) fn least(&mut self) -> Option<Tag> {
@@ -183,7 +161,7 @@ impl<M: Message> Worker<M> {
         let before = self.tally.executed;
         while ((self.tally.executed - before) as usize) < events {
             let Some(key) = self.least() else { break };
-            let full = self.log.len() >= self.memory;
+            let full = self.log.len() + self.handed.len() >= self.memory;
             if key > self.gvt && (full || key.ticks > self.horizon) {
                 break;
             }
@@ -195,34 +173,29 @@ impl<M: Message> Worker<M> {
     /// All that is due here at `key`: the cycle of rule R2 for the models of this worker.
     fn cycle(&mut self, world: &World<'_, M>, key: Tag) {
         let mut now = std::mem::take(&mut self.now);
-        let mut first = 0;
-        // What is sent may reach models that are due by that.
-        while first == 0 || self.least() == Some(key) {
-            self.agenda.take(key, &mut now);
-            let end = now.len();
-            for &u in &now[first..end] {
-                let unit = &self.units[u as usize];
-                if unit.strikes >= world.settings.patience
-                    && unit.struck_at == self.gvt
-                    && key > self.gvt
-                {
-                    continue;
-                }
-                if unit.clock.next == key && !unit.clock.silent && unit.held.is_none() {
-                    self.send(world, u, key);
-                }
-            }
-            first = end;
-        }
-        now.sort_unstable();
-        now.dedup();
+        let waits =
+            |unit: &Unit<M>, gvt: Tag| key > gvt && unit.is_struck(world.settings.patience, gvt);
+        self.agenda.take(key, &mut now);
+        self.gathers = key;
         for &u in &now {
             let unit = &self.units[u as usize];
-            let struck = unit.strikes >= world.settings.patience && unit.struck_at == self.gvt;
-            if unit.barrier.is_some() {
+            let due = unit.clock.next == key && !unit.clock.silent && unit.held.is_none();
+            if due && !waits(unit, self.gvt) {
+                self.send(world, u, key);
+            }
+        }
+        self.gathers = Tag::NEVER;
+        now.append(&mut self.joined);
+        if now.len() > 1 {
+            now.sort_unstable();
+            now.dedup();
+        }
+        for &u in &now {
+            let unit = &self.units[u as usize];
+            if unit.barrier().is_some() {
                 continue;
             }
-            if struck && key > self.gvt {
+            if waits(unit, self.gvt) {
                 self.waiting.push(u);
                 continue;
             }
@@ -268,8 +241,10 @@ impl<M: Message> Worker<M> {
         self.bus.clear();
         let to: Receivers = packets.iter().map(|p| (p.dest, p.sum)).collect();
         let unit = &mut self.units[u as usize];
-        let old = unit.stale.iter().position(|s| s.tag == key);
-        let old = old.map_or(Receivers::new(), |at| unit.stale.swap_remove(at).to);
+        let old = unit.trouble.as_mut().map_or(Receivers::new(), |trouble| {
+            let at = trouble.stale.iter().position(|s| s.tag == key);
+            at.map_or(Receivers::new(), |at| trouble.stale.swap_remove(at).to)
+        });
         unit.held = Some(Sending { tag: key, sum, to, log });
         for &(dest, sum) in &old {
             if !packets.iter().any(|p| (p.dest, p.sum) == (dest, sum)) {
@@ -316,7 +291,7 @@ impl<M: Message> Worker<M> {
     /// The event at `key` is left to the sequential executor.
     pub(super) fn bar(&mut self, u: u32, key: Tag) {
         let unit = &mut self.units[u as usize];
-        unit.barrier = Some(key);
+        unit.trouble().barrier = Some(key);
         self.agenda.enter(u, Tag::NEVER);
         self.barred.push(u);
     }
@@ -328,7 +303,7 @@ impl<M: Message> Worker<M> {
         let tag = packet.tag;
         if packet.is_anti() {
             if unit.find(&packet).is_none() {
-                return unit.antis.push((tag, packet.source, packet.sum));
+                return unit.trouble().antis.push((tag, packet.source, packet.sum));
             }
             if unit.is_past(tag) {
                 self.roll_back(world, u, tag);
@@ -337,9 +312,8 @@ impl<M: Message> Worker<M> {
             if let Some(at) = unit.find(&packet) {
                 unit.inputs.remove(at);
             }
-        } else {
-            let identity = (tag, packet.source, packet.sum);
-            if unit.is_past(tag) && !unit.antis.contains(&identity) {
+        } else if !unit.annihilate(&packet) {
+            if unit.is_past(tag) {
                 self.roll_back(world, u, tag);
             }
             self.units[u as usize].insert(packet);
@@ -350,31 +324,40 @@ impl<M: Message> Worker<M> {
     /// Undoes what a unit did at or after `tag`. Outputs at `tag` itself stay: they came from the
     /// state before the transition.
     pub fn roll_back(&mut self, world: &World<'_, M>, u: u32, tag: Tag) {
-        let unit = &mut self.units[u as usize];
-        let first = unit.records.partition_point(|r| r.until < tag);
-        if first < unit.records.len() {
-            self.tally.rollbacks += 1;
-            self.tally.undone += (unit.records.len() - first) as u64;
-            if unit.struck_at != self.gvt {
-                (unit.strikes, unit.struck_at) = (0, self.gvt);
-            }
-            unit.strikes += 1;
-            self.restore(world, u, first);
+        let first = self.history.first_past(&self.units[u as usize], tag);
+        if first != NONE {
+            self.restore(u, first);
         }
         let unit = &mut self.units[u as usize];
         let later = unit.held.take_if(|h| h.tag > tag);
         let mut undone: Vec<Sending<M>> = later.into_iter().collect();
-        for record in unit.records.drain(first..) {
-            self.tally.saved -= record.saved_bytes();
-            match record.sending {
-                Some(s) if record.tag == tag => unit.held = Some(s),
-                Some(s) => undone.push(s),
-                None => {}
+        if first != NONE {
+            let before = self.tally.undone;
+            loop {
+                let gone = unit.last;
+                let (at, sending) = self.history.undo_last(unit);
+                self.tally.undone += 1;
+                match sending {
+                    Some(s) if at == tag => unit.held = Some(s),
+                    Some(s) => undone.push(s),
+                    None => {}
+                }
+                if gone == first {
+                    break;
+                }
             }
+            debug_assert!(self.tally.undone > before);
+            self.tally.rollbacks += 1;
+            let trouble = unit.trouble();
+            if trouble.struck_at != self.gvt {
+                (trouble.strikes, trouble.struck_at) = (0, self.gvt);
+            }
+            trouble.strikes += 1;
         }
         unit.done = unit.inputs.partition_point(|p| p.tag < tag).min(unit.done);
         match world.settings.cancellation {
-            Cancellation::Lazy => unit.stale.append(&mut undone),
+            Cancellation::Lazy if undone.is_empty() => {}
+            Cancellation::Lazy => unit.trouble().stale.append(&mut undone),
             Cancellation::Aggressive => {
                 let model = unit.model;
                 for s in undone {
@@ -390,9 +373,10 @@ impl<M: Message> Worker<M> {
     fn give_up_stale(&mut self, world: &World<'_, M>, u: u32, key: Tag) {
         let unit = &mut self.units[u as usize];
         let model = unit.model;
-        let (gone, kept) = std::mem::take(&mut unit.stale).into_iter().partition(|s| s.tag < key);
+        let stale = &mut unit.trouble().stale;
+        let (gone, kept) = std::mem::take(stale).into_iter().partition(|s| s.tag < key);
         let gone: Vec<Sending<M>> = gone;
-        unit.stale = kept;
+        *stale = kept;
         for s in gone {
             for (dest, sum) in s.to {
                 self.cancel(world, model, s.tag, dest, sum);
@@ -401,86 +385,21 @@ impl<M: Message> Worker<M> {
     }
 
     /// All models as they were before `tag`, for the way home.
-    pub fn undo_from(&mut self, world: &World<'_, M>, tag: Tag) {
+    pub fn undo_from(&mut self, tag: Tag) {
         for u in 0..self.units.len() as u32 {
-            let records = &self.units[u as usize].records;
-            let first = records.partition_point(|r| r.until < tag);
-            if first < records.len() {
-                self.tally.undone += (records.len() - first) as u64;
-                self.restore(world, u, first);
+            let first = self.history.first_past(&self.units[u as usize], tag);
+            if first != NONE {
+                self.tally.undone += self.history.chain(first).count() as u64;
+                self.restore(u, first);
             }
         }
     }
 
-    pub(super) fn executed(&mut self, u: u32, tag: Tag) {
+    /// Enters what a unit did into its history.
+    pub(super) fn executed(&mut self, record: Record<M>) {
         self.tally.executed += 1;
-        self.tally.peak = self.tally.peak.max(self.tally.saved);
-        self.log.push((tag, u));
-    }
-
-    /// A cut: takes in what is under way, hands over what lies before `gvt`, forgets what lies
-    /// before `kept`, and says what is the least that is left.
-    pub fn cut(&mut self, world: &World<'_, M>, gvt: Tag, kept: Tag) -> Cut<M> {
-        self.receive(world);
-        if gvt > self.gvt {
-            self.gvt = gvt;
-            for u in std::mem::take(&mut self.waiting) {
-                self.requeue(world, u);
-            }
-        }
-        let committed = self.commit(gvt, kept);
-        let units = &self.units;
-        self.barred.retain(|&u| units[u as usize].barrier.is_some());
-        let barred = self.barred.iter().filter_map(|&u| units[u as usize].barrier);
-        let barrier = barred.min().unwrap_or(Tag::NEVER);
-        let waiting = self.waiting.iter().map(|&u| units[u as usize].key()).min();
-        let least = self.sent.min(barrier).min(waiting.unwrap_or(Tag::NEVER));
-        let least = self.least().map_or(least, |key| key.min(least));
-        self.sent = Tag::NEVER;
-        let earliest = |&(u, port): &(u32, u16)| {
-            let unit = &self.units[u as usize];
-            let ahead = self.kinds[unit.kind as usize].earliest_output(unit.slot, port);
-            unit.clock.last.saturating_add(ahead.ticks())
-        };
-        let promise = self.edges.iter().map(earliest).min().unwrap_or(i64::MAX);
-        let (front, tally, failed) = (self.front, self.tally, self.failure.is_some());
-        Cut { least, barrier, front, promise, tally, failed, committed }
-    }
-
-    fn commit(&mut self, gvt: Tag, kept: Tag) -> Vec<Entry<M>> {
-        let mut ready = std::mem::take(&mut self.ready);
-        self.log.retain(|&entry| {
-            let early = entry.0 < gvt;
-            if early {
-                ready.push(entry);
-            }
-            !early
-        });
-        ready.sort_unstable();
-        ready.dedup();
-        for u in self.handed.drain(..) {
-            self.tally.saved -= self.units[u as usize].forget(kept);
-        }
-        let mut entries = Vec::with_capacity(ready.len());
-        for (tag, u) in ready.drain(..) {
-            let unit = &mut self.units[u as usize];
-            let at = unit.records.partition_point(|r| r.tag < tag);
-            let Some(record) = unit.records.get_mut(at).filter(|r| r.tag == tag) else { continue };
-            self.handed.push(u);
-            let Some(kind) = record.kind else { continue };
-            let (facts, next) = (std::mem::take(&mut record.facts), record.next);
-            let outputs = record.sending.as_mut().map(|s| std::mem::take(&mut s.log));
-            let inputs = unit.inputs_at(tag);
-            let load = unit.inputs.range(inputs).map(|p| &p.load);
-            let messages = load.clone().map(|l| l.len() as u32).sum();
-            let heard = self.bus.hears(unit.model);
-            let told = (heard || !facts.is_empty()).then(|| {
-                let bag = load.flatten().cloned().collect();
-                Box::new(Told { heard, bag, outputs: outputs.unwrap_or_default(), facts, next })
-            });
-            entries.push(Entry { tag, model: unit.model, kind, messages, told });
-        }
-        self.ready = ready;
-        entries
+        let (until, u) = (record.until, record.unit);
+        let number = self.history.push(&mut self.units[u as usize], record);
+        self.log.push((until, number));
     }
 }

@@ -1,5 +1,5 @@
 //! The master as an atomic model.
-use super::{Compensation, Extrapolation, Line, LookAhead, LowPass, Pace};
+use super::{Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace};
 use crate::{
     signal::{NEVER, Timer},
     value::{Flag, Segment, Value},
@@ -58,6 +58,8 @@ pub struct Policy {
     pub names: Vec<String>,
     /// Exchanges before predicted events.
     pub look_ahead: Option<LookAhead>,
+    /// Signals that carry power.
+    pub balance: Option<Balance>,
 }
 
 /// Fixed-point iteration over what units with feed-through answer at the instant of an exchange.
@@ -139,14 +141,31 @@ impl Coupler {
                 p.add(1.0, &[back]);
                 self.unsettled |= !small;
             }
+            if self.policy.balance.as_mut().is_some_and(|b| b.take(port, &p)) {
+                continue;
+            }
             if let Some(segment) = line.tell(&p, now, &timer) {
                 self.outbox.retain(|(at, _)| usize::from(*at) != port);
                 self.outbox.push((port as u16, segment));
             }
         }
+        if let Some(balance) = &mut self.policy.balance {
+            balance.agree(now, ahead, &self.lines, &timer);
+            self.balance();
+        }
         // What is handed on at the same instant again is no step of its own.
         self.exchanges += u64::from(self.exchanges == 0 || now > self.last);
         self.last = now;
+    }
+
+    /// Tells signals that carry power, by what their receivers are doing.
+    fn balance(&mut self) {
+        let (now, timer) = (self.timer.now(), self.timer);
+        let Some(balance) = &mut self.policy.balance else { return };
+        for (port, segment) in balance.tell(now, &mut self.lines, &timer) {
+            self.outbox.retain(|(at, _)| *at != port);
+            self.outbox.push((port, segment));
+        }
     }
 
     fn receive(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) -> bool {
@@ -188,9 +207,17 @@ impl Coupler {
         (first || urgent) && self.lines.iter().all(Line::heard)
     }
 
-    fn reschedule(&mut self) {
+    /// An exchange, if one is due, or else what changes between two.
+    fn go_on(&mut self, exchange: bool, heard: bool) {
+        let between = |b: &Balance| heard || self.timer.now() >= b.due();
+        if exchange {
+            self.exchange();
+        } else if self.exchanges > 0 && self.policy.balance.as_ref().is_some_and(between) {
+            self.balance();
+        }
         let busy = self.unsettled || !self.outbox.is_empty();
-        self.timer.set(if busy { self.timer.now() } else { self.planned });
+        let between = self.policy.balance.as_ref().map_or(NEVER, Balance::due);
+        self.timer.set(if busy { self.timer.now() } else { self.planned.min(between) });
     }
 
     /// After λ; gives whether an exchange is due. What relaxation held back goes on its way after
@@ -219,25 +246,19 @@ impl Atomic<Value> for Coupler {
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
-        if self.sent() {
-            self.exchange();
-        }
-        self.reschedule();
+        let due = self.sent();
+        self.go_on(due, false);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        if self.receive(bag, fx) {
-            self.exchange();
-        }
-        self.reschedule();
+        let due = self.receive(bag, fx);
+        self.go_on(due, true);
     }
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.fire();
         let due = self.sent();
-        if self.receive(bag, fx) || due {
-            self.exchange();
-        }
-        self.reschedule();
+        let due = self.receive(bag, fx) || due;
+        self.go_on(due, true);
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let now = self.timer.at(elapsed);

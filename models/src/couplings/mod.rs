@@ -12,10 +12,14 @@
 //! | `extrapolation.rs` | the polynomial a receiver is told |
 //! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
 //! | `low_pass.rs` | a filter on what is told; the worked example of `docs/couplings.md` |
+//! | `balance.rs` | polynomials that carry the same power to both sides (power-balanced) |
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
-//! | `kind.rs` | its parameters in a scenario |
+//! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
+//! | `trust.rs` | error estimates by which a macro step is accepted or repeated |
+//! | `rehearsal.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
+//! | `kind.rs`, `reading.rs` | the parameters in a scenario |
 //!
 //! The *order* of units is a matter of wiring: under Jacobi every signal passes through the
 //! coupler; under Gauss-Seidel a unit hears those that precede it directly, as computed within
@@ -24,20 +28,32 @@
 //! # Which schemes are these
 //! Macro step, holds, Jacobi and Gauss-Seidel: Gomes et al. 2017 (document 004), sections 3.2 and
 //! 4.3.6. Interrupted sequential scheme: Dejaco & Benedikt 2017 (document 000), section 3.
+mod balance;
 mod compensation;
 mod coupler;
 mod extrapolation;
+mod iteration;
 mod kind;
 mod line;
 mod look_ahead;
 mod low_pass;
 mod pace;
+mod reading;
+mod rehearsal;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod trust;
 
+pub use balance::Balance;
 pub use compensation::Compensation;
 pub use coupler::{Coupler, Policy, Settling};
 pub use extrapolation::{Extrapolation, Slopes};
-pub use kind::{CouplingKind, SIGNALS};
+pub use iteration::{Iteration, Solver, Until};
+pub use kind::{CouplingKind, SIGNALS, rehearsal, rehearses};
 pub use line::Line;
 pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;
 pub use pace::{Control, Pace};
+pub use rehearsal::{Rehearsal, Rehearse};
+pub use trust::Estimate;

@@ -1,5 +1,6 @@
 //! The command line as its users meet it: the real program, its files, its exit codes.
 mod argesim;
+mod balance;
 mod bars;
 mod codes;
 mod comparison;
@@ -7,13 +8,15 @@ mod coupling;
 mod executors;
 mod files;
 mod grid;
+mod iteration;
 mod library;
 mod network;
 mod pendulum;
 mod quantised;
 mod release;
+mod reproduce;
 mod resume;
-mod two_masses;
+mod stability;
 
 use serde_json::Value as Json;
 use std::{

@@ -1,0 +1,211 @@
+//! What the units of a worker did and may have to undo.
+//!
+//! **Why one pool.** A history per unit lies as far apart as there are units, and each commit would
+//! go through all that memory. Here records are numbers in one pool, chained by unit; a freed one
+//! is the next to be used, so that as much memory is touched as there is uncommitted, and saved
+//! states are written over instead of allocated.
+use super::unit::{Clockwork, Sending, Unit};
+use crate::{
+    bag::NONE, effects::Fact, message::Message, outbox::Sent, slab::SavedState, time::Tag,
+    trace::Kind,
+};
+
+/// An executed transition, or a batch of silent steps.
+pub(crate) struct Record<M> {
+    pub tag: Tag,
+    /// An input up to here would have come before the end of it.
+    pub until: Tag,
+    /// The unit; [`NONE`] once it is undone.
+    pub unit: u32,
+    /// `None` for silent steps.
+    pub kind: Option<Kind>,
+    /// Messages in the bag.
+    pub messages: u32,
+    /// The unit's record before this one.
+    pub earlier: u32,
+    /// The unit's record after this one.
+    pub later: u32,
+    pub saved: Option<SavedState>,
+    pub before: Clockwork,
+    pub sending: Option<Sending<M>>,
+    pub told: Option<Box<Told<M>>>,
+}
+
+/// What observers are told of a transition.
+pub(crate) struct Told<M> {
+    /// They want the transition, and not only the facts.
+    pub heard: bool,
+    pub bag: Vec<(u16, M)>,
+    pub outputs: Vec<Sent<M>>,
+    pub facts: Vec<Fact>,
+    pub next: Tag,
+}
+
+impl<M> Record<M> {
+    /// A record of the unit's present state, before anything is done; not in any history yet.
+    pub fn new(unit: u32, tag: Tag, before: Clockwork, saved: Option<SavedState>) -> Self {
+        Self {
+            tag,
+            until: tag,
+            unit,
+            kind: None,
+            messages: 0,
+            earlier: NONE,
+            later: NONE,
+            saved,
+            before,
+            sending: None,
+            told: None,
+        }
+    }
+}
+
+/// All records of a worker.
+pub(crate) struct History<M> {
+    records: Vec<Record<M>>,
+    free: Vec<u32>,
+    /// Saved states to write over, by kind.
+    spare: Vec<Vec<SavedState>>,
+    /// Size of saved states, now and at most.
+    pub saved: usize,
+    pub peak: usize,
+}
+
+impl<M> std::ops::Index<u32> for History<M> {
+    type Output = Record<M>;
+    fn index(&self, record: u32) -> &Record<M> {
+        &self.records[record as usize]
+    }
+}
+
+impl<M> std::ops::IndexMut<u32> for History<M> {
+    fn index_mut(&mut self, record: u32) -> &mut Record<M> {
+        &mut self.records[record as usize]
+    }
+}
+
+impl<M: Message> History<M> {
+    /// An empty history of units of so many kinds.
+    pub fn new(kinds: usize) -> Self {
+        let spare = (0..kinds).map(|_| Vec::new()).collect();
+        Self { records: Vec::new(), free: Vec::new(), spare, saved: 0, peak: 0 }
+    }
+
+    /// A saved state to write over.
+    pub fn spare(&mut self, kind: u16) -> Option<SavedState> {
+        self.spare[kind as usize].pop()
+    }
+
+    /// Appends a record to the history of its unit.
+    pub fn push(&mut self, unit: &mut Unit<M>, record: Record<M>) -> u32 {
+        self.saved += record.saved.as_ref().map_or(0, |s| size_of_val(&**s));
+        self.peak = self.peak.max(self.saved);
+        unit.until = record.until;
+        let record = Record { earlier: unit.last, ..record };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.records[number as usize] = record;
+                number
+            }
+            None => {
+                self.records.push(record);
+                self.records.len() as u32 - 1
+            }
+        };
+        match unit.last {
+            NONE => unit.first = number,
+            last => self[last].later = number,
+        }
+        unit.last = number;
+        number
+    }
+
+    /// The records of a unit from a given one on, in order.
+    pub fn chain(&self, from: u32) -> impl Iterator<Item = u32> {
+        let next = |&r: &u32| Some(self[r].later).filter(|&r| r != NONE);
+        std::iter::successors(Some(from).filter(|&r| r != NONE), next)
+    }
+
+    /// The first record that an input at `tag` comes too late for; [`NONE`] when there is none.
+    pub fn first_past(&self, unit: &Unit<M>, tag: Tag) -> u32 {
+        let (mut first, mut at) = (NONE, unit.last);
+        while at != NONE && self[at].until >= tag {
+            (first, at) = (at, self[at].earlier);
+        }
+        first
+    }
+
+    /// The last record up to a given one, or up to the end for [`NONE`], with a saved state.
+    pub fn last_saved(&self, unit: &Unit<M>, upto: u32) -> Option<u32> {
+        let mut at = if upto == NONE { unit.last } else { upto };
+        while at != NONE && self[at].saved.is_none() {
+            at = self[at].earlier;
+        }
+        Some(at).filter(|&at| at != NONE)
+    }
+
+    /// Cuts off the last record of a unit. Its number lives on until it is [freed](Self::free).
+    pub fn undo_last(&mut self, unit: &mut Unit<M>) -> (Tag, Option<Sending<M>>) {
+        let last = unit.last;
+        self.release(last, unit.kind);
+        let record = &mut self[last];
+        (record.unit, record.told) = (NONE, None);
+        let (tag, sending) = (record.tag, record.sending.take());
+        unit.last = record.earlier;
+        unit.until = Tag::new(i64::MIN, 0);
+        match unit.last {
+            NONE => unit.first = NONE,
+            last => {
+                self[last].later = NONE;
+                unit.until = self[last].until;
+            }
+        }
+        (tag, sending)
+    }
+
+    /// The number of a record that is undone may be used again.
+    pub fn free(&mut self, record: u32) {
+        self.free.push(record);
+    }
+
+    fn release(&mut self, record: u32, kind: u16) {
+        if let Some(state) = self[record].saved.take() {
+            self.saved -= size_of_val(&*state);
+            self.spare[kind as usize].push(state);
+        }
+    }
+
+    /// Drops what no rollback of the unit to `horizon` or later can need.
+    pub fn forget(&mut self, unit: &mut Unit<M>, horizon: Tag) {
+        let mut keep = unit.first;
+        while keep != NONE && self[keep].until < horizon {
+            keep = self[keep].later;
+        }
+        if keep != NONE {
+            // A state is brought back from the last one saved before it.
+            keep = self.last_saved(unit, keep).unwrap_or(unit.first);
+        }
+        while unit.first != keep {
+            let gone = unit.first;
+            self.release(gone, unit.kind);
+            let record = &mut self[gone];
+            (record.sending, record.told) = (None, None);
+            unit.first = record.later;
+            self.free(gone);
+        }
+        let first = match keep {
+            NONE => {
+                unit.last = NONE;
+                horizon
+            }
+            _ => {
+                self[keep].earlier = NONE;
+                self[keep].tag
+            }
+        };
+        while unit.done > 0 && unit.inputs.front().is_some_and(|p| p.tag < first) {
+            unit.inputs.pop_front();
+            unit.done -= 1;
+        }
+    }
+}

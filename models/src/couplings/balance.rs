@@ -1,0 +1,266 @@
+//! Power-balanced coupling: what two units are told of each other carries the same power.
+//!
+//! Moshagen, "On meeting energy balance errors in co-simulations" (2019), as given in SNE 31(1)
+//! 2021, pages 9 to 15 (document 003). A *bond* is a pair of signals whose product is power: unit A
+//! gives the effort e and is told the flow, unit B gives the flow f and is told the effort.
+//! Extrapolated signals let energy appear from nothing: A gets e ũ_f, B gives ũ_e f, and these
+//! differ. Here both are told what gives one and the same power P (equation 17): ũ_f = P/e and
+//! ũ_e = P/f, with P = ef as extrapolated at the exchange, to the order of the extrapolation.
+//!
+//! # The receivers' own states
+//! In P/e stands what A *does* under ũ_f, not what it was expected to do. The paper has units take
+//! P as an input and divide by their own state. Here units are as ever: within a macro step the
+//! coupler hears A's own output, and tells the quotient of series anew whenever A's solution leaves
+//! what it last sent, or the quotient leaves P by more than a tolerance.
+//!
+//! # Where P/e or P/f is singular
+//! The paper gives no rule for steps in which e or f comes near to zero. There the unit that would
+//! be given a quotient by that is told the plain extrapolation, and the *other* one is given the
+//! power which that one really takes: with f near zero B hears ẽ, and A hears ẽf/e. So the balance
+//! holds in such steps, too. Where both are near zero, both hear the extrapolation.
+//!
+//! What is near zero: a signal that, extrapolated straight, falls by more than `FALL` of itself
+//! within the step. Under constant power f² moves linearly, f(H)² = (f + f'H)² - (f'H)², and comes
+//! to zero when f falls by a half. One that grows more than `GROWTH`-fold began too near to zero.
+//! A signal that falls to `LEAST` of itself after all is divided by no longer.
+use super::line::Line;
+use crate::{
+    poly::{MAX_DEGREE, eval},
+    signal::{NEVER, Poly, Timer, horizon, shift},
+    value::Segment,
+};
+use serde::{Deserialize, Serialize};
+
+/// See the module: greatest relative fall and growth of a signal to divide by.
+const FALL: f64 = 0.4;
+const GROWTH: f64 = 4.0;
+const LEAST: f64 = 0.25;
+/// Highest power of a quotient.
+const ORDER: usize = 12;
+
+/// What one side of a bond is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Side {
+    /// The plain extrapolation.
+    Free,
+    /// The agreed power by its own output.
+    Agreed,
+    /// The power that the other side really takes by its own output.
+    Follows,
+}
+
+/// Two signals whose product is power.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Bond {
+    /// The unit that gives signal 0 is told signal 1, and the other way round.
+    signals: [u16; 2],
+    /// Their extrapolations at the last exchange.
+    ahead: [Vec<f64>; 2],
+    /// Per signal, how those who hear it are told.
+    sides: [Side; 2],
+    /// The agreed power since the last exchange.
+    power: Vec<f64>,
+}
+
+impl Bond {
+    /// Settles how both sides are told in a step of `step` seconds; `slopes` are those of the
+    /// sources, for signals that are held.
+    fn agree(&mut self, step: f64, slopes: [f64; 2]) {
+        let [a, b] = &self.ahead;
+        self.power = product(a, b, a.len().max(b.len()) - 1);
+        let falls = |k: usize| {
+            let p: &[f64] = &self.ahead[k];
+            let held = [p[0], slopes[k]];
+            divides(if p.len() > 1 { p } else { &held }, step)
+        };
+        // Those who hear a signal divide by the other one.
+        self.sides = match (falls(1), falls(0)) {
+            (true, true) => [Side::Agreed; 2],
+            (true, false) => [Side::Follows, Side::Free],
+            (false, true) => [Side::Free, Side::Follows],
+            (false, false) => [Side::Free; 2],
+        };
+    }
+
+    /// Whoever divides by what has come too near to zero stops it.
+    fn look_after(&mut self, values: [f64; 2]) {
+        for k in 0..2 {
+            let (value, start) = (values[1 - k], self.ahead[1 - k][0]);
+            if self.sides[k] != Side::Free && value * start <= LEAST * start * start {
+                let other = self.sides[1 - k];
+                self.sides[k] = Side::Free;
+                self.sides[1 - k] = if other == Side::Agreed { Side::Follows } else { Side::Free };
+            }
+        }
+    }
+}
+
+/// The bonds of a coupler.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Balance {
+    bonds: Vec<Bond>,
+    tolerance: f64,
+    /// Tick of the last exchange, and of the next time to tell quotients anew.
+    since: i64,
+    due: Option<i64>,
+}
+
+impl Balance {
+    /// Bonds between signals, whose power may be off by `tolerance` (1 + |P|).
+    pub fn new(bonds: Vec<[u16; 2]>, tolerance: f64) -> Self {
+        let bond = |signals| Bond {
+            signals,
+            ahead: Default::default(),
+            sides: [Side::Free; 2],
+            power: Vec::new(),
+        };
+        Self { bonds: bonds.into_iter().map(bond).collect(), tolerance, since: 0, due: None }
+    }
+
+    /// When quotients are told anew, at the latest.
+    pub fn due(&self) -> i64 {
+        self.due.unwrap_or(NEVER)
+    }
+
+    /// Whether a signal belongs to a bond.
+    pub fn concerns(&self, signal: usize) -> bool {
+        self.bonds.iter().any(|b| b.signals.iter().any(|&s| usize::from(s) == signal))
+    }
+
+    /// Takes the extrapolation of a signal over, if it belongs to a bond.
+    pub fn take(&mut self, signal: usize, p: &Poly) -> bool {
+        let mut taken = false;
+        for bond in &mut self.bonds {
+            for (ahead, s) in bond.ahead.iter_mut().zip(bond.signals) {
+                if usize::from(s) == signal {
+                    *ahead = p.coefficients().to_vec();
+                    taken = true;
+                }
+            }
+        }
+        taken
+    }
+
+    /// After all extrapolations of an exchange, with `step` seconds to the next one.
+    pub fn agree(&mut self, now: i64, step: f64, lines: &[Line], timer: &Timer) {
+        self.since = now;
+        for bond in &mut self.bonds {
+            let slope = |s: u16| {
+                let p = lines[usize::from(s)].source(now, timer);
+                p.coefficients().get(1).copied().unwrap_or(0.0)
+            };
+            bond.agree(step, bond.signals.map(slope));
+        }
+    }
+
+    /// Tells all signals of bonds, at an exchange or between two.
+    pub fn tell(&mut self, now: i64, lines: &mut [Line], timer: &Timer) -> Vec<(u16, Segment)> {
+        let (mut told, mut due) = (Vec::new(), NEVER);
+        let elapsed = timer.seconds(self.since, now);
+        let shifted = |c: &[f64]| {
+            let mut p = Poly::new(c);
+            shift(&mut p, elapsed);
+            p
+        };
+        for bond in &mut self.bonds {
+            bond.look_after(bond.signals.map(|s| lines[usize::from(s)].value(now, timer)));
+            // What is free comes first: the other side follows it.
+            let order = if bond.sides[1] == Side::Free { [1, 0] } else { [0, 1] };
+            for k in order {
+                let own = usize::from(bond.signals[k]);
+                let other = &lines[usize::from(bond.signals[1 - k])];
+                let power = match bond.sides[k] {
+                    Side::Free => None,
+                    Side::Agreed => Some(shifted(&bond.power)),
+                    Side::Follows => {
+                        let (u, y) = (other.told(now, timer), lines[own].source(now, timer));
+                        Some(Poly::new(&product(u.coefficients(), y.coefficients(), MAX_DEGREE)))
+                    }
+                };
+                let p = power.map_or_else(
+                    || shifted(&bond.ahead[k]),
+                    |power| {
+                        let by = other.source(now, timer);
+                        let (p, within) = quotient(&power, &by, self.tolerance);
+                        due = due.min(timer.within(within));
+                        p
+                    },
+                );
+                if let Some(segment) = lines[own].tell(&p, now, timer) {
+                    told.push((bond.signals[k], segment));
+                }
+            }
+        }
+        self.due = (due < NEVER).then_some(due);
+        told
+    }
+}
+
+/// Whether a signal, told as `p`, can be divided by for `step` seconds.
+fn divides(p: &[f64], step: f64) -> bool {
+    let (start, end) = (p[0], eval(p, step));
+    let growth = (end - start) / start;
+    start != 0.0 && (-FALL..=GROWTH).contains(&growth)
+}
+
+/// The product of two polynomials up to the power `order`.
+fn product(a: &[f64], b: &[f64], order: usize) -> Vec<f64> {
+    let mut c = vec![0.0; (a.len() + b.len() - 1).min(order + 1)];
+    for (i, a) in a.iter().enumerate() {
+        c.iter_mut().skip(i).zip(b).for_each(|(c, b)| *c += a * b);
+    }
+    c
+}
+
+/// The quotient of two series, and for how many seconds `numerator` - quotient · `by` is within
+/// `tolerance` (1 + |numerator(0)|). A divisor that is zero after all gives zero.
+fn quotient(numerator: &Poly, by: &Poly, tolerance: f64) -> (Poly, f64) {
+    let (n, y) = (numerator.coefficients(), by.coefficients());
+    if y[0] == 0.0 {
+        return (Poly::constant(0.0), f64::INFINITY);
+    }
+    let mut q = [0.0; ORDER + 1];
+    for k in 0..=ORDER {
+        let known: f64 = (1..=k).map(|i| y.get(i).unwrap_or(&0.0) * q[k - i]).sum();
+        q[k] = (n.get(k).unwrap_or(&0.0) - known) / y[0];
+    }
+    let mut rest = product(&q, y, usize::MAX - 1);
+    rest.resize(rest.len().max(n.len()), 0.0);
+    rest.iter_mut().zip(n).for_each(|(r, n)| *r -= n);
+    let tail = rest.get(ORDER + 1..).unwrap_or_default();
+    (Poly::new(&q), horizon(ORDER + 1, tail, tolerance * (1.0 + n[0].abs())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quotient_gives_the_power_as_long_as_it_says() {
+        let (n, y) = (Poly::new(&[2.0, -1.0, 0.5]), Poly::new(&[1.0, 0.7, -0.3]));
+        let (q, within) = quotient(&n, &y, 1e-9);
+        assert!(within > 0.1 && within < 1.0, "{within}");
+        for t in [0.0, 0.5 * within, within] {
+            let off = (q.value(t) * y.value(t) - n.value(t)).abs();
+            assert!(off <= 3e-9, "{t}: {off}");
+        }
+        let off = (q.value(3.0) * y.value(3.0) - n.value(3.0)).abs();
+        assert!(off > 1e-9, "{off}");
+    }
+
+    #[test]
+    fn near_zero_is_where_the_square_root_would_end() {
+        for (p, divisible) in [
+            (&[1.0, -1.0][..], true), // down to 0.8
+            (&[1.0, -3.0], false),    // down to 0.4
+            (&[-1.0, 3.0], false),
+            (&[1.0, -6.0], false), // through zero
+            (&[1.0, 5.0], true),
+            (&[0.01, 5.0], false), // from zero
+            (&[0.0], false),
+            (&[-3.0], true),
+        ] {
+            assert_eq!(divides(p, 0.2), divisible, "{p:?}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Power-balanced coupling (document 003, pages 9 to 15).
+use super::library::{Results, number};
+
+/// x² + v² at every exchange.
+fn energies(sets: &[&str]) -> Vec<f64> {
+    let options: Vec<&str> = sets.iter().flat_map(|s| ["--set", s]).collect();
+    let rows = Results::of("papers/003_power_balanced.toml", &options).rows("samples.csv");
+    assert_eq!(rows.len(), 376);
+    rows.iter().map(|r| number(&r[1]).powi(2) + number(&r[2]).powi(2)).collect()
+}
+
+/// Energy at the end by that at the start: 1.04^375 and 1.0004^375 by extrapolation of order 0
+/// and 1; with equal power for both it stays, also in the steps where x or v passes through zero.
+#[test]
+fn energy_of_spring_and_mass() {
+    for (set, ratio) in [
+        (&["coupling.power=[]", "coupling.extrapolation=0"][..], 1.04f64.powi(375)),
+        (&["coupling.power=[]"], 1.0004f64.powi(375)),
+        (&[], 1.0),
+        (&["coupling.extrapolation=0"], 1.0),
+    ] {
+        let energies = energies(set);
+        let off = (energies[375] / ratio - 1.0).abs();
+        assert!(off < 1e-9, "{set:?}: {}", energies[375]);
+        if ratio == 1.0 {
+            let worst = energies.iter().map(|e| (e - 1.0).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-9, "{set:?}: {worst}");
+        }
+    }
+}
+
+/// Two masses with friction in a chain of two springs, all four units of their own. Each mass
+/// counts the work of its friction.
+const CHAIN: &str = r#"
+stop = "20 s"
+sample = "0.1 s"
+record = ["s1.e", "m1.speed", "m1.lost", "s2.e", "m2.speed", "m2.lost"]
+connections = [
+  "s1.f -> m1.left", "m1.v_left -> s1.v",
+  "s2.f_left -> m1.right", "m1.v_right -> s2.v_left",
+  "s2.f_right -> m2.left", "m2.v_left -> s2.v_right",
+]
+[parameters]
+d = 0.1
+[coupling]
+step = "0.1 s"
+extrapolation = 1
+slopes = "derivatives"
+power = [["s1.f", "m1.v_left"], ["s2.f_left", "m1.v_right"], ["s2.f_right", "m2.v_left"]]
+
+[unit.s1]
+kind = "equations"
+method = "taylor"
+segment_order = 9
+exchange_tolerance = 1e-12
+tolerance = 1e-13
+absolute_tolerance = 1e-13
+states = { e = 1.0 }
+inputs = { v = 0.0 }
+derivatives = { e = "v" }
+outputs = { e = "e", f = "-e" }
+
+[unit.s2]
+kind = "equations"
+method = "taylor"
+segment_order = 9
+exchange_tolerance = 1e-12
+tolerance = 1e-13
+absolute_tolerance = 1e-13
+states = { e = 0.5 }
+inputs = { v_left = 0.0, v_right = 0.0 }
+derivatives = { e = "v_right - v_left" }
+outputs = { e = "e", f_left = "2*e", f_right = "-2*e" }
+
+[unit.m1]
+kind = "equations"
+method = "taylor"
+segment_order = 9
+exchange_tolerance = 1e-12
+tolerance = 1e-13
+absolute_tolerance = 1e-13
+states = { v = 0.0, lost = 0.0 }
+inputs = { left = -1.0, right = 1.0 }
+derivatives = { v = "left + right - d*v", lost = "d*v^2" }
+outputs = { v_left = "v", v_right = "v", speed = "v", lost = "lost" }
+
+[unit.m2]
+kind = "equations"
+method = "taylor"
+segment_order = 9
+exchange_tolerance = 1e-12
+tolerance = 1e-13
+absolute_tolerance = 1e-13
+states = { v = 0.0, lost = 0.0 }
+inputs = { left = -1.0 }
+derivatives = { v = "(left - d*v)/2", lost = "d*v^2" }
+outputs = { v_left = "v", speed = "v", lost = "lost" }
+"#;
+
+/// N units that lose energy: what springs, masses and friction have together stays the same.
+#[test]
+fn energy_of_a_chain_with_friction() {
+    let dir = super::folder("balance-chain");
+    std::fs::write(dir.join("chain.toml"), CHAIN).unwrap();
+    let total = |row: &str| {
+        let c: Vec<f64> = row.split(',').map(number).collect();
+        let stored = c[1] * c[1] / 2.0 + c[2] * c[2] / 2.0 + c[4] * c[4] + c[5] * c[5];
+        stored + c[3] + c[6]
+    };
+    let worst = |set: &str| {
+        super::good(&dir, &format!("run chain.toml --quiet --force --out out {set}"));
+        let text = super::read(&dir.join("out"), "samples.csv");
+        let all: Vec<f64> = text.lines().skip(1).map(total).collect();
+        assert_eq!(all.len(), 201);
+        all.iter().map(|e| (e - 0.75).abs()).fold(0.0, f64::max)
+    };
+    let (balanced, plain) = (worst(""), worst("--set coupling.power=[]"));
+    assert!(balanced < 1e-9, "{balanced}");
+    assert!(plain > 1e-4, "{plain}");
+}
