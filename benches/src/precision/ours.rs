@@ -20,7 +20,8 @@ use superdense_models::{
 
 /// Methods of scenarios.
 const METHODS: [&str; 11] = [
-    "rk45", "rk23", "taylor", "rodas", "qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2", "auto",
+    "rk45", "rk23", "taylor", "rodas", "qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2",
+    "auto",
 ];
 
 /// Relative tolerances and quanta, from loose to tight.

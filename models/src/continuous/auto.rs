@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     expr::{Degree, Tape, TapeMemory, VarId},
-    ode::{Method, OdeSystem, Solver},
+    ode::{Method, OdeSystem, Partials, Solver},
     qss::Quanta,
 };
 
@@ -174,16 +174,9 @@ impl<E: Equations> OdeSystem for Alone<'_, E> {
         self.equations.derivatives(&self.now, &mut self.work, dx);
         Ok(())
     }
-    fn linearise(
-        &mut self,
-        t: f64,
-        x: &[f64],
-        dx: &mut [f64],
-        jacobian: &mut [f64],
-        drift: &mut [f64],
-    ) -> Result<bool, Self::Error> {
+    fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
         self.put(t, x);
-        self.dual.linearise(self.equations, &self.now, |_| 0.0, [dx, jacobian, drift]);
+        self.dual.linearise(self.equations, &self.now, |_| 0.0, to);
         Ok(true)
     }
 }

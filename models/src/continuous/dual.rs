@@ -3,6 +3,7 @@ use super::{
     equations::{Dims, Equations, Work},
     series::Series,
 };
+use crate::ode::Partials;
 
 /// Working memory for partial derivatives, which are taken along one variable at a time, by series
 /// of two terms: exact, at about three times the cost of the right-hand side each.
@@ -14,14 +15,13 @@ pub(super) struct Dual {
 }
 
 impl Dual {
-    /// Derivatives of the states at `vars`, how they change with each state, state by state, and how
-    /// they change with time, where input `k` changes at `rate(k)`.
+    /// Derivatives of the states at `vars`, where input `k` changes at `rate(k)` with time.
     pub(super) fn linearise<E: Equations>(
         &mut self,
         equations: &E,
         vars: &[f64],
         rate: impl Fn(usize) -> f64,
-        [dx, jacobian, drift]: [&mut [f64]; 3],
+        Partials { dx, jacobian, drift }: Partials<'_>,
     ) {
         let dims = equations.dims();
         self.vars.clear();

@@ -8,7 +8,10 @@ use super::{
     watch::Watch,
 };
 use crate::{
-    ode::{Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Solver, StepError, rounding},
+    ode::{
+        Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError,
+        rounding,
+    },
     statistics::UnitStatistics,
 };
 use serde::{Deserialize, Serialize};
@@ -111,16 +114,9 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
         self.put(t, x);
         Ok(self.expander.solve(self.scene, (t, self.vars), stride, rows))
     }
-    fn linearise(
-        &mut self,
-        t: f64,
-        x: &[f64],
-        dx: &mut [f64],
-        jacobian: &mut [f64],
-        drift: &mut [f64],
-    ) -> Result<bool, Self::Error> {
+    fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
         if self.scene.resting {
-            for row in [dx, jacobian, drift] {
+            for row in [to.dx, to.jacobian, to.drift] {
                 row.fill(0.0);
             }
             return Ok(true);
@@ -128,7 +124,7 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
         self.put(t, x);
         let Scene { equations, inputs, clock, .. } = *self.scene;
         let rate = |k: usize| inputs[k].segment.value_and_slope(clock.age(&inputs[k], t)).1;
-        self.dual.linearise(equations, self.vars, rate, [dx, jacobian, drift]);
+        self.dual.linearise(equations, self.vars, rate, to);
         Ok(true)
     }
 }

@@ -60,7 +60,7 @@ pub use method::{MAX_ORDER, Method};
 pub use outcome::{OutsideStep, StepError, StepInfo};
 pub use path::Path;
 pub use solver::Solver;
-pub use system::{FnSystem, OdeSystem};
+pub use system::{FnSystem, OdeSystem, Partials};
 
 #[cfg(test)]
 mod tests;

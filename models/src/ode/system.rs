@@ -46,20 +46,23 @@ pub trait OdeSystem {
         Ok(None)
     }
 
-    /// Writes the derivative of `x` at `t` to `dx`, its partial derivatives to `jacobian` (column
-    /// by column: how all derivatives change with the first state, with the second, …) and how it
-    /// changes with time alone to `drift`. Gives whether it can; implicit methods need it.
-    fn linearise(
-        &mut self,
-        t: f64,
-        x: &[f64],
-        dx: &mut [f64],
-        jacobian: &mut [f64],
-        drift: &mut [f64],
-    ) -> Result<bool, Self::Error> {
-        let _ = (t, x, dx, jacobian, drift);
+    /// Writes the derivative of `x` at `t` and its partial derivatives. Gives whether it can;
+    /// implicit methods need it.
+    fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
+        let _ = (t, x, to);
         Ok(false)
     }
+}
+
+/// Where a derivative of n states goes, with its partial derivatives.
+#[derive(Debug)]
+pub struct Partials<'a> {
+    /// The derivative: n numbers.
+    pub dx: &'a mut [f64],
+    /// How it changes with each state: n columns of n numbers, state by state.
+    pub jacobian: &'a mut [f64],
+    /// How it changes with time alone: n numbers.
+    pub drift: &'a mut [f64],
 }
 
 /// A closure `f(t, x, dx)` that never refuses, as an [`OdeSystem`].

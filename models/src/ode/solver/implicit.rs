@@ -10,6 +10,7 @@
 //! nothing is iterated, so that a step depends on the state at its start alone.
 
 use super::{OdeSystem, Solver, StepError, explicit::Trial};
+use crate::ode::Partials;
 use nalgebra::{DMatrix, DVectorViewMut, linalg::LU};
 
 const GAMMA: f64 = 0.25;
@@ -19,15 +20,15 @@ const A: [&[f64]; 6] = [
     &[1.544],
     &[0.9466785280815826, 0.2557011698983284],
     &[3.314825187068521, 2.896124015972201, 0.9986419139977817],
-    &[1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950],
-    &[1.221224509226641, 6.019134481288629, 12.53708332932087, -0.6878860361058950, 1.0],
+    &[1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895],
+    &[1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895, 1.0],
 ];
 const COUPLED: [&[f64]; 6] = [
     &[],
     &[-5.6688],
     &[-2.430093356833875, -0.2063599157091915],
     &[-0.1073529058151375, -9.594562251023355, -20.47028614809616],
-    &[7.496443313967647, -10.24680431464352, -33.99990352819905, 11.70890893206160],
+    &[7.496443313967647, -10.24680431464352, -33.99990352819905, 11.7089089320616],
     &[
         8.083246795921522,
         -7.981132988064893,
@@ -79,7 +80,8 @@ impl Solver {
         drift.resize(n, 0.0);
         stages.resize(6 * n, 0.0);
         self.slope.resize(n, 0.0);
-        let known = system.linearise(t, &self.x, &mut self.slope, jacobian, drift);
+        let to = Partials { dx: &mut self.slope, jacobian, drift };
+        let known = system.linearise(t, &self.x, to);
         if !known.map_err(StepError::Rhs)? {
             return Err(StepError::NoJacobian);
         }
