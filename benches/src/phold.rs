@@ -29,7 +29,7 @@ pub struct Phold {
     pub work: u32,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Entity {
     source: Source,
     remote: f64,
@@ -38,6 +38,18 @@ struct Entity {
     now: i64,
     /// Tokens here, the latest first: tick of departure and port.
     tokens: Vec<(i64, u16)>,
+}
+
+/// By hand, so that a state that is saved over an old one uses the memory of its tokens.
+impl Clone for Entity {
+    fn clone(&self) -> Self {
+        Self { tokens: self.tokens.clone(), ..*self }
+    }
+    fn clone_from(&mut self, other: &Self) {
+        let mut tokens = std::mem::take(&mut self.tokens);
+        tokens.clone_from(&other.tokens);
+        *self = Self { tokens, ..*other };
+    }
 }
 
 const IN: InPort<u64> = InPort::new(0);

@@ -178,16 +178,12 @@ impl<M: Message> History<M> {
 
     /// Drops what no rollback of the unit to `horizon` or later can need.
     pub fn forget(&mut self, unit: &mut Unit<M>, horizon: Tag) {
-        let mut keep = unit.first;
-        while keep != NONE && self[keep].until < horizon {
-            keep = self[keep].later;
-        }
-        if keep != NONE {
-            // A state is brought back from the last one saved before it.
-            keep = self.last_saved(unit, keep).unwrap_or(unit.first);
-        }
-        while unit.first != keep {
+        while unit.first != NONE && self[unit.first].until < horizon {
             let gone = unit.first;
+            let later = self[gone].later;
+            if later != NONE && self[later].saved.is_none() && !self.is_bridged(later, horizon) {
+                break;
+            }
             self.release(gone, unit.kind);
             let record = &mut self[gone];
             if record.sending.is_some() {
@@ -196,22 +192,35 @@ impl<M: Message> History<M> {
             if record.told.is_some() {
                 record.told = None;
             }
-            unit.first = record.later;
             self.free(gone);
+            unit.first = later;
         }
-        let first = match keep {
+        let first = match unit.first {
             NONE => {
                 unit.last = NONE;
                 horizon
             }
-            _ => {
-                self[keep].earlier = NONE;
-                self[keep].tag
+            first => {
+                let record = &mut self[first];
+                record.earlier = NONE;
+                record.tag
             }
         };
         while unit.done > 0 && unit.inputs.front().is_some_and(|p| p.tag < first) {
             unit.inputs.pop_front();
             unit.done -= 1;
         }
+    }
+
+    /// Whether the state before every record from `horizon` on is saved at or after `from`.
+    fn is_bridged(&self, from: u32, horizon: Tag) -> bool {
+        let mut at = from;
+        while at != NONE && self[at].saved.is_none() {
+            if self[at].until >= horizon {
+                return false;
+            }
+            at = self[at].later;
+        }
+        true
     }
 }

@@ -201,21 +201,23 @@ unit_kind! {
 mod tests {
     use crate::blocks::testing::Bench;
 
+    const WAYS: [&str; 8] = ["near1", "near2", "near3", "near4", "far1", "far2", "far3", "far4"];
+
+    /// Two entities that send each other everything.
     fn pair(params: &str) -> String {
         let unit = |name| format!("[unit.{name}]\nkind='phold-entity'\n{params}\n");
-        let from = ["a", "b"].map(|name| {
-            let ways = ["near1", "near2", "near3", "near4", "far1", "far2", "far3", "far4"];
-            let other = |way: &str| if way.starts_with('f') != (name == "a") { "a" } else { "b" };
-            ways.map(|way| format!("'{name}.{way} -> {}.in'", other(way))).join(",")
-        });
-        format!("connections=[{}]\n{}{}", from.join(","), unit("a"), unit("b"))
+        let wires = |from, to| WAYS.map(|way| format!("'{from}.{way} -> {to}.in'")).join(",");
+        let connections = [wires("a", "b"), wires("b", "a")].join(",");
+        format!("connections=[{connections}]\n{}{}", unit("a"), unit("b"))
     }
 
     #[test]
     fn equal_delays_are_all_ties() {
         let bench = Bench::run(&pair("lookahead='0.5 s'\nmean=0.5\nspread=0.0\nremote=1.0"), 9.5);
-        // Far neighbours are the entities themselves here.
         assert_eq!([bench.probe("a.taken"), bench.probe("b.taken")], [9.0, 9.0]);
+        let near: usize = WAYS[..4].iter().map(|way| bench.events(&format!("a.{way}")).len()).sum();
+        let far: usize = WAYS[4..].iter().map(|way| bench.events(&format!("a.{way}")).len()).sum();
+        assert_eq!([near, far], [0, 9]);
     }
 
     #[test]
@@ -224,12 +226,9 @@ mod tests {
         let taken = bench.probe("a.taken") + bench.probe("b.taken");
         // 10 tokens, one hop per 10 ms each.
         assert!((taken - 1e5).abs() < 4.0 * 1e5f64.sqrt(), "{taken}");
-        let far: usize = ["far1", "far2", "far3", "far4"]
-            .map(|way| {
-                bench.events(&format!("a.{way}")).len() + bench.events(&format!("b.{way}")).len()
-            })
-            .iter()
-            .sum();
+        let sent =
+            |way| bench.events(&format!("a.{way}")).len() + bench.events(&format!("b.{way}")).len();
+        let far: usize = WAYS[4..].iter().map(sent).sum();
         let share = far as f64 / taken;
         assert!((share - 0.3).abs() < 0.01, "{share}");
     }
