@@ -20,6 +20,11 @@ impl<M: Message> Simulation<M> {
         self.core.now
     }
 
+    /// Whether any cycle ran at the tick of [`now`](Self::now): at the very start none has.
+    pub fn has_run(&self) -> bool {
+        self.ran
+    }
+
     /// The tick at which the clock stands: no input may come before it.
     pub fn clock(&self) -> i64 {
         self.floor

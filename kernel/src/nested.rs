@@ -71,6 +71,15 @@ impl<M: Message> Nested<M> {
         f(&self.inner())
     }
 
+    /// Lets the inner simulation go on, or back, by itself: for a model that owns it and tries out
+    /// what would happen.
+    pub fn write<R>(&mut self, f: impl FnOnce(&mut Simulation<M>) -> R) -> R {
+        let inner = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let result = f(inner);
+        (self.next, self.clock) = (inner.earliest(), inner.clock());
+        result
+    }
+
     fn cycle(&mut self, inputs: Vec<(u16, M)>, fx: &mut Effects<M>) {
         let at = fx.now().ticks;
         let inner = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -20,6 +20,10 @@ pub struct UnitStatistics {
     pub exchanged_bytes: u64,
     /// Exchanges of couplings: macro steps.
     pub macro_steps: u64,
+    /// Repeated macro steps, to correct what was told.
+    pub corrections: u64,
+    /// Macro steps that were refused for their error, and repeated with a shorter one.
+    pub refused_macro_steps: u64,
     /// Accepted steps of the method.
     pub steps: u64,
     /// Steps that the error control refused.
@@ -41,6 +45,8 @@ impl UnitStatistics {
             ("exchanges", self.exchanges),
             ("exchanged_bytes", self.exchanged_bytes),
             ("macro_steps", self.macro_steps),
+            ("corrections", self.corrections),
+            ("refused_macro_steps", self.refused_macro_steps),
             ("steps", self.steps),
             ("rejected_steps", self.rejected_steps),
             ("evaluations", self.evaluations),
@@ -57,6 +63,8 @@ impl UnitStatistics {
             exchanges: sum("exchanges"),
             exchanged_bytes: sum("exchanged_bytes"),
             macro_steps: sum("macro_steps"),
+            corrections: sum("corrections"),
+            refused_macro_steps: sum("refused_macro_steps"),
             steps: sum("steps"),
             rejected_steps: sum("rejected_steps"),
             evaluations: sum("evaluations"),

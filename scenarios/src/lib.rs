@@ -2,12 +2,15 @@
 pub mod diagnostics;
 pub mod document;
 pub mod kinds;
+pub mod library;
 pub mod output;
 pub mod plan;
 pub mod plot;
+pub mod reproduce;
 pub mod run;
 pub mod schema;
 pub mod source;
+pub mod stability;
 
 pub use diagnostics::Diagnostics;
 pub use plan::{Overrides, Plan, load};

@@ -59,10 +59,10 @@ impl Extrapolation {
     }
 }
 
-/// The polynomial through the latest samples (latest first), in seconds from tick `now`: Newton's
+/// The polynomial through the first `order` + 1 samples (latest first), in seconds from tick `now`: Newton's
 /// divided differences, multiplied out.
-fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Timer) -> Poly {
-    let n = samples.len().min(order + 1);
+pub(super) fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Timer) -> Poly {
+    let n = samples.len().min(order + 1).min(SAMPLES);
     let (mut at, mut d) = ([0.0; SAMPLES], [0.0; SAMPLES]);
     for (i, &(tick, y)) in samples[..n].iter().enumerate() {
         (at[i], d[i]) = (timer.seconds(now, tick), y);

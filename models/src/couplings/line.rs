@@ -41,6 +41,10 @@ impl Line {
     pub fn value(&self, now: i64, timer: &Timer) -> f64 {
         self.source.as_ref().map_or(0.0, |h| h.value(now, timer))
     }
+    /// The source's value at tick `now`, before anything happens there.
+    pub fn left(&self, now: i64, timer: &Timer) -> f64 {
+        self.source.as_ref().map_or(0.0, |h| h.left(now, timer))
+    }
     /// What receivers hold at tick `now`.
     pub fn held(&self, now: i64, timer: &Timer) -> Option<f64> {
         self.told.as_ref().map(|h| h.value(now, timer))

@@ -16,7 +16,10 @@
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
-//! | `kind.rs` | its parameters in a scenario |
+//! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
+//! | `trust.rs` | error estimates by which a macro step is accepted or repeated |
+//! | `rehearsal.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
+//! | `kind.rs`, `reading.rs` | the parameters in a scenario |
 //!
 //! The *order* of units is a matter of wiring: under Jacobi every signal passes through the
 //! coupler; under Gauss-Seidel a unit hears those that precede it directly, as computed within
@@ -29,18 +32,28 @@ mod balance;
 mod compensation;
 mod coupler;
 mod extrapolation;
+mod iteration;
 mod kind;
 mod line;
 mod look_ahead;
 mod low_pass;
 mod pace;
+mod reading;
+mod rehearsal;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod trust;
 
 pub use balance::Balance;
 pub use compensation::Compensation;
 pub use coupler::{Coupler, Policy, Settling};
 pub use extrapolation::{Extrapolation, Slopes};
-pub use kind::{CouplingKind, SIGNALS};
+pub use iteration::{Iteration, Solver, Until};
+pub use kind::{CouplingKind, SIGNALS, rehearsal, rehearses};
 pub use line::Line;
 pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;
 pub use pace::{Control, Pace};
+pub use rehearsal::{Rehearsal, Rehearse};
+pub use trust::Estimate;

@@ -2,8 +2,9 @@
 //!
 //! The error is what the extrapolation missed at its end, |y(t) - u(t)|, against `tolerance` ·
 //! (1 + |y(t)|): the multi-order estimate of document 004, 4.3.4, for which the coupler needs
-//! nothing of the units. The step follows it by a PI controller (Gustafsson 1991) and the
-//! correction is *optimistic*: the step that missed stands, the next one is smaller.
+//! nothing of the units; `trust.rs` has estimates from trials. The step follows the error by a PI
+//! controller (Gustafsson 1991). The correction is *optimistic*, the step that missed stands and
+//! the next one is smaller, unless steps are tried out (`rehearsal.rs`).
 use serde::{Deserialize, Serialize};
 
 /// Error control of the macro step.
@@ -15,7 +16,7 @@ pub struct Control {
     pub shortest: i64,
     /// Longest step in ticks.
     pub longest: i64,
-    /// One more than the order of the extrapolation.
+    /// Power of the step with which the error goes.
     pub power: f64,
 }
 
@@ -47,14 +48,30 @@ impl Pace {
         self.control.map(|c| c.tolerance)
     }
 
-    /// The tick of the next planned exchange after one at `now`. The fixed grid stays where it
-    /// is, whatever exchanges an event brought in between. `ratio` is error by aim of the step
+    /// The end of a step that begins at `now`. The fixed grid stays where it is, whatever exchanges
+    /// an event brought in between.
+    pub fn ahead(&self, now: i64) -> i64 {
+        match self.control {
+            Some(_) => now.saturating_add(self.step),
+            None => (now / self.step + 1).saturating_mul(self.step),
+        }
+    }
+    /// Whether there is a shorter step to try.
+    pub fn can_shrink(&self) -> bool {
+        self.control.is_some_and(|c| self.step > c.shortest)
+    }
+    /// A step was off by `ratio` times its aim, and is to be repeated with a shorter one.
+    pub fn refuse(&mut self, ratio: f64) {
+        let Some(c) = self.control else { return };
+        let factor = SAFETY * libm::pow(ratio, -1.0 / c.power);
+        let next = self.step as f64 * factor.clamp(SHRINK, SAFETY);
+        self.step = (next as i64).clamp(c.shortest, c.longest);
+    }
+
+    /// The tick of the next planned exchange after one at `now`. `ratio` is error by aim of the step
     /// just ended, if there was one.
     pub fn next(&mut self, now: i64, ratio: Option<f64>) -> i64 {
-        let Some(c) = self.control else {
-            return (now / self.step + 1).saturating_mul(self.step);
-        };
-        if let Some(ratio) = ratio {
+        if let (Some(c), Some(ratio)) = (self.control, ratio) {
             let ratio = ratio.max(1e-10);
             // PI: integral part 0.7/p, proportional part 0.4/p (Gustafsson's classic choice).
             let factor = SAFETY
@@ -64,7 +81,7 @@ impl Pace {
             let next = self.step as f64 * factor.clamp(SHRINK, GROWTH);
             self.step = (next as i64).clamp(c.shortest, c.longest);
         }
-        now.saturating_add(self.step)
+        self.ahead(now)
     }
 }
 

@@ -1,16 +1,19 @@
 //! `superdense`: commands, options, exit codes.
 //!
-//! Exit codes: 0 done, 2 bad scenario or usage, 3 a run stopped in error, 130 interrupted.
+//! Exit codes: 0 done, 1 a number of the papers is not reproduced, 2 bad scenario or usage, 3 a run stopped in error, 130 interrupted.
 mod catalogue;
 mod new;
 mod options;
 mod report;
+mod reproduce;
 mod run;
+mod stability;
 mod verify;
 
 use clap::{Parser, Subcommand};
-use options::{PlanOptions, RunOptions};
+use options::{CheckOptions, RunOptions};
 use report::{Console, Stop};
+use reproduce::ReproduceOptions;
 use std::{path::PathBuf, process::ExitCode};
 
 /// Hybrid simulation from a scenario file.
@@ -32,7 +35,7 @@ enum Command {
     /// Run a scenario and write its results.
     Run(RunOptions),
     /// Check a scenario without running it.
-    Check(PlanOptions),
+    Check(CheckOptions),
     /// List the kinds of units that a scenario may use.
     List,
     /// Print the JSON schema of scenario files.
@@ -51,6 +54,8 @@ enum Command {
         #[arg(value_name = "DIR|FILE")]
         from: PathBuf,
     },
+    /// Run every figure and table of the papers that this program implements.
+    Reproduce(ReproduceOptions),
     /// Draw the figure of a run again.
     Plot {
         /// Output directory of the run.
@@ -69,6 +74,7 @@ pub fn main() -> ExitCode {
         Command::Schema => catalogue::schema(&console),
         Command::New { name, force } => new::write(&console, &name, force),
         Command::Resume { from } => run::resume(&console, &from),
+        Command::Reproduce(options) => reproduce::reproduce(&console, &options),
         Command::Plot { dir } => run::plot(&console, &dir),
     };
     match done {

@@ -32,6 +32,29 @@ pub struct PlanOptions {
     pub seed: Option<u64>,
 }
 
+/// Options of `check`.
+#[derive(Debug, Args)]
+pub struct CheckOptions {
+    #[command(flatten)]
+    pub plan: PlanOptions,
+    /// Tell the spectral radii of the coupling of linear units: of one exchange (zero-stability),
+    /// and of a macro step for each value of the parameter that is its length in seconds.
+    #[arg(long, value_name = "H=0.01,0.1,...", value_parser = steps)]
+    pub stability: Option<Steps>,
+    /// Draw the spectral radius over the macro step into this file.
+    #[arg(long, value_name = "FILE.svg", requires = "stability")]
+    pub plot: Option<PathBuf>,
+}
+
+/// Values of the parameter that is the macro step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Steps {
+    /// Its path.
+    pub path: String,
+    /// Seconds.
+    pub values: Vec<f64>,
+}
+
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub struct RunOptions {
@@ -133,6 +156,18 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     Ok((path.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// `H=0.01,0.1`.
+fn steps(text: &str) -> Result<Steps, String> {
+    let (path, values) = assignment(text)?;
+    let values: Result<Vec<f64>, _> = values.split(',').map(|v| v.trim().parse::<f64>()).collect();
+    match values {
+        Ok(values) if values.iter().all(|v| v.is_finite() && *v > 0.0) => {
+            Ok(Steps { path, values })
+        }
+        _ => Err("write the values as positive seconds, such as H=0.01,0.1".to_owned()),
+    }
+}
+
 /// Seconds as a bare number or text with a unit.
 fn seconds(text: &str) -> Result<f64, String> {
     let number = match text.trim().parse::<f64>() {
@@ -164,5 +199,7 @@ mod tests {
         assert!(seconds("50 m").is_err() && seconds("-1").is_err() && seconds("nan").is_err());
         assert_eq!(assignment("a.b='0.5 s'"), Ok(("a.b".into(), "'0.5 s'".into())));
         assert!(assignment("a").is_err());
+        assert_eq!(steps("H=0.1, 2").unwrap().values, [0.1, 2.0]);
+        assert!(steps("H=0").is_err() && steps("H=x").is_err() && steps("0.1").is_err());
     }
 }

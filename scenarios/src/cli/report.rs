@@ -22,6 +22,8 @@ pub enum Stop {
     Scenario(Box<Diagnostics>),
     /// The run stopped in error; what was printed is in the object.
     Failed { failure: Failure, results: Option<String> },
+    /// So many numbers of the papers are not reproduced; which was printed already.
+    Different(usize),
     /// Ctrl-C; the object was printed already.
     Interrupted,
 }
@@ -46,6 +48,7 @@ impl Stop {
     /// The exit code.
     pub fn code(&self) -> u8 {
         match self {
+            Self::Different(_) => 1,
             Self::Usage(_) | Self::Scenario(_) => 2,
             Self::Failed { .. } => 3,
             Self::Interrupted => 130,
@@ -80,6 +83,20 @@ impl Console {
         put(&mut std::io::stdout().lock(), &format!("{object:#}\n"));
     }
 
+    /// Prints an object as one line of many.
+    pub fn line(&self, object: &impl serde::Serialize) {
+        if let Ok(text) = serde_json::to_string(object) {
+            put(&mut std::io::stdout().lock(), &format!("{text}\n"));
+        }
+    }
+
+    /// Prints text, unless nothing is to be printed.
+    pub fn text(&self, text: &str) {
+        if !self.quiet {
+            put(&mut std::io::stdout().lock(), text);
+        }
+    }
+
     /// A remark on standard error.
     pub fn remark(&self, text: &str) {
         if !self.quiet {
@@ -90,6 +107,10 @@ impl Console {
     /// Says why the command failed.
     pub fn complain(&self, stop: &Stop) {
         if let Stop::Interrupted = stop {
+            return;
+        }
+        if let Stop::Different(count) = stop {
+            self.remark(&format!("error: {count} numbers are not reproduced"));
             return;
         }
         if self.json {
@@ -109,7 +130,7 @@ impl Console {
                     put(&mut err, &format!("results up to the error are in {dir}\n"));
                 }
             }
-            Stop::Interrupted => {}
+            Stop::Different(_) | Stop::Interrupted => {}
         }
     }
 }
@@ -138,6 +159,7 @@ impl Stop {
                 object["error"] = json!(failure.to_string());
                 object["out"] = json!(results);
             }
+            Self::Different(_) => {}
             Self::Interrupted => object["status"] = json!("interrupted"),
         }
         object

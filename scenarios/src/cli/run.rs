@@ -1,8 +1,9 @@
 //! `run`, `check`, `resume` and `plot`.
 use super::{
     Done,
-    options::{PlanOptions, RunOptions},
+    options::{CheckOptions, RunOptions},
     report::{Console, Stop, columns},
+    stability::stability,
     verify::verify,
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -255,12 +256,14 @@ pub(super) fn object(
 }
 
 /// `superdense check FILE`.
-pub fn check(console: &Console, options: &PlanOptions) -> Done {
+pub fn check(console: &Console, check: &CheckOptions) -> Done {
+    let options = &check.plan;
     let plan = load(&options.file, &options.set, &options.overrides())?;
     let units = plan.units.iter().filter(|u| !u.hidden).count();
     let stop = plan.resolution.format(plan.stop);
+    let radii = stability(check)?;
     let text = format!(
-        "{}: ok\n{}",
+        "{}: ok\n{}{}",
         plan.name,
         columns(
             &[
@@ -273,11 +276,12 @@ pub fn check(console: &Console, options: &PlanOptions) -> Done {
                 vec!["plots".into(), plan.plots.len().to_string()],
             ],
             &[]
-        )
+        ),
+        radii.as_ref().map_or_else(String::new, |r| r.text())
     );
     console.say(&text, || {
         let labels: Vec<_> = plan.record.iter().map(|r| &r.label).collect();
-        json!({
+        let mut object = json!({
             "status": "ok",
             "scenario": plan.name,
             "title": plan.title,
@@ -289,7 +293,11 @@ pub fn check(console: &Console, options: &PlanOptions) -> Done {
             "record": labels,
             "plots": plan.plots.len(),
             "plan_hash": format!("{:016x}", plan.plan_hash),
-        })
+        });
+        if let Some(radii) = &radii {
+            object["stability"] = radii.object();
+        }
+        object
     });
     Ok(())
 }

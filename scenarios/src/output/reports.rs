@@ -36,12 +36,23 @@ pub struct Summary {
     pub exchanged_bytes: u64,
     /// Macro steps of couplings.
     pub macro_steps: u64,
+    /// Macro steps that were repeated to correct what was told.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub corrections: u64,
+    /// Macro steps that were refused for their error.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refused_macro_steps: u64,
     /// Accepted steps of continuous units.
     pub steps: u64,
     /// Refused steps of continuous units.
     pub rejected_steps: u64,
     /// The trace hash, 16 hexadecimal digits.
     pub trace_hash: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Measurements of a run; never compared.

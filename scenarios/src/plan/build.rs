@@ -3,16 +3,20 @@ use super::{
     UnitInfo,
     evaluate::Evaluator,
     session::Session,
-    tree::{Body, Tree, dotted, member_name},
+    tree::{Body, End, GroupPort, Tree, dotted, member_name},
 };
 use crate::diagnostics::Mistake;
 use std::{rc::Rc, sync::Arc};
 use superdense_kernel::{
-    Component, Coupled,
+    Component, Coupled, Options, Simulation,
     path::Name,
     port::{InPort, OutPort},
 };
-use superdense_models::{registry::Context, value::Value};
+use superdense_models::{
+    couplings::rehearsal,
+    registry::{Context, ParamError, Params, PortSpec, Ports, UnitKind},
+    value::Value,
+};
 
 /// The units of a tree in path order: their numbers, and what the plan says about them.
 pub(super) struct Numbering {
@@ -111,20 +115,34 @@ impl<'a> Builder<'a> {
     }
 
     fn group(&self, at: u32) -> Coupled<Value> {
+        self.without(None, at)
+    }
+
+    /// The units of a group, or, for a trial, with ports in the place of their `master`, a child.
+    fn without(&self, master: Option<(u32, &Ports)>, at: u32) -> Coupled<Value> {
         let g = &self.tree.groups[at as usize];
         let mut model = Coupled::new();
-        let inputs: Vec<InPort<Value>> =
-            g.inputs.iter().map(|p| model.add_input(p.spec.name.clone())).collect();
+        let specs = |own: &[GroupPort]| own.iter().map(|p| p.spec.name.clone()).collect();
+        let names = |list: &[PortSpec]| list.iter().map(|p| p.name.clone()).collect();
+        let (inputs, outputs): (Vec<String>, Vec<String>) = match master {
+            None => (specs(&g.inputs), specs(&g.outputs)),
+            Some((_, ports)) => (names(&ports.outputs), names(&ports.inputs)),
+        };
+        let inputs: Vec<InPort<Value>> = inputs.into_iter().map(|n| model.add_input(n)).collect();
         let outputs: Vec<OutPort<Value>> =
-            g.outputs.iter().map(|p| model.add_output(p.spec.name.clone())).collect();
+            outputs.into_iter().map(|n| model.add_output(n)).collect();
+        let master = master.map(|m| m.0);
         let mut handles = Vec::with_capacity(g.children.len());
         let mut failed = false;
-        for child in &g.children {
+        for (number, child) in (0u32..).zip(&g.children) {
             let mut members = Vec::with_capacity(child.members.len());
             for (i, &body) in child.members.iter().enumerate() {
+                if master == Some(number) {
+                    break;
+                }
                 let component = match body {
                     Body::Group(inner) => Some(Component::from(self.group(inner))),
-                    Body::Unit(u) => self.unit(u),
+                    Body::Unit(u) => self.unit_of(at, number, u),
                 };
                 let Some(component) = component else {
                     // The other members would repeat the mistakes; other units have their own.
@@ -139,10 +157,21 @@ impl<'a> Builder<'a> {
         if failed {
             return model;
         }
-        let child = |e: super::tree::End| handles[e.child as usize][e.member as usize];
+        let child = |e: End| handles[e.child as usize][e.member as usize];
         for w in &g.wires {
-            let from = child(w.from).output(OutPort::<Value>::new(w.from.port));
-            model.couple(from, child(w.to).input(InPort::<Value>::new(w.to.port)));
+            let (from, to) = (w.from, w.to);
+            let output = |e: End| child(e).output(OutPort::<Value>::new(e.port));
+            let input = |e: End| child(e).input(InPort::<Value>::new(e.port));
+            if master == Some(from.child) {
+                model.couple(inputs[usize::from(from.port)].inside(), input(to));
+            } else if master == Some(to.child) {
+                model.couple(output(from), outputs[usize::from(to.port)].inside());
+            } else {
+                model.couple(output(from), input(to));
+            }
+        }
+        if master.is_some() {
+            return model;
         }
         for (port, spec) in inputs.iter().zip(&g.inputs) {
             for &e in &spec.ends {
@@ -157,7 +186,31 @@ impl<'a> Builder<'a> {
         model
     }
 
-    fn unit(&self, at: u32) -> Option<Component<Value>> {
+    /// A unit of a group; a master that tries steps out gets the group's units once more.
+    fn unit_of(&self, group: u32, child: u32, at: u32) -> Option<Component<Value>> {
+        let unit = &self.tree.units[at as usize];
+        if !super::coupling::is_rehearsal(unit) {
+            return self.unit(at, |kind, params, context| kind.build(params, context));
+        }
+        let trial = self.without(Some((child, &unit.ports)), group);
+        self.unit(at, |_, params, context| {
+            let options = Options { resolution: context.resolution, ..Options::default() };
+            let trial = Simulation::new(trial, options).map_err(|e| {
+                vec![ParamError::whole(e.to_string()).help("see the units' errors")]
+            })?;
+            rehearsal(params, context, trial)
+        })
+    }
+
+    fn unit(
+        &self,
+        at: u32,
+        build: impl FnOnce(
+            &dyn UnitKind,
+            &Params,
+            &Context<'_>,
+        ) -> Result<Component<Value>, Vec<ParamError>>,
+    ) -> Option<Component<Value>> {
         let unit = &self.tree.units[at as usize];
         let index = unit.index.map(|i| ("i", f64::from(i)));
         let eval = Evaluator::new(self.session, &unit.scope, index.as_slice());
@@ -176,7 +229,7 @@ impl<'a> Builder<'a> {
         if self.session.tighten != 1.0 && !accuracy.is_empty() {
             Rc::make_mut(&mut params).scale(accuracy, self.session.tighten);
         }
-        match unit.kind.build(&params, &context) {
+        match build(unit.kind, &params, &context) {
             Ok(component) => Some(component),
             Err(errors) => {
                 if errors.is_empty() {
@@ -191,11 +244,11 @@ impl<'a> Builder<'a> {
 
     /// Builds one member of each array only, to find the mistakes of units in a wrong scenario.
     fn check(&self, at: u32) {
-        for child in &self.tree.groups[at as usize].children {
+        for (number, child) in (0u32..).zip(&self.tree.groups[at as usize].children) {
             match child.members.first() {
                 Some(&Body::Group(inner)) => self.check(inner),
                 Some(&Body::Unit(u)) => {
-                    self.unit(u);
+                    self.unit_of(at, number, u);
                 }
                 None => {}
             }

@@ -19,13 +19,18 @@ use std::{
     sync::Arc,
 };
 use superdense_models::{
-    couplings::{CouplingKind, SIGNALS},
+    couplings::{self, CouplingKind, SIGNALS},
     registry::{Located, Param, Params, PortKind, UnitKind},
 };
 
 /// The name of the hidden child.
 const NAME: &str = "~coupling";
 static KIND: CouplingKind = CouplingKind;
+
+/// Whether a unit is a master that tries its steps out.
+pub(super) fn is_rehearsal(unit: &Unit) -> bool {
+    unit.hidden && unit.kind.name() == KIND.name() && couplings::rehearses(&unit.params)
+}
 
 /// The keys of `[coupling]` and where it stands.
 pub(super) struct CouplingDecl {
@@ -62,6 +67,13 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         return;
     }
     let g = &tree.groups[group as usize];
+    if couplings::rehearses(&params) && !g.inputs.is_empty() {
+        let message = "this coupling repeats steps, but its group has inputs";
+        let help = "what comes in between is not known in a trial: move the coupling to the group \
+                    around, or use one without `iterate`, pessimistic `correction` and `estimate`";
+        session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
+        return;
+    }
     let title = |end: &End| {
         let port = &tree.port(g.body(*end), false, end.port).name;
         let name = format!("{}.{port}", g.name_of(*end));

@@ -15,6 +15,7 @@ mod expand;
 mod link_ports;
 mod links;
 mod loops;
+pub mod outline;
 mod parameters;
 mod read;
 mod record;

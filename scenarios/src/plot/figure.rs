@@ -20,6 +20,9 @@ pub const FAMILY: &str = "DejaVu Sans";
 const WIDTH: u32 = 960;
 const PANEL: u32 = 270;
 const HEADING: u32 = 40;
+/// Height of a line of the caption, and how many characters fit into it.
+const LINE: u32 = 19;
+const CAPTION_COLUMNS: usize = 128;
 const CURVE_WIDTH: u32 = 17;
 /// Up to this many events a panel has full lines, beyond short marks at its upper edge.
 const FULL_LINES: usize = 60;
@@ -61,11 +64,18 @@ fn s(x: u32) -> i32 {
 }
 
 /// The figure as SVG text.
+///
+/// # Errors
+/// When the drawing library fails.
 pub fn svg(figure: &Figure) -> Result<String, PlotError> {
     register_font(FAMILY, FontStyle::Normal, FONT)
         .map_err(|_| PlotError::Draw("the font is damaged".into()))?;
     let heading = if figure.title.is_empty() { 8 } else { HEADING };
-    let height = heading + PANEL * figure.panels.len() as u32 + 8;
+    let mut caption = textwrap::wrap(&figure.caption, CAPTION_COLUMNS);
+    caption.retain(|line| !line.is_empty());
+    let caption_height = LINE * caption.len() as u32;
+    let panels = PANEL * figure.panels.len() as u32;
+    let height = heading + panels + 8 + caption_height;
     let mut canvas = String::new();
     {
         let backend = SVGBackend::with_string(&mut canvas, (WIDTH * SCALE, height * SCALE));
@@ -78,6 +88,11 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
                 plotters::style::text_anchor::VPos::Center,
             ));
             head.draw_text(&figure.title, &style, (s(16), s(24))).map_err(draw_error)?;
+        }
+        let (body, foot) = body.split_vertically(s(panels + 8));
+        for (i, line) in caption.iter().enumerate() {
+            foot.draw_text(line, &text(13, &INK), (s(16), s(LINE) * i as i32))
+                .map_err(draw_error)?;
         }
         let legend = legend_width(figure);
         for (i, (panel, area)) in figure

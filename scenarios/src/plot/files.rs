@@ -21,7 +21,7 @@ pub const NAME: &str = "plots.json";
 /// Curves of the panel that is drawn when a scenario declares none.
 const DEFAULT_CURVES: usize = 12;
 /// Columns to which long curves are thinned.
-const COLUMNS: usize = 2000;
+pub(super) const COLUMNS: usize = 2000;
 /// Rows of `trajectory.csv` that are read for jumps; beyond them samples alone draw the curve.
 const ROWS: usize = 5_000_000;
 
@@ -121,6 +121,8 @@ pub struct Panel {
 pub struct Figure {
     /// Heading.
     pub title: String,
+    /// What is to be seen, below the panels.
+    pub caption: String,
     /// Panels from top to bottom.
     pub panels: Vec<Panel>,
     /// Events of the run.
@@ -162,7 +164,8 @@ pub fn read(dir: &Path) -> Result<Figure, PlotError> {
         samples.span.1 = samples.span.0 + 1.0;
     }
     let markers = read_events(&dir.join("events.csv"))?;
-    Ok(Figure { title: declared.title, panels, markers, span: samples.span })
+    let (title, caption) = (declared.title, String::new());
+    Ok(Figure { title, caption, panels, markers, span: samples.span })
 }
 
 struct Samples {

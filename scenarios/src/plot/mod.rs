@@ -14,7 +14,10 @@ mod files;
 mod png;
 mod ticks;
 
-pub use files::{Declared, DeclaredPlot, NAME};
+use crate::plan::Style;
+pub use curves::{Curve, Point};
+pub use figure::svg;
+pub use files::{Declared, DeclaredPlot, Figure, NAME, Panel};
 use std::{fs, path::Path};
 
 /// Why there is no figure.
@@ -43,6 +46,12 @@ pub enum PlotError {
 
 /// Font of all figures, beside the names that a viewer may fall back to.
 const FONT: &[u8] = include_bytes!("font/DejaVuSans-subset.ttf");
+
+/// A curve of what it is drawn from, thinned to what a picture shows.
+pub fn curve(label: String, style: Style, points: Vec<Point>) -> Curve {
+    let points = if style == Style::Step { curves::staircase(&points) } else { points };
+    Curve { label, style, points: curves::thin(points, files::COLUMNS) }
+}
 
 /// Draws `plot.svg` and `plot.png` in the output directory of a run. Returns the number of panels.
 ///

@@ -8,7 +8,7 @@ pub mod checkpoint;
 pub mod executor;
 pub mod pulse;
 mod recorder;
-mod sampler;
+pub(crate) mod sampler;
 mod session;
 mod stopwatch;
 pub mod ties;

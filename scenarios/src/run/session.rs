@@ -401,6 +401,8 @@ impl Session {
             exchanges: units.exchanges,
             exchanged_bytes: units.exchanged_bytes,
             macro_steps: units.macro_steps,
+            corrections: units.corrections,
+            refused_macro_steps: units.refused_macro_steps,
             steps: units.steps,
             rejected_steps: units.rejected_steps,
             trace_hash: format!("{:016x}", self.sim.trace_hash()),

@@ -18,20 +18,6 @@ fn end(results: &Results) -> Vec<f64> {
 }
 
 #[test]
-fn ball_with_event_contact() {
-    let results = Results::of("argesim/c21_ball_event.toml", &[]);
-    let bounces = times(&results, "bounce");
-    for (n, expected) in
-        [(1, 1.427_843_122_927_064), (2, 3.997_960_744_195_781), (100, 27.128_260_825_399_49)]
-    {
-        assert!(close(bounces[n - 1], expected, 0.0), "bounce {n} at {}", bounces[n - 1]);
-    }
-    let rest = times(&results, "rest");
-    assert!(rest.len() == 1 && close(rest[0], 27.129_019_335_614_22, 0.0), "rest at {rest:?}");
-    assert_eq!(end(&results)[..4], [30.0, 0.0, 0.0, 1.0], "at rest exactly");
-}
-
-#[test]
 fn ball_with_other_parameters() {
     let drag = Results::of("argesim/c21_ball_event.toml", &["--set", "beta=0.002"]);
     let bounces = times(&drag, "bounce");
@@ -51,39 +37,6 @@ fn ball_with_other_parameters() {
         time += 2.0 * speed / g;
         speed *= e;
     }
-}
-
-#[test]
-fn ball_with_continuous_contact() {
-    let results = Results::of("argesim/c21_ball_contact.toml", &[]);
-    let rows = results.rows("samples.csv");
-    let distinct = |column: usize| {
-        let mut values: Vec<f64> = rows.iter().map(|r| number(&r[column])).collect();
-        values.dedup();
-        values
-    };
-    let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-6 * expected;
-    let heights = distinct(4);
-    let expected = [10.0, 2.494_758_649_22, 0.632_797_378_142, 0.160_594_029_803];
-    for (found, expected) in heights.iter().zip(expected) {
-        assert!(near(*found, expected), "height {found}, not {expected}");
-    }
-    let depths = distinct(5);
-    let expected = [9.873_999_745_62, 4.971_963_558_94, 2.511_867_597_2, 1.269_150_274_66];
-    for (found, expected) in depths[1..].iter().zip(expected) {
-        assert!(near(1e3 * found, expected), "depression {found}, not {expected} mm");
-    }
-}
-
-#[test]
-fn circuit_with_a_shortcut_diode() {
-    let results = Results::of("argesim/c21_rlc_shortcut.toml", &[]);
-    assert_eq!(results.rows("events.csv").len(), 29);
-    assert!(close(times(&results, "lock")[0], 3.358_628_540e-6, 1e-15));
-    assert!(close(times(&results, "conduct")[0], 7.681_790_145e-6, 1e-15));
-    let end = end(&results);
-    assert!(close(end[1], 2.944_900_07e-2, 1e-10), "uC = {}", end[1]);
-    assert!(close(end[2], -5.961_200_5e-6, 1e-13), "i = {}", end[2]);
 }
 
 /// The end of the Shockley circuit by Runge-Kutta with 40 000 equal steps and Newton's method for

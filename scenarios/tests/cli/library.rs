@@ -207,7 +207,8 @@ fn all_scenarios_check() {
             let path = entry.path();
             if path.is_dir() {
                 // What scenarios include is no scenario.
-                stack.extend((!path.ends_with("parts")).then_some(path));
+                let part = path.ends_with("parts") || path.ends_with("expected");
+                stack.extend((!part).then_some(path));
             } else if path.extension().is_some_and(|e| e == "toml") {
                 let done = Command::new(env!("CARGO_BIN_EXE_superdense"))
                     .arg("check")

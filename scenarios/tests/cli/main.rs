@@ -8,13 +8,15 @@ mod coupling;
 mod executors;
 mod files;
 mod grid;
+mod iteration;
 mod library;
 mod network;
 mod pendulum;
 mod quantised;
 mod release;
+mod reproduce;
 mod resume;
-mod two_masses;
+mod stability;
 
 use serde_json::Value as Json;
 use std::{

@@ -9,6 +9,7 @@ use std::sync::{
 use superdense_kernel::{
     Atomic, Coupled, Effects, Outbox, Simulation, Snapshot,
     error::CheckpointError,
+    nested::Nested,
     port::OutPort,
     snapshot::SnapshotError,
     time::{Duration, Resolution},
@@ -51,6 +52,45 @@ proptest! {
             sim.run_through(END).unwrap();
             prop_assert_eq!(sim.trace_hash(), hash);
         }
+    }
+
+    /// A simulation that is let run ahead, with inputs, and brought back is what it was, to the
+    /// byte, handles of foreign units included; and goes on as if it had never been away.
+    #[test]
+    fn excursions_leave_no_mark(
+        case in Case::any(),
+        at in 0..END,
+        lengths in prop::collection::vec(1..END, 1..4),
+    ) {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let fresh = || {
+            let mut top = case.tree.build();
+            top.add("~fmu", Foreign { alive: Arc::clone(&alive), count: 0, stubborn: false });
+            Simulation::new(top, options())
+        };
+        let (Ok(mut straight), Ok(sim)) = (fresh(), fresh()) else { return Ok(()) };
+        let mut trial = Nested::new(sim).unwrap();
+        let to = |trial: &mut Nested<i64>, tick| trial.write(|s| s.run_through(tick)).is_ok();
+        if straight.run_through(END).is_err() || !to(&mut trial, at) {
+            return Ok(());
+        }
+        let bytes = trial.to_bytes().unwrap();
+        let saved = trial.save().unwrap();
+        let handles = alive.load(Ordering::Relaxed);
+        for length in lengths {
+            for (when, path, port, value) in case.injections() {
+                let _ = trial.write(|s| s.inject(&path, port, at + when, value));
+            }
+            let fine = to(&mut trial, at + length);
+            trial.restore(&saved).unwrap();
+            if !fine {
+                return Ok(());
+            }
+            prop_assert_eq!(trial.to_bytes().unwrap(), bytes.clone());
+        }
+        prop_assert_eq!(alive.load(Ordering::Relaxed), handles);
+        prop_assert!(to(&mut trial, END));
+        prop_assert_eq!(trial.read(Simulation::trace_hash), straight.trace_hash());
     }
 
     /// Damaged bytes are refused, never obeyed and never a panic.

@@ -112,3 +112,54 @@ fn directional_derivatives() {
     let gain = instance.directional(&[of("a"), of("x")], &[of("F")], &[2.0]).unwrap();
     assert_eq!(gain, [2.0, 0.0], "a = (F - c x - d v) / m");
 }
+
+/// A mass and a spring to a second one, each macro step repeated: the mass as an FMU or as equations.
+fn repeated(mass: &str, policy: &str) -> String {
+    format!(
+        "connections = ['mass.x -> other.x1', 'mass.v -> other.v1', 'other.f -> mass.F']\n\
+         coupling = {{ step = '100 ms', extrapolation = 1, {policy} }}\n\
+         [unit.mass]\n{mass}\n\
+         [unit.other]\nkind = 'equations'\ninputs = {{ x1 = 1, v1 = 0 }}\nstates = {{ y = 0, w = 0 }}\n\
+         derivatives = {{ y = 'w', w = 'x1 - 3*y + v1 - w' }}\noutputs = {{ f = 'y - x1 + w - v1' }}\n\
+         exchange_tolerance = 1e-9\n"
+    )
+}
+
+const BLACK: &str = "kind = 'fmu'\npath = 'mass.fmu'\nstep = '10 ms'";
+
+/// A black box with state access corrects and refuses macro steps as equations do.
+#[test]
+fn macro_steps_are_repeated() {
+    let white = "kind = 'equations'\ninputs = { F = 0 }\nstates = { x = 1, v = 0 }\n\
+                 derivatives = { x = 'v', v = 'F - 4*x - 0.5*v' }\noutputs = { x = 'x', v = 'v' }\n\
+                 exchange_tolerance = 1e-9";
+    for policy in [
+        "iterate = { tolerance = 1e-10 }",
+        "iterate = { method = 'newton' }",
+        "tolerance = 1e-3, estimate = 'doubling', correction = 'pessimistic'",
+    ] {
+        let bench = Bench::new("mass-repeated").fmu("mass", &[]);
+        let mut runs = [BLACK, white].map(|mass| bench.start(&repeated(mass, policy)));
+        for k in 1..=20 {
+            let at = k * S / 5;
+            let [black, white] = [0, 1].map(|r: usize| {
+                runs[r].to(at).unwrap();
+                runs[r].value("mass", 0, at)
+            });
+            assert!((black - white).abs() < 2e-4, "{policy}, {at}: {black} and {white}");
+        }
+        let count = |r: usize, name: &str| runs[r].sim.statistics().get(name).copied();
+        let repeated = |r| count(r, "corrections").max(count(r, "refused_macro_steps"));
+        assert!(repeated(0) > Some(0), "{policy}");
+    }
+}
+
+#[test]
+fn without_state_access_macro_steps_are_not_repeated() {
+    let bench = Bench::new("mass-once").fmu("mass", &[WITHOUT]);
+    let mistakes = bench.load(&repeated(BLACK, "iterate = {}")).err().expect("a mistake");
+    let said = format!("{mistakes}");
+    for part in ["repeats steps", "mass", "canGetAndSetFMUState", "without `iterate`"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}

@@ -1,0 +1,496 @@
+//! The master that tries macro steps out before they happen.
+//!
+//! **Why two of each unit.** A step that is repeated must leave no mark: observers, records and
+//! other units may see only what is accepted. So the units of the group exist twice. One set are
+//! the group's members, which run once, in the course of the simulation, as under any coupling. The
+//! other set is on *trial* (`trial.rs`): at each exchange the master saves it, lets it run
+//! to the end of the macro step with what it would tell, brings it back and repeats that as its
+//! policy wants, and tells the members what was accepted. Both sets start equal and are told the
+//! same, so the trial stands where the members will be; at the next exchange that is checked. The
+//! price is one run more per macro step; everything else in a scenario stays as it is: links,
+//! records, events, checkpoints, executors.
+//!
+//! What is tried out: corrections of an implicit coupling (`iteration.rs`), and steps that are
+//! refused for their error (`trust.rs`).
+use super::{
+    Iteration, Line, Policy, Until,
+    extrapolation::through,
+    trial::{Progress, Saved, Told, Trial},
+    trust::Estimate,
+};
+use crate::{
+    signal::{Held, NEVER, Poly, Timer},
+    value::{Segment, Value},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use superdense_kernel::{
+    Atomic, Bag, Effects, Outbox, Simulation, Snapshot,
+    port::OutPort,
+    snapshot::{SnapshotError, decode, encode},
+    time::{Duration, Tag},
+};
+
+/// How steps are tried out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rehearse {
+    /// Corrections of each step.
+    pub iteration: Option<Iteration>,
+    /// Where the error comes from that the macro step follows.
+    pub estimate: Estimate,
+    /// A step with too large an error is repeated, not only the next one smaller.
+    pub pessimistic: bool,
+}
+
+/// A master with its units on trial.
+#[derive(Debug)]
+pub struct Rehearsal {
+    pub(super) trial: Trial,
+    pub(super) plan: Plan,
+}
+
+/// What the master has to remember beside the trial.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Plan {
+    timer: Timer,
+    pub policy: Policy,
+    rehearse: Rehearse,
+    /// What the members gave.
+    members: Vec<Option<Held>>,
+    /// What they are going to be told.
+    agenda: VecDeque<Told>,
+    /// Tick of the next exchange.
+    planned: i64,
+    started: bool,
+    /// Whether values have been made consistent (document 004, 4.3.3), by a step of no length.
+    consistent: bool,
+    steps: u64,
+    corrections: u64,
+    refused: u64,
+}
+
+/// Why a step could not be made.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// A unit or the kernel ended it.
+    Broken(String),
+    /// The corrections do not converge.
+    Diverges(String),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self::Broken(why)
+    }
+}
+
+impl From<SnapshotError> for Failure {
+    fn from(why: SnapshotError) -> Self {
+        Self::Broken(why.to_string())
+    }
+}
+
+pub(super) type Step<T> = Result<T, Failure>;
+
+/// What a member may be off from its trial, relative to 1 + |y|: nothing but the rounding of times
+/// at which it heard the same.
+const SAME: f64 = 1e-9;
+/// Step of differences, relative to 1 + |y|.
+const DIFFERENCE: f64 = 1e-6;
+
+impl Rehearsal {
+    /// A master whose units on trial are `units`, with an input and an output per signal.
+    ///
+    /// # Errors
+    /// When a unit cannot be brought back to an earlier state: which, and why.
+    pub fn new(
+        policy: Policy,
+        rehearse: Rehearse,
+        timer: Timer,
+        mut units: Simulation<Value>,
+    ) -> Result<Self, String> {
+        let signals = policy.extrapolations.len();
+        units.save().map_err(|e| e.to_string())?;
+        let trial = Trial::new(units, signals, timer.resolution())?;
+        let plan = Plan {
+            timer,
+            policy,
+            members: vec![None; signals],
+            agenda: VecDeque::new(),
+            planned: NEVER,
+            started: false,
+            consistent: rehearse.iteration.is_none(),
+            steps: 0,
+            corrections: 0,
+            refused: 0,
+            rehearse,
+        };
+        Ok(Self { trial, plan })
+    }
+
+    /// The first exchange, as soon as all signals have been heard.
+    fn start(&mut self) -> Step<()> {
+        let now = self.plan.timer.now();
+        self.trial.run(now, false)?;
+        if !self.trial.now.lines.iter().all(Line::heard) {
+            return Ok(());
+        }
+        self.plan.started = true;
+        self.plan.planned = now;
+        Ok(())
+    }
+
+    /// One macro step from the present on: what is told in it, and when the next exchange is.
+    fn step(&mut self) -> Step<()> {
+        let now = self.trial.tick();
+        if !std::mem::replace(&mut self.plan.consistent, true) {
+            let told = self.leg(now)?;
+            self.plan.agenda.push_back(told);
+            return Ok(());
+        }
+        self.compare()?;
+        let controlled = self.plan.policy.pace.tolerance();
+        let start = self.trial.save()?;
+        let before = self.plan.rehearse.iteration.clone();
+        loop {
+            let until = self.plan.policy.pace.ahead(now);
+            let (told, ratio) = match self.attempt(until, &start) {
+                Err(Failure::Diverges(_))
+                    if self.plan.rehearse.pessimistic && self.plan.policy.pace.can_shrink() =>
+                {
+                    self.refuse(&start, 1e3, &before)?;
+                    continue;
+                }
+                attempt => attempt?,
+            };
+            let (Some(_), Some(ratio)) = (controlled, ratio) else {
+                return self.accept(told);
+            };
+            let pace = &self.plan.policy.pace;
+            if ratio > 1.0 && self.plan.rehearse.pessimistic && pace.can_shrink() {
+                self.refuse(&start, ratio, &before)?;
+                continue;
+            }
+            self.plan.policy.pace.next(now, Some(ratio));
+            return self.accept(told);
+        }
+    }
+
+    fn refuse(&mut self, start: &Saved, ratio: f64, before: &Option<Iteration>) -> Step<()> {
+        self.plan.policy.pace.refuse(ratio);
+        self.plan.refused += 1;
+        self.plan.rehearse.iteration.clone_from(before);
+        Ok(self.trial.restore(start)?)
+    }
+
+    fn accept(&mut self, told: Vec<Told>) -> Step<()> {
+        self.plan.steps += told.len() as u64;
+        self.plan.agenda.extend(told);
+        self.plan.planned = self.trial.tick();
+        Ok(())
+    }
+
+    /// A step to `until`, with the ratio of its error and its aim, if that is estimated.
+    pub(super) fn attempt(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<f64>)> {
+        let tolerance = self.plan.policy.pace.tolerance();
+        match (tolerance, self.plan.rehearse.estimate) {
+            (None, _) => Ok((vec![self.leg(until)?], None)),
+            (Some(tolerance), Estimate::Doubling) => {
+                self.leg(until)?;
+                let (whole, end) = (self.trial.ends(), self.trial.tick());
+                self.trial.restore(start)?;
+                let middle = i64::midpoint(self.trial.tick(), end);
+                let mut told = vec![self.leg(middle)?];
+                if self.trial.tick() == middle && middle < end {
+                    told.push(self.leg(end)?);
+                }
+                let halves = self.trial.ends();
+                // Cut short by an event: nothing can be compared.
+                let same = self.trial.tick() == end;
+                let ratio = Estimate::doubling(&self.orders(), &whole, &halves, tolerance);
+                Ok((told, Some(if same { ratio } else { 1.0 })))
+            }
+            (Some(tolerance), estimate) => {
+                let (told, first) = self.leg_with_first(until)?;
+                let last = self.trial.ends();
+                let ratio = if estimate == Estimate::Milne {
+                    Estimate::milne(&self.orders(), &first, &last, tolerance)
+                } else {
+                    Estimate::missed(&self.trial.held(), &last, tolerance)
+                };
+                Ok((vec![told], Some(ratio)))
+            }
+        }
+    }
+
+    fn orders(&self) -> Vec<usize> {
+        self.plan.policy.extrapolations.iter().map(|e| e.order).collect()
+    }
+
+    fn leg(&mut self, until: i64) -> Step<Told> {
+        Ok(self.leg_with_first(until)?.0)
+    }
+
+    /// From one exchange to the next, corrected as often as wanted; gives also how signals end
+    /// without any correction.
+    fn leg_with_first(&mut self, until: i64) -> Step<(Told, Vec<f64>)> {
+        self.trial.exchange();
+        let interrupts = self.plan.policy.interrupts;
+        let predicted = self.predicted(until);
+        let Some(mut iteration) = self.plan.rehearse.iteration.take() else {
+            let told = self.trial.tell(&predicted)?;
+            self.trial.run(until, interrupts)?;
+            return Ok((told, self.trial.ends()));
+        };
+        let start = self.trial.save()?;
+        let ahead = self.seconds(until);
+        let mut y: Vec<f64> = predicted.iter().map(|p| p.value(ahead)).collect();
+        let (mut end, mut first, mut round) = (until, Vec::new(), 0);
+        iteration.begin();
+        let told = loop {
+            let told = self.toward(&y, &mut end, until)?;
+            let ends = self.trial.ends();
+            if round == 0 {
+                first.clone_from(&ends);
+            }
+            // An event may have cut the step short, on the way to what was told for its end.
+            y = self.trial.held();
+            let r: Vec<f64> = ends.iter().zip(&y).map(|(g, y)| g - y).collect();
+            match iteration.until {
+                Until::Corrections(n) if round >= n => break told,
+                Until::Converged(tolerance, most) => {
+                    let off = |(r, g): (&f64, &f64)| r.abs() / (1.0 + g.abs());
+                    let worst = r.iter().zip(&ends).map(off);
+                    if worst.clone().all(|off| off <= tolerance) {
+                        break told;
+                    }
+                    if round >= most {
+                        let why = self.diverges(&worst.collect::<Vec<_>>(), tolerance, round);
+                        self.plan.rehearse.iteration = Some(iteration);
+                        return Err(why);
+                    }
+                }
+                Until::Corrections(_) => {}
+            }
+            y = match iteration.next(&y, &r) {
+                Some(y) => y,
+                None => {
+                    let jacobian = self.differences(&y, &r, &start, (end, until))?;
+                    iteration.take(jacobian);
+                    iteration.next(&y, &r).unwrap_or(y)
+                }
+            };
+            self.trial.restore(&start)?;
+            round += 1;
+            self.plan.corrections += 1;
+        };
+        self.plan.rehearse.iteration = Some(iteration);
+        Ok((told, first))
+    }
+
+    /// Tells polynomials that lead to the values `y` at tick `end`, and lets the units run.
+    fn toward(&mut self, y: &[f64], end: &mut i64, until: i64) -> Step<Told> {
+        let Progress { timer, lines, last } = &self.trial.now;
+        let lead = |(k, line): (usize, &Line)| {
+            let mut samples = vec![(*end, y[k])];
+            let past = line.samples().iter().skip(usize::from(*end == *last));
+            samples.extend(past);
+            through(&samples, self.plan.policy.extrapolations[k].order, timer.now(), timer)
+        };
+        let all: Vec<Poly> = lines.iter().enumerate().map(lead).collect();
+        let told = self.trial.tell(&all)?;
+        *end = self.trial.run(until, self.plan.policy.interrupts)?;
+        Ok(told)
+    }
+
+    /// The Jacobian of G(Y) - Y by columns, by one run per signal, of a step that ended at `end`.
+    fn differences(
+        &mut self,
+        y: &[f64],
+        r: &[f64],
+        start: &Saved,
+        (end, until): (i64, i64),
+    ) -> Step<Vec<f64>> {
+        let mut jacobian = Vec::with_capacity(y.len() * y.len());
+        for k in 0..y.len() {
+            self.trial.restore(start)?;
+            let mut moved = y.to_vec();
+            let step = DIFFERENCE * (1.0 + y[k].abs());
+            moved[k] += step;
+            self.toward(&moved, &mut { end }, until)?;
+            let (ends, held) = (self.trial.ends(), self.trial.held());
+            let column = ends.iter().zip(&held).zip(r).map(|((g, y), r)| (g - y - r) / step);
+            jacobian.extend(column);
+        }
+        Ok(jacobian)
+    }
+
+    /// What would be told without any correction.
+    fn predicted(&self, until: i64) -> Vec<Poly> {
+        let Progress { timer, lines, .. } = &self.trial.now;
+        let now = timer.now();
+        let values: Vec<f64> = lines.iter().map(|line| line.value(now, timer)).collect();
+        let ahead = timer.seconds(now, until);
+        let each = self.plan.policy.extrapolations.iter().zip(lines);
+        each.map(|(e, line)| e.tell(line, now, ahead, &values, timer)).collect()
+    }
+
+    fn seconds(&self, until: i64) -> f64 {
+        self.trial.now.timer.seconds(self.trial.tick(), until)
+    }
+
+    fn diverges(&self, off: &[f64], tolerance: f64, rounds: u32) -> Failure {
+        let names = &self.plan.policy.names;
+        let worst = (0..off.len()).max_by(|&a, &b| off[a].total_cmp(&off[b])).unwrap_or(0);
+        Failure::Diverges(format!(
+            "the macro step does not converge: after {rounds} corrections {} is {:e} from what its \
+             receivers were told, relative to 1 + its size, with a tolerance of {tolerance:e} (signals {}); try \
+             method = \"newton\", a smaller `relaxation`, a shorter `step`, or a larger `max`",
+            names.get(worst).map_or("a signal", String::as_str),
+            off.get(worst).copied().unwrap_or(f64::NAN),
+            names.join(", "),
+        ))
+    }
+
+    /// The members must have done what their trial did.
+    fn compare(&self) -> Result<(), String> {
+        let Progress { timer, lines, .. } = &self.trial.now;
+        for (k, (line, member)) in lines.iter().zip(&self.plan.members).enumerate() {
+            let at = timer.now();
+            let (trial, member) = (
+                line.left(at, timer),
+                member.as_ref().map_or(f64::NAN, |h| h.left(at, &self.plan.timer)),
+            );
+            let same = (trial - member).abs() <= SAME * (1.0 + trial.abs());
+            if at > self.trial.now.last && !same {
+                return Err(format!(
+                    "{} is {member}, and was {trial} when the macro step was tried out: its unit \
+                     does not do the same again from the same state; use a coupling that does not \
+                     repeat steps",
+                    self.plan.policy.names.get(k).map_or("a signal", String::as_str),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, bag: &Bag<'_, Value>) {
+        let now = self.plan.timer.now();
+        for (port, value) in bag.iter() {
+            let Some(slot) = self.plan.members.get_mut(usize::from(port)) else { continue };
+            match value {
+                Value::Segment(s) => Held::receive(slot, s, now),
+                other => {
+                    let x = other.as_real().unwrap_or(f64::NAN);
+                    let before = slot.as_ref().map_or(x, |h| h.value(now, &self.plan.timer));
+                    Held::receive(slot, &Segment::step(before, x), now);
+                }
+            }
+        }
+    }
+
+    /// Whether something of the agenda is told at this tag.
+    fn tells(&self, at: Tag) -> Option<&Told> {
+        let now = self.plan.timer.next();
+        self.plan.agenda.front().filter(|told| told.at <= now && told.micro <= at.micro)
+    }
+
+    /// After everything that happened at this tag: the first exchange, or the next one if it is due
+    /// and all is told; and when something is due again.
+    fn go_on(&mut self, fx: &mut Effects<Value>) {
+        let now = self.plan.timer.now();
+        let done = if !self.plan.started && self.plan.members.iter().all(Option::is_some) {
+            self.start()
+        } else {
+            Ok(())
+        };
+        let due = self.plan.started && self.plan.agenda.is_empty() && now >= self.plan.planned;
+        // Only when all has happened at this tick that did in the trial.
+        let done = done.and_then(|()| {
+            if due && fx.now().micro + 1 >= self.trial.micro() { self.step() } else { Ok(()) }
+        });
+        if let Err(Failure::Broken(why) | Failure::Diverges(why)) = done {
+            fx.fail(why);
+            self.plan.timer.set(NEVER);
+            return;
+        }
+        let next = self.plan.agenda.front().map_or(self.plan.planned, |told| told.at);
+        self.plan.timer.set(next.max(now));
+    }
+}
+
+/// The saved state of a [`Rehearsal`].
+pub struct SavedRehearsal(Saved, Plan);
+
+impl std::fmt::Debug for SavedRehearsal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SavedRehearsal(next exchange at {})", self.1.planned)
+    }
+}
+
+impl Snapshot for Rehearsal {
+    type Saved = SavedRehearsal;
+    fn save(&self) -> Result<Self::Saved, SnapshotError> {
+        Ok(SavedRehearsal(self.trial.save()?, self.plan.clone()))
+    }
+    fn restore(&mut self, saved: &Self::Saved) -> Result<(), SnapshotError> {
+        self.trial.restore(&saved.0)?;
+        self.plan.clone_from(&saved.1);
+        Ok(())
+    }
+    fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
+        encode(&(self.trial.to_bytes()?, &self.plan))
+    }
+    fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let (trial, plan) = decode(bytes)?;
+        self.plan = plan;
+        self.trial.restore_bytes(trial)
+    }
+}
+
+impl Atomic<Value> for Rehearsal {
+    fn inputs(&self) -> u16 {
+        self.plan.members.len() as u16
+    }
+    fn outputs(&self) -> u16 {
+        self.plan.members.len() as u16
+    }
+    fn time_advance(&self) -> Duration {
+        self.plan.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        let told = self.tells(out.now());
+        for (port, segment) in told.iter().flat_map(|told| &told.signals) {
+            out.send(OutPort::<Segment>::new(*port), segment.clone());
+        }
+    }
+    fn internal(&mut self, fx: &mut Effects<Value>) {
+        let told = self.tells(fx.now()).is_some();
+        self.plan.timer.fire();
+        if told {
+            self.plan.agenda.pop_front();
+        }
+        self.go_on(fx);
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        self.plan.timer.pass(elapsed);
+        self.hear(bag);
+        self.go_on(fx);
+    }
+    fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        let told = self.tells(fx.now()).is_some();
+        self.plan.timer.fire();
+        if told {
+            self.plan.agenda.pop_front();
+        }
+        self.hear(bag);
+        self.go_on(fx);
+    }
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("macro_steps", self.plan.steps),
+            ("corrections", self.plan.corrections),
+            ("refused_macro_steps", self.plan.refused),
+        ]
+    }
+}

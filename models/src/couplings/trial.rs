@@ -1,0 +1,160 @@
+//! A group on trial: its units once more, ahead of themselves, and brought back at will.
+use super::Line;
+use crate::{
+    signal::{NEVER, Poly, Timer},
+    value::{Segment, Value},
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::{
+    Simulation, Snapshot,
+    nested::Nested,
+    snapshot::SnapshotError,
+    time::{Duration, Resolution},
+};
+
+/// What the master tells at one tag: signals and their polynomials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Told {
+    pub at: i64,
+    /// The micro-step: before it, other things may happen in the same tick, the steps of a shared
+    /// event for instance, and members must be told at the same place as in the trial.
+    pub micro: u32,
+    pub signals: Vec<(u16, Segment)>,
+}
+
+/// The state beside that of the units.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Stands at the tick up to which the units have run.
+    pub timer: Timer,
+    /// What the units gave and were told.
+    pub lines: Vec<Line>,
+    /// Tick of the last exchange.
+    pub last: i64,
+}
+
+/// A state to come back to.
+pub(super) struct Saved(<Nested<Value> as Snapshot>::Saved, Progress);
+
+/// The units of a group in a simulation of their own, whose inputs are what the master tells and
+/// whose outputs are the signals that it hears.
+#[derive(Debug)]
+pub(super) struct Trial {
+    units: Nested<Value>,
+    pub now: Progress,
+}
+
+impl Trial {
+    pub fn new(
+        units: Simulation<Value>,
+        signals: usize,
+        resolution: Resolution,
+    ) -> Result<Self, String> {
+        let timer = Timer::due(NEVER, resolution);
+        let lines = vec![Line::default(); signals];
+        let units = Nested::new(units).map_err(|e| e.to_string())?;
+        Ok(Self { units, now: Progress { timer, lines, last: 0 } })
+    }
+
+    pub fn tick(&self) -> i64 {
+        self.now.timer.now()
+    }
+
+    pub fn save(&self) -> Result<Saved, SnapshotError> {
+        Ok(Saved(self.units.save()?, self.now.clone()))
+    }
+
+    pub fn restore(&mut self, saved: &Saved) -> Result<(), SnapshotError> {
+        self.units.restore(&saved.0)?;
+        self.now.clone_from(&saved.1);
+        Ok(())
+    }
+
+    /// The first micro-step of the present tick in which nothing has happened yet.
+    pub fn micro(&self) -> u32 {
+        self.units.read(|units| {
+            let now = units.now();
+            if units.has_run() && now.ticks == self.tick() { now.micro + 1 } else { 0 }
+        })
+    }
+
+    /// An exchange at the present tick: notes what all signals are.
+    pub fn exchange(&mut self) {
+        let Progress { timer, lines, last } = &mut self.now;
+        let elapsed = timer.seconds(*last, timer.now());
+        lines.iter_mut().for_each(|line| line.exchange(timer.now(), elapsed, timer));
+        *last = timer.now();
+    }
+
+    /// Tells all signals, each by its polynomial in seconds from the present tick.
+    pub fn tell(&mut self, all: &[Poly]) -> Result<Told, String> {
+        let micro = self.micro();
+        let Progress { timer, lines, .. } = &mut self.now;
+        let at = timer.now();
+        let each = (0u16..).zip(lines.iter_mut().zip(all));
+        let signals: Vec<(u16, Segment)> =
+            each.filter_map(|(port, (line, p))| Some((port, line.tell(p, at, timer)?))).collect();
+        let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
+        let told = self.units.write(|units| units.commit(at, inputs));
+        told.map_err(|e| e.to_string())?;
+        Ok(Told { at, micro, signals })
+    }
+
+    /// Lets the units go on through tick `until`, or with `interrupts` through the first later one
+    /// at which a signal jumps; gives that tick.
+    pub fn run(&mut self, until: i64, interrupts: bool) -> Result<i64, String> {
+        let Progress { timer, lines, .. } = &mut self.now;
+        let (start, mut until) = (timer.now(), until);
+        let done = self.units.write(|units| {
+            while let Some(tag) = units.next_within(until)? {
+                timer.pass(Duration::between(timer.now(), tag.ticks));
+                for (port, value) in units.emit(tag.ticks)? {
+                    let line = &mut lines[usize::from(port)];
+                    let jumps = match &value {
+                        Value::Segment(s) => line.receive(s, tag.ticks == start, timer),
+                        other => {
+                            let before = line.value(timer.now(), timer);
+                            let x = other.as_real().unwrap_or(f64::NAN);
+                            line.receive(&Segment::step(before, x), tag.ticks == start, timer)
+                        }
+                    };
+                    if jumps && interrupts && tag.ticks > start {
+                        until = tag.ticks;
+                    }
+                }
+                units.commit(tag.ticks, Vec::new())?;
+            }
+            Ok(())
+        });
+        done.map_err(|e: superdense_kernel::error::RunError| e.to_string())?;
+        timer.pass(Duration::between(timer.now(), until));
+        Ok(until)
+    }
+
+    /// What the signals are at the end of a step, before anything happens there.
+    pub fn ends(&self) -> Vec<f64> {
+        let Progress { timer, lines, last } = &self.now;
+        let at = timer.now();
+        let end = |line: &Line| {
+            if at == *last { line.value(at, timer) } else { line.left(at, timer) }
+        };
+        lines.iter().map(end).collect()
+    }
+
+    /// What receivers hold of them there.
+    pub fn held(&self) -> Vec<f64> {
+        let Progress { timer, lines, .. } = &self.now;
+        let held = |line: &Line| line.held(timer.now(), timer).unwrap_or(0.0);
+        lines.iter().map(held).collect()
+    }
+
+    pub fn to_bytes(&self) -> Result<(Vec<u8>, Progress), SnapshotError> {
+        Ok((self.units.to_bytes()?, self.now.clone()))
+    }
+
+    pub fn restore_bytes(&mut self, saved: (Vec<u8>, Progress)) -> Result<(), SnapshotError> {
+        self.units.restore_bytes(&saved.0)?;
+        self.now = saved.1;
+        Ok(())
+    }
+}

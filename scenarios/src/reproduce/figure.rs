@@ -1,0 +1,99 @@
+//! Figures of the papers, drawn from our runs.
+use super::{
+    Bench, Trouble,
+    measure::norms,
+    runner,
+    table::{Comparison, Curve, Figure, Panel},
+};
+use crate::{
+    output::directory,
+    plan::Style,
+    plot::{self, DeclaredPlot},
+};
+use std::path::{Path, PathBuf};
+
+impl Bench<'_, '_> {
+    /// Draws a figure into its file.
+    pub(super) fn draw(&mut self, figure: &Figure, out: &Path) -> Result<PathBuf, Trouble> {
+        let failed = |e: &dyn std::fmt::Display| Trouble::Failed(format!("{}: {e}", figure.name));
+        let mut panels = Vec::new();
+        for panel in &figure.panel {
+            panels.push(self.panel(panel)?);
+        }
+        let all = panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.points);
+        let ends = |(low, high): (f64, f64), p: &(f64, f64)| (low.min(p.0), high.max(p.0));
+        let span = all.fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        let drawn = plot::Figure {
+            title: figure.title.clone(),
+            caption: figure.caption.clone(),
+            panels,
+            markers: Vec::new(),
+            span: figure.span.unwrap_or(span),
+        };
+        let svg = plot::svg(&drawn).map_err(|e| failed(&e))?;
+        let file = runner::figure(out, &figure.name);
+        let folder = file.parent().unwrap_or(out);
+        std::fs::create_dir_all(folder).map_err(|e| failed(&e))?;
+        directory::replace(&file, svg.as_bytes()).map_err(|e| failed(&e))?;
+        Ok(file)
+    }
+
+    fn panel(&mut self, panel: &Panel) -> Result<plot::Panel, Trouble> {
+        let mut curves = Vec::new();
+        for curve in &panel.curve {
+            let mut points = self.points(curve)?;
+            if panel.logarithmic {
+                points.iter_mut().for_each(|p| *p = (p.0.log10(), p.1.log10()));
+            }
+            if let Some((low, high)) = panel.within {
+                let beyond = |p: &&mut (f64, f64)| !(low..=high).contains(&p.1);
+                points.iter_mut().filter(beyond).for_each(|p| p.1 = f64::NAN);
+            }
+            let style = match curve.style.as_deref() {
+                Some("points") => Style::Points,
+                Some("step") => Style::Step,
+                _ => Style::Line,
+            };
+            curves.push(plot::curve(curve.label.clone(), style, points));
+        }
+        Ok(plot::Panel {
+            declared: DeclaredPlot {
+                title: panel.title.clone(),
+                y: Vec::new(),
+                styles: Vec::new(),
+                x_label: panel.x_label.clone(),
+                y_label: panel.y_label.clone(),
+                events: false,
+            },
+            curves,
+        })
+    }
+
+    fn points(&mut self, curve: &Curve) -> Result<Vec<(f64, f64)>, Trouble> {
+        let Some(name) = &curve.run else {
+            let mut points = Vec::new();
+            for (x, id) in curve.x.iter().zip(&curve.checks) {
+                points.push((*x, self.named(id)?.unwrap_or(f64::NAN)));
+            }
+            return Ok(points);
+        };
+        let run = self.results(name)?;
+        let values = match &curve.against {
+            Some(against) => {
+                let comparison = Comparison {
+                    of: curve.y.clone(),
+                    against: against.clone(),
+                    to: curve.to.clone(),
+                    norm: None,
+                };
+                norms(&comparison, &run, &*self.results(against)?)
+            }
+            None => {
+                let name = curve.y.first().map_or("", String::as_str);
+                run.column(name).map(<[f64]>::to_vec)
+            }
+        };
+        let values = values.map_err(Trouble::Failed)?;
+        Ok(run.times.iter().copied().zip(values).collect())
+    }
+}

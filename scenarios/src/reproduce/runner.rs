@@ -1,0 +1,121 @@
+//! Runs of library scenarios, each made once, by the way that `superdense run` takes.
+use super::{
+    Trouble,
+    results::Results,
+    table::{Run, Table},
+};
+use crate::{
+    Overrides, load,
+    output::{directory, trajectory::Format},
+    run::{Outcome, Session, Settings, executor::Executor, pulse::Pulse},
+    stability::Coupled,
+};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+use superdense_kernel::event_list::EventListKind;
+
+/// Folder of the scenarios in the output directory.
+const SCENARIOS: &str = "scenarios";
+
+/// Makes and remembers runs.
+pub struct Runner<'a> {
+    out: &'a Path,
+    slow: bool,
+    pulse: &'a Pulse,
+    made: HashMap<(String, String), Result<Rc<Results>, Trouble>>,
+}
+
+impl<'a> Runner<'a> {
+    /// Writes the scenarios to `out`, where the results go, too.
+    pub fn new(out: &'a Path, slow: bool, pulse: &'a Pulse) -> Result<Self, Trouble> {
+        let write = crate::library::write(&out.join(SCENARIOS));
+        write.map_err(|e| Trouble::Failed(e.to_string()))?;
+        Ok(Self { out, slow, pulse, made: HashMap::new() })
+    }
+
+    /// The results of a run of a table.
+    pub fn results(
+        &mut self,
+        file: &str,
+        table: &Table,
+        name: &str,
+    ) -> Result<Rc<Results>, Trouble> {
+        let key = (file.to_owned(), name.to_owned());
+        if let Some(made) = self.made.get(&key) {
+            return made.clone();
+        }
+        let made = match table.run.get(name) {
+            None => Err(Trouble::Failed(format!("{file} has no run `{name}`"))),
+            Some(Run { slow: Some(why), .. }) if !self.slow => Err(Trouble::Skipped(why.clone())),
+            Some(run) => self.make(run, &self.out.join("runs").join(file).join(name)).map(Rc::new),
+        };
+        self.made.insert(key, made.clone());
+        made
+    }
+
+    /// A spectral radius, see [`crate::stability`].
+    pub fn radius(&self, run: &Run, step: Option<&str>) -> Result<f64, Trouble> {
+        let radius = || {
+            let coupled = Coupled::new(&self.out.join(SCENARIOS).join(&run.scenario), &sets(run))?;
+            step.map_or_else(|| coupled.zero_stability(), |step| coupled.step(step))
+        };
+        radius().map_err(|why| Trouble::Failed(format!("{}: {why}", run.scenario)))
+    }
+
+    fn make(&self, run: &Run, out: &Path) -> Result<Results, Trouble> {
+        let failed = |e: &dyn std::fmt::Display| Trouble::Failed(format!("{}: {e}", run.scenario));
+        let settings = Settings {
+            file: self.out.join(SCENARIOS).join(&run.scenario),
+            sets: sets(run),
+            overrides: Overrides {
+                until: run.until.clone(),
+                sample: run.sample.clone(),
+                ..Overrides::default()
+            },
+            out: out.to_owned(),
+            event_list: EventListKind::default(),
+            executor: Executor::default(),
+            checkpoint_every: None,
+            ties: None,
+            trajectory: Format::None,
+        };
+        directory::prepare(out, true).map_err(|e| failed(&e))?;
+        let plan = load(&settings.file, &settings.sets, &settings.overrides);
+        let plan = plan.map_err(|e| failed(&e.render(false)))?;
+        let session = Session::start(plan, settings, self.pulse.clone());
+        let outcome = session.and_then(|mut s| s.run(&mut |_| ()));
+        match outcome.map_err(|e| failed(&e))? {
+            Outcome::Done(_) => Results::read(out).map_err(|e| failed(&e)),
+            Outcome::Interrupted { .. } => Err(Trouble::Interrupted),
+        }
+    }
+}
+
+/// `--set` options as they would be written.
+fn sets(run: &Run) -> Vec<(String, String)> {
+    run.set.iter().map(|(path, value)| (path.clone(), value.to_string())).collect()
+}
+
+/// The command that makes the same run, from the folder that the scenarios are in.
+pub fn command(run: &Run) -> String {
+    let mut words = vec!["superdense run".to_owned(), run.scenario.clone()];
+    for (option, value) in [("--until", &run.until), ("--sample", &run.sample)] {
+        words.extend(value.iter().map(|v| format!("{option} {}", quoted(v))));
+    }
+    words.extend(sets(run).iter().map(|(p, v)| format!("--set {}", quoted(&format!("{p}={v}")))));
+    words.join(" ")
+}
+
+/// As a shell needs it.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "._-=/".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{text}'") }
+}
+
+/// Where a picture goes.
+pub fn figure(out: &Path, name: &str) -> PathBuf {
+    out.join("figures").join(format!("{name}.svg"))
+}

@@ -1,0 +1,340 @@
+//! The tables of `library/papers/expected/`: which runs, what is measured, what the paper prints,
+//! and what ours must be.
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What one document, or a part of it, is checked by.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Three digits.
+    pub document: String,
+    /// Authors, year, title.
+    pub source: String,
+    /// Runs by name; they are made when something needs them.
+    #[serde(default)]
+    pub run: BTreeMap<String, Run>,
+    /// Numbers for formulas.
+    #[serde(default)]
+    pub value: BTreeMap<String, Value>,
+    /// In the order in which they are printed.
+    #[serde(default)]
+    pub check: Vec<Check>,
+    /// Pictures.
+    #[serde(default)]
+    pub figure: Vec<Figure>,
+}
+
+impl Table {
+    /// The run and the measure of the check or value with this name.
+    pub fn named(&self, name: &str) -> Option<(Option<&str>, &Measure)> {
+        let check = self.check.iter().find(|c| c.id.as_deref() == Some(name));
+        check.map(|c| (c.run.as_deref(), &c.measure)).or_else(|| {
+            let value = self.value.get(name)?;
+            Some((Some(value.run.as_str()), &value.measure))
+        })
+    }
+
+    /// The run of a measure; for a formula that of the first number in it.
+    pub fn run_of(&self, run: Option<&str>, what: &Measure) -> Option<&Run> {
+        let Measure::Formula(text) = what else { return self.run.get(run?) };
+        super::words(text).find_map(|word| {
+            let (run, what) = self.named(word)?;
+            self.run_of(run, what)
+        })
+    }
+}
+
+/// A run of a library scenario.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Path below the library.
+    pub scenario: String,
+    /// As by `--set`.
+    #[serde(default)]
+    pub set: toml::Table,
+    /// As by `--until`.
+    pub until: Option<String>,
+    /// As by `--sample`.
+    pub sample: Option<String>,
+    /// Why it takes long, if it does.
+    pub slow: Option<String>,
+}
+
+/// A number for formulas that is no line of its own.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Value {
+    /// Which run.
+    pub run: String,
+    /// What is measured.
+    pub measure: Measure,
+}
+
+/// One measurement, which is one line for each number in it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// By which formulas and figures refer to it.
+    pub id: Option<String>,
+    /// Where it stands in the paper, and what it is.
+    pub item: String,
+    /// Of each number, when there are many.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// Which run; none for formulas.
+    pub run: Option<String>,
+    /// What is measured.
+    pub measure: Measure,
+    /// What the paper prints.
+    pub paper: Option<Paper>,
+    /// Largest relative deviation from what the paper prints.
+    pub paper_within: Option<f64>,
+    /// What ours must be.
+    pub expected: Option<Numbers>,
+    /// Largest relative deviation from it.
+    pub within: Option<f64>,
+    /// Largest absolute deviation from it.
+    pub absolute: Option<f64>,
+    /// Ours must not be below.
+    pub least: Option<f64>,
+    /// Ours must not be above.
+    pub most: Option<f64>,
+    /// How the paper was understood, and what is behind a deviation.
+    pub reading: String,
+    /// What is to be said of the paper's number.
+    #[serde(default)]
+    pub verdict: Verdict,
+}
+
+/// Numbers, or one for all.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Numbers {
+    /// One.
+    One(f64),
+    /// One for each.
+    Many(Vec<f64>),
+}
+
+impl Numbers {
+    /// The n-th.
+    pub fn get(&self, n: usize) -> Option<f64> {
+        match self {
+            Self::One(x) => Some(*x),
+            Self::Many(all) => all.get(n).copied(),
+        }
+    }
+}
+
+/// What a paper prints.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Paper {
+    /// Numbers.
+    Numbers(Numbers),
+    /// A statement, in our words.
+    Says(String),
+}
+
+/// What is to be said of a printed number.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+pub enum Verdict {
+    /// Ours is the same within the tolerance.
+    #[default]
+    #[serde(rename = "equal")]
+    Equal,
+    /// The paper has a mistake, and ours deviates as it must.
+    #[serde(rename = "misprint")]
+    Misprint,
+    /// No reading gives it.
+    #[serde(rename = "not reproducible as printed")]
+    NotReproducible,
+}
+
+impl Verdict {
+    /// As it is printed.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Misprint => "misprint",
+            Self::NotReproducible => "not reproducible as printed",
+        }
+    }
+}
+
+/// How the errors of several columns become one number.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Norm {
+    /// Sum of the absolute values.
+    Sum,
+    /// The largest absolute value.
+    Max,
+    /// Square root of the sum of squares.
+    Euclid,
+}
+
+/// Columns of a run against those of another one at the same instants.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Comparison {
+    /// Columns of the run.
+    pub of: Vec<String>,
+    /// The other run.
+    pub against: String,
+    /// Its columns, if they have other names.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// Of several columns.
+    pub norm: Option<Norm>,
+}
+
+impl Comparison {
+    /// Pairs of columns.
+    pub fn pairs(&self) -> impl Iterator<Item = (&String, &String)> {
+        let to = if self.to.is_empty() { &self.of } else { &self.to };
+        self.of.iter().zip(to)
+    }
+}
+
+/// What is measured of a run.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Measure {
+    /// Columns at the end.
+    End(Vec<String>),
+    /// Largest values of columns.
+    Max(Vec<String>),
+    /// The n-th values that columns take, counted from 1; for columns that change in steps.
+    Values {
+        /// Column.
+        of: String,
+        /// Which.
+        nth: Vec<usize>,
+    },
+    /// Instants of the n-th events of a name, counted from 1.
+    Times {
+        /// Name of the event.
+        event: String,
+        /// Which.
+        nth: Vec<usize>,
+    },
+    /// Number of events of a name, in a span of time.
+    Count {
+        /// Name of the event; all events without.
+        event: Option<String>,
+        /// First and last instant in seconds.
+        between: Option<(f64, f64)>,
+    },
+    /// Largest distance in time between the events of the run and of another one, which must be
+    /// the same in the same order.
+    Lag {
+        /// The other run.
+        against: String,
+    },
+    /// Largest error of each column.
+    Errors(Comparison),
+    /// Largest error of all columns together, by their norm at each instant.
+    Worst(Comparison),
+    /// Root mean square over all instants of the norm of the errors.
+    Rms(Comparison),
+    /// Numbers of the summary.
+    Facts(Vec<String>),
+    /// Spectral radius of the map of one macro step of this length, or, without, of what one
+    /// exchange brings back to the inputs.
+    Radius {
+        /// Seconds, or with a unit.
+        step: Option<String>,
+    },
+    /// A formula of other checks.
+    Formula(String),
+}
+
+impl Measure {
+    /// The run that it is held against.
+    pub fn against(&self) -> Option<&str> {
+        match self {
+            Self::Lag { against } => Some(against),
+            Self::Errors(c) | Self::Worst(c) | Self::Rms(c) => Some(&c.against),
+            _ => None,
+        }
+    }
+}
+
+/// A picture.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// Name of the file.
+    pub name: String,
+    /// Heading.
+    pub title: String,
+    /// What is to be seen, in our words.
+    pub caption: String,
+    /// The x axis: first and last value; from the curves, if not given.
+    pub span: Option<(f64, f64)>,
+    /// From top to bottom.
+    pub panel: Vec<Panel>,
+}
+
+/// A panel of a picture.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// Heading.
+    #[serde(default)]
+    pub title: String,
+    /// Label of the x axis.
+    #[serde(default = "seconds")]
+    pub x_label: String,
+    /// Label of the y axis.
+    #[serde(default)]
+    pub y_label: String,
+    /// Decimal logarithms of both axes are drawn.
+    #[serde(default)]
+    pub logarithmic: bool,
+    /// Values beyond are left out.
+    pub within: Option<(f64, f64)>,
+    /// What is drawn.
+    pub curve: Vec<Curve>,
+}
+
+fn seconds() -> String {
+    "time / s".to_owned()
+}
+
+/// A curve.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// In the legend.
+    pub label: String,
+    /// A column of a run over time.
+    pub run: Option<String>,
+    /// The column; with `against`, the columns whose errors are added.
+    #[serde(default)]
+    pub y: Vec<String>,
+    /// A run from which the errors are counted.
+    pub against: Option<String>,
+    /// Its columns, if they have other names.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// Instead of a run: abscissae of the checks in `checks`.
+    #[serde(default)]
+    pub x: Vec<f64>,
+    /// Checks by id.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// `line`, `step` or `points`.
+    pub style: Option<String>,
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// What is wrong with its text; the tables are part of the program, so that a test finds it.
+pub fn parse(name: &str, text: &str) -> Result<Table, String> {
+    toml::from_str(text).map_err(|e| format!("{name}: {e}"))
+}

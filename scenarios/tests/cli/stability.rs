@@ -1,0 +1,81 @@
+//! `check --stability`: spectral radii of couplings. What papers print of them is checked by
+//! `reproduce`.
+use serde_json::Value as Json;
+
+/// x' = -x + u, both ways: with zero-order hold x_{k+1} = q x_k + (1 - q) x'_k, q = exp(-H). The
+/// sum of both stays, the difference is multiplied by 2q - 1.
+const PAIR: &str = r#"
+stop = "1 s"
+sample = "none"
+connections = ["a.x -> b.u", "b.x -> a.u"]
+[parameters]
+H = 0.1
+loss = 0.0
+bend = 0.0
+[coupling]
+step = "H"
+[unit.a]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { x = 1.0 }
+derivatives = { x = "-x + (1 - loss)*u - bend*x^2" }
+outputs = { x = "x" }
+tolerance = 1e-12
+absolute_tolerance = 1e-12
+exchange_tolerance = 1e-12
+[unit.b]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { x = 0.0 }
+derivatives = { x = "-x + (1 - loss)*u" }
+outputs = { x = "x" }
+tolerance = 1e-12
+absolute_tolerance = 1e-12
+exchange_tolerance = 1e-12
+"#;
+
+fn radii(dir: &std::path::Path, options: &str) -> Vec<f64> {
+    let told = super::json(&super::good(dir, &format!("check pair.toml --json {options}")));
+    let steps = told["stability"]["steps"].as_array().unwrap();
+    assert_eq!(told["stability"]["exchange"], 0.0, "no output follows an input at once");
+    let radius = |s: &Json| s["radius"].as_f64().unwrap();
+    steps.iter().map(radius).collect()
+}
+
+#[test]
+fn radii_of_a_pair() {
+    let dir = super::folder("stability");
+    std::fs::write(dir.join("pair.toml"), PAIR).unwrap();
+    for r in radii(&dir, "--stability H=0.1,1 --plot radii.svg") {
+        assert!((r - 1.0).abs() < 1e-9, "nothing is lost: {r}");
+    }
+    assert!(super::read(&dir, "radii.svg").contains("ρ(A(H))"));
+    for (h, r) in [0.1f64, 2.0].into_iter().zip(radii(&dir, "--set loss=0.5 --stability H=0.1,2")) {
+        let q = (-h).exp();
+        assert!((r - (q + 0.5 * (1.0 - q))).abs() < 1e-9, "H = {h}: {r}");
+    }
+    // With extrapolation the master remembers: what it remembers is found by stacking steps.
+    let line = "--set loss=0.5 --set coupling.extrapolation=1 --stability H=0.1";
+    let r = radii(&dir, line)[0];
+    assert!((r - (-0.05f64).exp()).abs() < 1e-3, "{r}: nearly the exact exp(-H/2)");
+    let text = super::good(&dir, "check pair.toml --set loss=0.5 --stability H=0.1");
+    assert!(text.contains("macro step 0.1 s") && text.contains("stable"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_analysed_is_refused() {
+    let dir = super::folder("stability-refused");
+    std::fs::write(dir.join("pair.toml"), PAIR).unwrap();
+    std::fs::write(dir.join("alone.toml"), "stop = 1\n[unit.s]\nkind = \"sine\"\nfrequency = 1\n")
+        .unwrap();
+    for (line, why) in [
+        ("pair.toml --set bend=1 --stability H=0.1", "H = 0.1: the scenario is not linear"),
+        ("alone.toml --stability stop=1", "no equation unit of the scenario has an input"),
+        ("pair.toml --stability H=-1", "positive seconds"),
+        ("pair.toml --stability K=1", "no `K` to set"),
+    ] {
+        let output = super::superdense(&dir, &format!("check {line}"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(why), "{line}: {said}");
+    }
+}
