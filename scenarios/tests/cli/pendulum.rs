@@ -85,9 +85,7 @@ fn borders_of_document_001() {
 #[test]
 fn pre_step_of_document_001() {
     let border = coupled("1e-4", "1e-4", "none");
-    for (h, reference) in
-        [("6e-3", 0.017_021_95), ("1e-2", 0.039_159_75), ("4e-2", 0.808_763), ("6e-2", 2.071_38)]
-    {
+    for (h, reference) in [("6e-3", 0.017_021_95), ("4e-2", 0.808_763), ("6e-2", 2.071_38)] {
         let sets = [format!("H={h}"), "coupling.pre_step=\"dt\"".to_owned()];
         let (ours, _) = run("papers/001_pendulum.toml", &[&sets[0], &sets[1]]);
         assert!((ours / reference - 1.0).abs() < 1e-2, "H = {h}: {ours}, not {reference}");
