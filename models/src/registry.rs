@@ -472,6 +472,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &blocks::algebra::Offset,
         &network::sink::PacketSink,
         &network::source::PacketSource,
+        &network::phold::PholdEntity,
         &blocks::pid::Pid,
         &crate::grid::PowerFlow,
         &crate::grid::PowerSystem,

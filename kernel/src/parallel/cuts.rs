@@ -17,6 +17,8 @@ use std::{
 
 /// Batches of a worker between cuts, unless it is idle.
 const BATCHES: usize = 8;
+/// Undone transitions on which the window depends, at least.
+const EVIDENCE: u64 = 16;
 /// Turns without work before a worker sleeps.
 const PATIENCE: u32 = 100;
 /// Sleep of an idle worker.
@@ -82,8 +84,12 @@ impl Coordinator {
             return;
         }
         let (done, back) = (executed - self.last.0, undone - self.last.1);
-        self.last = (executed, undone);
-        if back * 5 > done {
+        // A few rollbacks are no evidence: a window that shrank to a handful of events would stay.
+        let thrashes = back * 5 > done && back >= EVIDENCE;
+        if thrashes || done >= 64 * EVIDENCE {
+            self.last = (executed, undone);
+        }
+        if thrashes {
             let spread = front.saturating_sub(orders.gvt.ticks.max(i64::MIN / 2)).max(2);
             self.window = (self.window.min(spread) / 2).max(1);
         } else {

@@ -1,7 +1,8 @@
 //! Transitions of single models: done, undone and done again.
 use super::{
-    history::{Record, Told},
+    history::Told,
     speculation::speculate,
+    unit::Clockwork,
     worker::{Worker, World},
 };
 use crate::{
@@ -68,13 +69,16 @@ impl<M: Message> Worker<M> {
         let outputs = sending.as_ref().map_or(0, |s| s.sum);
         unit.done = inputs.end;
         unit.unsaved = if saved.is_some() { 1 } else { unit.unsaved + 1 };
-        unit.clock.last = key.ticks;
-        unit.clock.chain = link(before.chain, key, kind, bag_sum, outputs);
-        (unit.clock.next, unit.clock.silent) = (next, next.micro == u32::MAX && next != Tag::NEVER);
-        unit.clock.located = window.or(before.located);
-        let kind = Some(kind);
-        let record = Record::new(u, key, before, saved);
-        self.executed(Record { kind, messages, sending, told, ..record });
+        unit.clock = Clockwork {
+            last: key.ticks,
+            chain: link(before.chain, key, kind, bag_sum, outputs),
+            next,
+            silent: next.micro == u32::MAX && next != Tag::NEVER,
+            located: window.or(before.located),
+        };
+        let record = self.executed(u, key, before, saved);
+        (record.kind, record.messages) = (Some(kind), messages);
+        (record.sending, record.told) = (sending, told);
         self.requeue(world, u);
     }
 
@@ -115,8 +119,7 @@ impl<M: Message> Worker<M> {
                 unit.unsaved = 1;
                 // The unit went no further than what it found.
                 let until = Tag::new(bound.min(next.ticks) - 1, u32::MAX);
-                let record = Record::new(u, before.next, before, saved);
-                self.executed(Record { until, ..record });
+                self.executed(u, until, before, saved).tag = before.next;
                 return self.requeue(world, u);
             }
             if let Some(state) = &saved {
@@ -236,12 +239,12 @@ impl<M: Message> Worker<M> {
     ) -> (Duration, bool) {
         self.fx.now = tag;
         let unit = &self.units[u as usize];
-        let loads = unit.inputs.range(inputs).map(|p| &p.load);
+        let packets = unit.inputs.range(inputs);
         let elapsed = Duration::between(last, tag.ticks);
         let why = match kind {
             Kind::Internal => Why::Internal,
-            Kind::External => Why::External(elapsed, self.assembly.bag(loads)),
-            Kind::Confluent => Why::Confluent(self.assembly.bag(loads)),
+            Kind::External => Why::External(elapsed, self.assembly.bag(packets)),
+            Kind::Confluent => Why::Confluent(self.assembly.bag(packets)),
         };
         self.kinds[unit.kind as usize].transition_one(unit.slot, why, &mut self.fx)
     }

@@ -41,25 +41,6 @@ pub(crate) struct Told<M> {
     pub next: Tag,
 }
 
-impl<M> Record<M> {
-    /// A record of the unit's present state, before anything is done; not in any history yet.
-    pub fn new(unit: u32, tag: Tag, before: Clockwork, saved: Option<SavedState>) -> Self {
-        Self {
-            tag,
-            until: tag,
-            unit,
-            kind: None,
-            messages: 0,
-            earlier: NONE,
-            later: NONE,
-            saved,
-            before,
-            sending: None,
-            told: None,
-        }
-    }
-}
-
 /// All records of a worker.
 pub(crate) struct History<M> {
     records: Vec<Record<M>>,
@@ -96,28 +77,48 @@ impl<M: Message> History<M> {
         self.spare[kind as usize].pop()
     }
 
-    /// Appends a record to the history of its unit.
-    pub fn push(&mut self, unit: &mut Unit<M>, record: Record<M>) -> u32 {
-        self.saved += record.saved.as_ref().map_or(0, |s| size_of_val(&**s));
+    /// Appends a record to the history of a unit, to be filled in: one of silent steps, so far.
+    pub fn push(
+        &mut self,
+        (u, unit): (u32, &mut Unit<M>),
+        until: Tag,
+        before: Clockwork,
+        saved: Option<SavedState>,
+    ) -> (u32, &mut Record<M>) {
+        self.saved += saved.as_ref().map_or(0, |s| size_of_val(&**s));
         self.peak = self.peak.max(self.saved);
-        unit.until = record.until;
-        let record = Record { earlier: unit.last, ..record };
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.records[number as usize] = record;
-                number
-            }
-            None => {
-                self.records.push(record);
-                self.records.len() as u32 - 1
-            }
-        };
+        let number = self.free.pop().unwrap_or(self.records.len() as u32);
         match unit.last {
             NONE => unit.first = number,
             last => self[last].later = number,
         }
-        unit.last = number;
-        number
+        let earlier = std::mem::replace(&mut unit.last, number);
+        unit.until = until;
+        if number as usize == self.records.len() {
+            self.records.push(Record {
+                tag: until,
+                until,
+                unit: u,
+                kind: None,
+                messages: 0,
+                earlier,
+                later: NONE,
+                saved,
+                before,
+                sending: None,
+                told: None,
+            });
+            return (number, &mut self[number]);
+        }
+        // A free one holds nothing. Filled in place: it is some cache lines long.
+        let record = &mut self[number];
+        (record.tag, record.until, record.unit) = (until, until, u);
+        (record.kind, record.messages) = (None, 0);
+        (record.earlier, record.later) = (earlier, NONE);
+        debug_assert!(record.saved.is_none() && record.sending.is_none() && record.told.is_none());
+        record.saved = saved;
+        record.before = before;
+        (number, record)
     }
 
     /// The records of a unit from a given one on, in order.
@@ -177,35 +178,49 @@ impl<M: Message> History<M> {
 
     /// Drops what no rollback of the unit to `horizon` or later can need.
     pub fn forget(&mut self, unit: &mut Unit<M>, horizon: Tag) {
-        let mut keep = unit.first;
-        while keep != NONE && self[keep].until < horizon {
-            keep = self[keep].later;
-        }
-        if keep != NONE {
-            // A state is brought back from the last one saved before it.
-            keep = self.last_saved(unit, keep).unwrap_or(unit.first);
-        }
-        while unit.first != keep {
+        while unit.first != NONE && self[unit.first].until < horizon {
             let gone = unit.first;
+            let later = self[gone].later;
+            if later != NONE && self[later].saved.is_none() && !self.is_bridged(later, horizon) {
+                break;
+            }
             self.release(gone, unit.kind);
             let record = &mut self[gone];
-            (record.sending, record.told) = (None, None);
-            unit.first = record.later;
+            if record.sending.is_some() {
+                record.sending = None;
+            }
+            if record.told.is_some() {
+                record.told = None;
+            }
             self.free(gone);
+            unit.first = later;
         }
-        let first = match keep {
+        let first = match unit.first {
             NONE => {
                 unit.last = NONE;
                 horizon
             }
-            _ => {
-                self[keep].earlier = NONE;
-                self[keep].tag
+            first => {
+                let record = &mut self[first];
+                record.earlier = NONE;
+                record.tag
             }
         };
         while unit.done > 0 && unit.inputs.front().is_some_and(|p| p.tag < first) {
             unit.inputs.pop_front();
             unit.done -= 1;
         }
+    }
+
+    /// Whether the state before every record from `horizon` on is saved at or after `from`.
+    fn is_bridged(&self, from: u32, horizon: Tag) -> bool {
+        let mut at = from;
+        while at != NONE && self[at].saved.is_none() {
+            if self[at].until >= horizon {
+                return false;
+            }
+            at = self[at].later;
+        }
+        true
     }
 }

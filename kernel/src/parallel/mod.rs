@@ -91,7 +91,8 @@ pub enum Schedule {
 pub struct Settings {
     /// How workers keep together.
     pub method: Method,
-    /// Number of workers; at least one.
+    /// Number of workers; at least one. A single one that neither probes nor is virtual is the
+    /// sequential run: nothing can come late.
     pub workers: u32,
     /// What to do with outputs of undone transitions.
     pub cancellation: Cancellation,

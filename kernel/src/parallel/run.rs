@@ -9,7 +9,7 @@ use super::{
     worker::{Worker, World},
 };
 use crate::{
-    core::Core,
+    core::{Core, Counts},
     error::RunError,
     event_list::EventList,
     message::Message,
@@ -49,6 +49,9 @@ impl<M: Message> Simulation<M> {
         end: i64,
         settings: &Settings,
     ) -> Result<(Ended, Statistics), RunError> {
+        if settings.workers == 1 && settings.schedule == Schedule::Threads && !settings.probe {
+            return self.by_one(end);
+        }
         let mut statistics = Statistics::default();
         super::speculation::hush();
         // Cycles that go sequentially after a rendezvous; more when it hardly paid to part.
@@ -84,6 +87,21 @@ impl<M: Message> Simulation<M> {
             }
         }
         Ok((self.run_through(end)?, statistics))
+    }
+
+    /// A single worker: whatever is due next comes before all that anyone can still send, so
+    /// nothing is ever undone and nothing need be kept; what is left is the sequential run.
+    fn by_one(&mut self, end: i64) -> Result<(Ended, Statistics), RunError> {
+        let moved = |c: Counts| c.internal + c.external + c.confluent;
+        let before = moved(self.core.counts);
+        let ended = self.run_through(end)?;
+        let committed = moved(self.core.counts) - before;
+        let homes = (0..self.core.keys.len() as u32).map(|m| self.core.homes.of(m));
+        let size =
+            |(kind, slot): (u16, u32)| size_of_val(self.slabs.kinds[kind as usize].model(slot));
+        let live_state_bytes = homes.map(|home| size(home) as u64).sum();
+        let executed = vec![committed];
+        Ok((ended, Statistics { executed, committed, live_state_bytes, ..Statistics::default() }))
     }
 
     fn is_fixed(&self, settings: &Settings) -> bool {

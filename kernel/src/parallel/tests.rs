@@ -1,6 +1,8 @@
 //! What is hard on Time Warp, each time against the sequential run: silent steps, transitions that
 //! fail or panic on what is not true, units that cannot go back, requests to stop, zero-time loops.
 //! Random networks of plain models are in the workspace's property tests.
+mod soak;
+
 use super::{Cancellation, Method, Partition, Schedule, Settings};
 use crate::{
     Atomic, Bag, Child, Coupled, Ended, Fact, ModelKey, Outbox, Simulation,

@@ -156,6 +156,9 @@ impl<M: Message> Unit<M> {
 
     /// The same for those not executed, of which none is earlier.
     pub fn due_at(&self, tag: Tag) -> std::ops::Range<usize> {
+        if self.done == self.inputs.len() {
+            return self.done..self.done;
+        }
         self.done..self.done + self.inputs.range(self.done..).take_while(|p| p.tag == tag).count()
     }
 
@@ -196,14 +199,16 @@ impl<M: Message> Assembly<M> {
     }
 
     /// The bag of these packets, which are in the order of their sources (R5).
-    pub fn bag<'p>(&mut self, loads: impl Iterator<Item = &'p Load<M>>) -> Bag<'_, M> {
+    pub fn bag<'p>(&mut self, packets: impl Iterator<Item = &'p Packet<M>>) -> Bag<'_, M> {
         self.arena.clear();
         self.merged.clear();
-        for (port, value) in loads.flatten() {
-            let at = self.arena.len() as u32;
-            let value = value.clone();
-            self.arena.push(Envelope { value, source: 0, emission: at, next: NONE, port: 0 });
-            self.merged.push((*port, at));
+        for packet in packets {
+            for (port, value) in &packet.load {
+                let at = self.arena.len() as u32;
+                let value = value.clone();
+                self.arena.push(Envelope { value, source: 0, emission: at, next: NONE, port: 0 });
+                self.merged.push((*port, at));
+            }
         }
         let len = self.arena.len() as u32;
         if let [(port, _)] = self.merged[..] {

@@ -4,7 +4,7 @@ use super::{
     agenda::Agenda,
     history::{History, Record},
     speculation::speculate,
-    unit::{Assembly, Load, Packet, Receivers, Sending, Unit},
+    unit::{Assembly, Clockwork, Load, Packet, Receivers, Sending, Unit},
 };
 use crate::{
     bag::NONE,
@@ -13,10 +13,11 @@ use crate::{
     message::Message,
     network::Network,
     outbox::Outbox,
-    slab::Kind as Slab,
+    slab::{Kind as Slab, SavedState},
     time::{Resolution, Tag},
 };
 use crossbeam::queue::SegQueue;
+use smallvec::smallvec;
 
 /// What all workers look at and none changes.
 pub(crate) struct World<'a, M: Message> {
@@ -80,7 +81,6 @@ pub(crate) struct Worker<M: Message> {
     // Buffers.
     now: Vec<u32>,
     joined: Vec<u32>,
-    packets: Vec<Packet<M>>,
 }
 
 impl<M: Message> Worker<M> {
@@ -111,7 +111,6 @@ impl<M: Message> Worker<M> {
             gathers: Tag::NEVER,
             now: Vec::new(),
             joined: Vec::new(),
-            packets: Vec::new(),
         }
     }
 
@@ -230,33 +229,33 @@ impl<M: Message> Worker<M> {
             return self.bar(u, key);
         };
         let log = std::mem::take(&mut self.bus.log);
-        let mut packets = std::mem::take(&mut self.packets);
         let reached = std::mem::take(&mut self.bus.influenced);
+        let mut to = Receivers::new();
         for &dest in &reached {
-            let (bag, sum) = self.bus.bag(dest, key);
-            let load = bag.iter().map(|(port, value)| (port, value.clone())).collect();
-            packets.push(Packet { tag: key, source: model, dest, sum, load });
+            to.push((dest, self.bus.bag(dest, key).1));
         }
-        self.bus.influenced = reached;
-        self.bus.clear();
-        let to: Receivers = packets.iter().map(|p| (p.dest, p.sum)).collect();
         let unit = &mut self.units[u as usize];
         let old = unit.trouble.as_mut().map_or(Receivers::new(), |trouble| {
             let at = trouble.stale.iter().position(|s| s.tag == key);
             at.map_or(Receivers::new(), |at| trouble.stale.swap_remove(at).to)
         });
-        unit.held = Some(Sending { tag: key, sum, to, log });
-        for &(dest, sum) in &old {
-            if !packets.iter().any(|p| (p.dest, p.sum) == (dest, sum)) {
-                self.cancel(world, model, key, dest, sum);
-            }
+        for &(dest, sum) in old.iter().filter(|&sent| !to.contains(sent)) {
+            self.cancel(world, model, key, dest, sum);
         }
-        for packet in packets.drain(..) {
-            if !old.contains(&(packet.dest, packet.sum)) {
-                self.post(world, packet);
+        self.units[u as usize].held = Some(Sending { tag: key, sum, to, log });
+        for &dest in &reached {
+            let (bag, sum) = self.bus.bag(dest, key);
+            if old.contains(&(dest, sum)) {
+                continue;
             }
+            let load = match bag.single() {
+                Some((port, value)) => smallvec![(port, value.clone())],
+                None => bag.iter().map(|(port, value)| (port, value.clone())).collect(),
+            };
+            self.post(world, Packet { tag: key, source: model, dest, sum, load });
         }
-        self.packets = packets;
+        self.bus.influenced = reached;
+        self.bus.clear();
         if bad {
             self.bar(u, key);
         }
@@ -395,11 +394,18 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Enters what a unit did into its history.
-    pub(super) fn executed(&mut self, record: Record<M>) {
+    /// Enters what a unit did up to `until` into its history; the record is to be filled in.
+    pub(super) fn executed(
+        &mut self,
+        u: u32,
+        until: Tag,
+        before: Clockwork,
+        saved: Option<SavedState>,
+    ) -> &mut Record<M> {
         self.tally.executed += 1;
-        let (until, u) = (record.until, record.unit);
-        let number = self.history.push(&mut self.units[u as usize], record);
+        let unit = &mut self.units[u as usize];
+        let (number, record) = self.history.push((u, unit), until, before, saved);
         self.log.push((until, number));
+        record
     }
 }

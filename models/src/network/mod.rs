@@ -1,5 +1,5 @@
 //! Packet networks: sources, links with drop-tail queues, static routes, sinks, a wide-area
-//! network with a fixed delay, and nodes of open Jackson networks.
+//! network with a fixed delay, nodes of open Jackson networks, and entities of PHOLD.
 //!
 //! **Order.** Packets that reach a unit in one cycle are taken by creation, source and number
 //! ([`crate::value::Packet::key`]); a packet that leaves a transmitter at a tick makes room for
@@ -10,6 +10,7 @@
 pub mod board;
 pub mod link;
 pub mod node;
+pub mod phold;
 pub mod routes;
 pub mod sink;
 pub mod source;

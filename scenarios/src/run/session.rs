@@ -31,6 +31,8 @@ use superdense_models::{statistics::UnitStatistics, value::Value};
 const FLUSH: Duration = Duration::from_secs(1);
 /// Slices of a run, so that one without any event can be interrupted.
 const SLICES: i64 = 1000;
+/// Slices of parallel runs grow until one takes this long.
+const BRISK: Duration = Duration::from_millis(20);
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy)]
@@ -249,7 +251,7 @@ impl Session {
         tell: &mut dyn FnMut(Progress),
     ) -> Result<Option<(i64, Option<String>)>, Failure> {
         let stop = self.plan.stop;
-        let slice = (stop / SLICES).max(1);
+        let mut slice = (stop / SLICES).max(1);
         let mut reached = self.sim.clock();
         loop {
             if self.pulse.interrupted() {
@@ -257,6 +259,7 @@ impl Session {
             }
             let due = self.next_sample();
             let limit = due.min(reached.saturating_add(slice)).min(stop);
+            let begun = Instant::now();
             match self.driver.run_through(&mut self.sim, limit)? {
                 Ended::Stopped(reason) if reason == PAUSE => {
                     self.pause(tell)?;
@@ -268,6 +271,10 @@ impl Session {
                     return Ok(Some((end, Some(reason))));
                 }
                 Ended::Reached | Ended::Idle => reached = limit,
+            }
+            // Workers part and come home in every slice.
+            if self.driver.executor().method != Method::Sequential && begun.elapsed() < BRISK {
+                slice = slice.saturating_mul(2);
             }
             if limit == due || limit == stop {
                 self.sample(limit);

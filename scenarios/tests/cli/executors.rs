@@ -4,11 +4,12 @@ use std::{fs, path::Path};
 
 /// Scenarios that need not run to their end to be equal; closely coupled units gain nothing by
 /// workers.
-const SHORTER: [(&str, &str); 6] = [
+const SHORTER: [(&str, &str); 7] = [
     ("queue", "20s"),
     ("two_masses", "5s"),
     ("s4a", "2s"),
     ("s4b", "3s"),
+    ("phold", "20ms"),
     ("000_interrupted", "2s"),
     ("001_pendulum", "20ms"),
 ];

@@ -1,0 +1,226 @@
+//! Long and thrash-prone runs of tokens that hop between entities (PHOLD).
+//!
+//! `SUPERDENSE_SOAK=1e8 cargo nextest run -p superdense-kernel soak --no-capture` runs as many
+//! committed transitions and prints how memory went.
+use super::*;
+use crate::parallel::Statistics;
+use std::{sync::mpsc, thread};
+
+/// Ways to near and to far entities.
+const WAYS: u16 = 4;
+/// Mean random part of a delay.
+const MEAN: f64 = 1e5;
+
+/// A workload.
+#[derive(Debug, Clone, Copy)]
+struct Hops {
+    entities: u32,
+    remote: f64,
+    /// Least delay.
+    least: i64,
+    /// All delays are equal to the least one.
+    ties: bool,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entity {
+    random: u64,
+    remote: f64,
+    least: i64,
+    ties: bool,
+    now: i64,
+    /// Departure and port, the latest first.
+    tokens: Vec<(i64, u16)>,
+}
+
+impl Entity {
+    /// Uniform in (0, 1].
+    fn unit(&mut self) -> f64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        ((self.random >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    fn take(&mut self) {
+        let mean = if self.ties { 0.0 } else { MEAN };
+        let at = self.now + self.least + (-mean * self.unit().ln()) as i64;
+        let far = if self.unit() <= self.remote { WAYS } else { 0 };
+        let way = (self.unit() * f64::from(WAYS)) as u16 % WAYS + far;
+        let place = self.tokens.partition_point(|t| t.0 >= at);
+        self.tokens.insert(place, (at, way));
+    }
+}
+
+impl Atomic<i64> for Entity {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        2 * WAYS
+    }
+    fn time_advance(&self) -> Duration {
+        self.tokens.last().map_or(Duration::INFINITE, |t| Duration::between(self.now, t.0))
+    }
+    fn lookahead(&self, _: u16) -> Duration {
+        Duration::from_ticks(self.least)
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        let Some(&(due, _)) = self.tokens.last() else { return };
+        for way in 0..2 * WAYS {
+            let sent = self.tokens.iter().rev().take_while(|t| t.0 == due).filter(|t| t.1 == way);
+            sent.for_each(|t| out.send(OutPort::<i64>::new(way), t.0));
+        }
+    }
+    fn internal(&mut self, fx: &mut Effects<i64>) {
+        self.now = fx.now().ticks;
+        while self.tokens.pop_if(|t| t.0 == self.now).is_some() {}
+    }
+    fn external(&mut self, _: Duration, bag: &Bag<'_, i64>, fx: &mut Effects<i64>) {
+        self.now = fx.now().ticks;
+        bag.on(IN).for_each(|_| self.take());
+    }
+}
+
+impl Hops {
+    fn build(self) -> Simulation<i64> {
+        let mut top = Coupled::new();
+        let Self { entities: n, remote, least, ties } = self;
+        let children: Vec<Child> = (0..n)
+            .map(|i| {
+                let random = u64::from(i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let tokens = Vec::new();
+                let mut entity = Entity { random, remote, least, ties, now: 0, tokens };
+                for _ in 0..20 {
+                    entity.unit();
+                }
+                entity.take();
+                top.add(("entity", i as usize), entity)
+            })
+            .collect();
+        let half = n / 2;
+        for i in 0..n {
+            for way in 0..2 * WAYS {
+                let within = (i + [1, 7, 31, 127][usize::from(way % WAYS)]) % half;
+                let upper = (i >= half) != (way >= WAYS);
+                let to = children[(within + if upper { half } else { 0 }) as usize];
+                let from = children[i as usize].output(OutPort::<i64>::new(way));
+                top.couple(from, to.input(IN));
+            }
+        }
+        Simulation::new(top, Default::default()).expect("a legal model")
+    }
+
+    /// The last tick of about so many hops.
+    fn end(self, hops: f64) -> i64 {
+        let mean = if self.ties { 0.0 } else { MEAN };
+        (hops / f64::from(self.entities) * (mean + self.least as f64)) as i64
+    }
+}
+
+/// Panics when it takes longer than any load of the machine explains.
+fn watched<T: Send + 'static>(what: &str, run: impl FnOnce() -> T + Send + 'static) -> T {
+    let (tell, told) = mpsc::channel();
+    let worker = thread::spawn(move || {
+        let result = run();
+        let _ = tell.send(());
+        result
+    });
+    match told.recv_timeout(std::time::Duration::from_secs(240)) {
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{what} stalls"),
+        _ => worker.join().expect("no panic"),
+    }
+}
+
+#[test]
+fn thrash_prone_runs_neither_stall_nor_differ() {
+    let plain = Hops { entities: 256, remote: 0.5, least: 10_000, ties: false };
+    // Seven of eight entities on one worker.
+    let skewed = Partition::Given(vec![0, 0, 0, 0, 0, 0, 0, 1]);
+    let cases = [
+        ("remote share 0.5", plain, Partition::Blocks),
+        ("zero lookahead", Hops { least: 0, ..plain }, Partition::Blocks),
+        ("all ties", Hops { ties: true, ..plain }, Partition::Blocks),
+        ("all ties, everything remote", Hops { ties: true, ..plain }, Partition::RoundRobin),
+        ("skewed load", plain, skewed),
+    ];
+    for (name, hops, partition) in cases {
+        let end = hops.end(20_000.0);
+        let mut sequential = hops.build();
+        sequential.run_through(end).expect("a run");
+        for workers in [2, 8] {
+            for cancellation in [Cancellation::Aggressive, Cancellation::Lazy] {
+                let partition = partition.clone();
+                let settings = Settings { workers, partition, cancellation, ..Settings::default() };
+                let what = format!("{name} with {workers} workers, {cancellation:?}");
+                let (hash, did) = watched(&what, move || {
+                    let mut sim = hops.build();
+                    let (_, did) = sim.run_through_parallel(end, &settings).expect("a run");
+                    (sim.trace_hash(), did)
+                });
+                assert_eq!(hash, sequential.trace_hash(), "{what}");
+                assert!(did.committed > 10_000, "{what}: {did:?}");
+            }
+        }
+    }
+}
+
+/// Bytes of memory that this process holds; nothing where that is not told.
+fn resident() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    Some(text.split_whitespace().nth(1)?.parse::<u64>().ok()? * 4096)
+}
+
+/// Tells how many cycles there were.
+struct Cycles(Arc<Mutex<u64>>);
+
+impl Observer<i64> for Cycles {
+    fn cycle(&mut self, _: Tag) -> Verdict {
+        *self.0.lock().expect("no panic") += 1;
+        ControlFlow::Continue(())
+    }
+}
+
+/// Tenths of a run in which memory must not grow, with observers and without.
+fn soak(transitions: f64, observed: bool) {
+    let hops = Hops { entities: 2048, remote: 0.1, least: 10_000, ties: false };
+    let settings = Settings { workers: 2, probe: false, ..Settings::default() };
+    let (mut sim, mut plain) = (hops.build(), hops.build());
+    let cycles = Arc::new(Mutex::new(0));
+    if observed {
+        sim.observe(Cycles(Arc::clone(&cycles)));
+    }
+    let (mut total, mut curve) = (Statistics::default(), Vec::new());
+    for tenth in 1..=10 {
+        let end = hops.end(transitions / 2.0 * f64::from(tenth) / 10.0);
+        let (_, did) = sim.run_through_parallel(end, &settings).expect("a run");
+        let saved = did.peak_saved_bytes as f64 / did.live_state_bytes as f64;
+        assert!(saved <= 4.0, "{saved} times the live state saved");
+        total.add(&did);
+        curve.extend(resident());
+        let (committed, held) = (total.committed, curve.last().map_or(0, |b| b >> 10));
+        println!("{committed} committed, {held} KiB held, saved {saved:.2} of the live state");
+    }
+    assert!(total.committed as f64 > 0.9 * transitions, "{total:?}");
+    if let [_, early, .., last] = curve[..] {
+        assert!(last < early + early / 4 + (4 << 20), "memory grows: {curve:?}");
+    }
+    plain.run_through(hops.end(transitions / 2.0)).expect("a run");
+    assert_eq!(sim.trace_hash(), plain.trace_hash());
+    assert_eq!(sim.counts(), plain.counts());
+    assert!(!observed || *cycles.lock().expect("no panic") == plain.counts().cycles);
+}
+
+#[test]
+fn a_soak_needs_no_more_memory_with_time() {
+    let wanted = std::env::var("SUPERDENSE_SOAK").ok().and_then(|n| n.parse::<f64>().ok());
+    let transitions = wanted.unwrap_or(4e5);
+    watched_unless(wanted.is_some(), move || {
+        soak(transitions, false);
+        soak(transitions / 4.0, true);
+    });
+}
+
+fn watched_unless(long: bool, run: impl FnOnce() + Send + 'static) {
+    if long { run() } else { watched("the soak", run) }
+}
