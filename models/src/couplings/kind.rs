@@ -85,6 +85,7 @@ const PARAMS: &[ParamSpec] = &[
         "whether a step with too large an error stands or is repeated",
     ),
     with("iterate", ParamType::Raw, "", "repeat steps: { method = \"newton\", tolerance = 1e-9 }"),
+    with("pre_step", ParamType::Duration, "", "micro-step of models for pre-step stabilisation"),
     with("orders", ParamType::Raw, "", "orders of single signals: { \"upper.v\" = 0 }"),
     with("rates", ParamType::Raw, "", "signals that are rates: { \"upper.x\" = \"upper.v\" }"),
     with("power", ParamType::Raw, "", "pairs whose product is power: [[\"spring.f\", \"mass.v\"]]"),
@@ -149,7 +150,7 @@ pub fn rehearsal(
     let timer = Timer::due(NEVER, context.resolution);
     let master = Rehearsal::new(policy, rehearse, timer, units).map_err(|why| {
         let help = "steps are repeated by saving all units and bringing them back; couplings that \
-                    never do remain: without `iterate`, correction = \"optimistic\", estimate = \
+                    never do remain: without `iterate` and `pre_step`, correction = \"optimistic\", estimate = \
                     \"extrapolation\"";
         vec![ParamError::whole(format!("this coupling repeats steps, but {why}")).help(help)]
     })?;

@@ -17,6 +17,7 @@
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
 //! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
+//! | `pre_step.rs` | inputs by which outputs meet the exact solution (model-based pre-step) |
 //! | `trust.rs` | error estimates by which a macro step is accepted or repeated |
 //! | `rehearsal.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
 //! | `kind.rs`, `reading.rs` | the parameters in a scenario |
@@ -38,6 +39,7 @@ mod line;
 mod look_ahead;
 mod low_pass;
 mod pace;
+mod pre_step;
 mod reading;
 mod rehearsal;
 #[cfg(test)]
@@ -55,5 +57,6 @@ pub use line::Line;
 pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;
 pub use pace::{Control, Pace};
+pub use pre_step::PreStep;
 pub use rehearsal::{Rehearsal, Rehearse};
 pub use trust::Estimate;

@@ -1,7 +1,7 @@
 //! The parameters of a master into a policy; contradictions are found here.
 use super::{
     Balance, Compensation, Control, Estimate, Extrapolation, Iteration, LookAhead, LowPass, Pace,
-    Policy, Rehearse, Settling, Slopes, Solver, Until, kind::SIGNALS,
+    Policy, PreStep, Rehearse, Settling, Slopes, Solver, Until, kind::SIGNALS,
 };
 use crate::{
     blocks::params::{Checked, Entries, Reader},
@@ -211,6 +211,7 @@ fn settling(r: &mut Reader<'_>, params: &Params) -> Option<Settling> {
 /// Whether the policy repeats steps.
 pub(super) fn rehearses(params: &Params) -> bool {
     params.get("iterate").is_some()
+        || params.get("pre_step").is_some()
         || matches!(params.text("estimate"), "doubling" | "milne")
         || params.text("correction") == "pessimistic"
 }
@@ -276,7 +277,7 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
 }
 
 /// What of a policy needs trials of macro steps, if anything does.
-fn rehearse(r: &mut Reader<'_>, params: &Params) -> Option<Rehearse> {
+fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehearse> {
     let iteration = iteration(r, params);
     for (name, used) in [
         ("estimate", params.text("estimate") != "extrapolation"),
@@ -305,10 +306,27 @@ fn rehearse(r: &mut Reader<'_>, params: &Params) -> Option<Rehearse> {
         ("interpolate", params.bool("interpolate") && iteration.is_some()),
     ] {
         let message = format!("`{name}` and steps that are repeated contradict each other");
-        let help = "delete it, or `iterate`, `estimate` and `correction`";
+        let help = "delete it, or `iterate`, `pre_step`, `estimate` and `correction`";
         r.check(!used, name, message, help);
     }
-    Some(Rehearse { iteration, estimate, pessimistic: params.text("correction") == "pessimistic" })
+    let pre_step = r.given("pre_step").then(|| PreStep::new(r.span("pre_step"), signals));
+    for (name, used) in [
+        ("iterate", iteration.is_some()),
+        ("tolerance", r.given("tolerance")),
+        ("interpolate", params.bool("interpolate")),
+        ("extrapolation", params.int("extrapolation") > 0),
+        ("events", params.text("events") == "interrupt"),
+    ] {
+        let message = format!("`{name}` and `pre_step` contradict each other");
+        let help = "the inputs that a pre-step finds are held over a fixed step: delete one";
+        r.check(pre_step.is_none() || !used, name, message, help);
+    }
+    Some(Rehearse {
+        iteration,
+        pre_step,
+        estimate,
+        pessimistic: params.text("correction") == "pessimistic",
+    })
 }
 
 /// The policy, and how its steps are tried out if they are.
@@ -341,7 +359,7 @@ pub(super) fn policy(
     let low_pass = r
         .given("low_pass")
         .then(|| LowPass { tau: context.resolution.seconds(r.span("low_pass")) });
-    let rehearse = rehearse(&mut r, params);
+    let rehearse = rehearse(&mut r, params, names.len());
     let policy = Policy {
         pace,
         extrapolations,

@@ -10,10 +10,10 @@
 //! price is one run more per macro step; everything else in a scenario stays as it is: links,
 //! records, events, checkpoints, executors.
 //!
-//! What is tried out: corrections of an implicit coupling (`iteration.rs`), and steps that are
-//! refused for their error (`trust.rs`).
+//! What is tried out: corrections of an implicit coupling (`iteration.rs`), inputs by which outputs
+//! meet the exact solution (`pre_step.rs`), and steps that are refused for their error (`trust.rs`).
 use super::{
-    Iteration, Line, Policy, Until,
+    Iteration, Line, Policy, PreStep, Until,
     extrapolation::through,
     trial::{Progress, Saved, Told, Trial},
     trust::Estimate,
@@ -36,6 +36,8 @@ use superdense_kernel::{
 pub struct Rehearse {
     /// Corrections of each step.
     pub iteration: Option<Iteration>,
+    /// Inputs by which outputs meet the exact solution.
+    pub pre_step: Option<PreStep>,
     /// Where the error comes from that the macro step follows.
     pub estimate: Estimate,
     /// A step with too large an error is repeated, not only the next one smaller.
@@ -235,6 +237,10 @@ impl Rehearsal {
     /// without any correction.
     fn leg_with_first(&mut self, until: i64) -> Step<(Told, Vec<f64>)> {
         self.trial.exchange();
+        if let Some(pre_step) = &mut self.plan.rehearse.pre_step {
+            let told = pre_step.leg(&mut self.trial, until)?;
+            return Ok((told, self.trial.ends()));
+        }
         let interrupts = self.plan.policy.interrupts;
         let predicted = self.predicted(until);
         let Some(mut iteration) = self.plan.rehearse.iteration.take() else {

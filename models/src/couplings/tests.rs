@@ -142,7 +142,7 @@ fn master(order: usize, iteration: Option<Iteration>, estimate: Estimate) -> Reh
         look_ahead: None,
         balance: None,
     };
-    let rehearse = Rehearse { iteration, estimate, pessimistic: true };
+    let rehearse = Rehearse { iteration, pre_step: None, estimate, pessimistic: true };
     let units = Simulation::new(masses(), superdense_kernel::Options::default()).unwrap();
     let mut master =
         Rehearsal::new(policy, rehearse, Timer::due(NEVER, RESOLUTION), units).unwrap();
@@ -243,7 +243,12 @@ fn who_cannot_be_brought_back_is_named() {
     let mut top = masses();
     top.add("plant", Stubborn);
     let units = Simulation::new(top, superdense_kernel::Options::default()).unwrap();
-    let rehearse = Rehearse { iteration: None, estimate: Estimate::Doubling, pessimistic: true };
+    let rehearse = Rehearse {
+        iteration: None,
+        pre_step: None,
+        estimate: Estimate::Doubling,
+        pessimistic: true,
+    };
     let policy = master(0, None, Estimate::Doubling).plan.policy.clone();
     let why = Rehearsal::new(policy, rehearse, Timer::due(NEVER, RESOLUTION), units).unwrap_err();
     assert_eq!(why, "plant: it has no state access");

@@ -141,6 +141,12 @@ impl Trial {
         lines.iter().map(end).collect()
     }
 
+    /// What the signals are, after all that happened.
+    pub fn values(&self) -> Vec<f64> {
+        let Progress { timer, lines, .. } = &self.now;
+        lines.iter().map(|line| line.value(timer.now(), timer)).collect()
+    }
+
     /// What receivers hold of them there.
     pub fn held(&self) -> Vec<f64> {
         let Progress { timer, lines, .. } = &self.now;

@@ -18,7 +18,7 @@ impl Bench<'_, '_> {
         let failed = |e: &dyn std::fmt::Display| Trouble::Failed(format!("{}: {e}", figure.name));
         let mut panels = Vec::new();
         for panel in &figure.panel {
-            panels.push(self.panel(panel)?);
+            panels.push(self.panel(panel, figure.span)?);
         }
         let all = panels.iter().flat_map(|p| &p.curves).flat_map(|c| &c.points);
         let ends = |(low, high): (f64, f64), p: &(f64, f64)| (low.min(p.0), high.max(p.0));
@@ -38,10 +38,13 @@ impl Bench<'_, '_> {
         Ok(file)
     }
 
-    fn panel(&mut self, panel: &Panel) -> Result<plot::Panel, Trouble> {
+    fn panel(&mut self, panel: &Panel, span: Option<(f64, f64)>) -> Result<plot::Panel, Trouble> {
         let mut curves = Vec::new();
         for curve in &panel.curve {
             let mut points = self.points(curve)?;
+            if let Some((from, to)) = span {
+                points.retain(|p| (from..=to).contains(&p.0));
+            }
             if panel.logarithmic {
                 points.iter_mut().for_each(|p| *p = (p.0.log10(), p.1.log10()));
             }

@@ -78,6 +78,26 @@ fn borders_of_document_001() {
     }
 }
 
+/// Model-based pre-step: near the border of the micro-steps at macro steps thirty times as long as
+/// zero-order hold needs, below one at 0.04 s and above at 0.06 s. The values are of an independent
+/// calculation with models by differences, as here; with models from the equations: 0.01578 at
+/// 0.006 s, 0.8169 at 0.04 s, 2.0784 at 0.06 s.
+#[test]
+fn pre_step_of_document_001() {
+    let border = coupled("1e-4", "1e-4", "none");
+    for (h, reference) in [("6e-3", 0.017_021_95), ("4e-2", 0.808_763), ("6e-2", 2.071_38)] {
+        let sets = [format!("H={h}"), "coupling.pre_step=\"dt\"".to_owned()];
+        let (ours, _) = run("papers/001_pendulum.toml", &[&sets[0], &sets[1]]);
+        assert!((ours / reference - 1.0).abs() < 1e-2, "H = {h}: {ours}, not {reference}");
+        match h {
+            "6e-3" => assert!(ours <= 1.05 * border, "{ours} and {border}"),
+            "4e-2" => assert!(ours < 1.0, "{ours}"),
+            "6e-2" => assert!(ours > 1.0, "{ours}"),
+            _ => {}
+        }
+    }
+}
+
 /// NEPCE, which is unstable on the stiff pair at long steps, with a low-pass on what is told.
 #[test]
 fn a_low_pass_calms_nepce() {
