@@ -18,7 +18,8 @@ fn survives(bytes: &[u8]) {
         d.render(true);
     }
     let taken = start.elapsed();
-    assert!(taken < Duration::from_secs(20), "{taken:?}: {}", String::from_utf8_lossy(bytes));
+    // What hangs; how long the rest takes depends on the machine.
+    assert!(taken < Duration::from_secs(300), "{taken:?}: {}", String::from_utf8_lossy(bytes));
 }
 
 const SEEDS: [&str; 3] = [
