@@ -157,7 +157,7 @@ fn macro_steps_are_repeated() {
 #[test]
 fn without_state_access_macro_steps_are_not_repeated() {
     let bench = Bench::new("mass-once").fmu("mass", &[WITHOUT]);
-    let mistakes = bench.load(&repeated(BLACK, "iterate = {}")).err().expect("a mistake");
+    let Err(mistakes) = bench.load(&repeated(BLACK, "iterate = {}")) else { panic!("a mistake") };
     let said = format!("{mistakes}");
     for part in ["repeats steps", "mass", "canGetAndSetFMUState", "without `iterate`"] {
         assert!(said.contains(part), "{part}: {said}");
