@@ -63,6 +63,8 @@ impl Choice {
 }
 
 const ORDER: usize = 12;
+/// Steps of the pair are stable up to this over the fastest eigenvalue.
+const STABLE: f64 = 3.3;
 
 /// Quanta as large as the tolerances: what methods of either kind are compared at.
 pub(super) fn quanta(settings: &Settings) -> Quanta {
@@ -213,7 +215,7 @@ struct Outlook {
     /// Steps in seconds as accuracy alone would have them.
     taylor: f64,
     pair: f64,
-    /// The step of the implicit method, by a trial.
+    /// The step of the implicit method, by a trial; zero where it is not worth one.
     implicit: f64,
     /// Steps per second of second-order quantised states, and how many states make any.
     quantised: f64,
@@ -253,16 +255,20 @@ impl Outlook {
         };
         let rate = |i: usize| (rows[i * stride + 2].abs() / scale(i)).sqrt();
         let reads: usize = program.parts().iter().take(n).map(|part| part.inputs().len()).sum();
+        let (polynomial, fastest) = (affine && length < stride, fastest(equations, vars));
+        // The error constant of the pair, roughly.
+        let pair = step(4, 0.05).min(step(5, 0.05));
+        // Where stability does not shorten the pair's steps, the implicit method cannot be cheaper.
+        let stiff = !polynomial && pair * fastest > STABLE;
         Self {
             states: n,
             code: program.code().len() as f64,
             reads: reads as f64,
-            polynomial: affine && length < stride,
-            fastest: fastest(equations, vars),
+            polynomial,
+            fastest,
             taylor: step(ORDER - 1, 1.0).min(step(ORDER, 1.0)),
-            // The error constant of the pair, roughly.
-            pair: step(4, 0.05).min(step(5, 0.05)),
-            implicit: implicit_step(equations, settings, vars),
+            pair,
+            implicit: if stiff { implicit_step(equations, settings, vars) } else { 0.0 },
             quantised: (0..n).map(rate).sum(),
             active: (0..n).filter(|&i| rate(i) > 1e-3).count(),
         }
@@ -271,11 +277,13 @@ impl Outlook {
     /// Estimated instructions per second of simulated time.
     fn cost(&self, choice: Choice) -> f64 {
         let n = self.states as f64;
-        // What is stable: the pair up to 3.3 over the eigenvalue, series to about half their order.
+        // What is stable: the pair, and series to about half their order.
         let stable = |h: f64, limit: f64| h.min(limit / self.fastest).max(f64::MIN_POSITIVE);
         match choice {
             Choice::Closed => 0.0,
-            Choice::Rk45 => (9.0 * (12.0 * self.code + 20.0 * n) + 1000.0) / stable(self.pair, 3.3),
+            Choice::Rk45 => {
+                (9.0 * (12.0 * self.code + 20.0 * n) + 1000.0) / stable(self.pair, STABLE)
+            }
             Choice::Taylor => {
                 let p = ORDER as f64;
                 let series = (12.0 + 1.5 * p) * p * self.code + 40.0 * n;

@@ -175,13 +175,7 @@ impl Coupler {
             let Some(line) = self.lines.get_mut(usize::from(port)) else { continue };
             let new = !line.heard();
             let before = line.value(timer.now(), &timer);
-            let jumped = match value {
-                Value::Segment(s) => line.receive(s, answers, &timer),
-                other => {
-                    let x = other.as_real().unwrap_or(f64::NAN);
-                    line.receive(&Segment::step(before, x), answers, &timer)
-                }
-            };
+            let jumped = line.hear(value, answers, &timer);
             let y = line.value(timer.now(), &timer);
             if !y.is_finite() {
                 fx.fail(format!("the coupled signal {port} is not finite"));

@@ -2,7 +2,7 @@
 use crate::{
     poly,
     signal::{Held, Poly, Timer, trimmed},
-    value::{Flag, Segment},
+    value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,16 @@ impl Line {
     /// Source minus told at tick `now`: the error of the extrapolation at its end.
     pub fn gap(&self, now: i64, timer: &Timer) -> f64 {
         self.held(now, timer).map_or(0.0, |u| self.value(now, timer) - u)
+    }
+
+    /// What a source sent, as [`receive`](Self::receive) takes it: a plain value is a step.
+    pub fn hear(&mut self, value: &Value, answers: bool, timer: &Timer) -> bool {
+        if let Value::Segment(segment) = value {
+            return self.receive(segment, answers, timer);
+        }
+        let before = self.value(timer.now(), timer);
+        let step = Segment::step(before, value.as_real().unwrap_or(f64::NAN));
+        self.receive(&step, answers, timer)
     }
 
     /// A new segment of the source; gives whether it jumps. What an output with feed-through

@@ -110,14 +110,7 @@ impl Trial {
                 timer.pass(Duration::between(timer.now(), tag.ticks));
                 for (port, value) in units.emit(tag.ticks)? {
                     let line = &mut lines[usize::from(port)];
-                    let jumps = match &value {
-                        Value::Segment(s) => line.receive(s, tag.ticks == start, timer),
-                        other => {
-                            let before = line.value(timer.now(), timer);
-                            let x = other.as_real().unwrap_or(f64::NAN);
-                            line.receive(&Segment::step(before, x), tag.ticks == start, timer)
-                        }
-                    };
+                    let jumps = line.hear(&value, tag.ticks == start, timer);
                     if jumps && interrupts && tag.ticks > start {
                         until = tag.ticks;
                     }
