@@ -310,8 +310,10 @@ mod tests {
                 assert_eq!(found, hash, "{method:?}, {workers} workers, remote {remote}");
                 let fits = method == Method::TimeWarp || lookahead > 0 || workers == 1;
                 assert_eq!(did.no_lookahead.is_none(), fits, "{method:?} {workers} {remote}");
-                assert!(!fits || (did.committed > 5_000 && did.live_state_bytes > 0));
                 let warps = method == Method::TimeWarp;
+                // Windows that hold little are soon given up.
+                let least = if warps || workers == 1 { 5_000 } else { 50 };
+                assert!(!fits || (did.committed > least && did.live_state_bytes > 0));
                 assert!(warps || did.rollbacks == 0, "{} rollbacks", did.rollbacks);
             }
         }

@@ -222,10 +222,12 @@ impl<M: Message> Shared<'_, '_, M> {
                 continue;
             }
             idle += 1;
-            match idle {
-                ..=SPINS => (0..1 << (idle / 4)).for_each(|_| std::hint::spin_loop()),
-                ..=PATIENCE => thread::yield_now(),
-                _ => thread::sleep(NAP),
+            if idle <= SPINS {
+                (0..1 << (idle / 4)).for_each(|_| std::hint::spin_loop());
+            } else if idle <= PATIENCE {
+                thread::yield_now();
+            } else {
+                thread::sleep(NAP);
             }
         }
     }

@@ -164,7 +164,8 @@ mod tests {
     fn a_worker_goes_as_far_as_the_others_promise() {
         const NEVER: i64 = i64::MAX;
         // By worker: its next event, what it sent last, what leaves it, its least delay.
-        let cases: [(&[(i64, i64, i64, i64)], &[i64]); 6] = [
+        type Case<'a> = (&'a [(i64, i64, i64, i64)], &'a [i64]);
+        let cases: [Case<'_>; 6] = [
             // What is on its way out bounds the other one alone, and what comes of the next event.
             (&[(0, NEVER, 30, 100), (0, NEVER, 50, 100)], &[49, 29]),
             (&[(0, NEVER, 300, 100), (20, NEVER, 500, 100)], &[119, 99]),
