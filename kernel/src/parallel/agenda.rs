@@ -54,8 +54,17 @@ impl Agenda {
         first.into_iter().chain(later).min()
     }
 
-    /// Takes off all units whose key is `key`, the least one.
-    pub fn take(&mut self, key: Tag, units: &mut Vec<u32>) {
+    /// Takes off all units with the least key, if that `may` be.
+    #[inline]
+    pub fn take(&mut self, may: impl Fn(Tag) -> bool, units: &mut Vec<u32>) -> Option<Tag> {
+        let key = if self.later.is_empty() {
+            Tag::new(self.first.next_time()?, 0)
+        } else {
+            self.least()?
+        };
+        if !may(key) {
+            return None;
+        }
         let keys = &mut self.keys;
         let mut take = |unit: u32| {
             keys[unit as usize] = Tag::NEVER;
@@ -63,7 +72,7 @@ impl Agenda {
         };
         if key.micro == 0 {
             self.first.take(key.ticks, &mut take);
-            return;
+            return Some(key);
         }
         while let Some(&Reverse((at, unit))) = self.later.peek()
             && at <= key
@@ -74,5 +83,6 @@ impl Agenda {
                 units.push(unit);
             }
         }
+        Some(key)
     }
 }

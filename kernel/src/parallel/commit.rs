@@ -3,7 +3,7 @@ use super::{
     history::Told,
     worker::{Tally, Worker, World},
 };
-use crate::{core::Counts, message::Message, time::Tag, trace::Kind};
+use crate::{bag::NONE, core::Counts, message::Message, time::Tag, trace::Kind};
 
 /// A committed transition, on its way to the observers.
 pub(crate) struct Entry<M> {
@@ -60,12 +60,7 @@ impl<M: Message> Worker<M> {
         committed: &mut Committed<M>,
     ) -> Cut {
         self.receive(world);
-        if gvt > self.gvt {
-            self.gvt = gvt;
-            for u in std::mem::take(&mut self.waiting) {
-                self.requeue(world, u);
-            }
-        }
+        self.learn(world, gvt, self.horizon);
         if world.observed {
             self.hand_over(gvt, kept, committed);
         } else {
@@ -84,68 +79,82 @@ impl<M: Message> Worker<M> {
         Cut { own, sent, barrier, front, promise, delay: self.promises.delay, tally, failed }
     }
 
+    /// What was found at the last cut of all.
+    pub fn learn(&mut self, world: &World<'_, M>, gvt: Tag, horizon: i64) {
+        self.horizon = horizon;
+        if gvt > self.gvt {
+            self.gvt = gvt;
+            for u in std::mem::take(&mut self.waiting) {
+                self.requeue(world, u);
+            }
+        }
+    }
+
     /// Commits for observers, of whom one may still end the run: nothing is forgotten before all
     /// know of it.
     fn hand_over(&mut self, gvt: Tag, kept: Tag, committed: &mut Committed<M>) {
         for u in self.handed.drain(..) {
             self.history.forget(&mut self.units[u as usize], kept);
         }
+        let done = self.before(gvt);
         let Self { history, units, handed, bus, log, .. } = self;
-        log.retain(|&(tag, number)| {
-            if tag >= gvt {
-                return true;
-            }
+        for (tag, number) in log.drain(..done) {
             let record = &mut history[number];
             let Some(unit) = units.get(record.unit as usize) else {
                 history.free(number);
-                return false;
+                continue;
             };
             handed.push(record.unit);
-            let Some(kind) = record.kind else { return false };
+            let Some(kind) = record.kind else { continue };
             let (model, messages) = (unit.model, record.messages);
             let mut told = record.told.take();
             if let Some(told) = told.as_mut().filter(|_| bus.hears(model)) {
                 let inputs = unit.inputs.range(unit.inputs_at(tag));
                 told.bag = inputs.flat_map(|p| &p.load).cloned().collect();
-                let outputs = record.sending.as_mut().map(|s| std::mem::take(&mut s.log));
-                told.outputs = outputs.unwrap_or_default();
+                let outputs = record.sending.as_mut().and_then(|s| s.log.take());
+                told.outputs = outputs.map_or(Vec::new(), |log| *log);
             }
             committed.entries.push(Entry { tag, model, kind, messages, told });
-            false
-        });
+        }
         committed.entries.sort_by_key(|e| (e.tag, e.model));
     }
 
     /// Commits and forgets, when nobody looks on.
     fn count(&mut self, gvt: Tag, committed: &mut Committed<M>) {
+        let done = self.before(gvt);
         let Self { history, units, log, .. } = self;
         let Committed { counts, tags, .. } = committed;
-        log.retain(|&(tag, number)| {
-            if tag >= gvt {
-                return true;
-            }
+        let (mut moved, mut messages, mut last) = ([0; 3], 0, None);
+        for (tag, number) in log.drain(..done) {
             let record = &history[number];
             let Some(unit) = units.get_mut(record.unit as usize) else {
                 history.free(number);
-                return false;
+                continue;
             };
             if let Some(kind) = record.kind {
-                match kind {
-                    Kind::Internal => counts.internal += 1,
-                    Kind::External => counts.external += 1,
-                    Kind::Confluent => counts.confluent += 1,
-                }
-                counts.messages += u64::from(record.messages);
-                if tags.last() != Some(&tag) {
+                moved[kind as usize] += 1;
+                messages += u64::from(record.messages);
+                if last != Some(tag) {
                     tags.push(tag);
+                    last = Some(tag);
                 }
             }
-            history.forget(unit, gvt);
-            false
-        });
-        if !tags.is_sorted() {
-            tags.sort();
-            tags.dedup();
+            if unit.first != NONE {
+                history.forget(unit, gvt);
+            }
         }
+        counts.internal += moved[Kind::Internal as usize];
+        counts.external += moved[Kind::External as usize];
+        counts.confluent += moved[Kind::Confluent as usize];
+        counts.messages += messages;
+    }
+
+    /// How many records at the start of the log end before `gvt`.
+    fn before(&mut self, gvt: Tag) -> usize {
+        if !self.is_sorted {
+            self.log.make_contiguous().sort_by_key(|entry| entry.0);
+            self.is_sorted = true;
+        }
+        self.log.partition_point(|entry| entry.0 < gvt)
     }
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{message::Message, time::Tag};
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// Batches of a worker between cuts, unless it is idle.
-const BATCHES: usize = 8;
+const BATCHES: usize = 4;
 /// Undone transitions on which the window depends, at least.
 const EVIDENCE: u64 = 16;
 /// Idle turns of a thread in which it spins, before it takes up what others leave lying.
@@ -46,6 +46,8 @@ pub(super) struct Coordinator {
     /// Windows from declared delays, and whether they pay; `None` under Time Warp.
     pub windows: Option<Trial>,
     pub rounds: u64,
+    /// Nanoseconds on threads.
+    pub elapsed: u64,
     pub last: (u64, u64),
     /// Why the sequential executor has to go on.
     pub parted: Option<Parted>,
@@ -126,9 +128,12 @@ impl Coordinator {
         crew: &mut [Worker<M>],
         telling: &mut Telling<'_, M>,
     ) {
+        let now = || world.settings.clock.map_or(0, |clock| clock());
+        let start = now();
         let threads = thread::available_parallelism().map_or(1, usize::from).min(crew.len());
         let size = crew.len();
-        let seat = |worker| Mutex::new(Seat { worker, seen: 0, batches: 0 });
+        let seat =
+            |worker| Mutex::new(Seat { worker, learned: 0, seen: 0, idle: false, batches: 0 });
         let shared = Shared {
             epoch: AtomicU64::new(1),
             round: Mutex::new(Round {
@@ -152,6 +157,7 @@ impl Coordinator {
         if let Err(panic) = joined {
             std::panic::resume_unwind(panic);
         }
+        self.elapsed = now() - start;
         if let Some(tag) = self.orders.halt {
             crew.iter_mut().for_each(|worker| worker.undo_from(tag));
         }
@@ -172,8 +178,12 @@ struct Round<'a, 't, M: Message> {
 /// A worker, which one thread at a time serves.
 struct Seat<'a, M: Message> {
     worker: &'a mut Worker<M>,
+    /// The last round whose outcome it knows.
+    learned: u64,
     /// The last round in which it cut.
     seen: u64,
+    /// It had nothing to do the last time.
+    idle: bool,
     /// Batches since.
     batches: usize,
 }
@@ -205,7 +215,7 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl<M: Message> Shared<'_, '_, M> {
+impl<'a, 't, M: Message> Shared<'a, 't, M> {
     fn serve(&self, me: usize, world: &World<'_, M>) {
         let mut idle = 0;
         let _alarm = Alarm(&self.over);
@@ -232,35 +242,73 @@ impl<M: Message> Shared<'_, '_, M> {
         }
     }
 
-    /// A batch of a worker, and its cut when it is time; tells whether there was anything to do.
+    /// A batch of a worker, and its cut when it is time; tells whether it did anything.
     fn turn(&self, i: usize, world: &World<'_, M>) -> bool {
         // Someone else serves it, or panicked in it.
-        let Ok(mut seat) = self.seats[i].try_lock() else { return false };
-        let Seat { worker, seen, batches } = &mut *seat;
-        worker.receive(world);
-        let done = worker.work(world, world.settings.batch);
-        *batches += 1;
-        let now = self.epoch.load(Ordering::Acquire);
-        if now == *seen || (done > 0 && *batches < BATCHES) {
-            return done > 0;
+        let Ok(mut seat) = self.seats[i].try_lock() else {
+            return false;
+        };
+        let start = world.settings.clock.map(|clock| clock());
+        let busy = self.attend(i, &mut seat, world);
+        if let (Some(clock), Some(start), true) = (world.settings.clock, start, busy) {
+            seat.worker.tally.busy += clock().saturating_sub(start);
         }
-        (*seen, *batches) = (now, 0);
-        self.cut(i, worker, world);
-        true
+        busy
+    }
+
+    fn attend(&self, i: usize, seat: &mut Seat<'_, M>, world: &World<'_, M>) -> bool {
+        let now = self.epoch.load(Ordering::Acquire);
+        if seat.learned != now {
+            seat.learned = now;
+            let round = self.round();
+            let (orders, horizon) = (round.coordinator.orders, round.coordinator.horizons[i]);
+            drop(round);
+            seat.worker.learn(world, orders.gvt, horizon);
+        }
+        // What was under way at the last cut is here now, so that the horizon holds.
+        seat.worker.receive(world);
+        let done = seat.worker.work(world, world.settings.batch);
+        seat.batches += 1;
+        seat.idle = done == 0;
+        if seat.seen != now && (done == 0 || seat.batches >= BATCHES) {
+            self.cut(i, seat, now, world);
+            self.press(now, world);
+        }
+        // A cut alone is not counted: who only cuts takes up what others leave lying.
+        done > 0
+    }
+
+    /// Cuts for workers that have nothing to do: their threads may be asleep, and until all have
+    /// cut nothing is committed.
+    fn press(&self, now: u64, world: &World<'_, M>) {
+        for (i, seat) in self.seats.iter().enumerate() {
+            if self.epoch.load(Ordering::Acquire) != now {
+                return;
+            }
+            let Ok(mut seat) = seat.try_lock() else { continue };
+            if seat.seen != now && seat.idle {
+                self.cut(i, &mut seat, now, world);
+            }
+        }
+    }
+
+    fn round(&self) -> MutexGuard<'_, Round<'a, 't, M>> {
+        self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A worker's cut in the present round.
-    fn cut(&self, i: usize, worker: &mut Worker<M>, world: &World<'_, M>) {
-        let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+    fn cut(&self, i: usize, seat: &mut Seat<'_, M>, now: u64, world: &World<'_, M>) {
+        (seat.seen, seat.batches) = (now, 0);
+        let worker = &mut *seat.worker;
+        let mut round = self.round();
         let orders = round.coordinator.orders;
         if orders.halt.is_some() {
             return;
         }
-        worker.horizon = round.coordinator.horizons[i];
         let mut handed = round.spare.pop().unwrap_or_default();
         drop(round);
         let cut = worker.cut(world, orders.gvt, orders.kept, &mut handed);
-        round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        round = self.round();
         let Round { coordinator, telling, cuts, committed, spare } = &mut *round;
         cuts[i] = Some(cut);
         committed.push(handed);

@@ -2,14 +2,14 @@
 use super::{
     history::Told,
     speculation::speculate,
-    unit::Clockwork,
+    unit::{Assembly, Clockwork, Unit},
     worker::{Worker, World},
 };
 use crate::{
     bag::NONE,
-    effects::Fact,
+    effects::{Effects, Fact},
     message::Message,
-    slab::{SavedState, Why},
+    slab::{Kind as Slab, Why},
     time::{Duration, Tag},
     trace::{Kind, link},
 };
@@ -24,67 +24,69 @@ impl<M: Message> Worker<M> {
         if key.micro > world.guards.micro_steps {
             return self.bar(u, key);
         }
-        let Ok(saved) = self.save(u, self.units[u as usize].save_every) else {
+        let Some(number) = self.save(u, false) else {
             self.units[u as usize].irrevocable = true;
             return self.bar(u, key);
         };
-        let unit = &self.units[u as usize];
+        let Self { units, kinds, assembly, fx, .. } = self;
+        let unit = &units[u as usize];
         let before = unit.clock;
-        let inputs = unit.due_at(key);
         let imminent = before.next == key;
-        let kind = match (imminent, inputs.is_empty()) {
-            (true, true) => Kind::Internal,
-            (true, false) => Kind::Confluent,
+        let (end, bag_sum, messages) = unit.due_at(key);
+        let kind = match (imminent, end > unit.done) {
+            (true, false) => Kind::Internal,
+            (true, true) => Kind::Confluent,
             _ => Kind::External,
         };
-        let sums = unit.inputs.range(inputs.clone());
-        let bag_sum = sums.fold(0u64, |sum, p| sum.wrapping_add(p.sum));
-        let outcome = speculate(|| self.call(u, key, kind, before.last, inputs.clone()));
-        let facts = self.take_effects();
-        if let (Some(state), true) = (&saved, outcome.is_some() && self.probes(world)) {
-            self.probe(u, (key, kind, before.last), state);
+        let inputs = unit.done..end;
+        let slab = &mut *kinds[unit.kind as usize];
+        let outcome =
+            speculate(|| call(slab, assembly, fx, unit, (key, kind, before.last), inputs));
+        let raised = self.fx.raised;
+        let facts = if raised { self.take_effects() } else { Some((Vec::new(), false)) };
+        if self.probes(world) && outcome.is_some() && self.history[number].is_saved {
+            self.probe(u, (key, kind, before.last), number);
         }
-        let plan = outcome.and_then(|(advance, silent)| plan(key, advance, silent));
-        let (Some(facts), Some((next, told))) = (facts, plan) else {
-            self.bring_back(u, saved);
+        let next = outcome.and_then(|(advance, silent)| plan(key, advance, silent));
+        let (Some((facts, located)), Some(next)) = (facts, next) else {
+            self.bring_back(u, number);
             return self.bar(u, key);
         };
-        let (facts, located) = facts;
-        let window = located.then(|| {
-            let (start, count) = before.located.unwrap_or((key.ticks, 0));
-            let anew = key.ticks.saturating_sub(start) > world.guards.window;
-            if anew { (key.ticks, 1) } else { (start, count + 1) }
-        });
-        if window.is_some_and(|w| w.1 > world.guards.state_events) {
-            self.bring_back(u, saved);
+        let located = if located { count(world, before.located, key) } else { before.located };
+        if located.1 > world.guards.state_events {
+            self.bring_back(u, number);
             return self.bar(u, key);
         }
-        let heard = self.bus.hears(self.units[u as usize].model);
-        let told = (heard || world.observed && !facts.is_empty()).then(|| {
-            Box::new(Told { heard, bag: Vec::new(), outputs: Vec::new(), facts, next: told })
-        });
+        let told = if world.observed { self.told(u, facts, next) } else { None };
         let unit = &mut self.units[u as usize];
-        let messages = unit.inputs.range(inputs.clone()).map(|p| p.load.len() as u32).sum();
         let sending = if imminent { unit.held.take() } else { None };
         let outputs = sending.as_ref().map_or(0, |s| s.sum);
-        unit.done = inputs.end;
-        unit.unsaved = if saved.is_some() { 1 } else { unit.unsaved + 1 };
+        unit.done = end;
         unit.clock = Clockwork {
             last: key.ticks,
             chain: link(before.chain, key, kind, bag_sum, outputs),
             next,
-            silent: next.micro == u32::MAX && next != Tag::NEVER,
-            located: window.or(before.located),
+            located,
         };
-        let record = self.executed(u, key, before, saved);
+        let record = self.executed(u, number, key, before);
         (record.kind, record.messages) = (Some(kind), messages);
         (record.sending, record.told) = (sending, told);
         self.requeue(world, u);
     }
 
+    /// What observers are to be told of a transition.
+    #[inline(never)]
+    fn told(&self, u: u32, facts: Vec<Fact>, next: Tag) -> Option<Box<Told<M>>> {
+        let heard = self.bus.hears(self.units[u as usize].model);
+        let silent = next.micro == u32::MAX && next != Tag::NEVER;
+        let next = if silent { Tag::new(next.ticks, 0) } else { next };
+        let (bag, outputs) = (Vec::new(), Vec::new());
+        (heard || !facts.is_empty()).then(|| Box::new(Told { heard, bag, outputs, facts, next }))
+    }
+
     /// Silent steps of a unit, up to where something could reach it as far as is known here.
     pub(super) fn silent(&mut self, world: &World<'_, M>, u: u32) {
-        let Ok(saved) = self.save(u, 1) else {
+        let Some(number) = self.save(u, true) else {
             let unit = &mut self.units[u as usize];
             unit.irrevocable = true;
             let key = unit.clock.next;
@@ -108,24 +110,21 @@ impl<M: Message> Worker<M> {
             let quiet = !self.fx.raised;
             let _ = self.take_effects();
             let next = called.and_then(|(advance, silent)| {
-                let (next, _) = plan(Tag::new(before.last, 0), advance, silent)?;
+                let next = plan(Tag::new(before.last, 0), advance, silent)?;
                 let stalled = if silent { next.ticks < bound } else { next.ticks <= at };
                 (!stalled).then_some(next)
             });
             if let Some(next) = next.filter(|_| quiet) {
                 let unit = &mut self.units[u as usize];
                 unit.clock.next = next;
-                unit.clock.silent = next.micro == u32::MAX && next != Tag::NEVER;
-                unit.unsaved = 1;
                 // The unit went no further than what it found.
                 let until = Tag::new(bound.min(next.ticks) - 1, u32::MAX);
-                self.executed(u, until, before, saved).tag = before.next;
+                self.executed(u, number, until, before).tag = before.next;
                 return self.requeue(world, u);
             }
-            if let Some(state) = &saved {
-                self.load(u, state);
-            }
+            self.load(u, number);
         }
+        self.history.free(number);
         self.bar(u, before.next);
     }
 
@@ -138,13 +137,13 @@ impl<M: Message> Worker<M> {
     /// Makes a transition twice more from the state before it; another result or another state
     /// after it depends on something that no snapshot holds. The first time is not compared: it
     /// had working memory that a restored model fills again.
-    fn probe(&mut self, u: u32, (key, kind, last): (Tag, Kind, i64), state: &SavedState) {
+    fn probe(&mut self, u: u32, (key, kind, last): (Tag, Kind, i64), saved: u32) {
         let unit = &self.units[u as usize];
         let (slab, slot) = (unit.kind as usize, unit.slot);
         let mut again = || {
-            self.load(u, state);
+            self.load(u, saved);
             let inputs = self.units[u as usize].inputs_at(key);
-            let called = speculate(|| self.call(u, key, kind, last, inputs));
+            let called = speculate(|| self.call(u, (key, kind, last), inputs));
             (called, self.take_effects(), self.kinds[slab].to_bytes(slot).ok())
         };
         if again() != again() {
@@ -161,38 +160,51 @@ impl<M: Message> Worker<M> {
         self.failure.get_or_insert((model, key, why.to_owned()));
     }
 
-    /// Saves the state when it is due; fails for a unit that cannot.
-    fn save(&mut self, u: u32, every: u32) -> Result<Option<SavedState>, ()> {
+    /// A record for what a unit does next, with its state saved `always` or when that is due; none
+    /// for a unit that cannot.
+    #[inline]
+    fn save(&mut self, u: u32, always: bool) -> Option<u32> {
         let unit = &self.units[u as usize];
         if unit.irrevocable {
-            return Err(());
+            return None;
         }
-        let recent = if unit.safe { unit.saved_at >= self.gvt } else { unit.unsaved < every };
-        if unit.last != NONE && recent {
-            return Ok(None);
+        let number = self.history.reserve(unit.kind);
+        let recent =
+            if unit.safe { unit.saved_at >= self.gvt } else { unit.unsaved < unit.save_every };
+        if unit.last != NONE && recent && !always {
+            return Some(number);
         }
         let kind = &self.kinds[unit.kind as usize];
-        let saved = match self.history.spare(unit.kind) {
-            None => kind.save(unit.slot),
-            Some(mut state) => kind.save_over(unit.slot, &mut state).map(|()| state),
+        let saved = match &mut self.history[number].state {
+            Some(state) => kind.save_over(unit.slot, state),
+            state => kind.save(unit.slot).map(|saved| *state = Some(saved)),
         };
-        saved.map(Some).map_err(drop)
+        if saved.is_err() {
+            self.history.free(number);
+            return None;
+        }
+        self.history.note_saved(number);
+        Some(number)
     }
 
-    fn load(&mut self, u: u32, state: &SavedState) {
+    /// The state before a record that has it saved.
+    fn load(&mut self, u: u32, record: u32) {
         let unit = &self.units[u as usize];
+        let Some(state) = self.history[record].saved() else { return };
         if let Err(why) = self.kinds[unit.kind as usize].restore(unit.slot, state) {
             let at = unit.clock.next;
             self.failure.get_or_insert((unit.model, at, why.to_string()));
         }
     }
 
-    /// The state before the transition that just failed.
-    fn bring_back(&mut self, u: u32, saved: Option<SavedState>) {
-        match saved {
-            Some(state) => self.load(u, &state),
-            None => self.restore(u, NONE),
+    /// The state before the transition that just failed, whose record is not needed.
+    fn bring_back(&mut self, u: u32, record: u32) {
+        if self.history[record].is_saved {
+            self.load(u, record);
+        } else {
+            self.restore(u, NONE);
         }
+        self.history.free(record);
     }
 
     /// The state before a record, or the present one for [`NONE`]: from the last one saved, by
@@ -201,9 +213,7 @@ impl<M: Message> Worker<M> {
         let unit = &self.units[u as usize];
         let clock = if upto == NONE { unit.clock } else { self.history[upto].before };
         let Some(from) = self.history.last_saved(unit, upto) else { return };
-        let Some(state) = self.history[from].saved.take() else { return };
-        self.load(u, &state);
-        self.history[from].saved = Some(state);
+        self.load(u, from);
         let (mut at, mut replayed) = (from, 0);
         while at != upto {
             replayed += 1;
@@ -213,7 +223,7 @@ impl<M: Message> Worker<M> {
             match kind {
                 Some(kind) => {
                     let inputs = self.units[u as usize].inputs_at(tag);
-                    self.call(u, tag, kind, before, inputs);
+                    self.call(u, (tag, kind, before), inputs);
                 }
                 None => {
                     let span = Duration::between(before, until.ticks + 1);
@@ -230,24 +240,10 @@ impl<M: Message> Worker<M> {
         (unit.unsaved, unit.clock) = (replayed, clock);
     }
 
-    fn call(
-        &mut self,
-        u: u32,
-        tag: Tag,
-        kind: Kind,
-        last: i64,
-        inputs: Range<usize>,
-    ) -> (Duration, bool) {
-        self.fx.now = tag;
-        let unit = &self.units[u as usize];
-        let packets = unit.inputs.range(inputs);
-        let elapsed = Duration::between(last, tag.ticks);
-        let why = match kind {
-            Kind::Internal => Why::Internal,
-            Kind::External => Why::External(elapsed, self.assembly.bag(packets)),
-            Kind::Confluent => Why::Confluent(self.assembly.bag(packets)),
-        };
-        self.kinds[unit.kind as usize].transition_one(unit.slot, why, &mut self.fx)
+    fn call(&mut self, u: u32, why: (Tag, Kind, i64), inputs: Range<usize>) -> (Duration, bool) {
+        let Self { units, kinds, assembly, fx, .. } = self;
+        let unit = &units[u as usize];
+        call(&mut *kinds[unit.kind as usize], assembly, fx, unit, why, inputs)
     }
 
     /// Facts, and whether an event was located; `None` for what cannot be done speculatively.
@@ -264,17 +260,45 @@ impl<M: Message> Worker<M> {
     }
 }
 
-/// The key of the next event, and its tag as observers are told; `None` when that is no time.
-fn plan(now: Tag, advance: Duration, silent: bool) -> Option<(Tag, Tag)> {
+/// A transition of a unit at a tag, after one at a tick, with some of its inputs.
+#[inline]
+fn call<M: Message>(
+    slab: &mut dyn Slab<M>,
+    assembly: &mut Assembly<M>,
+    fx: &mut Effects<M>,
+    unit: &Unit<M>,
+    (tag, kind, last): (Tag, Kind, i64),
+    inputs: Range<usize>,
+) -> (Duration, bool) {
+    fx.now = tag;
+    let why = match kind {
+        Kind::Internal => Why::Internal,
+        Kind::External => {
+            let elapsed = Duration::between(last, tag.ticks);
+            Why::External(elapsed, assembly.bag(unit, inputs))
+        }
+        Kind::Confluent => Why::Confluent(assembly.bag(unit, inputs)),
+    };
+    slab.transition_one(unit.slot, why, fx)
+}
+
+/// Start and count of the window of located events (guard R11(b)), with one more at `key`.
+#[cold]
+fn count<M: Message>(world: &World<'_, M>, before: (i64, u32), key: Tag) -> (i64, u32) {
+    let anew = before.1 == 0 || key.ticks.saturating_sub(before.0) > world.guards.window;
+    if anew { (key.ticks, 1) } else { (before.0, before.1 + 1) }
+}
+
+/// The key of the next event; `None` when that is no time.
+#[inline]
+fn plan(now: Tag, advance: Duration, silent: bool) -> Option<Tag> {
     let ticks = advance.ticks();
     if advance.is_infinite() {
-        return Some((Tag::NEVER, Tag::NEVER));
+        return Some(Tag::NEVER);
     }
     if ticks == 0 && !silent {
-        let next = Tag::new(now.ticks, now.micro + 1);
-        return Some((next, next));
+        return Some(Tag::new(now.ticks, now.micro + 1));
     }
     let at = now.ticks.checked_add(ticks).filter(|&at| ticks >= 0 && at != i64::MAX)?;
-    let micro = if silent { u32::MAX } else { 0 };
-    Some((Tag::new(at, micro), Tag::new(at, 0)))
+    Some(Tag::new(at, if silent { u32::MAX } else { 0 }))
 }

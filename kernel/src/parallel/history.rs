@@ -17,18 +17,50 @@ pub(crate) struct Record<M> {
     pub until: Tag,
     /// The unit; [`NONE`] once it is undone.
     pub unit: u32,
-    /// `None` for silent steps.
-    pub kind: Option<Kind>,
     /// Messages in the bag.
     pub messages: u32,
     /// The unit's record before this one.
     pub earlier: u32,
     /// The unit's record after this one.
     pub later: u32,
-    pub saved: Option<SavedState>,
+    /// The kind of its unit.
+    pub of: u16,
+    /// `None` for silent steps.
+    pub kind: Option<Kind>,
+    /// The state before it is saved.
+    pub is_saved: bool,
+    /// That state, or one that is needed no more and may be written over.
+    pub state: Option<SavedState>,
     pub before: Clockwork,
     pub sending: Option<Sending<M>>,
     pub told: Option<Box<Told<M>>>,
+}
+
+impl<M> Record<M> {
+    fn blank() -> Self {
+        let tag = Tag::NEVER;
+        let before = Clockwork { last: 0, chain: 0, next: tag, located: (0, 0) };
+        Self {
+            tag,
+            until: tag,
+            unit: NONE,
+            messages: 0,
+            earlier: NONE,
+            later: NONE,
+            of: 0,
+            kind: None,
+            is_saved: false,
+            state: None,
+            before,
+            sending: None,
+            told: None,
+        }
+    }
+
+    /// The state before it, if that is saved.
+    pub fn saved(&self) -> Option<&SavedState> {
+        self.state.as_ref().filter(|_| self.is_saved)
+    }
 }
 
 /// What observers are told of a transition.
@@ -44,9 +76,8 @@ pub(crate) struct Told<M> {
 /// All records of a worker.
 pub(crate) struct History<M> {
     records: Vec<Record<M>>,
-    free: Vec<u32>,
-    /// Saved states to write over, by kind.
-    spare: Vec<Vec<SavedState>>,
+    /// Records to be used again, by kind of unit, so that a saved state fits over the old one.
+    free: Vec<Vec<u32>>,
     /// Size of saved states, now and at most.
     pub saved: usize,
     pub peak: usize,
@@ -68,57 +99,54 @@ impl<M> std::ops::IndexMut<u32> for History<M> {
 impl<M: Message> History<M> {
     /// An empty history of units of so many kinds.
     pub fn new(kinds: usize) -> Self {
-        let spare = (0..kinds).map(|_| Vec::new()).collect();
-        Self { records: Vec::new(), free: Vec::new(), spare, saved: 0, peak: 0 }
+        let free = (0..kinds).map(|_| Vec::new()).collect();
+        Self { records: Vec::new(), free, saved: 0, peak: 0 }
     }
 
-    /// A saved state to write over.
-    pub fn spare(&mut self, kind: u16) -> Option<SavedState> {
-        self.spare[kind as usize].pop()
+    /// A record for a unit of some kind, which belongs to nobody until it is [pushed](Self::push)
+    /// or [freed](Self::free).
+    #[inline]
+    pub fn reserve(&mut self, kind: u16) -> u32 {
+        if let Some(number) = self.free[kind as usize].pop() {
+            return number;
+        }
+        self.records.push(Record { of: kind, ..Record::blank() });
+        self.records.len() as u32 - 1
     }
 
-    /// Appends a record to the history of a unit, to be filled in: one of silent steps, so far.
+    /// Notes that the state of a record was saved.
+    #[inline]
+    pub fn note_saved(&mut self, number: u32) {
+        let record = &mut self.records[number as usize];
+        record.is_saved = true;
+        self.saved += record.state.as_ref().map_or(0, |state| size_of_val(&**state));
+        self.peak = self.peak.max(self.saved);
+    }
+
+    /// Appends a reserved record to the history of a unit, to be filled in: one of silent steps, so
+    /// far.
+    #[inline]
     pub fn push(
         &mut self,
+        number: u32,
         (u, unit): (u32, &mut Unit<M>),
         until: Tag,
         before: Clockwork,
-        saved: Option<SavedState>,
-    ) -> (u32, &mut Record<M>) {
-        self.saved += saved.as_ref().map_or(0, |s| size_of_val(&**s));
-        self.peak = self.peak.max(self.saved);
-        let number = self.free.pop().unwrap_or(self.records.len() as u32);
+    ) -> &mut Record<M> {
         match unit.last {
             NONE => unit.first = number,
             last => self[last].later = number,
         }
         let earlier = std::mem::replace(&mut unit.last, number);
         unit.until = until;
-        if number as usize == self.records.len() {
-            self.records.push(Record {
-                tag: until,
-                until,
-                unit: u,
-                kind: None,
-                messages: 0,
-                earlier,
-                later: NONE,
-                saved,
-                before,
-                sending: None,
-                told: None,
-            });
-            return (number, &mut self[number]);
-        }
-        // A free one holds nothing. Filled in place: it is some cache lines long.
+        // A free one holds nothing but an old state. Filled in place: it is some cache lines long.
         let record = &mut self[number];
+        debug_assert!(record.sending.is_none() && record.told.is_none());
         (record.tag, record.until, record.unit) = (until, until, u);
         (record.kind, record.messages) = (None, 0);
         (record.earlier, record.later) = (earlier, NONE);
-        debug_assert!(record.saved.is_none() && record.sending.is_none() && record.told.is_none());
-        record.saved = saved;
         record.before = before;
-        (number, record)
+        record
     }
 
     /// The records of a unit from a given one on, in order.
@@ -139,7 +167,7 @@ impl<M: Message> History<M> {
     /// The last record up to a given one, or up to the end for [`NONE`], with a saved state.
     pub fn last_saved(&self, unit: &Unit<M>, upto: u32) -> Option<u32> {
         let mut at = if upto == NONE { unit.last } else { upto };
-        while at != NONE && self[at].saved.is_none() {
+        while at != NONE && !self[at].is_saved {
             at = self[at].earlier;
         }
         Some(at).filter(|&at| at != NONE)
@@ -148,7 +176,7 @@ impl<M: Message> History<M> {
     /// Cuts off the last record of a unit. Its number lives on until it is [freed](Self::free).
     pub fn undo_last(&mut self, unit: &mut Unit<M>) -> (Tag, Option<Sending<M>>) {
         let last = unit.last;
-        self.release(last, unit.kind);
+        self.release(last);
         let record = &mut self[last];
         (record.unit, record.told) = (NONE, None);
         let (tag, sending) = (record.tag, record.sending.take());
@@ -164,35 +192,42 @@ impl<M: Message> History<M> {
         (tag, sending)
     }
 
-    /// The number of a record that is undone may be used again.
+    /// A record may be used again: one that is undone, or was reserved in vain.
+    #[inline]
     pub fn free(&mut self, record: u32) {
-        self.free.push(record);
+        self.release(record);
+        let kind = self[record].of;
+        self.free[kind as usize].push(record);
     }
 
-    fn release(&mut self, record: u32, kind: u16) {
-        if let Some(state) = self[record].saved.take() {
-            self.saved -= size_of_val(&*state);
-            self.spare[kind as usize].push(state);
+    #[inline]
+    fn release(&mut self, record: u32) {
+        let record = &mut self.records[record as usize];
+        if std::mem::take(&mut record.is_saved) {
+            self.saved -= record.state.as_ref().map_or(0, |state| size_of_val(&**state));
         }
     }
 
     /// Drops what no rollback of the unit to `horizon` or later can need.
+    #[inline]
     pub fn forget(&mut self, unit: &mut Unit<M>, horizon: Tag) {
-        while unit.first != NONE && self[unit.first].until < horizon {
-            let gone = unit.first;
-            let later = self[gone].later;
-            if later != NONE && self[later].saved.is_none() && !self.is_bridged(later, horizon) {
+        while unit.first != NONE {
+            let first = unit.first;
+            let Record { until, later, .. } = self[first];
+            if until >= horizon {
                 break;
             }
-            self.release(gone, unit.kind);
-            let record = &mut self[gone];
+            if later != NONE && !self[later].is_saved && !self.is_bridged(later, horizon) {
+                break;
+            }
+            let record = &mut self[first];
             if record.sending.is_some() {
                 record.sending = None;
             }
             if record.told.is_some() {
                 record.told = None;
             }
-            self.free(gone);
+            self.free(first);
             unit.first = later;
         }
         let first = match unit.first {
@@ -210,12 +245,16 @@ impl<M: Message> History<M> {
             unit.inputs.pop_front();
             unit.done -= 1;
         }
+        if unit.inputs.is_empty() {
+            // The next one comes to the start of the buffer, which is in a cache.
+            unit.inputs.clear();
+        }
     }
 
     /// Whether the state before every record from `horizon` on is saved at or after `from`.
     fn is_bridged(&self, from: u32, horizon: Tag) -> bool {
         let mut at = from;
-        while at != NONE && self[at].saved.is_none() {
+        while at != NONE && !self[at].is_saved {
             if self[at].until >= horizon {
                 return false;
             }

@@ -119,7 +119,8 @@ pub struct Settings {
     /// of its snapshot.
     pub probe: bool,
     /// The caller's clock, in nanoseconds since anything: the kernel reads none of its own. With it
-    /// the conservative executor finds out whether windows pay; without, it counts what they hold.
+    /// the conservative executor finds out whether windows pay, and how long workers were busy is
+    /// known; without, it counts what windows hold.
     pub clock: Option<fn() -> u64>,
 }
 
@@ -158,6 +159,10 @@ impl Default for Settings {
 pub struct Statistics {
     /// Transitions that each worker executed, also those that were undone.
     pub executed: Vec<u64>,
+    /// Nanoseconds that each worker was busy, if the caller gives a clock.
+    pub busy: Vec<u64>,
+    /// Nanoseconds that workers ran in all.
+    pub elapsed: u64,
     /// Transitions that count.
     pub committed: u64,
     /// Transitions and silent steps that were undone.
@@ -185,10 +190,12 @@ pub struct Statistics {
 impl Statistics {
     /// Adds those of a later part of the same run.
     pub fn add(&mut self, later: &Self) {
-        self.executed.resize(self.executed.len().max(later.executed.len()), 0);
-        for (sum, more) in self.executed.iter_mut().zip(&later.executed) {
-            *sum += more;
+        let each = [(&mut self.executed, &later.executed), (&mut self.busy, &later.busy)];
+        for (sums, more) in each {
+            sums.resize(sums.len().max(more.len()), 0);
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
+        self.elapsed += later.elapsed;
         self.committed += later.committed;
         self.rolled_back += later.rolled_back;
         self.rollbacks += later.rollbacks;

@@ -97,7 +97,9 @@ impl<M: Message> Simulation<M> {
             let paid = transitions > 4 * self.core.keys.len() as u64;
             alone = if paid { 1 } else { (2 * alone).min(1 << 20) };
             for _ in 0..alone {
-                let Some(tag) = self.next_within(end)? else { break };
+                let Some(tag) = self.next_within(end)? else {
+                    break;
+                };
                 self.cycle(tag)?;
                 statistics.sequential_cycles += 1;
                 if self.core.stop.is_some() {
@@ -200,6 +202,8 @@ impl<M: Message> Simulation<M> {
         let failure = crew.iter_mut().find_map(|w| w.failure.take());
         statistics.add(&Statistics {
             executed: crew.iter().map(|w| w.tally.executed).collect(),
+            busy: crew.iter().map(|w| w.tally.busy).collect(),
+            elapsed: coordinator.elapsed,
             committed: moved(counts),
             rolled_back: crew.iter().map(|w| w.tally.undone).sum(),
             rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
@@ -297,6 +301,7 @@ impl<M: Message> Simulation<M> {
             window,
             windows,
             rounds: 0,
+            elapsed: 0,
             last: (0, 0),
             parted: None,
         }
@@ -308,22 +313,22 @@ impl<M: Message> Simulation<M> {
         let core = &self.core;
         let clock = |m: u32| {
             let cell = core.cells[m as usize];
-            let micro = |at| if ran && at == core.now.ticks { core.now.micro + 1 } else { 0 };
+            let micro = |at| {
+                if ran && at == core.now.ticks { core.now.micro + 1 } else { 0 }
+            };
             let visible = core.list.time_of(m).map(|at| Tag::new(at, micro(at)));
             let silent = core.silent.time_of(m).map(|at| Tag::new(at, u32::MAX));
             Clockwork {
                 last: cell.last,
                 chain: cell.chain,
                 next: visible.or(silent).unwrap_or(Tag::NEVER),
-                silent: visible.is_none() && silent.is_some(),
-                located: core.located.get(&m).copied(),
+                located: core.located.get(&m).copied().unwrap_or_default(),
             }
         };
         let mut clocks: Vec<Clockwork> = (0..core.keys.len() as u32).map(clock).collect();
         for &m in &core.ready {
             let now = core.now;
-            let clock = &mut clocks[m as usize];
-            (clock.next, clock.silent) = (Tag::new(now.ticks, now.micro + 1), false);
+            clocks[m as usize].next = Tag::new(now.ticks, now.micro + 1);
         }
         clocks
     }
@@ -341,14 +346,14 @@ impl<M: Message> Simulation<M> {
                 let (m, clock) = (unit.model, unit.clock);
                 let cell = &mut core.cells[m as usize];
                 (cell.last, cell.chain) = (clock.last, clock.chain);
-                if let Some(window) = clock.located {
-                    core.located.insert(m, window);
+                if clock.located.1 > 0 {
+                    core.located.insert(m, clock.located);
                 }
                 core.list.cancel(m);
                 core.silent.cancel(m);
                 match clock.next {
                     Tag::NEVER => {}
-                    at if clock.silent => core.silent.schedule(m, at.ticks),
+                    at if clock.is_silent() => core.silent.schedule(m, at.ticks),
                     at if at.micro > 0 => core.ready.push(m),
                     at => core.list.schedule(m, at.ticks),
                 }

@@ -6,7 +6,7 @@ use crate::{
     time::Tag,
 };
 use smallvec::SmallVec;
-use std::collections::VecDeque;
+use std::{collections::VecDeque, ops::Range};
 
 /// Messages with destination ports; mostly a single one.
 pub(crate) type Load<M> = SmallVec<[(u16, M); 1]>;
@@ -43,8 +43,8 @@ pub(crate) struct Sending<M> {
     pub sum: u64,
     /// Receivers and digests, for anti-messages.
     pub to: Receivers,
-    /// For observers only.
-    pub log: Vec<Sent<M>>,
+    /// For observers only; boxed, since there mostly are none.
+    pub log: Option<Box<Vec<Sent<M>>>>,
 }
 
 /// What the kernel keeps per model beside its state, and a rollback brings back.
@@ -54,9 +54,16 @@ pub(crate) struct Clockwork {
     pub chain: u64,
     /// Key of the next internal event; a silent step comes after all cycles of its tick.
     pub next: Tag,
-    pub silent: bool,
     /// Window start and count of located events (guard R11(b)).
-    pub located: Option<(i64, u32)>,
+    pub located: (i64, u32),
+}
+
+impl Clockwork {
+    /// Whether what is next is a silent step.
+    #[inline(always)]
+    pub fn is_silent(&self) -> bool {
+        self.next.micro == u32::MAX && self.next.ticks != i64::MAX
+    }
 }
 
 /// One model with its inputs and the ends of its history.
@@ -144,39 +151,51 @@ impl<M: Message> Unit<M> {
     }
 
     /// The tag of the next thing to do.
+    #[inline]
     pub fn key(&self) -> Tag {
         self.inputs.get(self.done).map_or(self.clock.next, |p| p.tag.min(self.clock.next))
     }
 
     /// Whether an input at `tag` comes too late for what is executed: for a transition at `tag` or
     /// later, or for a λ after it that awaits its transition.
+    #[inline]
     pub fn is_past(&self, tag: Tag) -> bool {
         tag <= self.until || self.held.as_ref().is_some_and(|h| tag < h.tag)
     }
 
     /// The range of the inputs at `tag`, executed or not.
-    pub fn inputs_at(&self, tag: Tag) -> std::ops::Range<usize> {
+    pub fn inputs_at(&self, tag: Tag) -> Range<usize> {
         let first = self.inputs.partition_point(|p| p.tag < tag);
         first..first + self.inputs.range(first..).take_while(|p| p.tag == tag).count()
     }
 
-    /// The same for those not executed, of which none is earlier.
-    pub fn due_at(&self, tag: Tag) -> std::ops::Range<usize> {
-        if self.done == self.inputs.len() {
-            return self.done..self.done;
+    /// The same for those not executed, of which none is earlier: their end, digest and number of
+    /// messages.
+    #[inline]
+    pub fn due_at(&self, tag: Tag) -> (usize, u64, u32) {
+        let (mut end, mut sum, mut messages) = (self.done, 0u64, 0);
+        while let Some(packet) = self.inputs.get(end)
+            && packet.tag == tag
+        {
+            sum = sum.wrapping_add(packet.sum);
+            messages += packet.load.len() as u32;
+            end += 1;
         }
-        self.done..self.done + self.inputs.range(self.done..).take_while(|p| p.tag == tag).count()
+        (end, sum, messages)
     }
 
     /// Whether the anti-message of an input is here already, which annihilates both.
     pub fn annihilate(&mut self, packet: &Packet<M>) -> bool {
-        let Some(trouble) = &mut self.trouble else { return false };
+        let Some(trouble) = &mut self.trouble else {
+            return false;
+        };
         let identity = (packet.tag, packet.source, packet.sum);
         let at = trouble.antis.iter().position(|&a| a == identity);
         at.map(|at| trouble.antis.swap_remove(at)).is_some()
     }
 
     /// Puts an input in its place among those not executed.
+    #[inline]
     pub fn insert(&mut self, packet: Packet<M>) {
         let place = (packet.tag, packet.source);
         if self.inputs.back().is_none_or(|p| (p.tag, p.source) <= place) {
@@ -204,24 +223,32 @@ impl<M: Message> Assembly<M> {
         Self { arena: Vec::new(), merged: Vec::new() }
     }
 
-    /// The bag of these packets, which are in the order of their sources (R5).
-    pub fn bag<'p>(&mut self, packets: impl Iterator<Item = &'p Packet<M>>) -> Bag<'_, M> {
+    /// The bag of these inputs of a unit, which are in the order of their sources (R5).
+    #[inline]
+    pub fn bag(&mut self, unit: &Unit<M>, inputs: Range<usize>) -> Bag<'_, M> {
         self.arena.clear();
-        self.merged.clear();
-        for packet in packets {
-            for (port, value) in &packet.load {
-                let at = self.arena.len() as u32;
-                let value = value.clone();
-                self.arena.push(Envelope { value, source: 0, emission: at, next: NONE, port: 0 });
-                self.merged.push((*port, at));
-            }
+        if inputs.len() == 1
+            && let [(port, value)] = &unit.inputs[inputs.start].load[..]
+        {
+            let value = value.clone();
+            self.arena.push(Envelope { value, source: 0, emission: 0, next: NONE, port: 0 });
+            let parts = Parts::Chains(Slice { port: *port, head: 0, tail: 0 }, &[]);
+            return Bag { arena: &self.arena, len: 1, parts };
         }
-        let len = self.arena.len() as u32;
-        if let [(port, _)] = self.merged[..] {
-            let parts = Parts::Chains(Slice { port, head: 0, tail: 0 }, &[]);
-            return Bag { arena: &self.arena, len, parts };
+        self.merge(unit.inputs.range(inputs))
+    }
+
+    #[inline(never)]
+    fn merge<'p>(&mut self, packets: impl Iterator<Item = &'p Packet<M>>) -> Bag<'_, M> {
+        self.merged.clear();
+        for (port, value) in packets.flat_map(|packet| &packet.load) {
+            let at = self.arena.len() as u32;
+            let value = value.clone();
+            self.arena.push(Envelope { value, source: 0, emission: at, next: NONE, port: 0 });
+            self.merged.push((*port, at));
         }
         self.merged.sort_unstable();
+        let len = self.arena.len() as u32;
         Bag { arena: &self.arena, len, parts: Parts::Merged(&self.merged) }
     }
 }

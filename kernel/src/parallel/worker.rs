@@ -14,11 +14,12 @@ use crate::{
     message::Message,
     network::Network,
     outbox::Outbox,
-    slab::{Kind as Slab, SavedState},
+    slab::Kind as Slab,
     time::{Resolution, Tag},
 };
 use crossbeam::queue::SegQueue;
 use smallvec::smallvec;
+use std::collections::VecDeque;
 
 /// What all workers look at and none changes.
 pub(crate) struct World<'a, M: Message> {
@@ -42,6 +43,8 @@ pub(crate) struct World<'a, M: Message> {
 /// Counts of one worker; they depend on timing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
+    /// Nanoseconds of work.
+    pub busy: u64,
     pub executed: u64,
     pub undone: u64,
     pub rollbacks: u64,
@@ -59,8 +62,9 @@ pub(crate) struct Worker<M: Message> {
     /// Units that wait for GVT to move.
     pub(super) waiting: Vec<u32>,
     pub(super) barred: Vec<u32>,
-    /// Where records end that are not committed, by and large in order, also those undone.
-    pub(super) log: Vec<(Tag, u32)>,
+    /// Where records end that are not committed, in order while it `is_sorted`; also those undone.
+    pub(super) log: VecDeque<(Tag, u32)>,
+    pub(super) is_sorted: bool,
     /// Units with transitions that were handed over at the last cut; forgotten once observers know.
     pub(super) handed: Vec<u32>,
     /// Most records, beyond which only the earliest event goes on.
@@ -97,7 +101,8 @@ impl<M: Message> Worker<M> {
             promises: Promises::default(),
             waiting: Vec::new(),
             barred: Vec::new(),
-            log: Vec::new(),
+            log: VecDeque::new(),
+            is_sorted: true,
             handed: Vec::new(),
             memory: 0,
             sent: Tag::NEVER,
@@ -139,11 +144,11 @@ impl<M: Message> Worker<M> {
             }
         }
         let beyond = key.ticks > world.limit || key.micro == u32::MAX && key.ticks == world.limit;
-        let joins = key == self.gathers && key != Tag::NEVER;
-        if joins {
-            self.joined.push(u);
+        if key == self.gathers && key != Tag::NEVER {
+            // It is entered anew after this cycle, which takes no other entry.
+            return self.joined.push(u);
         }
-        self.agenda.enter(u, if beyond || joins { Tag::NEVER } else { key });
+        self.agenda.enter(u, if beyond { Tag::NEVER } else { key });
     }
 
     pub(super) fn least(&mut self) -> Option<Tag> {
@@ -152,34 +157,35 @@ impl<M: Message> Worker<M> {
 
     pub fn receive(&mut self, world: &World<'_, M>) {
         while let Some(packet) = world.inboxes[self.me as usize].pop() {
-            self.accept(world, packet);
+            let (_, u) = world.places[packet.dest as usize];
+            self.accept(world, u, packet);
         }
     }
 
     /// Up to `events` transitions; tells how many there were.
     pub fn work(&mut self, world: &World<'_, M>, events: usize) -> usize {
         let before = self.tally.executed;
+        let mut now = std::mem::take(&mut self.now);
         while ((self.tally.executed - before) as usize) < events {
-            let Some(key) = self.least() else { break };
             let full = self.log.len() + self.handed.len() >= self.memory;
-            if key > self.gvt && (full || key.ticks > self.horizon) {
-                break;
-            }
-            self.cycle(world, key);
+            let (gvt, horizon) = (self.gvt, self.horizon);
+            let may = |key: Tag| key <= gvt || !full && key.ticks <= horizon;
+            let Some(key) = self.agenda.take(may, &mut now) else { break };
+            self.cycle(world, key, &mut now);
+            now.clear();
         }
+        self.now = now;
         (self.tally.executed - before) as usize
     }
 
     /// All that is due here at `key`: the cycle of rule R2 for the models of this worker.
-    fn cycle(&mut self, world: &World<'_, M>, key: Tag) {
-        let mut now = std::mem::take(&mut self.now);
+    fn cycle(&mut self, world: &World<'_, M>, key: Tag, now: &mut Vec<u32>) {
         let waits =
             |unit: &Unit<M>, gvt: Tag| key > gvt && unit.is_struck(world.settings.patience, gvt);
-        self.agenda.take(key, &mut now);
         self.gathers = key;
-        for &u in &now {
+        for &u in &*now {
             let unit = &self.units[u as usize];
-            let due = unit.clock.next == key && !unit.clock.silent && unit.held.is_none();
+            let due = unit.clock.next == key && !unit.clock.is_silent() && unit.held.is_none();
             if due && !waits(unit, self.gvt) {
                 self.send(world, u, key);
             }
@@ -190,26 +196,25 @@ impl<M: Message> Worker<M> {
             now.sort_unstable();
             now.dedup();
         }
-        for &u in &now {
+        for &u in &*now {
             let unit = &self.units[u as usize];
             if unit.barrier().is_some() {
                 continue;
             }
             if waits(unit, self.gvt) {
+                self.agenda.enter(u, Tag::NEVER);
                 self.waiting.push(u);
                 continue;
             }
             self.front = self.front.max(key.ticks);
             if unit.key() != key {
                 self.requeue(world, u);
-            } else if unit.clock.silent && unit.clock.next == key {
+            } else if unit.clock.is_silent() && unit.clock.next == key {
                 self.silent(world, u);
             } else {
                 self.transition(world, u, key);
             }
         }
-        now.clear();
-        self.now = now;
     }
 
     /// λ of a unit, held until its transition.
@@ -229,24 +234,19 @@ impl<M: Message> Worker<M> {
             self.bus.clear();
             return self.bar(u, key);
         };
-        let log = std::mem::take(&mut self.bus.log);
+        let log = (!self.bus.log.is_empty()).then(|| Box::new(std::mem::take(&mut self.bus.log)));
         let reached = std::mem::take(&mut self.bus.influenced);
+        let unit = &mut self.units[u as usize];
+        // What it sent before it went back, under lazy cancellation.
+        let old = unit.trouble.as_mut().and_then(|trouble| {
+            let at = trouble.stale.iter().position(|s| s.tag == key)?;
+            Some(trouble.stale.swap_remove(at).to)
+        });
         let mut to = Receivers::new();
         for &dest in &reached {
-            to.push((dest, self.bus.bag(dest, key).1));
-        }
-        let unit = &mut self.units[u as usize];
-        let old = unit.trouble.as_mut().map_or(Receivers::new(), |trouble| {
-            let at = trouble.stale.iter().position(|s| s.tag == key);
-            at.map_or(Receivers::new(), |at| trouble.stale.swap_remove(at).to)
-        });
-        for &(dest, sum) in old.iter().filter(|&sent| !to.contains(sent)) {
-            self.cancel(world, model, key, dest, sum);
-        }
-        self.units[u as usize].held = Some(Sending { tag: key, sum, to, log });
-        for &dest in &reached {
             let (bag, sum) = self.bus.bag(dest, key);
-            if old.contains(&(dest, sum)) {
+            to.push((dest, sum));
+            if old.as_ref().is_some_and(|old| old.contains(&(dest, sum))) {
                 continue;
             }
             let load = match bag.single() {
@@ -255,6 +255,10 @@ impl<M: Message> Worker<M> {
             };
             self.post(world, Packet { tag: key, source: model, dest, sum, load });
         }
+        for &(dest, sum) in old.iter().flatten().filter(|&sent| !to.contains(sent)) {
+            self.cancel(world, model, key, dest, sum);
+        }
+        self.units[u as usize].held = Some(Sending { tag: key, sum, to, log });
         self.bus.influenced = reached;
         self.bus.clear();
         if bad {
@@ -275,9 +279,9 @@ impl<M: Message> Worker<M> {
     }
 
     fn post(&mut self, world: &World<'_, M>, packet: Packet<M>) {
-        let (worker, _) = world.places[packet.dest as usize];
+        let (worker, u) = world.places[packet.dest as usize];
         if worker == self.me {
-            return self.accept(world, packet);
+            return self.accept(world, u, packet);
         }
         self.sent = self.sent.min(packet.tag);
         world.inboxes[worker as usize].push(packet);
@@ -297,8 +301,7 @@ impl<M: Message> Worker<M> {
     }
 
     /// A message or its cancellation.
-    fn accept(&mut self, world: &World<'_, M>, packet: Packet<M>) {
-        let (_, u) = world.places[packet.dest as usize];
+    fn accept(&mut self, world: &World<'_, M>, u: u32, packet: Packet<M>) {
         let unit = &mut self.units[u as usize];
         let tag = packet.tag;
         if packet.is_anti() {
@@ -400,18 +403,20 @@ impl<M: Message> Worker<M> {
     pub(super) fn executed(
         &mut self,
         u: u32,
+        number: u32,
         until: Tag,
         before: Clockwork,
-        saved: Option<SavedState>,
     ) -> &mut Record<M> {
         self.tally.executed += 1;
         self.promises.note(u);
         let unit = &mut self.units[u as usize];
-        if saved.is_some() {
-            unit.saved_at = until;
+        unit.unsaved += 1;
+        if self.history[number].is_saved {
+            (unit.saved_at, unit.unsaved) = (until, 1);
         }
-        let (number, record) = self.history.push((u, unit), until, before, saved);
-        self.log.push((until, number));
+        let record = self.history.push(number, (u, unit), until, before);
+        self.is_sorted &= self.log.back().is_none_or(|last| last.0 <= until);
+        self.log.push_back((until, number));
         record
     }
 }
