@@ -112,7 +112,7 @@ impl<M: Message> Worker<M> {
                 let inputs = unit.inputs.range(unit.inputs_at(tag));
                 told.bag = inputs.flat_map(|p| &p.load).cloned().collect();
                 let outputs = record.sending.as_mut().and_then(|s| s.log.take());
-                told.outputs = outputs.map_or(Vec::new(), |log| *log);
+                told.outputs = outputs.map_or(Vec::new(), Vec::from);
             }
             committed.entries.push(Entry { tag, model, kind, messages, told });
         }

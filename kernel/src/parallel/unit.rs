@@ -43,8 +43,8 @@ pub(crate) struct Sending<M> {
     pub sum: u64,
     /// Receivers and digests, for anti-messages.
     pub to: Receivers,
-    /// For observers only; boxed, since there mostly are none.
-    pub log: Option<Box<Vec<Sent<M>>>>,
+    /// For observers only.
+    pub log: Option<Box<[Sent<M>]>>,
 }
 
 /// What the kernel keeps per model beside its state, and a rollback brings back.

@@ -234,7 +234,8 @@ impl<M: Message> Worker<M> {
             self.bus.clear();
             return self.bar(u, key);
         };
-        let log = (!self.bus.log.is_empty()).then(|| Box::new(std::mem::take(&mut self.bus.log)));
+        let sent = std::mem::take(&mut self.bus.log);
+        let log = (!sent.is_empty()).then(|| sent.into_boxed_slice());
         let reached = std::mem::take(&mut self.bus.influenced);
         let unit = &mut self.units[u as usize];
         // What it sent before it went back, under lazy cancellation.

@@ -114,6 +114,8 @@ pub struct Parallel {
     pub window: i64,
     /// Share of each worker in the executed transitions.
     pub share: Vec<f64>,
+    /// Share of its time in which each worker was busy.
+    pub busy: Vec<f64>,
     /// Cycles of the sequential executor: those that only it may run, and those for which windows
     /// did not pay.
     pub sequential_cycles: u64,
@@ -140,6 +142,7 @@ impl Parallel {
             live_state_bytes: s.live_state_bytes,
             window: s.window,
             share: s.executed.iter().map(|&n| n as f64 / all).collect(),
+            busy: s.busy.iter().map(|&n| n as f64 / s.elapsed.max(1) as f64).collect(),
             sequential_cycles: s.sequential_cycles,
             poor_windows: s.poor_windows,
             no_lookahead: s.no_lookahead.clone(),

@@ -78,5 +78,10 @@ fn performance_tells_what_a_parallel_run_did() {
         assert!(executor[key].is_number(), "{key} in {executor}");
     }
     assert!(executor["committed"].as_u64() > Some(0), "{executor}");
-    assert_eq!(executor["share"].as_array().map(Vec::len), Some(2));
+    for shares in ["share", "busy"] {
+        assert_eq!(executor[shares].as_array().map(Vec::len), Some(2), "{shares}");
+    }
+    let busy = executor["busy"].as_array().unwrap();
+    assert!(busy.iter().any(|b| b.as_f64() > Some(0.0)), "{busy:?}");
+    assert!(busy.iter().all(|b| b.as_f64() <= Some(1.0)), "{busy:?}");
 }
