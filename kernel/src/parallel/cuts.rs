@@ -97,7 +97,7 @@ impl Coordinator {
             }
             let least = self.horizons.iter().min().map_or(0, |&h| h);
             self.window = least.saturating_sub(orders.gvt.ticks.max(0)).max(0);
-            if orders.halt.is_none() && trial.is_poor(self.rounds, executed, cuts.len() as u64) {
+            if orders.halt.is_none() && trial.is_poor(executed, cuts.len() as u64) {
                 orders.halt = Some(all_told);
                 self.parted = Some(Parted::Poor);
             }

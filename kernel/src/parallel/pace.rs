@@ -21,19 +21,30 @@ pub(super) struct Trial {
     /// Rounds before they are judged; never for none.
     length: Option<u64>,
     enough: u64,
+    /// Rounds that held anything, and their transitions; both since the last judgement.
     rounds: u64,
     transitions: u64,
+    /// Transitions of the whole stretch.
+    all: u64,
 }
 
 impl Trial {
-    /// Whether rounds up to now hold too little.
-    pub fn is_poor(&mut self, rounds: u64, transitions: u64, workers: u64) -> bool {
-        let (more, done) = (rounds - self.rounds, transitions - self.transitions);
-        if self.length.is_none_or(|length| more < length) {
+    /// Whether rounds hold too little, after one more up to which there were so many transitions.
+    /// One that held nothing does not count: a worker waited for the others.
+    pub fn is_poor(&mut self, transitions: u64, workers: u64) -> bool {
+        let more = transitions - self.all;
+        if more == 0 {
             return false;
         }
-        (self.rounds, self.transitions) = (rounds, transitions);
-        done < self.enough * more * workers
+        self.all = transitions;
+        self.rounds += 1;
+        self.transitions += more;
+        if self.length.is_none_or(|length| self.rounds < length) {
+            return false;
+        }
+        let poor = self.transitions < self.enough * self.rounds * workers;
+        (self.rounds, self.transitions) = (0, 0);
+        poor
     }
 }
 
@@ -72,7 +83,7 @@ impl Pace {
 
     pub fn trial(&self, judged: bool) -> Trial {
         let enough = if self.clock.is_some() { DOUBTFUL } else { FEW };
-        Trial { length: judged.then_some(self.rounds), enough, rounds: 0, transitions: 0 }
+        Trial { length: judged.then_some(self.rounds), enough, rounds: 0, transitions: 0, all: 0 }
     }
 
     /// The ticks that the sequential executor goes on, after windows of so many.
@@ -116,14 +127,17 @@ mod tests {
     #[test]
     fn rounds_are_judged_by_what_they_hold() {
         let pace = Pace::new(&Settings::default());
-        for (judged, transitions, poor) in
-            [(true, 2 * FEW * ROUNDS, false), (true, 2 * FEW * ROUNDS - 1, true), (false, 0, false)]
+        // Two workers; each round holds so many transitions.
+        for (judged, each, poor) in
+            [(true, 2 * FEW, false), (true, 2 * FEW - 1, true), (false, 1, false)]
         {
-            let mut trial = pace.trial(judged);
-            assert!(!trial.is_poor(ROUNDS - 1, 0, 2));
-            assert_eq!(trial.is_poor(ROUNDS, transitions, 2), poor, "{transitions}");
-            // What was judged counts no more.
-            assert!(!trial.is_poor(2 * ROUNDS, transitions + 2 * FEW * ROUNDS, 2));
+            let (mut trial, mut all) = (pace.trial(judged), 0);
+            for round in 1..=2 * ROUNDS {
+                all += each;
+                let judged = round % ROUNDS == 0;
+                assert_eq!(trial.is_poor(all, 2), judged && poor, "{each}, round {round}");
+                assert!(!trial.is_poor(all, 2), "nothing new");
+            }
         }
     }
 }

@@ -256,7 +256,7 @@ fn windows_that_hold_little_are_given_up() {
             assert_eq!(found, (sequential.trace_hash(), counts), "{what}");
             assert_eq!(did.poor_windows > 0, gives_up, "{what}: {did:?}");
             assert_eq!(did.sequential_cycles > 0, gives_up, "{what}: {did:?}");
-            assert!(did.committed > 100 && did.rollbacks == 0, "{what}: {did:?}");
+            assert!(did.committed > 0 && did.rollbacks == 0, "{what}: {did:?}");
             // A round for 32 transitions at least, over the whole run.
             assert!(32 * did.gvt_rounds < transitions, "{what}: {transitions}, {did:?}");
         }
