@@ -117,13 +117,14 @@ fn phold_line(json: bool, row: &phold::Row) {
         return println!("{}", serde_json::to_string(row).expect("plain data"));
     }
     println!(
-        "{} {} x{}: remote {}, work {} us: speed-up {:.2} (bound {:.2}), efficiency {:.2}, saved {:.1}",
+        "{} {} x{}: remote {}, work {} us: speed-up {:.2} (ceiling {:.2}, bound {:.2}), efficiency {:.2}, saved {:.1}",
         row.workload,
         row.executor,
         row.workers,
         row.remote,
         row.work_us,
         row.speed_up,
+        row.ceiling,
         row.bound,
         row.efficiency,
         row.saved
