@@ -250,6 +250,7 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         };
         let start = world.settings.clock.map(|clock| clock());
         let busy = self.attend(i, &mut seat, world);
+        self.press(&seat, world);
         if let (Some(clock), Some(start), true) = (world.settings.clock, start, busy) {
             seat.worker.tally.busy += clock().saturating_sub(start);
         }
@@ -272,22 +273,22 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         seat.idle = done == 0;
         if seat.seen != now && (done == 0 || seat.batches >= BATCHES) {
             self.cut(i, seat, now, world);
-            self.press(now, world);
         }
         // A cut alone is not counted: who only cuts takes up what others leave lying.
         done > 0
     }
 
-    /// Cuts for workers that have nothing to do: their threads may be asleep, and until all have
-    /// cut nothing is committed.
-    fn press(&self, now: u64, world: &World<'_, M>) {
+    /// After a worker's cut, attends to those that had nothing to do: their threads may be asleep,
+    /// and until all have cut nothing is committed.
+    fn press(&self, cut: &Seat<'_, M>, world: &World<'_, M>) {
         for (i, seat) in self.seats.iter().enumerate() {
-            if self.epoch.load(Ordering::Acquire) != now {
+            let now = self.epoch.load(Ordering::Acquire);
+            if cut.seen != now {
                 return;
             }
             let Ok(mut seat) = seat.try_lock() else { continue };
             if seat.seen != now && seat.idle {
-                self.cut(i, &mut seat, now, world);
+                self.attend(i, &mut seat, world);
             }
         }
     }
