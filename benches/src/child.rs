@@ -7,6 +7,7 @@
 //! that other programs had.
 use crate::{
     devstone::{self, Devstone, expected},
+    exchange,
     net::{self, Net},
     phold::Phold,
     precision::{self, Limits, Problem, Task},
@@ -28,6 +29,8 @@ pub enum Job {
     List(Timers, u8),
     /// A shipped scenario.
     Net(Net),
+    /// So many exchanges of two trivial units through a coupling, Jacobi.
+    Exchange(u32),
     /// PHOLD for so many hops, under Time Warp with so many workers; sequentially with none. For
     /// profiles.
     Phold(Phold, u32, u32),
@@ -145,6 +148,13 @@ pub fn serve(job: &str) -> Result<(), String> {
         Job::Devstone(d) => devstone_run(engine, d)?,
         Job::Timers(t) => timers_run(engine, t),
         Job::Net(net) => timed(|| net::Run::new(net), net::Run::run),
+        Job::Exchange(exchanges) => timed(
+            || exchange::build(exchanges),
+            |(sim, end)| {
+                sim.run_until(*end).expect("these units never fail");
+                u64::from(exchanges)
+            },
+        ),
         Job::Phold(phold, hops, workers) => {
             let settings = Settings { workers, ..Settings::default() };
             let settings = (workers > 0).then_some(settings);

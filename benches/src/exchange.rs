@@ -41,7 +41,9 @@ impl Atomic<Value> for Trivial {
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.next -= elapsed.ticks();
-        self.heard = bag.iter().filter_map(|(_, v)| v.as_real()).last().unwrap_or(self.heard);
+        if let Some((_, Value::Segment(told))) = bag.single() {
+            self.heard = told.value(0.0);
+        }
     }
 }
 

@@ -46,6 +46,7 @@ pub fn target(row: &Row) -> Option<Target> {
         (w, _, "xdevs") if w.ends_with("-build") => Target::Ratio(1.0 / 0.3),
         ("hold" | "ring", "1024", "bare-heap") => Target::Ratio(1.0 / 0.9),
         ("hold" | "ring", "65536", "bare-heap") => Target::Ratio(1.0),
+        ("exchange", ..) => Target::Ratio(0.2),
         ("hold", _, "nexosim") => Target::Ratio(10.0),
         ("ring", _, "nexosim") => Target::Ratio(8.0),
         // No distribution may cost more than twice the bare heap.

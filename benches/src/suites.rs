@@ -49,6 +49,8 @@ pub(crate) fn compare(
         (_, Job::Net(Net::Bottleneck)) => 0,
         (Engine::SimPy, Job::Net(_)) => mine.events / 5,
         (Engine::SimPy, _) => mine.events / 50,
+        // As many timers as expire by then: about as many.
+        (_, Job::Exchange(_)) => mine.events / 50,
         _ => 0,
     };
     if mine.events.abs_diff(theirs.events) > slack {
@@ -118,6 +120,21 @@ pub fn devstone(effort: Effort, sink: Sink<'_>) -> Result<(), String> {
             run(shape, if effort.quick { size / 5 } else { size }, work, &suffix, times)?;
         }
     }
+    Ok(())
+}
+
+/// An exchange between two trivial units through a coupling, Jacobi, against an event of a bare heap
+/// with 1024 timers (pop and push): both for as many events.
+///
+/// # Errors
+/// A failed child.
+pub fn exchange(effort: Effort, sink: Sink<'_>) -> Result<(), String> {
+    let events = if effort.quick { 100_000 } else { 2_000_000 };
+    let (load, increments) = (Load::Hold, Increments::Exponential);
+    let timers = Timers { load, entities: 1024, events: events.into(), increments };
+    let (ours, peer) = (Job::Exchange(events), (Engine::BareHeap, Job::Timers(timers)));
+    let m = compare(ours, peer, effort.repetitions(9))?;
+    sink(row("exchange".into(), "2", Engine::BareHeap, m.0.run_s, m));
     Ok(())
 }
 

@@ -145,8 +145,8 @@ pub fn shift(p: &mut Poly, e0: f64) {
 
 /// Without trailing zeros, but not empty.
 pub fn trimmed(c: &[f64]) -> &[f64] {
-    let zeros = c.iter().rev().take_while(|&&k| k == 0.0).count();
-    &c[..(c.len() - zeros).max(1).min(c.len())]
+    let last = c.iter().rposition(|&k| k != 0.0).unwrap_or(0);
+    &c[..c.len().min(last + 1)]
 }
 
 /// How long, in seconds, the terms `tail[0] e^first + tail[1] e^(first+1) + …` stay within

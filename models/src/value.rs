@@ -111,7 +111,11 @@ impl Segment {
     /// The value `e` seconds after the segment's tag.
     #[inline]
     pub fn value(&self, e: f64) -> f64 {
-        self.coefficients().iter().rev().fold(0.0, |sum, &c| sum * e + c)
+        // Most signals of discrete units, and all that are held, are constants.
+        match self.coefficients() {
+            [constant] => *constant,
+            all => all.iter().rev().fold(0.0, |sum, &c| sum * e + c),
+        }
     }
 
     /// The value and first derivative `e` seconds after the segment's tag.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use superdense_benches::{
     child, net, phold, precision,
     report::{Row, heading, line, met, target},
-    suites::{Effort, devstone, timers},
+    suites::{Effort, devstone, exchange, timers},
     timers::Load,
 };
 
@@ -29,6 +29,8 @@ enum Suite {
     Hold,
     /// Tokens passed from entity to entity
     Ring,
+    /// Two units that exchange through a coupling against events of a bare heap
+    Exchange,
     /// Queues and packet networks against SimPy and ns-3
     Grid,
     /// Time Warp against the sequential executor
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
             println!("{}", line(&row));
         }
     };
-    let rows = matches!(cli.suite, Suite::Devstone | Suite::Hold | Suite::Ring);
+    let rows = matches!(cli.suite, Suite::Devstone | Suite::Hold | Suite::Ring | Suite::Exchange);
     if !cli.json && rows {
         println!("{}", heading());
     }
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Suite::Devstone => devstone(effort, &mut sink),
         Suite::Hold => timers(Load::Hold, effort, &mut sink),
         Suite::Ring => timers(Load::Ring, effort, &mut sink),
+        Suite::Exchange => exchange(effort, &mut sink),
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
         Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row)),
         Suite::Qss { problems } => precision::suite(effort, problems, &mut |curves| {
@@ -114,13 +117,14 @@ fn phold_line(json: bool, row: &phold::Row) {
         return println!("{}", serde_json::to_string(row).expect("plain data"));
     }
     println!(
-        "{} {} x{}: remote {}, work {} us: speed-up {:.2} (bound {:.2}), efficiency {:.2}, saved {:.1}",
+        "{} {} x{}: remote {}, work {} us: speed-up {:.2} (ceiling {:.2}, bound {:.2}), efficiency {:.2}, saved {:.1}",
         row.workload,
         row.executor,
         row.workers,
         row.remote,
         row.work_us,
         row.speed_up,
+        row.ceiling,
         row.bound,
         row.efficiency,
         row.saved

@@ -1,28 +1,32 @@
 //! The adaptive ladder.
 //!
 //! Pending events are in unsorted buckets of equal width, a *rung*; those beyond the last bucket
-//! are in an unsorted list, `far`. When the rung is used up, a new one is laid out over the earlier
-//! part of `far`, with a width to suit. A bucket that turns out crowded is spread over a finer rung
+//! are in an unsorted list, `far`. The rung is a wheel: emptied buckets are used again for what comes
+//! after the last one, and once per turn the earlier part of `far` moves in. When the width does not
+//! suit any more, a new one is laid out. A bucket that turns out crowded is spread over a finer rung
 //! of its own, and so on, so that there is a stack of rungs, the finest in front; an event that
 //! comes before all of them gets a rung in front of it, too.
 //!
 //! Invariants: nothing is pending before the front rung; each rung ends where the next coarser one
-//! goes on; therefore events at one time are in one bucket, and the first bucket of the front rung
-//! that holds something holds the earliest.
+//! goes on; nothing in `far` comes before the end of the wheel's turn; therefore events at one time
+//! are in one bucket, and the first bucket of the front rung that holds something holds the earliest.
 //!
 //! # Why
 //!
 //! A ladder, because a heap pays for the number of models on every event. In the hold model with
-//! exponential increments, an event costs 0.46 of what it costs with a bare
-//! `std::collections::BinaryHeap` (pop and push, no cancelling) with 1 024 models, and 0.41 with
-//! 65 536; over uniform, Pareto, clustered, bimodal, equal and gridded increments it is 0.33 to
-//! 0.92 and 0.23 to 0.51 (`examples/event_lists.rs`). Clusters are the worst, 1.8 with 16 models;
-//! and with a single model, where a heap has nothing to do, the ladder costs four times as much.
+//! exponential increments, an event costs 0.43 of what it costs with a bare
+//! `std::collections::BinaryHeap` (pop and push, no cancelling) with 1 024 models, and 0.37 with
+//! 65 536; over uniform, Pareto, clustered, bimodal, equal and gridded increments it is about 0.3 to
+//! 1.0 and 0.2 to 0.7 (`examples/event_lists.rs`). Clusters are the worst, 2.7 with 16 models; and
+//! with a single model, where a heap has nothing to do, the ladder costs seven times as much.
 //!
 //! It does not depend on guessing a good width. Too wide a bucket splits, by 64 or more, until it
-//! is one tick wide or all its events are at one time; too narrow a rung still takes in about a
-//! quarter of `far`; and when a rung lasts much longer than it was laid out for, everything starts
-//! anew with the rate observed meanwhile.
+//! is one tick wide or all its events are at one time; too narrow a rung still takes in about an
+//! eighth of `far`; and when a turn has many more events than it was laid out for, or far fewer,
+//! everything starts anew with the rate observed meanwhile.
+//!
+//! A wheel, because an event then hardly ever goes to `far` with 1 024 models: whether it does
+//! cannot be predicted, and at four in ten that was a tenth of the time of *hold*.
 //!
 //! Buckets are half empty, and searched rather than sorted, for mispredicted branches cost as much
 //! as everything else. At the same widths and 1 024 models, moving each bucket into a sorted list
@@ -57,8 +61,10 @@ pub struct LadderList {
     /// operation, and what is pending is the difference.
     scheduled: u64,
     taken: u64,
-    /// How many were taken when the coarsest rung was laid out, and the earliest time then:
-    /// together the rate at which events fire.
+    /// The last time taken.
+    now: i64,
+    /// How many were taken when the coarsest rung began its turn, and when that was: together the
+    /// rate at which events fire.
     taken_before: u64,
     since: i64,
     /// Room for a sample.
@@ -73,6 +79,7 @@ impl Default for LadderList {
             rest: Vec::new(),
             scheduled: 0,
             taken: 0,
+            now: EARLIEST,
             taken_before: 0,
             since: EARLIEST,
             sample: Vec::new(),
@@ -107,6 +114,13 @@ impl LadderList {
     /// enough to be inlined.
     #[inline(never)]
     fn place_beyond(&mut self, model: u32, at: i64) {
+        if self.rest.is_empty() {
+            self.front.slide(self.now);
+            if let Some(bucket) = self.front.admit(at) {
+                self.store.push(bucket, model, at);
+                return;
+            }
+        }
         for rung in self.rest.iter_mut().rev() {
             if let Some(bucket) = rung.admit(at) {
                 self.store.push(bucket, model, at);
@@ -178,6 +192,7 @@ impl EventList for LadderList {
         self.rest.clear();
         self.scheduled = 0;
         self.taken = 0;
+        self.now = EARLIEST;
         self.taken_before = 0;
         self.since = EARLIEST;
     }
@@ -214,6 +229,7 @@ impl EventList for LadderList {
         if time > limit {
             return None;
         }
+        self.now = time;
         if alone {
             self.store.detach(bucket);
             self.store.nodes[first as usize].time = NEVER;

@@ -31,15 +31,20 @@ impl<M> Default for Committed<M> {
 }
 
 /// What a worker says at a cut.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
-    /// No message or event of this worker is earlier.
-    pub least: Tag,
+    /// No event of this worker is earlier.
+    pub own: Tag,
+    /// No message that it sent since its last cut is earlier.
+    pub sent: Tag,
     /// The earliest event that must be left to the sequential executor.
     pub barrier: Tag,
     /// The latest executed tick.
     pub front: i64,
     /// Nothing that is known here leaves for another worker before this tick.
     pub promise: i64,
+    /// What is not known yet leaves so many ticks after it happens, at least.
+    pub delay: i64,
     pub tally: Tally,
     pub failed: bool,
 }
@@ -71,17 +76,12 @@ impl<M: Message> Worker<M> {
         let barred = self.barred.iter().filter_map(|&u| units[u as usize].barrier());
         let barrier = barred.min().unwrap_or(Tag::NEVER);
         let waiting = self.waiting.iter().map(|&u| units[u as usize].key()).min();
-        let least = self.sent.min(barrier).min(waiting.unwrap_or(Tag::NEVER));
-        let least = self.least().map_or(least, |key| key.min(least));
-        self.sent = Tag::NEVER;
-        let earliest = |&(u, port): &(u32, u16)| {
-            let unit = &self.units[u as usize];
-            let ahead = self.kinds[unit.kind as usize].earliest_output(unit.slot, port);
-            unit.clock.last.saturating_add(ahead.ticks())
-        };
-        let promise = self.edges.iter().map(earliest).min().unwrap_or(i64::MAX);
+        let blocked = barrier.min(waiting.unwrap_or(Tag::NEVER));
+        let own = self.least().map_or(blocked, |key| key.min(blocked));
+        let sent = std::mem::replace(&mut self.sent, Tag::NEVER);
+        let promise = self.promises.earliest(&self.units, &self.kinds);
         let (front, tally, failed) = (self.front, self.tally, self.failure.is_some());
-        Cut { least, barrier, front, promise, tally, failed }
+        Cut { own, sent, barrier, front, promise, delay: self.promises.delay, tally, failed }
     }
 
     /// Commits for observers, of whom one may still end the run: nothing is forgotten before all

@@ -1,11 +1,12 @@
 //! Cuts: workers say how far they are, GVT follows, and what lies before it is committed.
 use super::{
     commit::{Committed, Cut},
+    lookahead::horizons,
+    pace::Trial,
     telling::Telling,
     worker::{Worker, World},
 };
 use crate::{message::Message, time::Tag};
-use crossbeam::utils::Backoff;
 use std::{
     sync::{
         Mutex, PoisonError,
@@ -19,10 +20,12 @@ use std::{
 const BATCHES: usize = 8;
 /// Undone transitions on which the window depends, at least.
 const EVIDENCE: u64 = 16;
-/// Turns without work before a worker sleeps.
-const PATIENCE: u32 = 100;
-/// Sleep of an idle worker.
-const NAP: Duration = Duration::from_micros(20);
+/// Idle turns of a thread in which it spins, before it takes up what others leave lying.
+const SPINS: u32 = 24;
+/// Idle turns before it sleeps.
+const PATIENCE: u32 = 400;
+/// Sleep of an idle thread.
+const NAP: Duration = Duration::from_micros(50);
 
 /// What the coordinator tells the workers.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +33,6 @@ pub(super) struct Orders {
     pub gvt: Tag,
     /// Observers know all before this.
     pub kept: Tag,
-    pub horizon: i64,
     /// Undo what is at or after this tag and come home.
     pub halt: Option<Tag>,
 }
@@ -38,12 +40,24 @@ pub(super) struct Orders {
 /// Takes what workers say at their cuts, and commits.
 pub(super) struct Coordinator {
     pub orders: Orders,
+    /// By worker: the last tick to which it may go.
+    pub horizons: Vec<i64>,
     pub window: i64,
-    /// The least lookahead, in ticks, of the conservative executor.
-    pub lookahead: Option<i64>,
+    /// Windows from declared delays, and whether they pay; `None` under Time Warp.
+    pub windows: Option<Trial>,
     pub rounds: u64,
     pub last: (u64, u64),
-    pub rendezvous: bool,
+    /// Why the sequential executor has to go on.
+    pub parted: Option<Parted>,
+}
+
+/// Why the sequential executor has to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parted {
+    /// An event that only it may run.
+    Irregular,
+    /// Windows hold too little.
+    Poor,
 }
 
 impl Coordinator {
@@ -55,10 +69,9 @@ impl Coordinator {
         telling: &mut Telling<'_, M>,
     ) {
         self.rounds += 1;
-        let least = cuts.iter().map(|c| c.least).min().unwrap_or(Tag::NEVER);
+        let least = cuts.iter().map(|c| c.own.min(c.sent)).min().unwrap_or(Tag::NEVER);
         let barrier = cuts.iter().map(|c| c.barrier).min().unwrap_or(Tag::NEVER);
         let front = cuts.iter().map(|c| c.front).max().unwrap_or(i64::MIN);
-        let promise = cuts.iter().map(|c| c.promise).min().unwrap_or(i64::MAX);
         let failed = cuts.iter().any(|c| c.failed);
         let executed: u64 = cuts.iter().map(|c| c.tally.executed).sum();
         let undone: u64 = cuts.iter().map(|c| c.tally.undone).sum();
@@ -74,13 +87,18 @@ impl Coordinator {
             orders.halt = Some(Tag::NEVER);
         } else if barrier != Tag::NEVER && barrier == all_told && barrier == least {
             orders.halt = Some(barrier);
-            self.rendezvous = true;
+            self.parted = Some(Parted::Irregular);
         }
-        if let Some(lookahead) = self.lookahead {
-            // What leaves a worker from now on leaves at this tick or later.
-            let safe = promise.min(orders.gvt.ticks.saturating_add(lookahead)).saturating_sub(1);
-            orders.horizon = safe.max(orders.horizon);
-            self.window = orders.horizon.saturating_sub(orders.gvt.ticks.max(0)).max(0);
+        if let Some(trial) = &mut self.windows {
+            for (horizon, safe) in self.horizons.iter_mut().zip(horizons(cuts)) {
+                *horizon = safe.max(*horizon);
+            }
+            let least = self.horizons.iter().min().map_or(0, |&h| h);
+            self.window = least.saturating_sub(orders.gvt.ticks.max(0)).max(0);
+            if orders.halt.is_none() && trial.is_poor(self.rounds, executed, cuts.len() as u64) {
+                orders.halt = Some(all_told);
+                self.parted = Some(Parted::Poor);
+            }
             return;
         }
         let (done, back) = (executed - self.last.0, undone - self.last.1);
@@ -96,39 +114,46 @@ impl Coordinator {
             self.window = self.window.saturating_mul(2);
         }
         if orders.gvt.ticks != i64::MIN {
-            orders.horizon = orders.gvt.ticks.saturating_add(self.window);
+            self.horizons.fill(orders.gvt.ticks.saturating_add(self.window));
         }
     }
 
-    /// Workers as threads. The one that cuts last finds GVT and commits; nobody waits for it.
+    /// Workers on threads, of which there are no more than cores. The one that cuts last finds GVT
+    /// and commits; nobody waits for it.
     pub fn threads<M: Message>(
         &mut self,
         world: &World<'_, M>,
         crew: &mut [Worker<M>],
         telling: &mut Telling<'_, M>,
     ) {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(crew.len());
         let size = crew.len();
+        let seat = |worker| Mutex::new(Seat { worker, seen: 0, batches: 0 });
         let shared = Shared {
             epoch: AtomicU64::new(1),
             round: Mutex::new(Round {
                 coordinator: self,
                 telling,
-                cuts: Vec::new(),
+                cuts: vec![None; size],
                 committed: Vec::new(),
-                spare: crew.iter().map(|_| Committed::default()).collect(),
-                size,
+                spare: (0..size).map(|_| Committed::default()).collect(),
             }),
-            broken: AtomicBool::new(false),
+            seats: crew.iter_mut().map(seat).collect(),
+            threads,
+            over: AtomicBool::new(false),
         };
-        let [first, others @ ..] = crew else { return };
         let joined = crossbeam::thread::scope(|scope| {
-            for worker in others {
-                scope.spawn(|_| shared.serve(worker, world));
+            for me in 1..threads {
+                let shared = &shared;
+                scope.spawn(move |_| shared.serve(me, world));
             }
-            shared.serve(first, world);
+            shared.serve(0, world);
         });
         if let Err(panic) = joined {
             std::panic::resume_unwind(panic);
+        }
+        if let Some(tag) = self.orders.halt {
+            crew.iter_mut().for_each(|worker| worker.undo_from(tag));
         }
     }
 }
@@ -137,22 +162,39 @@ impl Coordinator {
 struct Round<'a, 't, M: Message> {
     coordinator: &'a mut Coordinator,
     telling: &'a mut Telling<'t, M>,
-    cuts: Vec<Cut>,
+    /// By worker.
+    cuts: Vec<Option<Cut>>,
     committed: Vec<Committed<M>>,
     /// Empty ones to fill.
     spare: Vec<Committed<M>>,
-    size: usize,
 }
 
+/// A worker, which one thread at a time serves.
+struct Seat<'a, M: Message> {
+    worker: &'a mut Worker<M>,
+    /// The last round in which it cut.
+    seen: u64,
+    /// Batches since.
+    batches: usize,
+}
+
+/// What threads share.
+///
+/// **Why threads take workers.** A thread for each worker stands still when it has lost its core to
+/// somebody else, or when there are more workers than cores, and with it everybody who waits for
+/// its cut. Here whoever has nothing to do takes up what lies there, so that a round never waits
+/// for a thread to wake up; on a quiet machine each thread stays with its own workers.
 struct Shared<'a, 't, M: Message> {
     /// Counts rounds; the first is number 1.
     epoch: AtomicU64,
     round: Mutex<Round<'a, 't, M>>,
-    /// A worker panicked, in an observer or by a defect: the others must not wait for it.
-    broken: AtomicBool,
+    seats: Vec<Mutex<Seat<'a, M>>>,
+    threads: usize,
+    /// Go home; or a thread panicked, in an observer or by a defect, and none must wait for it.
+    over: AtomicBool,
 }
 
-/// Tells the others when its worker panics.
+/// Tells the others when its thread panics.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {
@@ -164,53 +206,72 @@ impl Drop for Alarm<'_> {
 }
 
 impl<M: Message> Shared<'_, '_, M> {
-    fn serve(&self, worker: &mut Worker<M>, world: &World<'_, M>) {
-        let (mut seen, mut batches, mut idle) = (0, 0, 0);
-        let backoff = Backoff::new();
-        let _alarm = Alarm(&self.broken);
-        while !self.broken.load(Ordering::Relaxed) {
-            worker.receive(world);
-            let done = worker.work(world, world.settings.batch);
-            batches += 1;
-            let now = self.epoch.load(Ordering::Acquire);
-            if now != seen && (done == 0 || batches >= BATCHES) {
-                (seen, batches) = (now, 0);
-                if let Some(tag) = self.cut(worker, world) {
-                    return worker.undo_from(tag);
-                }
-            } else if done > 0 {
+    fn serve(&self, me: usize, world: &World<'_, M>) {
+        let mut idle = 0;
+        let _alarm = Alarm(&self.over);
+        while !self.over.load(Ordering::Relaxed) {
+            let mut busy = false;
+            for i in (me..self.seats.len()).step_by(self.threads) {
+                busy |= self.turn(i, world);
+            }
+            if !busy && idle > SPINS {
+                busy = (0..self.seats.len()).any(|i| self.turn(i, world));
+            }
+            if busy {
                 idle = 0;
-                backoff.reset();
-            } else if idle < PATIENCE {
-                idle += 1;
-                backoff.snooze();
+                continue;
+            }
+            idle += 1;
+            if idle <= SPINS {
+                (0..1 << (idle / 4)).for_each(|_| std::hint::spin_loop());
+            } else if idle <= PATIENCE {
+                thread::yield_now();
             } else {
                 thread::sleep(NAP);
             }
         }
     }
 
-    /// A worker's cut in the present round; where to undo when that is the last.
-    fn cut(&self, worker: &mut Worker<M>, world: &World<'_, M>) -> Option<Tag> {
+    /// A batch of a worker, and its cut when it is time; tells whether there was anything to do.
+    fn turn(&self, i: usize, world: &World<'_, M>) -> bool {
+        // Someone else serves it, or panicked in it.
+        let Ok(mut seat) = self.seats[i].try_lock() else { return false };
+        let Seat { worker, seen, batches } = &mut *seat;
+        worker.receive(world);
+        let done = worker.work(world, world.settings.batch);
+        *batches += 1;
+        let now = self.epoch.load(Ordering::Acquire);
+        if now == *seen || (done > 0 && *batches < BATCHES) {
+            return done > 0;
+        }
+        (*seen, *batches) = (now, 0);
+        self.cut(i, worker, world);
+        true
+    }
+
+    /// A worker's cut in the present round.
+    fn cut(&self, i: usize, worker: &mut Worker<M>, world: &World<'_, M>) {
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         let orders = round.coordinator.orders;
         if orders.halt.is_some() {
-            return orders.halt;
+            return;
         }
+        worker.horizon = round.coordinator.horizons[i];
         let mut handed = round.spare.pop().unwrap_or_default();
         drop(round);
-        worker.horizon = orders.horizon;
         let cut = worker.cut(world, orders.gvt, orders.kept, &mut handed);
         round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
-        let Round { coordinator, telling, cuts, committed, spare, size } = &mut *round;
-        cuts.push(cut);
+        let Round { coordinator, telling, cuts, committed, spare } = &mut *round;
+        cuts[i] = Some(cut);
         committed.push(handed);
-        if cuts.len() == *size {
-            coordinator.merge(cuts, committed, telling);
-            cuts.clear();
+        if committed.len() == cuts.len() {
+            let told: Vec<Cut> = cuts.iter_mut().filter_map(Option::take).collect();
+            coordinator.merge(&told, committed, telling);
             spare.append(committed);
+            if coordinator.orders.halt.is_some() {
+                self.over.store(true, Ordering::Release);
+            }
             self.epoch.fetch_add(1, Ordering::Release);
         }
-        None
     }
 }

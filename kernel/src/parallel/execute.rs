@@ -167,7 +167,8 @@ impl<M: Message> Worker<M> {
         if unit.irrevocable {
             return Err(());
         }
-        if unit.last != NONE && unit.unsaved < every {
+        let recent = if unit.safe { unit.saved_at >= self.gvt } else { unit.unsaved < every };
+        if unit.last != NONE && recent {
             return Ok(None);
         }
         let kind = &self.kinds[unit.kind as usize];

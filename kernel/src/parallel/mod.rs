@@ -17,6 +17,9 @@
 //! last cut, so the sender tells it, or was caused by something that another worker tells. The
 //! least of all is GVT; nobody waits.
 //!
+//! **Threads take workers.** There are no more threads than cores, and whoever has nothing to do
+//! takes up what lies there, so that no round waits for a thread to wake up.
+//!
 //! **Commit.** With GVT, workers hand over what lies before it; merged by tag and path it is what
 //! the sequential run tells its observers, one cut later. Nothing is forgotten before it is told.
 //!
@@ -30,6 +33,7 @@ mod cuts;
 mod execute;
 mod history;
 mod lookahead;
+mod pace;
 mod run;
 mod speculation;
 mod telling;
@@ -48,7 +52,8 @@ pub enum Method {
     #[default]
     TimeWarp,
     /// Workers stay within windows that follow from declared minimum delays
-    /// ([`Atomic::lookahead`](crate::Atomic::lookahead)); without any, the run is sequential.
+    /// ([`Atomic::lookahead`](crate::Atomic::lookahead)); without any, the run is sequential, and
+    /// where windows hold too little to pay, it is so for a while.
     Conservative,
 }
 
@@ -87,7 +92,7 @@ pub enum Schedule {
 }
 
 /// How to run in parallel; never changes results.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// How workers keep together.
     pub method: Method,
@@ -113,6 +118,9 @@ pub struct Settings {
     /// one of 64, and end with an error when a model gives another result: it keeps state outside
     /// of its snapshot.
     pub probe: bool,
+    /// The caller's clock, in nanoseconds since anything: the kernel reads none of its own. With it
+    /// the conservative executor finds out whether windows pay; without, it counts what they hold.
+    pub clock: Option<fn() -> u64>,
 }
 
 impl Settings {
@@ -140,6 +148,7 @@ impl Default for Settings {
             memory: 2.0,
             patience: 16,
             probe: cfg!(debug_assertions),
+            clock: None,
         }
     }
 }
@@ -165,8 +174,10 @@ pub struct Statistics {
     pub live_state_bytes: u64,
     /// Ticks beyond GVT to which workers ran ahead at the end.
     pub window: i64,
-    /// Cycles that were left to the sequential executor.
+    /// Cycles of the sequential executor: what only it may run, and where windows hold too little.
     pub sequential_cycles: u64,
+    /// Times at which windows held too little, and the sequential executor went on for a while.
+    pub poor_windows: u64,
     /// A unit that promises no delay, for which the conservative executor ran sequentially.
     pub no_lookahead: Option<String>,
 }
@@ -184,6 +195,7 @@ impl Statistics {
         self.anti_messages += later.anti_messages;
         self.gvt_rounds += later.gvt_rounds;
         self.sequential_cycles += later.sequential_cycles;
+        self.poor_windows += later.poor_windows;
         self.peak_saved_bytes = self.peak_saved_bytes.max(later.peak_saved_bytes);
         self.live_state_bytes = self.live_state_bytes.max(later.live_state_bytes);
         self.window = later.window;

@@ -1,8 +1,9 @@
 //! A parallel run: models dealt out to workers, and models back home.
 use super::{
     Schedule, Settings, Statistics,
-    cuts::{Coordinator, Orders},
-    lookahead::{Edges, talks},
+    cuts::{Coordinator, Orders, Parted},
+    lookahead::{Edges, Promises, talks},
+    pace::{Lap, Pace, Trial},
     telling::Telling,
     unit::Clockwork,
     unit::Unit,
@@ -17,6 +18,10 @@ use crate::{
     time::Tag,
 };
 use crossbeam::queue::SegQueue;
+
+fn moved(c: Counts) -> u64 {
+    c.internal + c.external + c.confluent
+}
 
 /// Most transitions between saved states: what lies before the last one saved can be forgotten.
 const LONGEST: u32 = 1 << 10;
@@ -56,26 +61,40 @@ impl<M: Message> Simulation<M> {
         super::speculation::hush();
         // Cycles that go sequentially after a rendezvous; more when it hardly paid to part.
         let mut alone = 1u64;
+        let mut pace = Pace::new(settings);
         while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
             let limit = injected.map_or(end, |at| end.min(at - 1));
-            let before = statistics.committed;
+            let before = (self.core.now.ticks, statistics.committed, pace.now());
             // The structure may have changed.
-            let lookahead = match self.lookahead(settings) {
-                Ok(lookahead) => lookahead,
+            let edges = match self.lookahead(settings) {
+                Ok(edges) => edges,
                 Err(path) => {
                     statistics.no_lookahead = Some(path);
                     break;
                 }
             };
+            let mut parted = None;
             if !self.staged && self.earliest().is_some_and(|(at, _)| at <= limit) {
-                if !self.stretch(limit, settings, lookahead, &mut statistics)? && limit == end {
-                    break;
-                }
-            } else if limit == end {
+                let windows = edges.map(|edges| {
+                    let judged = settings.schedule == Schedule::Threads;
+                    (edges, pace.trial(judged))
+                });
+                parted = self.stretch(limit, settings, windows, &mut statistics)?;
+            }
+            if parted.is_none() && limit == end {
                 break;
             }
-            let paid = statistics.committed - before > 4 * self.core.keys.len() as u64;
+            let transitions = statistics.committed - before.1;
+            if parted == Some(Parted::Poor) {
+                let lap = Lap { transitions, nanoseconds: pace.now() - before.2 };
+                let ended = self.rest(end, (before.0, lap), &mut pace, &mut statistics)?;
+                if matches!(ended, Ended::Stopped(_)) {
+                    return Ok((ended, statistics));
+                }
+                continue;
+            }
+            let paid = transitions > 4 * self.core.keys.len() as u64;
             alone = if paid { 1 } else { (2 * alone).min(1 << 20) };
             for _ in 0..alone {
                 let Some(tag) = self.next_within(end)? else { break };
@@ -89,10 +108,30 @@ impl<M: Message> Simulation<M> {
         Ok((self.run_through(end)?, statistics))
     }
 
+    /// Windows since a tick held too little: the sequential executor goes on for a while, and who
+    /// was faster is noted.
+    fn rest(
+        &mut self,
+        end: i64,
+        (since, windows): (i64, Lap),
+        pace: &mut Pace,
+        statistics: &mut Statistics,
+    ) -> Result<Ended, RunError> {
+        let (before, start) = (self.core.counts, pace.now());
+        let now = self.core.now.ticks;
+        let until = now.saturating_add(pace.rest(now.saturating_sub(since)));
+        let ended = self.run_within(until.min(end))?;
+        let after = self.core.counts;
+        let transitions = moved(after) - moved(before);
+        pace.judge(windows, Lap { transitions, nanoseconds: pace.now() - start });
+        statistics.poor_windows += 1;
+        statistics.sequential_cycles += after.cycles - before.cycles;
+        Ok(ended)
+    }
+
     /// A single worker: whatever is due next comes before all that anyone can still send, so
     /// nothing is ever undone and nothing need be kept; what is left is the sequential run.
     fn by_one(&mut self, end: i64) -> Result<(Ended, Statistics), RunError> {
-        let moved = |c: Counts| c.internal + c.external + c.confluent;
         let before = moved(self.core.counts);
         let ended = self.run_through(end)?;
         let committed = moved(self.core.counts) - before;
@@ -108,52 +147,31 @@ impl<M: Message> Simulation<M> {
         self.core.bus.disordered || settings.workers == 0 || self.core.keys.is_empty()
     }
 
-    /// Runs in parallel up to tick `limit`, or to a cycle that must run sequentially; tells
-    /// whether there is one.
+    /// Runs in parallel up to tick `limit`, or to where the sequential executor must go on; tells
+    /// why it must.
     fn stretch(
         &mut self,
         limit: i64,
         settings: &Settings,
-        lookahead: Option<(Edges, i64)>,
+        windows: Option<(Edges, Trial)>,
         statistics: &mut Statistics,
-    ) -> Result<bool, RunError> {
+    ) -> Result<Option<Parted>, RunError> {
         let workers = settings.workers.max(1);
         let models = self.core.keys.len() as u32;
-        let part = |m: u32| settings.worker_of(m, models);
-        let mut slots: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.slabs.kinds.len()];
-        for m in 0..models {
-            let (kind, slot) = self.core.homes.of(m);
-            slots[kind as usize].push((slot, part(m)));
-        }
-        let part_of: Vec<Vec<u32>> = slots
-            .into_iter()
-            .map(|mut kind| {
-                kind.sort_unstable();
-                kind.into_iter().map(|s| s.1).collect()
-            })
-            .collect();
+        let part_of = self.parts(settings);
         let mut dealt: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
         for (kind, parts) in self.slabs.kinds.iter_mut().zip(&part_of) {
             for (worker, slab) in dealt.iter_mut().zip(kind.deal(parts, workers)) {
                 worker.push(slab);
             }
         }
-        let mut ranks: Vec<Vec<u32>> = Vec::new();
-        for parts in &part_of {
-            let mut counts = vec![0; workers as usize];
-            let rank = |&p: &u32| {
-                counts[p as usize] += 1;
-                counts[p as usize] - 1
-            };
-            ranks.push(parts.iter().map(rank).collect());
-        }
         let clocks: Vec<Clockwork> = self.clocks();
         let mut observers = std::mem::take(&mut self.core.observers);
-        let Core { network, paths, homes, resolution, guards, bus, .. } = &self.core;
+        let Core { network, paths, resolution, guards, bus, .. } = &self.core;
         let mut world = World {
             network,
             paths,
-            places: Vec::new(),
+            places: Vec::with_capacity(models as usize),
             inboxes: (0..workers).map(|_| SegQueue::new()).collect(),
             resolution: *resolution,
             settings,
@@ -164,41 +182,12 @@ impl<M: Message> Simulation<M> {
         };
         let mut crew: Vec<Worker<M>> =
             (0..).zip(dealt).map(|(me, kinds)| Worker::new(me, &world, kinds)).collect();
-        for m in 0..models {
-            let worker = &mut crew[part(m) as usize];
-            let (kind, slot) = homes.of(m);
-            let slot = ranks[kind as usize][slot as usize];
-            world.places.push((part(m), worker.units.len() as u32));
-            let mut unit = Unit::new(m, kind, slot, clocks[m as usize]);
-            // Within a safe window one saved state is enough, for errors and stops.
-            let safe = lookahead.is_some() && talks(network, m);
-            let every = if safe { LONGEST } else { settings.save_every };
-            unit.save_every = every.min(LONGEST);
-            worker.units.push(unit);
-        }
-        for &(m, port) in lookahead.iter().flat_map(|l| &l.0) {
-            let (worker, unit) = world.places[m as usize];
-            crew[worker as usize].edges.push((unit, port));
-        }
-        for worker in &mut crew {
+        self.enlist(&mut world, &mut crew, &part_of, (clocks, windows.as_ref().map(|w| &w.0)));
+        let mut coordinator = self.coordinator(limit, workers, windows.map(|w| w.1));
+        for (worker, &horizon) in crew.iter_mut().zip(&coordinator.horizons) {
             worker.begin(&world);
+            worker.horizon = horizon;
         }
-        let start = Tag::new(i64::MIN, 0);
-        let window = (limit.saturating_sub(self.core.now.ticks) / 64).max(1);
-        let orders = Orders {
-            gvt: start,
-            kept: start,
-            horizon: self.core.now.ticks.saturating_add(window),
-            halt: None,
-        };
-        let lookahead = lookahead.map(|l| l.1);
-        let mut coordinator =
-            Coordinator { orders, window, lookahead, rounds: 0, last: (0, 0), rendezvous: false };
-        if lookahead.is_some() {
-            // Nothing is safe before the first cut.
-            coordinator.orders.horizon = self.core.now.ticks.saturating_sub(1);
-        }
-        crew.iter_mut().for_each(|worker| worker.horizon = coordinator.orders.horizon);
         let mut telling = Telling::new(&self.core, &mut observers, self.ran);
         match settings.schedule {
             Schedule::Threads => coordinator.threads(&world, &mut crew, &mut telling),
@@ -211,7 +200,7 @@ impl<M: Message> Simulation<M> {
         let failure = crew.iter_mut().find_map(|w| w.failure.take());
         statistics.add(&Statistics {
             executed: crew.iter().map(|w| w.tally.executed).collect(),
-            committed: counts.internal + counts.external + counts.confluent,
+            committed: moved(counts),
             rolled_back: crew.iter().map(|w| w.tally.undone).sum(),
             rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
             anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
@@ -219,8 +208,7 @@ impl<M: Message> Simulation<M> {
             peak_saved_bytes: crew.iter().map(|w| w.history.peak as u64).sum(),
             live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
             window: coordinator.window,
-            sequential_cycles: 0,
-            no_lookahead: None,
+            ..Statistics::default()
         });
         self.come_home(crew, &part_of);
         let core = &mut self.core;
@@ -240,7 +228,78 @@ impl<M: Message> Simulation<M> {
             self.failed = Some(error.clone());
             return Err(error);
         }
-        Ok(coordinator.rendezvous)
+        Ok(coordinator.parted)
+    }
+
+    /// The worker of each slot, by kind.
+    fn parts(&self, settings: &Settings) -> Vec<Vec<u32>> {
+        let models = self.core.keys.len() as u32;
+        let mut slots: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.slabs.kinds.len()];
+        for m in 0..models {
+            let (kind, slot) = self.core.homes.of(m);
+            slots[kind as usize].push((slot, settings.worker_of(m, models)));
+        }
+        let sorted = |mut kind: Vec<(u32, u32)>| {
+            kind.sort_unstable();
+            kind.into_iter().map(|s| s.1).collect()
+        };
+        slots.into_iter().map(sorted).collect()
+    }
+
+    /// Units for all models, with their workers.
+    fn enlist<'a>(
+        &'a self,
+        world: &mut World<'a, M>,
+        crew: &mut [Worker<M>],
+        part_of: &[Vec<u32>],
+        (clocks, edges): (Vec<Clockwork>, Option<&Edges>),
+    ) {
+        let mut ranks: Vec<Vec<u32>> = Vec::new();
+        for parts in part_of {
+            let mut counts = vec![0; crew.len()];
+            let rank = |&p: &u32| {
+                counts[p as usize] += 1;
+                counts[p as usize] - 1
+            };
+            ranks.push(parts.iter().map(rank).collect());
+        }
+        for (m, clock) in (0..).zip(clocks) {
+            let part = world.settings.worker_of(m, self.core.keys.len() as u32);
+            let worker = &mut crew[part as usize];
+            let (kind, slot) = self.core.homes.of(m);
+            let slot = ranks[kind as usize][slot as usize];
+            world.places.push((part, worker.units.len() as u32));
+            let mut unit = Unit::new(m, kind, slot, clock);
+            unit.safe = edges.is_some() && talks(world.network, m);
+            unit.save_every = world.settings.save_every.min(LONGEST);
+            worker.units.push(unit);
+        }
+        let Some(edges) = edges else { return };
+        let places = &world.places;
+        for worker in crew {
+            let me = worker.me;
+            let mine = edges.iter().filter(|e| places[e.0 as usize].0 == me);
+            let mine = mine.map(|&(m, port, delay)| (places[m as usize].1, port, delay));
+            worker.promises = Promises::new(worker.units.len(), mine);
+        }
+    }
+
+    fn coordinator(&self, limit: i64, workers: u32, windows: Option<Trial>) -> Coordinator {
+        let start = Tag::new(i64::MIN, 0);
+        let now = self.core.now.ticks;
+        let window = (limit.saturating_sub(now) / 64).max(1);
+        // With declared delays nothing is safe before the first cut.
+        let first =
+            if windows.is_some() { now.saturating_sub(1) } else { now.saturating_add(window) };
+        Coordinator {
+            orders: Orders { gvt: start, kept: start, halt: None },
+            horizons: vec![first; workers as usize],
+            window,
+            windows,
+            rounds: 0,
+            last: (0, 0),
+            parted: None,
+        }
     }
 
     /// What is due next at each model, by model.

@@ -80,6 +80,10 @@ pub(crate) struct Unit<M> {
     pub unsaved: u32,
     /// Save the state before every so many transitions.
     pub save_every: u32,
+    /// Nothing comes late: one saved state since GVT is enough, for errors and stops.
+    pub safe: bool,
+    /// Up to where the last record goes whose state was saved.
+    pub saved_at: Tag,
     /// λ was called for the next internal event already.
     pub held: Option<Sending<M>>,
     /// What most units never have.
@@ -115,6 +119,8 @@ impl<M: Message> Unit<M> {
             until: Tag::new(i64::MIN, 0),
             unsaved: 0,
             save_every: 1,
+            safe: false,
+            saved_at: Tag::new(i64::MIN, 0),
             held: None,
             trouble: None,
         }

@@ -78,7 +78,7 @@ impl Coordinator {
                         worker.force_back(world, draws, self.orders.gvt);
                     }
                     deliver(&world.inboxes[i], &faults, &mut dice);
-                    worker.horizon = self.orders.horizon;
+                    worker.horizon = self.horizons[i];
                     let (gvt, kept) = (self.orders.gvt, self.orders.kept);
                     cuts[i] = Some(worker.cut(world, gvt, kept, &mut committed[i]));
                 }

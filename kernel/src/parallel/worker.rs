@@ -3,6 +3,7 @@ use super::{
     Cancellation, Settings,
     agenda::Agenda,
     history::{History, Record},
+    lookahead::Promises,
     speculation::speculate,
     unit::{Assembly, Clockwork, Load, Packet, Receivers, Sending, Unit},
 };
@@ -53,8 +54,8 @@ pub(crate) struct Worker<M: Message> {
     pub units: Vec<Unit<M>>,
     pub(super) history: History<M>,
     agenda: Agenda,
-    /// Under the conservative executor: ports that lead to other workers.
-    pub edges: Vec<(u32, u16)>,
+    /// Under the conservative executor: what leaves for other workers.
+    pub(super) promises: Promises,
     /// Units that wait for GVT to move.
     pub(super) waiting: Vec<u32>,
     pub(super) barred: Vec<u32>,
@@ -93,7 +94,7 @@ impl<M: Message> Worker<M> {
             kinds,
             units: Vec::new(),
             agenda: Agenda::default(),
-            edges: Vec::new(),
+            promises: Promises::default(),
             waiting: Vec::new(),
             barred: Vec::new(),
             log: Vec::new(),
@@ -326,6 +327,7 @@ impl<M: Message> Worker<M> {
         let first = self.history.first_past(&self.units[u as usize], tag);
         if first != NONE {
             self.restore(u, first);
+            self.promises.note(u);
         }
         let unit = &mut self.units[u as usize];
         let later = unit.held.take_if(|h| h.tag > tag);
@@ -403,7 +405,11 @@ impl<M: Message> Worker<M> {
         saved: Option<SavedState>,
     ) -> &mut Record<M> {
         self.tally.executed += 1;
+        self.promises.note(u);
         let unit = &mut self.units[u as usize];
+        if saved.is_some() {
+            unit.saved_at = until;
+        }
         let (number, record) = self.history.push((u, unit), until, before, saved);
         self.log.push((until, number));
         record

@@ -26,8 +26,7 @@
 use super::line::Line;
 use crate::{
     poly::{MAX_DEGREE, eval},
-    signal::{NEVER, Poly, Timer, horizon, shift},
-    value::Segment,
+    signal::{NEVER, Poly, Timer, horizon, shift, trimmed},
 };
 use serde::{Deserialize, Serialize};
 
@@ -128,12 +127,12 @@ impl Balance {
     }
 
     /// Takes the extrapolation of a signal over, if it belongs to a bond.
-    pub fn take(&mut self, signal: usize, p: &Poly) -> bool {
+    pub fn take(&mut self, signal: usize, p: &[f64]) -> bool {
         let mut taken = false;
         for bond in &mut self.bonds {
             for (ahead, s) in bond.ahead.iter_mut().zip(bond.signals) {
                 if usize::from(s) == signal {
-                    *ahead = p.coefficients().to_vec();
+                    *ahead = trimmed(p).to_vec();
                     taken = true;
                 }
             }
@@ -153,8 +152,8 @@ impl Balance {
         }
     }
 
-    /// Tells all signals of bonds, at an exchange or between two.
-    pub fn tell(&mut self, now: i64, lines: &mut [Line], timer: &Timer) -> Vec<(u16, Segment)> {
+    /// Tells all signals of bonds, at an exchange or between two; gives which have something to send.
+    pub fn tell(&mut self, now: i64, lines: &mut [Line], timer: &Timer) -> Vec<u16> {
         let (mut told, mut due) = (Vec::new(), NEVER);
         let elapsed = timer.seconds(self.since, now);
         let shifted = |c: &[f64]| {
@@ -186,8 +185,8 @@ impl Balance {
                         p
                     },
                 );
-                if let Some(segment) = lines[own].tell(&p, now, timer) {
-                    told.push((bond.signals[k], segment));
+                if lines[own].tell(p.coefficients(), now, timer).is_some() {
+                    told.push(bond.signals[k]);
                 }
             }
         }

@@ -4,8 +4,8 @@
 //! and the scheme it compares with): the area between the source and what receivers were told is
 //! handed on in the next macro step, so that in the mean nothing is lost. Memoryless,
 //! u(k+1) = y(k+1) + mean(y - u) over step k; with memory the means add up.
-use super::line::Line;
-use crate::signal::Poly;
+use super::{extrapolation::Cubic, line::Line};
+use crate::signal::{Held, Timer};
 use serde::{Deserialize, Serialize};
 
 /// Which error is handed on.
@@ -20,12 +20,60 @@ pub enum Compensation {
 }
 
 impl Compensation {
+    /// What a line has to keep for it.
+    pub(super) fn deviation(self) -> Option<Deviation> {
+        (self != Self::None).then(Deviation::default)
+    }
+
     /// Adds the correction.
-    pub fn correct(self, line: &Line, p: &mut Poly) {
-        match self {
-            Self::None => {}
-            Self::Nepce => p.add(1.0, &[line.mean()]),
-            Self::NepceMemory => p.add(1.0, &[line.memory]),
+    pub(super) fn correct(self, line: &Line, p: &mut Cubic) {
+        let Some(deviation) = &line.deviation else { return };
+        p[0] += match self {
+            Self::None => 0.0,
+            Self::Nepce => deviation.mean,
+            Self::NepceMemory => deviation.memory,
+        };
+    }
+}
+
+/// What receivers were told less than the source did.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Deviation {
+    /// Integral of source minus told since the last exchange.
+    area: f64,
+    /// Up to which tick that is.
+    until: i64,
+    /// Mean over the last macro step.
+    mean: f64,
+    /// Sum of those means.
+    memory: f64,
+}
+
+impl Deviation {
+    /// Adds what lies between source and told up to tick `now`, exactly: all is polynomial.
+    #[inline(never)]
+    pub fn accumulate(
+        &mut self,
+        (source, told): (&Option<Held>, &Option<Held>),
+        now: i64,
+        timer: &Timer,
+    ) {
+        if let (Some(source), Some(told)) = (source, told)
+            && now > self.until
+        {
+            let mut d = source.shifted(self.until, timer);
+            d.add(-1.0, told.shifted(self.until, timer).coefficients());
+            self.area += d.integral(0.0).value(timer.seconds(self.until, now));
+        }
+        self.until = now;
+    }
+
+    /// An exchange `elapsed` seconds after the one before.
+    pub fn exchange(&mut self, elapsed: f64) {
+        if elapsed > 0.0 {
+            self.mean = self.area / elapsed;
+            self.memory += self.mean;
+            self.area = 0.0;
         }
     }
 }

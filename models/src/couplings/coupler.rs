@@ -1,5 +1,7 @@
 //! The master as an atomic model.
-use super::{Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace};
+use super::{
+    Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace, extrapolation::Cubic,
+};
 use crate::{
     signal::{NEVER, Timer},
     value::{Flag, Segment, Value},
@@ -28,7 +30,8 @@ pub struct Coupler {
     pub(super) timer: Timer,
     pub(super) lines: Vec<Line>,
     pub(super) policy: Policy,
-    pub(super) outbox: Vec<(u16, Segment)>,
+    /// Signals whose receivers are told something new next.
+    outbox: Vec<u16>,
     /// Tick of the last and of the next planned exchange.
     pub(super) last: i64,
     pub(super) planned: i64,
@@ -74,12 +77,44 @@ pub struct Settling {
 /// Rounds after which a loop counts as diverging.
 const ROUNDS: u32 = 4000;
 
+impl Settling {
+    /// Whether a signal that was `before` has yet to be handed on.
+    fn goes_on(self, y: f64, before: f64) -> bool {
+        (y - before).abs() > self.tolerance * (1.0 + y.abs())
+    }
+
+    /// Holds part of a change back from receivers that hold `held`; tells whether that counts.
+    fn hold_back(self, p: &mut Cubic, held: f64) -> bool {
+        let y = p[0];
+        let back = (1.0 - self.relaxation) * (held - y);
+        p[0] += back;
+        back.abs() > self.tolerance * (1.0 + y.abs())
+    }
+}
+
+impl Policy {
+    /// A line for each signal, which keeps what this needs of it.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        self.extrapolations.iter().map(|e| e.line(self.compensation)).collect()
+    }
+
+    fn diverges(&self, port: u16, change: f64) -> String {
+        format!(
+            "the loop through the coupled signals {} does not converge: {} still changes by \
+             {change:e} after {ROUNDS} rounds; try a smaller `relaxation`, or \
+             feed_through = \"delayed\"",
+            self.names.join(", "),
+            self.names.get(usize::from(port)).map_or("one", String::as_str),
+        )
+    }
+}
+
 impl Coupler {
     /// A master that sends nothing before it has heard all signals.
     pub fn new(policy: Policy, timer: Timer) -> Self {
         Self {
             timer,
-            lines: vec![Line::default(); policy.extrapolations.len()],
+            lines: policy.lines(),
             policy,
             outbox: Vec::new(),
             last: 0,
@@ -112,8 +147,7 @@ impl Coupler {
     }
 
     fn exchange(&mut self) {
-        let now = self.timer.now();
-        let timer = self.timer;
+        let (now, timer) = (self.timer.now(), self.timer);
         let elapsed = timer.seconds(self.last, now);
         let ratio = self.ratio(now).filter(|_| now > self.last);
         self.planned = self.policy.pace.next(now, ratio);
@@ -122,31 +156,24 @@ impl Coupler {
         self.rounds = if again { self.rounds + 1 } else { 0 };
         let settling = self.policy.settles.filter(|s| again && s.relaxation < 1.0);
         self.unsettled = false;
-        // Signals that are rates are the exception.
-        let rates = self.policy.extrapolations.iter().any(|e| e.rate.is_some());
-        let rates = if rates { &self.lines[..] } else { &[] };
-        let values: Vec<f64> = rates.iter().map(|line| line.value(now, &timer)).collect();
         let ahead = timer.seconds(now, self.planned);
-        for (port, line) in self.lines.iter_mut().enumerate() {
-            line.exchange(now, elapsed, &timer);
-            let mut p = self.policy.extrapolations[port].tell(line, now, ahead, &values, &timer);
-            self.policy.compensation.correct(line, &mut p);
-            if let Some(filter) = self.policy.low_pass {
+        for port in 0..self.lines.len() {
+            self.lines[port].exchange(now, elapsed, &timer);
+            let Policy { extrapolations, compensation, low_pass, .. } = &self.policy;
+            let mut p = extrapolations[port].tell(&self.lines, port, now, ahead, &timer);
+            let line = &mut self.lines[port];
+            compensation.correct(line, &mut p);
+            if let Some(filter) = low_pass {
                 filter.smooth(line, &mut p, elapsed);
             }
             if let (Some(settling), Some(held)) = (settling, line.held(now, &timer)) {
-                let y = p.value(0.0);
-                let back = (1.0 - settling.relaxation) * (held - y);
-                let small = back.abs() <= settling.tolerance * (1.0 + y.abs());
-                p.add(1.0, &[back]);
-                self.unsettled |= !small;
+                self.unsettled |= settling.hold_back(&mut p, held);
             }
             if self.policy.balance.as_mut().is_some_and(|b| b.take(port, &p)) {
                 continue;
             }
-            if let Some(segment) = line.tell(&p, now, &timer) {
-                self.outbox.retain(|(at, _)| usize::from(*at) != port);
-                self.outbox.push((port as u16, segment));
+            if line.tell(&p, now, &timer).is_some() {
+                self.outbox.push(port as u16);
             }
         }
         if let Some(balance) = &mut self.policy.balance {
@@ -160,45 +187,40 @@ impl Coupler {
 
     /// Tells signals that carry power, by what their receivers are doing.
     fn balance(&mut self) {
-        let (now, timer) = (self.timer.now(), self.timer);
-        let Some(balance) = &mut self.policy.balance else { return };
-        for (port, segment) in balance.tell(now, &mut self.lines, &timer) {
-            self.outbox.retain(|(at, _)| *at != port);
-            self.outbox.push((port, segment));
+        if let Some(balance) = &mut self.policy.balance {
+            self.outbox.extend(balance.tell(self.timer.now(), &mut self.lines, &self.timer));
         }
     }
 
+    /// Takes what sources sent; gives whether that brings about an exchange.
     fn receive(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) -> bool {
-        let (timer, mut urgent, mut first) = (self.timer, false, false);
-        let answers = self.exchanges > 0 && timer.now() == self.last;
+        let (timer, now) = (self.timer, self.timer.now());
+        let answers = self.exchanges > 0 && now == self.last;
+        let settling = self.policy.settles.filter(|_| answers);
+        let interrupts = self.policy.interrupts && !answers;
+        let mut urgent = false;
         for (port, value) in bag.iter() {
             let Some(line) = self.lines.get_mut(usize::from(port)) else { continue };
-            let new = !line.heard();
-            let before = line.value(timer.now(), &timer);
+            let first = !line.heard();
+            let before = if settling.is_some() { line.value(now, &timer) } else { 0.0 };
             let jumped = line.hear(value, answers, &timer);
-            let y = line.value(timer.now(), &timer);
-            if !y.is_finite() {
+            if !line.is_finite() {
                 fx.fail(format!("the coupled signal {port} is not finite"));
             }
-            let asked = matches!(value, Value::Segment(s) if s.flag == Flag::Refresh);
-            let change = (y - before).abs();
-            let passed_on = match self.policy.settles.filter(|_| answers) {
-                Some(settling) => change > settling.tolerance * (1.0 + y.abs()),
-                None => !answers && self.policy.interrupts,
+            let passed_on = if let Some(settling) = settling {
+                let y = line.value(now, &timer);
+                let goes_on = settling.goes_on(y, before);
+                if goes_on && self.rounds >= ROUNDS {
+                    fx.fail(self.policy.diverges(port, (y - before).abs()));
+                }
+                goes_on
+            } else {
+                interrupts
             };
-            if passed_on && answers && self.rounds >= ROUNDS {
-                fx.fail(format!(
-                    "the loop through the coupled signals {} does not converge: {} still changes \
-                     by {change:e} after {ROUNDS} rounds; try a smaller `relaxation`, or \
-                     feed_through = \"delayed\"",
-                    self.policy.names.join(", "),
-                    self.policy.names.get(usize::from(port)).map_or("one", String::as_str),
-                ));
-            }
-            urgent |= !new && (asked || (jumped && passed_on));
-            first |= new;
+            let asked = matches!(value, Value::Segment(s) if s.flag == Flag::Refresh);
+            urgent |= first || asked || (jumped && passed_on);
         }
-        (first || urgent) && self.lines.iter().all(Line::heard)
+        urgent && self.lines.iter().all(Line::heard)
     }
 
     /// An exchange, if one is due, or else what changes between two.
@@ -234,8 +256,10 @@ impl Atomic<Value> for Coupler {
         self.timer.advance()
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        for (port, segment) in &self.outbox {
-            out.send(OutPort::<Segment>::new(*port), segment.clone());
+        for &port in &self.outbox {
+            if let Some(segment) = self.lines[usize::from(port)].last() {
+                out.send(OutPort::<Segment>::new(port), segment.clone());
+            }
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {

@@ -6,9 +6,15 @@
 //! *interpolation* (Gomes et al. 2017, document 004, 4.3.6, "extrapolated interpolation") the
 //! receiver goes on continuously: straight from the value it holds to the value extrapolated for
 //! the end of the macro step.
-use super::line::{Line, SAMPLES};
-use crate::signal::{Poly, Timer};
+use super::{Compensation, Line};
+use crate::{poly::eval, signal::Timer};
 use serde::{Deserialize, Serialize};
+
+/// The highest order.
+pub const HIGHEST: usize = 3;
+
+/// What is told at an exchange, in powers of the seconds since then.
+pub type Cubic = [f64; HIGHEST + 1];
 
 /// Where the slopes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,34 +42,49 @@ pub struct Extrapolation {
 }
 
 impl Extrapolation {
-    /// The polynomial in seconds from tick `now`, with the present value already noted in the
-    /// line; `step` seconds are planned to the next exchange, and `values` are those of all signals
-    /// at this one.
-    pub fn tell(&self, line: &Line, now: i64, step: f64, values: &[f64], timer: &Timer) -> Poly {
+    /// A line that keeps what this needs.
+    pub(super) fn line(&self, compensation: Compensation) -> Line {
+        Line::new(self.order, compensation)
+    }
+
+    /// What the receivers of signal `port` are told from tick `now` on, where the exchange is
+    /// already noted in the line; `step` seconds are planned to the next one.
+    pub fn tell(&self, lines: &[Line], port: usize, now: i64, step: f64, timer: &Timer) -> Cubic {
+        let line = &lines[port];
         let order = if now == 0 { self.start_order.min(self.order) } else { self.order };
-        let p = match self.slopes {
-            _ if self.rate.is_some() && order > 0 => {
-                let rate = self.rate.and_then(|signal| values.get(usize::from(signal)));
-                Poly::new(&[line.value(now, timer), rate.copied().unwrap_or(0.0)])
+        let constant = || [line.value(now, timer), 0.0, 0.0, 0.0];
+        let p = match (self.slopes, self.rate) {
+            _ if order == 0 => constant(),
+            (_, Some(rate)) => {
+                let rate = lines.get(usize::from(rate)).map_or(0.0, |r| r.value(now, timer));
+                [line.value(now, timer), rate, 0.0, 0.0]
             }
-            Slopes::Derivatives => Poly::new(line.source(now, timer).truncated(order)),
-            Slopes::Samples => through(line.samples(), order, now, timer),
+            (Slopes::Derivatives, None) => {
+                cubic(line.source(now, timer).truncated(order.min(HIGHEST)))
+            }
+            (Slopes::Samples, None) => through(line.samples(), order, now, timer),
         };
         if self.interpolate
             && step > 0.0
             && let Some(from) = line.held(now, timer)
         {
-            return Poly::new(&[from, (p.value(step) - from) / step]);
+            return [from, (eval(&p, step) - from) / step, 0.0, 0.0];
         }
         p
     }
 }
 
+fn cubic(coefficients: &[f64]) -> Cubic {
+    let mut p = [0.0; HIGHEST + 1];
+    p[..coefficients.len()].copy_from_slice(coefficients);
+    p
+}
+
 /// The polynomial through the first `order` + 1 samples (latest first), in seconds from tick `now`: Newton's
 /// divided differences, multiplied out.
-pub(super) fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Timer) -> Poly {
-    let n = samples.len().min(order + 1).min(SAMPLES);
-    let (mut at, mut d) = ([0.0; SAMPLES], [0.0; SAMPLES]);
+pub(super) fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Timer) -> Cubic {
+    let n = samples.len().min(order + 1).min(HIGHEST + 1);
+    let (mut at, mut d) = ([0.0; HIGHEST + 1], [0.0; HIGHEST + 1]);
     for (i, &(tick, y)) in samples[..n].iter().enumerate() {
         (at[i], d[i]) = (timer.seconds(now, tick), y);
     }
@@ -72,7 +93,7 @@ pub(super) fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Ti
             d[i] = (d[i] - d[i - 1]) / (at[i] - at[i - level]);
         }
     }
-    let mut c = [0.0; SAMPLES];
+    let mut c = [0.0; HIGHEST + 1];
     for i in (0..n).rev() {
         for k in (0..n).rev() {
             let shifted = if k > 0 { c[k - 1] } else { 0.0 };
@@ -80,7 +101,7 @@ pub(super) fn through(samples: &[(i64, f64)], order: usize, now: i64, timer: &Ti
         }
         c[0] += d[i];
     }
-    Poly::new(&c[..n.max(1)])
+    c
 }
 
 #[cfg(test)]
@@ -97,11 +118,11 @@ mod tests {
         let samples: Vec<(i64, f64)> = [9, 7, 4, 2].map(|t| (t, f(t))).to_vec();
         let p = through(&samples, 3, 9, &timer);
         for t in 9..14 {
-            assert!((p.value((t - 9) as f64) - f(t)).abs() < 1e-9, "{t}");
+            assert!((eval(&p, (t - 9) as f64) - f(t)).abs() < 1e-9, "{t}");
         }
-        assert_eq!(through(&samples, 0, 9, &timer).coefficients(), [f(9)]);
+        assert_eq!(through(&samples, 0, 9, &timer), [f(9), 0.0, 0.0, 0.0]);
         let line = through(&samples, 1, 9, &timer);
-        assert_eq!(line.value(-2.0), f(7));
-        assert_eq!(through(&samples[..1], 2, 9, &timer).coefficients(), [f(9)], "at the start");
+        assert_eq!(eval(&line, -2.0), f(7));
+        assert_eq!(through(&samples[..1], 2, 9, &timer)[..2], [f(9), 0.0], "at the start");
     }
 }

@@ -1,37 +1,46 @@
 //! One signal on its way from a unit to its receivers.
+use super::{Compensation, compensation::Deviation};
 use crate::{
-    poly,
     signal::{Held, Poly, Timer, trimmed},
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 
-/// Values kept for extrapolation from samples, the present one included.
-pub(super) const SAMPLES: usize = 4;
-
 /// A signal that passes through a coupler.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     source: Option<Held>,
     told: Option<Held>,
+    /// How many samples extrapolations need.
+    most: usize,
     /// Tick and value at the last exchanges since the last jump, the latest first.
     samples: Vec<(i64, f64)>,
-    /// Integral of source minus told since the last exchange.
-    deviation: f64,
-    /// Up to which tick that is.
-    until: i64,
-    /// Mean of source minus told over the last macro step.
-    mean: f64,
-    /// Sum of those means.
-    pub(super) memory: f64,
+    /// What a compensation needs.
+    pub(super) deviation: Option<Deviation>,
     /// What a filter let through last.
     pub(super) filtered: Option<f64>,
 }
 
 impl Line {
+    /// A line that is told polynomials of this order, and keeps no more than that needs.
+    pub fn new(order: usize, compensation: Compensation) -> Self {
+        Self {
+            source: None,
+            told: None,
+            most: if order > 0 { order + 1 } else { 0 },
+            samples: Vec::new(),
+            deviation: compensation.deviation(),
+            filtered: None,
+        }
+    }
     /// Whether the source has sent anything yet.
     pub fn heard(&self) -> bool {
         self.source.is_some()
+    }
+    /// Whether the source sent nothing but numbers.
+    pub fn is_finite(&self) -> bool {
+        let finite = |h: &Held| h.segment().coefficients().iter().all(|c| c.is_finite());
+        self.source.as_ref().is_none_or(finite)
     }
     /// The source's own polynomial, with its origin at tick `now`.
     pub fn source(&self, now: i64, timer: &Timer) -> Poly {
@@ -56,10 +65,6 @@ impl Line {
     /// Ticks and values of the last exchanges, the latest first.
     pub fn samples(&self) -> &[(i64, f64)] {
         &self.samples
-    }
-    /// Mean of source minus told over the last macro step.
-    pub fn mean(&self) -> f64 {
-        self.mean
     }
     /// Source minus told at tick `now`: the error of the extrapolation at its end.
     pub fn gap(&self, now: i64, timer: &Timer) -> f64 {
@@ -88,35 +93,26 @@ impl Line {
         jump
     }
 
-    /// Adds the deviation up to tick `now`, exactly: all is polynomial.
+    #[inline]
     fn accumulate(&mut self, now: i64, timer: &Timer) {
-        if let (Some(y), Some(u)) = (&self.source, &self.told)
-            && now > self.until
-        {
-            let span = timer.seconds(self.until, now);
-            let constants = (y.segment().coefficients(), u.segment().coefficients());
-            if let ([y], [u]) = constants {
-                self.deviation += (y - u) * span;
-                self.until = now;
-                return;
-            }
-            let mut d = y.shifted(self.until, timer);
-            d.add(-1.0, u.shifted(self.until, timer).coefficients());
-            self.deviation += d.integral(0.0).value(span);
+        if let Some(deviation) = &mut self.deviation {
+            deviation.accumulate((&self.source, &self.told), now, timer);
         }
-        self.until = now;
     }
 
     /// An exchange at tick `now`, `elapsed` seconds after the one before: notes the sample and
     /// the mean deviation.
     pub fn exchange(&mut self, now: i64, elapsed: f64, timer: &Timer) {
         self.accumulate(now, timer);
-        if elapsed > 0.0 {
-            self.mean = self.deviation / elapsed;
-            self.memory += self.mean;
-            self.deviation = 0.0;
+        if let Some(deviation) = &mut self.deviation {
+            deviation.exchange(elapsed);
         }
-        let value = self.value(now, timer);
+        if self.most > 0 {
+            self.sample(now, self.value(now, timer));
+        }
+    }
+
+    fn sample(&mut self, now: i64, value: f64) {
         // Two values close together would give a slope of mere rounding.
         let last = self.samples.first().map_or(now, |s| s.0);
         let before = self.samples.get(1).map_or(last, |s| s.0);
@@ -125,24 +121,29 @@ impl Line {
         }
         self.samples.retain(|s| s.0 < now);
         self.samples.insert(0, (now, value));
-        self.samples.truncate(SAMPLES);
+        self.samples.truncate(self.most);
     }
 
-    /// Receivers are told `p` from tick `now` on; nothing to send if they hold it already.
-    pub fn tell(&mut self, p: &Poly, now: i64, timer: &Timer) -> Option<Segment> {
-        let c = p.truncated(poly::MAX_DEGREE);
+    /// Receivers are told a polynomial in seconds from tick `now` on; `None` if they hold it already.
+    pub fn tell(&mut self, p: &[f64], now: i64, timer: &Timer) -> Option<&Segment> {
+        let c = trimmed(p);
         let same = |h: &Held| h.since() == now && trimmed(h.segment().coefficients()) == c;
         if self.told.as_ref().is_some_and(same) {
             return None;
         }
-        let left = self.held(now, timer).unwrap_or(c[0]);
-        let flag = match self.told {
-            None => Flag::Jump,
-            Some(_) if left == c[0] => Flag::Continuous,
-            Some(_) => Flag::Jump,
+        let left = self.held(now, timer);
+        let jumps = left != Some(c[0]);
+        let flag = if jumps { Flag::Jump } else { Flag::Continuous };
+        let left = left.unwrap_or(c[0]);
+        let segment = match *c {
+            [held] => Segment::constant(held, flag, left),
+            _ => Segment::new(c, flag, left),
         };
-        let segment = Segment::new(c, flag, left);
-        self.told = Some(Held::new(segment.clone(), now));
-        Some(segment)
+        Some(self.told.insert(Held::new(segment, now)).segment())
+    }
+
+    /// What receivers were told last.
+    pub fn last(&self) -> Option<&Segment> {
+        self.told.as_ref().map(Held::segment)
     }
 }

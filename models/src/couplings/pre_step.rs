@@ -22,7 +22,6 @@
 //! and S. Genser, "Pre-step co-simulation method and device", 2018). Who uses it should look whether
 //! that concerns them.
 use super::trial::{Told, Trial};
-use crate::signal::Poly;
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 use superdense_kernel::snapshot::SnapshotError;
@@ -98,7 +97,8 @@ impl PreStep {
         steps: usize,
         until: i64,
     ) -> Result<(Told, Trajectory), String> {
-        let constants = |u: &DVector<f64>| u.iter().map(|&x| Poly::constant(x)).collect::<Vec<_>>();
+        let constants =
+            |u: &DVector<f64>| u.iter().map(|&x| [x, 0.0, 0.0, 0.0]).collect::<Vec<_>>();
         let mut first = u.clone();
         if let Some((signal, by)) = moved {
             first[signal] += by;

@@ -14,12 +14,13 @@
 //! meet the exact solution (`pre_step.rs`), and steps that are refused for their error (`trust.rs`).
 use super::{
     Iteration, Line, Policy, PreStep, Until,
-    extrapolation::through,
+    extrapolation::{Cubic, through},
     trial::{Progress, Saved, Told, Trial},
     trust::Estimate,
 };
 use crate::{
-    signal::{Held, NEVER, Poly, Timer},
+    poly::eval,
+    signal::{Held, NEVER, Timer},
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,7 @@ impl Rehearsal {
     ) -> Result<Self, String> {
         let signals = policy.extrapolations.len();
         units.save().map_err(|e| e.to_string())?;
-        let trial = Trial::new(units, signals, timer.resolution())?;
+        let trial = Trial::new(units, policy.lines(), timer.resolution())?;
         let plan = Plan {
             timer,
             policy,
@@ -250,7 +251,7 @@ impl Rehearsal {
         };
         let start = self.trial.save()?;
         let ahead = self.seconds(until);
-        let mut y: Vec<f64> = predicted.iter().map(|p| p.value(ahead)).collect();
+        let mut y: Vec<f64> = predicted.iter().map(|p| eval(p, ahead)).collect();
         let (mut end, mut first, mut round) = (until, Vec::new(), 0);
         iteration.begin();
         let told = loop {
@@ -303,7 +304,7 @@ impl Rehearsal {
             samples.extend(past);
             through(&samples, self.plan.policy.extrapolations[k].order, timer.now(), timer)
         };
-        let all: Vec<Poly> = lines.iter().enumerate().map(lead).collect();
+        let all: Vec<Cubic> = lines.iter().enumerate().map(lead).collect();
         let told = self.trial.tell(&all)?;
         *end = self.trial.run(until, self.plan.policy.interrupts)?;
         Ok(told)
@@ -332,13 +333,11 @@ impl Rehearsal {
     }
 
     /// What would be told without any correction.
-    fn predicted(&self, until: i64) -> Vec<Poly> {
+    fn predicted(&self, until: i64) -> Vec<Cubic> {
         let Progress { timer, lines, .. } = &self.trial.now;
-        let now = timer.now();
-        let values: Vec<f64> = lines.iter().map(|line| line.value(now, timer)).collect();
-        let ahead = timer.seconds(now, until);
-        let each = self.plan.policy.extrapolations.iter().zip(lines);
-        each.map(|(e, line)| e.tell(line, now, ahead, &values, timer)).collect()
+        let ahead = timer.seconds(timer.now(), until);
+        let each = self.plan.policy.extrapolations.iter().enumerate();
+        each.map(|(port, e)| e.tell(lines, port, timer.now(), ahead, timer)).collect()
     }
 
     fn seconds(&self, until: i64) -> f64 {

@@ -1,7 +1,7 @@
 //! A group on trial: its units once more, ahead of themselves, and brought back at will.
-use super::Line;
+use super::{Line, extrapolation::Cubic};
 use crate::{
-    signal::{NEVER, Poly, Timer},
+    signal::{NEVER, Timer},
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
@@ -47,11 +47,10 @@ pub(super) struct Trial {
 impl Trial {
     pub fn new(
         units: Simulation<Value>,
-        signals: usize,
+        lines: Vec<Line>,
         resolution: Resolution,
     ) -> Result<Self, String> {
         let timer = Timer::due(NEVER, resolution);
-        let lines = vec![Line::default(); signals];
         let units = Nested::new(units).map_err(|e| e.to_string())?;
         Ok(Self { units, now: Progress { timer, lines, last: 0 } })
     }
@@ -87,13 +86,14 @@ impl Trial {
     }
 
     /// Tells all signals, each by its polynomial in seconds from the present tick.
-    pub fn tell(&mut self, all: &[Poly]) -> Result<Told, String> {
+    pub fn tell(&mut self, all: &[Cubic]) -> Result<Told, String> {
         let micro = self.micro();
         let Progress { timer, lines, .. } = &mut self.now;
         let at = timer.now();
         let each = (0u16..).zip(lines.iter_mut().zip(all));
-        let signals: Vec<(u16, Segment)> =
-            each.filter_map(|(port, (line, p))| Some((port, line.tell(p, at, timer)?))).collect();
+        let signals: Vec<(u16, Segment)> = each
+            .filter_map(|(port, (line, p))| Some((port, line.tell(p, at, timer)?.clone())))
+            .collect();
         let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
         let told = self.units.write(|units| units.commit(at, inputs));
         told.map_err(|e| e.to_string())?;

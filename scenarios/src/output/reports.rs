@@ -114,8 +114,11 @@ pub struct Parallel {
     pub window: i64,
     /// Share of each worker in the executed transitions.
     pub share: Vec<f64>,
-    /// Cycles that only the sequential executor may run.
+    /// Cycles of the sequential executor: those that only it may run, and those for which windows
+    /// did not pay.
     pub sequential_cycles: u64,
+    /// Times at which windows held too little, and the sequential executor went on for a while.
+    pub poor_windows: u64,
     /// A unit that promises no delay, for which the conservative executor ran sequentially.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_lookahead: Option<String>,
@@ -138,6 +141,7 @@ impl Parallel {
             window: s.window,
             share: s.executed.iter().map(|&n| n as f64 / all).collect(),
             sequential_cycles: s.sequential_cycles,
+            poor_windows: s.poor_windows,
             no_lookahead: s.no_lookahead.clone(),
         }
     }

@@ -1,6 +1,7 @@
 //! Who runs the models; never changes results.
 use serde::{Deserialize, Serialize};
 use std::{
+    sync::OnceLock,
     thread::available_parallelism,
     time::{Duration, Instant},
 };
@@ -58,6 +59,12 @@ impl Executor {
 
 fn cores() -> u32 {
     available_parallelism().map_or(1, |n| n.get() as u32)
+}
+
+/// Nanoseconds since the first call.
+fn nanoseconds() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 /// Wall time of sequential execution before anything else is tried, and of each trial.
@@ -143,7 +150,9 @@ impl Driver {
             Method::TimeWarp => parallel::Method::TimeWarp,
             Method::Conservative => parallel::Method::Conservative,
         };
-        let settings = Settings { method, workers: self.executor.workers(), ..Settings::default() };
+        let workers = self.executor.workers();
+        let settings =
+            Settings { method, workers, clock: Some(nanoseconds), ..Settings::default() };
         let (ended, part) = sim.run_through_parallel(limit, &settings)?;
         self.statistics.add(&part);
         Ok(ended)

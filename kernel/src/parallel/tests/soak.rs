@@ -65,6 +65,10 @@ impl Atomic<i64> for Entity {
     fn lookahead(&self, _: u16) -> Duration {
         Duration::from_ticks(self.least)
     }
+    fn earliest_output(&self, port: u16) -> Duration {
+        let first = self.tokens.iter().rfind(|t| t.1 == port);
+        first.map_or(Duration::INFINITE, |t| Duration::between(self.now, t.0))
+    }
     fn output(&self, out: &mut Outbox<'_, i64>) {
         let Some(&(due, _)) = self.tokens.last() else { return };
         for way in 0..2 * WAYS {
@@ -223,4 +227,38 @@ fn a_soak_needs_no_more_memory_with_time() {
 
 fn watched_unless(long: bool, run: impl FnOnce() + Send + 'static) {
     if long { run() } else { watched("the soak", run) }
+}
+
+/// Windows that hold a few transitions are not worth a round each: after some rounds the sequential
+/// executor goes on. Counted, since times depend on what else the machine does.
+#[test]
+fn windows_that_hold_little_are_given_up() {
+    let plain = Hops { entities: 256, remote: 0.5, least: 10_000, ties: false };
+    let long = Hops { least: 1_000_000, remote: 0.02, ..plain };
+    for (name, hops, crews, gives_up) in [
+        ("half of the hops are remote", plain, &[2, 4, 8][..], true),
+        ("long delays", long, &[2], false),
+    ] {
+        let end = hops.end(100_000.0);
+        let mut sequential = hops.build();
+        sequential.run_through(end).expect("a run");
+        let counts = sequential.counts();
+        let transitions = counts.internal + counts.external + counts.confluent;
+        for &workers in crews {
+            let method = Method::Conservative;
+            let settings = Settings { workers, method, probe: false, ..Settings::default() };
+            let what = format!("{name} with {workers} workers");
+            let (found, did) = watched(&what, move || {
+                let mut sim = hops.build();
+                let (_, did) = sim.run_through_parallel(end, &settings).expect("a run");
+                ((sim.trace_hash(), sim.counts()), did)
+            });
+            assert_eq!(found, (sequential.trace_hash(), counts), "{what}");
+            assert_eq!(did.poor_windows > 0, gives_up, "{what}: {did:?}");
+            assert_eq!(did.sequential_cycles > 0, gives_up, "{what}: {did:?}");
+            assert!(did.committed > 100 && did.rollbacks == 0, "{what}: {did:?}");
+            // A round for 32 transitions at least, over the whole run.
+            assert!(32 * did.gvt_rounds < transitions, "{what}: {transitions}, {did:?}");
+        }
+    }
 }
