@@ -96,7 +96,7 @@ impl Atomic<Value> for Source {
         self.timer.set(if self.board.pending() { self.timer.now() } else { self.next });
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
-        (port == Self::COUNT).then(|| Value::Real(self.packet.id as f64))
+        (port == Self::COUNT).then_some(Value::Real(self.packet.id as f64))
     }
 }
 
