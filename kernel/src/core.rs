@@ -49,7 +49,8 @@ impl Due {
 
 /// How far a slab may go on by itself, cycle after cycle of single models.
 pub(crate) struct Ahead<'a> {
-    /// The last tick, if it may at all: nothing is injected, nobody looks on between cycles.
+    /// The last tick, if it may at all: nothing is injected, nobody looks on between cycles, and no
+    /// unit makes silent steps.
     pub limit: Option<i64>,
     /// The models of the cycle, or those of the next one, if they are `taken` from the list.
     pub imminent: &'a mut Vec<u32>,

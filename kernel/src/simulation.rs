@@ -280,7 +280,8 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         let slabs = &mut self.slabs.kinds;
         let (run, _) = core.homes.run(m);
-        let limit = limit.filter(|_| core.observers.is_empty());
+        // Observers look on between cycles; silent units may find something before the next one.
+        let limit = limit.filter(|_| core.observers.is_empty() && core.silent.is_empty());
         let mut ahead = Ahead { limit, imminent: &mut self.imminent, taken: None };
         core.enter(run.kind);
         let left = slabs[run.kind as usize].alone(run, m, &mut ahead, core);

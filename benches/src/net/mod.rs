@@ -50,7 +50,7 @@ impl Net {
         match self {
             Self::Queue(_) => 3,
             Self::Torus(n, _) => u64::from(n).pow(2),
-            Self::Bottleneck => 19,
+            Self::Bottleneck => 18,
             Self::Loads(units) => u64::from(units),
         }
     }

@@ -1,4 +1,5 @@
 //! `packet-source`: packets at random, in a rhythm or by a trace.
+use super::board::Board;
 use crate::{
     blocks::{
         event,
@@ -7,8 +8,8 @@ use crate::{
     },
     random::RandomStream,
     registry::{Context, ParamError, ParamType, Params, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::{Packet, Segment, Value},
+    signal::{NEVER, Timer},
+    value::{Packet, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -36,12 +37,12 @@ pub struct Source {
     next: i64,
     /// The packet sent last, the pattern for the next one.
     packet: Packet,
-    count: Level,
+    board: Board,
 }
 
 impl Source {
     const OUT: OutPort<Packet> = OutPort::new(0);
-    const COUNT: OutPort<Segment> = OutPort::new(1);
+    const COUNT: u16 = 1;
 
     fn draw(&mut self) {
         let tps = self.timer.resolution().ticks_per_second() as f64;
@@ -65,10 +66,6 @@ impl Source {
             self.next = NEVER;
         }
     }
-
-    fn starts(&self) -> bool {
-        self.count.is_pending() && self.packet.id == 0
-    }
 }
 
 impl Atomic<Value> for Source {
@@ -79,26 +76,27 @@ impl Atomic<Value> for Source {
         self.timer.advance()
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        if self.starts() {
-            return out.send(Self::COUNT, Segment::step(0.0, 0.0));
+        if self.board.pending() {
+            return self.board.output(out);
         }
         let id = self.packet.id + 1;
         out.send(Self::OUT, Packet { created: out.now().ticks, id, ..self.packet });
-        out.send(Self::COUNT, Segment::step(self.packet.id as f64, id as f64));
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
-        let starts = self.starts();
         self.timer.fire();
-        if !starts {
+        if self.board.pending() {
+            self.board.sent();
+        } else {
             self.packet.id += 1;
-            self.count.change(self.packet.id as f64, self.timer.now());
+            if self.board.is_time() {
+                self.board.tell(&[self.packet.id as f64], self.timer.now());
+            }
             self.draw();
         }
-        self.count.sent();
-        self.timer.set(self.next);
+        self.timer.set(if self.board.pending() { self.timer.now() } else { self.next });
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
-        (port == Self::COUNT.index()).then(|| Value::Real(self.count.value()))
+        (port == Self::COUNT).then_some(Value::Real(self.packet.id as f64))
     }
 }
 
@@ -155,6 +153,7 @@ unit_kind! {
         with("address", ParamType::Int, "0", "own address"),
         with("to", ParamType::Int, "0", "address of the destination"),
         with("minstd", ParamType::Int, "", "start state of a MINSTD generator"),
+        with("every", ParamType::Int, "1000", "packets between messages to wired receivers"),
     ],
     ports: |_| Ok(ports([], [event("out", ValueType::Packet), signal("count")])),
     build: |params, context| {
@@ -197,7 +196,7 @@ unit_kind! {
             until: if r.given("until") { r.duration("until") } else { NEVER },
             next: first,
             packet,
-            count: Level::new(0.0),
+            board: Board::new(Source::COUNT, &[0.0], r.int("every", 1, i64::MAX) as u64),
         };
         model.draw();
         r.finish(Component::atomic(model))

@@ -277,3 +277,20 @@ fn broken_contracts() {
     // A time advance that is none.
     assert!(matches!(error(-20, true), RunError::BadAdvance { .. }));
 }
+
+/// What runs of cycles of single models do at once must not pass by what a silent unit finds
+/// meanwhile. Observers keep each cycle apart, so the run that is observed is the reference.
+#[test]
+fn a_clock_does_not_run_past_silent_units() {
+    let model = || {
+        let mut top = ring();
+        add(&mut top, "clock", Gen::every(3));
+        add(&mut top, "other", Gen::every(7));
+        top
+    };
+    let observed = Run::through(model(), END);
+    let mut alone = Simulation::new(model(), Options::default()).unwrap();
+    alone.run_through(END).unwrap();
+    assert_eq!(alone.counts(), observed.sim.counts());
+    assert_eq!(alone.trace_hash(), observed.sim.trace_hash());
+}
