@@ -109,12 +109,8 @@ impl Atomic<Value> for Link {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        let mut k = 0;
-        while let Some(&(arrival, packet)) = self.flight.get(k)
-            && arrival == at
-        {
+        for &(_, packet) in self.flight.iter().take_while(|(t, _)| *t == at) {
             out.send(Self::OUT, packet);
-            k += 1;
         }
         for &packet in &self.dropped {
             out.send(Self::DROPPED, packet);
