@@ -61,8 +61,8 @@ fn cores() -> u32 {
     available_parallelism().map_or(1, |n| n.get() as u32)
 }
 
-/// Nanoseconds since the first call.
-fn nanoseconds() -> u64 {
+/// Nanoseconds since the first call: the clock that the kernel is given.
+pub fn nanoseconds() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
