@@ -6,6 +6,7 @@
 //! quiet machine they are the seconds of the clock, and on a shared one they leave out the time
 //! that other programs had.
 use crate::{
+    bounces::{self, BOUNCES, Bounces},
     devstone::{self, Devstone, expected},
     exchange,
     net::{self, Net},
@@ -31,6 +32,8 @@ pub enum Job {
     Net(Net),
     /// So many exchanges of two trivial units through a coupling, Jacobi.
     Exchange(u32),
+    /// A ball's bounces, in a unit or in a loop by hand.
+    Bounces(Bounces),
     /// PHOLD for so many hops, under Time Warp with so many workers; sequentially with none. For
     /// profiles.
     Phold(Phold, u32, u32),
@@ -51,6 +54,8 @@ pub enum Engine {
     SimPy,
     /// A loop around `std::collections::BinaryHeap`.
     BareHeap,
+    /// A loop over the flights of a ball.
+    BareLoop,
     /// ns-3, compiled on first use.
     Ns3,
     /// diffsol, with the feature of that name.
@@ -70,6 +75,7 @@ impl Engine {
             Self::Nexosim => "nexosim",
             Self::SimPy => "simpy",
             Self::BareHeap => "bare-heap",
+            Self::BareLoop => "bare-loop",
             Self::Ns3 => "ns3",
             Self::Diffsol => "diffsol",
             Self::Scipy => "scipy",
@@ -155,6 +161,7 @@ pub fn serve(job: &str) -> Result<(), String> {
                 u64::from(exchanges)
             },
         ),
+        Job::Bounces(bounces) => bounces_run(engine, bounces),
         Job::Phold(phold, hops, workers) => {
             let settings = Settings { workers, ..Settings::default() };
             let settings = (workers > 0).then_some(settings);
@@ -212,6 +219,32 @@ fn devstone_run(engine: Engine, d: Devstone) -> Result<(f64, f64, u64), String> 
     let internal = counts.internal + counts.confluent - 1;
     let external = counts.external + counts.confluent;
     Ok((build, run, check([models - 1, internal, external, counts.messages])?))
+}
+
+/// Medians, since a run is over in microseconds; each of a simulation of its own.
+fn bounces_run(engine: Engine, bounces: Bounces) -> (f64, f64, u64) {
+    const ROUNDS: usize = 400;
+    const LOOPS: usize = 1000;
+    // Some together, for the clock takes its time, too; few enough to stay in the cache.
+    const TOGETHER: usize = 8;
+    let runs = (0..ROUNDS).map(|_| {
+        if engine == Engine::BareLoop {
+            let (built, ran, ()) = timed(|| (), |()| bounces::loops(LOOPS));
+            return (built, ran / LOOPS as f64);
+        }
+        let start = ProcessTime::now();
+        let mut runs: Vec<_> = (0..TOGETHER).map(|_| bounces.build()).collect();
+        let built = start.elapsed().as_secs_f64();
+        let start = ProcessTime::now();
+        for (sim, end) in &mut runs {
+            sim.run_until(*end).expect("a ball");
+        }
+        (built / TOGETHER as f64, start.elapsed().as_secs_f64() / TOGETHER as f64)
+    });
+    let (mut built, mut ran): (Vec<f64>, Vec<f64>) = runs.unzip();
+    built.sort_by(f64::total_cmp);
+    ran.sort_by(f64::total_cmp);
+    (built[ROUNDS / 2], ran[ROUNDS / 2], BOUNCES as u64)
 }
 
 fn timers_run(engine: Engine, t: Timers) -> (f64, f64, u64) {

@@ -1,5 +1,6 @@
 //! Fixed small runs whose instruction counts must not grow.
 use crate::{
+    bounces::Bounces,
     devstone::{self, Devstone, Shape},
     exchange,
     net::{Net, Run},
@@ -40,13 +41,18 @@ fn continuous((mut sim, end): (Simulation<Value>, i64)) {
     measured(&mut sim, end);
 }
 
+/// A ball's bounces, by the closed form or the 5(4) pair.
+fn bounces(pair: bool) {
+    continuous(Bounces { text: false, pair }.build());
+}
+
 /// A shipped scenario of a network, for so many seconds.
 fn network(net: Net, seconds: i64) {
     measured(&mut Run::new(net).simulation(), seconds * 1_000_000_000);
 }
 
 /// All cases.
-pub const CASES: [Case; 18] = [
+pub const CASES: [Case; 20] = [
     Case { name: "LI-60x60", run: || devstone(Shape::LI, 60) },
     Case { name: "HI-60x60", run: || devstone(Shape::HI, 60) },
     Case { name: "HO-60x60", run: || devstone(Shape::HO, 60) },
@@ -67,6 +73,8 @@ pub const CASES: [Case; 18] = [
     Case { name: "queue-10s", run: || network(Net::Queue(10), 10) },
     Case { name: "s4a-10s", run: || network(Net::Bottleneck, 10) },
     Case { name: "torus-10x10-1s", run: || network(Net::Torus(10, 1000), 1) },
+    Case { name: "bounces-closed", run: || bounces(false) },
+    Case { name: "bounces-rk45", run: || bounces(true) },
     Case { name: "line-qss3", run: || continuous(qss::line::<Explicit, 3>()) },
 ];
 

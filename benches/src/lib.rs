@@ -7,11 +7,12 @@
 //! | [`net`] | shipped grid and network scenarios against SimPy and ns-3 |
 //! | [`exchange`] | what an exchange of two coupled units costs |
 //! | [`phold`] | Time Warp against the sequential executor, over remote shares and work |
+//! | [`bounces`] | what a located event of a continuous unit costs, against a loop by hand |
 //! | [`precision`] | error against time of continuous methods, against diffsol, scipy and heyoka |
 //! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
 //!
-//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring|exchange|grid|phold|qss` prints a table
+//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring|exchange|bounces|grid|phold|qss` prints a table
 //! of ratios, `--bin gate` compares instruction counts with `gates.toml`.
 //!
 //! # Why
@@ -23,6 +24,7 @@
 //! the next is an instruction count, which repeats exactly.
 #![cfg_attr(test, allow(missing_docs, reason = "tests need no docs"))]
 
+pub mod bounces;
 pub mod busy;
 pub mod child;
 pub mod devstone;

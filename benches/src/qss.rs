@@ -67,9 +67,14 @@ pub fn line<M: Method<P>, const P: usize>() -> (Simulation<Value>, i64) {
 
 /// A run of one component.
 pub(crate) fn alone(component: Component<Value>) -> Simulation<Value> {
+    alone_with(component, Options::default())
+}
+
+/// The same with options.
+pub(crate) fn alone_with(component: Component<Value>, options: Options) -> Simulation<Value> {
     let mut top = Coupled::new();
     top.add_component("system", component);
-    Simulation::new(top, Options::default()).expect("one model without ports to connect")
+    Simulation::new(top, options).expect("one model without ports to connect")
 }
 
 fn unit<Y: System, M: Method<P>, const P: usize>(engine: Engine<Y, M, P>) -> Component<Value> {

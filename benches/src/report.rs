@@ -47,6 +47,8 @@ pub fn target(row: &Row) -> Option<Target> {
         ("hold" | "ring", "1024", "bare-heap") => Target::Ratio(1.0 / 0.9),
         ("hold" | "ring", "65536", "bare-heap") => Target::Ratio(1.0),
         ("exchange", ..) => Target::Ratio(0.2),
+        ("bounces-closed", ..) => Target::Ratio(1.0 / 10.0),
+        ("bounces-rk45", ..) => Target::Ratio(1.0 / 60.0),
         ("hold", _, "nexosim") => Target::Ratio(10.0),
         ("ring", _, "nexosim") => Target::Ratio(8.0),
         // No distribution may cost more than twice the bare heap.
@@ -80,7 +82,7 @@ pub fn heading() -> String {
 pub fn line(row: &Row) -> String {
     let verdict = target(row).map_or(String::new(), |t| {
         let what = match t {
-            Target::Ratio(least) => format!("ratio >= {least:.2}"),
+            Target::Ratio(least) => format!("ratio >= {least:.3}"),
             Target::RatioAndMemory(least, share) => {
                 format!("ratio >= {least:.0}, memory <= {share} of peer")
             }
@@ -90,7 +92,7 @@ pub fn line(row: &Row) -> String {
     });
     let mb = |bytes: u64| bytes as f64 / 1e6;
     format!(
-        "{:<24} {:>8} {:<10} {:>9.4} {:>9.4} {:>8.2} {:>8.1} {:>8.1}  {verdict}",
+        "{:<24} {:>8} {:<10} {:>9.3e} {:>9.3e} {:>8.3} {:>8.1} {:>8.1}  {verdict}",
         row.workload,
         row.size,
         row.peer,

@@ -1,5 +1,6 @@
 //! The comparisons: which jobs, against whom, how often.
 use crate::{
+    bounces::{BOUNCES, Bounces},
     busy,
     child::{Engine, Job, Measured, has_simpy, spawn},
     devstone::{Devstone, Shape},
@@ -135,6 +136,23 @@ pub fn exchange(effort: Effort, sink: Sink<'_>) -> Result<(), String> {
     let (ours, peer) = (Job::Exchange(events), (Engine::BareHeap, Job::Timers(timers)));
     let m = compare(ours, peer, effort.repetitions(9))?;
     sink(row("exchange".into(), "2", Engine::BareHeap, m.0.run_s, m));
+    Ok(())
+}
+
+/// The bounces of a ball against a loop by hand, whose ratio is the share of our time that it takes.
+///
+/// # Errors
+/// A failed child.
+pub fn bounces(effort: Effort, sink: Sink<'_>) -> Result<(), String> {
+    for text in [false, true] {
+        for pair in [false, true] {
+            let bounces = Bounces { text, pair };
+            let job = Job::Bounces(bounces);
+            let m = compare(job, (Engine::BareLoop, job), effort.repetitions(9))?;
+            let size = BOUNCES.to_string();
+            sink(row(bounces.name(), &size, Engine::BareLoop, m.0.run_s, m));
+        }
+    }
     Ok(())
 }
 

@@ -166,11 +166,14 @@ impl<M: Message> Core<M> {
     /// in between. If that is not one of a single neighbour, its models are left in `ahead`.
     #[inline(always)]
     pub fn next_alone(&mut self, ahead: &mut Ahead<'_>) -> Option<u32> {
-        let asked = self.error.is_some() || self.stop.is_some() || !self.changes.is_empty();
-        if asked || self.bus.bad_port.is_some() || !self.ready.is_empty() {
+        if self.asked() || !self.ready.is_empty() {
             return None;
         }
         let limit = ahead.limit?;
+        // Units that are silent may find something before the next visible event.
+        if !self.silent.is_empty() {
+            return None;
+        }
         let imminent = &mut *ahead.imminent;
         imminent.clear();
         let at = self.list.take(limit, &mut |m| imminent.push(m))?;
@@ -340,17 +343,70 @@ impl<M: Message> Core<M> {
         }
     }
 
+    /// The silent steps of a model that has just made a transition, if it is the only one that is
+    /// silent: what [`Simulation::next_within`](crate::Simulation::next_within) would come to next.
+    #[inline(always)]
+    pub fn advance_alone<A: Atomic<M>>(&mut self, m: u32, model: &mut A, ahead: &Ahead<'_>) {
+        let Some(limit) = ahead.limit else { return };
+        if self.asked() || !self.ready.is_empty() || self.silent.len() != 1 {
+            return;
+        }
+        let Some(at) = self.silent.time_of(m) else { return };
+        let next = self.list.next_time().unwrap_or(i64::MAX);
+        if at >= next || at >= limit {
+            return;
+        }
+        self.silent.cancel(m);
+        let bound = Duration::between(self.cells[m as usize].last, next.min(limit));
+        self.advance(m, model, bound);
+        self.refuse_early(m, at);
+    }
+
+    /// An error if what silent steps from tick `at` on found is not after it.
+    #[inline]
+    pub fn refuse_early(&mut self, m: u32, at: i64) {
+        if self.list.time_of(m).is_some_and(|found| found <= at) {
+            let (path, at) = (self.path(m), Tag::new(at, 0));
+            self.error.get_or_insert(RunError::Early { path, at });
+        }
+    }
+
+    /// Whether something is to be done before the next cycle.
+    #[inline(always)]
+    fn asked(&self) -> bool {
+        self.error.is_some()
+            || self.stop.is_some()
+            || !self.changes.is_empty()
+            || self.bus.bad_port.is_some()
+    }
+
     /// Asks observers which models they want to hear of.
     pub fn find_heard(&mut self) {
         let wanted = |&key: &ModelKey| self.observers.iter().any(|o| o.wants_transitions(key));
         let heard: Vec<bool> = self.keys.iter().map(wanted).collect();
+        self.fx.observed = !self.observers.is_empty();
         self.bus.heard = if heard.contains(&true) { heard } else { Vec::new() };
     }
 
     /// Takes what a transition asked for out of the effects.
-    #[cold]
     fn settle(&mut self, m: u32) {
         self.fx.raised = false;
+        if self.fx.failure.is_some() || self.fx.stop.is_some() {
+            self.halt(m);
+        }
+        if std::mem::take(&mut self.fx.located) {
+            self.count_located(m);
+        }
+        if !self.fx.facts.is_empty() {
+            self.tell_facts(m);
+        }
+        if !self.fx.changes.is_empty() {
+            self.changes.extend(self.fx.changes.drain(..).map(|c| (m, c)));
+        }
+    }
+
+    #[cold]
+    fn halt(&mut self, m: u32) {
         if let Some(why) = self.fx.failure.take() {
             let (path, at) = (self.path(m), self.now);
             self.error.get_or_insert(RunError::Model { path, at, why });
@@ -358,10 +414,11 @@ impl<M: Message> Core<M> {
         if let Some(reason) = self.fx.stop.take() {
             self.stop.get_or_insert(reason);
         }
-        if std::mem::take(&mut self.fx.located) {
-            self.count_located(m);
-        }
-        for fact in std::mem::take(&mut self.fx.facts) {
+    }
+
+    #[inline(never)]
+    fn tell_facts(&mut self, m: u32) {
+        for fact in self.fx.facts.drain(..) {
             for o in &mut self.observers {
                 let verdict = self
                     .blueprint
@@ -371,8 +428,6 @@ impl<M: Message> Core<M> {
                 }
             }
         }
-        let changes = std::mem::take(&mut self.fx.changes);
-        self.changes.extend(changes.into_iter().map(|c| (m, c)));
     }
 
     /// Guard R11(b): events at distinct ticks are counted from the first one of a window, which

@@ -52,6 +52,8 @@ pub struct Effects<M: Message> {
     pub(crate) now: Tag,
     pub(crate) resolution: Resolution,
     pub(crate) raised: bool,
+    /// Whether anybody may hear of facts.
+    pub(crate) observed: bool,
     pub(crate) failure: Option<String>,
     pub(crate) stop: Option<String>,
     pub(crate) facts: Vec<Fact>,
@@ -65,6 +67,7 @@ impl<M: Message> Effects<M> {
             now: Tag::ZERO,
             resolution,
             raised: false,
+            observed: true,
             failure: None,
             stop: None,
             facts: Vec::new(),
@@ -104,6 +107,12 @@ impl<M: Message> Effects<M> {
     pub fn stop(&mut self, reason: impl Into<String>) {
         self.raised = true;
         self.stop.get_or_insert_with(|| reason.into());
+    }
+
+    /// Whether anybody may hear of facts: where making one costs something, it need not be made for
+    /// nobody. Nothing else may depend on it.
+    pub fn observed(&self) -> bool {
+        self.observed
     }
 
     /// Tells observers a fact.

@@ -140,6 +140,7 @@ impl<M: Message> Simulation<M> {
             blueprint,
             keys,
         };
+        core.fx.observed = false;
         core.reset_lists(slabs.may_be_silent());
         let mut this = Self {
             core,
@@ -482,10 +483,7 @@ impl<M: Message> Simulation<M> {
             core.enter(kind);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
             core.leave(kind);
-            if core.list.time_of(m).is_some_and(|found| found <= at) {
-                let (path, at) = (core.path(m), Tag::new(at, 0));
-                core.error.get_or_insert(RunError::Early { path, at });
-            }
+            core.refuse_early(m, at);
         }
         // Inputs may come from the earliest tick on that no unit has passed.
         let due = |list: &mut AnyEventList| list.next_time().unwrap_or(i64::MAX);

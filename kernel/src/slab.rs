@@ -197,7 +197,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
                 }
             }
             if A::SILENT {
-                return Left::Nothing;
+                core.advance_alone(model, &mut self.models[at], ahead);
             }
             let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
             model = next;

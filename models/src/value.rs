@@ -104,6 +104,7 @@ impl Segment {
     }
 
     /// Highest power with a coefficient.
+    #[inline]
     pub fn order(&self) -> usize {
         self.coefficients().len() - 1
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use superdense_benches::{
     child, net, phold, precision,
     report::{Row, heading, line, met, target},
-    suites::{Effort, devstone, exchange, timers},
+    suites::{Effort, bounces, devstone, exchange, timers},
     timers::Load,
 };
 
@@ -31,6 +31,8 @@ enum Suite {
     Ring,
     /// Two units that exchange through a coupling against events of a bare heap
     Exchange,
+    /// A ball's bounces in a continuous unit against a loop written by hand
+    Bounces,
     /// Queues and packet networks against SimPy and ns-3
     Grid,
     /// Time Warp against the sequential executor
@@ -57,7 +59,9 @@ fn main() -> ExitCode {
             println!("{}", line(&row));
         }
     };
-    let rows = matches!(cli.suite, Suite::Devstone | Suite::Hold | Suite::Ring | Suite::Exchange);
+    let other =
+        matches!(cli.suite, Suite::Grid | Suite::Phold | Suite::Qss { .. } | Suite::Child { .. });
+    let rows = !other;
     if !cli.json && rows {
         println!("{}", heading());
     }
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         Suite::Hold => timers(Load::Hold, effort, &mut sink),
         Suite::Ring => timers(Load::Ring, effort, &mut sink),
         Suite::Exchange => exchange(effort, &mut sink),
+        Suite::Bounces => bounces(effort, &mut sink),
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
         Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row)),
         Suite::Qss { problems } => precision::suite(effort, problems, &mut |curves| {

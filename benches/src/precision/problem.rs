@@ -87,20 +87,18 @@ impl Problem {
         let library = |file: &str| {
             PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../scenarios/library").join(file)
         };
-        let (file, unit, outputs, first) = match self {
+        let (file, unit, outputs) = match self {
             Self::Advection => {
-                ("continuous/advection.toml", "line", "{ \"y[i in 1..=N]\" = \"u[i]\" }", "y[1]")
+                ("continuous/advection.toml", "line", "{ \"y[i in 1..=N]\" = \"u[i]\" }")
             }
-            Self::Line => {
-                ("continuous/lc_line.toml", "line", "{ \"y[i in 1..=N]\" = \"x[i]\" }", "y[1]")
-            }
-            Self::VanDerPol | Self::Stiff => ("continuous/van_der_pol.toml", "oscillator", "", "x"),
-            Self::LotkaVolterra => ("continuous/lotka_volterra.toml", "wood", "", "prey"),
-            Self::Bounces => ("bouncing_ball.toml", "ball", "", "height"),
-            Self::Grid => ("grid/s1a.toml", "grid", "", "coi_hz"),
+            Self::Line => ("continuous/lc_line.toml", "line", "{ \"y[i in 1..=N]\" = \"x[i]\" }"),
+            Self::VanDerPol | Self::Stiff => ("continuous/van_der_pol.toml", "oscillator", ""),
+            Self::LotkaVolterra => ("continuous/lotka_volterra.toml", "wood", ""),
+            Self::Bounces => ("bouncing_ball.toml", "ball", ""),
+            Self::Grid => ("grid/s1a.toml", "grid", ""),
         };
-        let mut sets =
-            vec![("plot".into(), "[]".into()), ("record".into(), format!("[\"{unit}.{first}\"]"))];
+        // Nobody listens, as with the peers; states are looked at when they are asked for.
+        let mut sets = vec![("plot".into(), "[]".into()), ("record".into(), "[]".into())];
         if !outputs.is_empty() {
             sets.push((format!("unit.{unit}.outputs"), outputs.to_owned()));
         }

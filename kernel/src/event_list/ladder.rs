@@ -220,6 +220,10 @@ impl EventList for LadderList {
 
     #[inline]
     fn next_time(&mut self) -> Option<i64> {
+        // Nothing need be searched, as where all models are silent.
+        if self.is_empty() {
+            return None;
+        }
         self.earliest().map(|e| e.time)
     }
 

@@ -136,10 +136,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             fx.report(Fact::Note(Arc::clone(remark)));
         }
         let mut deciding: Vec<Session> = Vec::new();
+        // Whether the scratch's variables are those of the present.
+        let mut known = false;
         if imminent {
             self.note_sent();
             match plan {
-                Plan::Due(_, Action::Events) => self.commit_events(fx),
+                Plan::Due(_, Action::Events) => {
+                    self.commit_events(fx);
+                    known = bag.is_none() && self.dims.inputs == 0;
+                }
                 Plan::Due(_, Action::Propose(link)) => self.open_session(link.into()),
                 Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
                 Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
@@ -153,7 +158,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             None => false,
         };
         self.decide(deciding, fx)?;
-        self.plan_now(told)
+        self.plan_now(told, known)
     }
 
     /// Moves the unit's own time to `now`, on the dense output.
@@ -224,7 +229,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 _ => EventKind::Time,
             };
-            fx.report(Fact::Event { unit: None, name: Arc::clone(&spec.name), kind });
+            if fx.observed() {
+                fx.report(Fact::Event { unit: None, name: Arc::clone(&spec.name), kind });
+            }
             self.state.events += 1;
             self.note_event(event);
         }
@@ -315,8 +322,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// After a transition, which `told` of signals or not: what is due at once, at the next
-    /// micro-step; else go on silently.
-    fn plan_now(&mut self, told: bool) -> Result<(), String> {
+    /// micro-step; else go on silently. The scratch's variables may be `known` to be those of the
+    /// present, but for the time.
+    fn plan_now(&mut self, told: bool, known: bool) -> Result<(), String> {
         if !self.state.sessions.is_empty() {
             self.queue_answers();
             self.state.plan = Plan::Due(0, Action::Decide);
@@ -326,7 +334,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.state.plan = Plan::Due(0, Action::Send);
             return Ok(());
         }
-        self.present();
+        if known {
+            self.scratch.vars[0] = scene!(self).clock.absolute(0.0);
+        } else {
+            self.present();
+        }
         let Scratch { vars, found, .. } = &mut self.scratch;
         found.clear();
         let left = self.core.settle(&scene!(self), vars, found);

@@ -41,14 +41,17 @@ pub struct Clock {
 
 impl Clock {
     /// Absolute time in seconds at offset `t`.
+    #[inline]
     pub fn absolute(&self, t: f64) -> f64 {
         self.resolution.seconds(self.last) + t
     }
     /// Seconds from the tag of `held` to offset `t`.
+    #[inline]
     pub fn age(&self, held: &Held, t: f64) -> f64 {
         if held.at == self.last { t } else { t - self.resolution.seconds(held.at - self.last) }
     }
     /// The length of a tick in seconds.
+    #[inline]
     pub fn tick(&self) -> f64 {
         1.0 / self.resolution.ticks_per_second() as f64
     }
@@ -81,17 +84,16 @@ pub struct Scene<'a, E> {
 impl<E: Equations> Scene<'_, E> {
     /// Puts the variables together at offset `t`, for states `x`.
     pub fn fill(&self, t: f64, x: &[f64], vars: &mut Vec<f64>) {
-        vars.resize(self.dims.variables(), 0.0);
+        let received = self.dims.received();
+        vars.resize(received + 1, 0.0);
         vars[0] = self.clock.absolute(t);
-        let (states, rest) = vars[Dims::STATES..].split_at_mut(self.dims.states);
-        // Element by element: there are few, and a call to copy them costs more.
-        states.iter_mut().zip(x).for_each(|(var, x)| *var = *x);
-        let (inputs, rest) = rest.split_at_mut(self.dims.inputs);
+        put(&mut vars[Dims::STATES..], &x[..self.dims.states]);
+        let inputs = &mut vars[self.dims.first_input()..];
         for (var, held) in inputs.iter_mut().zip(self.inputs) {
             *var = held.segment.value(self.clock.age(held, t));
         }
-        rest.iter_mut().zip(self.discrete).for_each(|(var, value)| *var = *value);
-        vars[self.dims.received()] = 0.0;
+        put(&mut vars[self.dims.first_discrete()..], self.discrete);
+        vars[received] = 0.0;
     }
 
     /// The equation of a state, for an error message.
@@ -111,6 +113,14 @@ impl<E: Equations> Scene<'_, E> {
     /// Whether output `port` is watched for leaving its band.
     pub fn watches(&self, port: usize) -> bool {
         self.band.is_finite() && self.connected[port]
+    }
+}
+
+/// Copies to the beginning of `to`, one by one: there are few, and a call to copy them costs more.
+#[inline(always)]
+fn put(to: &mut [f64], from: &[f64]) {
+    for (k, value) in from.iter().enumerate() {
+        to[k] = *value;
     }
 }
 

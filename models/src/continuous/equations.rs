@@ -30,18 +30,22 @@ impl Dims {
     /// Place of the first state in the variables; time stands at 0.
     pub const STATES: usize = 1;
     /// Place of the first input.
+    #[inline]
     pub fn first_input(&self) -> usize {
         Self::STATES + self.states
     }
     /// Place of the first discrete value.
+    #[inline]
     pub fn first_discrete(&self) -> usize {
         self.first_input() + self.inputs
     }
     /// Place of the value of a received event.
+    #[inline]
     pub fn received(&self) -> usize {
         self.first_discrete() + self.discrete
     }
     /// Number of variables: time, states, inputs, discrete values, received value.
+    #[inline]
     pub fn variables(&self) -> usize {
         self.received() + 1
     }

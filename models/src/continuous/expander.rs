@@ -30,6 +30,10 @@ pub(super) enum Form {
 pub(super) struct Functions {
     pub tape: Tape,
     pub forms: Vec<Form>,
+    /// Largest degree of a polynomial among the functions; plain variables are of degree one.
+    pub degree: u32,
+    /// Whether they all are states, so that no other variable is needed.
+    pub plain: bool,
     memory: TapeMemory,
 }
 
@@ -37,7 +41,9 @@ impl Functions {
     /// `largest` is the degree up to which polynomials are followed where the path itself is one
     /// exactly; none if the path is the beginning of a series, along which all smooth functions
     /// have one too.
-    fn new(program: Program, moves: impl Fn(VarId) -> bool + Copy, largest: Option<u32>) -> Self {
+    fn new(program: Program, dims: &Dims, largest: Option<u32>) -> Self {
+        let (states, past) = (Dims::STATES..dims.first_input(), dims.first_discrete());
+        let moves = |var: VarId| (var.0 as usize) < past;
         let first = program.constants().len();
         let degrees = program.degrees(moves);
         let form = |(&register, degree): (&u32, Degree)| {
@@ -51,21 +57,26 @@ impl Functions {
                 _ => Form::Series(degree),
             }
         };
-        let forms = program.outputs().iter().zip(degrees).map(form).collect();
-        Self { tape: Tape::new(program, moves), forms, memory: TapeMemory::default() }
-    }
-
-    /// Largest degree of a polynomial among the functions; plain variables are of degree one.
-    pub(super) fn degree(&self) -> u32 {
+        let forms: Vec<Form> = program.outputs().iter().zip(degrees).map(form).collect();
         let degree = |form: &Form| match form {
             Form::Series(Degree::Polynomial(d)) => Some(*d),
             _ => None,
         };
-        self.forms.iter().filter_map(degree).fold(1, u32::max)
+        let degree = forms.iter().filter_map(degree).fold(1, u32::max);
+        let state = |form: &Form| matches!(form, Form::Variable(var) if states.contains(var));
+        let plain = forms.iter().all(state);
+        let tape = Tape::new(program, moves);
+        Self { tape, forms, degree, plain, memory: TapeMemory::default() }
     }
 
-    /// Writes the series of the functions in `wanted` around the start of `states`, in rows of
-    /// `stride` in the order of the functions. `vars` are the variables there.
+    /// Whether any function has a series.
+    #[inline]
+    pub(super) fn expands(&self) -> bool {
+        self.forms.iter().any(|f| matches!(f, Form::Series(_)))
+    }
+
+    /// Writes the series of the functions around the start of `states`, in rows of `stride` in the
+    /// order of the functions. `vars` are the variables there, unless the functions are `plain`.
     pub(super) fn along<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
@@ -74,23 +85,23 @@ impl Functions {
         stride: usize,
         rows: &mut Vec<f64>,
     ) {
-        rows.clear();
         rows.resize(self.forms.len() * stride, 0.0);
-        if self.forms.iter().any(|f| matches!(f, Form::Series(_))) {
+        if self.expands() {
             let fill = |var: usize, row: &mut [f64]| fill(scene, t, states, var, row);
             self.tape.along(&mut self.memory, vars, stride, fill);
         }
-        for (k, (row, form)) in rows.chunks_exact_mut(stride).zip(&self.forms).enumerate() {
+        let mut rest = &mut rows[..];
+        for (k, form) in self.forms.iter().enumerate() {
+            let (row, others) = rest.split_at_mut(stride);
+            rest = others;
             match *form {
+                Form::Variable(var) if self.plain => copy(states.row(var - Dims::STATES), row),
                 Form::Variable(var) => {
                     row[0] = vars[var];
                     fill(scene, t, states, var, &mut row[1..]);
                 }
-                Form::Series(_) => {
-                    let result = self.tape.result(&self.memory, k);
-                    row[..result.len()].copy_from_slice(result);
-                }
-                Form::Sampled => {}
+                Form::Series(_) => copy(self.tape.result(&self.memory, k), row),
+                Form::Sampled => row.fill(0.0),
             }
         }
     }
@@ -141,11 +152,13 @@ fn fill<E: Equations>(
     }
 }
 
+/// The first coefficients of a row; those that it does not have are zero.
+// One by one: there are few, and a call to copy them costs more.
 #[inline]
-fn copy(from: &[f64], to: &mut [f64]) {
-    let n = from.len().min(to.len());
-    to[..n].copy_from_slice(&from[..n]);
-    to[n..].fill(0.0);
+pub(super) fn copy(from: &[f64], to: &mut [f64]) {
+    for (k, to) in to.iter_mut().enumerate() {
+        *to = from.get(k).copied().unwrap_or(0.0);
+    }
 }
 
 /// Coefficients of a segment around `age` seconds after its tag, and how many there are.
@@ -211,11 +224,11 @@ impl Expander {
             let timed = derivatives.inputs().iter().any(|id| id.0 == 0);
             let affine = derivatives.degrees(moves).iter().all(linear);
             watched = Some((
-                Functions::new(indicators, moves, largest),
-                Functions::new(outputs.clone(), moves, largest),
+                Functions::new(indicators, &dims, largest),
+                Functions::new(outputs.clone(), &dims, largest),
             ));
             // A segment follows the branch that is taken at its tag.
-            let mut sent = Functions::new(outputs, moves, None);
+            let mut sent = Functions::new(outputs, &dims, None);
             for form in sent.forms.iter_mut().filter(|f| **f == Form::Sampled) {
                 *form = Form::Series(Degree::Switching);
             }

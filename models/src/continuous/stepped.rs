@@ -195,9 +195,9 @@ impl Stepped {
         self.state.looks += 1;
     }
 
-    /// Takes over what the indicators say at `t`, where nothing happens.
+    /// Takes over what the indicators say at `t`, where nothing happens but what was found.
     fn settle_arms<E: Equations>(&mut self, scene: &Scene<'_, E>, t: f64, snap: f64) {
-        if self.watch.events() == 0 {
+        if self.watch.events() == 0 || self.state.locator.disarm_all(t + snap) {
             return;
         }
         self.x.resize(scene.dims.states, 0.0);
@@ -322,10 +322,15 @@ impl<E: Equations> Core<E> for Stepped {
         }
         let first = scene.equations.events().len();
         let within = t + snap.unwrap_or(0.0);
-        let due = |s: &Self, i| s.state.locator.hit(i).is_some_and(|hit| hit <= within);
+        let locator = &self.state.locator;
+        let due = |i: &usize| locator.hit(*i).is_some_and(|hit| hit <= within);
         // A link that came due at the same tick still has to be proposed.
-        let waiting: Vec<usize> = (first..self.watch.events()).filter(|&i| due(self, i)).collect();
-        self.state.located += (0..first).filter(|&i| due(self, i)).count() as u64;
+        let waiting: Vec<usize> = (first..self.watch.events()).filter(due).collect();
+        let mut located = 0;
+        for event in 0..first {
+            located += u64::from(due(&event));
+        }
+        self.state.located += located;
         self.settle_arms(scene, t, snap.unwrap_or(0.0));
         for i in waiting {
             self.state.locator.set(i, Arm::Armed);
@@ -353,9 +358,14 @@ impl<E: Equations> Core<E> for Stepped {
         let count = self.watch.events();
         if count > 0 {
             self.indicators(scene, vars);
-            events.extend(self.state.locator.due(count, &self.z));
+            let locator = &mut self.state.locator;
+            for event in 0..count {
+                if locator.is_due(event, &self.z) {
+                    events.push(event as u16);
+                }
+            }
             // Conditions that became false arm their events again.
-            self.state.locator.accept(0.0, &self.z);
+            locator.accept(0.0, &self.z);
             self.arm_bands();
         }
         self.watch.outside(scene, vars, &mut self.work)

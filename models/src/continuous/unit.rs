@@ -94,6 +94,9 @@ pub(super) struct State {
 pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     pub(super) equations: E,
     pub(super) dims: Dims,
+    /// Whether there are time events, and whether anybody receives signals.
+    timed: bool,
+    audible: bool,
     pub(super) settings: Settings,
     pub(super) core: C,
     pub(super) state: State,
@@ -197,7 +200,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             events: 0,
         };
         let scratch = Scratch::default();
-        let mut unit = Self { equations, dims, settings, core, state, scratch };
+        let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
+        let audible = settings.connected[..dims.outputs].contains(&true);
+        let mut unit = Self { equations, dims, timed, audible, settings, core, state, scratch };
         unit.core.start(&scene!(unit), initial);
         unit.present();
         unit.queue_segments(0.0, Cause::Start)?;
@@ -237,6 +242,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// for sending. After a jump the scratch's `before` holds the outputs before it, by which
     /// jumps are told from continuous pieces.
     pub(super) fn queue_segments(&mut self, t: f64, cause: Cause) -> Result<(), String> {
+        if !self.audible {
+            return Ok(());
+        }
         let scene = scene!(self);
         let Scratch { vars, before, .. } = &self.scratch;
         let outbox = &mut self.state.outbox;
@@ -282,6 +290,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The tick (after the last transition) of the next time event.
     fn next_time_event(&self) -> Option<i64> {
+        if !self.timed {
+            return None;
+        }
         let last = self.state.last;
         let next = |t: &Trigger| t.next(last, false).map(|at| at - last);
         self.equations.events().iter().filter_map(|e| next(&e.trigger)).min()
@@ -347,7 +358,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         fired.clear();
         fired.extend(found.iter().filter(|&&i| usize::from(i) < first));
         let states = fired.len();
-        for (i, e) in self.equations.events().iter().enumerate() {
+        let timed = if self.timed { self.equations.events() } else { &[] };
+        for (i, e) in timed.iter().enumerate() {
             if k > 0 && e.trigger.next(at, true) == Some(at) {
                 fired.push(i as u16);
             }
@@ -423,7 +435,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn plan_events(&mut self, k: i64) -> Result<(), String> {
         let t = self.seconds(k);
         self.look(t);
-        self.note_outputs();
+        if self.audible {
+            self.note_outputs();
+        }
         let Scratch { vars, work, emitted, .. } = &mut self.scratch;
         let now = self.state.last + k;
         let (equations, resolution) = (&self.equations, self.settings.resolution);
@@ -450,9 +464,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.resting = resting;
         queued?;
         self.queue_emitted();
-        let after = &mut self.state.after;
-        after.clear();
-        after.extend_from_slice(&self.scratch.vars);
+        std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.state.plan = Plan::Due(k, Action::Events);
         Ok(())
     }
@@ -498,7 +510,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The tick of the next silent step, rounded down.
     pub(super) fn silent_due(&self) -> Duration {
         let ticks = self.core.time() * self.settings.resolution.ticks_per_second() as f64;
-        Duration::from_ticks(ticks.floor().max(0.0) as i64)
+        Duration::from_ticks(ticks.max(0.0) as i64)
     }
 }
 

@@ -8,7 +8,7 @@
 use super::{
     core::Scene,
     equations::{Equations, Work},
-    expander::{Form, Functions, Table, expanded, input_order},
+    expander::{Form, Functions, Table, copy, expanded, input_order},
     settings::Settings,
     stepped::SteppedState,
 };
@@ -36,6 +36,7 @@ pub(super) struct Watch {
     /// Outputs that can only be evaluated, whose bands are watched as events.
     sampled_ports: Vec<usize>,
     any_followed: bool,
+    any_sampled: bool,
     /// Lengths of the rows in `z` and `bands`.
     strides: [usize; 2],
     /// The states around the present, and indicators and outputs.
@@ -77,6 +78,7 @@ impl Watch {
             functions: functions.map(Box::new),
             exact: settings.method.series_order().is_none(),
             events: count,
+            any_sampled: sampled.contains(&true) || !sampled_ports.is_empty(),
             sampled,
             sampled_ports,
             any_followed,
@@ -121,7 +123,7 @@ impl Watch {
         if self.any_followed {
             best = self.followed(scene, state, work, (start, end))?;
         }
-        if self.sampled.contains(&true) || !self.sampled_ports.is_empty() {
+        if self.any_sampled {
             best = self.sampled(scene, state, work, (start, end), best)?;
         }
         if banded {
@@ -144,13 +146,18 @@ impl Watch {
         let (path, start) = (state.solver.path(), state.at);
         let length = path.order() + 1;
         self.path.resize(path.dim() * length, 0.0);
-        self.x.clear();
-        for (i, row) in self.path.chunks_exact_mut(length).enumerate() {
-            row.copy_from_slice(path.row(i));
+        self.x.resize(path.dim(), 0.0);
+        let mut rest = &mut self.path[..];
+        for (i, x) in self.x.iter_mut().enumerate() {
+            let (row, others) = rest.split_at_mut(length);
+            rest = others;
+            copy(path.row(i), row);
             poly::shift(row, start - path.start());
-            self.x.push(row[0]);
+            *x = row[0];
         }
-        scene.fill(start, &self.x, &mut self.vars);
+        if !(indicators.plain && (outputs.plain || !banded)) {
+            scene.fill(start, &self.x, &mut self.vars);
+        }
         let (at, states) = ((start, &self.vars[..]), Table(&self.path, length));
         let mut hold = end - start;
         self.strides[0] = self.stride(scene, path.order(), indicators);
@@ -173,7 +180,7 @@ impl Watch {
         functions: &Functions,
     ) -> usize {
         let order = order.max(input_order(scene)).max(1);
-        let whole = order * functions.degree() as usize;
+        let whole = order * functions.degree as usize;
         let smooth = |f: &Form| matches!(f, Form::Series(Degree::Smooth | Degree::Switching));
         let beginning = !self.exact && functions.forms.iter().any(smooth);
         let order = if beginning { order.max(BEGINNING) } else { order };
@@ -184,7 +191,7 @@ impl Watch {
     /// How long series of which only the beginning is known hold, in seconds: what is left out is
     /// small against rounding.
     fn trust(&self, functions: &Functions, order: usize, stride: usize, rows: &[f64]) -> f64 {
-        if self.exact {
+        if self.exact || !functions.expands() {
             return f64::INFINITY;
         }
         let whole = |form: &Form| match form {
@@ -215,8 +222,7 @@ impl Watch {
         };
         let functions = &both.0;
         let stride = self.strides[0];
-        let finite = |row: &[f64]| row.iter().all(|c| c.is_finite());
-        let bad = self.z.chunks_exact(stride).position(|row| !finite(row));
+        let bad = self.z.iter().position(|c| !c.is_finite()).map(|place| place / stride);
         let forms = &functions.forms;
         let refines = |k: usize| match forms[k] {
             Form::Series(Degree::Polynomial(d)) => !self.exact && d > 1,

@@ -108,12 +108,6 @@ impl Program {
     /// If `vars` is shorter than [`vars_needed`](Self::vars_needed) or `out` is not as long as
     /// [`outputs`](Self::outputs).
     pub fn eval<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>, out: &mut [S]) {
-        assert!(
-            vars.len() >= self.vars_needed(),
-            "the program reads {} variables, got {}",
-            self.vars_needed,
-            vars.len()
-        );
         assert_eq!(out.len(), self.outputs.len(), "one place per expression");
         self.run(vars, registers);
         for (out, &register) in out.iter_mut().zip(&self.outputs) {
@@ -121,7 +115,14 @@ impl Program {
         }
     }
 
-    fn run<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>) {
+    /// Computes all registers.
+    pub(super) fn run<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>) {
+        assert!(
+            vars.len() >= self.vars_needed(),
+            "the program reads {} variables, got {}",
+            self.vars_needed,
+            vars.len()
+        );
         if registers.fingerprint != self.fingerprint || registers.slots.is_empty() {
             self.fit(registers);
         }

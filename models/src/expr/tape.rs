@@ -66,7 +66,6 @@ pub struct Tape {
 #[derive(Clone, Debug, Default)]
 pub struct TapeMemory {
     registers: Registers<f64>,
-    values: Vec<f64>,
     rows: Vec<f64>,
     stride: usize,
     fingerprint: u64,
@@ -120,13 +119,15 @@ impl Tape {
             memory.rows.resize(count * stride, 0.0);
             (memory.stride, memory.fingerprint) = (stride, fingerprint);
         }
-        memory.values.resize(self.program.outputs().len(), 0.0);
-        self.program.eval(vars, &mut memory.registers, &mut memory.values);
+        self.program.run(vars, &mut memory.registers);
         let slots = memory.registers.as_slice();
-        for (row, value) in memory.rows.chunks_exact_mut(stride).zip(slots) {
-            row[0] = *value;
+        // Rows are counted, here and below: to cut slices into chunks divides their lengths, which
+        // is dear beside the few numbers of a small system.
+        let mut at = 0;
+        for value in slots {
+            memory.rows[at] = *value;
+            at += stride;
         }
-        let mut at = slots.len() * stride;
         for extra in &self.extras {
             memory.rows[at] = match *extra {
                 Extra::Constant(value) => value,
@@ -176,12 +177,12 @@ impl Tape {
             memory.first = first;
         }
         self.begin(memory, vars, stride, |var, row| {
-            if !states.contains(&var) {
+            if !states.clone().contains(&var) {
                 fill(var, row);
             }
         });
-        for (row, x) in rows.chunks_exact_mut(stride).zip(&vars[first..]) {
-            row[0] = *x;
+        for (i, x) in vars[states].iter().enumerate() {
+            rows[i * stride] = *x;
         }
         for k in 0..stride - 1 {
             if k > 0 {
@@ -191,10 +192,10 @@ impl Tape {
             let mut zero = true;
             let TapeMemory { rows: own, feeds, .. } = &mut *memory;
             // Coefficient k of the derivatives; of the states, k + 1: none is read that is written.
-            for (row, feed) in rows.chunks_exact_mut(stride).zip(&*feeds) {
+            for (i, feed) in feeds.iter().enumerate() {
                 let moves = k == 0 || feed.moves;
                 let c = if moves { own[feed.from + k] * share } else { 0.0 };
-                row[k + 1] = c;
+                rows[i * stride + k + 1] = c;
                 zero &= c == 0.0;
                 if let Some(to) = feed.to {
                     own[to + k + 1] = c;

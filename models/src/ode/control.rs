@@ -133,8 +133,8 @@ impl Controller {
 
     /// Step after an accepted one of size `h` with error `error <= 1`.
     pub(super) fn accepted(&mut self, h: f64, error: f64) -> f64 {
-        // An error that does not count needs no power to reach the largest growth.
-        if error < 1e-12 {
+        // An error that hardly counts needs no power to reach the largest growth.
+        if error < 1e-8 {
             self.last = 1e-4;
             return h * Self::GROWTH;
         }

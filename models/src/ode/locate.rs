@@ -66,12 +66,14 @@ impl Event {
         self
     }
 
+    #[inline]
     fn satisfied(&self, k: usize, z: f64) -> bool {
         // Which of the two counts is looked up in the rare case only.
         z < 0.0 || (z == 0.0 && !self.strict && !self.strictly.contains(&k))
     }
 
     /// Whether the condition holds for these indicators.
+    #[inline]
     pub fn holds(&self, z: &[f64]) -> bool {
         self.indicators.iter().all(|&k| self.satisfied(k, z[k]))
     }
@@ -81,6 +83,7 @@ impl Event {
     }
 
     /// Whether the condition is false far enough to arm the event again.
+    #[inline]
     fn left(&self, z: &[f64]) -> bool {
         !self.holds(z) && self.graze.is_none_or(|band| self.worst(z) > band)
     }
@@ -172,6 +175,7 @@ impl Locator {
 
     /// Begins a search that is made in parts: [`polynomials`](Self::polynomials) and
     /// [`sample`](Self::sample), each for some of the events, then [`close`](Self::close).
+    #[inline]
     pub fn open(&mut self) {
         self.hits.fill(f64::INFINITY);
         self.ahead.clone_from(&self.arms);
@@ -187,7 +191,6 @@ impl Locator {
         mut select: impl FnMut(usize) -> bool,
         correct: impl FnMut(usize, f64) -> Option<f64>,
     ) -> f64 {
-        let dim = rows.rows.len() / rows.stride.max(1);
         let mut curves = Polynomials { rows, start, width, correct };
         let mut best = f64::INFINITY;
         for (index, event) in self.events.iter().enumerate() {
@@ -196,7 +199,7 @@ impl Locator {
             }
             let watched = (event, &mut self.ahead[index]);
             let interval = (start, start + width);
-            let found = self.walk.first(&mut curves, watched, interval, dim, tick / 512.0);
+            let found = self.walk.first(&mut curves, watched, interval, tick / 512.0);
             if let Some(found) = found {
                 self.hits[index] = found;
                 best = best.min(found);
@@ -245,7 +248,7 @@ impl Locator {
             for (index, event) in listed() {
                 if hits[index] == f64::INFINITY
                     && let Some(found) =
-                        walk.first(&mut curves, (event, &mut ahead[index]), (low, high), dim, snap)
+                        walk.first(&mut curves, (event, &mut ahead[index]), (low, high), snap)
                 {
                     hits[index] = found;
                     best = best.min(found);
@@ -262,6 +265,7 @@ impl Locator {
     }
 
     /// Ends a search: only what is within a tick of the earliest event remains.
+    #[inline]
     pub fn close(&mut self, best: f64, tick: f64) -> Option<f64> {
         for hit in &mut self.hits {
             if *hit > best + tick {
@@ -272,18 +276,21 @@ impl Locator {
     }
 
     /// Takes the whole step over, in which nothing was found.
+    #[inline]
     pub fn pass(&mut self) {
         std::mem::swap(&mut self.arms, &mut self.ahead);
     }
 
     /// Time of event `index` in the last [`locate`](Self::locate), if it is the earliest or within
     /// one tick of it. All that are not after the common tick fire together, in the caller's order.
+    #[inline]
     pub fn hit(&self, index: usize) -> Option<f64> {
         self.hits.get(index).copied().filter(|hit| *hit < f64::INFINITY)
     }
 
     /// `t`, or the latest crossing that was found up to `snap` after it: at a tick that precedes the
     /// crossing it stands for, the condition does not hold yet.
+    #[inline]
     pub fn snapped(&self, t: f64, snap: f64) -> f64 {
         self.hits.iter().fold(t, |at, &hit| if hit <= t + snap { at.max(hit) } else { at })
     }
@@ -293,6 +300,7 @@ impl Locator {
     ///
     /// `snap` is the part of a tick that a tick may precede its crossing (2⁻¹⁰ tick), zero where
     /// times are not rounded.
+    #[inline]
     pub fn accept_within(&mut self, t: f64, z: &[f64], snap: f64) {
         for ((event, arm), hit) in self.events.iter().zip(&mut self.arms).zip(&mut self.hits) {
             if *hit <= t + snap {
@@ -311,22 +319,33 @@ impl Locator {
         }
     }
 
+    /// [`accept_within`](Self::accept_within), if every event has a hit up to `until`: then it does
+    /// not depend on the indicators. Gives whether that was done.
+    #[inline]
+    pub fn disarm_all(&mut self, until: f64) -> bool {
+        let all = self.hits.iter().all(|hit| *hit <= until);
+        if all {
+            self.arms.fill(Arm::Disarmed);
+            self.hits.fill(f64::INFINITY);
+        }
+        all
+    }
+
     /// [`accept_within`](Self::accept_within) without a snap.
     pub fn accept(&mut self, t: f64, z: &[f64]) {
         self.accept_within(t, z, 0.0);
     }
 
-    /// Which of the first `count` events are armed and hold for these indicators.
-    pub fn due<'a>(&'a self, count: usize, z: &'a [f64]) -> impl Iterator<Item = u16> + 'a {
-        let due = move |i: &usize| {
-            let event = &self.events[*i];
-            self.arms[*i] == Arm::Armed && !event.indicators.is_empty() && event.holds(z)
-        };
-        (0..count).filter(due).map(|i| i as u16)
+    /// Whether event `index` is armed and holds for these indicators.
+    #[inline]
+    pub fn is_due(&self, index: usize, z: &[f64]) -> bool {
+        let event = &self.events[index];
+        self.arms[index] == Arm::Armed && !event.indicators.is_empty() && event.holds(z)
     }
 
     /// Sets the readiness of event `index`, where the caller knows better (a shared event that was
     /// carried out, or refused).
+    #[inline]
     pub fn set(&mut self, index: usize, arm: Arm) {
         self.arms[index] = arm;
     }
@@ -338,11 +357,13 @@ impl Locator {
     }
 
     /// Events in the order of their indices.
+    #[inline]
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
     /// Readiness of each event.
+    #[inline]
     pub fn arms(&self) -> &[Arm] {
         &self.arms
     }

@@ -11,10 +11,13 @@ use crate::poly;
 pub struct Path {
     t0: f64,
     t1: f64,
+    /// Number of rows.
+    dim: usize,
     /// Room per row.
     stride: usize,
     /// Coefficients in use per row.
     length: usize,
+    /// Never shortened, so that a start, which is a constant, costs no more than its own numbers.
     rows: Vec<f64>,
 }
 
@@ -28,9 +31,11 @@ impl Path {
     #[inline]
     pub(super) fn open(&mut self, t0: f64, t1: f64, dim: usize, length: usize) -> &mut [f64] {
         (self.t0, self.t1) = (t0, t1);
-        (self.stride, self.length) = (length, length);
-        self.rows.resize(dim * length, 0.0);
-        &mut self.rows
+        (self.dim, self.stride, self.length) = (dim, length, length);
+        if self.rows.len() < dim * length {
+            self.rows.resize(dim * length, 0.0);
+        }
+        &mut self.rows[..dim * length]
     }
 
     /// Ends the step at `t1`, and uses the first `length` coefficients of each row only.
@@ -45,6 +50,7 @@ impl Path {
     }
 
     /// Where the step began.
+    #[inline]
     pub fn start(&self) -> f64 {
         self.t0
     }
@@ -55,11 +61,13 @@ impl Path {
     }
 
     /// Number of states.
+    #[inline]
     pub fn dim(&self) -> usize {
-        self.rows.len() / self.stride.max(1)
+        self.dim
     }
 
     /// Highest power.
+    #[inline]
     pub fn order(&self) -> usize {
         self.length.saturating_sub(1)
     }
@@ -74,8 +82,8 @@ impl Path {
     #[inline]
     pub fn eval(&self, t: f64, x: &mut [f64]) {
         let e = t - self.t0;
-        for (slot, row) in x.iter_mut().zip(self.rows.chunks_exact(self.stride.max(1))) {
-            *slot = poly::eval(&row[..self.length], e);
+        for (i, slot) in x.iter_mut().enumerate() {
+            *slot = poly::eval(self.row(i), e);
         }
     }
 

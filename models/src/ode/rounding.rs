@@ -61,6 +61,13 @@ pub fn ceil_ticks(offset: f64, ticks_per_second: u64) -> Option<i64> {
         (fraction | 1 << MANTISSA_BITS, biased - 1075)
     };
     let product = u128::from(mantissa) * u128::from(ticks_per_second);
+    let shift = -exponent;
+    if shift > SNAP_BITS as i32 && shift < 128 {
+        // By far the most: whole ticks above the point, and behind it a part of one.
+        let (whole, part) = (product >> shift, product << (128 - shift));
+        let snapped = part <= 1 << (128 - SNAP_BITS);
+        return i64::try_from(whole + u128::from(!snapped)).ok().map(|ticks| ticks.max(1));
+    }
     let ticks = if exponent >= 0 {
         let shift = exponent.unsigned_abs();
         if product.leading_zeros() <= shift {
@@ -89,6 +96,7 @@ pub fn ceil_ticks(offset: f64, ticks_per_second: u64) -> Option<i64> {
 /// use superdense_models::ode::rounding::tick_seconds;
 /// assert_eq!(tick_seconds(100_000_000, 1_000_000_000), 0.1);
 /// ```
+#[inline]
 pub fn tick_seconds(ticks: i64, ticks_per_second: u64) -> f64 {
     ticks as f64 / ticks_per_second as f64
 }

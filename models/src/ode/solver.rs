@@ -193,16 +193,19 @@ impl Solver {
     }
 
     /// The last step's dense output.
+    #[inline]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Current time: the end of the last step, or of what was kept of it.
+    #[inline]
     pub fn time(&self) -> f64 {
         self.t
     }
 
     /// Current state.
+    #[inline]
     pub fn state(&self) -> &[f64] {
         &self.x
     }
@@ -229,6 +232,7 @@ impl Solver {
 
     /// Moves the origin of time `by` seconds later, when the unit's last tag moves: the current
     /// time becomes `time() - by`, exactly zero if they were equal.
+    #[inline]
     pub fn shift_origin(&mut self, by: f64) {
         self.t -= by;
         self.start -= by;

@@ -490,7 +490,8 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     fn settle(&mut self, scene: &Scene<'_, E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
         if self.count > 0 {
             self.look(scene, Some(vars));
-            events.extend(self.state.locator.due(self.count, &self.z));
+            let due = |i: &usize| self.state.locator.is_due(*i, &self.z);
+            events.extend((0..self.count).filter(due).map(|i| i as u16));
             self.state.locator.accept(0.0, &self.z);
             self.state.clear.fill(f64::NEG_INFINITY);
         }

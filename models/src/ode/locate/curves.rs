@@ -1,7 +1,7 @@
 //! Indicators that are polynomials over a step.
 
 use super::Event;
-use super::walk::Curves;
+use super::walk::{Curves, Direct};
 use crate::poly::{self, Coefficients};
 
 /// Terms below this part of the largest one do not decide where extrema are; roots are found on
@@ -41,6 +41,10 @@ pub(super) struct Polynomials<'a, R> {
 }
 
 impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
+    fn count(&self) -> usize {
+        self.rows.rows.len() / self.rows.stride.max(1)
+    }
+
     fn fill(&mut self, event: &Event, t: f64, row: &mut [f64]) {
         for &k in &event.indicators {
             row[k] = poly::eval(self.rows.row(k), t - self.start);
@@ -96,6 +100,121 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
         }
         t
     }
+
+    /// Parabolas have closed forms: from each time at which some indicator is not satisfied yet, on
+    /// to where it comes to be, until all are.
+    fn direct(&mut self, event: &Event, (low, high): (f64, f64)) -> Direct {
+        if event.graze.is_some() {
+            return Direct::Unknown;
+        }
+        let mut t = low;
+        // An indicator comes to be satisfied twice at most.
+        for _ in 0..=2 * event.indicators.len() {
+            let e = t - self.start;
+            let open = |&&k: &&usize| !event.satisfied(k, poly::eval(self.rows.row(k), e));
+            let Some(&k) = event.indicators.iter().find(open) else {
+                return if t > low { Direct::At(t) } else { Direct::Unknown };
+            };
+            let row = self.rows.row(k);
+            match satisfied_after(row, self.width, e, |z| event.satisfied(k, z)) {
+                Direct::At(next) => t = self.start + next,
+                other => return other,
+            }
+            if t > high {
+                return Direct::Never;
+            }
+            // The sum may have been rounded to the wrong side.
+            if !event.satisfied(k, poly::eval(row, t - self.start)) {
+                t = t.next_up();
+            }
+            // Series are refined on what they stand for.
+            if (self.correct)(k, t).is_some() {
+                return Direct::Unknown;
+            }
+        }
+        Direct::Unknown
+    }
+}
+
+/// Terms beyond the second power that are this part of a polynomial do not decide how many roots it
+/// has, where these are simple.
+const SMALL: f64 = 1e-10;
+
+/// Where an indicator that is not satisfied at `e`, that is, not negative, comes to be, if it is a
+/// parabola but for small terms: the first number at which its computed value is.
+#[inline]
+fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> bool) -> Direct {
+    /// Numbers between a root by formula and that of the computed value.
+    const APART: u32 = 8;
+    let (c0, c1, c2, tail) = match *row {
+        [c0, c1, c2, ref more @ ..] => {
+            let size = more.iter().rev().fold(0.0, |sum, c| (sum + c.abs()) * width);
+            (c0, c1, c2, size * width * width)
+        }
+        [c0, c1] => (c0, c1, 0.0, 0.0),
+        _ => return Direct::Unknown,
+    };
+    let size = c0.abs() + (c1.abs() + c2.abs() * width) * width;
+    if 2.0 * c0 > size + tail {
+        return Direct::Never;
+    }
+    if tail > SMALL * size {
+        return Direct::Unknown;
+    }
+    let slope = |e: f64| 2.0 * c2 * e + c1;
+    let clear = |slope: f64| tail == 0.0 || slope.abs() * width > 1e-4 * size;
+    let value = |e: f64| poly::eval(row, e);
+    let root = if c2 == 0.0 {
+        if c1 >= 0.0 {
+            return if value(e) > tail { Direct::Never } else { Direct::Unknown };
+        }
+        -c0 / c1
+    } else {
+        let discriminant = c1 * c1 - 4.0 * c0 * c2;
+        // Touching is a matter of rounding.
+        if discriminant.abs() <= 1e-14 * (c1 * c1) + 8.0 * c2.abs() * tail {
+            return Direct::Unknown;
+        }
+        if discriminant < 0.0 {
+            return if c2 > 0.0 { Direct::Never } else { Direct::Unknown };
+        }
+        // It falls through zero at the first root if it opens upwards, else at the second: where
+        // its slope is minus the root of the discriminant.
+        let root = discriminant.sqrt();
+        if c1 > 0.0 { -0.5 * (c1 + root) / c2 } else { 2.0 * c0 / (root - c1) }
+    };
+    // Also sorts out what is not finite.
+    if !(root > e && root.is_finite()) {
+        let rises = c2 > 0.0 && slope(e) > 0.0 && (tail == 0.0 || value(e) > tail);
+        return if rises { Direct::Never } else { Direct::Unknown };
+    }
+    if !clear(slope(e)) && value(e) <= tail {
+        return Direct::Unknown;
+    }
+    if root > width {
+        return Direct::Never;
+    }
+    if !clear(slope(root)) {
+        return Direct::Unknown;
+    }
+    let mut root = root;
+    if tail > 0.0 {
+        let (value, slope) = poly::eval_slope(row, root);
+        root -= value / slope;
+    }
+    let over = satisfied(value(root));
+    for _ in 0..APART {
+        let next = if over { root.next_down() } else { root.next_up() };
+        if next <= e {
+            break;
+        }
+        match (over, satisfied(value(next))) {
+            (true, true) | (false, false) => root = next,
+            (true, false) => return Direct::At(root),
+            (false, true) => return Direct::At(next),
+        }
+    }
+    Direct::Unknown
 }
 
 /// How many coefficients matter over `width`.

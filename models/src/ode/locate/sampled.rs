@@ -66,6 +66,10 @@ pub(super) struct Sampled<'a, F> {
 }
 
 impl<F: FnMut(f64, &mut [f64])> Curves for Sampled<'_, F> {
+    fn count(&self) -> usize {
+        self.models.models.len()
+    }
+
     fn fill(&mut self, _: &Event, t: f64, row: &mut [f64]) {
         self.probe.fill(t, row);
     }

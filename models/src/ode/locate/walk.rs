@@ -4,6 +4,8 @@ use super::{Arm, Event};
 
 /// The indicators on one interval, however they are known.
 pub(super) trait Curves {
+    /// How many there are.
+    fn count(&self) -> usize;
     /// Values of the event's indicators at `t`, at their places in `row`.
     fn fill(&mut self, event: &Event, t: f64, row: &mut [f64]);
     /// Bounds of indicator `k` on the interval.
@@ -13,6 +15,22 @@ pub(super) trait Curves {
     /// Where indicator `k`, not satisfied at the first point and satisfied at the second, comes to
     /// be satisfied: an end at which it is.
     fn root(&mut self, event: &Event, k: usize, from: (f64, f64), to: (f64, f64)) -> f64;
+    /// When an event whose condition is false at `low` comes true, where that can be told without
+    /// monotone pieces.
+    fn direct(&mut self, _event: &Event, _interval: (f64, f64)) -> Direct {
+        Direct::Unknown
+    }
+}
+
+/// When an event comes true.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Direct {
+    /// Ask its pieces.
+    Unknown,
+    /// Not in the interval.
+    Never,
+    /// At this time.
+    At(f64),
 }
 
 /// Working memory of a walk.
@@ -27,16 +45,22 @@ pub(super) struct Walk {
 
 impl Walk {
     /// First time in `[low, high]` at which `event` happens; its arm moves on to `high` otherwise.
-    /// A disarmed event that comes true within `snap` of `low` has not left. `dim` is the number
-    /// of indicators.
+    /// A disarmed event that comes true within `snap` of `low` has not left.
     pub(super) fn first(
         &mut self,
         curves: &mut impl Curves,
         (event, arm): (&Event, &mut Arm),
         (low, high): (f64, f64),
-        dim: usize,
         snap: f64,
     ) -> Option<f64> {
+        match curves.direct(event, (low, high)) {
+            Direct::Never => {
+                *arm = Arm::Armed;
+                return None;
+            }
+            Direct::At(hit) if *arm != Arm::Disarmed || hit - low > snap => return Some(hit),
+            _ => {}
+        }
         let band = event.graze.unwrap_or(0.0);
         let mut certain = true;
         for &k in &event.indicators {
@@ -52,8 +76,8 @@ impl Walk {
             *arm = Arm::Disarmed;
             return armed.then_some(low);
         }
-        self.dim = dim;
-        self.row.resize(dim, 0.0);
+        self.dim = curves.count();
+        self.row.resize(self.dim, 0.0);
         self.place(curves, event, low, high);
         let mut fresh = false;
         let mut armed = match *arm {
@@ -107,6 +131,7 @@ impl Walk {
         }
     }
 
+    #[inline]
     fn values(&self, point: usize) -> &[f64] {
         &self.rows[point * self.dim..][..self.dim]
     }

@@ -21,9 +21,11 @@ impl Solver {
         let length = system.expand(t, &self.x, stride, rows).map_err(StepError::Rhs)?;
         let length = length.ok_or(StepError::NoSeries)?;
         self.statistics.evaluations += 1;
-        let finite = |row: &[f64]| row[..length].iter().all(|c| c.is_finite());
-        if let Some(component) = rows.chunks_exact(stride).position(|row| !finite(row)) {
-            return Err(StepError::NotFinite { t, component });
+        for component in 0..n {
+            let row = &rows[component * stride..][..length];
+            if !row.iter().all(|c| c.is_finite()) {
+                return Err(StepError::NotFinite { t, component });
+            }
         }
         let natural = match size {
             Some(h) => h,
