@@ -284,8 +284,12 @@ impl<M: Message> Core<M> {
                     if due.imminent() || self.list.time_of(m) != Some(at) {
                         self.list.schedule(m, at);
                     }
+                } else if due.imminent() {
+                    self.enlist(m, at, silent);
                 } else {
-                    self.list_silent(m, at, silent);
+                    self.list.cancel(m);
+                    self.silent.cancel(m);
+                    self.enlist(m, at, silent);
                 }
                 Tag::new(at, 0)
             }
@@ -293,12 +297,11 @@ impl<M: Message> Core<M> {
         }
     }
 
-    fn list_silent(&mut self, m: u32, at: i64, silent: bool) {
+    /// Enters the next event of a model that is in no list.
+    fn enlist(&mut self, m: u32, at: i64, silent: bool) {
         if silent {
-            self.list.cancel(m);
             self.silent.schedule(m, at);
         } else {
-            self.silent.cancel(m);
             self.list.schedule(m, at);
         }
     }
@@ -337,7 +340,7 @@ impl<M: Message> Core<M> {
                     let (path, at) = (self.path(m), Tag::new(at, 0));
                     self.error.get_or_insert(RunError::Stalled { path, at });
                 }
-                self.list_silent(m, at, silent);
+                self.enlist(m, at, silent);
             }
             _ => drop(self.refuse_advance(m, advance)),
         }

@@ -40,7 +40,12 @@ pub(crate) type Coefficients = [f64; MAX_DEGREE + 1];
 /// ```
 #[inline]
 pub fn eval(c: &[f64], e: f64) -> f64 {
-    c.iter().rev().fold(0.0, |sum, &k| sum * e + k)
+    // By far the most are parabolas or shorter, where a loop costs more than its sums.
+    match *c {
+        [c0, c1, c2] => (c2 * e + c1) * e + c0,
+        [c0, c1] => c1 * e + c0,
+        _ => c.iter().rev().fold(0.0, |sum, &k| sum * e + k),
+    }
 }
 
 /// Value and first derivative at `e` in one pass.

@@ -1,7 +1,9 @@
 //! Taylor series of states, outputs and indicators of a unit.
 use super::{
     core::Scene,
+    dual::Dual,
     equations::{Dims, Equations, Programs, Work},
+    linear::Linear,
     series::Series,
 };
 use crate::{
@@ -75,8 +77,22 @@ impl Functions {
         self.forms.iter().any(|f| matches!(f, Form::Series(_)))
     }
 
+    /// The same as [`along`](Self::along) for `plain` functions, straight from a path at `t`.
+    pub(super) fn states_along(&self, path: &Path, t: f64, stride: usize, rows: &mut Vec<f64>) {
+        rows.resize(self.forms.len() * stride, 0.0);
+        let mut rest = &mut rows[..];
+        for form in &self.forms {
+            let (row, others) = rest.split_at_mut(stride);
+            rest = others;
+            if let Form::Variable(var) = *form {
+                copy(path.row(var - Dims::STATES), row);
+                poly::shift(row, t - path.start());
+            }
+        }
+    }
+
     /// Writes the series of the functions around the start of `states`, in rows of `stride` in the
-    /// order of the functions. `vars` are the variables there, unless the functions are `plain`.
+    /// order of the functions. `vars` are the variables there.
     pub(super) fn along<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
@@ -95,7 +111,6 @@ impl Functions {
             let (row, others) = rest.split_at_mut(stride);
             rest = others;
             match *form {
-                Form::Variable(var) if self.plain => copy(states.row(var - Dims::STATES), row),
                 Form::Variable(var) => {
                     row[0] = vars[var];
                     fill(scene, t, states, var, &mut row[1..]);
@@ -199,6 +214,8 @@ struct Compiled {
     derivatives: Tape,
     /// Powers to which the equations' explicit time goes, if they are affine.
     affine: Option<usize>,
+    /// For steps of affine equations, if their matrix says all.
+    linear: Option<Linear>,
     /// For steps, and for segments, which have other lengths.
     steps: TapeMemory,
     segments: TapeMemory,
@@ -223,6 +240,7 @@ impl Expander {
             let linear = |d: &Degree| *d <= Degree::Polynomial(1);
             let timed = derivatives.inputs().iter().any(|id| id.0 == 0);
             let affine = derivatives.degrees(moves).iter().all(linear);
+            let linear = Linear::of(&derivatives, &dims).filter(|_| affine);
             watched = Some((
                 Functions::new(indicators, &dims, largest),
                 Functions::new(outputs.clone(), &dims, largest),
@@ -234,6 +252,7 @@ impl Expander {
             }
             Compiled {
                 affine: affine.then_some(usize::from(timed)),
+                linear,
                 derivatives: Tape::new(derivatives, moves),
                 steps: TapeMemory::default(),
                 segments: TapeMemory::default(),
@@ -258,6 +277,7 @@ impl Expander {
     pub(super) fn solve<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
+        memory: (&mut Dual, &mut Work),
         (t, vars): (f64, &[f64]),
         stride: usize,
         rows: &mut [f64],
@@ -266,6 +286,9 @@ impl Expander {
         if scene.resting {
             still(&vars[Dims::STATES..], stride, rows);
             return Some(1);
+        }
+        if let Some(linear) = &mut compiled.linear {
+            return Some(linear.solve(scene, memory, vars, stride, rows));
         }
         let ends = compiled.affine.map(|time| input_order(scene).max(time));
         let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);

@@ -10,6 +10,7 @@ mod events;
 mod expander;
 mod formulas;
 mod kind;
+mod linear;
 mod link_texts;
 mod links;
 mod read;

@@ -112,7 +112,8 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
         rows: &mut [f64],
     ) -> Result<Option<usize>, Self::Error> {
         self.put(t, x);
-        Ok(self.expander.solve(self.scene, (t, self.vars), stride, rows))
+        let memory = (&mut *self.dual, &mut *self.work);
+        Ok(self.expander.solve(self.scene, memory, (t, self.vars), stride, rows))
     }
     fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
         if self.scene.resting {

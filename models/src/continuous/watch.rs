@@ -145,6 +145,12 @@ impl Watch {
         let (indicators, outputs) = &mut *functions;
         let (path, start) = (state.solver.path(), state.at);
         let length = path.order() + 1;
+        if indicators.plain && !banded {
+            self.strides[0] = length.max(2);
+            indicators.states_along(path, start, self.strides[0], &mut self.z);
+            self.functions = Some(functions);
+            return end;
+        }
         self.path.resize(path.dim() * length, 0.0);
         self.x.resize(path.dim(), 0.0);
         let mut rest = &mut self.path[..];
@@ -155,9 +161,7 @@ impl Watch {
             poly::shift(row, start - path.start());
             *x = row[0];
         }
-        if !(indicators.plain && (outputs.plain || !banded)) {
-            scene.fill(start, &self.x, &mut self.vars);
-        }
+        scene.fill(start, &self.x, &mut self.vars);
         let (at, states) = ((start, &self.vars[..]), Table(&self.path, length));
         let mut hold = end - start;
         self.strides[0] = self.stride(scene, path.order(), indicators);

@@ -136,3 +136,44 @@ fn closed_form() {
     let why = Unit::new(VanDerPol, &[1.0, 0.0], &[], &[], settings(Method::Closed, 1e-9));
     assert!(why.unwrap_err().contains("affine"));
 }
+
+/// Decay with a rate that an event doubles.
+struct Faster([EventSpec; 1]);
+
+impl Equations for Faster {
+    fn dims(&self) -> Dims {
+        Dims { states: 1, discrete: 1, outputs: 1, ..Dims::default() }
+    }
+    fn events(&self) -> &[EventSpec] {
+        &self.0
+    }
+    fn derivatives<S: Scalar>(&self, v: &[S], _: &mut Work<S>, dx: &mut [S]) {
+        dx[0] = v[1].mul(&v[2]).neg();
+    }
+    fn outputs<S: Scalar>(&self, v: &[S], _: &mut Work<S>, y: &mut [S]) {
+        y[0] = v[1].clone();
+    }
+    fn reset(&self, _: usize, v: &mut [f64], _: &mut Work, _: &mut Vec<(u16, Value)>) {
+        v[2] *= 2.0;
+    }
+}
+
+/// The matrix of the closed form is that of the present discrete values.
+#[test]
+fn the_matrix_follows_discrete_values() {
+    let trigger = Trigger::Every { from: 1_000_000_000_000, period: 1_000_000_000_000 };
+    let equations = Faster([EventSpec::new("faster", trigger)]);
+    let settings = settings(Method::Closed, 1e-9);
+    let unit = Unit::new(equations, &[1.0], &[], &[1.0], settings).unwrap();
+    let mut top = Coupled::new();
+    top.add_component("unit", Component::atomic(unit));
+    let options =
+        superdense_kernel::Options { resolution: ps(), ..superdense_kernel::Options::default() };
+    let mut sim = Simulation::new(top, options).unwrap();
+    let at = 2_500_000_000_000;
+    sim.run_through(at).unwrap();
+    let x = sim.probe(sim.find("unit").unwrap(), 0, at).unwrap().as_real().unwrap();
+    // Rates 1, 2 and 4 for 1 s, 1 s and 0.5 s.
+    let exact = (-5.0_f64).exp();
+    assert!((x / exact - 1.0).abs() < 1e-14, "{x:e}, not {exact:e}");
+}

@@ -20,13 +20,8 @@ impl Solver {
         let rows = self.path.open(t, t, n, stride);
         let length = system.expand(t, &self.x, stride, rows).map_err(StepError::Rhs)?;
         let length = length.ok_or(StepError::NoSeries)?;
+        self.path.close(t, length);
         self.statistics.evaluations += 1;
-        for component in 0..n {
-            let row = &rows[component * stride..][..length];
-            if !row.iter().all(|c| c.is_finite()) {
-                return Err(StepError::NotFinite { t, component });
-            }
-        }
         let natural = match size {
             Some(h) => h,
             None if length < stride => f64::INFINITY,
@@ -34,17 +29,40 @@ impl Solver {
         };
         let natural = natural.min(self.options.longest());
         if natural < self.options.min_step || t + 0.1 * natural == t {
-            return Err(StepError::Underflow { t, h: natural });
+            let bad = self.bad_series();
+            return Err(match bad {
+                Some(component) => StepError::NotFinite { t, component },
+                None => StepError::Underflow { t, h: natural },
+            });
         }
         let (t1, clipped) = self.end(natural, t_stop);
         self.path.close(t1, length);
         self.path.eval(t1, &mut self.x);
         if let Some(component) = self.x.iter().position(|x| !x.is_finite()) {
-            self.path.eval(t, &mut self.x);
-            return Err(StepError::NotFinite { t: t1, component });
+            return Err(self.not_finite(component, t1));
         }
         (self.t, self.h, self.last_h) = (t1, natural, natural);
         Ok(StepInfo { t0: t, t1, error: 0.0, rejected: 0, clipped })
+    }
+
+    /// Why state `component` is not finite at `t1`: its series is not, or it has no sum there. The
+    /// solver keeps its state.
+    #[cold]
+    fn not_finite<E>(&mut self, component: usize, t1: f64) -> StepError<E> {
+        let t = self.t;
+        for (i, x) in self.x.iter_mut().enumerate() {
+            *x = self.path.row(i)[0];
+        }
+        match self.bad_series() {
+            Some(component) => StepError::NotFinite { t, component },
+            None => StepError::NotFinite { t: t1, component },
+        }
+    }
+
+    /// The first state whose series is not finite.
+    fn bad_series(&self) -> Option<usize> {
+        let finite = |row: &[f64]| row.iter().all(|c| c.is_finite());
+        (0..self.path.dim()).find(|&i| !finite(self.path.row(i)))
     }
 
     /// The longest step at which the last two terms of each state's series are within tolerance.

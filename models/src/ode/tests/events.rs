@@ -285,3 +285,60 @@ proptest! {
         }
     }
 }
+
+/// Where `c0 + c1 e + c2 e²` is zero, ascending, inside (0, width).
+fn zeros(c: &[f64], width: f64) -> Vec<f64> {
+    let root = (c[1] * c[1] - 4.0 * c[0] * c[2]).sqrt();
+    let mut zeros = vec![(-c[1] - root) / (2.0 * c[2]), (-c[1] + root) / (2.0 * c[2])];
+    zeros.retain(|e| *e > 0.0 && *e < width);
+    zeros.sort_by(f64::total_cmp);
+    zeros
+}
+
+proptest! {
+    /// Parabolas, whole or with the small terms that a solver's dense output adds: the first interval
+    /// between roots in which all are negative begins at the event.
+    #[test]
+    fn parabolas_happen_where_their_formula_says(
+        rows in prop::collection::vec(
+            (-1.0..1.0_f64, -3.0..3.0_f64, prop_oneof![-3.0..-0.1_f64, 0.1..3.0_f64]),
+            1..4,
+        ),
+        small in prop_oneof![Just(0.0), -1e-12..1e-12_f64],
+        armed in any::<bool>(),
+    ) {
+        let width = 2.0;
+        let all: Vec<f64> = rows
+            .iter()
+            .flat_map(|&(c0, c1, c2)| [c0, c1, c2, small, -small, small])
+            .collect();
+        // Whole parabolas come in rows of three.
+        let stride = if small == 0.0 { 3 } else { 6 };
+        let table: Vec<f64> =
+            all.chunks(6).flat_map(|row| row[..stride].iter().copied()).collect();
+        let mut points = vec![0.0, width];
+        points.extend(all.chunks(6).flat_map(|row| zeros(row, width)));
+        points.sort_by(f64::total_cmp);
+        prop_assume!(points.windows(2).all(|pair| pair[1] - pair[0] > 1e-3));
+        let negative = |e: f64| all.chunks(6).all(|c| c[0] + e * (c[1] + e * c[2]) < 0.0);
+        let holds: Vec<bool> =
+            points.windows(2).map(|pair| negative(0.5 * (pair[0] + pair[1]))).collect();
+        prop_assume!(!holds[0]);
+        let expected = holds.iter().position(|h| *h).map(|piece| points[piece]);
+        let indicators = (0..rows.len()).collect();
+        let mut locator = Locator::new(vec![Event::when(indicators)]);
+        locator.set(0, if armed { Arm::Armed } else { Arm::Disarmed });
+        locator.open();
+        let rows = Rows { rows: &table, stride };
+        let best = locator.polynomials(rows, (0.0, width), 0.0, |_| true, |_, _| None);
+        match (locator.close(best, 0.0), expected) {
+            (None, None) => {}
+            (Some(found), Some(expected)) => {
+                prop_assert!((found - expected).abs() < 1e-9, "{} for {}", found, expected);
+                let value = |k: usize| crate::poly::eval(rows.row(k), found);
+                prop_assert!((0..rows.rows.len() / stride).all(|k| value(k) <= 0.0));
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
+}
