@@ -45,8 +45,7 @@ impl<M: Message> Worker<M> {
         };
         let slab = &mut *kinds[unit.kind as usize];
         let slot = unit.slot;
-        let outcome =
-            speculate(|| call(slab, slot, inputs, fx, (key, kind, before.last), &due));
+        let outcome = speculate(|| call(slab, slot, inputs, fx, (key, kind, before.last), &due));
         let (mut facts, mut located) = (Vec::new(), before.located);
         let mut may = true;
         if self.fx.raised {

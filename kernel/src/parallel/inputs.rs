@@ -84,11 +84,7 @@ impl<M> Inputs<M> {
     }
 
     /// An input of messages in canonical order, with their destination ports; [`NONE`] for none.
-    pub fn several(
-        &mut self,
-        identity: Identity,
-        load: impl IntoIterator<Item = (u16, M)>,
-    ) -> u32 {
+    pub fn several(&mut self, identity: Identity, load: impl IntoIterator<Item = (u16, M)>) -> u32 {
         let (mut first, mut last) = (NONE, NONE);
         for (port, value) in load {
             let number = self.single(identity, port, value);
