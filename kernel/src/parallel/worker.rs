@@ -417,8 +417,9 @@ impl<M: Message> Worker<M> {
             undone.push(history.dismiss(unit.held));
             unit.held = NONE;
         }
-        while first != NONE {
-            let gone = unit.last;
+        let mut gone = NONE;
+        while gone != first {
+            gone = unit.last;
             tally.undone += 1;
             let record = history.undo_last(unit);
             inputs.put_back(&mut unit.inputs, std::mem::replace(&mut record.inputs, NONE));
@@ -430,15 +431,14 @@ impl<M: Message> Worker<M> {
             } else {
                 record.told = None;
             }
-            if gone == first {
-                tally.rollbacks += 1;
-                let trouble = unit.trouble();
-                if trouble.struck_at != *gvt {
-                    (trouble.strikes, trouble.struck_at) = (0, *gvt);
-                }
-                trouble.strikes += 1;
-                break;
+        }
+        if first != NONE {
+            tally.rollbacks += 1;
+            let trouble = unit.trouble();
+            if trouble.struck_at != *gvt {
+                (trouble.strikes, trouble.struck_at) = (0, *gvt);
             }
+            trouble.strikes += 1;
         }
         match world.settings.cancellation {
             Cancellation::Lazy if undone.is_empty() => {}
