@@ -170,10 +170,6 @@ impl<M: Message> Core<M> {
             return None;
         }
         let limit = ahead.limit?;
-        // Units that are silent may find something before the next visible event.
-        if !self.silent.is_empty() {
-            return None;
-        }
         let imminent = &mut *ahead.imminent;
         imminent.clear();
         let at = self.list.take(limit, &mut |m| imminent.push(m))?;
@@ -348,21 +344,31 @@ impl<M: Message> Core<M> {
 
     /// The silent steps of a model that has just made a transition, if it is the only one that is
     /// silent: what [`Simulation::next_within`](crate::Simulation::next_within) would come to next.
+    /// Gives whether no model is silent after that, so that the next visible event can follow.
     #[inline(always)]
-    pub fn advance_alone<A: Atomic<M>>(&mut self, m: u32, model: &mut A, ahead: &Ahead<'_>) {
-        let Some(limit) = ahead.limit else { return };
-        if self.asked() || !self.ready.is_empty() || self.silent.len() != 1 {
-            return;
+    pub fn advance_alone<A: Atomic<M>>(
+        &mut self,
+        m: u32,
+        model: &mut A,
+        ahead: &Ahead<'_>,
+    ) -> bool {
+        if self.silent.is_empty() {
+            return true;
         }
-        let Some(at) = self.silent.time_of(m) else { return };
+        let Some(limit) = ahead.limit else { return false };
+        if self.asked() || !self.ready.is_empty() || self.silent.len() != 1 {
+            return false;
+        }
+        let Some(at) = self.silent.time_of(m) else { return false };
         let next = self.list.next_time().unwrap_or(i64::MAX);
         if at >= next || at >= limit {
-            return;
+            return false;
         }
         self.silent.cancel(m);
         let bound = Duration::between(self.cells[m as usize].last, next.min(limit));
         self.advance(m, model, bound);
         self.refuse_early(m, at);
+        self.silent.is_empty()
     }
 
     /// An error if what silent steps from tick `at` on found is not after it.
@@ -392,6 +398,7 @@ impl<M: Message> Core<M> {
     }
 
     /// Takes what a transition asked for out of the effects.
+    #[inline(never)]
     fn settle(&mut self, m: u32) {
         self.fx.raised = false;
         if self.fx.failure.is_some() || self.fx.stop.is_some() {

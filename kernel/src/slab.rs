@@ -196,8 +196,8 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
                     return left;
                 }
             }
-            if A::SILENT {
-                core.advance_alone(model, &mut self.models[at], ahead);
+            if A::SILENT && !core.advance_alone(model, &mut self.models[at], ahead) {
+                return Left::Nothing;
             }
             let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
             model = next;
