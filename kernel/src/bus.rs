@@ -176,7 +176,7 @@ impl<M: Message> Bus<M> {
     /// A message from outside straight to an input port, over a net of its own.
     pub fn inject(&mut self, network: &Network<M>, model: u32, port: u16, number: u32, value: M) {
         let net = self.nets.len() as u32;
-        let sum = fold(digest_of(&value), u64::from(number));
+        let sum = digest_of(&value, u64::from(number));
         let at = self.arena.len() as u32;
         // What came through the root's ports has numbers of its own.
         self.disordered |= self.arena.last().is_some_and(|last| last.source == network.models);

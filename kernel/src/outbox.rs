@@ -2,7 +2,7 @@
 use crate::{
     bag::{Envelope, NONE},
     bus::Bus,
-    message::{Message, Payload, digest_of, fold},
+    message::{Message, Payload, digest_of, identity},
     network::{Network, Route, Target, To},
     port::OutPort,
     time::{Resolution, Tag},
@@ -87,8 +87,8 @@ impl<'a, M: Message> Outbox<'a, M> {
         let port = port.index();
         let emission = self.emission;
         self.emission += 1;
-        let identity = fold(self.path, u64::from(port) << 32 | u64::from(emission));
-        let digest = fold(digest_of(&value), identity);
+        let identity = identity(self.path, port, emission);
+        let digest = digest_of(&value, identity);
         self.sum = self.sum.wrapping_add(digest);
         if self.bus.hears(self.source) {
             self.log(port, &value);
@@ -136,7 +136,7 @@ impl<'a, M: Message> Outbox<'a, M> {
             } else {
                 let translation = &network.translations[z as usize];
                 let Some(value) = (translation.apply)(&envelope.value) else { continue };
-                (fold(digest_of(&value), identity), Envelope { value, ..envelope.clone() })
+                (digest_of(&value, identity), Envelope { value, ..envelope.clone() })
             };
             match to.decode() {
                 To::Model(model) => self.bus.hand(network.models, model, digest, envelope),
