@@ -219,14 +219,13 @@ impl<M: Message> Simulation<M> {
             self.slabs.set_owner(node.kind, slot, key);
         }
         let unreadable = |e: RunError| CheckpointError::Unreadable(e.to_string());
-        let (network, order) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
+        let (network, keys) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
         let core = &mut self.core;
-        core.cells = vec![Cell { last: 0, chain: 0 }; order.keys.len()];
-        core.homes = Homes::new(&structure, &order.keys);
-        core.paths = order.paths;
+        core.cells = vec![Cell { last: 0, chain: 0 }; keys.len()];
+        core.homes = Homes::new(&structure, &keys);
         core.bus.fit(&network);
         core.network = network;
-        core.keys = order.keys;
+        core.keys = keys;
         core.blueprint = structure;
         core.find_heard();
         self.shared = None;

@@ -105,8 +105,6 @@ pub(crate) struct Core<M: Message> {
     pub blueprint: Blueprint<M>,
     pub keys: Vec<ModelKey>,
     pub cells: Vec<Cell>,
-    /// Digest of the path by model: what an output function needs.
-    pub paths: Vec<u64>,
     pub homes: Homes,
     /// Visible internal events.
     pub list: AnyEventList,
@@ -194,7 +192,7 @@ impl<M: Message> Core<M> {
     pub fn outputs<'a, A: Atomic<M>>(&mut self, run: &[u32], model: impl Fn(u32) -> &'a A) {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
         for &m in run {
-            out.of(m, self.paths[m as usize]);
+            out.of(m);
             model(m).output(&mut out);
             out.finish();
         }

@@ -72,8 +72,8 @@ impl<M: Message> Simulation<M> {
 
     /// The trace hash of what is committed so far; see [`crate::trace`].
     pub fn trace_hash(&self) -> u64 {
-        let chains = self.core.cells.iter().zip(&self.core.paths);
-        let sum = chains.fold(self.retired, |s, (c, &path)| s.wrapping_add(fold(path, c.chain)));
+        let chains = self.core.cells.iter().zip(&self.core.network.senders);
+        let sum = chains.fold(self.retired, |s, (c, by)| s.wrapping_add(fold(by.path, c.chain)));
         fold(sum, self.core.resolution.exponent().into())
     }
 

@@ -23,7 +23,6 @@ pub struct Outbox<'a, M: Message> {
     bus: &'a mut Bus<M>,
     network: &'a Network<M>,
     source: u32,
-    path: u64,
     emission: u32,
     last_port: u16,
     sum: u64,
@@ -46,13 +45,13 @@ impl<'a, M: Message> Outbox<'a, M> {
         resolution: Resolution,
     ) -> Self {
         let source = network.models;
-        Self { bus, network, source, path: 0, emission: 0, last_port: 0, sum: 0, now, resolution }
+        Self { bus, network, source, emission: 0, last_port: 0, sum: 0, now, resolution }
     }
 
     /// Turns to the next model.
     #[inline(always)]
-    pub(crate) fn of(&mut self, source: u32, path: u64) {
-        (self.source, self.path) = (source, path);
+    pub(crate) fn of(&mut self, source: u32) {
+        self.source = source;
         (self.emission, self.last_port, self.sum) = (0, 0, 0);
     }
 
@@ -87,19 +86,14 @@ impl<'a, M: Message> Outbox<'a, M> {
         let port = port.index();
         let emission = self.emission;
         self.emission += 1;
-        let identity = identity(self.path, port, emission);
+        let Some(sender) = self.network.senders.get(self.source as usize) else { return };
+        let identity = identity(sender.path, port, emission);
         let digest = digest_of(&value, identity);
         self.sum = self.sum.wrapping_add(digest);
         if self.bus.hears(self.source) {
             self.log(port, &value);
         }
-        let [first, end] = self.network.ports[self.source as usize..][..2] else { return };
-        let at = first + u32::from(port);
-        if at >= end {
-            self.refuse(port);
-            return;
-        }
-        let to = self.network.targets[at as usize];
+        let to = if port == 0 { sender.first } else { self.network.other(self.source, port) };
         if to == Target::NOWHERE {
             // What nobody hears is in the trace all the same, but is carried nowhere.
             return;
@@ -130,6 +124,10 @@ impl<'a, M: Message> Outbox<'a, M> {
     #[inline(never)]
     fn spread(&mut self, list: u32, digest: u64, identity: u64, envelope: Envelope<M>) {
         let network = self.network;
+        if Target::routes(list) == Target::MISSING {
+            self.refuse(envelope.port);
+            return;
+        }
         for &Route { to, z } in network.routes_of(list) {
             let (digest, envelope) = if z == NONE {
                 (digest, envelope.clone())

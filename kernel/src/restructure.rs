@@ -136,9 +136,8 @@ impl<M: Message> Simulation<M> {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {
                 if let Some(cell) = self.core.cells.get(a.index as usize) {
-                    self.retired = self
-                        .retired
-                        .wrapping_add(fold(self.core.paths[a.index as usize], cell.chain));
+                    let path = self.core.network.senders[a.index as usize].path;
+                    self.retired = self.retired.wrapping_add(fold(path, cell.chain));
                 }
                 let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
                 let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));
@@ -192,7 +191,7 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         let old: Vec<Option<u32>> = Vec::new();
         let mut previous = old;
-        let (network, order) = match flatten(&mut core.blueprint) {
+        let (network, keys) = match flatten(&mut core.blueprint) {
             Ok(flat) => flat,
             Err(why) => {
                 core.error = Some(RunError::Build(why));
@@ -204,7 +203,7 @@ impl<M: Message> Simulation<M> {
         for (m, &key) in core.keys.iter().enumerate() {
             moved.insert(key, m as u32);
         }
-        previous.extend(order.keys.iter().map(|k| moved.get(k).copied()));
+        previous.extend(keys.iter().map(|k| moved.get(k).copied()));
         let mut new_number = vec![NONE; core.cells.len()];
         for (now, before) in previous.iter().enumerate() {
             if let Some(before) = before {
@@ -241,9 +240,8 @@ impl<M: Message> Simulation<M> {
             .collect();
         core.bus.fit(&network);
         core.network = network;
-        core.homes = Homes::new(&core.blueprint, &order.keys);
-        core.paths = order.paths;
-        core.keys = order.keys;
+        core.homes = Homes::new(&core.blueprint, &keys);
+        core.keys = keys;
         core.find_heard();
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();

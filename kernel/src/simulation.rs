@@ -11,7 +11,7 @@ use crate::{
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
-    flatten::{Order, flatten},
+    flatten::flatten,
     homes::Homes,
     message::Message,
     slab::{Left, Slabs},
@@ -112,13 +112,11 @@ impl<M: Message> Simulation<M> {
         let mut slabs = Slabs::new();
         let mut blueprint = Blueprint::new(top.into(), &mut slabs)?;
         slabs.kinds.iter_mut().for_each(|kind| kind.fit());
-        let (network, order) = flatten(&mut blueprint)?;
-        let plan_hash = blueprint.digest(&order, &network);
-        let Order { keys, paths } = order;
+        let (network, keys) = flatten(&mut blueprint)?;
+        let plan_hash = blueprint.digest(&network);
         let mut core = Core {
             bus: Bus::new(&network, options.ties),
             cells: vec![Cell { last: options.start, chain: 0 }; keys.len()],
-            paths,
             homes: Homes::new(&blueprint, &keys),
             list: AnyEventList::of(options.event_list),
             silent: AnyEventList::of(EventListKind::Heap),

@@ -169,10 +169,9 @@ impl<M: Message> Simulation<M> {
         }
         let clocks: Vec<Clockwork> = self.clocks();
         let mut observers = std::mem::take(&mut self.core.observers);
-        let Core { network, paths, resolution, guards, bus, .. } = &self.core;
+        let Core { network, resolution, guards, bus, .. } = &self.core;
         let mut world = World {
             network,
-            paths,
             places: Vec::with_capacity(models as usize),
             inboxes: (0..workers).map(|_| SegQueue::new()).collect(),
             resolution: *resolution,
