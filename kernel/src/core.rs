@@ -11,7 +11,6 @@ use crate::{
     meter::Meter,
     network::Network,
     outbox::Outbox,
-    slab::Left,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, Transition, link},
@@ -72,18 +71,20 @@ impl Iterator for Moves<'_> {
     type Item = Due;
     #[inline(always)]
     fn next(&mut self) -> Option<Due> {
-        let head = |list: &[u32]| list.first().map_or(u32::MAX, |&m| m);
-        let (x, y) = (head(self.imminent), head(self.influenced));
-        let (mut due, imminent) = (Due::influenced(y), x <= y);
-        if imminent {
-            if x == u32::MAX {
-                return None;
-            }
-            due = Due { model: x, imminent, influenced: x == y, outputs: self.sums[0] };
-            (self.imminent, self.sums) = (&self.imminent[1..], &self.sums[1..]);
+        let y = self.influenced.first().map_or(u32::MAX, |&m| m);
+        let mut due = Due::influenced(y);
+        if let ([x, imminent @ ..], [sum, sums @ ..]) = (self.imminent, self.sums)
+            && *x <= y
+        {
+            due = Due { model: *x, imminent: true, influenced: *x == y, outputs: *sum };
+            (self.imminent, self.sums) = (imminent, sums);
+        } else if y == u32::MAX {
+            return None;
         }
-        if due.influenced {
-            self.influenced = &self.influenced[1..];
+        if due.influenced
+            && let [_, influenced @ ..] = self.influenced
+        {
+            self.influenced = influenced;
         }
         Some(due)
     }
@@ -257,12 +258,6 @@ impl<M: Message> Core<M> {
         out.of(m);
         model.output(&mut out);
         out.sum()
-    }
-
-    /// Leaves all transitions of the cycle of a single imminent model to others.
-    pub fn leave_all(&mut self, own: Due) -> Left {
-        self.bus.out_sums.push(own.outputs);
-        Left::All
     }
 
     /// The one transition of each of these models in this cycle, and their next time advances.

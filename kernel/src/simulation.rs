@@ -282,14 +282,14 @@ impl<M: Message> Simulation<M> {
         core.leave(run.kind);
         *taken = ahead.taken;
         if let Left::Other(other) | Left::Both(other, _) = left {
-            let (theirs, _) = core.homes.run(other.model);
+            let (theirs, _) = core.homes.run(other);
             core.enter(theirs.kind);
-            slabs[theirs.kind as usize].transition(theirs, other, core);
+            slabs[theirs.kind as usize].influenced(theirs, other, core);
             core.leave(theirs.kind);
         }
         if let Left::Both(_, own) = left {
             core.enter(run.kind);
-            slabs[run.kind as usize].transition(run, own, core);
+            slabs[run.kind as usize].imminent(run, own, core);
             core.leave(run.kind);
         }
         self.sent();

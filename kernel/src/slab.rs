@@ -4,7 +4,7 @@
 //! static.
 use crate::{
     atomic::Atomic,
-    bag::Bag,
+    bag::{Bag, NONE},
     blueprint::ModelKey,
     core::{Ahead, Cell, Core, Due, Moves, Seat},
     effects::Effects,
@@ -55,8 +55,10 @@ pub(crate) trait Kind<M: Message>: Send {
     /// λ of one model, and as many transitions as that lets this slab make; when that is all, so
     /// on with the cycles `ahead`. Tells what is left of the last cycle.
     fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left;
-    /// The transition of a single model.
-    fn transition(&mut self, run: Run, due: Due, core: &mut Core<M>);
+    /// The transition of a model that is imminent and that nothing reaches.
+    fn imminent(&mut self, run: Run, due: Due, core: &mut Core<M>);
+    /// The transition of a model that is not imminent and that something reaches.
+    fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
@@ -98,9 +100,9 @@ pub(crate) enum Left {
     /// None.
     Nothing,
     /// That of the one model that is reached.
-    Other(Due),
+    Other(u32),
     /// That of the one model that is reached, and then that of the imminent one.
-    Both(Due, Due),
+    Both(u32, Due),
     /// All.
     All,
 }
@@ -140,30 +142,14 @@ impl<A> Slab<A> {
         }
     }
 
-    /// The transitions of an imminent model that reaches something, and of the one neighbour that it
-    /// reaches; tells what is left.
+    /// The transition of a model that is not imminent and that something reaches.
     // Never inlined: it would make the way of models that reach nobody longer.
     #[inline(never)]
-    fn reaching<M: Message>(&mut self, run: Run, own: Due, core: &mut Core<M>) -> Left
+    fn reached<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>)
     where
         A: Atomic<M>,
     {
-        let [other] = core.bus.influenced[..] else { return core.leave_all(own) };
-        if other == own.model {
-            return core.leave_all(own);
-        }
-        let its = Due::influenced(other);
-        // In path order, as always.
-        if core.homes.is_neighbour(other) {
-            let due = if other < own.model { [its, own] } else { [own, its] };
-            core.transitions(run, due.into_iter(), &mut self.seats);
-            return Left::Nothing;
-        }
-        if other < own.model {
-            return Left::Both(its, own);
-        }
-        core.transitions(run, [own].into_iter(), &mut self.seats);
-        Left::Other(its)
+        core.transitions(run, [Due::influenced(model)].into_iter(), &mut self.seats);
     }
 }
 
@@ -197,13 +183,27 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
             let sent = core.output(model, &self.seats[run.slot(model)].model);
             let due = Due::imminent(model, sent);
             core.log_cursor = 0;
-            if core.bus.influenced.is_empty() {
-                core.transitions(run, [due].into_iter(), &mut self.seats);
-            } else {
-                let left = self.reaching(run, due, core);
-                if !matches!(left, Left::Nothing) {
-                    return left;
+            // In path order, as always.
+            let mut later = NONE;
+            if let Some(&other) = core.bus.influenced.first() {
+                if core.bus.influenced.len() > 1 || other == model {
+                    core.bus.out_sums.push(sent);
+                    return Left::All;
                 }
+                if other > model {
+                    later = other;
+                } else if core.homes.is_neighbour(other) {
+                    self.reached(run, other, core);
+                } else {
+                    return Left::Both(other, due);
+                }
+            }
+            core.transitions(run, [due].into_iter(), &mut self.seats);
+            if later != NONE {
+                if !core.homes.is_neighbour(later) {
+                    return Left::Other(later);
+                }
+                self.reached(run, later, core);
             }
             if A::SILENT {
                 return Left::Nothing;
@@ -215,8 +215,12 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
             }
         }
     }
-    fn transition(&mut self, run: Run, due: Due, core: &mut Core<M>) {
+    fn imminent(&mut self, run: Run, due: Due, core: &mut Core<M>) {
+        let due = Due::imminent(due.model, due.outputs);
         core.transitions(run, [due].into_iter(), &mut self.seats);
+    }
+    fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>) {
+        self.reached(run, model, core);
     }
     fn transitions(&mut self, run: Run, moves: Moves<'_>, core: &mut Core<M>) {
         core.transitions(run, moves, &mut self.seats);

@@ -1,6 +1,6 @@
 //! One model as Time Warp knows it: what it received, what it did, and how to undo that.
 use crate::{
-    bag::{Bag, Envelope, NONE, Parts, Slice},
+    bag::{Bag, Envelope, NONE, Slice},
     message::Message,
     outbox::Sent,
     time::Tag,
@@ -215,12 +215,12 @@ impl<M: Message> Unit<M> {
 /// Buffers in which bags are put together.
 pub(crate) struct Assembly<M> {
     arena: Vec<Envelope<M>>,
-    merged: Vec<(u16, u32)>,
+    pieces: Vec<Slice>,
 }
 
 impl<M: Message> Assembly<M> {
     pub fn new() -> Self {
-        Self { arena: Vec::new(), merged: Vec::new() }
+        Self { arena: Vec::new(), pieces: Vec::new() }
     }
 
     /// The bag of these inputs of a unit, which are in the order of their sources (R5).
@@ -232,23 +232,21 @@ impl<M: Message> Assembly<M> {
         {
             let value = value.clone();
             self.arena.push(Envelope { value, source: 0, emission: 0, next: NONE, port: 0 });
-            let parts = Parts::Chains(Slice { port: *port, head: 0, tail: 0 }, &[]);
-            return Bag { arena: &self.arena, len: 1, parts };
+            return Bag { arena: &self.arena, len: 1, first: Slice::one(*port, 0), rest: &[] };
         }
         self.merge(unit.inputs.range(inputs))
     }
 
     #[inline(never)]
     fn merge<'p>(&mut self, packets: impl Iterator<Item = &'p Packet<M>>) -> Bag<'_, M> {
-        self.merged.clear();
+        self.pieces.clear();
         for (port, value) in packets.flat_map(|packet| &packet.load) {
             let at = self.arena.len() as u32;
             let value = value.clone();
             self.arena.push(Envelope { value, source: 0, emission: at, next: NONE, port: 0 });
-            self.merged.push((*port, at));
+            self.pieces.push(Slice::one(*port, at));
         }
-        self.merged.sort_unstable();
-        let len = self.arena.len() as u32;
-        Bag { arena: &self.arena, len, parts: Parts::Merged(&self.merged) }
+        self.pieces.sort_unstable_by_key(|s| (s.port, s.head));
+        Bag::of(&self.arena, self.arena.len() as u32, &self.pieces)
     }
 }
