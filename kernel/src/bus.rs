@@ -121,18 +121,16 @@ impl<M: Message> Bus<M> {
         self.out_sums.reserve(models);
     }
 
-    /// Hands a message to the first input port of a model.
+    /// Hands a message to the first input port of a model, which is not the outside.
     #[inline(always)]
-    pub fn hand(&mut self, outside: u32, model: u32, digest: u64, envelope: Envelope<M>) {
+    pub fn hand(&mut self, model: u32, digest: u64, envelope: Envelope<M>) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);
         let cycle = self.cycle;
         let inbox = &mut self.inbox[model as usize];
         if inbox.cycle != cycle {
             *inbox = Inbox { sum: digest, cycle, head: at, tail: at, len: 1, nets: NONE };
-            if model != outside {
-                self.influenced.push(model);
-            }
+            self.influenced.push(model);
             return;
         }
         match inbox.len {

@@ -110,7 +110,9 @@ pub(crate) fn flatten<M: Message>(
             });
             let before = net.receivers.len();
             net.receivers.extend(receivers);
-            if let [Receiver { model, port: 0 }] = net.receivers[before..] {
+            if let [Receiver { model, port: 0 }] = net.receivers[before..]
+                && model != models
+            {
                 net.receivers.truncate(before);
                 return Target::model(model);
             }

@@ -94,18 +94,16 @@ impl<'a, M: Message> Outbox<'a, M> {
             self.log(port, &value);
         }
         let to = if port == 0 { sender.first } else { self.network.other(self.source, port) };
-        if to == Target::NOWHERE {
-            // What nobody hears is in the trace all the same, but is carried nowhere.
-            return;
-        }
         if port != self.last_port {
             self.bus.disordered |= port < self.last_port;
             self.last_port = port;
         }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
         match to.decode() {
-            To::Model(model) => self.bus.hand(self.network.models, model, digest, envelope),
+            To::Model(model) => self.bus.hand(model, digest, envelope),
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
+            // What nobody hears is in the trace all the same, but is carried nowhere.
+            To::Routes(_) if to == Target::NOWHERE => {}
             To::Routes(list) => self.spread(list, digest, identity, envelope),
         }
     }
@@ -137,7 +135,7 @@ impl<'a, M: Message> Outbox<'a, M> {
                 (digest_of(&value, identity), Envelope { value, ..envelope.clone() })
             };
             match to.decode() {
-                To::Model(model) => self.bus.hand(network.models, model, digest, envelope),
+                To::Model(model) => self.bus.hand(model, digest, envelope),
                 To::Net(net) => self.bus.join(network, net, digest, envelope),
                 To::Routes(_) => unreachable!("a route leads to a model or a net"),
             }
