@@ -78,11 +78,15 @@ impl Digest {
     pub fn word(&mut self, w: u64) {
         self.0 = fold(self.0.rotate_left(23), w);
     }
-    /// A float by its bits, with one NaN and one zero.
+    /// Two words at the cost of one.
+    #[inline(always)]
+    pub fn pair(&mut self, a: u64, b: u64) {
+        self.0 = fold(self.0.rotate_left(23) ^ a, b);
+    }
+    /// A float by its [`real_word`].
     #[inline(always)]
     pub fn real(&mut self, x: f64) {
-        let canonical = if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
-        self.word(if x.is_nan() { canonical & !(1 << 63) } else { canonical });
+        self.word(real_word(x));
     }
     /// A byte string with its length.
     pub fn bytes(&mut self, bytes: &[u8]) {
@@ -98,6 +102,12 @@ impl Digest {
     pub fn finish(self) -> u64 {
         self.0
     }
+}
+
+/// The word for a float: its bits, with one NaN and one zero.
+#[inline(always)]
+pub fn real_word(x: f64) -> u64 {
+    if x.is_nan() { 0x7FF8 << 48 } else { (x + 0.0).to_bits() }
 }
 
 impl Default for Digest {
