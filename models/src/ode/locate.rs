@@ -118,7 +118,10 @@ pub struct NotFinite {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Locator {
     events: Vec<Event>,
+    /// Arms at the last accepted time, and at the end of what was searched since without a find. An
+    /// input may cut the way there: what would have been farther on does not count then.
     arms: Vec<Arm>,
+    passed: Vec<Arm>,
     /// Time of each event in the last located step; infinite for none.
     hits: Vec<f64>,
     /// Arms at the end of the last located step, if nothing happened in it.
@@ -138,6 +141,7 @@ impl Clone for Locator {
         Self {
             events: self.events.clone(),
             arms: self.arms.clone(),
+            passed: self.passed.clone(),
             hits: self.hits.clone(),
             ..Self::default()
         }
@@ -151,7 +155,7 @@ impl Locator {
     /// All events undecided.
     pub fn new(events: Vec<Event>) -> Self {
         let (arms, hits) = (vec![Arm::Undecided; events.len()], vec![f64::INFINITY; events.len()]);
-        Self { events, arms, hits, ..Self::default() }
+        Self { events, passed: arms.clone(), arms, hits, ..Self::default() }
     }
 
     /// Earliest time in `[t_a, t_b]` at which an event happens, if any. It is `t_a` itself only for
@@ -178,7 +182,7 @@ impl Locator {
     #[inline]
     pub fn open(&mut self) {
         self.hits.fill(f64::INFINITY);
-        self.ahead.clone_from(&self.arms);
+        self.ahead.clone_from(&self.passed);
     }
 
     /// Searches `[start, start + width]` for the events that `select` names, whose indicators are
@@ -275,10 +279,10 @@ impl Locator {
         (best < f64::INFINITY).then_some(best)
     }
 
-    /// Takes the whole step over, in which nothing was found.
+    /// Goes on behind the whole step, in which nothing was found.
     #[inline]
     pub fn pass(&mut self) {
-        std::mem::swap(&mut self.arms, &mut self.ahead);
+        std::mem::swap(&mut self.passed, &mut self.ahead);
     }
 
     /// Time of event `index` in the last [`locate`](Self::locate), if it is the earliest or within
@@ -317,6 +321,7 @@ impl Locator {
             }
             *hit = f64::INFINITY;
         }
+        self.passed.clone_from(&self.arms);
     }
 
     /// [`accept_within`](Self::accept_within), if every event has a hit up to `until`: then it does
@@ -326,6 +331,7 @@ impl Locator {
         let all = self.hits.iter().all(|hit| *hit <= until);
         if all {
             self.arms.fill(Arm::Disarmed);
+            self.passed.fill(Arm::Disarmed);
             self.hits.fill(f64::INFINITY);
         }
         all
@@ -348,11 +354,13 @@ impl Locator {
     #[inline]
     pub fn set(&mut self, index: usize, arm: Arm) {
         self.arms[index] = arm;
+        self.passed[index] = arm;
     }
 
     /// Forgets what is known, as for a new start.
     pub fn reset(&mut self) {
         self.arms.fill(Arm::Undecided);
+        self.passed.fill(Arm::Undecided);
         self.hits.fill(f64::INFINITY);
     }
 
@@ -362,7 +370,12 @@ impl Locator {
         &self.events
     }
 
-    /// Readiness of each event.
+    /// Readiness of each event at the end of what was [`pass`](Self::pass)ed.
+    pub fn passed(&self) -> &[Arm] {
+        &self.passed
+    }
+
+    /// Readiness of each event at the last accepted time.
     #[inline]
     pub fn arms(&self) -> &[Arm] {
         &self.arms
