@@ -95,10 +95,33 @@ pub(crate) struct Ahead<'a> {
     /// The last tick, if it may at all: nothing is injected, nobody looks on between cycles, and no
     /// unit makes silent steps.
     pub limit: Option<i64>,
-    /// The models of the cycle, or those of the next one, if they are `taken` from the list.
+    /// The models of the cycle that is left to others, or those of the next one, if they are `taken`
+    /// from the list.
     pub imminent: &'a mut Vec<u32>,
     /// When these are due.
     pub taken: Option<i64>,
+}
+
+impl Ahead<'_> {
+    /// Takes the models of the next cycle; the model, if it is a single one.
+    #[inline(never)]
+    fn take(&mut self, list: &mut AnyEventList, limit: i64) -> Option<(i64, u32)> {
+        self.imminent.clear();
+        let at = list.take(limit, &mut |m| self.imminent.push(m))?;
+        if let [m] = self.imminent[..] {
+            return Some((at, m));
+        }
+        self.taken = Some(at);
+        None
+    }
+
+    /// Leaves the cycle of a single model to others.
+    fn leave(&mut self, at: i64, m: u32) -> Option<u32> {
+        self.imminent.clear();
+        self.imminent.push(m);
+        self.taken = Some(at);
+        None
+    }
 }
 
 /// What a transition reads and writes of the kernel's per model.
@@ -222,22 +245,18 @@ impl<M: Message> Core<M> {
             return None;
         }
         let limit = ahead.limit?;
-        let imminent = &mut *ahead.imminent;
-        imminent.clear();
-        let at = self.list.take(limit, &mut |m| imminent.push(m))?;
-        match imminent[..] {
-            [m] if self.homes.is_neighbour(m) => {
-                self.bus.clear();
-                self.counts.cycles += 1;
-                self.now = Tag::new(at, 0);
-                self.fx.now = self.now;
-                Some(m)
-            }
-            _ => {
-                ahead.taken = Some(at);
-                None
-            }
+        let (at, m) = match self.list.take_alone(limit) {
+            Some(next) => next,
+            None => ahead.take(&mut self.list, limit)?,
+        };
+        if !self.homes.is_neighbour(m) {
+            return ahead.leave(at, m);
         }
+        self.bus.clear();
+        self.counts.cycles += 1;
+        self.now = Tag::new(at, 0);
+        self.fx.now = self.now;
+        Some(m)
     }
 
     /// λ of imminent models of one kind.
