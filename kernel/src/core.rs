@@ -50,20 +50,20 @@ pub(crate) struct Moves<'a> {
 
 impl<'a> Moves<'a> {
     /// The first model.
+    #[inline(always)]
     pub fn first(&self) -> Option<u32> {
-        self.imminent.first().into_iter().chain(self.influenced.first()).min().copied()
+        let head = |list: &[u32]| list.first().map_or(u32::MAX, |&m| m);
+        Some(head(self.imminent).min(head(self.influenced))).filter(|&m| m != u32::MAX)
     }
 
-    /// Those before model `end`, and the others.
-    pub fn split(self, end: u32) -> (Self, Self) {
-        let (i, j) = (count_before(self.imminent, end), count_before(self.influenced, end));
-        let part = |i: std::ops::Range<usize>, j| Self {
-            imminent: &self.imminent[i.clone()],
-            sums: &self.sums[i],
-            influenced: &self.influenced[j],
-        };
-        let (is, js) = (self.imminent.len(), self.influenced.len());
-        (part(0..i, 0..j), part(i..is, j..js))
+    /// Takes off those before model `end`.
+    #[inline(always)]
+    pub fn split_off(&mut self, end: u32) -> Self {
+        let (imminent, others) = self.imminent.split_at(count_before(self.imminent, end));
+        let (sums, later) = self.sums.split_at(imminent.len());
+        let (influenced, rest) = self.influenced.split_at(count_before(self.influenced, end));
+        (self.imminent, self.sums, self.influenced) = (others, later, rest);
+        Self { imminent, sums, influenced }
     }
 }
 
@@ -499,7 +499,7 @@ impl<M: Message> Core<M> {
 }
 
 /// How many models of a sorted list come before model `end`; mostly all.
-#[inline]
+#[inline(always)]
 fn count_before(list: &[u32], end: u32) -> usize {
     match list.last() {
         Some(&last) if last >= end => list.iter().take_while(|&&m| m < end).count(),
@@ -510,7 +510,11 @@ fn count_before(list: &[u32], end: u32) -> usize {
 /// Sorts unless sorted already, which is the usual case.
 #[inline(always)]
 pub(crate) fn order(list: &mut [u32]) {
-    if list.len() > 1 && !list.is_sorted() {
+    if let [a, b] = list {
+        if a > b {
+            std::mem::swap(a, b);
+        }
+    } else if list.len() > 1 && !list.is_sorted() {
         list.sort_unstable();
     }
 }

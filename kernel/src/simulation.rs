@@ -349,11 +349,10 @@ impl<M: Message> Simulation<M> {
         let moved = rest.first().is_some();
         while let Some(first) = rest.first() {
             let (run, end) = core.homes.run(first);
-            let (moves, after) = rest.split(end);
+            let moves = rest.split_off(end);
             core.enter(run.kind);
             self.slabs.kinds[run.kind as usize].transitions(run, moves, core);
             core.leave(run.kind);
-            rest = after;
         }
         (core.bus.influenced, core.bus.out_sums) = (influenced, sums);
         moved
