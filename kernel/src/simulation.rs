@@ -345,6 +345,7 @@ impl<M: Message> Simulation<M> {
         core.log_cursor = 0;
         let influenced = std::mem::take(&mut core.bus.influenced);
         let sums = std::mem::take(&mut core.bus.out_sums);
+        debug_assert_eq!(self.imminent.len(), sums.len(), "each λ was called once");
         let mut rest = Moves { imminent: &self.imminent, sums: &sums, influenced: &influenced };
         let moved = rest.first().is_some();
         while let Some(first) = rest.first() {
