@@ -3,8 +3,9 @@ use super::{
     commit::{Committed, Cut},
     lookahead::horizons,
     pace::Trial,
+    partition::Balance,
     telling::Telling,
-    worker::{Worker, World},
+    worker::{Tally, Worker, World},
 };
 use crate::{message::Message, time::Tag};
 use std::{
@@ -45,6 +46,8 @@ pub(super) struct Coordinator {
     pub window: i64,
     /// Windows from declared delays, and whether they pay; `None` under Time Warp.
     pub windows: Option<Trial>,
+    /// Whether loads are even.
+    pub balance: Balance,
     pub rounds: u64,
     /// Nanoseconds on threads.
     pub elapsed: u64,
@@ -60,6 +63,8 @@ pub(super) enum Parted {
     Irregular,
     /// Windows hold too little.
     Poor,
+    /// One worker has much more to do than the others.
+    Skewed,
 }
 
 impl Coordinator {
@@ -90,6 +95,14 @@ impl Coordinator {
         } else if barrier != Tag::NEVER && barrier == all_told && barrier == least {
             orders.halt = Some(barrier);
             self.parted = Some(Parted::Irregular);
+        }
+        let starts = all_told.ticks == i64::MIN;
+        if orders.halt.is_none() && !starts {
+            let tallies: Vec<Tally> = cuts.iter().map(|c| c.tally).collect();
+            if self.balance.is_skewed(&tallies) {
+                orders.halt = Some(all_told);
+                self.parted = Some(Parted::Skewed);
+            }
         }
         if let Some(trial) = &mut self.windows {
             for (horizon, safe) in self.horizons.iter_mut().zip(horizons(cuts)) {

@@ -3,7 +3,7 @@
 //! Random networks of plain models are in the workspace's property tests.
 mod soak;
 
-use super::{Cancellation, Method, Partition, Schedule, Settings};
+use super::{Cancellation, Method, Migration, Partition, Schedule, Settings, Statistics};
 use crate::{
     Atomic, Bag, Child, Coupled, Ended, Fact, ModelKey, Outbox, Simulation,
     core::Counts,
@@ -240,10 +240,16 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
         assert!(found == expected, "{settings:?}: {differs:?}, {:?} {:?}", found.0, found.2);
     };
     for seed in 0..60u64 {
-        let partition = match seed % 3 {
+        let partition = match seed / 4 % 4 {
             0 => Partition::Blocks,
             1 => Partition::RoundRobin,
+            2 => Partition::Wiring,
             _ => Partition::Given(vec![0, 0, 1, 2, 1]),
+        };
+        let migration = match seed % 3 {
+            0 => Migration::AtEachCut,
+            1 => Migration::WhenSkewed,
+            _ => Migration::Never,
         };
         let lazy = seed % 2 == 1;
         let settings = Settings {
@@ -253,6 +259,7 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
             cancellation: if lazy { Cancellation::Lazy } else { Cancellation::Aggressive },
             save_every: [1, 7, u32::MAX][seed as usize / 3 % 3],
             partition,
+            migration,
             schedule: Schedule::Virtual(seed),
             memory: [2.0, 0.0, 1e3][seed as usize / 5 % 3],
             patience: [16, 2][seed as usize / 7 % 2],
@@ -449,6 +456,66 @@ fn declared_delays_make_windows_in_which_nothing_comes_late() {
     let mut sim = Simulation::new(nodes(Habit::Add), Default::default()).expect("a model");
     let (_, did) = sim.run_through_parallel(END, &settings).expect("a run");
     assert_eq!((did.no_lookahead.as_deref(), did.committed), (Some("node[0]"), 0));
+}
+
+/// Does something at every tick between two.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Shift {
+    now: i64,
+    from: i64,
+    until: i64,
+}
+
+impl Atomic<i64> for Shift {
+    fn time_advance(&self) -> Duration {
+        let next = self.from.max(self.now + 1);
+        if next < self.until { Duration::between(self.now, next) } else { Duration::INFINITE }
+    }
+    fn internal(&mut self, fx: &mut Effects<i64>) {
+        self.now = fx.now().ticks;
+    }
+}
+
+#[test]
+fn models_go_to_workers_that_have_less_to_do() {
+    const TICKS: i64 = 4_000;
+    // Only the first half of the models has anything to do, and then only the second.
+    let model = || {
+        let mut top = Coupled::new();
+        for i in 0..64 {
+            let from = if i < 32 { 0 } else { TICKS };
+            top.add(("shift", i), Shift { now: 0, from, until: from + TICKS });
+        }
+        top
+    };
+    let given = Partition::Given((0..64).map(|m| m / 32).collect());
+    for (partition, migration, moves) in [
+        (Partition::Blocks, Migration::WhenSkewed, true),
+        (Partition::Wiring, Migration::WhenSkewed, true),
+        (Partition::Blocks, Migration::Never, false),
+        (given, Migration::WhenSkewed, false),
+    ] {
+        let mut sims =
+            [0, 1].map(|_| Simulation::new(model(), Default::default()).expect("a model"));
+        let [sim, plain] = &mut sims;
+        let what = format!("{partition:?} {migration:?}");
+        let settings = Settings { partition, migration, probe: false, ..Settings::default() };
+        for half in 1..=2 {
+            let mut total = Statistics::default();
+            // In pieces, as scenarios are run; what was measured outlives them.
+            for piece in 1..=20 {
+                let end = (half - 1) * TICKS + piece * TICKS / 20;
+                let (_, did) = sim.run_through_parallel(end, &settings).expect("a run");
+                total.add(&did);
+            }
+            plain.run_through(half * TICKS).expect("a run");
+            assert_eq!(sim.trace_hash(), plain.trace_hash(), "{what}");
+            assert_eq!(total.migrated > 0, moves, "{what}, half {half}: {total:?}");
+            // Of two workers, none does less than a quarter; or one does nearly all.
+            let (least, sum) = (total.executed.iter().min(), total.executed.iter().sum::<u64>());
+            assert_eq!(least.is_some_and(|&l| 4 * l > sum), moves, "{what}, half {half}: {total:?}");
+        }
+    }
 }
 
 /// Counts its transitions in a place that no snapshot knows.
