@@ -154,6 +154,7 @@ impl<M: Message> Worker<M> {
         if !self.is_sorted {
             self.log.make_contiguous().sort_by_key(|entry| entry.0);
             self.is_sorted = true;
+            self.latest = self.log.back().map_or(self.latest, |entry| entry.0);
         }
         self.log.partition_point(|entry| entry.0 < gvt)
     }

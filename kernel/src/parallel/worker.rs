@@ -94,8 +94,8 @@ pub(crate) struct Worker<M: Message> {
     /// Where records end that are not committed, in order while it `is_sorted`; also those undone.
     pub(super) log: VecDeque<(Tag, u32)>,
     pub(super) is_sorted: bool,
-    /// Where the record ends that was entered last.
-    latest: Tag,
+    /// Where the last one of an ordered log ends.
+    pub(super) latest: Tag,
     /// Units with transitions that were handed over at the last cut; forgotten once observers know.
     pub(super) handed: Vec<u32>,
     /// Most records, beyond which only the earliest event goes on.
