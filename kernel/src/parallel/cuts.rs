@@ -49,6 +49,9 @@ pub(super) struct Coordinator {
     /// Whether loads are even.
     pub balance: Balance,
     pub rounds: u64,
+    /// Rounds in which nothing was executed, and what was up to the last one.
+    pub empty: u64,
+    pub executed: u64,
     /// Nanoseconds on threads.
     pub elapsed: u64,
     pub last: (u64, u64),
@@ -82,6 +85,8 @@ impl Coordinator {
         let failed = cuts.iter().any(|c| c.failed);
         let executed: u64 = cuts.iter().map(|c| c.tally.executed).sum();
         let undone: u64 = cuts.iter().map(|c| c.tally.undone).sum();
+        self.empty += u64::from(executed == self.executed);
+        self.executed = executed;
         let orders = &mut self.orders;
         if let Some(after) = telling.tell(committed) {
             orders.halt = Some(after);
@@ -96,8 +101,8 @@ impl Coordinator {
             orders.halt = Some(barrier);
             self.parted = Some(Parted::Irregular);
         }
-        let starts = all_told.ticks == i64::MIN;
-        if orders.halt.is_none() && !starts {
+        // A stretch without anything committed would begin anew for nothing.
+        if orders.halt.is_none() && telling.counts.cycles > 0 {
             let tallies: Vec<Tally> = cuts.iter().map(|c| c.tally).collect();
             if self.balance.is_skewed(&tallies) {
                 orders.halt = Some(all_told);

@@ -317,12 +317,7 @@ impl<M: Message> History<M> {
     /// Drops the first record of a unit, which ends before `horizon`, unless a rollback to there can
     /// need it.
     #[inline]
-    pub fn forget_first(
-        &mut self,
-        inputs: &mut Inputs<M>,
-        unit: &mut Unit,
-        horizon: Tag,
-    ) -> bool {
+    pub fn forget_first(&mut self, inputs: &mut Inputs<M>, unit: &mut Unit, horizon: Tag) -> bool {
         let (first, later) = (unit.first, self[unit.first].later);
         match later {
             NONE => unit.last = NONE,

@@ -184,6 +184,8 @@ pub struct Statistics {
     pub anti_messages: u64,
     /// Cuts.
     pub gvt_rounds: u64,
+    /// Cuts between which no worker executed anything.
+    pub empty_rounds: u64,
     /// Largest size of saved states, summed over workers; what they own on the heap not counted.
     pub peak_saved_bytes: u64,
     /// Size of the states of all models, counted likewise.
@@ -214,6 +216,7 @@ impl Statistics {
         self.rollbacks += later.rollbacks;
         self.anti_messages += later.anti_messages;
         self.gvt_rounds += later.gvt_rounds;
+        self.empty_rounds += later.empty_rounds;
         self.sequential_cycles += later.sequential_cycles;
         self.migrated += later.migrated;
         self.poor_windows += later.poor_windows;

@@ -317,7 +317,8 @@ impl Balance {
         }
         let skewed = 4 * most * tallies.len() as u64 > 5 * sum;
         // A skew that does not go away is looked at less and less often.
-        self.interval = if skewed { 2 * self.interval } else { (self.interval / 2).max(self.least) };
+        self.interval =
+            if skewed { 2 * self.interval } else { (self.interval / 2).max(self.least) };
         self.next = all + self.interval;
         skewed
     }
@@ -346,8 +347,10 @@ mod tests {
         // Rows of a grid, numbered so that blocks cut all columns of a row-wise neighbour.
         let at = |x: u32, y: u32| (y % 20) * 20 + x % 20;
         let cells = || (0..400).map(|m| (m % 20, m / 20));
-        let torus =
-            graph(400, cells().flat_map(|(x, y)| [(at(x, y), at(x + 1, y)), (at(x, y), at(x, y + 1))]));
+        let torus = graph(
+            400,
+            cells().flat_map(|(x, y)| [(at(x, y), at(x + 1, y)), (at(x, y), at(x, y + 1))]),
+        );
         // Two clusters, whose members are numbered in turn.
         let pairs = (0..40u32).flat_map(|a| (0..a).map(move |b| (a, b)));
         let clusters = graph(40, pairs.filter(|(a, b)| (a ^ b) & 1 == 0 || *a == 1));
@@ -362,7 +365,10 @@ mod tests {
             wires.spread(&load, &mut parts, workers);
             let loads = loads(&parts, &load, workers);
             let fair = models as u64 / u64::from(workers);
-            assert!(loads.iter().all(|&l| l.abs_diff(fair) <= 1 + fair / SLACK), "{name}: {loads:?}");
+            assert!(
+                loads.iter().all(|&l| l.abs_diff(fair) <= 1 + fair / SLACK),
+                "{name}: {loads:?}"
+            );
             assert!(wires.cut(&parts) <= cut, "{name}: {} wires cut", wires.cut(&parts));
         }
     }

@@ -231,6 +231,20 @@ fn outcome(model: Coupled<i64>, stop: Option<i64>, settings: Option<&Settings>) 
     (ends, sim.trace_hash(), sim.counts(), lines)
 }
 
+#[test]
+fn models_go_to_other_workers_at_each_cut() {
+    let migration = Migration::AtEachCut;
+    let schedule = Schedule::Virtual(3);
+    let settings = Settings { migration, schedule, workers: 3, ..Settings::default() };
+    let mut sims =
+        [0, 1].map(|_| Simulation::new(nodes(Habit::Add), Default::default()).expect("a model"));
+    let [sim, plain] = &mut sims;
+    let (_, did) = sim.run_through_parallel(END, &settings).expect("a run");
+    plain.run_through(END).expect("a run");
+    assert_eq!(sim.trace_hash(), plain.trace_hash());
+    assert!(did.migrated > 50, "{did:?}");
+}
+
 /// The sequential run, after every parallel one was found equal to it.
 fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
     let expected = outcome(model(), stop, None);
@@ -513,7 +527,11 @@ fn models_go_to_workers_that_have_less_to_do() {
             assert_eq!(total.migrated > 0, moves, "{what}, half {half}: {total:?}");
             // Of two workers, none does less than a quarter; or one does nearly all.
             let (least, sum) = (total.executed.iter().min(), total.executed.iter().sum::<u64>());
-            assert_eq!(least.is_some_and(|&l| 4 * l > sum), moves, "{what}, half {half}: {total:?}");
+            assert_eq!(
+                least.is_some_and(|&l| 4 * l > sum),
+                moves,
+                "{what}, half {half}: {total:?}"
+            );
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use superdense_kernel::{
     Ended, Simulation,
     error::RunError,
-    parallel::{self, Settings, Statistics},
+    parallel::{self, Partition, Settings, Statistics},
 };
 use superdense_models::value::Value;
 
@@ -97,6 +97,7 @@ impl Trial {
 #[derive(Debug, Default)]
 pub struct Driver {
     executor: Executor,
+    partition: Partition,
     /// What `auto` measured: sequential, Time Warp, conservative.
     trials: [Trial; 3],
     /// What it settled for.
@@ -107,8 +108,8 @@ pub struct Driver {
 
 impl Driver {
     /// A driver that has measured nothing.
-    pub fn new(executor: Executor) -> Self {
-        Self { executor, ..Self::default() }
+    pub fn new(executor: Executor, partition: Partition) -> Self {
+        Self { executor, partition, ..Self::default() }
     }
 
     /// The executor that was asked for.
@@ -151,8 +152,8 @@ impl Driver {
             Method::Conservative => parallel::Method::Conservative,
         };
         let workers = self.executor.workers();
-        let settings =
-            Settings { method, workers, clock: Some(nanoseconds), ..Settings::default() };
+        let (partition, clock) = (self.partition.clone(), Some(nanoseconds as fn() -> u64));
+        let settings = Settings { method, workers, partition, clock, ..Settings::default() };
         let (ended, part) = sim.run_through_parallel(limit, &settings)?;
         self.statistics.add(&part);
         Ok(ended)
@@ -217,7 +218,7 @@ mod tests {
     fn driver(rates: [f64; 3]) -> Driver {
         let trial = |rate: f64| Trial { seconds: 1.0, transitions: rate as u64 };
         let executor = Executor { method: Method::Auto, workers: Some(2) };
-        Driver { trials: rates.map(trial), ..Driver::new(executor) }
+        Driver { trials: rates.map(trial), ..Driver::new(executor, Partition::Blocks) }
     }
 
     #[test]
