@@ -286,7 +286,9 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         }
         // What was under way at the last cut is here now, so that the horizon holds.
         seat.worker.receive(world);
+        let mark = seat.worker.track.clone().batch(|| seat.worker.is_due());
         let done = seat.worker.work(world, world.settings.batch);
+        drop(mark);
         seat.batches += 1;
         seat.idle = done == 0;
         if seat.seen != now && (done == 0 || seat.batches >= BATCHES) {
@@ -326,13 +328,16 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         }
         let mut handed = round.spare.pop().unwrap_or_default();
         drop(round);
+        let mark = worker.track.cut(orders.gvt);
         let cut = worker.cut(world, orders.gvt, orders.kept, &mut handed);
+        drop(mark);
         round = self.round();
         let Round { coordinator, telling, cuts, committed, spare } = &mut *round;
         cuts[i] = Some(cut);
         committed.push(handed);
         if committed.len() == cuts.len() {
             let told: Vec<Cut> = cuts.iter_mut().filter_map(Option::take).collect();
+            let _mark = worker.track.commit(coordinator.rounds);
             coordinator.merge(&told, committed, telling);
             spare.append(committed);
             if coordinator.orders.halt.is_some() {

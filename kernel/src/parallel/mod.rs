@@ -44,6 +44,7 @@ mod speculation;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod unit;
 mod virtually;
 mod worker;

@@ -9,6 +9,7 @@
 use super::{
     Migration, Partition, Settings,
     lookahead::{reached, targets},
+    timeline::Track,
     worker::Tally,
 };
 use crate::{blueprint::ModelKey, network::Network};
@@ -201,6 +202,8 @@ pub(crate) struct Deal {
     /// The worker by model.
     pub parts: Vec<u32>,
     pub balance: Balance,
+    /// Of workers, in a timeline of the whole run.
+    pub tracks: Vec<Track>,
     /// Since models last moved: load by model, and some of the messages, from and to.
     pub load: Vec<u64>,
     pub traffic: Vec<(u32, u32)>,
@@ -222,6 +225,7 @@ impl Deal {
                 asked,
                 parts: settings.parts(network),
                 balance: Balance::new(settings, keys.len() as u64),
+                tracks: (0..settings.workers.max(1)).map(Track::new).collect(),
                 load: vec![0; keys.len()],
                 traffic: Vec::new(),
             },

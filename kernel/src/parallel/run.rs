@@ -200,8 +200,10 @@ impl<M: Message> Simulation<M> {
             heard: &bus.heard,
             observed: !observers.is_empty(),
         };
-        let mut crew: Vec<Worker<M>> =
-            (0..).zip(dealt).map(|(me, kinds)| Worker::new(me, &world, kinds)).collect();
+        let seats = (0..).zip(dealt).zip(&deal.tracks);
+        let mut crew: Vec<Worker<M>> = seats
+            .map(|((me, kinds), track)| Worker::new(me, &world, kinds, track.clone()))
+            .collect();
         let edges = windows.as_ref().map(|w| &w.0);
         self.enlist(&mut world, &mut crew, (&deal.parts, &part_of), (clocks, edges));
         let mut coordinator =

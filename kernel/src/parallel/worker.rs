@@ -6,6 +6,7 @@ use super::{
     inputs::{Identity, Inputs},
     lookahead::Promises,
     speculation::speculate,
+    timeline::Track,
     unit::{Load, Packet, Sending, Unit},
 };
 use crate::{
@@ -109,6 +110,7 @@ pub(crate) struct Worker<M: Message> {
     pub(super) bus: Bus<M>,
     pub(super) fx: Effects<M>,
     pub tally: Tally,
+    pub(super) track: Track,
     /// Messages are sampled.
     pub samples: bool,
     /// Some of them: from and to.
@@ -123,7 +125,7 @@ pub(crate) struct Worker<M: Message> {
 }
 
 impl<M: Message> Worker<M> {
-    pub fn new(me: u32, world: &World<'_, M>, kinds: Vec<Box<dyn Slab<M>>>) -> Self {
+    pub fn new(me: u32, world: &World<'_, M>, kinds: Vec<Box<dyn Slab<M>>>, track: Track) -> Self {
         let mut bus = Bus::new(world.network, None);
         bus.heard = world.heard.to_vec();
         Self {
@@ -149,6 +151,7 @@ impl<M: Message> Worker<M> {
             bus,
             fx: Effects::new(world.resolution),
             tally: Tally::default(),
+            track,
             samples: false,
             traffic: Vec::new(),
             failure: None,
@@ -192,6 +195,12 @@ impl<M: Message> Worker<M> {
 
     pub(super) fn least(&mut self) -> Option<Tag> {
         self.agenda.least()
+    }
+
+    /// Whether there may be something to do.
+    pub fn is_due(&mut self) -> bool {
+        let horizon = self.horizon;
+        self.least().is_some_and(|key| key <= self.gvt || key.ticks <= horizon)
     }
 
     pub fn receive(&mut self, world: &World<'_, M>) {
@@ -445,6 +454,7 @@ impl<M: Message> Worker<M> {
     /// state before the transition.
     #[cold]
     pub fn roll_back(&mut self, world: &World<'_, M>, u: u32, tag: Tag) {
+        let _mark = self.track.rollback(self.units[u as usize].model, tag);
         let first = self.history.first_past(&self.units[u as usize], tag);
         if first != NONE {
             self.restore(u, first);

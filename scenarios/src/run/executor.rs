@@ -8,9 +8,9 @@ use std::{
 use superdense_kernel::{
     Ended, Simulation,
     error::RunError,
+    message::Message,
     parallel::{self, Partition, Settings, Statistics},
 };
-use superdense_models::value::Value;
 
 /// How models are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -121,9 +121,9 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Simulation::run_through`], whatever the method.
-    pub fn run_through(
+    pub fn run_through<M: Message>(
         &mut self,
-        sim: &mut Simulation<Value>,
+        sim: &mut Simulation<M>,
         limit: i64,
     ) -> Result<Ended, RunError> {
         let method = match self.executor.method {
@@ -140,10 +140,10 @@ impl Driver {
         ended
     }
 
-    fn under(
+    fn under<M: Message>(
         &mut self,
         method: Method,
-        sim: &mut Simulation<Value>,
+        sim: &mut Simulation<M>,
         limit: i64,
     ) -> Result<Ended, RunError> {
         let method = match method {
@@ -206,7 +206,7 @@ fn place(method: Method) -> usize {
     }
 }
 
-fn transitions(sim: &Simulation<Value>) -> u64 {
+fn transitions<M: Message>(sim: &Simulation<M>) -> u64 {
     let counts = sim.counts();
     counts.internal + counts.external + counts.confluent
 }
