@@ -3,10 +3,15 @@
 use std::path::Path;
 
 /// Writes the file while it lives; what it still holds when it is dropped, too.
-#[derive(Debug)]
 pub struct Timeline {
     #[cfg(feature = "timeline")]
     _guard: tracing_chrome::FlushGuard,
+}
+
+impl std::fmt::Debug for Timeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Timeline")
+    }
 }
 
 impl Timeline {
