@@ -286,9 +286,10 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         }
         // What was under way at the last cut is here now, so that the horizon holds.
         seat.worker.receive(world);
-        let mark = seat.worker.track.clone().batch(|| seat.worker.is_due());
-        let done = seat.worker.work(world, world.settings.batch);
-        drop(mark);
+        let done = {
+            let _mark = seat.worker.track.clone().batch(|| seat.worker.is_due());
+            seat.worker.work(world, world.settings.batch)
+        };
         seat.batches += 1;
         seat.idle = done == 0;
         if seat.seen != now && (done == 0 || seat.batches >= BATCHES) {
@@ -328,9 +329,10 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         }
         let mut handed = round.spare.pop().unwrap_or_default();
         drop(round);
-        let mark = worker.track.cut(orders.gvt);
-        let cut = worker.cut(world, orders.gvt, orders.kept, &mut handed);
-        drop(mark);
+        let cut = {
+            let _mark = worker.track.cut(orders.gvt);
+            worker.cut(world, orders.gvt, orders.kept, &mut handed)
+        };
         round = self.round();
         let Round { coordinator, telling, cuts, committed, spare } = &mut *round;
         cuts[i] = Some(cut);
