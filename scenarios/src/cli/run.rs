@@ -2,6 +2,7 @@
 use super::{
     Done,
     options::{CheckOptions, RunOptions},
+    policies,
     report::{Console, Stop, columns},
     stability::stability,
     verify::verify,
@@ -266,7 +267,7 @@ pub fn check(console: &Console, check: &CheckOptions) -> Done {
     let stop = plan.resolution.format(plan.stop);
     let radii = stability(check)?;
     let text = format!(
-        "{}: ok\n{}{}",
+        "{}: ok\n{}{}{}",
         plan.name,
         columns(
             &[
@@ -280,6 +281,7 @@ pub fn check(console: &Console, check: &CheckOptions) -> Done {
             ],
             &[]
         ),
+        policies::text(&plan.couplings, check.policies),
         radii.as_ref().map_or_else(String::new, |r| r.text())
     );
     console.say(&text, || {
@@ -297,6 +299,9 @@ pub fn check(console: &Console, check: &CheckOptions) -> Done {
             "plots": plan.plots.len(),
             "plan_hash": format!("{:016x}", plan.plan_hash),
         });
+        if check.policies {
+            object["couplings"] = policies::object(&plan.couplings);
+        }
         if let Some(radii) = &radii {
             object["stability"] = radii.object();
         }

@@ -14,6 +14,7 @@ use superdense_kernel::{
 };
 
 mod bouncing;
+mod inputs;
 mod methods;
 mod quantised;
 
