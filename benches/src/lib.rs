@@ -8,6 +8,7 @@
 //! | [`exchange`] | what an exchange of two coupled units costs |
 //! | [`phold`] | Time Warp against the sequential executor, over remote shares and work |
 //! | [`bounces`] | what a located event of a continuous unit costs, against a loop by hand |
+//! | [`workers`] | parallel executors on a torus, a quantised line in units, DEVStone with work |
 //! | [`precision`] | error against time of continuous methods, against diffsol, scipy and heyoka |
 //! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
@@ -38,3 +39,4 @@ pub mod report;
 pub mod suites;
 pub mod texts;
 pub mod timers;
+pub mod workers;

@@ -6,6 +6,7 @@ use superdense_benches::{
     report::{Row, heading, line, met, target},
     suites::{Effort, bounces, devstone, exchange, timers},
     timers::Load,
+    workers,
 };
 
 /// Compares Superdense with its peers in one run.
@@ -72,7 +73,8 @@ fn main() -> ExitCode {
         Suite::Exchange => exchange(effort, &mut sink),
         Suite::Bounces => bounces(effort, &mut sink),
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
-        Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row)),
+        Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row))
+            .and_then(|()| workers::compare(cli.quick, &mut |row| workers_line(cli.json, &row))),
         Suite::Qss { problems } => precision::suite(effort, problems, &mut |curves| {
             missed_there += curves.missed();
             curves_of(cli.json, &curves);
@@ -115,6 +117,21 @@ fn curves_of(json: bool, curves: &precision::Curves) {
     for point in curves.points() {
         println!("{}", serde_json::to_string(point).expect("plain data"));
     }
+}
+
+fn workers_line(json: bool, row: &workers::Row) {
+    if json {
+        return println!("{}", serde_json::to_string(row).expect("plain data"));
+    }
+    println!(
+        "{} {} x{}: speed-up {:.2}, efficiency {:.2}, {:.0} % in parallel",
+        row.workload,
+        row.executor,
+        row.workers,
+        row.speed_up,
+        row.efficiency,
+        100.0 * row.parallel
+    );
 }
 
 fn phold_line(json: bool, row: &phold::Row) {
