@@ -214,6 +214,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let spec = &self.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
                 Trigger::State { .. } if usize::from(event) >= internal => {
+                    fx.located();
                     self.core.set_arm(event.into(), Arm::Disarmed);
                     continue;
                 }
@@ -298,6 +299,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if received.event || received.jump {
             let Scratch { vars, work, .. } = &mut self.scratch;
             self.equations.settle(vars, work);
+            self.make_consistent(true)?;
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.state.resting && !received.event);
             let same = {

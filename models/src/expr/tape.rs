@@ -17,6 +17,7 @@ use super::op::{Op, apply};
 use super::program::{Program, Registers};
 use super::scope::VarId;
 
+mod algebraic;
 mod fuse;
 mod lower;
 mod rules;
@@ -169,20 +170,7 @@ impl Tape {
         mut fill: impl FnMut(usize, &mut [f64]),
         rows: &mut [f64],
     ) -> usize {
-        let states = first..first + self.program.outputs().len();
-        let fitted = (stride, self.program.fingerprint, first);
-        if (memory.stride, memory.fingerprint, memory.first) != fitted || memory.feeds.is_empty() {
-            memory.feeds = self.feeds(stride, first);
-            memory.first = first;
-        }
-        self.begin(memory, vars, stride, |var, row| {
-            if !states.contains(&var) {
-                fill(var, row);
-            }
-        });
-        for (row, x) in rows.chunks_exact_mut(stride).zip(&vars[first..]) {
-            row[0] = *x;
-        }
+        self.enter(memory, (vars, first), stride, &mut fill, rows);
         for k in 0..stride - 1 {
             if k > 0 {
                 self.order(memory, k);
@@ -205,6 +193,31 @@ impl Tape {
             }
         }
         stride
+    }
+
+    /// Order zero of [`solve`](Self::solve).
+    fn enter(
+        &self,
+        memory: &mut TapeMemory,
+        (vars, first): (&[f64], usize),
+        stride: usize,
+        mut fill: impl FnMut(usize, &mut [f64]),
+        rows: &mut [f64],
+    ) {
+        let states = first..first + self.program.outputs().len();
+        let fitted = (stride, self.program.fingerprint, first);
+        if (memory.stride, memory.fingerprint, memory.first) != fitted || memory.feeds.is_empty() {
+            memory.feeds = self.feeds(stride, first);
+            memory.first = first;
+        }
+        self.begin(memory, vars, stride, |var, row| {
+            if !states.contains(&var) {
+                fill(var, row);
+            }
+        });
+        for (row, x) in rows.chunks_exact_mut(stride).zip(&vars[first..]) {
+            row[0] = *x;
+        }
     }
 
     /// The feeds of the states that are the variables from `first` on.
