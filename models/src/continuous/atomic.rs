@@ -3,7 +3,7 @@ use super::{
     core::{Core, Held},
     equations::{Dims, Equations, Trigger},
     links::Session,
-    unit::{Action, Cause, Plan, Scratch, Unit, scene},
+    unit::{Action, Cause, HURRIED, Plan, Scratch, Unit, scene},
 };
 use crate::{
     ode::Arm,
@@ -214,7 +214,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let spec = &self.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
                 Trigger::State { .. } if usize::from(event) >= internal => {
-                    fx.located();
+                    // Chattering; else they are nobody's business.
+                    let (happened, now) = (&mut self.state.happened, self.state.last);
+                    let before = happened[usize::from(event)].replace(now);
+                    if before.is_some_and(|before| now - before <= HURRIED) {
+                        fx.located();
+                    }
                     self.core.set_arm(event.into(), Arm::Disarmed);
                     continue;
                 }

@@ -5,7 +5,7 @@
 //! values, or those before a jump. It runs to rounding, so that what comes out hardly depends on
 //! where it began.
 use super::{
-    equations::{Equations, Work},
+    equations::{Dims, Equations, Work},
     series::Series,
 };
 use nalgebra::{DMatrix, DVector, DVectorViewMut, Dyn, FullPivLU};
@@ -111,6 +111,29 @@ impl Consistent {
         })
     }
 
+    /// Turns residuals in `dx` into the rates of the algebraic variables; before them stand those of
+    /// the states. Inputs count as constant.
+    ///
+    /// # Errors
+    /// As [`linearise`](Self::linearise).
+    pub(super) fn rates<E: Equations>(
+        &mut self,
+        equations: &E,
+        vars: &[f64],
+        dx: &mut [f64],
+    ) -> Result<(), String> {
+        let linearised = self.linearise(equations, vars)?;
+        let (states, rest) = dx.split_at_mut(equations.dims().differential());
+        self.vars[0].0[1] = 1.0;
+        for (var, rate) in self.vars[Dims::STATES..].iter_mut().zip(&*states) {
+            var.0[1] = *rate;
+        }
+        equations.derivatives(&self.vars, &mut self.work, &mut self.dx);
+        rest.iter_mut().zip(&self.dx[states.len()..]).for_each(|(r, dx)| *r = dx.0[1]);
+        linearised.solve(rest);
+        Ok(())
+    }
+
     /// Changes the algebraic variables among `vars` such that all residuals are zero. They are
     /// known well enough when a correction is below `tolerances`, relative and absolute, by far.
     ///
@@ -159,7 +182,7 @@ impl Consistent {
                     break;
                 }
                 damping *= 0.5;
-                if damping < 1e-12 {
+                if damping < 1e-30 {
                     vars[places].copy_from_slice(&start);
                     return Err(self.failed(equations, vars));
                 }

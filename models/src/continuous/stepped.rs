@@ -188,7 +188,10 @@ impl Stepped {
                 self.failure(&format!("{} is not finite", scene.equation(*component)), *t)
             }
             StepError::Underflow { .. } | StepError::Rejections { .. } => {
-                let steepest = self.steepest(scene);
+                let steepest = match self.steepest(scene) {
+                    Ok(state) => state,
+                    Err(why) => return self.failure(&why, at),
+                };
                 let what = format!(
                     "no step is short enough for the tolerances: {} grows beyond bounds, jumps \
                      without an event, or `tolerance` and `absolute_tolerance` are out of reach",
@@ -202,15 +205,17 @@ impl Stepped {
     }
 
     /// The state that changes fastest in comparison with its size, at the end of the last step.
-    fn steepest<E: Equations>(&mut self, scene: &Scene<'_, E>) -> usize {
+    fn steepest<E: Equations>(&mut self, scene: &Scene<'_, E>) -> Result<usize, String> {
         let x = self.state.solver.state();
         scene.fill(self.state.solver.time(), x, &mut self.vars);
         let mut dx = vec![0.0; x.len()];
         scene.equations.derivatives(&self.vars, &mut self.work, &mut dx);
+        if scene.dims.algebraic > 0 {
+            self.consistent.rates(scene.equations, &self.vars, &mut dx)?;
+        }
         let pace = |i: usize| dx[i].abs() / (1.0 + x[i].abs());
-        (0..scene.dims.differential())
-            .max_by(|&i, &j| pace(i).total_cmp(&pace(j)).then(j.cmp(&i)))
-            .unwrap_or(0)
+        let last = |&i: &usize, &j: &usize| pace(i).total_cmp(&pace(j)).then(j.cmp(&i));
+        Ok((0..x.len()).max_by(last).unwrap_or(0))
     }
 
     /// Leaves the indicators at the variables `vars` in `z`; places of bands hold 1 (inside).

@@ -31,7 +31,7 @@ use superdense_kernel::{
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
 const HURRY: u32 = 8;
 /// down to so many ticks;
-const HURRIED: i64 = 64;
+pub(super) const HURRIED: i64 = 64;
 /// its unit has fallen through if it does not come again for so many ticks.
 const FALLEN: i64 = 1000;
 
