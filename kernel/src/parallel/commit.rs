@@ -70,7 +70,7 @@ impl<M: Message> Worker<M> {
         self.barred.retain(|&u| units[u as usize].barrier().is_some());
         let barred = self.barred.iter().filter_map(|&u| units[u as usize].barrier());
         let barrier = barred.min().unwrap_or(Tag::NEVER);
-        let waiting = self.waiting.iter().map(|&u| units[u as usize].key()).min();
+        let waiting = self.waiting.iter().map(|&u| units[u as usize].key(&self.inputs)).min();
         let blocked = barrier.min(waiting.unwrap_or(Tag::NEVER));
         let own = self.least().map_or(blocked, |key| key.min(blocked));
         let sent = std::mem::replace(&mut self.sent, Tag::NEVER);
@@ -94,10 +94,10 @@ impl<M: Message> Worker<M> {
     /// know of it.
     fn hand_over(&mut self, gvt: Tag, kept: Tag, committed: &mut Committed<M>) {
         for u in self.handed.drain(..) {
-            self.history.forget(&mut self.units[u as usize], kept);
+            self.history.forget(&mut self.inputs, &mut self.units[u as usize], kept);
         }
         let done = self.before(gvt);
-        let Self { history, units, handed, bus, log, .. } = self;
+        let Self { history, units, inputs, handed, bus, log, .. } = self;
         for (tag, number) in log.drain(..done) {
             let record = &mut history[number];
             let Some(unit) = units.get(record.unit as usize) else {
@@ -109,10 +109,8 @@ impl<M: Message> Worker<M> {
             let (model, messages) = (unit.model, record.messages);
             let mut told = record.told.take();
             if let Some(told) = told.as_mut().filter(|_| bus.hears(model)) {
-                let inputs = unit.inputs.range(unit.inputs_at(tag));
-                told.bag = inputs.flat_map(|p| &p.load).cloned().collect();
-                let outputs = record.sending.as_mut().and_then(|s| s.log.take());
-                told.outputs = outputs.map_or(Vec::new(), Vec::from);
+                let bag = inputs.messages(record.inputs);
+                told.bag = bag.map(|(port, value)| (port, value.clone())).collect();
             }
             committed.entries.push(Entry { tag, model, kind, messages, told });
         }
@@ -122,7 +120,7 @@ impl<M: Message> Worker<M> {
     /// Commits and forgets, when nobody looks on.
     fn count(&mut self, gvt: Tag, committed: &mut Committed<M>) {
         let done = self.before(gvt);
-        let Self { history, units, log, .. } = self;
+        let Self { history, units, inputs, log, .. } = self;
         let Committed { counts, tags, .. } = committed;
         let (mut moved, mut messages, mut last) = ([0; 3], 0, None);
         for (tag, number) in log.drain(..done) {
@@ -140,7 +138,7 @@ impl<M: Message> Worker<M> {
                 }
             }
             if unit.first != NONE {
-                history.forget(unit, gvt);
+                history.forget(inputs, unit, gvt);
             }
         }
         counts.internal += moved[Kind::Internal as usize];

@@ -1,8 +1,8 @@
 //! Transitions of single models: done, undone and done again.
 use super::{
-    history::Told,
+    inputs::{Due, Inputs},
     speculation::speculate,
-    unit::{Assembly, Clockwork, Unit},
+    unit::Clockwork,
     worker::{Worker, World},
 };
 use crate::{
@@ -13,89 +13,111 @@ use crate::{
     time::{Duration, Tag},
     trace::{Kind, link},
 };
-use std::ops::Range;
+
+/// Most transitions between saved states: what lies before the last one saved can be forgotten.
+const LONGEST: u32 = 1 << 10;
 
 /// Facts, and whether an event was located.
 type Marks = (Vec<Fact>, bool);
 
 impl<M: Message> Worker<M> {
     /// The transition of a unit at `key`; what the sequential executor must do is left to it.
+    #[inline]
     pub(super) fn transition(&mut self, world: &World<'_, M>, u: u32, key: Tag) {
         if key.micro > world.guards.micro_steps {
             return self.bar(u, key);
         }
-        let Some(number) = self.save(u, false) else {
-            self.units[u as usize].irrevocable = true;
-            return self.bar(u, key);
-        };
-        let Self { units, kinds, assembly, fx, .. } = self;
-        let unit = &units[u as usize];
+        let unit = &self.units[u as usize];
         let before = unit.clock;
         let imminent = before.next == key;
-        let (end, bag_sum, messages) = unit.due_at(key);
-        let kind = match (imminent, end > unit.done) {
+        let number = if imminent { unit.held } else { self.history.reserve(unit.kind) };
+        if !self.save(world, u, number, false) {
+            self.units[u as usize].irrevocable = true;
+            return self.give_way(u, key, imminent, number);
+        }
+        let Self { units, kinds, inputs, fx, .. } = self;
+        let unit = &units[u as usize];
+        let due = inputs.due(unit.inputs, key);
+        let kind = match (imminent, due.messages > 0) {
             (true, false) => Kind::Internal,
             (true, true) => Kind::Confluent,
             _ => Kind::External,
         };
-        let inputs = unit.done..end;
         let slab = &mut *kinds[unit.kind as usize];
-        let outcome =
-            speculate(|| call(slab, assembly, fx, unit, (key, kind, before.last), inputs));
-        let raised = self.fx.raised;
-        let facts = if raised { self.take_effects() } else { Some((Vec::new(), false)) };
+        let slot = unit.slot;
+        let outcome = speculate(|| call(slab, slot, inputs, fx, (key, kind, before.last), &due));
+        let (mut facts, mut located) = (Vec::new(), before.located);
+        let mut may = true;
+        if self.fx.raised {
+            match self.take_effects() {
+                Some((told, false)) => facts = told,
+                Some((told, true)) => (facts, located) = (told, count(world, located, key)),
+                None => may = false,
+            }
+            may &= located.1 <= world.guards.state_events;
+        }
         if self.probes(world) && outcome.is_some() && self.history[number].is_saved {
-            self.probe(u, (key, kind, before.last), number);
+            self.probe(u, (key, kind, before.last), (number, &due));
         }
         let next = outcome.and_then(|(advance, silent)| plan(key, advance, silent));
-        let (Some((facts, located)), Some(next)) = (facts, next) else {
+        let Some(next) = next.filter(|_| may) else {
             self.bring_back(u, number);
-            return self.bar(u, key);
+            return self.give_way(u, key, imminent, number);
         };
-        let located = if located { count(world, before.located, key) } else { before.located };
-        if located.1 > world.guards.state_events {
-            self.bring_back(u, number);
-            return self.bar(u, key);
-        }
-        let told = if world.observed { self.told(u, facts, next) } else { None };
         let unit = &mut self.units[u as usize];
-        let sending = if imminent { unit.held.take() } else { None };
-        let outputs = sending.as_ref().map_or(0, |s| s.sum);
-        unit.done = end;
-        unit.clock = Clockwork {
-            last: key.ticks,
-            chain: link(before.chain, key, kind, bag_sum, outputs),
-            next,
-            located,
-        };
-        let record = self.executed(u, number, key, before);
-        (record.kind, record.messages) = (Some(kind), messages);
-        (record.sending, record.told) = (sending, told);
+        self.inputs.take(&mut unit.inputs, &due);
+        let record = &mut self.history[number];
+        (record.before, record.kind) = (before, Some(kind));
+        (record.inputs, record.messages) = (due.head, due.messages);
+        let outputs = if imminent { record.sum } else { 0 };
+        let chain = link(before.chain, key, kind, due.sum, outputs);
+        unit.clock = Clockwork { last: key.ticks, chain, next, located };
+        if imminent {
+            unit.held = NONE;
+        }
+        if world.observed {
+            self.told(u, number, facts, next);
+        }
+        self.executed(u, number, key);
         self.requeue(world, u);
+    }
+
+    /// The transition at `key` is not made here; λ keeps its record.
+    #[cold]
+    fn give_way(&mut self, u: u32, key: Tag, imminent: bool, number: u32) {
+        if imminent {
+            self.history.release(number);
+        } else {
+            self.history.free(number);
+        }
+        self.bar(u, key);
     }
 
     /// What observers are to be told of a transition.
     #[inline(never)]
-    fn told(&self, u: u32, facts: Vec<Fact>, next: Tag) -> Option<Box<Told<M>>> {
+    fn told(&mut self, u: u32, number: u32, facts: Vec<Fact>, next: Tag) {
         let heard = self.bus.hears(self.units[u as usize].model);
+        if !heard && facts.is_empty() {
+            return;
+        }
         let silent = next.micro == u32::MAX && next != Tag::NEVER;
         let next = if silent { Tag::new(next.ticks, 0) } else { next };
-        let (bag, outputs) = (Vec::new(), Vec::new());
-        (heard || !facts.is_empty()).then(|| Box::new(Told { heard, bag, outputs, facts, next }))
+        let told = self.history[number].told.get_or_insert_default();
+        (told.heard, told.facts, told.next) = (heard, facts, next);
     }
 
     /// Silent steps of a unit, up to where something could reach it as far as is known here.
     pub(super) fn silent(&mut self, world: &World<'_, M>, u: u32) {
-        let Some(number) = self.save(u, true) else {
-            let unit = &mut self.units[u as usize];
-            unit.irrevocable = true;
-            let key = unit.clock.next;
-            return self.bar(u, key);
-        };
         let unit = &self.units[u as usize];
         let before = unit.clock;
+        let number = self.history.reserve(unit.kind);
+        if !self.save(world, u, number, true) {
+            self.units[u as usize].irrevocable = true;
+            return self.give_way(u, before.next, false, number);
+        }
         let at = before.next.ticks;
-        let input = unit.inputs.get(unit.done).map_or(i64::MAX, |p| p.tag.ticks);
+        let unit = &self.units[u as usize];
+        let input = self.inputs.next(unit.inputs).map_or(i64::MAX, |tag| tag.ticks);
         let others = self.least().map_or(i64::MAX, |key| key.ticks.saturating_add(1));
         let far = input.min(others).min(world.limit).min(self.horizon.saturating_add(1));
         // What goes wrong is looked for again, step by step, to know when.
@@ -119,13 +141,14 @@ impl<M: Message> Worker<M> {
                 unit.clock.next = next;
                 // The unit went no further than what it found.
                 let until = Tag::new(bound.min(next.ticks) - 1, u32::MAX);
-                self.executed(u, number, until, before).tag = before.next;
+                let record = &mut self.history[number];
+                (record.before, record.kind, record.messages) = (before, None, 0);
+                self.executed(u, number, until);
                 return self.requeue(world, u);
             }
             self.load(u, number);
         }
-        self.history.free(number);
-        self.bar(u, before.next);
+        self.give_way(u, before.next, false, number);
     }
 
     /// Whether the next call is made twice.
@@ -137,13 +160,12 @@ impl<M: Message> Worker<M> {
     /// Makes a transition twice more from the state before it; another result or another state
     /// after it depends on something that no snapshot holds. The first time is not compared: it
     /// had working memory that a restored model fills again.
-    fn probe(&mut self, u: u32, (key, kind, last): (Tag, Kind, i64), saved: u32) {
+    fn probe(&mut self, u: u32, (key, kind, last): (Tag, Kind, i64), (saved, due): (u32, &Due)) {
         let unit = &self.units[u as usize];
         let (slab, slot) = (unit.kind as usize, unit.slot);
         let mut again = || {
             self.load(u, saved);
-            let inputs = self.units[u as usize].inputs_at(key);
-            let called = speculate(|| self.call(u, (key, kind, last), inputs));
+            let called = speculate(|| self.call(u, (key, kind, last), due));
             (called, self.take_effects(), self.kinds[slab].to_bytes(slot).ok())
         };
         if again() != again() {
@@ -160,31 +182,30 @@ impl<M: Message> Worker<M> {
         self.failure.get_or_insert((model, key, why.to_owned()));
     }
 
-    /// A record for what a unit does next, with its state saved `always` or when that is due; none
+    /// Saves a unit's state into a record for what it does next, `always` or when that is due; not
     /// for a unit that cannot.
     #[inline]
-    fn save(&mut self, u: u32, always: bool) -> Option<u32> {
+    fn save(&mut self, world: &World<'_, M>, u: u32, number: u32, always: bool) -> bool {
         let unit = &self.units[u as usize];
         if unit.irrevocable {
-            return None;
+            return false;
         }
-        let number = self.history.reserve(unit.kind);
-        let recent =
-            if unit.safe { unit.saved_at >= self.gvt } else { unit.unsaved < unit.save_every };
-        if unit.last != NONE && recent && !always {
-            return Some(number);
+        if unit.last != NONE && !always {
+            let every = world.settings.save_every.min(LONGEST);
+            let recent = if unit.safe { unit.saved_at >= self.gvt } else { unit.unsaved < every };
+            if recent {
+                return true;
+            }
         }
         let kind = &self.kinds[unit.kind as usize];
         let saved = match &mut self.history[number].state {
             Some(state) => kind.save_over(unit.slot, state),
             state => kind.save(unit.slot).map(|saved| *state = Some(saved)),
         };
-        if saved.is_err() {
-            self.history.free(number);
-            return None;
+        if saved.is_ok() {
+            self.history.note_saved(number);
         }
-        self.history.note_saved(number);
-        Some(number)
+        saved.is_ok()
     }
 
     /// The state before a record that has it saved.
@@ -197,14 +218,13 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// The state before the transition that just failed, whose record is not needed.
+    /// The state before the transition that just failed.
     fn bring_back(&mut self, u: u32, record: u32) {
         if self.history[record].is_saved {
             self.load(u, record);
         } else {
             self.restore(u, NONE);
         }
-        self.history.free(record);
     }
 
     /// The state before a record, or the present one for [`NONE`]: from the last one saved, by
@@ -218,12 +238,12 @@ impl<M: Message> Worker<M> {
         while at != upto {
             replayed += 1;
             let record = &self.history[at];
-            let (tag, kind, before) = (record.tag, record.kind, record.before.last);
+            let (kind, before) = (record.kind, record.before.last);
             let (until, later) = (record.until, record.later);
             match kind {
                 Some(kind) => {
-                    let inputs = self.units[u as usize].inputs_at(tag);
-                    self.call(u, (tag, kind, before), inputs);
+                    let due = self.inputs.again(record.inputs);
+                    self.call(u, (until, kind, before), &due);
                 }
                 None => {
                     let span = Duration::between(before, until.ticks + 1);
@@ -240,10 +260,10 @@ impl<M: Message> Worker<M> {
         (unit.unsaved, unit.clock) = (replayed, clock);
     }
 
-    fn call(&mut self, u: u32, why: (Tag, Kind, i64), inputs: Range<usize>) -> (Duration, bool) {
-        let Self { units, kinds, assembly, fx, .. } = self;
+    fn call(&mut self, u: u32, why: (Tag, Kind, i64), due: &Due) -> (Duration, bool) {
+        let Self { units, kinds, inputs, fx, .. } = self;
         let unit = &units[u as usize];
-        call(&mut *kinds[unit.kind as usize], assembly, fx, unit, why, inputs)
+        call(&mut *kinds[unit.kind as usize], unit.slot, inputs, fx, why, due)
     }
 
     /// Facts, and whether an event was located; `None` for what cannot be done speculatively.
@@ -260,26 +280,23 @@ impl<M: Message> Worker<M> {
     }
 }
 
-/// A transition of a unit at a tag, after one at a tick, with some of its inputs.
+/// A transition of a model at a tag, after one at a tick, with some of its unit's inputs.
 #[inline]
 fn call<M: Message>(
     slab: &mut dyn Slab<M>,
-    assembly: &mut Assembly<M>,
+    slot: u32,
+    inputs: &mut Inputs<M>,
     fx: &mut Effects<M>,
-    unit: &Unit<M>,
     (tag, kind, last): (Tag, Kind, i64),
-    inputs: Range<usize>,
+    due: &Due,
 ) -> (Duration, bool) {
     fx.now = tag;
     let why = match kind {
         Kind::Internal => Why::Internal,
-        Kind::External => {
-            let elapsed = Duration::between(last, tag.ticks);
-            Why::External(elapsed, assembly.bag(unit, inputs))
-        }
-        Kind::Confluent => Why::Confluent(assembly.bag(unit, inputs)),
+        Kind::External => Why::External(Duration::between(last, tag.ticks), inputs.bag(due)),
+        Kind::Confluent => Why::Confluent(inputs.bag(due)),
     };
-    slab.transition_one(unit.slot, why, fx)
+    slab.transition_one(slot, why, fx)
 }
 
 /// Start and count of the window of located events (guard R11(b)), with one more at `key`.

@@ -4,57 +4,70 @@
 //! go through all that memory. Here records are numbers in one pool, chained by unit; a freed one
 //! is the next to be used, so that as much memory is touched as there is uncommitted, and saved
 //! states are written over instead of allocated.
-use super::unit::{Clockwork, Sending, Unit};
+use super::{
+    inputs::Inputs,
+    unit::{Clockwork, Sending, Unit},
+};
 use crate::{
     bag::NONE, effects::Fact, message::Message, outbox::Sent, slab::SavedState, time::Tag,
     trace::Kind,
 };
 
-/// An executed transition, or a batch of silent steps.
+/// An executed transition, or a batch of silent steps; two lines of a cache.
+#[repr(align(64))]
 pub(crate) struct Record<M> {
-    pub tag: Tag,
-    /// An input up to here would have come before the end of it.
+    /// An input up to here would have come before the end of it: the tag of a transition.
     pub until: Tag,
-    /// The unit; [`NONE`] once it is undone.
+    pub before: Clockwork,
+    /// The unit; [`NONE`] once it is undone, and while λ awaits its transition.
     pub unit: u32,
-    /// Messages in the bag.
-    pub messages: u32,
     /// The unit's record before this one.
     pub earlier: u32,
     /// The unit's record after this one.
     pub later: u32,
+    /// What came for it.
+    pub inputs: u32,
+    /// Messages in the bag.
+    pub messages: u32,
+    /// To whom λ sent something, a chain of [`Receivers`].
+    pub to: u32,
+    /// Digest of all that λ sent, for the trace hash.
+    pub sum: u64,
+    /// The state before it, or one that is needed no more and may be written over.
+    pub state: Option<SavedState>,
+    pub told: Option<Box<Told<M>>>,
     /// The kind of its unit.
     pub of: u16,
     /// `None` for silent steps.
     pub kind: Option<Kind>,
     /// The state before it is saved.
     pub is_saved: bool,
-    /// That state, or one that is needed no more and may be written over.
-    pub state: Option<SavedState>,
-    pub before: Clockwork,
-    pub sending: Option<Sending<M>>,
-    pub told: Option<Box<Told<M>>>,
 }
 
 impl<M> Record<M> {
-    fn blank() -> Self {
-        let tag = Tag::NEVER;
-        let before = Clockwork { last: 0, chain: 0, next: tag, located: (0, 0) };
+    fn blank(of: u16) -> Self {
+        let never = Tag::NEVER;
         Self {
-            tag,
-            until: tag,
+            until: never,
+            before: Clockwork { last: 0, chain: 0, next: never, located: (0, 0) },
             unit: NONE,
-            messages: 0,
             earlier: NONE,
             later: NONE,
-            of: 0,
+            inputs: NONE,
+            messages: 0,
+            to: NONE,
+            sum: 0,
+            state: None,
+            told: None,
+            of,
             kind: None,
             is_saved: false,
-            state: None,
-            before,
-            sending: None,
-            told: None,
         }
+    }
+
+    /// Where it begins.
+    pub fn tag(&self) -> Tag {
+        if self.kind.is_some() { self.until } else { self.before.next }
     }
 
     /// The state before it, if that is saved.
@@ -73,11 +86,69 @@ pub(crate) struct Told<M> {
     pub next: Tag,
 }
 
+impl<M> Default for Told<M> {
+    fn default() -> Self {
+        let (bag, outputs, facts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { heard: false, bag, outputs, facts, next: Tag::NEVER }
+    }
+}
+
+/// Who received something, and its digest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receiver {
+    pub dest: u32,
+    next: u32,
+    pub sum: u64,
+}
+
+/// Receivers of what was sent, in chains.
+#[derive(Default)]
+pub(crate) struct Receivers {
+    all: Vec<Receiver>,
+    free: Vec<u32>,
+}
+
+impl Receivers {
+    /// Puts one before a chain.
+    #[inline]
+    pub fn add(&mut self, chain: &mut u32, dest: u32, sum: u64) {
+        let receiver = Receiver { dest, next: *chain, sum };
+        *chain = if let Some(number) = self.free.pop() {
+            self.all[number as usize] = receiver;
+            number
+        } else {
+            self.all.push(receiver);
+            self.all.len() as u32 - 1
+        };
+    }
+
+    /// Takes the first one off a chain.
+    #[inline]
+    pub fn pop(&mut self, chain: &mut u32) -> Option<Receiver> {
+        let receiver = *self.all.get(*chain as usize)?;
+        self.free.push(*chain);
+        *chain = receiver.next;
+        Some(receiver)
+    }
+
+    pub fn holds(&self, chain: u32, dest: u32, sum: u64) -> bool {
+        let mut at = chain;
+        while let Some(r) = self.all.get(at as usize) {
+            if (r.dest, r.sum) == (dest, sum) {
+                return true;
+            }
+            at = r.next;
+        }
+        false
+    }
+}
+
 /// All records of a worker.
 pub(crate) struct History<M> {
     records: Vec<Record<M>>,
     /// Records to be used again, by kind of unit, so that a saved state fits over the old one.
     free: Vec<Vec<u32>>,
+    pub receivers: Receivers,
     /// Size of saved states, now and at most.
     pub saved: usize,
     pub peak: usize,
@@ -85,12 +156,14 @@ pub(crate) struct History<M> {
 
 impl<M> std::ops::Index<u32> for History<M> {
     type Output = Record<M>;
+    #[inline(always)]
     fn index(&self, record: u32) -> &Record<M> {
         &self.records[record as usize]
     }
 }
 
 impl<M> std::ops::IndexMut<u32> for History<M> {
+    #[inline(always)]
     fn index_mut(&mut self, record: u32) -> &mut Record<M> {
         &mut self.records[record as usize]
     }
@@ -100,17 +173,17 @@ impl<M: Message> History<M> {
     /// An empty history of units of so many kinds.
     pub fn new(kinds: usize) -> Self {
         let free = (0..kinds).map(|_| Vec::new()).collect();
-        Self { records: Vec::new(), free, saved: 0, peak: 0 }
+        Self { records: Vec::new(), free, receivers: Receivers::default(), saved: 0, peak: 0 }
     }
 
     /// A record for a unit of some kind, which belongs to nobody until it is [pushed](Self::push)
-    /// or [freed](Self::free).
+    /// or [freed](Self::free). It holds nothing but an old state.
     #[inline]
     pub fn reserve(&mut self, kind: u16) -> u32 {
         if let Some(number) = self.free[kind as usize].pop() {
             return number;
         }
-        self.records.push(Record { of: kind, ..Record::blank() });
+        self.records.push(Record::blank(kind));
         self.records.len() as u32 - 1
     }
 
@@ -123,29 +196,19 @@ impl<M: Message> History<M> {
         self.peak = self.peak.max(self.saved);
     }
 
-    /// Appends a reserved record to the history of a unit, to be filled in: one of silent steps, so
-    /// far.
+    /// Appends a reserved record to the history of a unit.
     #[inline]
-    pub fn push(
-        &mut self,
-        number: u32,
-        (u, unit): (u32, &mut Unit<M>),
-        until: Tag,
-        before: Clockwork,
-    ) -> &mut Record<M> {
-        match unit.last {
+    pub fn push(&mut self, number: u32, (u, unit): (u32, &mut Unit), until: Tag) -> &mut Record<M> {
+        let earlier = std::mem::replace(&mut unit.last, number);
+        match earlier {
             NONE => unit.first = number,
             last => self[last].later = number,
         }
-        let earlier = std::mem::replace(&mut unit.last, number);
         unit.until = until;
-        // A free one holds nothing but an old state. Filled in place: it is some cache lines long.
+        // Filled in place: it is some cache lines long.
         let record = &mut self[number];
-        debug_assert!(record.sending.is_none() && record.told.is_none());
-        (record.tag, record.until, record.unit) = (until, until, u);
-        (record.kind, record.messages) = (None, 0);
+        (record.until, record.unit) = (until, u);
         (record.earlier, record.later) = (earlier, NONE);
-        record.before = before;
         record
     }
 
@@ -156,7 +219,7 @@ impl<M: Message> History<M> {
     }
 
     /// The first record that an input at `tag` comes too late for; [`NONE`] when there is none.
-    pub fn first_past(&self, unit: &Unit<M>, tag: Tag) -> u32 {
+    pub fn first_past(&self, unit: &Unit, tag: Tag) -> u32 {
         let (mut first, mut at) = (NONE, unit.last);
         while at != NONE && self[at].until >= tag {
             (first, at) = (at, self[at].earlier);
@@ -165,7 +228,7 @@ impl<M: Message> History<M> {
     }
 
     /// The last record up to a given one, or up to the end for [`NONE`], with a saved state.
-    pub fn last_saved(&self, unit: &Unit<M>, upto: u32) -> Option<u32> {
+    pub fn last_saved(&self, unit: &Unit, upto: u32) -> Option<u32> {
         let mut at = if upto == NONE { unit.last } else { upto };
         while at != NONE && !self[at].is_saved {
             at = self[at].earlier;
@@ -173,23 +236,57 @@ impl<M: Message> History<M> {
         Some(at).filter(|&at| at != NONE)
     }
 
+    /// The record of a unit's transition at `tag`.
+    pub fn at(&self, unit: &Unit, tag: Tag) -> Option<&Record<M>> {
+        let mut at = unit.last;
+        while at != NONE && self[at].until > tag {
+            at = self[at].earlier;
+        }
+        let record = self.records.get(at as usize)?;
+        (record.until == tag && record.kind.is_some()).then_some(record)
+    }
+
+    /// What the λ of an undone record sent.
+    pub fn withdraw(&mut self, number: u32) -> Sending {
+        let record = &mut self[number];
+        record.told = None;
+        Sending { tag: record.until, to: std::mem::replace(&mut record.to, NONE) }
+    }
+
+    /// The same for a λ that awaited its transition, with which its record is freed.
+    pub fn dismiss(&mut self, number: u32) -> Sending {
+        let sending = self.withdraw(number);
+        self.free(number);
+        sending
+    }
+
+    /// What the λ of an undone record sent awaits its transition again, in a record of its own: the
+    /// old one's number lives on in the log.
+    pub fn hold_again(&mut self, number: u32) -> u32 {
+        let record = &mut self[number];
+        let (of, until, sum) = (record.of, record.until, record.sum);
+        let (to, told) = (std::mem::replace(&mut record.to, NONE), record.told.take());
+        let held = self.reserve(of);
+        let record = &mut self[held];
+        (record.until, record.sum, record.to, record.told) = (until, sum, to, told);
+        held
+    }
+
     /// Cuts off the last record of a unit. Its number lives on until it is [freed](Self::free).
-    pub fn undo_last(&mut self, unit: &mut Unit<M>) -> (Tag, Option<Sending<M>>) {
+    pub fn undo_last(&mut self, unit: &mut Unit) -> &mut Record<M> {
         let last = unit.last;
         self.release(last);
-        let record = &mut self[last];
-        (record.unit, record.told) = (NONE, None);
-        let (tag, sending) = (record.tag, record.sending.take());
-        unit.last = record.earlier;
+        self[last].unit = NONE;
+        unit.last = self[last].earlier;
         unit.until = Tag::new(i64::MIN, 0);
         match unit.last {
             NONE => unit.first = NONE,
-            last => {
-                self[last].later = NONE;
-                unit.until = self[last].until;
+            earlier => {
+                self[earlier].later = NONE;
+                unit.until = self[earlier].until;
             }
         }
-        (tag, sending)
+        &mut self[last]
     }
 
     /// A record may be used again: one that is undone, or was reserved in vain.
@@ -200,8 +297,8 @@ impl<M: Message> History<M> {
         self.free[kind as usize].push(record);
     }
 
-    #[inline]
-    fn release(&mut self, record: u32) {
+    #[inline(always)]
+    pub fn release(&mut self, record: u32) {
         let record = &mut self.records[record as usize];
         if std::mem::take(&mut record.is_saved) {
             self.saved -= record.state.as_ref().map_or(0, |state| size_of_val(&**state));
@@ -210,7 +307,7 @@ impl<M: Message> History<M> {
 
     /// Drops what no rollback of the unit to `horizon` or later can need.
     #[inline]
-    pub fn forget(&mut self, unit: &mut Unit<M>, horizon: Tag) {
+    pub fn forget(&mut self, inputs: &mut Inputs<M>, unit: &mut Unit, horizon: Tag) {
         while unit.first != NONE {
             let first = unit.first;
             let Record { until, later, .. } = self[first];
@@ -221,33 +318,18 @@ impl<M: Message> History<M> {
                 break;
             }
             let record = &mut self[first];
-            if record.sending.is_some() {
-                record.sending = None;
-            }
             if record.told.is_some() {
                 record.told = None;
             }
+            inputs.free(std::mem::replace(&mut record.inputs, NONE));
+            let mut to = std::mem::replace(&mut record.to, NONE);
+            while self.receivers.pop(&mut to).is_some() {}
             self.free(first);
             unit.first = later;
         }
-        let first = match unit.first {
-            NONE => {
-                unit.last = NONE;
-                horizon
-            }
-            first => {
-                let record = &mut self[first];
-                record.earlier = NONE;
-                record.tag
-            }
-        };
-        while unit.done > 0 && unit.inputs.front().is_some_and(|p| p.tag < first) {
-            unit.inputs.pop_front();
-            unit.done -= 1;
-        }
-        if unit.inputs.is_empty() {
-            // The next one comes to the start of the buffer, which is in a cache.
-            unit.inputs.clear();
+        match unit.first {
+            NONE => unit.last = NONE,
+            first => self[first].earlier = NONE,
         }
     }
 

@@ -62,7 +62,7 @@ impl Promises {
     }
 
     /// The tick before which nothing leaves that is known.
-    pub fn earliest<M: Message>(&mut self, units: &[Unit<M>], kinds: &[Box<dyn Slab<M>>]) -> i64 {
+    pub fn earliest<M: Message>(&mut self, units: &[Unit], kinds: &[Box<dyn Slab<M>>]) -> i64 {
         for u in self.moved.drain(..) {
             self.has_moved[u as usize] = false;
             let unit = &units[u as usize];

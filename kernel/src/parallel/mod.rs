@@ -32,6 +32,7 @@ mod commit;
 mod cuts;
 mod execute;
 mod history;
+mod inputs;
 mod lookahead;
 mod pace;
 mod run;

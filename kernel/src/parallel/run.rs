@@ -23,9 +23,6 @@ fn moved(c: Counts) -> u64 {
     c.internal + c.external + c.confluent
 }
 
-/// Most transitions between saved states: what lies before the last one saved can be forgotten.
-const LONGEST: u32 = 1 << 10;
-
 impl<M: Message> Simulation<M> {
     /// Like [`Simulation::run_through`], on several workers; the result is the same, byte for
     /// byte. Runs that permute bags stay sequential.
@@ -275,7 +272,6 @@ impl<M: Message> Simulation<M> {
             world.places.push((part, worker.units.len() as u32));
             let mut unit = Unit::new(m, kind, slot, clock);
             unit.safe = edges.is_some() && talks(world.network, m);
-            unit.save_every = world.settings.save_every.min(LONGEST);
             worker.units.push(unit);
         }
         let Some(edges) = edges else { return };

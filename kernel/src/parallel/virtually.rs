@@ -119,7 +119,7 @@ impl<M: Message> Worker<M> {
     fn force_back(&mut self, world: &World<'_, M>, draws: (usize, usize), gvt: Tag) {
         let Some(unit) = self.units.get(draws.0) else { return };
         let first = self.history.first_past(unit, gvt);
-        let open = self.history.chain(first).map(|r| self.history[r].tag);
+        let open = self.history.chain(first).map(|r| self.history[r].tag());
         let open: Vec<Tag> = open.filter(|&tag| tag >= gvt).collect();
         if !open.is_empty() && unit.barrier().is_none() {
             let tag = open[draws.1 % open.len()];

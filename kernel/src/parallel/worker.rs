@@ -2,10 +2,11 @@
 use super::{
     Cancellation, Settings,
     agenda::Agenda,
-    history::{History, Record},
+    history::{History, Receiver, Told},
+    inputs::{Identity, Inputs},
     lookahead::Promises,
     speculation::speculate,
-    unit::{Assembly, Clockwork, Load, Packet, Receivers, Sending, Unit},
+    unit::{Load, Packet, Sending, Unit},
 };
 use crate::{
     bag::NONE,
@@ -16,6 +17,7 @@ use crate::{
     outbox::Outbox,
     slab::Kind as Slab,
     time::{Resolution, Tag},
+    trace::Kind,
 };
 use crossbeam::queue::SegQueue;
 use smallvec::smallvec;
@@ -40,6 +42,9 @@ pub(crate) struct World<'a, M: Message> {
     pub observed: bool,
 }
 
+/// A key that nothing has.
+const NOWHERE: Tag = Tag { ticks: i64::MIN, micro: 0 };
+
 /// Counts of one worker; they depend on timing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tally {
@@ -54,11 +59,15 @@ pub(crate) struct Tally {
 pub(crate) struct Worker<M: Message> {
     pub me: u32,
     pub kinds: Vec<Box<dyn Slab<M>>>,
-    pub units: Vec<Unit<M>>,
+    pub units: Vec<Unit>,
+    pub(super) inputs: Inputs<M>,
     pub(super) history: History<M>,
     agenda: Agenda,
     /// Under the conservative executor: what leaves for other workers.
     pub(super) promises: Promises,
+    /// Units with stale outputs that will not come again. They are not cancelled at once: that may
+    /// bring back whoever is at work.
+    hopeless: Vec<u32>,
     /// Units that wait for GVT to move.
     pub(super) waiting: Vec<u32>,
     pub(super) barred: Vec<u32>,
@@ -77,7 +86,6 @@ pub(crate) struct Worker<M: Message> {
     pub horizon: i64,
     pub(super) bus: Bus<M>,
     pub(super) fx: Effects<M>,
-    pub(super) assembly: Assembly<M>,
     pub tally: Tally,
     /// A state that could not be brought back: model, tag and reason.
     pub failure: Option<(u32, Tag, String)>,
@@ -94,11 +102,13 @@ impl<M: Message> Worker<M> {
         bus.heard = world.heard.to_vec();
         Self {
             me,
+            inputs: Inputs::new(),
             history: History::new(kinds.len()),
             kinds,
             units: Vec::new(),
             agenda: Agenda::default(),
             promises: Promises::default(),
+            hopeless: Vec::new(),
             waiting: Vec::new(),
             barred: Vec::new(),
             log: VecDeque::new(),
@@ -111,10 +121,9 @@ impl<M: Message> Worker<M> {
             horizon: i64::MAX,
             bus,
             fx: Effects::new(world.resolution),
-            assembly: Assembly::new(),
             tally: Tally::default(),
             failure: None,
-            gathers: Tag::NEVER,
+            gathers: NOWHERE,
             now: Vec::new(),
             joined: Vec::new(),
         }
@@ -129,25 +138,26 @@ impl<M: Message> Worker<M> {
 
     /// Size of the states of all models here.
     pub fn live_bytes(&self) -> u64 {
-        let size = |u: &Unit<M>| size_of_val(self.kinds[u.kind as usize].model(u.slot)) as u64;
+        let size = |u: &Unit| size_of_val(self.kinds[u.kind as usize].model(u.slot)) as u64;
         self.units.iter().map(size).sum()
     }
 
     /// Enters the key of a unit after a change of what it has to do.
+    #[inline]
     pub fn requeue(&mut self, world: &World<'_, M>, u: u32) {
         let unit = &mut self.units[u as usize];
-        let key = unit.key();
+        let key = unit.key(&self.inputs);
         if let Some(trouble) = &mut unit.trouble {
             trouble.barrier = None;
             if trouble.stale.iter().any(|s| s.tag < key) {
-                self.give_up_stale(world, u, key);
+                self.hopeless.push(u);
             }
         }
-        let beyond = key.ticks > world.limit || key.micro == u32::MAX && key.ticks == world.limit;
-        if key == self.gathers && key != Tag::NEVER {
+        if key == self.gathers {
             // It is entered anew after this cycle, which takes no other entry.
             return self.joined.push(u);
         }
+        let beyond = key.ticks > world.limit || key.micro == u32::MAX && key.ticks == world.limit;
         self.agenda.enter(u, if beyond { Tag::NEVER } else { key });
     }
 
@@ -160,6 +170,7 @@ impl<M: Message> Worker<M> {
             let (_, u) = world.places[packet.dest as usize];
             self.accept(world, u, packet);
         }
+        self.give_up_stale(world);
     }
 
     /// Up to `events` transitions; tells how many there were.
@@ -173,6 +184,9 @@ impl<M: Message> Worker<M> {
             let Some(key) = self.agenda.take(may, &mut now) else { break };
             self.cycle(world, key, &mut now);
             now.clear();
+            if !self.hopeless.is_empty() {
+                self.give_up_stale(world);
+            }
         }
         self.now = now;
         (self.tally.executed - before) as usize
@@ -181,36 +195,42 @@ impl<M: Message> Worker<M> {
     /// All that is due here at `key`: the cycle of rule R2 for the models of this worker.
     fn cycle(&mut self, world: &World<'_, M>, key: Tag, now: &mut Vec<u32>) {
         let waits =
-            |unit: &Unit<M>, gvt: Tag| key > gvt && unit.is_struck(world.settings.patience, gvt);
+            |unit: &Unit, gvt: Tag| key > gvt && unit.is_struck(world.settings.patience, gvt);
         self.gathers = key;
         for &u in &*now {
             let unit = &self.units[u as usize];
-            let due = unit.clock.next == key && !unit.clock.is_silent() && unit.held.is_none();
+            let due = unit.clock.next == key && unit.held == NONE && !unit.clock.is_silent();
             if due && !waits(unit, self.gvt) {
                 self.send(world, u, key);
             }
         }
-        self.gathers = Tag::NEVER;
+        self.gathers = NOWHERE;
         now.append(&mut self.joined);
         if now.len() > 1 {
             now.sort_unstable();
             now.dedup();
         }
+        self.front = self.front.max(key.ticks);
         for &u in &*now {
             let unit = &self.units[u as usize];
-            if unit.barrier().is_some() {
-                continue;
+            if unit.trouble.is_some() {
+                if unit.barrier().is_some() {
+                    continue;
+                }
+                if waits(unit, self.gvt) {
+                    self.agenda.enter(u, Tag::NEVER);
+                    self.waiting.push(u);
+                    continue;
+                }
             }
-            if waits(unit, self.gvt) {
-                self.agenda.enter(u, Tag::NEVER);
-                self.waiting.push(u);
-                continue;
-            }
-            self.front = self.front.max(key.ticks);
-            if unit.key() != key {
+            let is_next = unit.clock.next == key;
+            if unit.key(&self.inputs) != key {
                 self.requeue(world, u);
-            } else if unit.clock.is_silent() && unit.clock.next == key {
+            } else if is_next && unit.clock.is_silent() {
                 self.silent(world, u);
+            } else if is_next && unit.held == NONE {
+                // It was brought back to here meanwhile: its λ is still to come.
+                self.requeue(world, u);
             } else {
                 self.transition(world, u, key);
             }
@@ -219,7 +239,7 @@ impl<M: Message> Worker<M> {
 
     /// λ of a unit, held until its transition.
     fn send(&mut self, world: &World<'_, M>, u: u32, key: Tag) {
-        let model = self.units[u as usize].model;
+        let Unit { model, kind, .. } = self.units[u as usize];
         let probe = self.probes(world).then(|| {
             let sum = self.output(world, u, key);
             self.bus.clear();
@@ -234,36 +254,68 @@ impl<M: Message> Worker<M> {
             self.bus.clear();
             return self.bar(u, key);
         };
-        let sent = std::mem::take(&mut self.bus.log);
-        let log = (!sent.is_empty()).then(|| sent.into_boxed_slice());
-        let reached = std::mem::take(&mut self.bus.influenced);
+        let number = self.history.reserve(kind);
+        (self.history[number].until, self.history[number].sum) = (key, sum);
         let unit = &mut self.units[u as usize];
-        // What it sent before it went back, under lazy cancellation.
-        let old = unit.trouble.as_mut().and_then(|trouble| {
-            let at = trouble.stale.iter().position(|s| s.tag == key)?;
-            Some(trouble.stale.swap_remove(at).to)
-        });
-        let mut to = Receivers::new();
+        unit.held = number;
+        let old = if unit.trouble.is_some() { self.stale(u, key) } else { NONE };
+        let reached = std::mem::take(&mut self.bus.influenced);
+        let mut to = NONE;
         for &dest in &reached {
             let (bag, sum) = self.bus.bag(dest, key);
-            to.push((dest, sum));
-            if old.as_ref().is_some_and(|old| old.contains(&(dest, sum))) {
+            self.history.receivers.add(&mut to, dest, sum);
+            if old != NONE && self.history.receivers.holds(old, dest, sum) {
                 continue;
             }
-            let load = match bag.single() {
-                Some((port, value)) => smallvec![(port, value.clone())],
-                None => bag.iter().map(|(port, value)| (port, value.clone())).collect(),
-            };
-            self.post(world, Packet { tag: key, source: model, dest, sum, load });
+            let identity = Identity { tag: key, sum, source: model };
+            let (worker, v) = world.places[dest as usize];
+            let single = bag.single();
+            if worker == self.me {
+                let input = match single {
+                    Some((port, value)) => self.inputs.single(identity, port, value.clone()),
+                    None => {
+                        let load = bag.iter().map(|(port, value)| (port, value.clone()));
+                        self.inputs.several(identity, load)
+                    }
+                };
+                self.enter(world, v, input);
+            } else {
+                let load = match single {
+                    Some((port, value)) => smallvec![(port, value.clone())],
+                    None => bag.iter().map(|(port, value)| (port, value.clone())).collect(),
+                };
+                self.post(world, Packet { identity, dest, load });
+            }
         }
-        for &(dest, sum) in old.iter().flatten().filter(|&sent| !to.contains(sent)) {
-            self.cancel(world, model, key, dest, sum);
+        let record = &mut self.history[number];
+        record.to = to;
+        if !self.bus.log.is_empty() {
+            let outputs = std::mem::take(&mut self.bus.log);
+            record.told = Some(Box::new(Told { outputs, ..Told::default() }));
         }
-        self.units[u as usize].held = Some(Sending { tag: key, sum, to, log });
+        self.drop_stale(world, model, (key, old), to);
         self.bus.influenced = reached;
         self.bus.clear();
         if bad {
             self.bar(u, key);
+        }
+    }
+
+    /// To whom a unit sent something at `key` before it went back, under lazy cancellation.
+    #[cold]
+    fn stale(&mut self, u: u32, key: Tag) -> u32 {
+        let stale = &mut self.units[u as usize].trouble().stale;
+        let at = stale.iter().position(|s| s.tag == key);
+        at.map_or(NONE, |at| stale.swap_remove(at).to)
+    }
+
+    /// Cancels what is not sent again.
+    fn drop_stale(&mut self, world: &World<'_, M>, source: u32, (tag, old): (Tag, u32), new: u32) {
+        let mut old = old;
+        while let Some(Receiver { dest, sum, .. }) = self.history.receivers.pop(&mut old) {
+            if !self.history.receivers.holds(new, dest, sum) {
+                self.cancel(world, dest, Identity { tag, sum, source });
+            }
         }
     }
 
@@ -284,13 +336,18 @@ impl<M: Message> Worker<M> {
         if worker == self.me {
             return self.accept(world, u, packet);
         }
-        self.sent = self.sent.min(packet.tag);
+        self.sent = self.sent.min(packet.identity.tag);
         world.inboxes[worker as usize].push(packet);
     }
 
-    fn cancel(&mut self, world: &World<'_, M>, source: u32, tag: Tag, dest: u32, sum: u64) {
+    fn cancel(&mut self, world: &World<'_, M>, dest: u32, identity: Identity) {
         self.tally.antis += 1;
-        self.post(world, Packet { tag, source, dest, sum, load: Load::new() });
+        self.post(world, Packet { identity, dest, load: Load::new() });
+    }
+
+    /// Cancels all that a λ sent.
+    fn cancel_all(&mut self, world: &World<'_, M>, source: u32, Sending { tag, to }: Sending) {
+        self.drop_stale(world, source, (tag, to), NONE);
     }
 
     /// The event at `key` is left to the sequential executor.
@@ -303,89 +360,104 @@ impl<M: Message> Worker<M> {
 
     /// A message or its cancellation.
     fn accept(&mut self, world: &World<'_, M>, u: u32, packet: Packet<M>) {
+        if !packet.is_anti() {
+            let input = self.inputs.several(packet.identity, packet.load);
+            return self.enter(world, u, input);
+        }
+        let identity = packet.identity;
         let unit = &mut self.units[u as usize];
-        let tag = packet.tag;
-        if packet.is_anti() {
-            if unit.find(&packet).is_none() {
-                return unit.trouble().antis.push((tag, packet.source, packet.sum));
+        let executed = self.history.at(unit, identity.tag);
+        let is_here = |head| self.inputs.holds(head, identity);
+        if !is_here(unit.inputs.head) && !executed.is_some_and(|r| is_here(r.inputs)) {
+            return unit.trouble().antis.push(identity);
+        }
+        if self.is_past(u, identity.tag) {
+            self.roll_back(world, u, identity.tag);
+        }
+        self.inputs.remove(&mut self.units[u as usize].inputs, identity);
+        self.requeue(world, u);
+    }
+
+    /// An input for a unit.
+    #[inline]
+    fn enter(&mut self, world: &World<'_, M>, u: u32, input: u32) {
+        let identity = self.inputs.identity(input);
+        if self.units[u as usize].annihilate(identity) {
+            self.inputs.free(input);
+        } else {
+            if self.is_past(u, identity.tag) {
+                self.roll_back(world, u, identity.tag);
             }
-            if unit.is_past(tag) {
-                self.roll_back(world, u, tag);
-            }
-            let unit = &mut self.units[u as usize];
-            if let Some(at) = unit.find(&packet) {
-                unit.inputs.remove(at);
-            }
-        } else if !unit.annihilate(&packet) {
-            if unit.is_past(tag) {
-                self.roll_back(world, u, tag);
-            }
-            self.units[u as usize].insert(packet);
+            self.inputs.insert(&mut self.units[u as usize].inputs, input);
         }
         self.requeue(world, u);
     }
 
+    /// Whether an input at `tag` comes too late for what is executed: for a transition at `tag` or
+    /// later, or for a λ after it that awaits its transition.
+    #[inline]
+    fn is_past(&self, u: u32, tag: Tag) -> bool {
+        let unit = &self.units[u as usize];
+        tag <= unit.until || unit.held != NONE && tag < self.history[unit.held].until
+    }
+
     /// Undoes what a unit did at or after `tag`. Outputs at `tag` itself stay: they came from the
     /// state before the transition.
+    #[cold]
     pub fn roll_back(&mut self, world: &World<'_, M>, u: u32, tag: Tag) {
         let first = self.history.first_past(&self.units[u as usize], tag);
         if first != NONE {
             self.restore(u, first);
             self.promises.note(u);
         }
-        let unit = &mut self.units[u as usize];
-        let later = unit.held.take_if(|h| h.tag > tag);
-        let mut undone: Vec<Sending<M>> = later.into_iter().collect();
-        if first != NONE {
-            let before = self.tally.undone;
-            loop {
-                let gone = unit.last;
-                let (at, sending) = self.history.undo_last(unit);
-                self.tally.undone += 1;
-                match sending {
-                    Some(s) if at == tag => unit.held = Some(s),
-                    Some(s) => undone.push(s),
-                    None => {}
-                }
-                if gone == first {
-                    break;
-                }
+        let Self { units, inputs, history, tally, gvt, .. } = self;
+        let unit = &mut units[u as usize];
+        let mut undone: Vec<Sending> = Vec::new();
+        if unit.held != NONE && history[unit.held].until > tag {
+            undone.push(history.dismiss(unit.held));
+            unit.held = NONE;
+        }
+        let mut gone = NONE;
+        while gone != first {
+            gone = unit.last;
+            tally.undone += 1;
+            let record = history.undo_last(unit);
+            inputs.put_back(&mut unit.inputs, std::mem::replace(&mut record.inputs, NONE));
+            let imminent = matches!(record.kind, Some(Kind::Internal | Kind::Confluent));
+            if imminent && record.until == tag {
+                unit.held = history.hold_again(gone);
+            } else if imminent {
+                undone.push(history.withdraw(gone));
+            } else {
+                record.told = None;
             }
-            debug_assert!(self.tally.undone > before);
-            self.tally.rollbacks += 1;
+        }
+        if first != NONE {
+            tally.rollbacks += 1;
             let trouble = unit.trouble();
-            if trouble.struck_at != self.gvt {
-                (trouble.strikes, trouble.struck_at) = (0, self.gvt);
+            if trouble.struck_at != *gvt {
+                (trouble.strikes, trouble.struck_at) = (0, *gvt);
             }
             trouble.strikes += 1;
         }
-        unit.done = unit.inputs.partition_point(|p| p.tag < tag).min(unit.done);
         match world.settings.cancellation {
             Cancellation::Lazy if undone.is_empty() => {}
             Cancellation::Lazy => unit.trouble().stale.append(&mut undone),
             Cancellation::Aggressive => {
                 let model = unit.model;
-                for s in undone {
-                    for (dest, sum) in s.to {
-                        self.cancel(world, model, s.tag, dest, sum);
-                    }
-                }
+                undone.into_iter().for_each(|s| self.cancel_all(world, model, s));
             }
         }
     }
 
-    /// Lazy cancellation: outputs before `key` will not come again.
-    fn give_up_stale(&mut self, world: &World<'_, M>, u: u32, key: Tag) {
-        let unit = &mut self.units[u as usize];
-        let model = unit.model;
-        let stale = &mut unit.trouble().stale;
-        let (gone, kept) = std::mem::take(stale).into_iter().partition(|s| s.tag < key);
-        let gone: Vec<Sending<M>> = gone;
-        *stale = kept;
-        for s in gone {
-            for (dest, sum) in s.to {
-                self.cancel(world, model, s.tag, dest, sum);
-            }
+    /// Lazy cancellation: outputs before the next key of a unit will not come again.
+    fn give_up_stale(&mut self, world: &World<'_, M>) {
+        while let Some(u) = self.hopeless.pop() {
+            let unit = &mut self.units[u as usize];
+            let (model, key) = (unit.model, unit.key(&self.inputs));
+            let gone = unit.trouble().stale.extract_if(.., |s| s.tag < key);
+            let gone: Vec<Sending> = gone.collect();
+            gone.into_iter().for_each(|s| self.cancel_all(world, model, s));
         }
     }
 
@@ -400,24 +472,17 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    /// Enters what a unit did up to `until` into its history; the record is to be filled in.
-    pub(super) fn executed(
-        &mut self,
-        u: u32,
-        number: u32,
-        until: Tag,
-        before: Clockwork,
-    ) -> &mut Record<M> {
+    /// Enters what a unit did up to `until` into its history.
+    #[inline]
+    pub(super) fn executed(&mut self, u: u32, number: u32, until: Tag) {
         self.tally.executed += 1;
         self.promises.note(u);
         let unit = &mut self.units[u as usize];
         unit.unsaved += 1;
-        if self.history[number].is_saved {
+        if self.history.push(number, (u, unit), until).is_saved {
             (unit.saved_at, unit.unsaved) = (until, 1);
         }
-        let record = self.history.push(number, (u, unit), until, before);
         self.is_sorted &= self.log.back().is_none_or(|last| last.0 <= until);
         self.log.push_back((until, number));
-        record
     }
 }
