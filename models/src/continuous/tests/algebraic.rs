@@ -56,7 +56,7 @@ fn solutions_keep_the_tolerance() {
         let (x, z) = (run.output(0), run.output(1));
         let (error, residual) = ((z - low).abs(), (z + z * z * z - x).abs());
         println!("{method:?} {tolerance:e}: {error:e}, residual {residual:e}");
-        assert!(error < 30.0 * tolerance && residual < 100.0 * tolerance, "{method:?}: {error:e}");
+        assert!(error < 300.0 * tolerance && residual < 300.0 * tolerance, "{method:?}: {error:e}");
     }
 }
 
