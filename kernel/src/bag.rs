@@ -14,7 +14,7 @@ pub(crate) struct Envelope<M> {
     pub port: u16,
 }
 
-/// The chain of one net, for one port.
+/// A piece of a bag: messages for one port, chained from `head` to `tail`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice {
     pub port: u16,
@@ -22,12 +22,11 @@ pub(crate) struct Slice {
     pub tail: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Parts<'a> {
-    /// Chains in canonical order, shared by all receivers of their nets.
-    Chains(Slice, &'a [Slice]),
-    /// Messages of several nets, merged: (destination port, arena index).
-    Merged(&'a [(u16, u32)]),
+impl Slice {
+    /// A single message.
+    pub fn one(port: u16, at: u32) -> Self {
+        Self { port, head: at, tail: at }
+    }
 }
 
 /// The messages that reach a model in one cycle, port by port.
@@ -39,10 +38,22 @@ pub(crate) enum Parts<'a> {
 pub struct Bag<'a, M> {
     pub(crate) arena: &'a [Envelope<M>],
     pub(crate) len: u32,
-    pub(crate) parts: Parts<'a>,
+    /// Chains in canonical order, shared by all receivers of their nets; single messages where
+    /// chains overlap.
+    pub(crate) first: Slice,
+    pub(crate) rest: &'a [Slice],
 }
 
 impl<'a, M> Bag<'a, M> {
+    /// The messages of these pieces, which are as many.
+    pub(crate) fn of(arena: &'a [Envelope<M>], len: u32, pieces: &'a [Slice]) -> Self {
+        let (first, rest) = match pieces {
+            [first, rest @ ..] => (*first, rest),
+            [] => (Slice::one(0, 0), pieces),
+        };
+        Self { arena, len, first, rest }
+    }
+
     /// The number of messages on all ports.
     #[inline]
     pub fn len(&self) -> usize {
@@ -57,11 +68,7 @@ impl<'a, M> Bag<'a, M> {
     /// All messages with their input port numbers, in canonical order.
     #[inline]
     pub fn iter(&self) -> Messages<'a, M> {
-        let (port, at) = match self.parts {
-            Parts::Chains(first, _) => (first.port, first.head),
-            Parts::Merged(_) => (0, 0),
-        };
-        Messages { arena: self.arena, parts: self.parts, port, at, left: self.len() }
+        Messages { arena: self.arena, slice: self.first, rest: self.rest, left: self.len() }
     }
 
     /// The message of a bag that holds just one, as most do, with its input port number.
@@ -70,11 +77,7 @@ impl<'a, M> Bag<'a, M> {
         if self.len != 1 {
             return None;
         }
-        let (port, at) = match self.parts {
-            Parts::Chains(first, _) => (first.port, first.head),
-            Parts::Merged(list) => *list.first()?,
-        };
-        Some((port, &self.arena[at as usize].value))
+        Some((self.first.port, &self.arena[self.first.head as usize].value))
     }
 
     /// The messages of one port.
@@ -92,9 +95,9 @@ impl<'a, M> Bag<'a, M> {
 #[derive(Debug)]
 pub struct Messages<'a, M> {
     arena: &'a [Envelope<M>],
-    parts: Parts<'a>,
-    port: u16,
-    at: u32,
+    /// The piece of the next message, from that on.
+    slice: Slice,
+    rest: &'a [Slice],
     left: usize,
 }
 
@@ -103,24 +106,14 @@ impl<'a, M> Iterator for Messages<'a, M> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        match &mut self.parts {
-            Parts::Chains(_, rest) => {
-                let envelope = &self.arena[self.at as usize];
-                let item = (self.port, &envelope.value);
-                self.at = envelope.next;
-                if self.at == NONE
-                    && let Some((next, others)) = rest.split_first()
-                {
-                    (self.port, self.at, *rest) = (next.port, next.head, others);
-                }
-                Some(item)
-            }
-            Parts::Merged(list) => {
-                let (port, index) = list[self.at as usize];
-                self.at += 1;
-                Some((port, &self.arena[index as usize].value))
-            }
+        let Slice { port, head, tail } = self.slice;
+        let envelope = &self.arena[head as usize];
+        if head != tail {
+            self.slice.head = envelope.next;
+        } else if let Some((&next, others)) = self.rest.split_first() {
+            (self.slice, self.rest) = (next, others);
         }
+        Some((port, &envelope.value))
     }
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left, Some(self.left))

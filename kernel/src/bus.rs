@@ -8,7 +8,7 @@
 //! again to forget a cycle. An output that reaches the first input port of one model (the usual
 //! case) needs no net: its messages are chained in the receiver's record.
 use crate::{
-    bag::{Bag, Envelope, NONE, Parts, Slice},
+    bag::{Bag, Envelope, NONE, Slice},
     message::{Message, digest_of, fold},
     network::Network,
     outbox::Sent,
@@ -71,7 +71,7 @@ pub(crate) struct Bus<M> {
     /// that nobody hears of cost one comparison.
     pub heard: Vec<bool>,
     slices: Vec<Slice>,
-    merged: Vec<(u16, u32)>,
+    merged: Vec<Slice>,
     /// Seed by which `--ties` permutes bags.
     ties: Option<u64>,
     /// The order of the arena is not that in which bags are shown: some model sent in another
@@ -121,18 +121,16 @@ impl<M: Message> Bus<M> {
         self.out_sums.reserve(models);
     }
 
-    /// Hands a message to the first input port of a model.
+    /// Hands a message to the first input port of a model, which is not the outside.
     #[inline(always)]
-    pub fn hand(&mut self, outside: u32, model: u32, digest: u64, envelope: Envelope<M>) {
+    pub fn hand(&mut self, model: u32, digest: u64, envelope: Envelope<M>) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);
         let cycle = self.cycle;
         let inbox = &mut self.inbox[model as usize];
         if inbox.cycle != cycle {
             *inbox = Inbox { sum: digest, cycle, head: at, tail: at, len: 1, nets: NONE };
-            if model != outside {
-                self.influenced.push(model);
-            }
+            self.influenced.push(model);
             return;
         }
         match inbox.len {
@@ -176,7 +174,7 @@ impl<M: Message> Bus<M> {
     /// A message from outside straight to an input port, over a net of its own.
     pub fn inject(&mut self, network: &Network<M>, model: u32, port: u16, number: u32, value: M) {
         let net = self.nets.len() as u32;
-        let sum = fold(digest_of(&value), u64::from(number));
+        let sum = digest_of(&value, u64::from(number));
         let at = self.arena.len() as u32;
         // What came through the root's ports has numbers of its own.
         self.disordered |= self.arena.last().is_some_and(|last| last.source == network.models);
@@ -195,29 +193,25 @@ impl<M: Message> Bus<M> {
     #[inline(always)]
     pub fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
         let Inbox { sum, head, tail, len, nets, .. } = self.inbox[model as usize];
-        if nets == NONE && !self.disordered {
-            let parts = Parts::Chains(Slice { port: 0, head, tail }, &[]);
-            return (Bag { arena: &self.arena, len, parts }, port_sum(sum, 0));
+        let (mut sum, mut len) = (port_sum(sum, 0), len);
+        let (mut first, mut rest) = (Slice { port: 0, head, tail }, &[][..]);
+        if nets != NONE || self.disordered {
+            (sum, len) = self.merge(model, tag);
+            (first, rest) = (self.slices[0], &self.slices[1..]);
         }
-        self.merge(model, tag)
+        // Put together in one place, so that it is not copied.
+        (Bag { arena: &self.arena, len, first, rest }, sum)
     }
 
-    /// The bag of a model that nets reach, or that is not in canonical order.
+    /// Leaves the pieces of a bag that nets reach, or that is not in canonical order, in `slices`;
+    /// its digest and number of messages.
     ///
     /// Chains are in the order of the arena, which is that of the sources; chains that do not
     /// overlap in it need no merge. So is the usual case of a fan-in from two levels.
     #[inline(never)]
-    fn merge(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
+    fn merge(&mut self, model: u32, tag: Tag) -> (u64, u32) {
         let inbox = self.inbox[model as usize];
         let (mut sum, mut len) = (port_sum(inbox.sum, 0), inbox.len);
-        if len == 0
-            && !self.disordered
-            && let Delivery { net, next: NONE, port } = self.deliveries[inbox.nets as usize]
-        {
-            let Net { head, tail, len, sum, .. } = self.nets[net as usize];
-            let parts = Parts::Chains(Slice { port, head, tail }, &[]);
-            return (Bag { arena: &self.arena, len, parts }, port_sum(sum, port));
-        }
         let slices = &mut self.slices;
         slices.clear();
         if len > 0 {
@@ -236,32 +230,32 @@ impl<M: Message> Bus<M> {
         }
         let apart = |w: &[Slice]| w[0].port < w[1].port || w[0].tail < w[1].head;
         if !self.disordered && slices.windows(2).all(apart) {
-            let parts = Parts::Chains(slices[0], &slices[1..]);
-            return (Bag { arena: &self.arena, len, parts }, sum);
+            return (sum, len);
         }
-        let arena = &self.arena;
-        self.merged.clear();
+        let (arena, merged) = (&self.arena, &mut self.merged);
+        merged.clear();
         for &Slice { port, head, .. } in &*slices {
             let mut at = head;
             while at != NONE {
-                self.merged.push((port, at));
+                merged.push(Slice::one(port, at));
                 at = arena[at as usize].next;
             }
         }
         if let Some(seed) = self.ties {
             let start =
                 fold(fold(seed, u64::from(model)), fold(tag.ticks as u64, tag.micro.into()));
-            self.merged.sort_by_key(|&(port, at)| (port, fold(start, at.into())));
+            merged.sort_by_key(|s| (s.port, fold(start, s.head.into())));
         } else if self.disordered {
             // Messages of one emission lie in the arena in route order.
-            self.merged.sort_unstable_by_key(|&(port, at)| {
-                let e = &arena[at as usize];
-                (port, e.source, e.port, e.emission, at)
+            merged.sort_unstable_by_key(|s| {
+                let e = &arena[s.head as usize];
+                (s.port, e.source, e.port, e.emission, s.head)
             });
         } else {
-            self.merged.sort_unstable();
+            merged.sort_unstable_by_key(|s| (s.port, s.head));
         }
-        (Bag { arena, len, parts: Parts::Merged(&self.merged) }, sum)
+        std::mem::swap(slices, merged);
+        (sum, len)
     }
 
     /// What reached the outside: (output port of the root, value).

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{borrow::Cow, sync::Arc};
 
 /// Format of checkpoint bytes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const MAGIC: [u8; 8] = *b"SDENSECP";
 
 /// What the kernel itself has to remember; per model in path order.
@@ -111,7 +111,7 @@ impl<M: Message> Simulation<M> {
 
     fn progress(&self) -> Progress {
         let core = &self.core;
-        let models = 0..core.cells.len() as u32;
+        let models = 0..core.keys.len() as u32;
         Progress {
             now: core.now,
             ran: self.ran,
@@ -119,8 +119,8 @@ impl<M: Message> Simulation<M> {
             retired: self.retired,
             restructured: self.restructured,
             counts: core.counts,
-            last: core.cells.iter().map(|c| c.last).collect(),
-            chain: core.cells.iter().map(|c| c.chain).collect(),
+            last: self.cells().map(|c| c.last).collect(),
+            chain: self.cells().map(|c| c.chain).collect(),
             visible: models.clone().map(|m| core.list.time_of(m)).collect(),
             silent: models.map(|m| core.silent.time_of(m)).collect(),
             ready: core.ready.clone(),
@@ -138,7 +138,7 @@ impl<M: Message> Simulation<M> {
             Some(shared) => Arc::clone(shared),
             None => Arc::clone(self.shared.insert(Arc::new(core.blueprint.clone()))),
         };
-        let states = (0..core.cells.len()).map(|m| {
+        let states = (0..core.keys.len()).map(|m| {
             let (kind, slot) = core.homes.of(m as u32);
             let saved = self.slabs.kinds[kind as usize].save(slot);
             saved.map_err(|e| unit(core.path(m as u32))(e))
@@ -164,7 +164,7 @@ impl<M: Message> Simulation<M> {
     pub fn restore(&mut self, saved: &SavedSimulation<M>) -> Result<(), CheckpointError> {
         let same = self.shared.as_ref().is_some_and(|s| Arc::ptr_eq(s, &saved.structure));
         if same {
-            for m in 0..self.core.cells.len() {
+            for m in 0..self.core.keys.len() {
                 let (kind, slot) = self.core.homes.of(m as u32);
                 let result = self.slabs.kinds[kind as usize].restore(slot, &saved.states[m]);
                 result.map_err(|e| unit(self.core.path(m as u32))(e))?;
@@ -219,14 +219,12 @@ impl<M: Message> Simulation<M> {
             self.slabs.set_owner(node.kind, slot, key);
         }
         let unreadable = |e: RunError| CheckpointError::Unreadable(e.to_string());
-        let (network, order) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
+        let (network, keys) = flatten(&mut structure).map_err(|e| unreadable(e.into()))?;
         let core = &mut self.core;
-        core.cells = vec![Cell { last: 0, chain: 0 }; order.keys.len()];
-        core.homes = Homes::new(&structure, &order.keys);
-        core.paths = order.paths;
+        core.homes = Homes::new(&structure, &keys);
         core.bus.fit(&network);
         core.network = network;
-        core.keys = order.keys;
+        core.keys = keys;
         core.blueprint = structure;
         core.find_heard();
         self.shared = None;
@@ -241,9 +239,10 @@ impl<M: Message> Simulation<M> {
         core.ready.clone_from(&p.ready);
         core.located = p.located.iter().copied().collect();
         core.reset_lists(self.slabs.may_be_silent());
-        for (m, cell) in core.cells.iter_mut().enumerate() {
-            cell.last = p.last[m];
-            cell.chain = p.chain[m];
+        for m in 0..core.keys.len() {
+            let (kind, slot) = core.homes.of(m as u32);
+            let cell = Cell { last: p.last[m], chain: p.chain[m] };
+            self.slabs.kinds[kind as usize].set_cell(slot, cell);
             if let Some(at) = p.visible[m] {
                 core.list.schedule(m as u32, at);
             }
@@ -267,7 +266,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
     /// When a unit has no bytes; names it.
     pub fn checkpoint(&self) -> Result<Vec<u8>, CheckpointError> {
         let core = &self.core;
-        let states = (0..core.cells.len()).map(|m| {
+        let states = (0..core.keys.len()).map(|m| {
             let (kind, slot) = core.homes.of(m as u32);
             let bytes = self.slabs.kinds[kind as usize].to_bytes(slot);
             bytes.map_err(|e| unit(core.path(m as u32))(e))
@@ -319,7 +318,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
             return Err(unreadable("its parts do not fit together"));
         }
         match &file.structure {
-            None if n != self.core.cells.len() || self.restructured => {
+            None if n != self.core.keys.len() || self.restructured => {
                 return Err(unreadable("it holds another number of models"));
             }
             None => {

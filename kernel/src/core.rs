@@ -17,33 +17,76 @@ use crate::{
 };
 use std::{collections::BTreeMap, ops::ControlFlow};
 
-/// A model that makes a transition in this cycle; the top bits say why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Due(u32);
-
-const IMMINENT: u32 = 1 << 31;
-const INFLUENCED: u32 = 1 << 30;
+/// A model that makes a transition in this cycle, and why.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due {
+    pub model: u32,
+    pub imminent: bool,
+    pub influenced: bool,
+    /// Digest of what it sent; 0 unless imminent.
+    pub outputs: u64,
+}
 
 impl Due {
     #[inline(always)]
-    pub fn imminent_only(model: u32) -> Self {
-        Self(model | IMMINENT)
+    pub fn imminent(model: u32, outputs: u64) -> Self {
+        Self { model, imminent: true, influenced: false, outputs }
     }
     #[inline(always)]
-    pub fn influenced_only(model: u32) -> Self {
-        Self(model | INFLUENCED)
+    pub fn influenced(model: u32) -> Self {
+        Self { model, imminent: false, influenced: true, outputs: 0 }
     }
-    #[inline(always)]
-    pub fn model(self) -> u32 {
-        self.0 & !(IMMINENT | INFLUENCED)
+}
+
+/// The models that make a transition in this cycle: two sorted lists, merged as they are gone
+/// through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moves<'a> {
+    pub imminent: &'a [u32],
+    /// Digests of what each of those sent.
+    pub sums: &'a [u64],
+    pub influenced: &'a [u32],
+}
+
+impl<'a> Moves<'a> {
+    /// The first model.
+    pub fn first(&self) -> Option<u32> {
+        self.imminent.first().into_iter().chain(self.influenced.first()).min().copied()
     }
-    #[inline(always)]
-    fn imminent(self) -> bool {
-        self.0 & IMMINENT != 0
+
+    /// Those before model `end`, and the others.
+    pub fn split(self, end: u32) -> (Self, Self) {
+        let (i, j) = (count_before(self.imminent, end), count_before(self.influenced, end));
+        let part = |i: std::ops::Range<usize>, j| Self {
+            imminent: &self.imminent[i.clone()],
+            sums: &self.sums[i],
+            influenced: &self.influenced[j],
+        };
+        let (is, js) = (self.imminent.len(), self.influenced.len());
+        (part(0..i, 0..j), part(i..is, j..js))
     }
+}
+
+impl Iterator for Moves<'_> {
+    type Item = Due;
     #[inline(always)]
-    fn influenced(self) -> bool {
-        self.0 & INFLUENCED != 0
+    fn next(&mut self) -> Option<Due> {
+        let y = self.influenced.first().map_or(u32::MAX, |&m| m);
+        let mut due = Due::influenced(y);
+        if let ([x, imminent @ ..], [sum, sums @ ..]) = (self.imminent, self.sums)
+            && *x <= y
+        {
+            due = Due { model: *x, imminent: true, influenced: *x == y, outputs: *sum };
+            (self.imminent, self.sums) = (imminent, sums);
+        } else if y == u32::MAX {
+            return None;
+        }
+        if due.influenced
+            && let [_, influenced @ ..] = self.influenced
+        {
+            self.influenced = influenced;
+        }
+        Some(due)
     }
 }
 
@@ -59,12 +102,24 @@ pub(crate) struct Ahead<'a> {
 }
 
 /// What a transition reads and writes of the kernel's per model.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cell {
     /// Tick of the last transition.
     pub last: i64,
     /// Trace-hash chain.
     pub chain: u64,
+}
+
+/// A model in its slab, beside what is read and written with it.
+pub(crate) struct Seat<A> {
+    pub cell: Cell,
+    pub model: A,
+}
+
+impl<A> Seat<A> {
+    pub fn new(model: A) -> Self {
+        Self { cell: Cell::default(), model }
+    }
 }
 
 /// Counts of a run; deterministic.
@@ -104,9 +159,6 @@ pub(crate) struct Core<M: Message> {
     pub bus: Bus<M>,
     pub blueprint: Blueprint<M>,
     pub keys: Vec<ModelKey>,
-    pub cells: Vec<Cell>,
-    /// Digest of the path by model: what an output function needs.
-    pub paths: Vec<u64>,
     pub homes: Homes,
     /// Visible internal events.
     pub list: AnyEventList,
@@ -126,7 +178,6 @@ pub(crate) struct Core<M: Message> {
     pub changes: Vec<(u32, Change<M>)>,
     /// Window start and count of located events per model, for guard R11(b).
     pub located: BTreeMap<u32, (i64, u32)>,
-    pub out_cursor: usize,
     pub log_cursor: usize,
 }
 
@@ -139,7 +190,7 @@ impl<M: Message> Core<M> {
     // What a cycle may hold once for each model gets its room here, too. Doubling it during the
     // first cycles would leave the smaller ones behind, in the memory of a large model.
     pub fn reset_lists(&mut self, silent: bool) {
-        let models = self.cells.len();
+        let models = self.keys.len();
         self.list.reset(models);
         self.silent.reset(if silent { models } else { 0 });
         self.ready.reserve(models.saturating_sub(self.ready.len()));
@@ -194,10 +245,19 @@ impl<M: Message> Core<M> {
     pub fn outputs<'a, A: Atomic<M>>(&mut self, run: &[u32], model: impl Fn(u32) -> &'a A) {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
         for &m in run {
-            out.of(m, self.paths[m as usize]);
+            out.of(m);
             model(m).output(&mut out);
             out.finish();
         }
+    }
+
+    /// λ of one model; the digest of what it sent.
+    #[inline(always)]
+    pub fn output<A: Atomic<M>>(&mut self, m: u32, model: &A) -> u64 {
+        let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
+        out.of(m);
+        model.output(&mut out);
+        out.sum()
     }
 
     /// The one transition of each of these models in this cycle, and their next time advances.
@@ -205,24 +265,23 @@ impl<M: Message> Core<M> {
     /// Always inlined, with [`Core::plan`]: two callers per kind of model, of which one knows that
     /// it has a single model (a tenth of the instructions of *hold*).
     #[inline(always)]
-    pub fn transitions<A: Atomic<M>>(&mut self, run: Run, due: &[Due], models: &mut [A]) {
+    pub fn transitions<A: Atomic<M>>(
+        &mut self,
+        run: Run,
+        due: impl Iterator<Item = Due>,
+        seats: &mut [Seat<A>],
+    ) {
         let now = self.now;
         // Counted here, and added up once for all.
         let (mut internal, mut external, mut confluent, mut messages) = (0, 0, 0, 0);
-        for &due in due {
-            let m = due.model();
-            let model = &mut models[run.slot(m)];
+        for due in due {
+            let m = due.model;
+            let Seat { cell, model } = &mut seats[run.slot(m)];
             let fx = &mut self.fx;
-            let cell = &mut self.cells[m as usize];
-            let mut outputs = 0;
-            if due.imminent() {
-                outputs = self.bus.out_sums[self.out_cursor];
-                self.out_cursor += 1;
-            }
-            let (kind, bag_sum) = if due.influenced() {
+            let (kind, bag_sum) = if due.influenced {
                 let (bag, sum) = self.bus.bag(m, now);
                 messages += bag.len() as u64;
-                if due.imminent() {
+                if due.imminent {
                     confluent += 1;
                     model.confluent(&bag, fx);
                     (Kind::Confluent, sum)
@@ -237,7 +296,7 @@ impl<M: Message> Core<M> {
                 (Kind::Internal, 0)
             };
             cell.last = now.ticks;
-            cell.chain = link(cell.chain, now, kind, bag_sum, outputs);
+            cell.chain = link(cell.chain, now, kind, bag_sum, due.outputs);
             let silent = A::SILENT && model.is_silent();
             let next = self.plan::<A>(due, now, model.time_advance(), silent);
             if self.fx.raised {
@@ -256,11 +315,11 @@ impl<M: Message> Core<M> {
     /// Enters the next event of a model; a bad advance becomes the run's error.
     #[inline(always)]
     fn plan<A: Atomic<M>>(&mut self, due: Due, now: Tag, advance: Duration, silent: bool) -> Tag {
-        let m = due.model();
+        let m = due.model;
         let ticks = advance.ticks();
         if (ticks == 0 && !silent) || advance.is_infinite() {
             // An imminent model is in no list any more.
-            if !due.imminent() {
+            if !due.imminent {
                 if !self.list.is_empty() {
                     self.list.cancel(m);
                 }
@@ -278,7 +337,7 @@ impl<M: Message> Core<M> {
             Some(at) if ticks >= 0 && at != i64::MAX => {
                 if !A::SILENT {
                     // Many inputs leave the next event where it is.
-                    if due.imminent() || self.list.time_of(m) != Some(at) {
+                    if due.imminent || self.list.time_of(m) != Some(at) {
                         self.list.schedule(m, at);
                     }
                 } else {
@@ -316,9 +375,10 @@ impl<M: Message> Core<M> {
         Tag::NEVER
     }
 
-    /// Silent steps of one model, up to `bound` after its last transition.
-    pub fn advance<A: Atomic<M>>(&mut self, m: u32, model: &mut A, bound: Duration) {
-        let last = self.cells[m as usize].last;
+    /// Silent steps of one model, up to a tick.
+    pub fn advance<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, until: i64) {
+        let Seat { cell: Cell { last, .. }, model } = seat;
+        let (last, bound) = (*last, Duration::between(*last, until));
         model.advance(bound, &mut self.fx);
         let (advance, silent) = (model.time_advance(), model.is_silent());
         if self.fx.raised {
@@ -413,33 +473,18 @@ impl<M: Message> Core<M> {
 
     /// The first models of a sorted list that are neighbours in one slab, and how many.
     #[inline]
-    pub fn run_of<T: Copy>(&mut self, list: &[T], model: impl Fn(T) -> u32) -> (Run, usize) {
-        let (run, end) = self.homes.run(model(list[0]));
-        if model(list[list.len() - 1]) < end {
-            return (run, list.len());
-        }
-        (run, list.iter().take_while(|&&m| model(m) < end).count())
+    pub fn run_of(&mut self, list: &[u32]) -> (Run, usize) {
+        let (run, end) = self.homes.run(list[0]);
+        (run, count_before(list, end))
     }
+}
 
-    /// Imminent and influenced models, merged in path order. Both lists are sorted.
-    pub fn merge(imminent: &[u32], influenced: &[u32], due: &mut Vec<Due>) {
-        due.clear();
-        due.reserve(imminent.len() + influenced.len());
-        let (mut a, mut b) = (0, 0);
-        while let (Some(&x), Some(&y)) = (imminent.get(a), influenced.get(b)) {
-            // Without a branch: which list goes on cannot be predicted.
-            let (is_imminent, is_influenced) = (x <= y, y <= x);
-            let why = u32::from(is_imminent) << 31 | u32::from(is_influenced) << 30;
-            due.push(Due(x.min(y) | why));
-            a += usize::from(is_imminent);
-            b += usize::from(is_influenced);
-        }
-        for m in &imminent[a..] {
-            due.push(Due(m | IMMINENT));
-        }
-        for m in &influenced[b..] {
-            due.push(Due(m | INFLUENCED));
-        }
+/// How many models of a sorted list come before model `end`; mostly all.
+#[inline]
+fn count_before(list: &[u32], end: u32) -> usize {
+    match list.last() {
+        Some(&last) if last >= end => list.iter().take_while(|&&m| m < end).count(),
+        _ => list.len(),
     }
 }
 

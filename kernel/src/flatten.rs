@@ -12,7 +12,7 @@ use crate::{
     error::{BuildError, BuildErrors},
     event_list::MAX_MODELS,
     message::{Digest, Message, fold},
-    network::{Network, Receiver, Route, Target},
+    network::{Network, Receiver, Route, Sender, Target},
 };
 use slotmap::SecondaryMap;
 use std::collections::HashMap;
@@ -25,9 +25,9 @@ struct Entry {
 }
 
 /// Model keys in path order, and their path digests.
-pub(crate) struct Order {
-    pub keys: Vec<ModelKey>,
-    pub paths: Vec<u64>,
+struct Order {
+    keys: Vec<ModelKey>,
+    paths: Vec<u64>,
 }
 
 /// Models in path order, coupled models, and the first vertex of each in the graph of ports.
@@ -58,7 +58,7 @@ struct Graph<M> {
 /// Lays out the models in path order and their couplings as nets.
 pub(crate) fn flatten<M: Message>(
     blueprint: &mut Blueprint<M>,
-) -> Result<(Network<M>, Order), BuildErrors> {
+) -> Result<(Network<M>, Vec<ModelKey>), BuildErrors> {
     let Numbers { order, coupled, first, vertices } = number(blueprint)?;
     let models = order.keys.len() as u32;
     let mut graph = Graph::new(blueprint, &order, &coupled, &first, vertices);
@@ -90,8 +90,8 @@ pub(crate) fn flatten<M: Message>(
     graph.net_start.push(graph.net_lists.len() as u32);
     let mut net = Network {
         models,
-        ports,
-        targets: Vec::with_capacity(entry_start.len() - 1),
+        senders: Vec::with_capacity(ports.len()),
+        others: Vec::new(),
         // The first list is empty.
         route_start: vec![0, 0],
         routes: Vec::new(),
@@ -110,7 +110,9 @@ pub(crate) fn flatten<M: Message>(
             });
             let before = net.receivers.len();
             net.receivers.extend(receivers);
-            if let [Receiver { model, port: 0 }] = net.receivers[before..] {
+            if let [Receiver { model, port: 0 }] = net.receivers[before..]
+                && model != models
+            {
                 net.receivers.truncate(before);
                 return Target::model(model);
             }
@@ -118,22 +120,33 @@ pub(crate) fn flatten<M: Message>(
             Target::net(net.receiver_start.len() as u32 - 2)
         })
         .collect();
-    for w in entry_start.windows(2) {
-        let entries = &all[w[0] as usize..w[1] as usize];
+    let target = |net: &mut Network<M>, port: u32| {
+        let [start, end] = [0, 1].map(|k| entry_start[port as usize + k] as usize);
+        let entries = &all[start..end];
         if let [Entry { net: n, z: NONE }] = entries {
-            net.targets.push(targets[*n as usize]);
-            continue;
+            return targets[*n as usize];
         }
         if entries.is_empty() {
-            net.targets.push(Target::NOWHERE);
-            continue;
+            return Target::NOWHERE;
         }
         let routes = entries.iter().map(|e| Route { to: targets[e.net as usize], z: e.z });
         net.routes.extend(routes);
         net.route_start.push(net.routes.len() as u32);
-        net.targets.push(Target::routes(net.route_start.len() as u32 - 2));
+        Target::routes(net.route_start.len() as u32 - 2)
+    };
+    // The outside has no path.
+    for (w, &path) in ports.windows(2).zip(order.paths.iter().chain([&0])) {
+        let others = net.others.len() as u32;
+        let first = if w[0] < w[1] { target(&mut net, w[0]) } else { Target::MISSING };
+        net.senders.push(Sender { path, first, others });
+        for port in w[0] + 1..w[1] {
+            let target = target(&mut net, port);
+            net.others.push(target);
+        }
     }
-    Ok((net, order))
+    let others = net.others.len() as u32;
+    net.senders.push(Sender { path: 0, first: Target::MISSING, others });
+    Ok((net, order.keys))
 }
 
 /// Numbers atomic models in path order and ports as vertices.
@@ -398,15 +411,15 @@ fn by_name_eq<M>(translations: &[Translation<M>], a: u32, b: u32) -> bool {
 
 impl<M: Message> Blueprint<M> {
     /// Digest of the whole structure, by which a checkpoint knows its model.
-    pub(crate) fn digest(&self, order: &Order, network: &Network<M>) -> u64 {
+    pub(crate) fn digest(&self, network: &Network<M>) -> u64 {
         let mut h = u64::from(network.models);
-        for &p in &order.paths {
-            h = fold(h, p);
+        for s in &network.senders {
+            h = fold(h, s.path);
         }
         for r in &network.receivers {
             h = fold(h, u64::from(r.model) << 16 | u64::from(r.port));
         }
-        for t in &network.targets {
+        for t in (0..=network.models).flat_map(|m| network.targets(m)) {
             h = fold(h, t.word());
         }
         for r in &network.routes {

@@ -1,7 +1,7 @@
 //! Looking at a simulation without changing it: observers, counts, models, values, hashes.
 use crate::{
     blueprint::{ModelKey, NodeBody},
-    core::Counts,
+    core::{Cell, Counts},
     message::{Message, fold},
     simulation::Simulation,
     time::{Duration, Resolution, Tag},
@@ -66,14 +66,14 @@ impl<M: Message> Simulation<M> {
     /// transition: the right limit once all cycles at `at` ran. Never changes the run.
     pub fn probe(&self, model: ModelKey, port: u16, at: i64) -> Option<M> {
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
-        let elapsed = Duration::between(self.core.cells.get(a.index as usize)?.last, at);
-        self.slabs.kinds[a.kind as usize].probe(a.slot, port, elapsed)
+        let kind = &self.slabs.kinds[a.kind as usize];
+        kind.probe(a.slot, port, Duration::between(kind.cell(a.slot).last, at))
     }
 
     /// The trace hash of what is committed so far; see [`crate::trace`].
     pub fn trace_hash(&self) -> u64 {
-        let chains = self.core.cells.iter().zip(&self.core.paths);
-        let sum = chains.fold(self.retired, |s, (c, &path)| s.wrapping_add(fold(path, c.chain)));
+        let chains = self.cells().zip(&self.core.network.senders);
+        let sum = chains.fold(self.retired, |s, (c, by)| s.wrapping_add(fold(by.path, c.chain)));
         fold(sum, self.core.resolution.exponent().into())
     }
 
@@ -81,6 +81,14 @@ impl<M: Message> Simulation<M> {
     pub fn model_hash(&self, path: &str) -> Option<u64> {
         let key = self.core.blueprint.find(path)?;
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
-        Some(self.core.cells.get(a.index as usize)?.chain)
+        Some(self.slabs.kinds[a.kind as usize].cell(a.slot).chain)
+    }
+
+    /// What the kernel keeps per model, in path order.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
+        (0..self.core.keys.len() as u32).map(|m| {
+            let (kind, slot) = self.core.homes.of(m);
+            self.slabs.kinds[kind as usize].cell(slot)
+        })
     }
 }

@@ -78,11 +78,15 @@ impl Digest {
     pub fn word(&mut self, w: u64) {
         self.0 = fold(self.0.rotate_left(23), w);
     }
-    /// A float by its bits, with one NaN and one zero.
+    /// Two words at the cost of one.
+    #[inline(always)]
+    pub fn pair(&mut self, a: u64, b: u64) {
+        self.0 = fold(self.0.rotate_left(23) ^ a, b);
+    }
+    /// A float by its [`real_word`].
     #[inline(always)]
     pub fn real(&mut self, x: f64) {
-        let canonical = if x.is_nan() { f64::NAN.to_bits() } else { (x + 0.0).to_bits() };
-        self.word(if x.is_nan() { canonical & !(1 << 63) } else { canonical });
+        self.word(real_word(x));
     }
     /// A byte string with its length.
     pub fn bytes(&mut self, bytes: &[u8]) {
@@ -100,16 +104,30 @@ impl Digest {
     }
 }
 
+/// The word for a float: its bits, with one NaN and one zero.
+#[inline(always)]
+pub fn real_word(x: f64) -> u64 {
+    if x.is_nan() { 0x7FF8 << 48 } else { (x + 0.0).to_bits() }
+}
+
 impl Default for Digest {
     fn default() -> Self {
         Self::new()
     }
 }
 
-/// Digest of one value.
+/// The word that tells a message from all others of a cycle: by the digest of its sender's path, the
+/// output port and the number of the emission.
 #[inline(always)]
-pub(crate) fn digest_of<M: Message>(message: &M) -> u64 {
-    let mut d = Digest::new();
+pub(crate) fn identity(path: u64, port: u16, emission: u32) -> u64 {
+    path.wrapping_add((u64::from(port) << 32 | u64::from(emission)).wrapping_mul(K0))
+}
+
+/// Digest of one value with its identity, which is where the digest starts: a message of one word,
+/// as most are, costs one multiplication.
+#[inline(always)]
+pub(crate) fn digest_of<M: Message>(message: &M, identity: u64) -> u64 {
+    let mut d = Digest(identity);
     message.digest(&mut d);
     d.finish()
 }

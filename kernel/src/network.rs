@@ -3,7 +3,7 @@ use crate::coupled::Translation;
 
 /// Where messages of an output port go.
 ///
-/// **Why straight.** Most outputs reach the first input port of one model. That model's number is
+/// **Why straight.** Most outputs reach the first input port of one model (not the outside). That model's number is
 /// all that sending needs then: no net, no list of receivers, no routes (in DEVStone HI half of
 /// the network's memory).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(crate) enum To {
 impl Target {
     /// The empty list of routes: that of all ports that lead nowhere.
     pub const NOWHERE: Self = Self(SPREAD);
+    /// That of a port which there is not.
+    pub const MISSING: Self = Self(u32::MAX);
 
     pub fn model(model: u32) -> Self {
         Self(STRAIGHT | model)
@@ -64,12 +66,25 @@ pub(crate) struct Receiver {
     pub port: u16,
 }
 
+/// All that sending over a model's first output port needs of the model: one record, which is read
+/// when something is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sender {
+    /// Digest of the model's path.
+    pub path: u64,
+    /// Where the first output port leads.
+    pub first: Target,
+    /// Where the targets of the other ones start; they end where the next model's start.
+    pub others: u32,
+}
+
 /// The flat network; model number `models` stands for the outside world.
 pub(crate) struct Network<M> {
     pub models: u32,
-    /// By model, and one more: where its output ports start in `targets`.
-    pub ports: Vec<u32>,
-    pub targets: Vec<Target>,
+    /// By model, the outside after them, and one more that only ends the ports of the outside.
+    pub senders: Vec<Sender>,
+    /// Of output ports but the first.
+    pub others: Vec<Target>,
     /// By list of routes, and one more.
     pub route_start: Vec<u32>,
     pub routes: Vec<Route>,
@@ -80,6 +95,22 @@ pub(crate) struct Network<M> {
 }
 
 impl<M> Network<M> {
+    /// Where an output port of a model that is not its first one leads.
+    #[inline]
+    pub fn other(&self, model: u32, port: u16) -> Target {
+        let at = self.senders[model as usize].others + u32::from(port) - 1;
+        let end = self.senders[model as usize + 1].others;
+        if at < end { self.others[at as usize] } else { Target::MISSING }
+    }
+
+    /// Where the output ports of a model lead.
+    pub fn targets(&self, model: u32) -> impl Iterator<Item = Target> + '_ {
+        let [own, next] = [0, 1].map(|k| self.senders[model as usize + k]);
+        let others = &self.others[own.others as usize..next.others as usize];
+        let first = Some(own.first).filter(|&first| first != Target::MISSING);
+        first.into_iter().chain(others.iter().copied())
+    }
+
     /// A list of routes.
     pub fn routes_of(&self, list: u32) -> &[Route] {
         let at = list as usize;

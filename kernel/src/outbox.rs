@@ -2,7 +2,7 @@
 use crate::{
     bag::{Envelope, NONE},
     bus::Bus,
-    message::{Message, Payload, digest_of, fold},
+    message::{Message, Payload, digest_of, identity},
     network::{Network, Route, Target, To},
     port::OutPort,
     time::{Resolution, Tag},
@@ -23,7 +23,6 @@ pub struct Outbox<'a, M: Message> {
     bus: &'a mut Bus<M>,
     network: &'a Network<M>,
     source: u32,
-    path: u64,
     emission: u32,
     last_port: u16,
     sum: u64,
@@ -46,13 +45,13 @@ impl<'a, M: Message> Outbox<'a, M> {
         resolution: Resolution,
     ) -> Self {
         let source = network.models;
-        Self { bus, network, source, path: 0, emission: 0, last_port: 0, sum: 0, now, resolution }
+        Self { bus, network, source, emission: 0, last_port: 0, sum: 0, now, resolution }
     }
 
     /// Turns to the next model.
     #[inline(always)]
-    pub(crate) fn of(&mut self, source: u32, path: u64) {
-        (self.source, self.path) = (source, path);
+    pub(crate) fn of(&mut self, source: u32) {
+        self.source = source;
         (self.emission, self.last_port, self.sum) = (0, 0, 0);
     }
 
@@ -87,31 +86,24 @@ impl<'a, M: Message> Outbox<'a, M> {
         let port = port.index();
         let emission = self.emission;
         self.emission += 1;
-        let identity = fold(self.path, u64::from(port) << 32 | u64::from(emission));
-        let digest = fold(digest_of(&value), identity);
+        let Some(sender) = self.network.senders.get(self.source as usize) else { return };
+        let identity = identity(sender.path, port, emission);
+        let digest = digest_of(&value, identity);
         self.sum = self.sum.wrapping_add(digest);
         if self.bus.hears(self.source) {
             self.log(port, &value);
         }
-        let [first, end] = self.network.ports[self.source as usize..][..2] else { return };
-        let at = first + u32::from(port);
-        if at >= end {
-            self.refuse(port);
-            return;
-        }
-        let to = self.network.targets[at as usize];
-        if to == Target::NOWHERE {
-            // What nobody hears is in the trace all the same, but is carried nowhere.
-            return;
-        }
+        let to = if port == 0 { sender.first } else { self.network.other(self.source, port) };
         if port != self.last_port {
             self.bus.disordered |= port < self.last_port;
             self.last_port = port;
         }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
         match to.decode() {
-            To::Model(model) => self.bus.hand(self.network.models, model, digest, envelope),
+            To::Model(model) => self.bus.hand(model, digest, envelope),
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
+            // What nobody hears is in the trace all the same, but is carried nowhere.
+            To::Routes(_) if to == Target::NOWHERE => {}
             To::Routes(list) => self.spread(list, digest, identity, envelope),
         }
     }
@@ -130,16 +122,20 @@ impl<'a, M: Message> Outbox<'a, M> {
     #[inline(never)]
     fn spread(&mut self, list: u32, digest: u64, identity: u64, envelope: Envelope<M>) {
         let network = self.network;
+        if Target::routes(list) == Target::MISSING {
+            self.refuse(envelope.port);
+            return;
+        }
         for &Route { to, z } in network.routes_of(list) {
             let (digest, envelope) = if z == NONE {
                 (digest, envelope.clone())
             } else {
                 let translation = &network.translations[z as usize];
                 let Some(value) = (translation.apply)(&envelope.value) else { continue };
-                (fold(digest_of(&value), identity), Envelope { value, ..envelope.clone() })
+                (digest_of(&value, identity), Envelope { value, ..envelope.clone() })
             };
             match to.decode() {
-                To::Model(model) => self.bus.hand(network.models, model, digest, envelope),
+                To::Model(model) => self.bus.hand(model, digest, envelope),
                 To::Net(net) => self.bus.join(network, net, digest, envelope),
                 To::Routes(_) => unreachable!("a route leads to a model or a net"),
             }

@@ -6,7 +6,6 @@
 use crate::{
     bag::NONE,
     blueprint::{Draft, ModelKey, NodeBody, PortAt, Wire},
-    core::Cell,
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
     flatten::flatten,
@@ -135,16 +134,16 @@ impl<M: Message> Simulation<M> {
         match self.core.blueprint.nodes.remove(key).map(|n| n.body) {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {
-                if let Some(cell) = self.core.cells.get(a.index as usize) {
-                    self.retired = self
-                        .retired
-                        .wrapping_add(fold(self.core.paths[a.index as usize], cell.chain));
+                if (a.index as usize) < self.core.keys.len() {
+                    let path = self.core.network.senders[a.index as usize].path;
+                    let chain = self.slabs.kinds[a.kind as usize].cell(a.slot).chain;
+                    self.retired = self.retired.wrapping_add(fold(path, chain));
                 }
                 let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
                 let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));
                 if let Some(NodeBody::Atomic(b)) = node.map(|n| &mut n.body) {
                     b.slot = a.slot;
-                    if (b.index as usize) < self.core.cells.len() {
+                    if (b.index as usize) < self.core.keys.len() {
                         self.core.homes.relocate(b.index, a.slot);
                     }
                 }
@@ -192,7 +191,7 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         let old: Vec<Option<u32>> = Vec::new();
         let mut previous = old;
-        let (network, order) = match flatten(&mut core.blueprint) {
+        let (network, keys) = match flatten(&mut core.blueprint) {
             Ok(flat) => flat,
             Err(why) => {
                 core.error = Some(RunError::Build(why));
@@ -204,23 +203,18 @@ impl<M: Message> Simulation<M> {
         for (m, &key) in core.keys.iter().enumerate() {
             moved.insert(key, m as u32);
         }
-        previous.extend(order.keys.iter().map(|k| moved.get(k).copied()));
-        let mut new_number = vec![NONE; core.cells.len()];
+        previous.extend(keys.iter().map(|k| moved.get(k).copied()));
+        let mut new_number = vec![NONE; core.keys.len()];
         for (now, before) in previous.iter().enumerate() {
             if let Some(before) = before {
                 new_number[*before as usize] = now as u32;
             }
         }
-        let cells = previous.iter().map(|before| match before {
-            Some(b) => core.cells[*b as usize],
-            None => Cell { last: core.now.ticks, chain: 0 },
-        });
-        let cells: Vec<Cell> = cells.collect();
         let times = |list: &crate::event_list::AnyEventList| -> Vec<Option<i64>> {
             previous.iter().map(|b| b.and_then(|b| list.time_of(b))).collect()
         };
         let (visible, silent) = (times(&core.list), times(&core.silent));
-        core.cells = cells;
+        core.keys = keys;
         core.reset_lists(self.slabs.may_be_silent());
         for (m, (v, s)) in visible.into_iter().zip(silent).enumerate() {
             if let Some(at) = v {
@@ -241,9 +235,7 @@ impl<M: Message> Simulation<M> {
             .collect();
         core.bus.fit(&network);
         core.network = network;
-        core.homes = Homes::new(&core.blueprint, &order.keys);
-        core.paths = order.paths;
-        core.keys = order.keys;
+        core.homes = Homes::new(&core.blueprint, &core.keys);
         core.find_heard();
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();

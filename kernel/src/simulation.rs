@@ -6,12 +6,12 @@ use crate::{
     bag::NONE,
     blueprint::{Blueprint, ModelKey, NodeBody},
     bus::Bus,
-    core::{Ahead, Cell, Core, Counts, Due, Guards, order},
+    core::{Ahead, Core, Counts, Guards, Moves, order},
     coupled::Coupled,
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
-    flatten::{Order, flatten},
+    flatten::flatten,
     homes::Homes,
     message::Message,
     slab::{Left, Slabs},
@@ -76,7 +76,6 @@ pub struct Simulation<M: Message> {
     pub(crate) injections: BTreeMap<i64, Vec<Injection<M>>>,
     /// Imminent models of the cycle that is staged.
     pub(crate) imminent: Vec<u32>,
-    due: Vec<Due>,
     /// `core.now` before the cycle that is staged.
     before: Tag,
     pub(crate) staged: bool,
@@ -112,13 +111,10 @@ impl<M: Message> Simulation<M> {
         let mut slabs = Slabs::new();
         let mut blueprint = Blueprint::new(top.into(), &mut slabs)?;
         slabs.kinds.iter_mut().for_each(|kind| kind.fit());
-        let (network, order) = flatten(&mut blueprint)?;
-        let plan_hash = blueprint.digest(&order, &network);
-        let Order { keys, paths } = order;
+        let (network, keys) = flatten(&mut blueprint)?;
+        let plan_hash = blueprint.digest(&network);
         let mut core = Core {
             bus: Bus::new(&network, options.ties),
-            cells: vec![Cell { last: options.start, chain: 0 }; keys.len()],
-            paths,
             homes: Homes::new(&blueprint, &keys),
             list: AnyEventList::of(options.event_list),
             silent: AnyEventList::of(EventListKind::Heap),
@@ -134,7 +130,6 @@ impl<M: Message> Simulation<M> {
             stop: None,
             changes: Vec::new(),
             located: BTreeMap::new(),
-            out_cursor: 0,
             log_cursor: 0,
             network,
             blueprint,
@@ -146,7 +141,6 @@ impl<M: Message> Simulation<M> {
             slabs,
             injections: BTreeMap::new(),
             imminent: Vec::new(),
-            due: Vec::new(),
             before: Tag::new(options.start, 0),
             staged: false,
             ran: false,
@@ -157,7 +151,7 @@ impl<M: Message> Simulation<M> {
             restructured: false,
             shared: None,
         };
-        for m in 0..this.core.cells.len() as u32 {
+        for m in 0..this.core.keys.len() as u32 {
             this.start_model(m, Tag::new(options.start, 0));
         }
         match this.core.error.take() {
@@ -172,8 +166,8 @@ impl<M: Message> Simulation<M> {
         let NodeBody::Atomic(a) = &core.blueprint.nodes[core.keys[m as usize]].body else { return };
         let key = core.keys[m as usize];
         let elapsed = core.blueprint.elapsed.get(&key).copied().unwrap_or(Duration::ZERO);
-        let (advance, silent) = self.slabs.kinds[a.kind as usize].start(a.slot);
-        core.cells[m as usize].last = now.ticks.saturating_sub(elapsed.ticks());
+        let last = now.ticks.saturating_sub(elapsed.ticks());
+        let (advance, silent) = self.slabs.kinds[a.kind as usize].start(a.slot, last);
         if advance.ticks() < 0 {
             core.refuse_advance(m, advance);
         } else if elapsed > advance || elapsed.ticks() < 0 {
@@ -287,21 +281,19 @@ impl<M: Message> Simulation<M> {
         let left = slabs[run.kind as usize].alone(run, m, &mut ahead, core);
         core.leave(run.kind);
         *taken = ahead.taken;
-        if let Left::Other(other) | Left::Both(other) = left {
+        if let Left::Other(other) | Left::Both(other, _) = left {
             let (theirs, _) = core.homes.run(other);
             core.enter(theirs.kind);
             slabs[theirs.kind as usize].influenced(theirs, other, core);
             core.leave(theirs.kind);
         }
-        if let Left::Both(_) = left {
-            // Not always `m`: that of the last cycle.
-            let last = self.imminent[0];
+        if let Left::Both(_, own) = left {
             core.enter(run.kind);
-            slabs[run.kind as usize].imminent(run, last, core);
+            slabs[run.kind as usize].imminent(run, own, core);
             core.leave(run.kind);
         }
         self.sent();
-        left != Left::All
+        !matches!(left, Left::All)
     }
 
     fn outputs(&mut self) {
@@ -311,7 +303,7 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         let mut rest = &self.imminent[..];
         while !rest.is_empty() {
-            let (run, length) = core.run_of(rest, |m| m);
+            let (run, length) = core.run_of(rest);
             let (models, after) = rest.split_at(length);
             core.enter(run.kind);
             self.slabs.kinds[run.kind as usize].outputs(run, models, core);
@@ -350,19 +342,21 @@ impl<M: Message> Simulation<M> {
         }
         let core = &mut self.core;
         order(&mut core.bus.influenced);
-        core.out_cursor = 0;
         core.log_cursor = 0;
-        Core::<M>::merge(&self.imminent, &core.bus.influenced, &mut self.due);
-        let mut rest = &self.due[..];
-        while !rest.is_empty() {
-            let (run, length) = core.run_of(rest, Due::model);
-            let (models, after) = rest.split_at(length);
+        let influenced = std::mem::take(&mut core.bus.influenced);
+        let sums = std::mem::take(&mut core.bus.out_sums);
+        let mut rest = Moves { imminent: &self.imminent, sums: &sums, influenced: &influenced };
+        let moved = rest.first().is_some();
+        while let Some(first) = rest.first() {
+            let (run, end) = core.homes.run(first);
+            let (moves, after) = rest.split(end);
             core.enter(run.kind);
-            self.slabs.kinds[run.kind as usize].transitions(run, models, core);
+            self.slabs.kinds[run.kind as usize].transitions(run, moves, core);
             core.leave(run.kind);
             rest = after;
         }
-        !self.due.is_empty()
+        (core.bus.influenced, core.bus.out_sums) = (influenced, sums);
+        moved
     }
 
     /// Ends a cycle in which something `moved`, or nothing did.
@@ -476,9 +470,7 @@ impl<M: Message> Simulation<M> {
         let others = if units.len() > 1 { at } else { core.silent.next_time().unwrap_or(i64::MAX) };
         let bound = next.min(others.saturating_add(1)).min(limit);
         for &m in units.iter() {
-            let last = core.cells[m as usize].last;
             let (kind, slot) = core.homes.of(m);
-            let bound = Duration::between(last, bound);
             core.enter(kind);
             self.slabs.kinds[kind as usize].advance(m, slot, bound, core);
             core.leave(kind);

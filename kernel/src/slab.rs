@@ -4,9 +4,9 @@
 //! static.
 use crate::{
     atomic::Atomic,
-    bag::Bag,
+    bag::{Bag, NONE},
     blueprint::ModelKey,
-    core::{Ahead, Core, Due},
+    core::{Ahead, Cell, Core, Due, Moves, Seat},
     effects::Effects,
     event_list::EventList,
     homes::Run,
@@ -43,19 +43,23 @@ pub(crate) type SavedState = Box<dyn Any + Send>;
 pub(crate) trait Kind<M: Message>: Send {
     fn as_any_mut(&mut self) -> &mut dyn Any;
     fn name(&self) -> &'static str;
-    fn start(&self, slot: u32) -> (Duration, bool);
+    /// A model begins: its last transition counts as made at a tick. Returns its first time advance,
+    /// and whether that is a silent step.
+    fn start(&mut self, slot: u32, last: i64) -> (Duration, bool);
+    fn cell(&self, slot: u32) -> Cell;
+    fn set_cell(&mut self, slot: u32, cell: Cell);
     /// Whether models of this kind may make silent steps.
     fn may_be_silent(&self) -> bool;
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
-    fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>);
+    fn transitions(&mut self, run: Run, moves: Moves<'_>, core: &mut Core<M>);
     /// λ of one model, and as many transitions as that lets this slab make; when that is all, so
     /// on with the cycles `ahead`. Tells what is left of the last cycle.
     fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left;
     /// The transition of a model that is imminent and that nothing reaches.
-    fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>);
+    fn imminent(&mut self, run: Run, due: Due, core: &mut Core<M>);
     /// The transition of a model that is not imminent and that something reaches.
     fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>);
-    fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>);
+    fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
     fn lookahead(&self, slot: u32, port: u16) -> Duration;
@@ -91,14 +95,14 @@ pub(crate) trait Kind<M: Message>: Send {
 }
 
 /// The transitions that are left of a cycle with one imminent model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Left {
     /// None.
     Nothing,
     /// That of the one model that is reached.
     Other(u32),
     /// That of the one model that is reached, and then that of the imminent one.
-    Both(u32),
+    Both(u32, Due),
     /// All.
     All,
 }
@@ -113,7 +117,7 @@ pub(crate) enum Why<'a, M> {
 }
 
 pub(crate) struct Slab<A> {
-    models: Vec<A>,
+    seats: Vec<Seat<A>>,
     owners: Vec<ModelKey>,
 }
 
@@ -133,35 +137,19 @@ impl<A> Slab<A> {
         if let Some((later, at)) = core.list.glance()
             && core.homes.is_neighbour(later)
         {
-            let advance = self.models[run.slot(later)].time_advance();
-            std::hint::black_box(advance.ticks() ^ at ^ core.cells[later as usize].last);
+            let Seat { cell, model } = &self.seats[run.slot(later)];
+            std::hint::black_box(model.time_advance().ticks() ^ at ^ cell.last);
         }
     }
 
-    /// The transitions of an imminent model that reaches something, and of the one neighbour that it
-    /// reaches; tells what is left.
+    /// The transition of a model that is not imminent and that something reaches.
     // Never inlined: it would make the way of models that reach nobody longer.
     #[inline(never)]
-    fn reaching<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>) -> Left
+    fn reached<M: Message>(&mut self, run: Run, model: u32, core: &mut Core<M>)
     where
         A: Atomic<M>,
     {
-        let [other] = core.bus.influenced[..] else { return Left::All };
-        if other == model {
-            return Left::All;
-        }
-        let (own, its) = (Due::imminent_only(model), Due::influenced_only(other));
-        // In path order, as always.
-        if core.homes.is_neighbour(other) {
-            let due = if other < model { [its, own] } else { [own, its] };
-            core.transitions(run, &due, &mut self.models);
-            return Left::Nothing;
-        }
-        if other < model {
-            return Left::Both(other);
-        }
-        core.transitions(run, &[own], &mut self.models);
-        Left::Other(other)
+        core.transitions(run, [Due::influenced(model)].into_iter(), &mut self.seats);
     }
 }
 
@@ -172,115 +160,140 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn name(&self) -> &'static str {
         type_name::<A>()
     }
-    fn start(&self, slot: u32) -> (Duration, bool) {
-        let model = &self.models[slot as usize];
+    fn start(&mut self, slot: u32, last: i64) -> (Duration, bool) {
+        let Seat { cell, model } = &mut self.seats[slot as usize];
+        *cell = Cell { last, chain: 0 };
         (model.time_advance(), A::SILENT && model.is_silent())
+    }
+    fn cell(&self, slot: u32) -> Cell {
+        self.seats[slot as usize].cell
+    }
+    fn set_cell(&mut self, slot: u32, cell: Cell) {
+        self.seats[slot as usize].cell = cell;
     }
     fn may_be_silent(&self) -> bool {
         A::SILENT
     }
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
-        core.outputs(models, |m| &self.models[run.slot(m)]);
+        core.outputs(models, |m| &self.seats[run.slot(m)].model);
     }
     fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left {
         let mut model = model;
         loop {
-            let at = run.slot(model);
-            core.outputs(&[model], |_| &self.models[at]);
-            (core.out_cursor, core.log_cursor) = (0, 0);
-            if core.bus.influenced.is_empty() {
-                core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
-            } else {
-                let left = self.reaching(run, model, core);
-                if left != Left::Nothing {
-                    return left;
+            let sent = core.output(model, &self.seats[run.slot(model)].model);
+            let due = Due::imminent(model, sent);
+            core.log_cursor = 0;
+            // In path order, as always.
+            let mut later = NONE;
+            if let Some(&other) = core.bus.influenced.first() {
+                if core.bus.influenced.len() > 1 || other == model {
+                    core.bus.out_sums.push(sent);
+                    return Left::All;
                 }
+                if other > model {
+                    later = other;
+                } else if core.homes.is_neighbour(other) {
+                    self.reached(run, other, core);
+                } else {
+                    return Left::Both(other, due);
+                }
+            }
+            core.transitions(run, [due].into_iter(), &mut self.seats);
+            if later != NONE {
+                if !core.homes.is_neighbour(later) {
+                    return Left::Other(later);
+                }
+                self.reached(run, later, core);
             }
             if A::SILENT {
                 return Left::Nothing;
             }
             let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
             model = next;
-            if core.cells.len() > LARGE {
+            if core.keys.len() > LARGE {
                 self.fetch(run, core);
             }
         }
     }
-    fn imminent(&mut self, run: Run, model: u32, core: &mut Core<M>) {
-        core.transitions(run, &[Due::imminent_only(model)], &mut self.models);
+    fn imminent(&mut self, run: Run, due: Due, core: &mut Core<M>) {
+        let due = Due::imminent(due.model, due.outputs);
+        core.transitions(run, [due].into_iter(), &mut self.seats);
     }
     fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>) {
-        core.transitions(run, &[Due::influenced_only(model)], &mut self.models);
+        self.reached(run, model, core);
     }
-    fn transitions(&mut self, run: Run, models: &[Due], core: &mut Core<M>) {
-        core.transitions(run, models, &mut self.models);
+    fn transitions(&mut self, run: Run, moves: Moves<'_>, core: &mut Core<M>) {
+        core.transitions(run, moves, &mut self.seats);
     }
-    fn advance(&mut self, model: u32, slot: u32, bound: Duration, core: &mut Core<M>) {
-        core.advance(model, &mut self.models[slot as usize], bound);
+    fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>) {
+        core.advance(model, &mut self.seats[slot as usize], until);
     }
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M> {
-        self.models[slot as usize].probe(port, elapsed)
+        self.seats[slot as usize].model.probe(port, elapsed)
     }
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64)) {
-        self.models.iter().flat_map(A::statistics).for_each(|(name, count)| sink(name, count));
+        self.seats
+            .iter()
+            .flat_map(|seat| seat.model.statistics())
+            .for_each(|(name, count)| sink(name, count));
     }
     fn lookahead(&self, slot: u32, port: u16) -> Duration {
-        self.models[slot as usize].lookahead(port)
+        self.seats[slot as usize].model.lookahead(port)
     }
     fn earliest_output(&self, slot: u32, port: u16) -> Duration {
-        self.models[slot as usize].earliest_output(port)
+        self.seats[slot as usize].model.earliest_output(port)
     }
     fn model(&self, slot: u32) -> &dyn Any {
-        &self.models[slot as usize]
+        &self.seats[slot as usize].model
     }
     fn owner(&mut self, slot: u32) -> &mut ModelKey {
         &mut self.owners[slot as usize]
     }
     fn fit(&mut self) {
-        self.models.shrink_to_fit();
+        self.seats.shrink_to_fit();
         self.owners.shrink_to_fit();
     }
     fn remove(&mut self, slot: u32) -> Option<ModelKey> {
-        self.models.swap_remove(slot as usize);
+        self.seats.swap_remove(slot as usize);
         self.owners.swap_remove(slot as usize);
         self.owners.get(slot as usize).copied()
     }
     fn save(&self, slot: u32) -> Result<SavedState, SnapshotError> {
-        Ok(Box::new(self.models[slot as usize].save()?))
+        Ok(Box::new(self.seats[slot as usize].model.save()?))
     }
     fn save_over(&self, slot: u32, saved: &mut SavedState) -> Result<(), SnapshotError> {
         match saved.downcast_mut::<A::Saved>() {
-            Some(saved) => self.models[slot as usize].save_over(saved),
+            Some(saved) => self.seats[slot as usize].model.save_over(saved),
             None => Err(SnapshotError::Corrupt("a state of another kind of model".into())),
         }
     }
     fn restore(&mut self, slot: u32, saved: &SavedState) -> Result<(), SnapshotError> {
         match saved.downcast_ref::<A::Saved>() {
-            Some(saved) => self.models[slot as usize].restore(saved),
+            Some(saved) => self.seats[slot as usize].model.restore(saved),
             None => Err(SnapshotError::Corrupt("a state of another kind of model".into())),
         }
     }
     fn to_bytes(&self, slot: u32) -> Result<Vec<u8>, SnapshotError> {
-        self.models[slot as usize].to_bytes()
+        self.seats[slot as usize].model.to_bytes()
     }
     fn restore_bytes(&mut self, slot: u32, bytes: &[u8]) -> Result<(), SnapshotError> {
-        self.models[slot as usize].restore_bytes(bytes)
+        self.seats[slot as usize].model.restore_bytes(bytes)
     }
     fn push_bytes(&mut self, bytes: &[u8]) -> Result<u32, SnapshotError> {
-        self.models.push(A::from_bytes(bytes)?);
+        self.seats.push(Seat::new(A::from_bytes(bytes)?));
         self.owners.push(ModelKey::default());
-        Ok(self.models.len() as u32 - 1)
+        Ok(self.seats.len() as u32 - 1)
     }
     fn push_saved(&mut self, saved: &SavedState) -> Result<u32, SnapshotError> {
         let Some(saved) = saved.downcast_ref::<A::Saved>() else {
             return Err(SnapshotError::Corrupt("a state of another kind of model".into()));
         };
-        self.models.push(A::from_saved(saved)?);
+        self.seats.push(Seat::new(A::from_saved(saved)?));
         self.owners.push(ModelKey::default());
-        Ok(self.models.len() as u32 - 1)
+        Ok(self.seats.len() as u32 - 1)
     }
     fn output_one(&self, slot: u32, out: &mut Outbox<'_, M>) {
-        self.models[slot as usize].output(out);
+        self.seats[slot as usize].model.output(out);
     }
     fn transition_one(
         &mut self,
@@ -288,7 +301,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         why: Why<'_, M>,
         fx: &mut Effects<M>,
     ) -> (Duration, bool) {
-        let model = &mut self.models[slot as usize];
+        let model = &mut self.seats[slot as usize].model;
         match why {
             Why::Internal => model.internal(fx),
             Why::External(elapsed, bag) => model.external(elapsed, &bag, fx),
@@ -298,10 +311,10 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         (model.time_advance(), A::SILENT && model.is_silent())
     }
     fn deal(&mut self, part_of: &[u32], parts: u32) -> Vec<Box<dyn Kind<M>>> {
-        let empty = || Slab::<A> { models: Vec::new(), owners: Vec::new() };
+        let empty = || Slab::<A> { seats: Vec::new(), owners: Vec::new() };
         let mut dealt: Vec<Slab<A>> = (0..parts).map(|_| empty()).collect();
-        for (model, &part) in self.models.drain(..).zip(part_of) {
-            dealt[part as usize].models.push(model);
+        for (seat, &part) in self.seats.drain(..).zip(part_of) {
+            dealt[part as usize].seats.push(seat);
         }
         dealt.into_iter().map(|slab| Box::new(slab) as Box<dyn Kind<M>>).collect()
     }
@@ -310,9 +323,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         for part in &mut parts {
             let slab = part.as_any_mut().downcast_mut::<Self>();
             let Some(slab) = slab else { unreachable!("slab of this type") };
-            dealt.push(std::mem::take(&mut slab.models).into_iter());
+            dealt.push(std::mem::take(&mut slab.seats).into_iter());
         }
-        self.models.extend(part_of.iter().filter_map(|&part| dealt[part as usize].next()));
+        self.seats.extend(part_of.iter().filter_map(|&part| dealt[part as usize].next()));
     }
 }
 
@@ -347,8 +360,8 @@ impl<M: Message> Slabs<M> {
         let kind = *self.by_type.entry(id).or_insert(next);
         if kind == next {
             let room = self.expected.remove(&id).unwrap_or(0);
-            let (models, owners) = (Vec::<A>::with_capacity(room), Vec::with_capacity(room));
-            self.kinds.push(Box::new(Slab { models, owners }));
+            let (seats, owners) = (Vec::<Seat<A>>::with_capacity(room), Vec::with_capacity(room));
+            self.kinds.push(Box::new(Slab { seats, owners }));
         }
         self.recent = Some((id, kind));
         kind
@@ -365,9 +378,9 @@ impl<M: Message> Slabs<M> {
         let slab: &mut dyn Any = self.kinds[kind as usize].as_any_mut();
         let Some(slab) = slab.downcast_mut::<Slab<A>>() else { unreachable!("slab of this type") };
         let (inputs, outputs) = (model.inputs(), model.outputs());
-        slab.models.push(model);
+        slab.seats.push(Seat::new(model));
         slab.owners.push(ModelKey::default());
-        Placed { kind, slot: slab.models.len() as u32 - 1, inputs, outputs }
+        Placed { kind, slot: slab.seats.len() as u32 - 1, inputs, outputs }
     }
 
     pub fn set_owner(&mut self, kind: u16, slot: u32, key: ModelKey) {

@@ -1,8 +1,10 @@
 //! Observers, and the trace hash.
 //!
-//! **Trace hash, format 1.** Per model a chain over its transitions: tag, kind, digest of the bag
+//! **Trace hash, format 2.** Per model a chain over its transitions: tag, kind, digest of the bag
 //! and digest of the outputs. Digests of bags and outputs are sums over messages, so they need no
-//! order; NaN and zero are canonical. The chains are combined in path order at the end. The hash
+//! order; NaN and zero are canonical. A link is one folded multiplication, of two words as in wyhash
+//! (Wang Yi), and so is the digest of a message of one word: a message and the transitions at its two
+//! ends cost three of them. The chains are combined in path order at the end. The hash
 //! therefore is the same for every event list, declaration order, executor and thread count, and
 //! does not depend on what is recorded.
 use crate::{
@@ -44,7 +46,7 @@ impl Kind {
 #[inline(always)]
 pub(crate) fn link(chain: u64, tag: Tag, kind: Kind, bag: u64, outputs: u64) -> u64 {
     let when = (tag.ticks as u64).rotate_left(20) ^ (u64::from(tag.micro) << 2 | kind as u64);
-    fold(fold(chain, when), bag.rotate_left(32) ^ outputs)
+    fold(chain ^ when, bag.rotate_left(32) ^ outputs)
 }
 
 /// A model as observers meet it: a stable key, and its path on request.

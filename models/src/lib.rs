@@ -1,6 +1,7 @@
 //! Units of hybrid scenarios: continuous units, blocks, queues, packet networks, grids.
 #[macro_use]
 pub mod blocks;
+pub mod capabilities;
 pub mod continuous;
 pub mod couplings;
 pub mod expr;

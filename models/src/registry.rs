@@ -1,7 +1,10 @@
 //! The registry of unit kinds: what a scenario file may name.
 //!
 //! Adding a kind is one file with a [`UnitKind`] and one line in [`kinds`].
-use crate::value::Value;
+use crate::{
+    capabilities::{Capabilities, Capability},
+    value::Value,
+};
 use std::{ops::Range, path::Path};
 use superdense_kernel::{
     Component,
@@ -435,6 +438,11 @@ pub trait UnitKind: Sync {
     fn accuracy(&self) -> &'static [&'static str] {
         &[]
     }
+    /// What the unit lets couplings do with it; files that it needs are named relative to `folder`.
+    fn capabilities(&self, params: &Params, folder: &Path) -> Capabilities {
+        let _ = (params, folder);
+        Capabilities::all().without(Capability::Equations, "not given as text")
+    }
     /// For a continuous unit: its variables by name (states, outputs that are plain variables),
     /// which links may use. Pairs of variable and the output port that carries exactly it.
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
@@ -460,6 +468,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &crate::grid::protection::Datagram,
         &blocks::delay::Delay,
         &blocks::detector::Detector,
+        &blocks::events::Encoder,
         &crate::continuous::EquationsKind,
         &blocks::lag::FirstOrder,
         &blocks::algebra::Gain,

@@ -1,7 +1,11 @@
 //! What scenario units send each other.
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
-use superdense_kernel::{Bag, Message, Payload, message::Digest, port::InPort};
+use superdense_kernel::{
+    Bag, Message, Payload,
+    message::{Digest, real_word},
+    port::InPort,
+};
 
 /// A message between units of a scenario.
 ///
@@ -279,18 +283,9 @@ impl Message for Value {
     fn digest(&self, d: &mut Digest) {
         match self {
             Self::Unit => d.word(0),
-            Self::Bool(b) => {
-                d.word(1);
-                d.word(u64::from(*b));
-            }
-            Self::Int(i) => {
-                d.word(2);
-                d.word(*i as u64);
-            }
-            Self::Real(x) => {
-                d.word(3);
-                d.real(*x);
-            }
+            Self::Bool(b) => d.pair(1, u64::from(*b)),
+            Self::Int(i) => d.pair(2, *i as u64),
+            Self::Real(x) => d.pair(3, real_word(*x)),
             Self::Text(t) => {
                 d.word(4);
                 d.bytes(t.as_bytes());
@@ -305,8 +300,7 @@ impl Message for Value {
 
 impl LinkMessage {
     fn digest(&self, d: &mut Digest) {
-        d.word(6 + ((self.kind as u64) << 8));
-        d.word(u64::from(self.link) << 32 | u64::from(self.member));
+        d.pair(6 + ((self.kind as u64) << 8), u64::from(self.link) << 32 | u64::from(self.member));
         self.values.iter().for_each(|&v| d.real(v));
     }
 }
@@ -314,8 +308,7 @@ impl LinkMessage {
 impl Segment {
     #[inline(always)]
     fn digest(&self, d: &mut Digest) {
-        d.word(5 + ((self.flag as u64) << 8));
-        d.real(self.left);
+        d.pair(5 + ((self.flag as u64) << 8), real_word(self.left));
         self.coefficients().iter().for_each(|&c| d.real(c));
     }
 }
@@ -324,22 +317,17 @@ impl Job {
     #[inline(always)]
     fn digest(&self, d: &mut Digest) {
         d.word(7 + (u64::from(self.hops) << 8));
-        d.word(self.created as u64);
-        d.word(self.source);
-        d.word(self.id);
-        d.word(self.waited as u64);
+        d.pair(self.created as u64, self.source);
+        d.pair(self.id, self.waited as u64);
     }
 }
 
 impl Packet {
     #[inline(always)]
     fn digest(&self, d: &mut Digest) {
-        d.word(8 + (u64::from(self.code) << 8));
-        d.word(self.created as u64);
-        d.word(self.id);
-        d.word(u64::from(self.source) << 32 | u64::from(self.destination));
-        d.word(u64::from(self.bits));
-        d.real(self.value);
+        d.pair(8 + (u64::from(self.code) << 8), self.created as u64);
+        d.pair(self.id, u64::from(self.source) << 32 | u64::from(self.destination));
+        d.pair(u64::from(self.bits), real_word(self.value));
     }
 }
 

@@ -116,7 +116,7 @@ fn root() -> Vec<(&'static str, Json)> {
 }
 
 fn connections() -> Json {
-    let adapters: Vec<&str> = ADAPTERS.iter().map(|a| a.0).collect();
+    let adapters: Vec<&str> = ADAPTERS.iter().map(|a| a.name).collect();
     let table = json!({ "type": "object", "required": ["from", "to"], "properties": {
         "from": { "type": "string" },
         "to": { "type": "string" },

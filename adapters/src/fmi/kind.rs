@@ -8,6 +8,7 @@ use super::{
 use std::{path::Path, sync::Arc};
 use superdense_kernel::Component;
 use superdense_models::{
+    capabilities::{Capabilities, Capability},
     registry::{
         Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, Span,
         UnitKind, needed, with,
@@ -231,6 +232,38 @@ fn start_value(
     Ok(Start::Numbers(values))
 }
 
+/// What the unit can, by the model description and what the scenario withholds.
+fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
+    let d = &layout.description;
+    let withheld =
+        if params.bool("state_access") { "false in its description" } else { "withheld" };
+    let restores = d.state_access && params.bool("state_access");
+    let ahead = restores || layout.ports.inputs.is_empty();
+    let order = d.output_derivatives > 0
+        && (params.get("segment_order").is_none() || params.int("segment_order") > 0);
+    let polynomials = |p: Ported<'_>| {
+        let v = p.variable;
+        !v.continuous || (d.intermediate_update && v.intermediate && v.ty == Type::Float64)
+    };
+    let late = if ahead {
+        "no hasEventMode: jumps at the ends of its own steps"
+    } else {
+        "it has inputs and no state access: told at the end of its own step"
+    };
+    use Capability as C;
+    Capabilities::all()
+        .unless(!restores, C::Restore, format!("canGetAndSetFMUState: {withheld}"))
+        .unless(!order, C::OutputDerivatives, "no maxOutputDerivativeOrder, or segment_order = 0")
+        .unless(
+            !layout.ported(&layout.inputs).all(polynomials),
+            C::InputPolynomials,
+            "no intermediate update of its inputs",
+        )
+        .unless(!d.variable_step, C::AnySteps, "no canHandleVariableCommunicationStepSize")
+        .unless(!(ahead && d.event_mode), C::EventTimes, late)
+        .without(C::Equations, "a black box")
+}
+
 /// Builds one unit, collecting its mistakes.
 struct Builder<'a> {
     params: &'a Params,
@@ -446,6 +479,10 @@ impl UnitKind for FmuKind {
     }
     fn ports_in(&self, params: &Params, folder: &Path) -> Checked<Ports> {
         layout(params, folder).map(|l| l.ports)
+    }
+    fn capabilities(&self, params: &Params, folder: &Path) -> Capabilities {
+        // A file that cannot be read is reported by `ports_in`.
+        layout(params, folder).map_or_else(|_| Capabilities::all(), |l| capabilities(&l, params))
     }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
         build(params, context).map(Component::atomic)

@@ -65,7 +65,10 @@ impl FromStr for EventListKind {
 /// assert!("calendar".parse::<EventListKind>().is_err());
 /// # Ok::<(), superdense_kernel::event_list::UnknownEventList>(())
 /// ```
+// With a tag of its own: where that hides in a field of one of the lists, to ask which one it is takes
+// six instructions instead of two, several times per event.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub enum AnyEventList {
     /// The default.
     Ladder(LadderList),

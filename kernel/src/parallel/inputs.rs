@@ -4,7 +4,7 @@
 //! number; the one freed last is the next to be used, so that as much memory is touched as there
 //! are inputs that may still be needed. Messages lie there as bags show them: a bag is no copy.
 use crate::{
-    bag::{Bag, Envelope, NONE, Parts, Slice},
+    bag::{Bag, Envelope, NONE, Slice},
     time::Tag,
 };
 
@@ -58,13 +58,13 @@ pub(crate) struct Inputs<M> {
     free: Vec<u32>,
     // Buffers.
     order: Vec<(u16, u32, u32)>,
-    merged: Vec<(u16, u32)>,
+    pieces: Vec<Slice>,
 }
 
 impl<M> Inputs<M> {
     pub fn new() -> Self {
         let (inputs, arena, free) = (Vec::new(), Vec::new(), Vec::new());
-        Self { inputs, arena, free, order: Vec::new(), merged: Vec::new() }
+        Self { inputs, arena, free, order: Vec::new(), pieces: Vec::new() }
     }
 
     /// An input of one message for a destination port.
@@ -231,8 +231,8 @@ impl<M> Inputs<M> {
     pub fn bag(&mut self, due: &Due) -> Bag<'_, M> {
         if due.messages == 1 && due.head == due.tail {
             let port = self.arena[due.head as usize].port;
-            let parts = Parts::Chains(Slice { port, head: due.head, tail: due.head }, &[]);
-            return Bag { arena: &self.arena, len: 1, parts };
+            let first = Slice::one(port, due.head);
+            return Bag { arena: &self.arena, len: 1, first, rest: &[] };
         }
         self.merge(due)
     }
@@ -255,10 +255,9 @@ impl<M> Inputs<M> {
             at = self.inputs[at as usize].next;
         }
         self.order.sort_unstable();
-        self.merged.clear();
-        self.merged.extend(self.order.iter().map(|&(port, _, message)| (port, message)));
-        let (arena, len) = (&self.arena, self.merged.len() as u32);
-        Bag { arena, len, parts: Parts::Merged(&self.merged) }
+        self.pieces.clear();
+        self.pieces.extend(self.order.iter().map(|&(port, _, message)| Slice::one(port, message)));
+        Bag::of(&self.arena, self.pieces.len() as u32, &self.pieces)
     }
 
     /// The inputs of a record, which are all of one tag.

@@ -110,8 +110,7 @@ fn reached<M>(network: &Network<M>, to: To, f: &mut impl FnMut(u32)) {
 }
 
 fn targets<M>(network: &Network<M>, model: u32) -> impl Iterator<Item = (u16, To)> {
-    let [from, end] = [0, 1].map(|k| network.ports[model as usize + k] as usize);
-    (0..).zip(network.targets[from..end].iter().map(|t| t.decode()))
+    (0..).zip(network.targets(model).map(|to| to.decode()))
 }
 
 /// Whether a model can reach another one.

@@ -10,7 +10,7 @@ use super::{
     worker::{Worker, World},
 };
 use crate::{
-    core::{Core, Counts},
+    core::{Cell, Core, Counts},
     error::RunError,
     event_list::EventList,
     message::Message,
@@ -158,18 +158,18 @@ impl<M: Message> Simulation<M> {
         let workers = settings.workers.max(1);
         let models = self.core.keys.len() as u32;
         let part_of = self.parts(settings);
+        // What is read of the models, while they are at home.
+        let clocks: Vec<Clockwork> = self.clocks();
         let mut dealt: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
         for (kind, parts) in self.slabs.kinds.iter_mut().zip(&part_of) {
             for (worker, slab) in dealt.iter_mut().zip(kind.deal(parts, workers)) {
                 worker.push(slab);
             }
         }
-        let clocks: Vec<Clockwork> = self.clocks();
         let mut observers = std::mem::take(&mut self.core.observers);
-        let Core { network, paths, resolution, guards, bus, .. } = &self.core;
+        let Core { network, resolution, guards, bus, .. } = &self.core;
         let mut world = World {
             network,
-            paths,
             places: Vec::with_capacity(models as usize),
             inboxes: (0..workers).map(|_| SegQueue::new()).collect(),
             resolution: *resolution,
@@ -307,8 +307,7 @@ impl<M: Message> Simulation<M> {
     fn clocks(&mut self) -> Vec<Clockwork> {
         let ran = self.ran;
         let core = &self.core;
-        let clock = |m: u32| {
-            let cell = core.cells[m as usize];
+        let clock = |(m, cell): (u32, Cell)| {
             let micro = |at| {
                 if ran && at == core.now.ticks { core.now.micro + 1 } else { 0 }
             };
@@ -321,7 +320,7 @@ impl<M: Message> Simulation<M> {
                 located: core.located.get(&m).copied().unwrap_or_default(),
             }
         };
-        let mut clocks: Vec<Clockwork> = (0..core.keys.len() as u32).map(clock).collect();
+        let mut clocks: Vec<Clockwork> = (0..).zip(self.cells()).map(clock).collect();
         for &m in &core.ready {
             let now = core.now;
             clocks[m as usize].next = Tag::new(now.ticks, now.micro + 1);
@@ -334,14 +333,11 @@ impl<M: Message> Simulation<M> {
         let mut slabs: Vec<Vec<_>> = part_of.iter().map(|_| Vec::new()).collect();
         let core = &mut self.core;
         core.ready.clear();
-        for worker in crew {
-            for (kind, slab) in slabs.iter_mut().zip(worker.kinds) {
-                kind.push(slab);
-            }
+        for mut worker in crew {
             for unit in worker.units {
                 let (m, clock) = (unit.model, unit.clock);
-                let cell = &mut core.cells[m as usize];
-                (cell.last, cell.chain) = (clock.last, clock.chain);
+                let cell = Cell { last: clock.last, chain: clock.chain };
+                worker.kinds[unit.kind as usize].set_cell(unit.slot, cell);
                 if clock.located.1 > 0 {
                     core.located.insert(m, clock.located);
                 }
@@ -353,6 +349,9 @@ impl<M: Message> Simulation<M> {
                     at if at.micro > 0 => core.ready.push(m),
                     at => core.list.schedule(m, at.ticks),
                 }
+            }
+            for (kind, slab) in slabs.iter_mut().zip(worker.kinds) {
+                kind.push(slab);
             }
         }
         crate::core::order(&mut core.ready);

@@ -1,7 +1,7 @@
 //! What observers are told of a stretch, in canonical order.
 use super::commit::{Committed, Entry};
 use crate::{
-    bag::{Bag, Envelope, NONE, Parts},
+    bag::{Bag, Envelope, NONE, Slice},
     blueprint::{Blueprint, ModelKey},
     core::{Core, Counts},
     message::Message,
@@ -120,10 +120,10 @@ impl<'a, M: Message> Telling<'a, M> {
             port: 0,
         };
         let arena: Vec<Envelope<M>> = told.bag.iter().enumerate().map(envelope).collect();
-        let mut merged: Vec<(u16, u32)> = told.bag.iter().map(|m| m.0).zip(0..).collect();
-        merged.sort_unstable();
-        let parts = Parts::Merged(&merged);
-        let bag = Bag { arena: &arena, len: arena.len() as u32, parts };
+        let single = |(i, m): (u32, &(u16, M))| Slice::one(m.0, i);
+        let mut pieces: Vec<Slice> = (0..).zip(&told.bag).map(single).collect();
+        pieces.sort_by_key(|s| s.port);
+        let bag = Bag::of(&arena, arena.len() as u32, &pieces);
         let bag = (entry.kind != Kind::Internal).then_some(bag);
         let Entry { tag, kind, .. } = *entry;
         let transition = Transition { tag, kind, bag, outputs: &told.outputs, next: told.next };

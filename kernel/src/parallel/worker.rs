@@ -26,8 +26,6 @@ use std::collections::VecDeque;
 /// What all workers look at and none changes.
 pub(crate) struct World<'a, M: Message> {
     pub network: &'a Network<M>,
-    /// Digest of the path by model.
-    pub paths: &'a [u64],
     /// By model: the worker, and the number there.
     pub places: Vec<(u32, u32)>,
     pub inboxes: Vec<SegQueue<Packet<M>>>,
@@ -325,7 +323,7 @@ impl<M: Message> Worker<M> {
         let (kinds, bus) = (&self.kinds, &mut self.bus);
         speculate(|| {
             let mut out = Outbox::new(bus, world.network, key, world.resolution);
-            out.of(model, world.paths[model as usize]);
+            out.of(model);
             kinds[kind as usize].output_one(slot, &mut out);
             out.sum()
         })

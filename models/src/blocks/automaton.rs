@@ -3,6 +3,7 @@ mod parse;
 
 use super::{
     event,
+    events::same,
     params::{needed, with},
     signal,
 };
@@ -149,14 +150,6 @@ impl Atomic<Value> for Automaton {
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
         (port == Self::NUMBER.index()).then(|| Value::Real(self.level.value()))
-    }
-}
-
-/// Equality of a wanted value and a received one; numbers of all types compare by value.
-fn same(wanted: &Value, got: &Value) -> bool {
-    match (wanted.as_real(), got.as_real()) {
-        (Some(a), Some(b)) => a == b,
-        _ => wanted == got,
     }
 }
 

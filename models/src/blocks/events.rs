@@ -1,13 +1,13 @@
-//! Memoryless event blocks: `adder`, `scaler`, `trigger`, `merge`. Each answers one micro-step
+//! Memoryless event blocks: `adder`, `encoder`, `merge`, `scaler`, `trigger`. Each answers one micro-step
 //! after its input.
 use super::{
     algebra::numbered,
     event,
-    params::{Reader, with},
+    params::{Checked, Reader, value_of, with},
     ports, type_of,
 };
 use crate::{
-    registry::{ParamType, Ports, ValueType},
+    registry::{Param, ParamError, ParamType, Params, Ports, ValueType},
     value::Value,
 };
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,8 @@ pub enum Action {
     Replace(Value),
     /// Sends each on.
     Pass,
+    /// Sends for each what its value stands for; nothing, or the last value, for all others.
+    Encode(Box<[(Value, Value)]>, Option<Value>),
 }
 
 /// A memoryless event block. Inputs: events; output 0: events, one micro-step later.
@@ -78,6 +80,13 @@ impl Atomic<Value> for EventBlock {
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         match &self.action {
             Action::Replace(value) => self.waiting.push(value.clone()),
+            Action::Encode(code, other) => {
+                let meaning = |v: &Value| {
+                    let known = code.iter().find(|(from, _)| same(from, v));
+                    known.map(|(_, to)| to).or(other.as_ref()).cloned()
+                };
+                self.waiting.extend(bag.iter().filter_map(|(_, v)| meaning(v)));
+            }
             Action::Pass => self.waiting.extend(bag.iter().map(|(_, v)| v.clone())),
             &Action::Scale { gain, offset } => {
                 let scaled = bag.iter().map(|(_, v)| gain * number(v, "u", fx) + offset);
@@ -117,6 +126,70 @@ unit_kind! {
     build: |params, _| {
         let inputs = params.int("inputs") as usize;
         Ok(Component::atomic(EventBlock::new(Action::Add, inputs)))
+    },
+}
+
+/// Equality of a wanted value and a received one; numbers of all types compare by value, and truth values
+/// as 1 and 0.
+pub(super) fn same(wanted: &Value, got: &Value) -> bool {
+    match (wanted.as_real(), got.as_real()) {
+        (Some(a), Some(b)) => a == b,
+        _ => wanted == got,
+    }
+}
+
+/// The code of an `encoder`: keys are texts, numbers and truth values as they are written.
+fn code(params: &Params) -> Checked<Vec<(Value, Value)>> {
+    let written = |text: &str| match (text.parse::<f64>(), text) {
+        (Ok(x), _) => Value::Real(x),
+        (_, "true") => Value::Bool(true),
+        (_, "false") => Value::Bool(false),
+        _ => Value::Text(text.into()),
+    };
+    let help = "write map = { up = 1, down = -1 }: received value = sent value";
+    let Some(Param::Table(entries)) = params.get("map").map(|p| &p.value) else {
+        let error = ParamError::at(params.span("map"), "an encoder needs a `map` of values");
+        return Err(vec![error.help(help)]);
+    };
+    let (mut code, mut errors) = (Vec::new(), Vec::new());
+    for (key, p) in entries {
+        match value_of(&p.value) {
+            Some(value) => code.push((written(&key.value), value)),
+            None => errors.push(ParamError::at(p.span.clone(), "not a plain value").help(help)),
+        }
+    }
+    if errors.is_empty() { Ok(code) } else { Err(errors) }
+}
+
+unit_kind! {
+    /// `encoder`: another value for each event: words of one unit into those of another, states into
+    /// numbers. Events that the map does not know are dropped, unless there is a `default`. Input
+    /// `u`, output `y`.
+    ///
+    /// ```toml
+    /// [unit.bridge]
+    /// kind = "encoder"
+    /// map = { up = 12, down = -12, stop = 0 }
+    /// default = 0          # optional: for all other values
+    /// ```
+    Encoder = "encoder", "another value for each event",
+    params: [
+        with("map", ParamType::Raw, "", "received value = sent value"),
+        with("default", ParamType::Value, "", "sent for values that the map does not know"),
+    ],
+    ports: |params| {
+        let mut r = Reader::new(params);
+        let other = r.value("default");
+        let code = code(params)?;
+        let mut types = code.iter().map(|(_, v)| v).chain(&other).map(type_of);
+        let first = types.next().unwrap_or(ValueType::Unit);
+        let ty = if types.all(|t| t == first) { first } else { ValueType::Any };
+        r.finish(ports([event("u", ValueType::Any)], [event("y", ty)]))
+    },
+    build: |params, _| {
+        let mut r = Reader::new(params);
+        let action = Action::Encode(code(params)?.into(), r.value("default"));
+        r.finish(Component::atomic(EventBlock::new(action, 1)))
     },
 }
 
@@ -221,6 +294,19 @@ mod tests {
         assert_eq!(bench.events("s.y"), ["1@1 1", "2@1 11", "3@1 1", "4@1 11"]);
         assert_eq!(bench.events("k.y")[1], "2@2 22.5");
         assert_eq!(bench.events("t.y")[0], "1@3 go");
+    }
+
+    #[test]
+    fn an_encoder_knows_words_and_numbers() {
+        let bench = Bench::run(
+            "connections=['s.y -> a.u','s.y -> b.u']\n[unit.s]\nkind='schedule'\n\
+             times=[1,2,3,4,5]\nvalues=['up','stop',1,false,'up']\n\
+             [unit.a]\nkind='encoder'\nmap={up=12,1='one',false=-1.5}\n\
+             [unit.b]\nkind='encoder'\nmap={stop=0}\ndefault='other'",
+            6.0,
+        );
+        assert_eq!(bench.events("a.y"), ["1@1 12", "3@1 one", "4@1 -1.5", "5@1 12"]);
+        assert_eq!(bench.events("b.y")[..3], ["1@1 other", "2@1 0", "3@1 other"]);
     }
 
     #[test]

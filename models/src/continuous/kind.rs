@@ -20,13 +20,14 @@ use super::{
     read::{Declared, Entry, MODE, Reader},
 };
 use crate::{
+    capabilities::Capabilities,
     registry::{
         Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
         UnitKind, ValueType, with,
     },
     value::Value,
 };
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 use superdense_kernel::Component;
 
 /// The kind `equations`.
@@ -130,6 +131,9 @@ impl UnitKind for EquationsKind {
     }
     fn accuracy(&self) -> &'static [&'static str] {
         &["tolerance", "absolute_tolerance", "exchange_tolerance"]
+    }
+    fn capabilities(&self, _: &Params, _: &Path) -> Capabilities {
+        Capabilities::all()
     }
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let mut r = Reader::new(params);

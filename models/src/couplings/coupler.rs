@@ -1,6 +1,7 @@
 //! The master as an atomic model.
 use super::{
     Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace, extrapolation::Cubic,
+    trust::residual,
 };
 use crate::{
     signal::{NEVER, Timer},
@@ -63,6 +64,8 @@ pub struct Policy {
     pub look_ahead: Option<LookAhead>,
     /// Signals that carry power.
     pub balance: Option<Balance>,
+    /// Pairs of effort and flow whose energy tells the error of a step, instead of what was missed.
+    pub bonds: Vec<[u16; 2]>,
 }
 
 /// Fixed-point iteration over what units with feed-through answer at the instant of an exchange.
@@ -93,9 +96,9 @@ impl Settling {
 }
 
 impl Policy {
-    /// A line for each signal, which keeps what this needs of it.
-    pub(super) fn lines(&self) -> Vec<Line> {
-        self.extrapolations.iter().map(|e| e.line(self.compensation)).collect()
+    /// A line for each signal, which keeps what this needs of it for polynomials as `wanted`.
+    pub(super) fn lines(&self, wanted: impl Fn(Extrapolation) -> Extrapolation) -> Vec<Line> {
+        self.extrapolations.iter().map(|&e| wanted(e).line(self.compensation)).collect()
     }
 
     fn diverges(&self, port: u16, change: f64) -> String {
@@ -114,7 +117,7 @@ impl Coupler {
     pub fn new(policy: Policy, timer: Timer) -> Self {
         Self {
             timer,
-            lines: policy.lines(),
+            lines: policy.lines(|e| e),
             policy,
             outbox: Vec::new(),
             last: 0,
@@ -128,6 +131,11 @@ impl Coupler {
     /// Largest error of what receivers were told, by its aim.
     fn ratio(&self, now: i64) -> Option<f64> {
         let tolerance = self.policy.pace.tolerance()?;
+        let Policy { bonds, extrapolations, .. } = &self.policy;
+        if !bonds.is_empty() {
+            let (of, span) = ((&self.lines[..], &extrapolations[..]), (self.last, now));
+            return Some(residual(bonds, of, span, &self.timer, tolerance));
+        }
         let miss = |line: &Line| {
             let y = line.value(now, &self.timer);
             line.gap(now, &self.timer).abs() / (tolerance * (1.0 + y.abs()))

@@ -47,6 +47,12 @@ impl Extrapolation {
         Line::new(self.order, compensation)
     }
 
+    /// Whether there is enough to continue a line to this order.
+    pub(super) fn reaches(&self, line: &Line, order: usize) -> bool {
+        let taylor = self.slopes == Slopes::Derivatives || self.rate.is_some();
+        taylor || line.samples().len() > order
+    }
+
     /// What the receivers of signal `port` are told from tick `now` on, where the exchange is
     /// already noted in the line; `step` seconds are planned to the next one.
     pub fn tell(&self, lines: &[Line], port: usize, now: i64, step: f64, timer: &Timer) -> Cubic {

@@ -74,7 +74,7 @@ const PARAMS: &[ParamSpec] = &[
     with("tolerance", ParamType::Real(None), "", "aim of the adaptive macro step"),
     with(
         "estimate",
-        ParamType::Choice(&["extrapolation", "doubling", "milne"]),
+        ParamType::Choice(&["extrapolation", "doubling", "milne", "multi-order", "conservation"]),
         "extrapolation",
         "where the error comes from that the macro step follows",
     ),
@@ -89,6 +89,12 @@ const PARAMS: &[ParamSpec] = &[
     with("orders", ParamType::Raw, "", "orders of single signals: { \"upper.v\" = 0 }"),
     with("rates", ParamType::Raw, "", "signals that are rates: { \"upper.x\" = \"upper.v\" }"),
     with("power", ParamType::Raw, "", "pairs whose product is power: [[\"spring.f\", \"mass.v\"]]"),
+    with(
+        "bonds",
+        ParamType::Raw,
+        "",
+        "pairs whose energy tells the error: [[\"spring.f\", \"mass.v\"]]",
+    ),
     with("power_tolerance", ParamType::Real(None), "", "of that power; default 1e-12"),
     with("look_ahead", ParamType::Raw, "", "conditions of events before which to exchange"),
     with("safety", ParamType::Real(None), "0.9", "factor of the predicted time until an event"),

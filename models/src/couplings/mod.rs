@@ -21,6 +21,7 @@
 //! | `trust.rs` | error estimates by which a macro step is accepted or repeated |
 //! | `rehearsal.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
 //! | `kind.rs`, `reading.rs` | the parameters in a scenario |
+//! | `needs.rs` | what each policy needs of the units, for `check` |
 //!
 //! The *order* of units is a matter of wiring: under Jacobi every signal passes through the
 //! coupler; under Gauss-Seidel a unit hears those that precede it directly, as computed within
@@ -38,6 +39,7 @@ mod kind;
 mod line;
 mod look_ahead;
 mod low_pass;
+mod needs;
 mod pace;
 mod pre_step;
 mod reading;
@@ -56,6 +58,7 @@ pub use kind::{CouplingKind, SIGNALS, rehearsal, rehearses};
 pub use line::Line;
 pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;
+pub use needs::{SCHEMES, Scheme, Whom, Without};
 pub use pace::{Control, Pace};
 pub use pre_step::PreStep;
 pub use rehearsal::{Rehearsal, Rehearse};

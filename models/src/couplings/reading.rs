@@ -34,7 +34,7 @@ fn pace(r: &mut Reader<'_>, params: &Params) -> Pace {
     let ok = shortest <= step && step <= longest;
     r.check(ok, "step", "`step` is not between `min_step` and `max_step`", "change one of them");
     // What was told misses by O(H^(q+1)); the units, which integrate that, by one power more.
-    let more = if matches!(params.text("estimate"), "doubling" | "milne") { 2.0 } else { 1.0 };
+    let more = if params.text("estimate") == "extrapolation" { 1.0 } else { 2.0 };
     let power = params.int("extrapolation").clamp(0, 3) as f64 + more;
     let control = Control { tolerance, shortest, longest: longest.max(shortest), power };
     Pace::new(step, Some(control))
@@ -100,30 +100,21 @@ fn of_signals<'p>(
     found
 }
 
-/// Pairs of signals that carry power.
-fn balance(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Option<Balance> {
-    let message = "`power_tolerance` is for signals that carry power";
-    let given = r.given("power_tolerance");
-    let tolerance = if given { r.positive("power_tolerance") } else { 1e-12 };
-    let Some(list) = params.get("power") else {
-        r.check(!given, "power_tolerance", message, "name them by `power`, or delete it");
-        return None;
-    };
-    for (name, used) in [
-        ("compensation", params.text("compensation") != "none"),
-        ("low_pass", r.given("low_pass")),
-        ("interpolate", params.bool("interpolate")),
-    ] {
-        let message = format!("`power` and `{name}` contradict each other");
-        r.check(!used, name, message, "what is told would carry another power: delete one");
-    }
+/// Pairs of effort and flow, of which no signal is in two if they are `apart`.
+fn pairs(
+    r: &mut Reader<'_>,
+    list: &Located<Param>,
+    key: &str,
+    names: &[String],
+    apart: bool,
+) -> Vec<[u16; 2]> {
     let shape = |span: &Span| {
         let error = ParamError::at(span.clone(), "this is no pair of signals");
-        error.help("write power = [[\"spring.f\", \"mass.v\"]]")
+        error.help(format!("write {key} = [[\"spring.f\", \"mass.v\"]]"))
     };
     let Param::List(pairs) = &list.value else {
         r.push(shape(&list.span));
-        return None;
+        return Vec::new();
     };
     let (mut bonds, mut used): (Vec<[u16; 2]>, Vec<usize>) = (Vec::new(), Vec::new());
     for pair in pairs {
@@ -135,7 +126,7 @@ fn balance(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Option<Bala
         for item in two {
             let text = if let Param::Text(t) = &item.value { t.as_str() } else { "" };
             match names.iter().position(|n| n == text) {
-                Some(at) if used.contains(&at) => {
+                Some(at) if apart && used.contains(&at) => {
                     let message = format!("`{text}` is in two pairs");
                     let error = ParamError::at(item.span.clone(), message);
                     r.push(error.help("give the unit an output for each of its bonds"));
@@ -153,7 +144,39 @@ fn balance(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Option<Bala
             Err(_) => r.push(shape(&pair.span)),
         }
     }
-    Some(Balance::new(bonds, tolerance))
+    bonds
+}
+
+/// The bonds whose energy tells the error.
+fn bonds(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Vec<[u16; 2]> {
+    let conserved = params.text("estimate") == "conservation";
+    let given = r.given("bonds");
+    let message = "`bonds` is for estimate = \"conservation\"";
+    r.check(conserved || !given, "bonds", message, "add it, or delete `bonds`");
+    let message = "conservation of energy needs bonds between units";
+    let help = "name effort and flow: bonds = [[\"spring.f\", \"mass.v\"]]";
+    r.check(given || !conserved, "estimate", message, help);
+    params.get("bonds").map_or_else(Vec::new, |list| pairs(r, list, "bonds", names, false))
+}
+
+/// Pairs of signals that carry power.
+fn balance(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Option<Balance> {
+    let message = "`power_tolerance` is for signals that carry power";
+    let given = r.given("power_tolerance");
+    let tolerance = if given { r.positive("power_tolerance") } else { 1e-12 };
+    let Some(list) = params.get("power") else {
+        r.check(!given, "power_tolerance", message, "name them by `power`, or delete it");
+        return None;
+    };
+    for (name, used) in [
+        ("compensation", params.text("compensation") != "none"),
+        ("low_pass", r.given("low_pass")),
+        ("interpolate", params.bool("interpolate")),
+    ] {
+        let message = format!("`power` and `{name}` contradict each other");
+        r.check(!used, name, message, "what is told would carry another power: delete one");
+    }
+    Some(Balance::new(pairs(r, list, "power", names, true), tolerance))
 }
 
 /// LookAhead, if the scenario names events.
@@ -212,7 +235,7 @@ fn settling(r: &mut Reader<'_>, params: &Params) -> Option<Settling> {
 pub(super) fn rehearses(params: &Params) -> bool {
     params.get("iterate").is_some()
         || params.get("pre_step").is_some()
-        || matches!(params.text("estimate"), "doubling" | "milne")
+        || matches!(params.text("estimate"), "doubling" | "milne" | "multi-order")
         || params.text("correction") == "pessimistic"
 }
 
@@ -292,11 +315,16 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
     let estimate = match params.text("estimate") {
         "doubling" => Estimate::Doubling,
         "milne" => Estimate::Milne,
+        "multi-order" => Estimate::MultiOrder,
+        "conservation" => Estimate::Conservation,
         _ => Estimate::Extrapolation,
     };
     let ok = estimate != Estimate::Milne || iteration.is_some();
     let message = "Milne's device compares a step with its correction";
     r.check(ok, "estimate", message, "add `iterate`, or choose \"doubling\"");
+    let ok = estimate != Estimate::MultiOrder || params.int("extrapolation") < 3;
+    let message = "there is no order above 3 to compare with";
+    r.check(ok, "estimate", message, "choose a lower `extrapolation`, or \"doubling\"");
     for (name, used) in [
         ("compensation", params.text("compensation") != "none"),
         ("low_pass", r.given("low_pass")),
@@ -369,6 +397,7 @@ pub(super) fn policy(
         settles: settling(&mut r, params),
         look_ahead: look_ahead(&mut r, params, &names, context),
         balance: balance(&mut r, params, &names),
+        bonds: bonds(&mut r, params, &names),
         names,
     };
     r.finish((policy, rehearse))

@@ -16,7 +16,7 @@ use super::{
     Iteration, Line, Policy, PreStep, Until,
     extrapolation::{Cubic, through},
     trial::{Progress, Saved, Told, Trial},
-    trust::Estimate,
+    trust::{Estimate, residual},
 };
 use crate::{
     poly::eval,
@@ -114,7 +114,8 @@ impl Rehearsal {
     ) -> Result<Self, String> {
         let signals = policy.extrapolations.len();
         units.save().map_err(|e| e.to_string())?;
-        let trial = Trial::new(units, policy.lines(), timer.resolution())?;
+        let lines = policy.lines(|e| rehearse.estimate.looks_at(e));
+        let trial = Trial::new(units, lines, timer.resolution())?;
         let plan = Plan {
             timer,
             policy,
@@ -213,6 +214,21 @@ impl Rehearsal {
                 let ratio = Estimate::doubling(&self.orders(), &whole, &halves, tolerance);
                 Ok((told, Some(if same { ratio } else { 1.0 })))
             }
+            (Some(tolerance), Estimate::MultiOrder) => {
+                let (told, better) = self.twice(until, start)?;
+                let ends = self.trial.ends();
+                let better = better.unwrap_or_else(|| self.trial.held());
+                Ok((vec![told], Some(Estimate::missed(&better, &ends, tolerance))))
+            }
+            (Some(tolerance), Estimate::Conservation) => {
+                let last = self.trial.tick();
+                let told = self.leg(until)?;
+                let Policy { bonds, extrapolations, .. } = &self.plan.policy;
+                let Progress { timer, lines, .. } = &self.trial.now;
+                let span = (last, timer.now());
+                let ratio = residual(bonds, (lines, extrapolations), span, timer, tolerance);
+                Ok((vec![told], Some(ratio)))
+            }
             (Some(tolerance), estimate) => {
                 let (told, first) = self.leg_with_first(until)?;
                 let last = self.trial.ends();
@@ -224,6 +240,26 @@ impl Rehearsal {
                 Ok((vec![told], Some(ratio)))
             }
         }
+    }
+
+    /// A step, and how it ends when receivers are told polynomials of higher order; that is not known
+    /// where an event comes in between, or where there are too few samples yet.
+    fn twice(&mut self, until: i64, start: &Saved) -> Step<(Told, Option<Vec<f64>>)> {
+        let own = self.plan.policy.extrapolations.clone();
+        let before = self.plan.rehearse.iteration.clone();
+        let each = self.plan.policy.extrapolations.iter_mut();
+        each.for_each(|e| *e = Estimate::raised(*e));
+        let higher = self.leg(until);
+        self.plan.policy.extrapolations = own;
+        higher?;
+        let (better, end) = (self.trial.ends(), self.trial.tick());
+        self.trial.restore(start)?;
+        self.plan.rehearse.iteration = before;
+        let told = self.leg(until)?;
+        let each = self.trial.now.lines.iter().zip(&self.plan.policy.extrapolations);
+        let known = each.clone().all(|(line, e)| e.reaches(line, e.order + 1));
+        let same = self.trial.tick() == end;
+        Ok((told, (known && same).then_some(better)))
     }
 
     fn orders(&self) -> Vec<usize> {

@@ -84,90 +84,187 @@ impl Atomic<Value> for Linear {
         }
         self.timer.at_once();
     }
+    fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
+        let span = RESOLUTION.seconds(elapsed.ticks());
+        Some(Value::Real(crate::poly::eval(&self.series()[usize::from(port)], span)))
+    }
+}
+
+type Pair = [[f64; 2]; 2];
+
+/// Linear units, and which output (unit, port) leads to which input. Every entry is a signal of the
+/// coupling.
+struct Whole {
+    units: Vec<(Pair, Pair, [f64; 2])>,
+    wires: Vec<[(usize, usize); 2]>,
+    /// Signals that are effort and flow, and twice the energy as weights of squared states.
+    bonds: Vec<[u16; 2]>,
+    stored: Vec<f64>,
 }
 
 /// Two masses at walls, a spring and a damper between them: x and v both ways.
-fn masses() -> Coupled<Value> {
-    let a = [[0.0, 1.0], [-2.0, -2.0]];
+fn two() -> Whole {
     let b = [[0.0, 0.0], [1.0, 1.0]];
-    let mut top = Coupled::new();
-    let first = top.add("first", Linear::new(a, b, [1.0, 0.0]));
-    let second = top.add("second", Linear::new([[0.0, 1.0], [-2.0, -1.0]], b, [0.0, 0.0]));
-    for port in 0..4u16 {
-        let told = top.add_input::<Value>(format!("in{port}"));
-        let heard = top.add_output::<Value>(format!("out{port}"));
-        let (from, to) = if port < 2 { (first, second) } else { (second, first) };
-        top.couple(from.output(OutPort::<Value>::new(port % 2)), heard.inside());
-        top.couple(told.inside(), to.input(InPort::<Value>::new(port % 2)));
-    }
-    top
+    let units = vec![
+        ([[0.0, 1.0], [-2.0, -2.0]], b, [1.0, 0.0]),
+        ([[0.0, 1.0], [-2.0, -1.0]], b, [0.0, 0.0]),
+    ];
+    let wires = (0..4).map(|k| [(k / 2, k % 2), (1 - k / 2, k % 2)]).collect();
+    Whole { units, wires, bonds: Vec::new(), stored: Vec::new() }
 }
 
-/// exp(A t) z of the whole.
-fn exact(z: &[f64], t: f64) -> Vec<f64> {
-    let a = [
-        [0.0, 1.0, 0.0, 0.0],
-        [-2.0, -2.0, 1.0, 1.0],
-        [0.0, 0.0, 0.0, 1.0],
-        [1.0, 1.0, -2.0, -1.0],
+/// Three masses in a chain with springs between them, and dampers to the walls: positions.
+fn three() -> Whole {
+    let units = vec![
+        ([[0.0, 1.0], [-2.0, -0.5]], [[0.0, 0.0], [1.0, 0.0]], [1.0, 0.0]),
+        ([[0.0, 1.0], [-2.0, -0.3]], [[0.0, 0.0], [1.0, 1.0]], [0.0, 0.5]),
+        ([[0.0, 1.0], [-3.0, -0.4]], [[0.0, 0.0], [1.0, 0.0]], [-0.5, 0.0]),
     ];
-    let (mut sum, mut term) = (z.to_vec(), z.to_vec());
-    for k in 1..60 {
-        term = a
-            .iter()
-            .map(|r| r.iter().zip(&term).map(|(a, x)| a * x).sum::<f64>() * t / f64::from(k))
-            .collect();
-        sum.iter_mut().zip(&term).for_each(|(s, d)| *s += d);
-    }
-    sum
+    let wires = vec![[(0, 0), (1, 0)], [(1, 0), (0, 0)], [(1, 0), (2, 0)], [(2, 0), (1, 1)]];
+    Whole { units, wires, bonds: Vec::new(), stored: Vec::new() }
 }
+
+/// A mass at a wall (x, v), and a spring with a second mass (deflection s, speed w) that hears v and
+/// gives its force; with three, the second mass has a third one behind a spring.
+fn bonded(masses: usize) -> Whole {
+    let spring = |k: f64| ([[0.0, -1.0], [k, -0.2]], [[1.0, 0.0], [0.0, -1.0]], [0.0, 0.0]);
+    let mut units = vec![([[0.0, 1.0], [-1.0, -0.1]], [[0.0, 0.0], [-1.0, 0.0]], [1.0, 0.0])];
+    // Forces s of the springs, speeds v and w.
+    let mut wires = vec![[(1, 0), (0, 0)], [(0, 1), (1, 0)]];
+    units.push(spring(1.0));
+    if masses == 3 {
+        units.push(spring(1.0));
+        wires.extend([[(2, 0), (1, 1)], [(1, 1), (2, 0)]]);
+    }
+    let bonds = (0..masses as u16 - 1).map(|k| [2 * k, 2 * k + 1]).collect();
+    let stored = vec![1.0; 2 * masses];
+    Whole { units, wires, bonds, stored }
+}
+
+impl Whole {
+    fn model(&self) -> Coupled<Value> {
+        let mut top = Coupled::new();
+        let add = |(n, &(a, b, z)): (usize, &(Pair, Pair, [f64; 2]))| {
+            top.add(format!("unit{n}"), Linear::new(a, b, z))
+        };
+        let units: Vec<_> = self.units.iter().enumerate().map(add).collect();
+        for (k, [(from, out), (to, into)]) in self.wires.iter().enumerate() {
+            let told = top.add_input::<Value>(format!("in{k}"));
+            let heard = top.add_output::<Value>(format!("out{k}"));
+            top.couple(units[*from].output(OutPort::<Value>::new(*out as u16)), heard.inside());
+            top.couple(told.inside(), units[*to].input(InPort::<Value>::new(*into as u16)));
+        }
+        top
+    }
+
+    /// The states of the units on trial.
+    fn states(&self, master: &Rehearsal) -> Vec<f64> {
+        master.trial.probe(self.units.len(), 2)
+    }
+
+    /// exp(A t) z of the whole.
+    fn exact(&self, z: &[f64], t: f64) -> Vec<f64> {
+        let n = z.len();
+        let mut a = vec![vec![0.0; n]; n];
+        for (u, (own, ..)) in self.units.iter().enumerate() {
+            for (i, row) in own.iter().enumerate() {
+                a[2 * u + i][2 * u..2 * u + 2].copy_from_slice(row);
+            }
+        }
+        for [(from, out), (to, into)] in &self.wires {
+            for i in 0..2 {
+                a[2 * to + i][2 * from + out] += self.units[*to].1[i][*into];
+            }
+        }
+        let (mut sum, mut term) = (z.to_vec(), z.to_vec());
+        for k in 1..60 {
+            let dot = |r: &Vec<f64>| r.iter().zip(&term).map(|(a, x)| a * x).sum::<f64>();
+            term = a.iter().map(|r| dot(r) * t / f64::from(k)).collect();
+            sum.iter_mut().zip(&term).for_each(|(s, d)| *s += d);
+        }
+        sum
+    }
+
+    fn signals(&self, z: &[f64]) -> Vec<f64> {
+        self.wires.iter().map(|[(unit, port), _]| z[2 * unit + port]).collect()
+    }
+
+    fn energy(&self, z: &[f64]) -> f64 {
+        z.iter().zip(&self.stored).map(|(z, w)| 0.5 * w * z * z).sum()
+    }
+
+    fn policy(&self, order: usize) -> Policy {
+        let hold = Extrapolation {
+            order,
+            start_order: order,
+            slopes: Slopes::Samples,
+            interpolate: false,
+            rate: None,
+        };
+        let control = Control { tolerance: AIM, shortest: 1, longest: NEVER / 4, power: 1.0 };
+        Policy {
+            pace: Pace::new(1, Some(control)),
+            extrapolations: vec![hold; self.wires.len()],
+            compensation: Compensation::None,
+            low_pass: None,
+            interrupts: false,
+            settles: None,
+            names: (0..self.wires.len()).map(|k| format!("y{k}")).collect(),
+            look_ahead: None,
+            balance: None,
+            bonds: self.bonds.clone(),
+        }
+    }
+
+    fn master(&self, order: usize, iteration: Option<Iteration>, estimate: Estimate) -> Rehearsal {
+        let rehearse = Rehearse { iteration, pre_step: None, estimate, pessimistic: true };
+        let units = Simulation::new(self.model(), superdense_kernel::Options::default()).unwrap();
+        let timer = Timer::due(NEVER, RESOLUTION);
+        let mut master = Rehearsal::new(self.policy(order), rehearse, timer, units).unwrap();
+        master.trial.run(0, false).unwrap();
+        master
+    }
+}
+
+const AIM: f64 = 1e-6;
 
 fn master(order: usize, iteration: Option<Iteration>, estimate: Estimate) -> Rehearsal {
-    let hold = Extrapolation {
-        order,
-        start_order: order,
-        slopes: Slopes::Samples,
-        interpolate: false,
-        rate: None,
-    };
-    let control = Control { tolerance: 1e-6, shortest: 1, longest: NEVER / 4, power: 1.0 };
-    let policy = Policy {
-        pace: Pace::new(1, Some(control)),
-        extrapolations: vec![hold; 4],
-        compensation: Compensation::None,
-        low_pass: None,
-        interrupts: false,
-        settles: None,
-        names: ["x1", "v1", "x2", "v2"].map(str::to_owned).to_vec(),
-        look_ahead: None,
-        balance: None,
-    };
-    let rehearse = Rehearse { iteration, pre_step: None, estimate, pessimistic: true };
-    let units = Simulation::new(masses(), superdense_kernel::Options::default()).unwrap();
-    let mut master =
-        Rehearsal::new(policy, rehearse, Timer::due(NEVER, RESOLUTION), units).unwrap();
-    master.trial.run(0, false).unwrap();
-    master
+    two().master(order, iteration, estimate)
 }
 
-/// Estimated by true error of each of 60 steps, after some that the history needs.
-fn effectivities(mut master: Rehearsal, step: i64) -> Vec<f64> {
+/// Estimated and true error of each of 60 steps, after some that the history needs. Under
+/// conservation of energy it is the energy that is off.
+fn errors(whole: &Whole, mut master: Rehearsal, step: i64) -> Vec<[f64; 2]> {
     let mut all = Vec::new();
     for number in 0..60 {
         let start = master.trial.save().unwrap();
-        let z = master.trial.ends();
+        let z = whole.states(&master);
         let until = master.trial.tick() + step;
         let (_, ratio) = master.attempt(until, &start).unwrap();
-        let reference = exact(&z, RESOLUTION.seconds(step));
-        let ends = master.trial.ends();
-        let off = |(y, r): (&f64, &f64)| (y - r).abs() / (1e-6 * (1.0 + y.abs()));
-        let truth = ends.iter().zip(&reference).map(off).fold(0.0, f64::max);
+        let reference = whole.exact(&z, RESOLUTION.seconds(step));
+        let truth = if whole.bonds.is_empty() {
+            let ends = master.trial.ends();
+            let off = |(y, r): (&f64, &f64)| (y - r).abs() / (AIM * (1.0 + y.abs()));
+            ends.iter().zip(&whole.signals(&reference)).map(off).fold(0.0, f64::max)
+        } else {
+            (whole.energy(&whole.states(&master)) - whole.energy(&reference)).abs() / AIM
+        };
         if number >= 4 {
-            all.push(ratio.unwrap() / truth);
+            all.push([ratio.unwrap(), truth]);
         }
     }
     all
 }
+
+/// Least and greatest effectivity of single steps, and that of all steps together (by squares).
+fn effectivity(all: &[[f64; 2]]) -> [f64; 3] {
+    let each = all.iter().map(|[estimate, truth]| estimate / truth);
+    let (least, most) = each.fold((f64::MAX, 0.0f64), |(a, b), e| (a.min(e), b.max(e)));
+    let square = |k: usize| all.iter().map(|e| e[k] * e[k]).sum::<f64>();
+    [least, most, (square(0) / square(1)).sqrt()]
+}
+
+const STEPS: [i64; 2] = [20_000_000, 50_000_000];
 
 #[test]
 fn estimates_are_near_the_true_errors() {
@@ -181,13 +278,41 @@ fn estimates_are_near_the_true_errors() {
         (0, converged(), Estimate::Milne),
         (1, converged(), Estimate::Milne),
         (2, converged(), Estimate::Milne),
+        (0, None, Estimate::MultiOrder),
+        (1, None, Estimate::MultiOrder),
+        (2, None, Estimate::MultiOrder),
     ] {
-        for step in [20_000_000, 50_000_000] {
-            let what = format!("order {order}, {estimate:?}, {step}: {iteration:?}");
-            let all = effectivities(master(order, iteration.clone(), estimate), step);
-            let (least, most) =
-                all.iter().fold((f64::MAX, 0.0f64), |(a, b), &e| (a.min(e), b.max(e)));
-            assert!(least >= 0.3 && most <= 3.0, "{what}: from {least} to {most}");
+        for (masses, whole) in [(2, two()), (3, three())] {
+            for step in STEPS {
+                let master = whole.master(order, iteration.clone(), estimate);
+                let [least, most, all] = effectivity(&errors(&whole, master, step));
+                let what =
+                    format!("{masses} masses, order {order}, {estimate:?}, {step}: {iteration:?}");
+                // Order 3 is all that order 2 can be compared with: where the error changes its sign
+                // that is not enough, but over all steps it is.
+                let single = (order, estimate) != (2, Estimate::MultiOrder);
+                let ok =
+                    if single { least >= 0.3 && most <= 3.0 } else { (0.9..1.1).contains(&all) };
+                // Step doubling takes past samples to be as far apart as the step is long.
+                let low = (masses, order, estimate) == (3, 2, Estimate::Doubling);
+                assert!(ok || (low && least > 0.19), "{what}: from {least} to {most}, all {all}");
+            }
+        }
+    }
+}
+
+/// The energy that comes of nothing on the bonds is what the whole has too much.
+#[test]
+fn energy_of_nothing_is_estimated() {
+    for order in 0..=2 {
+        for masses in [2, 3] {
+            for step in STEPS {
+                let whole = bonded(masses);
+                let master = whole.master(order, None, Estimate::Conservation);
+                let [least, most, all] = effectivity(&errors(&whole, master, step));
+                let what = format!("{masses} masses, order {order}, {step}");
+                assert!((0.9..1.3).contains(&all), "{what}: from {least} to {most}, all {all}");
+            }
         }
     }
 }
@@ -240,7 +365,7 @@ impl Atomic<Value> for Stubborn {
 
 #[test]
 fn who_cannot_be_brought_back_is_named() {
-    let mut top = masses();
+    let mut top = two().model();
     top.add("plant", Stubborn);
     let units = Simulation::new(top, superdense_kernel::Options::default()).unwrap();
     let rehearse = Rehearse {

@@ -147,6 +147,18 @@ impl Trial {
         lines.iter().map(held).collect()
     }
 
+    /// Values of the outputs of all units there, by unit and port.
+    #[cfg(test)]
+    pub fn probe(&self, units: usize, ports: u16) -> Vec<f64> {
+        let at = self.tick();
+        self.units.read(|sim| {
+            let key = |u: usize| sim.find(&format!("unit{u}")).expect("a unit");
+            let of = |u: usize| (0..ports).map(move |p| (key(u), p));
+            let value = |(key, port)| sim.probe(key, port, at).and_then(|v| v.as_real());
+            (0..units).flat_map(of).map(|k| value(k).expect("a value")).collect()
+        })
+    }
+
     pub fn to_bytes(&self) -> Result<(Vec<u8>, Progress), SnapshotError> {
         Ok((self.units.to_bytes()?, self.now.clone()))
     }

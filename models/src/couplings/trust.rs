@@ -5,12 +5,24 @@
 //!
 //! | `estimate` | from | source |
 //! | --- | --- | --- |
-//! | `extrapolation` | what receivers were told for the end, and what the source did: O(H^(q+1)), pessimistic | document 004, 4.3.4 (multi-order) |
+//! | `extrapolation` | what receivers were told for the end, and what the source did: O(H^(q+1)), pessimistic | as predictor-corrector methods |
+//! | `multi-order` | the step once more, told polynomials of higher order | document 004, 4.3.4 (multi-order input extrapolation) |
+//! | `conservation` | the energy that the coupling makes on power bonds: what one side gives, ∫ e ũ_f, less what the other gets, ∫ ũ_e f | document 004, 4.3.4; Sadjina et al. 2016 |
 //! | `doubling` | one step and two of half its length, by Richardson: (y½ - y1)/(2^(q+1) - 1); the two halves are kept | document 004, 4.3.4 |
 //! | `milne` | the first run, told extrapolations, and the last one, corrected: Milne's device with the error constants of Adams-Bashforth and Adams-Moulton formulas, which these are for the inputs | document 004, 4.3.4 |
 //!
+//! # Energy on bonds
+//! The unit that gives the effort e is told the flow ũ_f, the one that gives the flow f is told ũ_e;
+//! what comes of nothing within a step is ∫ (e ũ_f - ũ_e f). It is taken from the values at the end
+//! of the step alone, with the course of the extrapolation error in between, which is known: t^(q+1),
+//! or the product of t - t_i over the times of the samples. So it needs nothing of the units, not even
+//! that they can be brought back, and it is an error of energy: as such it is compared with
+//! `tolerance` · (1 + |e f| H).
+//!
 //! Under *pessimistic* correction a step with too large an error is brought back and repeated with
 //! a shorter one; under *optimistic* correction it stands, and the next one is shorter.
+use super::{Extrapolation, Line, Slopes, extrapolation::HIGHEST};
+use crate::signal::Timer;
 use serde::{Deserialize, Serialize};
 
 /// Where the error of a step comes from.
@@ -22,7 +34,14 @@ pub enum Estimate {
     Doubling,
     /// The first run against the corrected one.
     Milne,
+    /// A run that is told more exactly.
+    MultiOrder,
+    /// Energy that comes of nothing.
+    Conservation,
 }
+
+/// By how much the order is higher in the run that is told more exactly.
+const MORE: usize = 2;
 
 /// Part of the difference between the predicted and the corrected end that is the error of the
 /// latter: |c*|/(|c| + |c*|) with the error constants c of Adams-Bashforth and c* of Adams-Moulton
@@ -33,10 +52,72 @@ fn worst(pairs: impl Iterator<Item = (f64, f64)>, tolerance: f64) -> f64 {
     pairs.map(|(error, y)| error.abs() / (tolerance * (1.0 + y.abs()))).fold(0.0, f64::max)
 }
 
+/// The integral of the extrapolation error over the step that ends at tick `now`, as a part of its
+/// length times the error at its end.
+fn course(line: &Line, e: &Extrapolation, now: i64, timer: &Timer) -> f64 {
+    let samples = line.samples();
+    let taylor = e.slopes == Slopes::Derivatives || e.rate.is_some();
+    if taylor || e.order == 0 || samples.is_empty() {
+        return 1.0 / (e.order as f64 + 2.0);
+    }
+    // The product of t - t_i in powers of the time since the exchange.
+    let (since, mut product) = (samples[0].0, vec![1.0]);
+    for (tick, _) in samples.iter().take(e.order + 1) {
+        let at = timer.seconds(since, *tick);
+        product.push(0.0);
+        for k in (0..product.len()).rev() {
+            let lower = if k > 0 { product[k - 1] } else { 0.0 };
+            product[k] = lower - at * product[k];
+        }
+    }
+    let step = timer.seconds(since, now);
+    let end = crate::poly::eval(&product, step);
+    let mut power = 1.0;
+    let mut area = 0.0;
+    for (k, c) in product.iter().enumerate() {
+        area += c * power / (k as f64 + 1.0);
+        power *= step;
+    }
+    area / end
+}
+
+/// The energy that comes of nothing on each bond of a step that ends at tick `now`, by its aim.
+pub(super) fn residual(
+    bonds: &[[u16; 2]],
+    (lines, extrapolations): (&[Line], &[Extrapolation]),
+    (last, now): (i64, i64),
+    timer: &Timer,
+    tolerance: f64,
+) -> f64 {
+    let step = timer.seconds(last, now);
+    let of = |signal: u16| {
+        let k = usize::from(signal);
+        let (line, y) = (&lines[k], lines[k].left(now, timer));
+        let gap = line.held(now, timer).map_or(0.0, |u| u - y);
+        (y, gap * course(line, &extrapolations[k], now, timer))
+    };
+    let each = bonds.iter().map(|&[effort, flow]| {
+        let ((e, off_e), (f, off_f)) = (of(effort), of(flow));
+        let energy = step * (e * off_f - off_e * f);
+        energy.abs() / (tolerance * (1.0 + (e * f).abs() * step))
+    });
+    each.sum()
+}
+
 impl Estimate {
-    /// The error that `missed` values of what was told stand for, by its aim.
-    pub(super) fn missed(told: &[f64], ends: &[f64], tolerance: f64) -> f64 {
-        worst(told.iter().zip(ends).map(|(u, y)| (y - u, *y)), tolerance)
+    /// The extrapolation of the run that is told more exactly.
+    pub(super) fn raised(e: Extrapolation) -> Extrapolation {
+        Extrapolation { order: (e.order + MORE).min(HIGHEST), start_order: HIGHEST, ..e }
+    }
+
+    /// How signals are continued, as far as lines have to keep samples for it.
+    pub(super) fn looks_at(self, e: Extrapolation) -> Extrapolation {
+        if self == Self::MultiOrder { Self::raised(e) } else { e }
+    }
+
+    /// How far the ends are from what was told for them, or from those of a better run, by its aim.
+    pub(super) fn missed(better: &[f64], ends: &[f64], tolerance: f64) -> f64 {
+        worst(better.iter().zip(ends).map(|(u, y)| (y - u, *y)), tolerance)
     }
 
     /// Richardson's estimate for the two halves, by its aim.

@@ -115,7 +115,10 @@ pub struct NotFinite {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Locator {
     events: Vec<Event>,
+    /// Arms at the last accepted time, and at the end of what was searched since without a find. An
+    /// input may cut the way there: what would have been farther on does not count then.
     arms: Vec<Arm>,
+    passed: Vec<Arm>,
     /// Time of each event in the last located step; infinite for none.
     hits: Vec<f64>,
     /// Arms at the end of the last located step, if nothing happened in it.
@@ -135,6 +138,7 @@ impl Clone for Locator {
         Self {
             events: self.events.clone(),
             arms: self.arms.clone(),
+            passed: self.passed.clone(),
             hits: self.hits.clone(),
             ..Self::default()
         }
@@ -148,7 +152,7 @@ impl Locator {
     /// All events undecided.
     pub fn new(events: Vec<Event>) -> Self {
         let (arms, hits) = (vec![Arm::Undecided; events.len()], vec![f64::INFINITY; events.len()]);
-        Self { events, arms, hits, ..Self::default() }
+        Self { events, passed: arms.clone(), arms, hits, ..Self::default() }
     }
 
     /// Earliest time in `[t_a, t_b]` at which an event happens, if any. It is `t_a` itself only for
@@ -174,7 +178,7 @@ impl Locator {
     /// [`sample`](Self::sample), each for some of the events, then [`close`](Self::close).
     pub fn open(&mut self) {
         self.hits.fill(f64::INFINITY);
-        self.ahead.clone_from(&self.arms);
+        self.ahead.clone_from(&self.passed);
     }
 
     /// Searches `[start, start + width]` for the events that `select` names, whose indicators are
@@ -271,9 +275,9 @@ impl Locator {
         (best < f64::INFINITY).then_some(best)
     }
 
-    /// Takes the whole step over, in which nothing was found.
+    /// Goes on behind the whole step, in which nothing was found.
     pub fn pass(&mut self) {
-        std::mem::swap(&mut self.arms, &mut self.ahead);
+        std::mem::swap(&mut self.passed, &mut self.ahead);
     }
 
     /// Time of event `index` in the last [`locate`](Self::locate), if it is the earliest or within
@@ -309,6 +313,7 @@ impl Locator {
             }
             *hit = f64::INFINITY;
         }
+        self.passed.clone_from(&self.arms);
     }
 
     /// [`accept_within`](Self::accept_within) without a snap.
@@ -329,11 +334,13 @@ impl Locator {
     /// carried out, or refused).
     pub fn set(&mut self, index: usize, arm: Arm) {
         self.arms[index] = arm;
+        self.passed[index] = arm;
     }
 
     /// Forgets what is known, as for a new start.
     pub fn reset(&mut self) {
         self.arms.fill(Arm::Undecided);
+        self.passed.fill(Arm::Undecided);
         self.hits.fill(f64::INFINITY);
     }
 
@@ -342,7 +349,12 @@ impl Locator {
         &self.events
     }
 
-    /// Readiness of each event.
+    /// Readiness of each event at the end of what was [`pass`](Self::pass)ed.
+    pub fn passed(&self) -> &[Arm] {
+        &self.passed
+    }
+
+    /// Readiness of each event at the last accepted time.
     pub fn arms(&self) -> &[Arm] {
         &self.arms
     }

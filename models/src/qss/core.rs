@@ -300,7 +300,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         if found.is_none() {
             locator.pass();
             for (&event, safe) in self.chosen.iter().zip(&self.safe) {
-                let armed = locator.arms()[event] == Arm::Armed;
+                let armed = locator.passed()[event] == Arm::Armed;
                 self.state.clear[event] = if armed { e + safe } else { f64::NEG_INFINITY };
             }
         }

@@ -4,6 +4,7 @@
 mod catalogue;
 mod new;
 mod options;
+mod policies;
 mod report;
 mod reproduce;
 mod run;

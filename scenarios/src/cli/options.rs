@@ -37,6 +37,10 @@ pub struct PlanOptions {
 pub struct CheckOptions {
     #[command(flatten)]
     pub plan: PlanOptions,
+    /// Tell for each coupled group which policies its units allow, what is missing for the others,
+    /// and what stands in for it.
+    #[arg(long)]
+    pub policies: bool,
     /// Tell the spectral radii of the coupling of linear units: of one exchange (zero-stability),
     /// and of a macro step for each value of the parameter that is its length in seconds.
     #[arg(long, value_name = "H=0.01,0.1,...", value_parser = steps)]

@@ -2,6 +2,7 @@
 use super::{
     Done,
     options::{CheckOptions, RunOptions},
+    policies,
     report::{Console, Stop, columns},
     stability::stability,
     verify::verify,
@@ -263,7 +264,7 @@ pub fn check(console: &Console, check: &CheckOptions) -> Done {
     let stop = plan.resolution.format(plan.stop);
     let radii = stability(check)?;
     let text = format!(
-        "{}: ok\n{}{}",
+        "{}: ok\n{}{}{}",
         plan.name,
         columns(
             &[
@@ -277,6 +278,7 @@ pub fn check(console: &Console, check: &CheckOptions) -> Done {
             ],
             &[]
         ),
+        policies::text(&plan.couplings, check.policies),
         radii.as_ref().map_or_else(String::new, |r| r.text())
     );
     console.say(&text, || {
@@ -294,6 +296,9 @@ pub fn check(console: &Console, check: &CheckOptions) -> Done {
             "plots": plan.plots.len(),
             "plan_hash": format!("{:016x}", plan.plan_hash),
         });
+        if check.policies {
+            object["couplings"] = policies::object(&plan.couplings);
+        }
         if let Some(radii) = &radii {
             object["stability"] = radii.object();
         }

@@ -1,8 +1,9 @@
-//! Adapters on connections: `via hold(0)` puts a unit between two ports.
+//! Adapters on connections: `via hold(0)` puts a unit between two ports, `via sample('1 ms') via
+//! hold(0)` two.
 //!
 //! The unit is a hidden child named after its target, such as `tank.u~hold`; adapters before an
-//! event input, which may have many drivers, are also named after their source. So names, and
-//! with them the trace, do not depend on the order of the text.
+//! event input, which may have many drivers, are also named after their source, and those of a chain
+//! are numbered. So names, and with them the trace, do not depend on the order of the text.
 use super::{
     connect, convert,
     evaluate::Evaluator,
@@ -10,23 +11,57 @@ use super::{
     session::{Session, did_you_mean},
     tree::{Body, Child, End, Tree, Unit, Wire, join},
 };
-use crate::diagnostics::Mistake;
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node},
+};
 use std::{collections::HashMap, rc::Rc, sync::Arc};
-use superdense_models::registry::{self, Located, Params, PortKind, PortSpec, Ports, UnitKind};
+use superdense_models::registry::{
+    self, Located, Param, Params, PortKind, PortSpec, Ports, UnitKind,
+};
 
-/// Name in `via`, kind, parameters by position.
-pub(crate) const ADAPTERS: [(&str, &str, &[&str]); 3] = [
-    ("hold", "hold", &["initial"]),
-    ("sample", "sampler", &["period"]),
-    ("detect", "detector", &["threshold", "direction"]),
+/// An adapter.
+pub(crate) struct Adapter {
+    /// Name in `via`.
+    pub name: &'static str,
+    /// Kind of the unit.
+    kind: &'static str,
+    /// Its parameters by position.
+    positions: &'static [&'static str],
+    /// The parameter that is the table of all named values.
+    table: Option<&'static str>,
+}
+
+const fn adapter(
+    name: &'static str,
+    kind: &'static str,
+    positions: &'static [&'static str],
+) -> Adapter {
+    Adapter { name, kind, positions, table: None }
+}
+
+/// All of them.
+pub(crate) const ADAPTERS: [Adapter; 6] = [
+    adapter("hold", "hold", &["initial"]),
+    adapter("sample", "sampler", &["period"]),
+    adapter("detect", "detector", &["threshold", "direction"]),
+    adapter("quantise", "quantiser", &["quantum"]),
+    adapter("delay", "delay", &["delay", "initial"]),
+    Adapter { name: "encode", kind: "encoder", positions: &[], table: Some("map") },
 ];
 
-struct Wanted {
+/// One adapter of a connection.
+struct Stage {
     name: String,
     text: String,
     kind: &'static dyn UnitKind,
     params: Rc<Params>,
     ports: Arc<Ports>,
+}
+
+/// The adapters of a connection.
+struct Wanted {
+    stages: Vec<Stage>,
     ends: (End, End),
     connection: u32,
 }
@@ -38,12 +73,12 @@ pub(super) struct Adapters {
 }
 
 impl Adapters {
-    /// Notes an adapter between two ports.
+    /// Notes the adapters between two ports.
     pub fn add(
         &mut self,
         tree: &Tree,
         group: u32,
-        via: &Via,
+        chain: &[Via],
         (a, b): (End, End),
         connection: u32,
         eval: &Evaluator<'_>,
@@ -51,122 +86,178 @@ impl Adapters {
         let session = eval.session;
         let g = &tree.groups[group as usize];
         let place = g.span(connection);
-        let found = ADAPTERS
-            .iter()
-            .find(|(name, kind, _)| [name, kind].contains(&&via.name.value.as_str()));
-        let Some(&(name, kind, positions)) = found else {
-            let message = format!("there is no adapter `{}`", via.name.value);
-            let known = ADAPTERS.iter().map(|a| a.0);
-            let help = did_you_mean(&via.name.value, known, "adapters");
-            session.report(Mistake::new("unknown-adapter", &via.name.span, message).help(help));
-            return None;
-        };
-        let kind = registry::find(kind)?;
-        if via.positional.len() > positions.len() {
-            let message = format!("`{name}` takes {} values", positions.len());
-            let help = format!("write {name}({})", positions.join(", "));
-            session.report(Mistake::new("adapter", &via.name.span, message).help(help));
-            return None;
-        }
-        let mut keys = via.named.clone();
-        for (node, name) in via.positional.iter().zip(positions) {
-            keys.push((Located::new((*name).to_owned(), node.span.clone()), node.clone()));
-        }
-        let title = Located::new(name.to_owned(), via.name.span.clone());
-        let params = convert::of_keys(kind, &title, &keys, eval)?;
-        let ports = match kind.ports(&params) {
-            Ok(ports) => ports,
-            Err(errors) => {
-                session.unit_errors(&via.name.span, name, errors);
+        let (out, into) = (tree.port(g.body(a), false, a.port), tree.port(g.body(b), true, b.port));
+        let (source, to) = (g.name_of(a), g.name_of(b));
+        let unitless = |p: &PortSpec| PortSpec { unit: None, ..p.clone() };
+        let (mut from, mut before) = (source.clone(), unitless(out));
+        let mut stages = Vec::with_capacity(chain.len());
+        for (number, via) in (1..).zip(chain) {
+            let (adapter, kind, params) = read(via, before.kind, eval)?;
+            let name = adapter.name;
+            let ports = match kind.ports(&params) {
+                Ok(ports) => ports,
+                Err(errors) => {
+                    session.unit_errors(&via.name.span, name, errors);
+                    return None;
+                }
+            };
+            let (front, back) = (ports.inputs.first()?, ports.outputs.first()?);
+            if chain.len() == 1 && out.kind == into.kind && front.kind != back.kind {
+                let both = out.kind.name();
+                let message =
+                    format!("`{source}.{}` and `{to}.{}` are both {both}s", out.name, into.name);
+                let mistake = Mistake::new("needless-adapter", &via.name.span, message);
+                session.report(mistake.help(format!("delete `via {}`", via.text)));
                 return None;
             }
-        };
-        let (out, into) = (tree.port(g.body(a), false, a.port), tree.port(g.body(b), true, b.port));
-        let (front, back) = (ports.inputs.first()?, ports.outputs.first()?);
-        let (from, to) = (g.name_of(a), g.name_of(b));
-        if out.kind == into.kind && front.kind != back.kind {
-            let both = out.kind.name();
-            let message =
-                format!("`{from}.{}` and `{to}.{}` are both {both}s", out.name, into.name);
-            let mistake = Mistake::new("needless-adapter", &via.name.span, message);
-            session.report(mistake.help(format!("delete `via {}`", via.text)));
-            return None;
+            takes(via, name, front, (&from, &before), session)?;
+            connect::fits(place, (&from, &before), (name, front), session)?;
+            let numbered = if chain.len() > 1 { number.to_string() } else { String::new() };
+            let mut hidden = format!("{to}.{}~{numbered}{name}", into.name);
+            if into.kind == PortKind::Event {
+                hidden += &format!("~{source}.{}", out.name);
+            }
+            (from, before) = (name.to_owned(), back.clone());
+            stages.push(Stage {
+                name: hidden,
+                text: via.text.replace('/', ":"),
+                kind,
+                params: Rc::new(params),
+                ports: Arc::new(ports),
+            });
         }
-        if out.kind != front.kind {
-            let (takes, is) = match out.kind {
-                PortKind::Signal => ("events", "is a signal"),
-                PortKind::Event => ("a signal", "sends events"),
-            };
-            let message = format!("`{name}` takes {takes}, but `{from}.{}` {is}", out.name);
-            let help = match out.kind {
-                PortKind::Signal => "between a signal and events use sample('0.1 s') or detect(20)",
-                PortKind::Event => "between events and a signal use hold(0)",
-            };
-            session.report(Mistake::new("wrong-adapter", &via.name.span, message).help(help));
-            return None;
-        }
-        let unitless = |p: &PortSpec| PortSpec { unit: None, ..p.clone() };
-        connect::fits(place, (&from, &unitless(out)), (name, front), session)?;
-        connect::fits(place, (name, back), (&to, &unitless(into)), session)?;
-        let mut hidden = format!("{to}.{}~{name}", into.name);
-        if into.kind == PortKind::Event {
-            hidden += &format!("~{from}.{}", out.name);
-        }
-        self.wanted.push(Wanted {
-            name: hidden,
-            text: via.text.replace('/', ":"),
-            kind,
-            params: Rc::new(params),
-            ports: Arc::new(ports),
-            ends: (a, b),
-            connection,
-        });
+        connect::fits(place, (&from, &before), (&to, &unitless(into)), session)?;
+        self.wanted.push(Wanted { stages, ends: (a, b), connection });
         Some(())
     }
 
     /// Puts the noted adapters into the group.
     pub fn insert(self, tree: &mut Tree, group: u32, session: &Session) {
         let mut count: HashMap<String, u32> = HashMap::new();
-        for w in &self.wanted {
-            *count.entry(w.name.clone()).or_default() += 1;
+        for stage in self.wanted.iter().flat_map(|w| &w.stages) {
+            *count.entry(stage.name.clone()).or_default() += 1;
         }
         let mut seen: HashMap<String, ()> = HashMap::new();
         for w in self.wanted {
             // Two adapters between the same ports differ by what is written in them.
-            let alone = count.get(&w.name) == Some(&1);
-            let name = if alone { w.name } else { format!("{}~{}", w.name, w.text) };
-            if seen.insert(name.clone(), ()).is_some() {
-                let span = tree.groups[group as usize].span(w.connection);
-                let message = "this connection stands twice, with the same adapter";
-                let mistake = Mistake::new("duplicate-connection", span, message);
-                session.report(mistake.help("delete one of the two connections"));
-                continue;
+            let whole: Vec<&str> = w.stages.iter().map(|s| s.text.as_str()).collect();
+            let whole = whole.join(" ");
+            let alone = w.stages.iter().all(|s| count.get(&s.name) == Some(&1));
+            let mut from = w.ends.0;
+            for stage in w.stages {
+                let name = if alone { stage.name } else { format!("{}~{whole}", stage.name) };
+                if seen.insert(name.clone(), ()).is_some() {
+                    let span = tree.groups[group as usize].span(w.connection);
+                    let message = "this connection stands twice, with the same adapter";
+                    let mistake = Mistake::new("duplicate-connection", span, message);
+                    session.report(mistake.help("delete one of the two connections"));
+                    break;
+                }
+                let g = &mut tree.groups[group as usize];
+                let child = g.children.len() as u32;
+                let unit = tree.units.len() as u32;
+                g.children.push(Child {
+                    name: name.as_str().into(),
+                    array: false,
+                    members: vec![Body::Unit(unit)],
+                    wrong: false,
+                    span: g.span(w.connection).clone(),
+                });
+                let end = End { child, member: 0, port: 0 };
+                g.wires.push(Wire { from, to: end, connection: Some(w.connection) });
+                from = end;
+                tree.units.push(Unit {
+                    path: join(&g.path, &name),
+                    kind: stage.kind,
+                    params: stage.params,
+                    ports: stage.ports,
+                    scope: Rc::clone(&g.scope),
+                    index: None,
+                    span: g.span(w.connection).clone(),
+                    hidden: true,
+                    links: Vec::new(),
+                });
             }
-            let g = &mut tree.groups[group as usize];
-            let child = g.children.len() as u32;
-            let unit = tree.units.len() as u32;
-            g.children.push(Child {
-                name: name.as_str().into(),
-                array: false,
-                members: vec![Body::Unit(unit)],
-                wrong: false,
-                span: g.span(w.connection).clone(),
-            });
-            let end = End { child, member: 0, port: 0 };
             let connection = Some(w.connection);
-            g.wires.push(Wire { from: w.ends.0, to: end, connection });
-            g.wires.push(Wire { from: end, to: w.ends.1, connection });
-            tree.units.push(Unit {
-                path: join(&g.path, &name),
-                kind: w.kind,
-                params: w.params,
-                ports: w.ports,
-                scope: Rc::clone(&g.scope),
-                index: None,
-                span: g.span(w.connection).clone(),
-                hidden: true,
-                links: Vec::new(),
-            });
+            let g = &mut tree.groups[group as usize];
+            g.wires.push(Wire { from, to: w.ends.1, connection });
         }
     }
+}
+
+/// The adapter that a text names, its kind and its parameters; `of` is what it is to take.
+fn read(
+    via: &Via,
+    of: PortKind,
+    eval: &Evaluator<'_>,
+) -> Option<(&'static Adapter, &'static dyn UnitKind, Params)> {
+    let session = eval.session;
+    let called = via.name.value.as_str();
+    let Some(adapter) = ADAPTERS.iter().find(|a| [a.name, a.kind].contains(&called)) else {
+        let message = format!("there is no adapter `{called}`");
+        let help = did_you_mean(called, ADAPTERS.iter().map(|a| a.name), "adapters");
+        session.report(Mistake::new("unknown-adapter", &via.name.span, message).help(help));
+        return None;
+    };
+    let Adapter { name, kind, positions, table } = adapter;
+    let kind = registry::find(kind)?;
+    if via.positional.len() > positions.len() {
+        let (message, help) = match table {
+            Some(_) => ("named values".to_owned(), format!("write {name}(up = 1, down = -1)")),
+            None => (
+                format!("{} values", positions.len()),
+                format!("write {name}({})", positions.join(", ")),
+            ),
+        };
+        let message = format!("`{name}` takes {message}");
+        session.report(Mistake::new("adapter", &via.name.span, message).help(help));
+        return None;
+    }
+    let mut keys = if table.is_some() { Vec::new() } else { via.named.clone() };
+    for (node, name) in via.positional.iter().zip(*positions) {
+        keys.push((Located::new((*name).to_owned(), node.span.clone()), node.clone()));
+    }
+    let title = Located::new((*name).to_owned(), via.name.span.clone());
+    // A delay is one of signals or of events; here it is plain which.
+    if *name == "delay" && !keys.iter().any(|(k, _)| k.value == "of") {
+        let item = Item::Text(of.name().to_owned());
+        keys.push((
+            Located::new("of".into(), title.span.clone()),
+            Node { item, span: title.span.clone() },
+        ));
+    }
+    let mut params = convert::of_keys(kind, &title, &keys, eval)?;
+    if let Some(table) = table {
+        let entry = |(key, node): &(Located<String>, Node)| {
+            Some((key.clone(), convert::value(node, "a value", eval)?))
+        };
+        let entries: Option<Vec<_>> = via.named.iter().map(entry).collect();
+        let entries = Located::new(Param::Table(entries?), title.span);
+        params.values.push(((*table).to_owned(), entries));
+    }
+    Some((adapter, kind, params))
+}
+
+/// Whether an adapter takes what it is given: signals or events.
+fn takes(
+    via: &Via,
+    name: &str,
+    front: &PortSpec,
+    (from, before): (&str, &PortSpec),
+    session: &Session,
+) -> Option<()> {
+    if before.kind == front.kind {
+        return Some(());
+    }
+    let (takes, is) = match before.kind {
+        PortKind::Signal => ("events", "is a signal"),
+        PortKind::Event => ("a signal", "sends events"),
+    };
+    let message = format!("`{name}` takes {takes}, but `{from}.{}` {is}", before.name);
+    let help = match before.kind {
+        PortKind::Signal => "between a signal and events use sample('0.1 s') or detect(20)",
+        PortKind::Event => "between events and a signal use hold(0)",
+    };
+    session.report(Mistake::new("wrong-adapter", &via.name.span, message).help(help));
+    None
 }

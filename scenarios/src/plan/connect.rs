@@ -111,13 +111,13 @@ fn one(
         }
         let out = tree.port(g.body(a), false, a.port);
         let into = tree.port(g.body(b), true, b.port);
-        match &connection.via {
-            None => {
+        match connection.via.as_slice() {
+            [] => {
                 fits(&connection.span, (&g.name_of(a), out), (&g.name_of(b), into), eval.session)?;
                 let wire = Wire { from: a, to: b, connection: Some(number) };
                 tree.groups[group as usize].wires.push(wire);
             }
-            Some(via) => adapters.add(tree, group, via, (a, b), number, eval)?,
+            via => adapters.add(tree, group, via, (a, b), number, eval)?,
         }
     }
     Some(())

@@ -96,6 +96,26 @@ pub(crate) fn example(ty: ParamType) -> String {
     }
 }
 
+/// A value of any type written within a text, in which numbers are not told from texts: what reads as
+/// a number, a quantity, a truth value or the name of a parameter is one.
+pub(super) fn value(
+    node: &Node,
+    name: &'static str,
+    eval: &Evaluator<'_>,
+) -> Option<Located<Param>> {
+    let plain = match &node.item {
+        Item::Text(t) => t.trim(),
+        _ => "",
+    };
+    let item = match (plain.parse::<f64>(), plain) {
+        (Ok(x), _) => Item::Real(x, None),
+        (_, "true" | "false") => Item::Bool(plain == "true"),
+        _ => node.item.clone(),
+    };
+    let spec = ParamSpec { name, ty: ParamType::Value, default: None, doc: "" };
+    convert(&Node { item, span: node.span.clone() }, &spec, eval)
+}
+
 fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Located<Param>> {
     let what = format!("`{}`", spec.name);
     let session = eval.session;

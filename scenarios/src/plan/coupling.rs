@@ -7,7 +7,7 @@ use super::{
     evaluate::Evaluator,
     selector::{self, Piece},
     session::Session,
-    tree::{Body, Child, End, Tree, Unit, Wire, join},
+    tree::{Body, Child, End, Group, Tree, Unit, Wire, join},
 };
 use crate::{
     diagnostics::Mistake,
@@ -30,6 +30,11 @@ static KIND: CouplingKind = CouplingKind;
 /// Whether a unit is a master that tries its steps out.
 pub(super) fn is_rehearsal(unit: &Unit) -> bool {
     unit.hidden && unit.kind.name() == KIND.name() && couplings::rehearses(&unit.params)
+}
+
+/// The child that is the master of a group, if it has one.
+pub(super) fn master(g: &Group) -> Option<u32> {
+    g.children.iter().position(|c| &*c.name == NAME).map(|at| at as u32)
 }
 
 /// The keys of `[coupling]` and where it stands.

@@ -2,7 +2,7 @@
 use super::{
     coupling::{self, CouplingDecl},
     parameters::{Declared, declared, flatten},
-    selector::{self, Connection, Piece, Selector, Step, Via, is_name},
+    selector::{self, Connection, Piece, Selector, Step, is_name},
     session::{Session, did_you_mean},
 };
 use crate::{
@@ -302,21 +302,21 @@ impl Declarer<'_> {
             node.text(&format!("`{key}`"), example, sink)
         };
         let (from, to) = (text("from"), text("to"));
-        let via = match table.get("via") {
-            None => None,
-            Some(n) => {
-                let text = n.text("`via`", "via = \"hold\"", sink)?;
-                let mut via: Via = self.parsed(selector::via(Piece::new(self.session, &text)))?;
+        let mut via = Vec::new();
+        if let Some(n) = table.get("via") {
+            let text = n.text("`via`", "via = \"hold\"", sink)?;
+            via = self.parsed(selector::adapters(Piece::new(self.session, &text)))?;
+            // What stands beside is for the last one.
+            if let Some(last) = via.last_mut() {
                 let own = ["from", "to", "via", "for"];
                 let named = table.entries.iter().filter(|(k, _)| !own.contains(&k.value.as_str()));
-                via.named.extend(named.cloned());
-                for (k, n) in &via.named {
-                    via.text += &format!(" {}={}", k.value, self.session.sources.slice(&n.span));
+                last.named.extend(named.cloned());
+                for (k, n) in &last.named {
+                    last.text += &format!(" {}={}", k.value, self.session.sources.slice(&n.span));
                 }
-                Some(via)
             }
-        };
-        if via.is_none() {
+        }
+        if via.is_empty() {
             self.unknown_keys(table, &["from", "to", "via", "for"], "a connection without `via`");
         }
         let loops = match table.get("for") {

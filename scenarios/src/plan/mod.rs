@@ -17,6 +17,7 @@ mod links;
 mod loops;
 pub mod outline;
 mod parameters;
+pub mod policies;
 mod read;
 mod record;
 mod selector;
@@ -68,6 +69,8 @@ pub struct Plan {
     pub units: Vec<UnitInfo>,
     /// Names of the shared events, by their number.
     pub links: Vec<String>,
+    /// The masters of its groups, and which policies the units allow.
+    pub couplings: Vec<policies::Master>,
     /// Digest of everything that decides the trace: units, parameters, connections, resolution
     /// and seed, but not what is sampled, recorded or plotted.
     pub plan_hash: u64,
@@ -244,6 +247,7 @@ fn plan(
         return None;
     }
     let model = build::model(&tree, &numbering, session);
+    let couplings = policies::masters(&tree, session);
     let plan_hash = digest::plan_hash(&tree, &numbering, session);
     let name = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     Some(Plan {
@@ -259,6 +263,7 @@ fn plan(
         plots,
         units: numbering.infos,
         links: tree.links.into_iter().map(|l| l.name).collect(),
+        couplings,
         plan_hash,
         model,
     })

@@ -55,7 +55,8 @@ pub(super) struct Loop {
 pub(super) struct Connection {
     pub from: Selector,
     pub to: Selector,
-    pub via: Option<Via>,
+    /// Adapters in the order of the signal.
+    pub via: Vec<Via>,
     pub loops: Vec<Loop>,
     pub span: Span,
 }
@@ -224,8 +225,8 @@ pub(super) fn connection(piece: Piece<'_>) -> Parsed<Connection> {
         None => (rest, Vec::new()),
     };
     let (target, via) = match Outside(rest.text()).find(" via ") {
-        Some(at) => (rest.slice(0, at), Some(via(rest.slice(at + 5, rest.text().len()))?)),
-        None => (rest, None),
+        Some(at) => (rest.slice(0, at), adapters(rest.slice(at + 5, rest.text().len()))?),
+        None => (rest, Vec::new()),
     };
     if Outside(target.text()).find("->").is_some() {
         return Err(
@@ -260,8 +261,13 @@ pub(super) fn loops(piece: Piece<'_>) -> Parsed<Vec<Loop>> {
     Ok(out)
 }
 
+/// `sample('1 s') via hold(0)`: one after the other.
+pub(super) fn adapters(piece: Piece<'_>) -> Parsed<Vec<Via>> {
+    piece.split(" via ").into_iter().map(via).collect()
+}
+
 /// `hold(0)`, `sample('1 s')`, `hold`.
-pub(super) fn via(piece: Piece<'_>) -> Parsed<Via> {
+fn via(piece: Piece<'_>) -> Parsed<Via> {
     let text = piece.text();
     let open = text.find('(').unwrap_or(text.len());
     let name = piece.slice(0, open);

@@ -4,7 +4,7 @@
 use super::library::{Results, number};
 
 /// exp(A t) x by its series.
-fn flow(a: &[Vec<f64>], x: &[f64], t: f64) -> Vec<f64> {
+pub(super) fn flow(a: &[Vec<f64>], x: &[f64], t: f64) -> Vec<f64> {
     let (mut sum, mut term, mut k) = (x.to_vec(), x.to_vec(), 0.0);
     while term.iter().any(|v| v.abs() > 1e-18) {
         k += 1.0;

@@ -12,6 +12,8 @@ mod iteration;
 mod library;
 mod network;
 mod pendulum;
+mod policies;
+mod power_window;
 mod quantised;
 mod release;
 mod reproduce;

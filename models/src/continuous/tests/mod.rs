@@ -15,6 +15,7 @@ use superdense_kernel::{
 
 mod algebraic;
 mod bouncing;
+mod inputs;
 mod methods;
 mod quantised;
 

@@ -192,6 +192,24 @@ fn arming_at_the_start() {
     close(at(|t| (t - 0.25) * (0.75 - t), false), 0.75);
 }
 
+/// What lies farther on in a step that an input cuts short has not happened.
+#[test]
+fn a_cut_step_arms_nothing() {
+    let mut locator = Locator::new(vec![Event::when(vec![0])]);
+    let parabola = |t: f64, z: &mut [f64]| z[0] = (t - 1.0) * (t - 3.0);
+    let hit = locator.locate(0.0, 5.0, 0.0, parabola).unwrap().unwrap();
+    locator.accept(hit, &[0.0]);
+    assert_eq!(locator.locate(hit, 5.0, 0.0, parabola).unwrap(), None);
+    locator.pass();
+    assert_eq!((locator.passed(), locator.arms()), (&[Arm::Armed][..], &[Arm::Disarmed][..]));
+    locator.accept(2.0, &[-1.0]);
+    assert_eq!(locator.due(1, &[-1.0]).count(), 0, "it has held all the time");
+    // To the end of the step the event is armed again.
+    assert_eq!(locator.locate(2.0, 5.0, 0.0, parabola).unwrap(), None);
+    locator.accept(5.0, &[8.0]);
+    assert_eq!(locator.due(1, &[-1.0]).count(), 1);
+}
+
 #[test]
 fn rearming_after_an_event() {
     let mut locator = Locator::new(vec![Event::when(vec![0])]);

@@ -3,6 +3,7 @@ mod ball;
 mod faults;
 mod mass;
 mod peer;
+mod policies;
 
 use std::{
     path::{Path, PathBuf},

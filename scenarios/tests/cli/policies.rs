@@ -1,0 +1,88 @@
+//! `check --policies`: what a coupling could be, told before it is tried.
+
+/// Two units in a group with an input, and a third outside.
+const GROUPED: &str = r#"
+stop = "1 s"
+connections = ["inner.x -> outer.u", "outer.y -> inner.u"]
+[coupling]
+step = "0.1 s"
+extrapolation = 1
+events = "interrupt"
+[unit.inner]
+template = "pair"
+[unit.outer]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { y = 0.0 }
+derivatives = { y = "u - y" }
+outputs = { y = "y" }
+[template.pair]
+inputs = { u = "a.w" }
+outputs = { x = "b.x" }
+connections = ["a.x -> b.u", "b.x -> a.u"]
+coupling = { step = "0.02 s" }
+[template.pair.unit.a]
+kind = "equations"
+inputs = { u = 0.0, w = 0.0 }
+states = { x = 1.0 }
+derivatives = { x = "-x + u + w" }
+outputs = { x = "x" }
+[template.pair.unit.b]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { x = 0.0 }
+derivatives = { x = "-x + u" }
+outputs = { x = "x" }
+"#;
+
+#[test]
+fn every_group_has_its_table() {
+    let dir = super::folder("policies");
+    std::fs::write(dir.join("grouped.toml"), GROUPED).unwrap();
+    let told = super::json(&super::good(&dir, "check grouped.toml --policies --json"));
+    let groups = told["couplings"].as_array().unwrap();
+    assert_eq!(groups.len(), 2);
+    for (group, name, repeats) in [(&groups[0], "", true), (&groups[1], "inner", false)] {
+        assert_eq!(group["group"], name);
+        for policy in group["policies"].as_array().unwrap() {
+            let line = policy["policy"].as_str().unwrap();
+            let once = ["iterate", "pre_step", "estimate", "correction"].iter();
+            let repeated = once.clone().any(|key| line.starts_with(key))
+                && line != "estimate = \"conservation\"";
+            assert_eq!(policy["possible"], repeats || !repeated, "{name}: {policy}");
+            // What the table says is what loading says.
+            if let (true, Some((key @ "iterate", value))) = (repeated, line.split_once(" = ")) {
+                let place = if name.is_empty() { "coupling" } else { "template.pair.coupling" };
+                let line = format!("check grouped.toml --set {place}.{key}={value}");
+                assert_eq!(super::superdense(&dir, &line).status.success(), repeats, "{line}");
+            }
+        }
+        let used = |line: &str| {
+            let all = group["policies"].as_array().unwrap();
+            all.iter().find(|p| p["policy"] == line).unwrap()["used"] == true
+        };
+        assert!(used("step = \"10 ms\""));
+        assert_eq!(used("extrapolation = 1"), name.is_empty());
+        assert_eq!(used("events = \"interrupt\""), name.is_empty());
+        assert!(!used("order = \"gauss-seidel\"") && !used("iterate = {}"));
+    }
+    let text = super::good(&dir, "check grouped.toml --policies");
+    for part in ["coupling of the scenario", "coupling of inner", "impossible", "instead"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Without the option only what stands in is told, and here nothing does.
+    assert!(!super::good(&dir, "check grouped.toml").contains("coupling of"));
+}
+
+/// A scenario without a coupling is told which it could have.
+#[test]
+fn before_there_is_a_coupling() {
+    let dir = super::folder("policies-none");
+    let text = GROUPED
+        .replace("[coupling]\nstep = \"0.1 s\"\nextrapolation = 1\nevents = \"interrupt\"\n", "");
+    let text = text.replace("coupling = { step = \"0.02 s\" }\n", "");
+    std::fs::write(dir.join("free.toml"), text).unwrap();
+    let told = super::good(&dir, "check free.toml --policies");
+    assert!(told.contains("that a [coupling] of the scenario could have"), "{told}");
+    assert!(told.contains("iterate = {}") && !told.contains("impossible"), "{told}");
+}
