@@ -121,6 +121,27 @@ impl<M: Message> Bus<M> {
         self.out_sums.reserve(models);
     }
 
+    /// Whether one more message finds room.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.arena.len() < self.arena.capacity()
+    }
+
+    #[inline(always)]
+    fn influence(&mut self, model: u32) {
+        // Asked for here, it is a jump to elsewhere instead of a call that comes back.
+        if self.influenced.len() == self.influenced.capacity() {
+            return self.influence_more(model);
+        }
+        self.influenced.push(model);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn influence_more(&mut self, model: u32) {
+        self.influenced.push(model);
+    }
+
     /// Hands a message to the first input port of a model, which is not the outside.
     #[inline(always)]
     pub fn hand(&mut self, model: u32, digest: u64, envelope: Envelope<M>) {
@@ -130,8 +151,7 @@ impl<M: Message> Bus<M> {
         let inbox = &mut self.inbox[model as usize];
         if inbox.cycle != cycle {
             *inbox = Inbox { sum: digest, cycle, head: at, tail: at, len: 1, nets: NONE };
-            self.influenced.push(model);
-            return;
+            return self.influence(model);
         }
         match inbox.len {
             0 => inbox.head = at,

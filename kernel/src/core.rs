@@ -50,20 +50,20 @@ pub(crate) struct Moves<'a> {
 
 impl<'a> Moves<'a> {
     /// The first model.
+    #[inline(always)]
     pub fn first(&self) -> Option<u32> {
-        self.imminent.first().into_iter().chain(self.influenced.first()).min().copied()
+        let head = |list: &[u32]| list.first().map_or(u32::MAX, |&m| m);
+        Some(head(self.imminent).min(head(self.influenced))).filter(|&m| m != u32::MAX)
     }
 
-    /// Those before model `end`, and the others.
-    pub fn split(self, end: u32) -> (Self, Self) {
-        let (i, j) = (count_before(self.imminent, end), count_before(self.influenced, end));
-        let part = |i: std::ops::Range<usize>, j| Self {
-            imminent: &self.imminent[i.clone()],
-            sums: &self.sums[i],
-            influenced: &self.influenced[j],
-        };
-        let (is, js) = (self.imminent.len(), self.influenced.len());
-        (part(0..i, 0..j), part(i..is, j..js))
+    /// Takes off those before model `end`.
+    #[inline(always)]
+    pub fn split_off(&mut self, end: u32) -> Self {
+        let (imminent, others) = self.imminent.split_at(count_before(self.imminent, end));
+        let (sums, later) = self.sums.split_at(imminent.len());
+        let (influenced, rest) = self.influenced.split_at(count_before(self.influenced, end));
+        (self.imminent, self.sums, self.influenced) = (others, later, rest);
+        Self { imminent, sums, influenced }
     }
 }
 
@@ -95,10 +95,33 @@ pub(crate) struct Ahead<'a> {
     /// The last tick, if it may at all: nothing is injected, nobody looks on between cycles, and no
     /// unit makes silent steps.
     pub limit: Option<i64>,
-    /// The models of the cycle, or those of the next one, if they are `taken` from the list.
+    /// The models of the cycle that is left to others, or those of the next one, if they are `taken`
+    /// from the list.
     pub imminent: &'a mut Vec<u32>,
     /// When these are due.
     pub taken: Option<i64>,
+}
+
+impl Ahead<'_> {
+    /// Takes the models of the next cycle; the model, if it is a single one.
+    #[inline(never)]
+    fn take(&mut self, list: &mut AnyEventList, limit: i64) -> Option<(i64, u32)> {
+        self.imminent.clear();
+        let at = list.take(limit, &mut |m| self.imminent.push(m))?;
+        if let [m] = self.imminent[..] {
+            return Some((at, m));
+        }
+        self.taken = Some(at);
+        None
+    }
+
+    /// Leaves the cycle of a single model to others.
+    fn leave(&mut self, at: i64, m: u32) -> Option<u32> {
+        self.imminent.clear();
+        self.imminent.push(m);
+        self.taken = Some(at);
+        None
+    }
 }
 
 /// What a transition reads and writes of the kernel's per model.
@@ -222,22 +245,18 @@ impl<M: Message> Core<M> {
             return None;
         }
         let limit = ahead.limit?;
-        let imminent = &mut *ahead.imminent;
-        imminent.clear();
-        let at = self.list.take(limit, &mut |m| imminent.push(m))?;
-        match imminent[..] {
-            [m] if self.homes.is_neighbour(m) => {
-                self.bus.clear();
-                self.counts.cycles += 1;
-                self.now = Tag::new(at, 0);
-                self.fx.now = self.now;
-                Some(m)
-            }
-            _ => {
-                ahead.taken = Some(at);
-                None
-            }
+        let (at, m) = match self.list.take_alone(limit) {
+            Some(next) => next,
+            None => ahead.take(&mut self.list, limit)?,
+        };
+        if !self.homes.is_neighbour(m) {
+            return ahead.leave(at, m);
         }
+        self.bus.clear();
+        self.counts.cycles += 1;
+        self.now = Tag::new(at, 0);
+        self.fx.now = self.now;
+        Some(m)
     }
 
     /// λ of imminent models of one kind.
@@ -480,7 +499,7 @@ impl<M: Message> Core<M> {
 }
 
 /// How many models of a sorted list come before model `end`; mostly all.
-#[inline]
+#[inline(always)]
 fn count_before(list: &[u32], end: u32) -> usize {
     match list.last() {
         Some(&last) if last >= end => list.iter().take_while(|&&m| m < end).count(),
@@ -491,7 +510,11 @@ fn count_before(list: &[u32], end: u32) -> usize {
 /// Sorts unless sorted already, which is the usual case.
 #[inline(always)]
 pub(crate) fn order(list: &mut [u32]) {
-    if list.len() > 1 && !list.is_sorted() {
+    if let [a, b] = list {
+        if a > b {
+            std::mem::swap(a, b);
+        }
+    } else if list.len() > 1 && !list.is_sorted() {
         list.sort_unstable();
     }
 }

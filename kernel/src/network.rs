@@ -95,12 +95,13 @@ pub(crate) struct Network<M> {
 }
 
 impl<M> Network<M> {
-    /// Where an output port of a model that is not its first one leads.
+    /// Where an output port of a model leads.
     #[inline]
-    pub fn other(&self, model: u32, port: u16) -> Target {
-        let at = self.senders[model as usize].others + u32::from(port) - 1;
+    pub fn target(&self, model: u32, port: u16) -> Target {
+        let Sender { first, others, .. } = self.senders[model as usize];
+        let Some(other) = u32::from(port).checked_sub(1) else { return first };
         let end = self.senders[model as usize + 1].others;
-        if at < end { self.others[at as usize] } else { Target::MISSING }
+        if others + other < end { self.others[(others + other) as usize] } else { Target::MISSING }
     }
 
     /// Where the output ports of a model lead.

@@ -105,3 +105,61 @@ impl<M: Message> Simulation<M> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Atomic, Bag, Coupled, Effects, Outbox, Simulation,
+        port::{InPort, OutPort},
+        time::Duration,
+    };
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Node {
+        next: i64,
+        heard: u32,
+    }
+
+    impl Atomic<u32> for Node {
+        fn inputs(&self) -> u16 {
+            1
+        }
+        fn outputs(&self) -> u16 {
+            1
+        }
+        fn time_advance(&self) -> Duration {
+            Duration::from_ticks(self.next)
+        }
+        fn output(&self, out: &mut Outbox<'_, u32>) {
+            out.send(OutPort::<u32>::new(0), 1);
+        }
+        fn internal(&mut self, _: &mut Effects<u32>) {
+            self.next = 100;
+        }
+        fn external(&mut self, e: Duration, bag: &Bag<'_, u32>, _: &mut Effects<u32>) {
+            self.next -= e.ticks();
+            self.heard += bag.len() as u32;
+        }
+    }
+
+    /// Cycles of single models follow each other in one slab, with no, one, several receivers, and
+    /// that of the model itself.
+    #[test]
+    fn single_models_whatever_they_reach() {
+        let mut top = Coupled::new();
+        let node = |next| Node { next, heard: 0 };
+        let nodes: Vec<_> = (0..5).map(|i| top.add(("n", i), node(10 * (i as i64 + 1)))).collect();
+        for (from, to) in [(1, 2), (2, 0), (2, 4), (3, 1)] {
+            let (from, to) = (nodes[from].output(OutPort::<u32>::new(0)), &nodes[to]);
+            top.couple(from, to.input(InPort::<u32>::new(0)));
+        }
+        let mut sim = Simulation::new(top, Default::default()).expect("proper wiring");
+        sim.run_through(1000).expect("no error");
+        // Each fires ten times: at its first tick, and then every hundred.
+        let heard = |i| sim.model::<Node>(&format!("n[{i}]")).expect("a node").heard;
+        assert_eq!([0, 1, 2, 3, 4].map(heard), [10, 10, 10, 0, 10]);
+        let counts = sim.counts();
+        assert_eq!((counts.internal, counts.external, counts.cycles), (50, 40, 50));
+    }
+}

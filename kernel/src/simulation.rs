@@ -345,15 +345,15 @@ impl<M: Message> Simulation<M> {
         core.log_cursor = 0;
         let influenced = std::mem::take(&mut core.bus.influenced);
         let sums = std::mem::take(&mut core.bus.out_sums);
+        debug_assert_eq!(self.imminent.len(), sums.len(), "each λ was called once");
         let mut rest = Moves { imminent: &self.imminent, sums: &sums, influenced: &influenced };
         let moved = rest.first().is_some();
         while let Some(first) = rest.first() {
             let (run, end) = core.homes.run(first);
-            let (moves, after) = rest.split(end);
+            let moves = rest.split_off(end);
             core.enter(run.kind);
             self.slabs.kinds[run.kind as usize].transitions(run, moves, core);
             core.leave(run.kind);
-            rest = after;
         }
         (core.bus.influenced, core.bus.out_sums) = (influenced, sums);
         moved

@@ -187,6 +187,8 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
             let mut later = NONE;
             if let Some(&other) = core.bus.influenced.first() {
                 if core.bus.influenced.len() > 1 || other == model {
+                    ahead.imminent.clear();
+                    ahead.imminent.push(model);
                     core.bus.out_sums.push(sent);
                     return Left::All;
                 }

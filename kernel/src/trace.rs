@@ -45,7 +45,8 @@ impl Kind {
 /// One link of a model's chain.
 #[inline(always)]
 pub(crate) fn link(chain: u64, tag: Tag, kind: Kind, bag: u64, outputs: u64) -> u64 {
-    let when = (tag.ticks as u64).rotate_left(20) ^ (u64::from(tag.micro) << 2 | kind as u64);
+    // The tag's part is the same for all transitions of a cycle.
+    let when = (tag.ticks as u64).rotate_left(20) ^ u64::from(tag.micro) << 2 ^ kind as u64;
     fold(chain ^ when, bag.rotate_left(32) ^ outputs)
 }
 

@@ -141,6 +141,11 @@ impl EventList for AnyEventList {
     }
 
     #[inline]
+    fn take_alone(&mut self, limit: i64) -> Option<(i64, u32)> {
+        each!(self, list => list.take_alone(limit))
+    }
+
+    #[inline]
     fn glance(&self) -> Option<(u32, i64)> {
         each!(self, list => list.glance())
     }

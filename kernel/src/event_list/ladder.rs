@@ -99,27 +99,39 @@ struct Earliest {
 
 impl LadderList {
     /// Puts a model that is nowhere where its time belongs.
+    // The usual way makes no call that it comes back from, so it saves no registers.
     #[inline]
     fn place(&mut self, model: u32, at: i64) {
-        if at < self.front.origin {
-            self.lay_before(at);
+        let Some((bucket, word)) = self.front.bucket(at) else {
+            return self.place_elsewhere(model, at);
+        };
+        if word < self.front.word {
+            return self.place_early(bucket, word, model, at);
         }
-        match self.front.admit(at) {
-            Some(bucket) => self.store.push(bucket, model, at),
-            None => self.place_beyond(model, at),
-        }
+        self.store.push(bucket, model, at);
     }
 
-    /// The same beyond the finest rung. Out of line, so that the rest of `schedule` is small
-    /// enough to be inlined.
+    /// The same in a bucket that was passed as empty.
+    // A call, so that it is a branch that nobody takes: the search for the next event would wait
+    // for the time of this one otherwise.
+    #[cold]
     #[inline(never)]
-    fn place_beyond(&mut self, model: u32, at: i64) {
-        if self.rest.is_empty() {
+    fn place_early(&mut self, bucket: usize, word: usize, model: u32, at: i64) {
+        self.front.word = word;
+        self.store.push(bucket, model, at);
+    }
+
+    /// The same for a time that is not in the finest rung.
+    #[inline(never)]
+    fn place_elsewhere(&mut self, model: u32, at: i64) {
+        if at < self.front.origin {
+            self.lay_before(at);
+        } else if self.rest.is_empty() {
             self.front.slide(self.now);
-            if let Some(bucket) = self.front.admit(at) {
-                self.store.push(bucket, model, at);
-                return;
-            }
+        }
+        if let Some(bucket) = self.front.admit(at) {
+            self.store.push(bucket, model, at);
+            return;
         }
         for rung in self.rest.iter_mut().rev() {
             if let Some(bucket) = rung.admit(at) {
@@ -128,6 +140,12 @@ impl LadderList {
             }
         }
         self.store.push_far(model, at);
+    }
+
+    #[inline(never)]
+    fn move_to(&mut self, model: u32, at: i64) {
+        self.store.unlink(model);
+        self.place(model, at);
     }
 
     /// Where the earliest events are.
@@ -201,11 +219,10 @@ impl EventList for LadderList {
     fn schedule(&mut self, model: u32, at: i64) {
         debug_assert!((EARLIEST..=LATEST).contains(&at), "time {at} out of range");
         assert!(model < self.store.nil, "model {model} of {}", self.store.nil);
-        if self.store.nodes[model as usize].time == NEVER {
-            self.scheduled += 1;
-        } else {
-            self.store.unlink(model);
+        if self.store.nodes[model as usize].time != NEVER {
+            return self.move_to(model, at);
         }
+        self.scheduled += 1;
         self.place(model, at);
     }
 
@@ -239,6 +256,21 @@ impl EventList for LadderList {
             self.take_several(bucket, time, sink);
         }
         Some(time)
+    }
+
+    #[inline]
+    fn take_alone(&mut self, limit: i64) -> Option<(i64, u32)> {
+        let bucket = self.front.first(&self.store.occupied)?;
+        let first = self.store.first(bucket);
+        let Node { time, next, .. } = self.store.nodes[first as usize];
+        if next != self.store.nil || time > limit {
+            return None;
+        }
+        self.now = time;
+        self.store.detach(bucket);
+        self.store.nodes[first as usize].time = NEVER;
+        self.taken += 1;
+        Some((time, first))
     }
 
     #[inline(always)]

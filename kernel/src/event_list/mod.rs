@@ -88,6 +88,13 @@ pub trait EventList: Default + Send {
     /// time.
     fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64>;
 
+    /// The same for a single model, where it can be told at once that there is just one of the
+    /// earliest time; `None` says nothing.
+    fn take_alone(&mut self, limit: i64) -> Option<(i64, u32)> {
+        let _ = limit;
+        None
+    }
+
     /// A model that is likely to be taken next and its time, where that can be told at once; what
     /// it is good for is memory that comes in time, so it may be wrong.
     fn glance(&self) -> Option<(u32, i64)> {

@@ -56,7 +56,15 @@ impl Pair {
     /// The same if the earliest time is not later than `limit`.
     fn take_until(&mut self, limit: i64) -> Option<(i64, Vec<u32>)> {
         let mut taken = Vec::new();
-        let at = self.list.take(limit, &mut |model| taken.push(model));
+        let mut at = None;
+        // Both ways of taking a single model.
+        if self.times.len().is_multiple_of(2) {
+            at = self.list.take_alone(limit).map(|(at, model)| {
+                taken.push(model);
+                at
+            });
+        }
+        let at = at.or_else(|| self.list.take(limit, &mut |model| taken.push(model)));
         let next = self.order.first().map(|&(at, _)| at).filter(|&at| at <= limit);
         assert_eq!(at, next, "{}", self.list.kind());
         let at = at?;

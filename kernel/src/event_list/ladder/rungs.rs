@@ -49,7 +49,7 @@ pub(super) struct Rung {
     /// How many there are, less one: a mask for their numbers.
     mask: usize,
     /// The words of bucket numbers that may hold something to come in this turn.
-    word: usize,
+    pub(super) word: usize,
     end: usize,
 }
 
@@ -99,22 +99,19 @@ impl Rung {
         within.then(|| (at.wrapping_sub(self.zero) as u64 >> self.shift) as usize)
     }
 
+    /// The bucket of such a time, and the word in which it is.
+    #[inline]
+    pub(super) fn bucket(&self, at: i64) -> Option<(usize, usize)> {
+        let number = self.number(at)?;
+        Some((self.base + (number & self.mask), number / WORD))
+    }
+
     /// The bucket of such a time that is about to be put there.
     #[inline]
     pub(super) fn admit(&mut self, at: i64) -> Option<usize> {
-        let number = self.number(at)?;
-        if number / WORD < self.word {
-            self.look_again(number / WORD);
-        }
-        Some(self.base + (number & self.mask))
-    }
-
-    // A call, so that it is a branch that nobody takes: the search for the next event would wait
-    // for the time of this one otherwise.
-    #[cold]
-    #[inline(never)]
-    fn look_again(&mut self, word: usize) {
-        self.word = word;
+        let (bucket, word) = self.bucket(at)?;
+        self.word = self.word.min(word);
+        Some(bucket)
     }
 
     /// The first bucket that holds something.
