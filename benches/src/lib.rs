@@ -7,6 +7,7 @@
 //! | [`net`] | shipped grid and network scenarios against SimPy and ns-3 |
 //! | [`exchange`] | what an exchange of two coupled units costs |
 //! | [`phold`] | Time Warp against the sequential executor, over remote shares and work |
+//! | [`workers`] | parallel executors on a torus, a quantised line in units, DEVStone with work |
 //! | [`precision`] | error against time of continuous methods, against diffsol, scipy and heyoka |
 //! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
@@ -36,3 +37,4 @@ pub mod report;
 pub mod suites;
 pub mod texts;
 pub mod timers;
+pub mod workers;

@@ -14,6 +14,7 @@ use crate::{
     flatten::flatten,
     homes::Homes,
     message::Message,
+    parallel::Deal,
     slab::{Left, Slabs},
     time::{Duration, Resolution, Tag, TimeError},
 };
@@ -91,6 +92,8 @@ pub struct Simulation<M: Message> {
     pub(crate) restructured: bool,
     /// The structure as saved states share it; `None` until saved, and after a change.
     pub(crate) shared: Option<Arc<Blueprint<M>>>,
+    /// Which models share a worker.
+    pub(crate) deal: Option<Deal>,
 }
 
 impl<M: Message> std::fmt::Debug for Simulation<M> {
@@ -150,6 +153,7 @@ impl<M: Message> Simulation<M> {
             plan_hash,
             restructured: false,
             shared: None,
+            deal: None,
         };
         for m in 0..this.core.keys.len() as u32 {
             this.start_model(m, Tag::new(options.start, 0));

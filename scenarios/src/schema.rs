@@ -2,7 +2,10 @@
 //!
 //! Editors that know TOML (taplo, "Even Better TOML") complete and check scenarios with it. It
 //! covers the form of a file; names, types of ports and formulas are the plan's to check.
-use crate::{kinds::kinds, plan::ADAPTERS};
+use crate::{
+    kinds::kinds,
+    plan::{ADAPTERS, PARTITIONS},
+};
 use serde_json::{Map, Value as Json, json};
 use superdense_models::couplings::CouplingKind;
 use superdense_models::registry::{ParamSpec, ParamType, UnitKind};
@@ -103,6 +106,11 @@ fn root() -> Vec<(&'static str, Json)> {
         ),
         ("seed", json!({ "type": "integer", "default": 1 })),
         ("sample", json!({ "anyOf": [reference("duration"), { "const": "none" }] })),
+        (
+            "partition",
+            json!({ "enum": PARTITIONS, "default": PARTITIONS[0],
+            "description": "which units share a worker of a parallel executor, at the start" }),
+        ),
         ("record", reference("texts")),
         ("include", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
         ("parameters", reference("parameters")),

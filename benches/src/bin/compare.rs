@@ -9,6 +9,7 @@ use superdense_benches::{
     report::{Row, heading, line, met, target},
     suites::{Effort, devstone, exchange, timers},
     timers::Load,
+    workers,
 };
 
 /// Compares Superdense with its peers in one run.
@@ -73,7 +74,8 @@ fn main() -> ExitCode {
         Suite::Ring => timers(Load::Ring, effort, &mut sink),
         Suite::Exchange => exchange(effort, &mut sink),
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
-        Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row)),
+        Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row))
+            .and_then(|()| workers::compare(cli.quick, &mut |row| workers_line(cli.json, &row))),
         Suite::Qss { problems, plots } => precision::suite(effort, problems, &mut |curves| {
             missed_there += curves.missed();
             curves_of(cli.json, &curves);
@@ -128,6 +130,21 @@ fn diagram(folder: &Path, curves: &precision::Curves) -> Result<(), String> {
     std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
     let file = folder.join(format!("{}.svg", curves.problem().name()));
     std::fs::write(file, svg).map_err(|e| e.to_string())
+}
+
+fn workers_line(json: bool, row: &workers::Row) {
+    if json {
+        return println!("{}", serde_json::to_string(row).expect("plain data"));
+    }
+    println!(
+        "{} {} x{}: speed-up {:.2}, efficiency {:.2}, {:.0} % in parallel",
+        row.workload,
+        row.executor,
+        row.workers,
+        row.speed_up,
+        row.efficiency,
+        100.0 * row.parallel
+    );
 }
 
 fn phold_line(json: bool, row: &phold::Row) {

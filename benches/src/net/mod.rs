@@ -111,6 +111,11 @@ impl Run {
         Self { sim, stop: plan.stop, counter: (unit, port), each }
     }
 
+    /// The simulation, and the last tick of its run.
+    pub fn into_parts(self) -> (Simulation<Value>, i64) {
+        (self.sim, self.stop)
+    }
+
     /// The simulation alone.
     pub fn simulation(self) -> Simulation<Value> {
         self.sim

@@ -8,36 +8,43 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 /// Units by their next keys. Most keys are at micro-step 0, and for those a ladder beats a heap.
 #[derive(Default)]
 pub(super) struct Agenda {
-    /// By unit; [`Tag::NEVER`] for none.
-    keys: Vec<Tag>,
     /// Keys at micro-step 0.
     first: LadderList,
     /// The others, also those that are no longer true.
     later: BinaryHeap<Reverse<(Tag, u32)>>,
+    /// By unit: the one that is true; [`Tag::NEVER`] for none.
+    truth: Vec<Tag>,
 }
 
 impl Agenda {
     /// An empty agenda of so many units.
     pub fn reset(&mut self, units: usize) {
-        self.keys.clear();
-        self.keys.resize(units, Tag::NEVER);
         self.first.reset(units);
         self.later.clear();
+        self.truth.clear();
+        self.truth.resize(units, Tag::NEVER);
     }
 
     /// Sets the key of a unit; [`Tag::NEVER`] takes it off.
+    #[inline]
     pub fn enter(&mut self, unit: u32, key: Tag) {
-        let before = std::mem::replace(&mut self.keys[unit as usize], key);
-        if before == key {
-            return;
+        if key.micro != 0 {
+            return self.enter_later(unit, key);
         }
-        if key != Tag::NEVER && key.micro == 0 {
-            return self.first.schedule(unit, key.ticks);
+        if !self.later.is_empty() {
+            self.truth[unit as usize] = Tag::NEVER;
         }
-        if before.micro == 0 {
-            self.first.cancel(unit);
+        // Many inputs leave the next event where it is.
+        if self.first.time_of(unit) != Some(key.ticks) {
+            self.first.schedule(unit, key.ticks);
         }
-        if key != Tag::NEVER {
+    }
+
+    #[inline(never)]
+    fn enter_later(&mut self, unit: u32, key: Tag) {
+        self.first.cancel(unit);
+        let before = std::mem::replace(&mut self.truth[unit as usize], key);
+        if before != key && key != Tag::NEVER {
             self.later.push(Reverse((key, unit)));
         }
     }
@@ -45,7 +52,7 @@ impl Agenda {
     /// The least key.
     pub fn least(&mut self) -> Option<Tag> {
         while let Some(&Reverse((key, unit))) = self.later.peek()
-            && self.keys[unit as usize] != key
+            && self.truth[unit as usize] != key
         {
             self.later.pop();
         }
@@ -54,35 +61,37 @@ impl Agenda {
         first.into_iter().chain(later).min()
     }
 
-    /// Takes off all units with the least key, if that `may` be.
+    /// Takes off all units with the least key, unless that is later than `gvt` and than all keys of
+    /// the tick `horizon`.
     #[inline]
-    pub fn take(&mut self, may: impl Fn(Tag) -> bool, units: &mut Vec<u32>) -> Option<Tag> {
-        let key = if self.later.is_empty() {
-            Tag::new(self.first.next_time()?, 0)
-        } else {
-            self.least()?
-        };
-        if !may(key) {
-            return None;
+    pub fn take(&mut self, gvt: Tag, horizon: i64, units: &mut Vec<u32>) -> Option<Tag> {
+        let mut limit = gvt.ticks.max(horizon);
+        if !self.later.is_empty() {
+            let key = self.least()?;
+            if key > gvt && key.ticks > horizon {
+                return None;
+            }
+            if key.micro > 0 {
+                self.take_later(key, units);
+                return Some(key);
+            }
+            limit = key.ticks;
         }
-        let keys = &mut self.keys;
-        let mut take = |unit: u32| {
-            keys[unit as usize] = Tag::NEVER;
-            units.push(unit);
-        };
-        if key.micro == 0 {
-            self.first.take(key.ticks, &mut take);
-            return Some(key);
-        }
+        let ticks = self.first.take(limit, &mut |unit| units.push(unit))?;
+        Some(Tag::new(ticks, 0))
+    }
+
+    #[inline(never)]
+    fn take_later(&mut self, key: Tag, units: &mut Vec<u32>) {
         while let Some(&Reverse((at, unit))) = self.later.peek()
             && at <= key
         {
             self.later.pop();
-            if self.keys[unit as usize] == key {
-                self.keys[unit as usize] = Tag::NEVER;
+            let truth = &mut self.truth[unit as usize];
+            if *truth == key {
+                *truth = Tag::NEVER;
                 units.push(unit);
             }
         }
-        Some(key)
     }
 }

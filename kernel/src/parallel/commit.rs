@@ -3,7 +3,7 @@ use super::{
     history::Told,
     worker::{Tally, Worker, World},
 };
-use crate::{bag::NONE, core::Counts, message::Message, time::Tag, trace::Kind};
+use crate::{core::Counts, message::Message, time::Tag, trace::Kind};
 
 /// A committed transition, on its way to the observers.
 pub(crate) struct Entry<M> {
@@ -137,8 +137,10 @@ impl<M: Message> Worker<M> {
                     last = Some(tag);
                 }
             }
-            if unit.first != NONE {
+            if unit.first != number {
                 history.forget(inputs, unit, gvt);
+            } else {
+                history.forget_first(inputs, unit, gvt);
             }
         }
         counts.internal += moved[Kind::Internal as usize];
@@ -152,6 +154,7 @@ impl<M: Message> Worker<M> {
         if !self.is_sorted {
             self.log.make_contiguous().sort_by_key(|entry| entry.0);
             self.is_sorted = true;
+            self.latest = self.log.back().map_or(self.latest, |entry| entry.0);
         }
         self.log.partition_point(|entry| entry.0 < gvt)
     }

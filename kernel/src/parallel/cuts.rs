@@ -3,8 +3,9 @@ use super::{
     commit::{Committed, Cut},
     lookahead::horizons,
     pace::Trial,
+    partition::Balance,
     telling::Telling,
-    worker::{Worker, World},
+    worker::{Tally, Worker, World},
 };
 use crate::{message::Message, time::Tag};
 use std::{
@@ -45,7 +46,12 @@ pub(super) struct Coordinator {
     pub window: i64,
     /// Windows from declared delays, and whether they pay; `None` under Time Warp.
     pub windows: Option<Trial>,
+    /// Whether loads are even.
+    pub balance: Balance,
     pub rounds: u64,
+    /// Rounds in which nothing was executed, and what was up to the last one.
+    pub empty: u64,
+    pub executed: u64,
     /// Nanoseconds on threads.
     pub elapsed: u64,
     pub last: (u64, u64),
@@ -60,6 +66,8 @@ pub(super) enum Parted {
     Irregular,
     /// Windows hold too little.
     Poor,
+    /// One worker has much more to do than the others.
+    Skewed,
 }
 
 impl Coordinator {
@@ -77,6 +85,8 @@ impl Coordinator {
         let failed = cuts.iter().any(|c| c.failed);
         let executed: u64 = cuts.iter().map(|c| c.tally.executed).sum();
         let undone: u64 = cuts.iter().map(|c| c.tally.undone).sum();
+        self.empty += u64::from(executed == self.executed);
+        self.executed = executed;
         let orders = &mut self.orders;
         if let Some(after) = telling.tell(committed) {
             orders.halt = Some(after);
@@ -90,6 +100,14 @@ impl Coordinator {
         } else if barrier != Tag::NEVER && barrier == all_told && barrier == least {
             orders.halt = Some(barrier);
             self.parted = Some(Parted::Irregular);
+        }
+        // A stretch without anything committed would begin anew for nothing.
+        if orders.halt.is_none() && telling.counts.cycles > 0 {
+            let tallies: Vec<Tally> = cuts.iter().map(|c| c.tally).collect();
+            if self.balance.is_skewed(&tallies) {
+                orders.halt = Some(all_told);
+                self.parted = Some(Parted::Skewed);
+            }
         }
         if let Some(trial) = &mut self.windows {
             for (horizon, safe) in self.horizons.iter_mut().zip(horizons(cuts)) {
@@ -268,7 +286,10 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         }
         // What was under way at the last cut is here now, so that the horizon holds.
         seat.worker.receive(world);
-        let done = seat.worker.work(world, world.settings.batch);
+        let done = {
+            let _mark = seat.worker.track.clone().batch(|| seat.worker.is_due());
+            seat.worker.work(world, world.settings.batch)
+        };
         seat.batches += 1;
         seat.idle = done == 0;
         if seat.seen != now && (done == 0 || seat.batches >= BATCHES) {
@@ -308,13 +329,17 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         }
         let mut handed = round.spare.pop().unwrap_or_default();
         drop(round);
-        let cut = worker.cut(world, orders.gvt, orders.kept, &mut handed);
+        let cut = {
+            let _mark = worker.track.cut(orders.gvt);
+            worker.cut(world, orders.gvt, orders.kept, &mut handed)
+        };
         round = self.round();
         let Round { coordinator, telling, cuts, committed, spare } = &mut *round;
         cuts[i] = Some(cut);
         committed.push(handed);
         if committed.len() == cuts.len() {
             let told: Vec<Cut> = cuts.iter_mut().filter_map(Option::take).collect();
+            let _mark = worker.track.commit(coordinator.rounds);
             coordinator.merge(&told, committed, telling);
             spare.append(committed);
             if coordinator.orders.halt.is_some() {

@@ -188,7 +188,7 @@ impl<M: Message> History<M> {
     }
 
     /// Notes that the state of a record was saved.
-    #[inline]
+    #[inline(always)]
     pub fn note_saved(&mut self, number: u32) {
         let record = &mut self.records[number as usize];
         record.is_saved = true;
@@ -306,31 +306,36 @@ impl<M: Message> History<M> {
     }
 
     /// Drops what no rollback of the unit to `horizon` or later can need.
-    #[inline]
     pub fn forget(&mut self, inputs: &mut Inputs<M>, unit: &mut Unit, horizon: Tag) {
-        while unit.first != NONE {
-            let first = unit.first;
-            let Record { until, later, .. } = self[first];
-            if until >= horizon {
+        while unit.first != NONE && self[unit.first].until < horizon {
+            if !self.forget_first(inputs, unit, horizon) {
                 break;
             }
-            if later != NONE && !self[later].is_saved && !self.is_bridged(later, horizon) {
-                break;
-            }
-            let record = &mut self[first];
-            if record.told.is_some() {
-                record.told = None;
-            }
-            inputs.free(std::mem::replace(&mut record.inputs, NONE));
-            let mut to = std::mem::replace(&mut record.to, NONE);
-            while self.receivers.pop(&mut to).is_some() {}
-            self.free(first);
-            unit.first = later;
         }
-        match unit.first {
+    }
+
+    /// Drops the first record of a unit, which ends before `horizon`, unless a rollback to there can
+    /// need it.
+    #[inline]
+    pub fn forget_first(&mut self, inputs: &mut Inputs<M>, unit: &mut Unit, horizon: Tag) -> bool {
+        let (first, later) = (unit.first, self[unit.first].later);
+        match later {
             NONE => unit.last = NONE,
-            first => self[first].earlier = NONE,
+            _ if self[later].is_saved || self.is_bridged(later, horizon) => {
+                self[later].earlier = NONE;
+            }
+            _ => return false,
         }
+        unit.first = later;
+        let record = &mut self.records[first as usize];
+        if record.told.is_some() {
+            record.told = None;
+        }
+        inputs.free(std::mem::replace(&mut record.inputs, NONE));
+        let mut to = std::mem::replace(&mut record.to, NONE);
+        while self.receivers.pop(&mut to).is_some() {}
+        self.free(first);
+        true
     }
 
     /// Whether the state before every record from `horizon` on is saved at or after `from`.

@@ -218,11 +218,13 @@ impl<M> Inputs<M> {
         let mut at = head;
         while at != NONE {
             let mut message = at;
-            at = self.inputs[at as usize].next;
-            while message != NONE {
-                self.free.push(message);
+            let Input { next, messages, .. } = self.inputs[at as usize];
+            self.free.push(message);
+            for _ in 1..messages {
                 message = self.arena[message as usize].next;
+                self.free.push(message);
             }
+            at = next;
         }
     }
 

@@ -52,6 +52,7 @@ impl Promises {
     }
 
     /// A unit did something.
+    #[inline]
     pub fn note(&mut self, u: u32) {
         if let Some(noted) = self.has_moved.get_mut(u as usize)
             && !std::mem::replace(noted, true)
@@ -92,7 +93,7 @@ pub(super) fn horizons(cuts: &[Cut]) -> impl Iterator<Item = i64> {
 }
 
 /// Calls `f` with every model that the target reaches.
-fn reached<M>(network: &Network<M>, to: To, f: &mut impl FnMut(u32)) {
+pub(super) fn reached<M>(network: &Network<M>, to: To, f: &mut impl FnMut(u32)) {
     match to {
         To::Model(model) => f(model),
         To::Net(net) => {
@@ -109,7 +110,7 @@ fn reached<M>(network: &Network<M>, to: To, f: &mut impl FnMut(u32)) {
     }
 }
 
-fn targets<M>(network: &Network<M>, model: u32) -> impl Iterator<Item = (u16, To)> {
+pub(super) fn targets<M>(network: &Network<M>, model: u32) -> impl Iterator<Item = (u16, To)> {
     (0..).zip(network.targets(model).map(|to| to.decode()))
 }
 
@@ -125,12 +126,16 @@ impl<M: Message> Simulation<M> {
     ///
     /// # Errors
     /// The path of a unit that sends to another worker and promises no delay.
-    pub(super) fn lookahead(&self, settings: &Settings) -> Result<Option<Edges>, String> {
+    pub(super) fn lookahead(
+        &self,
+        settings: &Settings,
+        parts: &[u32],
+    ) -> Result<Option<Edges>, String> {
         if settings.method == Method::TimeWarp {
             return Ok(None);
         }
         let network = &self.core.network;
-        let part = |m: u32| settings.worker_of(m, network.models);
+        let part = |m: u32| parts[m as usize];
         let mut edges = Edges::new();
         for m in 0..network.models {
             for (port, to) in targets(network, m) {

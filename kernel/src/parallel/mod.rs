@@ -23,6 +23,9 @@
 //! **Commit.** With GVT, workers hand over what lies before it; merged by tag and path it is what
 //! the sequential run tells its observers, one cut later. Nothing is forgotten before it is told.
 //!
+//! **Migration.** Where one worker has much more to do than the others, models come home at a cut,
+//! clusters of them are dealt out anew by wires, measured loads and sampled traffic, and all go on.
+//!
 //! **Whatever is not plain goes to the sequential executor.** An error, a panic, a stop request, a
 //! change of structure, a guard, a unit that cannot save its state: its model stops before that
 //! event, and GVT comes to stand there. Then all is undone back to that tag, models go home and
@@ -35,15 +38,18 @@ mod history;
 mod inputs;
 mod lookahead;
 mod pace;
+mod partition;
 mod run;
 mod speculation;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod unit;
 mod virtually;
 mod worker;
 
+pub(crate) use partition::Deal;
 use serde::{Deserialize, Serialize};
 
 /// How workers keep together.
@@ -68,16 +74,30 @@ pub enum Cancellation {
     Lazy,
 }
 
-/// Which models share a worker.
+/// Which models share a worker at the start.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Partition {
     /// Equal numbers of neighbours in path order.
     #[default]
     Blocks,
+    /// Parts of equal size that cut few wires.
+    Wiring,
     /// In turn.
     RoundRobin,
     /// By model in path order: the number of the worker, taken modulo the number of workers.
     Given(Vec<u32>),
+}
+
+/// When models go to other workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Migration {
+    /// Never.
+    Never,
+    /// When one worker has much more to do than the others; never from a partition that is given.
+    #[default]
+    WhenSkewed,
+    /// A third of them at each cut. For tests.
+    AtEachCut,
 }
 
 /// How workers are made to run.
@@ -104,8 +124,10 @@ pub struct Settings {
     pub cancellation: Cancellation,
     /// Save the state before every so many transitions of a model.
     pub save_every: u32,
-    /// Which models share a worker.
+    /// Which models share a worker at the start.
     pub partition: Partition,
+    /// When models go to other workers.
+    pub migration: Migration,
     /// How workers are made to run.
     pub schedule: Schedule,
     /// Transitions between looks at the inbox.
@@ -125,18 +147,6 @@ pub struct Settings {
     pub clock: Option<fn() -> u64>,
 }
 
-impl Settings {
-    /// The worker of a model, of so many models.
-    pub(crate) fn worker_of(&self, model: u32, models: u32) -> u32 {
-        let workers = self.workers.max(1);
-        match &self.partition {
-            Partition::Blocks => (u64::from(model) * u64::from(workers) / u64::from(models)) as u32,
-            Partition::RoundRobin => model % workers,
-            Partition::Given(parts) => parts.get(model as usize).map_or(0, |p| p % workers),
-        }
-    }
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -145,6 +155,7 @@ impl Default for Settings {
             cancellation: Cancellation::Aggressive,
             save_every: 1,
             partition: Partition::Blocks,
+            migration: Migration::WhenSkewed,
             schedule: Schedule::Threads,
             batch: 64,
             memory: 2.0,
@@ -174,6 +185,8 @@ pub struct Statistics {
     pub anti_messages: u64,
     /// Cuts.
     pub gvt_rounds: u64,
+    /// Cuts between which no worker executed anything.
+    pub empty_rounds: u64,
     /// Largest size of saved states, summed over workers; what they own on the heap not counted.
     pub peak_saved_bytes: u64,
     /// Size of the states of all models, counted likewise.
@@ -182,6 +195,8 @@ pub struct Statistics {
     pub window: i64,
     /// Cycles of the sequential executor: what only it may run, and where windows hold too little.
     pub sequential_cycles: u64,
+    /// Models that went to other workers.
+    pub migrated: u64,
     /// Times at which windows held too little, and the sequential executor went on for a while.
     pub poor_windows: u64,
     /// A unit that promises no delay, for which the conservative executor ran sequentially.
@@ -202,7 +217,9 @@ impl Statistics {
         self.rollbacks += later.rollbacks;
         self.anti_messages += later.anti_messages;
         self.gvt_rounds += later.gvt_rounds;
+        self.empty_rounds += later.empty_rounds;
         self.sequential_cycles += later.sequential_cycles;
+        self.migrated += later.migrated;
         self.poor_windows += later.poor_windows;
         self.peak_saved_bytes = self.peak_saved_bytes.max(later.peak_saved_bytes);
         self.live_state_bytes = self.live_state_bytes.max(later.live_state_bytes);

@@ -4,10 +4,10 @@ use super::{
     cuts::{Coordinator, Orders, Parted},
     lookahead::{Edges, Promises, talks},
     pace::{Lap, Pace, Trial},
+    partition::{Balance, Deal},
     telling::Telling,
-    unit::Clockwork,
-    unit::Unit,
-    worker::{Worker, World},
+    unit::{Clockwork, Unit},
+    worker::{MOST_SAMPLES, Tally, Worker, World},
 };
 use crate::{
     core::{Cell, Core, Counts},
@@ -21,6 +21,21 @@ use crossbeam::queue::SegQueue;
 
 fn moved(c: Counts) -> u64 {
     c.internal + c.external + c.confluent
+}
+
+/// What workers measured of all models.
+fn measure<M: Message>(crew: &mut [Worker<M>], deal: &mut Deal) {
+    deal.balance.add(crew.iter().map(|w| w.tally));
+    for worker in crew {
+        // With a clock, by the time that transitions took here on average.
+        let Tally { busy, executed, .. } = worker.tally;
+        let each = if busy == 0 { 1 } else { (busy / executed.max(1)).max(1) };
+        for unit in &worker.units {
+            deal.load[unit.model as usize] += u64::from(unit.load) * each;
+        }
+        let room = MOST_SAMPLES.saturating_sub(deal.traffic.len());
+        deal.traffic.extend(worker.traffic.drain(..).take(room));
+    }
 }
 
 impl<M: Message> Simulation<M> {
@@ -64,7 +79,9 @@ impl<M: Message> Simulation<M> {
             let limit = injected.map_or(end, |at| end.min(at - 1));
             let before = (self.core.now.ticks, statistics.committed, pace.now());
             // The structure may have changed.
-            let edges = match self.lookahead(settings) {
+            let Core { network, keys, .. } = &self.core;
+            let mut deal = Deal::of(self.deal.take(), settings, keys, network);
+            let edges = match self.lookahead(settings, &deal.parts) {
                 Ok(edges) => edges,
                 Err(path) => {
                     statistics.no_lookahead = Some(path);
@@ -77,8 +94,9 @@ impl<M: Message> Simulation<M> {
                     let judged = settings.schedule == Schedule::Threads;
                     (edges, pace.trial(judged))
                 });
-                parted = self.stretch(limit, settings, windows, &mut statistics)?;
+                parted = self.stretch(limit, settings, (windows, &mut deal), &mut statistics)?;
             }
+            self.deal = Some(deal);
             if parted.is_none() && limit == end {
                 break;
             }
@@ -89,6 +107,9 @@ impl<M: Message> Simulation<M> {
                 if matches!(ended, Ended::Stopped(_)) {
                     return Ok((ended, statistics));
                 }
+                continue;
+            }
+            if parted == Some(Parted::Skewed) && transitions > 0 {
                 continue;
             }
             let paid = transitions > 4 * self.core.keys.len() as u64;
@@ -152,12 +173,12 @@ impl<M: Message> Simulation<M> {
         &mut self,
         limit: i64,
         settings: &Settings,
-        windows: Option<(Edges, Trial)>,
+        (windows, deal): (Option<(Edges, Trial)>, &mut Deal),
         statistics: &mut Statistics,
     ) -> Result<Option<Parted>, RunError> {
         let workers = settings.workers.max(1);
         let models = self.core.keys.len() as u32;
-        let part_of = self.parts(settings);
+        let part_of = self.parts(&deal.parts);
         // What is read of the models, while they are at home.
         let clocks: Vec<Clockwork> = self.clocks();
         let mut dealt: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
@@ -179,13 +200,18 @@ impl<M: Message> Simulation<M> {
             heard: &bus.heard,
             observed: !observers.is_empty(),
         };
-        let mut crew: Vec<Worker<M>> =
-            (0..).zip(dealt).map(|(me, kinds)| Worker::new(me, &world, kinds)).collect();
-        self.enlist(&mut world, &mut crew, &part_of, (clocks, windows.as_ref().map(|w| &w.0)));
-        let mut coordinator = self.coordinator(limit, workers, windows.map(|w| w.1));
+        let seats = (0..).zip(dealt).zip(&deal.tracks);
+        let mut crew: Vec<Worker<M>> = seats
+            .map(|((me, kinds), track)| Worker::new(me, &world, kinds, track.clone()))
+            .collect();
+        let edges = windows.as_ref().map(|w| &w.0);
+        self.enlist(&mut world, &mut crew, (&deal.parts, &part_of), (clocks, edges));
+        let mut coordinator =
+            self.coordinator(limit, workers, (windows.map(|w| w.1), deal.balance.clone()));
         for (worker, &horizon) in crew.iter_mut().zip(&coordinator.horizons) {
             worker.begin(&world);
             worker.horizon = horizon;
+            worker.samples = deal.balance.is_on();
         }
         let mut telling = Telling::new(&self.core, &mut observers, self.ran);
         match settings.schedule {
@@ -196,6 +222,8 @@ impl<M: Message> Simulation<M> {
         }
         let Telling { counts, now, ran, stop, .. } = telling;
         self.core.observers = observers;
+        deal.balance = coordinator.balance;
+        measure(&mut crew, deal);
         let failure = crew.iter_mut().find_map(|w| w.failure.take());
         statistics.add(&Statistics {
             executed: crew.iter().map(|w| w.tally.executed).collect(),
@@ -206,12 +234,16 @@ impl<M: Message> Simulation<M> {
             rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
             anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
             gvt_rounds: coordinator.rounds,
+            empty_rounds: coordinator.empty,
             peak_saved_bytes: crew.iter().map(|w| w.history.peak as u64).sum(),
             live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
             window: coordinator.window,
             ..Statistics::default()
         });
         self.come_home(crew, &part_of);
+        if coordinator.parted == Some(Parted::Skewed) {
+            statistics.migrated += deal.migrate(&self.core.network);
+        }
         let core = &mut self.core;
         core.now = now;
         self.ran = ran;
@@ -233,12 +265,11 @@ impl<M: Message> Simulation<M> {
     }
 
     /// The worker of each slot, by kind.
-    fn parts(&self, settings: &Settings) -> Vec<Vec<u32>> {
-        let models = self.core.keys.len() as u32;
+    fn parts(&self, by_model: &[u32]) -> Vec<Vec<u32>> {
         let mut slots: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.slabs.kinds.len()];
-        for m in 0..models {
+        for (m, &part) in (0..).zip(by_model) {
             let (kind, slot) = self.core.homes.of(m);
-            slots[kind as usize].push((slot, settings.worker_of(m, models)));
+            slots[kind as usize].push((slot, part));
         }
         let sorted = |mut kind: Vec<(u32, u32)>| {
             kind.sort_unstable();
@@ -252,7 +283,7 @@ impl<M: Message> Simulation<M> {
         &'a self,
         world: &mut World<'a, M>,
         crew: &mut [Worker<M>],
-        part_of: &[Vec<u32>],
+        (by_model, part_of): (&[u32], &[Vec<u32>]),
         (clocks, edges): (Vec<Clockwork>, Option<&Edges>),
     ) {
         let mut ranks: Vec<Vec<u32>> = Vec::new();
@@ -264,8 +295,7 @@ impl<M: Message> Simulation<M> {
             };
             ranks.push(parts.iter().map(rank).collect());
         }
-        for (m, clock) in (0..).zip(clocks) {
-            let part = world.settings.worker_of(m, self.core.keys.len() as u32);
+        for ((m, clock), &part) in (0..).zip(clocks).zip(by_model) {
             let worker = &mut crew[part as usize];
             let (kind, slot) = self.core.homes.of(m);
             let slot = ranks[kind as usize][slot as usize];
@@ -284,7 +314,12 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    fn coordinator(&self, limit: i64, workers: u32, windows: Option<Trial>) -> Coordinator {
+    fn coordinator(
+        &self,
+        limit: i64,
+        workers: u32,
+        (windows, balance): (Option<Trial>, Balance),
+    ) -> Coordinator {
         let start = Tag::new(i64::MIN, 0);
         let now = self.core.now.ticks;
         let window = (limit.saturating_sub(now) / 64).max(1);
@@ -296,7 +331,10 @@ impl<M: Message> Simulation<M> {
             horizons: vec![first; workers as usize],
             window,
             windows,
+            balance,
             rounds: 0,
+            empty: 0,
+            executed: 0,
             elapsed: 0,
             last: (0, 0),
             parted: None,

@@ -1,9 +1,10 @@
 //! What is hard on Time Warp, each time against the sequential run: silent steps, transitions that
 //! fail or panic on what is not true, units that cannot go back, requests to stop, zero-time loops.
 //! Random networks of plain models are in the workspace's property tests.
+mod migration;
 mod soak;
 
-use super::{Cancellation, Method, Partition, Schedule, Settings};
+use super::{Cancellation, Method, Migration, Partition, Schedule, Settings};
 use crate::{
     Atomic, Bag, Child, Coupled, Ended, Fact, ModelKey, Outbox, Simulation,
     core::Counts,
@@ -240,10 +241,16 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
         assert!(found == expected, "{settings:?}: {differs:?}, {:?} {:?}", found.0, found.2);
     };
     for seed in 0..60u64 {
-        let partition = match seed % 3 {
+        let partition = match seed / 4 % 4 {
             0 => Partition::Blocks,
             1 => Partition::RoundRobin,
+            2 => Partition::Wiring,
             _ => Partition::Given(vec![0, 0, 1, 2, 1]),
+        };
+        let migration = match seed % 3 {
+            0 => Migration::AtEachCut,
+            1 => Migration::WhenSkewed,
+            _ => Migration::Never,
         };
         let lazy = seed % 2 == 1;
         let settings = Settings {
@@ -253,6 +260,7 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
             cancellation: if lazy { Cancellation::Lazy } else { Cancellation::Aggressive },
             save_every: [1, 7, u32::MAX][seed as usize / 3 % 3],
             partition,
+            migration,
             schedule: Schedule::Virtual(seed),
             memory: [2.0, 0.0, 1e3][seed as usize / 5 % 3],
             patience: [16, 2][seed as usize / 7 % 2],

@@ -72,6 +72,8 @@ pub(crate) struct Unit {
     pub unsaved: u32,
     /// Up to where the last record goes whose state was saved.
     pub saved_at: Tag,
+    /// Transitions, also those that were undone.
+    pub load: u32,
     /// What most units never have.
     pub trouble: Option<Box<Trouble>>,
     pub kind: u16,
@@ -111,6 +113,7 @@ impl Unit {
             safe: false,
             saved_at: Tag::new(i64::MIN, 0),
             held: NONE,
+            load: 0,
             trouble: None,
         }
     }

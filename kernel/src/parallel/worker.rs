@@ -6,6 +6,7 @@ use super::{
     inputs::{Identity, Inputs},
     lookahead::Promises,
     speculation::speculate,
+    timeline::Track,
     unit::{Load, Packet, Sending, Unit},
 };
 use crate::{
@@ -40,6 +41,11 @@ pub(crate) struct World<'a, M: Message> {
     pub observed: bool,
 }
 
+/// One of so many transitions is looked at for where it sends.
+const SAMPLE: u64 = 16;
+/// Messages that are noted.
+pub(super) const MOST_SAMPLES: usize = 1 << 16;
+
 /// A key that nothing has.
 const NOWHERE: Tag = Tag { ticks: i64::MIN, micro: 0 };
 
@@ -52,6 +58,21 @@ pub(crate) struct Tally {
     pub undone: u64,
     pub rollbacks: u64,
     pub antis: u64,
+}
+
+impl Tally {
+    /// Transitions that are not undone.
+    pub fn done(&self) -> u64 {
+        self.executed.saturating_sub(self.undone)
+    }
+
+    /// What they took, as far as there is a clock: what was undone was work for nothing.
+    pub fn load(&self) -> u64 {
+        match self.busy {
+            0 => self.done(),
+            busy => (busy as f64 * self.done() as f64 / self.executed.max(1) as f64) as u64,
+        }
+    }
 }
 
 pub(crate) struct Worker<M: Message> {
@@ -72,6 +93,8 @@ pub(crate) struct Worker<M: Message> {
     /// Where records end that are not committed, in order while it `is_sorted`; also those undone.
     pub(super) log: VecDeque<(Tag, u32)>,
     pub(super) is_sorted: bool,
+    /// Where the last one of an ordered log ends.
+    pub(super) latest: Tag,
     /// Units with transitions that were handed over at the last cut; forgotten once observers know.
     pub(super) handed: Vec<u32>,
     /// Most records, beyond which only the earliest event goes on.
@@ -85,6 +108,11 @@ pub(crate) struct Worker<M: Message> {
     pub(super) bus: Bus<M>,
     pub(super) fx: Effects<M>,
     pub tally: Tally,
+    pub(super) track: Track,
+    /// Messages are sampled.
+    pub samples: bool,
+    /// Some of them: from and to.
+    pub traffic: Vec<(u32, u32)>,
     /// A state that could not be brought back: model, tag and reason.
     pub failure: Option<(u32, Tag, String)>,
     /// The key of the cycle whose messages are on their way; what they make due joins it.
@@ -95,7 +123,7 @@ pub(crate) struct Worker<M: Message> {
 }
 
 impl<M: Message> Worker<M> {
-    pub fn new(me: u32, world: &World<'_, M>, kinds: Vec<Box<dyn Slab<M>>>) -> Self {
+    pub fn new(me: u32, world: &World<'_, M>, kinds: Vec<Box<dyn Slab<M>>>, track: Track) -> Self {
         let mut bus = Bus::new(world.network, None);
         bus.heard = world.heard.to_vec();
         Self {
@@ -111,6 +139,7 @@ impl<M: Message> Worker<M> {
             barred: Vec::new(),
             log: VecDeque::new(),
             is_sorted: true,
+            latest: NOWHERE,
             handed: Vec::new(),
             memory: 0,
             sent: Tag::NEVER,
@@ -120,6 +149,9 @@ impl<M: Message> Worker<M> {
             bus,
             fx: Effects::new(world.resolution),
             tally: Tally::default(),
+            track,
+            samples: false,
+            traffic: Vec::new(),
             failure: None,
             gathers: NOWHERE,
             now: Vec::new(),
@@ -163,6 +195,12 @@ impl<M: Message> Worker<M> {
         self.agenda.least()
     }
 
+    /// Whether there may be something to do.
+    pub fn is_due(&mut self) -> bool {
+        let horizon = self.horizon;
+        self.least().is_some_and(|key| key <= self.gvt || key.ticks <= horizon)
+    }
+
     pub fn receive(&mut self, world: &World<'_, M>) {
         while let Some(packet) = world.inboxes[self.me as usize].pop() {
             let (_, u) = world.places[packet.dest as usize];
@@ -177,9 +215,8 @@ impl<M: Message> Worker<M> {
         let mut now = std::mem::take(&mut self.now);
         while ((self.tally.executed - before) as usize) < events {
             let full = self.log.len() + self.handed.len() >= self.memory;
-            let (gvt, horizon) = (self.gvt, self.horizon);
-            let may = |key: Tag| key <= gvt || !full && key.ticks <= horizon;
-            let Some(key) = self.agenda.take(may, &mut now) else { break };
+            let horizon = if full { i64::MIN } else { self.horizon };
+            let Some(key) = self.agenda.take(self.gvt, horizon, &mut now) else { break };
             self.cycle(world, key, &mut now);
             now.clear();
             if !self.hopeless.is_empty() {
@@ -203,10 +240,9 @@ impl<M: Message> Worker<M> {
             }
         }
         self.gathers = NOWHERE;
-        now.append(&mut self.joined);
-        if now.len() > 1 {
-            now.sort_unstable();
-            now.dedup();
+        // Some may be there twice; the second time they have another key.
+        while let Some(u) = self.joined.pop() {
+            now.push(u);
         }
         self.front = self.front.max(key.ticks);
         for &u in &*now {
@@ -257,9 +293,12 @@ impl<M: Message> Worker<M> {
         let unit = &mut self.units[u as usize];
         unit.held = number;
         let old = if unit.trouble.is_some() { self.stale(u, key) } else { NONE };
-        let reached = std::mem::take(&mut self.bus.influenced);
+        if self.samples && self.tally.executed.is_multiple_of(SAMPLE) {
+            self.sample(model);
+        }
         let mut to = NONE;
-        for &dest in &reached {
+        for i in 0..self.bus.influenced.len() {
+            let dest = self.bus.influenced[i];
             let (bag, sum) = self.bus.bag(dest, key);
             self.history.receivers.add(&mut to, dest, sum);
             if old != NONE && self.history.receivers.holds(old, dest, sum) {
@@ -291,11 +330,21 @@ impl<M: Message> Worker<M> {
             let outputs = std::mem::take(&mut self.bus.log);
             record.told = Some(Box::new(Told { outputs, ..Told::default() }));
         }
-        self.drop_stale(world, model, (key, old), to);
-        self.bus.influenced = reached;
+        if old != NONE {
+            self.drop_stale(world, model, (key, old), to);
+        }
         self.bus.clear();
         if bad {
             self.bar(u, key);
+        }
+    }
+
+    /// Notes to whom a unit sends.
+    #[cold]
+    fn sample(&mut self, model: u32) {
+        let reached = self.bus.influenced.iter().take(16);
+        if self.traffic.len() < MOST_SAMPLES {
+            self.traffic.extend(reached.map(|&dest| (model, dest)));
         }
     }
 
@@ -403,6 +452,7 @@ impl<M: Message> Worker<M> {
     /// state before the transition.
     #[cold]
     pub fn roll_back(&mut self, world: &World<'_, M>, u: u32, tag: Tag) {
+        let _mark = self.track.rollback(self.units[u as usize].model, tag);
         let first = self.history.first_past(&self.units[u as usize], tag);
         if first != NONE {
             self.restore(u, first);
@@ -477,10 +527,12 @@ impl<M: Message> Worker<M> {
         self.promises.note(u);
         let unit = &mut self.units[u as usize];
         unit.unsaved += 1;
+        unit.load = unit.load.saturating_add(1);
         if self.history.push(number, (u, unit), until).is_saved {
             (unit.saved_at, unit.unsaved) = (until, 1);
         }
-        self.is_sorted &= self.log.back().is_none_or(|last| last.0 <= until);
+        self.is_sorted &= self.latest <= until;
+        self.latest = until;
         self.log.push_back((until, number));
     }
 }

@@ -49,8 +49,12 @@ impl Extrapolation {
 
     /// Whether there is enough to continue a line to this order.
     pub(super) fn reaches(&self, line: &Line, order: usize) -> bool {
-        let taylor = self.slopes == Slopes::Derivatives || self.rate.is_some();
-        taylor || line.samples().len() > order
+        self.follows_source() || line.samples().len() > order
+    }
+
+    /// Whether slopes come from sources, and not from samples.
+    pub(super) fn follows_source(&self) -> bool {
+        self.slopes == Slopes::Derivatives || self.rate.is_some()
     }
 
     /// What the receivers of signal `port` are told from tick `now` on, where the exchange is

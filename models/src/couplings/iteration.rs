@@ -12,6 +12,7 @@
 //! | `fixed-point` | Y + relaxation · (G(Y) - Y) |
 //! | `newton` | Newton's, the Jacobian of G(Y) - Y by differences through snapshots (one more run per signal), carried on by Broyden's updates, anew when a correction does not halve the residual |
 //! | `broyden` | the same without differences, from G' = 0 |
+//! | `waveform` | G, of what sources did all along the step, not only at its end: `waveform.rs` |
 //!
 //! With `corrections` their number is fixed and nothing need converge: *semi-implicit* coupling
 //! (Schweizer & Lu 2014; document 004, 4.3.1).
@@ -27,6 +28,8 @@ pub enum Solver {
     Newton,
     /// Quasi-Newton without.
     Broyden,
+    /// Whole courses instead of values at the end (`waveform.rs`).
+    Waveform,
 }
 
 /// When the iteration ends.
@@ -56,6 +59,11 @@ impl Iteration {
         Self { solver, until, jacobian: None, before: None }
     }
 
+    /// Whether whole courses are repeated.
+    pub(super) fn is_waveform(&self) -> bool {
+        self.solver == Solver::Waveform
+    }
+
     /// A macro step begins.
     pub(super) fn begin(&mut self) {
         self.before = None;
@@ -64,7 +72,13 @@ impl Iteration {
     /// The next Y after the units have answered with the residual `r` = G(Y) - Y, or none when the
     /// Jacobian is needed first.
     pub(super) fn next(&mut self, y: &[f64], r: &[f64]) -> Option<Vec<f64>> {
-        if let Solver::FixedPoint(relaxation) = self.solver {
+        let fixed = match self.solver {
+            Solver::FixedPoint(relaxation) => Some(relaxation),
+            // Where there is no time within, the values at the end are all.
+            Solver::Waveform => Some(1.0),
+            Solver::Newton | Solver::Broyden => None,
+        };
+        if let Some(relaxation) = fixed {
             return Some(y.iter().zip(r).map(|(y, r)| y + relaxation * r).collect());
         }
         let n = y.len();

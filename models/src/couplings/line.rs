@@ -6,6 +6,9 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
+/// How far pieces of one solution may be apart where they meet, relative to 1 + |y|, and be continuous.
+const NEAR: f64 = 1e-6;
+
 /// A signal that passes through a coupler.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
@@ -140,6 +143,23 @@ impl Line {
             _ => Segment::new(c, flag, left),
         };
         Some(self.told.insert(Held::new(segment, now)).segment())
+    }
+
+    /// Receivers are told a piece of the source's own solution from tick `now` on.
+    pub fn hand_on(&mut self, piece: Segment, now: i64, timer: &Timer) -> Segment {
+        let c = piece.coefficients();
+        let left = self.held(now, timer).unwrap_or(c[0]);
+        let jumps = piece.flag == Flag::Jump || (left - c[0]).abs() > NEAR * (1.0 + left.abs());
+        let segment = match jumps {
+            true => Segment::new(c, Flag::Jump, left),
+            false => Segment::new(c, Flag::Continuous, c[0]),
+        };
+        self.told.insert(Held::new(segment, now)).segment().clone()
+    }
+
+    /// What the source sent last.
+    pub fn heard_last(&self) -> Option<&Segment> {
+        self.source.as_ref().map(Held::segment)
     }
 
     /// What receivers were told last.

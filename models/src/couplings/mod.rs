@@ -17,6 +17,7 @@
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
 //! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
+//! | `waveform.rs` | the same with all that sources did within the step |
 //! | `pre_step.rs` | inputs by which outputs meet the exact solution (model-based pre-step) |
 //! | `trust.rs` | error estimates by which a macro step is accepted or repeated |
 //! | `rehearsal.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
@@ -48,6 +49,7 @@ mod rehearsal;
 mod tests;
 mod trial;
 mod trust;
+mod waveform;
 
 pub use balance::Balance;
 pub use compensation::Compensation;

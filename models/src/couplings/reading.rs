@@ -274,8 +274,9 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
         Some(Param::Text(t)) if t == "fixed-point" => Solver::FixedPoint(relaxation),
         Some(Param::Text(t)) if t == "newton" => Solver::Newton,
         Some(Param::Text(t)) if t == "broyden" => Solver::Broyden,
+        Some(Param::Text(t)) if t == "waveform" => Solver::Waveform,
         Some(_) => {
-            let help = "choose fixed-point, newton or broyden";
+            let help = "choose fixed-point, newton, broyden or waveform";
             wrong("method", "is none of the methods", help);
             Solver::FixedPoint(relaxation)
         }
@@ -322,6 +323,14 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
     let ok = estimate != Estimate::Milne || iteration.is_some();
     let message = "Milne's device compares a step with its correction";
     r.check(ok, "estimate", message, "add `iterate`, or choose \"doubling\"");
+    let waveform = iteration.as_ref().is_some_and(Iteration::is_waveform);
+    let message = "`tolerance` and the method waveform contradict each other";
+    let help = "what it tells is the solution itself: delete `tolerance`, or choose another method";
+    r.check(!(waveform && r.given("tolerance")), "tolerance", message, help);
+    let message = "`events` and the method waveform contradict each other";
+    let help = "a course beyond a jump would be told before it happens: delete `events`, or choose another method";
+    let interrupts = params.text("events") == "interrupt";
+    r.check(!(waveform && interrupts), "events", message, help);
     let ok = estimate != Estimate::MultiOrder || params.int("extrapolation") < 3;
     let message = "there is no order above 3 to compare with";
     r.check(ok, "estimate", message, "choose a lower `extrapolation`, or \"doubling\"");

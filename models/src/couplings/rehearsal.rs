@@ -68,7 +68,7 @@ pub(super) struct Plan {
     /// Whether values have been made consistent (document 004, 4.3.3), by a step of no length.
     consistent: bool,
     steps: u64,
-    corrections: u64,
+    pub(super) corrections: u64,
     refused: u64,
 }
 
@@ -149,13 +149,14 @@ impl Rehearsal {
         let now = self.trial.tick();
         if !std::mem::replace(&mut self.plan.consistent, true) {
             let told = self.leg(now)?;
-            self.plan.agenda.push_back(told);
+            self.plan.agenda.extend(told);
             return Ok(());
         }
         self.compare()?;
         let controlled = self.plan.policy.pace.tolerance();
         let start = self.trial.save()?;
         let before = self.plan.rehearse.iteration.clone();
+        let exchanges = self.trial.now.exchanges;
         loop {
             let until = self.plan.policy.pace.ahead(now);
             let (told, ratio) = match self.attempt(until, &start) {
@@ -168,7 +169,7 @@ impl Rehearsal {
                 attempt => attempt?,
             };
             let (Some(_), Some(ratio)) = (controlled, ratio) else {
-                return self.accept(told);
+                return self.accept(told, exchanges);
             };
             let pace = &self.plan.policy.pace;
             if ratio > 1.0 && self.plan.rehearse.pessimistic && pace.can_shrink() {
@@ -176,7 +177,7 @@ impl Rehearsal {
                 continue;
             }
             self.plan.policy.pace.next(now, Some(ratio));
-            return self.accept(told);
+            return self.accept(told, exchanges);
         }
     }
 
@@ -187,8 +188,8 @@ impl Rehearsal {
         Ok(self.trial.restore(start)?)
     }
 
-    fn accept(&mut self, told: Vec<Told>) -> Step<()> {
-        self.plan.steps += told.len() as u64;
+    fn accept(&mut self, told: Vec<Told>, exchanges: u64) -> Step<()> {
+        self.plan.steps += self.trial.now.exchanges - exchanges;
         self.plan.agenda.extend(told);
         self.plan.planned = self.trial.tick();
         Ok(())
@@ -198,27 +199,28 @@ impl Rehearsal {
     pub(super) fn attempt(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<f64>)> {
         let tolerance = self.plan.policy.pace.tolerance();
         match (tolerance, self.plan.rehearse.estimate) {
-            (None, _) => Ok((vec![self.leg(until)?], None)),
+            (None, _) => Ok((self.leg(until)?, None)),
             (Some(tolerance), Estimate::Doubling) => {
                 self.leg(until)?;
                 let (whole, end) = (self.trial.ends(), self.trial.tick());
+                let part = self.half();
                 self.trial.restore(start)?;
                 let middle = i64::midpoint(self.trial.tick(), end);
-                let mut told = vec![self.leg(middle)?];
+                let mut told = self.leg(middle)?;
                 if self.trial.tick() == middle && middle < end {
-                    told.push(self.leg(end)?);
+                    told.extend(self.leg(end)?);
                 }
                 let halves = self.trial.ends();
                 // Cut short by an event: nothing can be compared.
                 let same = self.trial.tick() == end;
-                let ratio = Estimate::doubling(&self.orders(), &whole, &halves, tolerance);
+                let ratio = Estimate::doubling(part, &whole, &halves, tolerance);
                 Ok((told, Some(if same { ratio } else { 1.0 })))
             }
             (Some(tolerance), Estimate::MultiOrder) => {
                 let (told, better) = self.twice(until, start)?;
                 let ends = self.trial.ends();
                 let better = better.unwrap_or_else(|| self.trial.held());
-                Ok((vec![told], Some(Estimate::missed(&better, &ends, tolerance))))
+                Ok((told, Some(Estimate::missed(&better, &ends, tolerance))))
             }
             (Some(tolerance), Estimate::Conservation) => {
                 let last = self.trial.tick();
@@ -227,7 +229,7 @@ impl Rehearsal {
                 let Progress { timer, lines, .. } = &self.trial.now;
                 let span = (last, timer.now());
                 let ratio = residual(bonds, (lines, extrapolations), span, timer, tolerance);
-                Ok((vec![told], Some(ratio)))
+                Ok((told, Some(ratio)))
             }
             (Some(tolerance), estimate) => {
                 let (told, first) = self.leg_with_first(until)?;
@@ -237,14 +239,14 @@ impl Rehearsal {
                 } else {
                     Estimate::missed(&self.trial.held(), &last, tolerance)
                 };
-                Ok((vec![told], Some(ratio)))
+                Ok((told, Some(ratio)))
             }
         }
     }
 
     /// A step, and how it ends when receivers are told polynomials of higher order; that is not known
     /// where an event comes in between, or where there are too few samples yet.
-    fn twice(&mut self, until: i64, start: &Saved) -> Step<(Told, Option<Vec<f64>>)> {
+    fn twice(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<Vec<f64>>)> {
         let own = self.plan.policy.extrapolations.clone();
         let before = self.plan.rehearse.iteration.clone();
         let each = self.plan.policy.extrapolations.iter_mut();
@@ -262,29 +264,47 @@ impl Rehearsal {
         Ok((told, (known && same).then_some(better)))
     }
 
+    /// Part of the difference between the step just made and its halves that is the halves' error: of
+    /// the signal of lowest order, by which units answer, and the samples that it went through.
+    fn half(&self) -> f64 {
+        let Progress { timer, lines, last, .. } = &self.trial.now;
+        let each = lines.iter().zip(&self.plan.policy.extrapolations);
+        let Some((line, e)) = each.min_by_key(|(_, e)| e.order) else { return 1.0 };
+        let sampled = self.plan.rehearse.iteration.is_none() && !e.follows_source();
+        let step = timer.seconds(*last, timer.now());
+        let place = |s: &(i64, f64)| timer.seconds(*last, s.0) / step;
+        let samples: Vec<f64> = line.samples().iter().take(e.order + 1).map(place).collect();
+        Estimate::half(e.order, if sampled { &samples } else { &[] })
+    }
+
     fn orders(&self) -> Vec<usize> {
         self.plan.policy.extrapolations.iter().map(|e| e.order).collect()
     }
 
-    fn leg(&mut self, until: i64) -> Step<Told> {
+    fn leg(&mut self, until: i64) -> Step<Vec<Told>> {
         Ok(self.leg_with_first(until)?.0)
     }
 
     /// From one exchange to the next, corrected as often as wanted; gives also how signals end
     /// without any correction.
-    fn leg_with_first(&mut self, until: i64) -> Step<(Told, Vec<f64>)> {
+    fn leg_with_first(&mut self, until: i64) -> Step<(Vec<Told>, Vec<f64>)> {
         self.trial.exchange();
         if let Some(pre_step) = &mut self.plan.rehearse.pre_step {
             let told = pre_step.leg(&mut self.trial, until)?;
-            return Ok((told, self.trial.ends()));
+            return Ok((vec![told], self.trial.ends()));
         }
         let interrupts = self.plan.policy.interrupts;
         let predicted = self.predicted(until);
         let Some(mut iteration) = self.plan.rehearse.iteration.take() else {
             let told = self.trial.tell(&predicted)?;
             self.trial.run(until, interrupts)?;
-            return Ok((told, self.trial.ends()));
+            return Ok((vec![told], self.trial.ends()));
         };
+        if iteration.is_waveform() && until > self.trial.tick() {
+            let goal = iteration.until;
+            self.plan.rehearse.iteration = Some(iteration);
+            return self.waveform(goal, until);
+        }
         let start = self.trial.save()?;
         let ahead = self.seconds(until);
         let mut y: Vec<f64> = predicted.iter().map(|p| eval(p, ahead)).collect();
@@ -328,12 +348,12 @@ impl Rehearsal {
             self.plan.corrections += 1;
         };
         self.plan.rehearse.iteration = Some(iteration);
-        Ok((told, first))
+        Ok((vec![told], first))
     }
 
     /// Tells polynomials that lead to the values `y` at tick `end`, and lets the units run.
     fn toward(&mut self, y: &[f64], end: &mut i64, until: i64) -> Step<Told> {
-        let Progress { timer, lines, last } = &self.trial.now;
+        let Progress { timer, lines, last, .. } = &self.trial.now;
         let lead = |(k, line): (usize, &Line)| {
             let mut samples = vec![(*end, y[k])];
             let past = line.samples().iter().skip(usize::from(*end == *last));
@@ -369,7 +389,7 @@ impl Rehearsal {
     }
 
     /// What would be told without any correction.
-    fn predicted(&self, until: i64) -> Vec<Cubic> {
+    pub(super) fn predicted(&self, until: i64) -> Vec<Cubic> {
         let Progress { timer, lines, .. } = &self.trial.now;
         let ahead = timer.seconds(timer.now(), until);
         let each = self.plan.policy.extrapolations.iter().enumerate();
@@ -380,7 +400,7 @@ impl Rehearsal {
         self.trial.now.timer.seconds(self.trial.tick(), until)
     }
 
-    fn diverges(&self, off: &[f64], tolerance: f64, rounds: u32) -> Failure {
+    pub(super) fn diverges(&self, off: &[f64], tolerance: f64, rounds: u32) -> Failure {
         let names = &self.plan.policy.names;
         let worst = (0..off.len()).max_by(|&a, &b| off[a].total_cmp(&off[b])).unwrap_or(0);
         Failure::Diverges(format!(

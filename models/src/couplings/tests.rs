@@ -293,9 +293,8 @@ fn estimates_are_near_the_true_errors() {
                 let single = (order, estimate) != (2, Estimate::MultiOrder);
                 let ok =
                     if single { least >= 0.3 && most <= 3.0 } else { (0.9..1.1).contains(&all) };
-                // Step doubling takes past samples to be as far apart as the step is long.
-                let low = (masses, order, estimate) == (3, 2, Estimate::Doubling);
-                assert!(ok || (low && least > 0.19), "{what}: from {least} to {most}, all {all}");
+                println!("{what}: from {least:.3} to {most:.3}, all {all:.3}");
+                assert!(ok, "{what}: from {least} to {most}, all {all}");
             }
         }
     }

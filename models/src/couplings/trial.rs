@@ -29,8 +29,9 @@ pub(super) struct Progress {
     pub timer: Timer,
     /// What the units gave and were told.
     pub lines: Vec<Line>,
-    /// Tick of the last exchange.
+    /// Tick of the last exchange, and how many there were.
     pub last: i64,
+    pub exchanges: u64,
 }
 
 /// A state to come back to.
@@ -52,7 +53,7 @@ impl Trial {
     ) -> Result<Self, String> {
         let timer = Timer::due(NEVER, resolution);
         let units = Nested::new(units).map_err(|e| e.to_string())?;
-        Ok(Self { units, now: Progress { timer, lines, last: 0 } })
+        Ok(Self { units, now: Progress { timer, lines, last: 0, exchanges: 0 } })
     }
 
     pub fn tick(&self) -> i64 {
@@ -79,7 +80,8 @@ impl Trial {
 
     /// An exchange at the present tick: notes what all signals are.
     pub fn exchange(&mut self) {
-        let Progress { timer, lines, last } = &mut self.now;
+        let Progress { timer, lines, last, exchanges } = &mut self.now;
+        *exchanges += 1;
         let elapsed = timer.seconds(*last, timer.now());
         lines.iter_mut().for_each(|line| line.exchange(timer.now(), elapsed, timer));
         *last = timer.now();
@@ -100,9 +102,35 @@ impl Trial {
         Ok(Told { at, micro, signals })
     }
 
+    /// Hands pieces of signals on at the present tick.
+    pub fn tell_pieces(
+        &mut self,
+        pieces: impl Iterator<Item = (u16, Segment)>,
+    ) -> Result<Told, String> {
+        let micro = self.micro();
+        let Progress { timer, lines, .. } = &mut self.now;
+        let at = timer.now();
+        let each = pieces.map(|(port, s)| (port, lines[usize::from(port)].hand_on(s, at, timer)));
+        let signals: Vec<(u16, Segment)> = each.collect();
+        let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
+        let told = self.units.write(|units| units.commit(at, inputs));
+        told.map_err(|e| e.to_string())?;
+        Ok(Told { at, micro, signals })
+    }
+
     /// Lets the units go on through tick `until`, or with `interrupts` through the first later one
     /// at which a signal jumps; gives that tick.
     pub fn run(&mut self, until: i64, interrupts: bool) -> Result<i64, String> {
+        self.run_noting(until, interrupts, |_, _, _| {})
+    }
+
+    /// The same; `note` is called for every piece of a signal that comes, with its tick.
+    pub fn run_noting(
+        &mut self,
+        until: i64,
+        interrupts: bool,
+        mut note: impl FnMut(u16, i64, &Segment),
+    ) -> Result<i64, String> {
         let Progress { timer, lines, .. } = &mut self.now;
         let (start, mut until) = (timer.now(), until);
         let done = self.units.write(|units| {
@@ -111,6 +139,9 @@ impl Trial {
                 for (port, value) in units.emit(tag.ticks)? {
                     let line = &mut lines[usize::from(port)];
                     let jumps = line.hear(&value, tag.ticks == start, timer);
+                    if let Some(segment) = line.heard_last() {
+                        note(port, tag.ticks, segment);
+                    }
                     if jumps && interrupts && tag.ticks > start {
                         until = tag.ticks;
                     }
@@ -126,7 +157,7 @@ impl Trial {
 
     /// What the signals are at the end of a step, before anything happens there.
     pub fn ends(&self) -> Vec<f64> {
-        let Progress { timer, lines, last } = &self.now;
+        let Progress { timer, lines, last, .. } = &self.now;
         let at = timer.now();
         let end = |line: &Line| {
             if at == *last { line.value(at, timer) } else { line.left(at, timer) }

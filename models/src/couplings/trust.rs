@@ -8,7 +8,7 @@
 //! | `extrapolation` | what receivers were told for the end, and what the source did: O(H^(q+1)), pessimistic | as predictor-corrector methods |
 //! | `multi-order` | the step once more, told polynomials of higher order | document 004, 4.3.4 (multi-order input extrapolation) |
 //! | `conservation` | the energy that the coupling makes on power bonds: what one side gives, ∫ e ũ_f, less what the other gets, ∫ ũ_e f | document 004, 4.3.4; Sadjina et al. 2016 |
-//! | `doubling` | one step and two of half its length, by Richardson: (y½ - y1)/(2^(q+1) - 1); the two halves are kept | document 004, 4.3.4 |
+//! | `doubling` | one step and two of half its length, by Richardson: (y½ - y1)/(2^(q+1) - 1), or what past samples make of that; the two halves are kept | document 004, 4.3.4 |
 //! | `milne` | the first run, told extrapolations, and the last one, corrected: Milne's device with the error constants of Adams-Bashforth and Adams-Moulton formulas, which these are for the inputs | document 004, 4.3.4 |
 //!
 //! # Energy on bonds
@@ -21,7 +21,7 @@
 //!
 //! Under *pessimistic* correction a step with too large an error is brought back and repeated with
 //! a shorter one; under *optimistic* correction it stands, and the next one is shorter.
-use super::{Extrapolation, Line, Slopes, extrapolation::HIGHEST};
+use super::{Extrapolation, Line, extrapolation::HIGHEST};
 use crate::signal::Timer;
 use serde::{Deserialize, Serialize};
 
@@ -52,33 +52,36 @@ fn worst(pairs: impl Iterator<Item = (f64, f64)>, tolerance: f64) -> f64 {
     pairs.map(|(error, y)| error.abs() / (tolerance * (1.0 + y.abs()))).fold(0.0, f64::max)
 }
 
-/// The integral of the extrapolation error over the step that ends at tick `now`, as a part of its
-/// length times the error at its end.
-fn course(line: &Line, e: &Extrapolation, now: i64, timer: &Timer) -> f64 {
-    let samples = line.samples();
-    let taylor = e.slopes == Slopes::Derivatives || e.rate.is_some();
-    if taylor || e.order == 0 || samples.is_empty() {
-        return 1.0 / (e.order as f64 + 2.0);
-    }
-    // The product of t - t_i in powers of the time since the exchange.
-    let (since, mut product) = (samples[0].0, vec![1.0]);
-    for (tick, _) in samples.iter().take(e.order + 1) {
-        let at = timer.seconds(since, *tick);
+/// The product of t - t_i in powers of t: the course of the error of a polynomial through values at t_i.
+fn product(nodes: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut product = vec![1.0];
+    for at in nodes {
         product.push(0.0);
         for k in (0..product.len()).rev() {
             let lower = if k > 0 { product[k - 1] } else { 0.0 };
             product[k] = lower - at * product[k];
         }
     }
-    let step = timer.seconds(since, now);
-    let end = crate::poly::eval(&product, step);
-    let mut power = 1.0;
-    let mut area = 0.0;
-    for (k, c) in product.iter().enumerate() {
-        area += c * power / (k as f64 + 1.0);
-        power *= step;
+    product
+}
+
+/// The integral of a polynomial from 0.
+fn integral(c: &[f64], t: f64) -> f64 {
+    let sum = c.iter().enumerate().rev().fold(0.0, |sum, (k, c)| sum * t + c / (k as f64 + 1.0));
+    sum * t
+}
+
+/// The integral of the extrapolation error over the step that ends at tick `now`, as a part of its
+/// length times the error at its end.
+fn course(line: &Line, e: &Extrapolation, now: i64, timer: &Timer) -> f64 {
+    let samples = line.samples();
+    if e.follows_source() || e.order == 0 || samples.is_empty() {
+        return 1.0 / (e.order as f64 + 2.0);
     }
-    area / end
+    let since = samples[0].0;
+    let nodes = samples.iter().take(e.order + 1).map(|s| timer.seconds(since, s.0));
+    let (product, step) = (product(nodes), timer.seconds(since, now));
+    integral(&product, step) / (step * crate::poly::eval(&product, step))
 }
 
 /// The energy that comes of nothing on each bond of a step that ends at tick `now`, by its aim.
@@ -120,12 +123,24 @@ impl Estimate {
         worst(better.iter().zip(ends).map(|(u, y)| (y - u, *y)), tolerance)
     }
 
+    /// Richardson's part of the difference between a step and its two halves that is the halves'
+    /// error, 1/(2^(q+1) - 1) - for polynomials through samples with their true places, in lengths of the
+    /// step from its start: past samples lie as far apart as steps before were long, not as this one.
+    pub(super) fn half(order: usize, samples: &[f64]) -> f64 {
+        if samples.len() <= order {
+            return 1.0 / (libm::exp2(order as f64 + 1.0) - 1.0);
+        }
+        let (first, middle) = (product(samples.iter().copied()), 0.5);
+        let later = std::iter::once(&middle).chain(&samples[..order]);
+        let later = product(later.map(|at| at - middle));
+        let whole = integral(&first, 1.0);
+        let halves = integral(&first, middle) + integral(&later, middle);
+        halves / (whole - halves)
+    }
+
     /// Richardson's estimate for the two halves, by its aim.
-    pub(super) fn doubling(orders: &[usize], whole: &[f64], halves: &[f64], aim: f64) -> f64 {
-        // A unit answers to what the others were told: the lowest order counts.
-        let order = orders.iter().copied().min().unwrap_or(0);
-        let factor = libm::exp2(order as f64 + 1.0) - 1.0;
-        worst(whole.iter().zip(halves).map(|(a, b)| ((a - b) / factor, *b)), aim)
+    pub(super) fn doubling(part: f64, whole: &[f64], halves: &[f64], aim: f64) -> f64 {
+        worst(whole.iter().zip(halves).map(|(a, b)| ((a - b) * part, *b)), aim)
     }
 
     /// Milne's estimate for the corrected run, by its aim.

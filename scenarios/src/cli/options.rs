@@ -82,6 +82,10 @@ pub struct RunOptions {
     /// Number of workers of a parallel executor [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: Option<u32>,
+    /// Write a timeline of what workers of a parallel executor do, for ui.perfetto.dev; for a program
+    /// built with --features timeline.
+    #[arg(long, value_name = "FILE.json")]
+    pub timeline: Option<PathBuf>,
     /// Run a second time with permuted bags and report units that depend on the order of
     /// simultaneous messages.
     #[arg(long, value_name = "SEED")]

@@ -19,7 +19,7 @@ use superdense::{
     output::directory::{self, CHECKPOINT, SUMMARY},
     run::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
-        pulse::Pulse, ties,
+        pulse::Pulse, ties, timeline::Timeline,
     },
 };
 
@@ -30,6 +30,9 @@ pub fn run(console: &Console, options: &RunOptions) -> Done {
     let pulse = Pulse::start();
     // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
     let _ = pulse.on_interrupt();
+    // Ends, and is complete, after the session whose workers it shows.
+    let timeline = options.timeline.as_deref().map(Timeline::start);
+    let _timeline = timeline.transpose().map_err(Stop::usage)?;
     directory::prepare(&settings.out, options.force)?;
     if options.verify || options.tighten.is_some() {
         return verify(console, settings, options.tighten, &pulse);

@@ -106,6 +106,10 @@ pub struct Parallel {
     pub anti_messages: u64,
     /// Rounds that found a lower bound on all that may still happen.
     pub gvt_rounds: u64,
+    /// Those in which no unit did anything.
+    pub empty_rounds: u64,
+    /// Units that went to other workers.
+    pub migrated: u64,
     /// Largest size of saved states, what they own on the heap not counted.
     pub peak_saved_bytes: u64,
     /// Size of the states of all models, counted likewise.
@@ -138,6 +142,8 @@ impl Parallel {
             mean_rollback_length: s.mean_rollback_length(),
             anti_messages: s.anti_messages,
             gvt_rounds: s.gvt_rounds,
+            empty_rounds: s.empty_rounds,
+            migrated: s.migrated,
             peak_saved_bytes: s.peak_saved_bytes,
             live_state_bytes: s.live_state_bytes,
             window: s.window,

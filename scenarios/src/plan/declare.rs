@@ -22,6 +22,7 @@ pub(super) const ROOT_KEYS: &[&str] = &[
     "resolution",
     "seed",
     "sample",
+    "partition",
     "record",
     "include",
     "parameters",

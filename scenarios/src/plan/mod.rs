@@ -32,11 +32,12 @@ use crate::{
 };
 pub(crate) use adapters::ADAPTERS;
 use session::Session;
+pub(crate) use settings::PARTITIONS;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use superdense_kernel::{Coupled, time::Resolution};
+use superdense_kernel::{Coupled, parallel::Partition, time::Resolution};
 use superdense_models::{
     registry::{PortKind, Ports},
     value::Value,
@@ -59,6 +60,8 @@ pub struct Plan {
     pub stop: i64,
     /// Ticks between samples; `None` samples only the start and the end.
     pub sample: Option<i64>,
+    /// Which units share a worker of a parallel executor at the start; never changes results.
+    pub partition: Partition,
     /// Seed of all random streams.
     pub seed: u64,
     /// What is written.
@@ -258,6 +261,7 @@ fn plan(
         resolution: session.resolution,
         stop: settings.stop,
         sample: settings.sample,
+        partition: settings.partition,
         seed: session.seed,
         record,
         plots,

@@ -8,9 +8,9 @@ use std::{
 use superdense_kernel::{
     Ended, Simulation,
     error::RunError,
-    parallel::{self, Settings, Statistics},
+    message::Message,
+    parallel::{self, Partition, Settings, Statistics},
 };
-use superdense_models::value::Value;
 
 /// How models are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -97,6 +97,7 @@ impl Trial {
 #[derive(Debug, Default)]
 pub struct Driver {
     executor: Executor,
+    partition: Partition,
     /// What `auto` measured: sequential, Time Warp, conservative.
     trials: [Trial; 3],
     /// What it settled for.
@@ -107,8 +108,8 @@ pub struct Driver {
 
 impl Driver {
     /// A driver that has measured nothing.
-    pub fn new(executor: Executor) -> Self {
-        Self { executor, ..Self::default() }
+    pub fn new(executor: Executor, partition: Partition) -> Self {
+        Self { executor, partition, ..Self::default() }
     }
 
     /// The executor that was asked for.
@@ -120,9 +121,9 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Simulation::run_through`], whatever the method.
-    pub fn run_through(
+    pub fn run_through<M: Message>(
         &mut self,
-        sim: &mut Simulation<Value>,
+        sim: &mut Simulation<M>,
         limit: i64,
     ) -> Result<Ended, RunError> {
         let method = match self.executor.method {
@@ -139,10 +140,10 @@ impl Driver {
         ended
     }
 
-    fn under(
+    fn under<M: Message>(
         &mut self,
         method: Method,
-        sim: &mut Simulation<Value>,
+        sim: &mut Simulation<M>,
         limit: i64,
     ) -> Result<Ended, RunError> {
         let method = match method {
@@ -151,8 +152,8 @@ impl Driver {
             Method::Conservative => parallel::Method::Conservative,
         };
         let workers = self.executor.workers();
-        let settings =
-            Settings { method, workers, clock: Some(nanoseconds), ..Settings::default() };
+        let (partition, clock) = (self.partition.clone(), Some(nanoseconds as fn() -> u64));
+        let settings = Settings { method, workers, partition, clock, ..Settings::default() };
         let (ended, part) = sim.run_through_parallel(limit, &settings)?;
         self.statistics.add(&part);
         Ok(ended)
@@ -205,7 +206,7 @@ fn place(method: Method) -> usize {
     }
 }
 
-fn transitions(sim: &Simulation<Value>) -> u64 {
+fn transitions<M: Message>(sim: &Simulation<M>) -> u64 {
     let counts = sim.counts();
     counts.internal + counts.external + counts.confluent
 }
@@ -217,7 +218,7 @@ mod tests {
     fn driver(rates: [f64; 3]) -> Driver {
         let trial = |rate: f64| Trial { seconds: 1.0, transitions: rate as u64 };
         let executor = Executor { method: Method::Auto, workers: Some(2) };
-        Driver { trials: rates.map(trial), ..Driver::new(executor) }
+        Driver { trials: rates.map(trial), ..Driver::new(executor, Partition::Blocks) }
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) mod sampler;
 mod session;
 mod stopwatch;
 pub mod ties;
+pub mod timeline;
 pub mod verify;
 
 pub use recorder::EventRow;

@@ -172,7 +172,7 @@ impl Session {
         sim.measure(stopwatch.clone());
         let now = Instant::now();
         Self {
-            driver: Driver::new(settings.executor),
+            driver: Driver::new(settings.executor, plan.partition.clone()),
             settings,
             plan,
             identity,

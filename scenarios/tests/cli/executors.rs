@@ -1,5 +1,5 @@
 //! Every executor gives the files of the sequential one, byte for byte.
-use super::{assert_equal_results, folder, good, json, mixed, read};
+use super::{assert_equal_results, folder, good, json, mixed, read, superdense};
 use std::{fs, path::Path};
 
 /// Scenarios that need not run to their end to be equal; closely coupled units gain nothing by
@@ -85,4 +85,40 @@ fn performance_tells_what_a_parallel_run_did() {
     let busy = executor["busy"].as_array().unwrap();
     assert!(busy.iter().any(|b| b.as_f64() > Some(0.0)), "{busy:?}");
     assert!(busy.iter().all(|b| b.as_f64() <= Some(1.0)), "{busy:?}");
+}
+
+/// A program without the feature says so; one with it writes one track per worker.
+#[test]
+fn a_timeline_has_one_track_per_worker() {
+    let dir = folder("executors-timeline");
+    let phold = Path::new(env!("CARGO_MANIFEST_DIR")).join("library/phold.toml");
+    let run = format!(
+        "run {} --quiet --out out --until 20ms --executor time-warp --workers 3 --timeline line.json",
+        phold.display()
+    );
+    if cfg!(not(feature = "timeline")) {
+        let output = superdense(&dir, &run);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains("--features timeline"), "{told}");
+        return;
+    }
+    good(&dir, &run);
+    let events = json(&read(&dir, "line.json"));
+    let events = events.as_array().unwrap();
+    let of = |phase: &str, name: &str| {
+        let is = |e: &&serde_json::Value| e["ph"] == phase && e["name"] == name;
+        events.iter().filter(is).map(|e| e["id"].as_u64().unwrap()).collect::<Vec<u64>>()
+    };
+    let mut workers = of("b", "worker");
+    workers.sort_unstable();
+    workers.dedup();
+    assert_eq!(workers.len(), 3);
+    assert_eq!(of("b", "worker").len(), of("e", "worker").len());
+    for name in ["batch", "cut", "gvt"] {
+        let begun = of("b", name);
+        assert!(!begun.is_empty() && begun.len() == of("e", name).len(), "{name}");
+        assert!(begun.iter().all(|id| workers.contains(id)), "{name}");
+    }
+    // Each of them did something.
+    assert!(workers.iter().all(|id| of("b", "batch").contains(id)));
 }

@@ -175,6 +175,36 @@ fn steps_are_refused() {
     }
 }
 
+/// Told all that sources did within a step, units come to the solution of the whole, however long the
+/// step is, and in fewer runs than with values at the end, which leave the error of the polynomials.
+#[test]
+fn courses_lead_to_the_solution() {
+    let measure = |h: f64, iterate: &str| {
+        let set = format!("coupling={{step=\"H\",extrapolation=1,iterate={{{iterate}}}}}");
+        let results = run(&["--until", "4", "--sample", "0.05"], &[&format!("H={h}"), &set]);
+        let off = |r: &Vec<String>| {
+            let exact = flow(&whole(), &START, number(&r[0]));
+            let off = exact.iter().zip(&r[1..]).map(|(e, y)| (e - number(y)).abs());
+            off.fold(0.0, f64::max)
+        };
+        let error = results.rows("samples.csv").iter().map(off).fold(0.0, f64::max);
+        let summary = results.summary();
+        (error, summary["corrections"].as_u64().unwrap(), summary["macro_steps"].as_u64().unwrap())
+    };
+    for h in [0.2, 0.5, 1.0] {
+        let courses = measure(h, "method=\"waveform\",tolerance=1e-9");
+        let ends = measure(h, "tolerance=1e-9");
+        assert!(courses.0 < 1e-7, "H = {h}: {courses:?}");
+        assert!(ends.0 > 1e-4, "H = {h}: {ends:?}");
+        assert!(courses.1 < ends.1 && courses.2 == ends.2, "H = {h}: {courses:?}, {ends:?}");
+        // A few corrections are better than none, each by far.
+        let [one, three] =
+            [1, 3].map(|n| measure(h, &format!("method=\"waveform\",corrections={n}")));
+        assert!(three.0 < 0.2 * one.0, "H = {h}: {one:?}, {three:?}");
+        assert_eq!(three.1, 3 * (three.2 + 1), "exactly as many, and to begin with");
+    }
+}
+
 /// A loop without a solution within the rounds that are allowed is an error with its tag.
 #[test]
 fn what_does_not_converge_is_named() {
@@ -186,9 +216,12 @@ fn what_does_not_converge_is_named() {
     )
     .unwrap();
     // y = 1 + s - gain y, whatever the gain is.
-    for (gain, iterate) in
-        [(0.5, "{max=100}"), (3.0, "{method=\"newton\"}"), (-4.0, "{method=\"newton\"}")]
-    {
+    for (gain, iterate) in [
+        (0.5, "{max=100}"),
+        (0.5, "{method=\"waveform\",max=100}"),
+        (3.0, "{method=\"newton\"}"),
+        (-4.0, "{method=\"newton\"}"),
+    ] {
         let set = format!("--set gain={gain:?} --set coupling.iterate={iterate}");
         super::good(&dir, &format!("run ring.toml --quiet --force --out out {set}"));
         let text = super::read(&dir.join("out"), "samples.csv");

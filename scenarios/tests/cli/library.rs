@@ -223,3 +223,17 @@ fn all_scenarios_check() {
     }
     assert!(count >= 5);
 }
+
+/// A line that is cut into units which tell each other their ends is the line in one piece.
+#[test]
+fn a_line_in_cells_is_the_line() {
+    let options = ["--until", "12 s"];
+    let [cells, whole] = ["continuous/lc_cells.toml", "continuous/lc_line.toml"]
+        .map(|file| Results::of(file, &options).rows("samples.csv"));
+    let near = |a: &str, b: &str| (number(a) - number(b)).abs() < 1e-3;
+    assert!(cells.len() == whole.len() && cells.len() > 20);
+    for (a, b) in cells.iter().zip(&whole) {
+        assert!(near(&a[0], &b[0]) && near(&a[1], &b[1]), "{a:?} {b:?}");
+    }
+    assert!(number(&cells[3][1]).abs() > 0.1, "nothing happens");
+}

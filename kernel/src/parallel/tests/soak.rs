@@ -169,6 +169,34 @@ fn thrash_prone_runs_neither_stall_nor_differ() {
     }
 }
 
+/// Idle workers do not make rounds among themselves: of three rounds one holds something, but for
+/// those at the ends.
+#[test]
+fn idle_workers_make_few_rounds() {
+    let plain = Hops { entities: 256, remote: 0.1, least: 100_000, ties: false };
+    let near = Hops { remote: 0.0, ..plain };
+    // All that happens is on one of eight workers.
+    let alone = Partition::Given(vec![0]);
+    for (name, hops, partition, method) in [
+        ("alone", near, alone.clone(), Method::TimeWarp),
+        ("alone", near, alone, Method::Conservative),
+        ("together", plain, Partition::Blocks, Method::TimeWarp),
+        ("together", plain, Partition::Blocks, Method::Conservative),
+    ] {
+        let end = hops.end(20_000.0);
+        let settings =
+            Settings { workers: 8, method, partition, probe: false, ..Settings::default() };
+        let did = watched(name, move || {
+            let mut sim = hops.build();
+            sim.run_through_parallel(end, &settings).expect("a run").1
+        });
+        let (empty, full) = (did.empty_rounds, did.gvt_rounds - did.empty_rounds);
+        // Each stretch ends with what is left to commit.
+        let ends = 4 * (did.poor_windows + did.sequential_cycles.min(8) + 1);
+        assert!(empty <= 2 * full + ends, "{name}, {method:?}: {did:?}");
+    }
+}
+
 /// Bytes of memory that this process holds; nothing where that is not told.
 fn resident() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;

@@ -1,27 +1,42 @@
 //! Property 10: Time Warp commits what the sequential run does, byte for byte.
 use super::{CASES, Case, END, Outcome, options};
 use proptest::prelude::*;
-use superdense_kernel::parallel::{Cancellation, Method, Partition, Schedule, Settings};
+use superdense_kernel::parallel::{Cancellation, Method, Migration, Partition, Schedule, Settings};
 
 fn settings(schedule: impl Strategy<Value = Schedule>) -> impl Strategy<Value = Settings> {
     let partition = prop_oneof![
         Just(Partition::Blocks),
         Just(Partition::RoundRobin),
+        Just(Partition::Wiring),
         prop::collection::vec(0u32..8, 20).prop_map(Partition::Given),
     ];
     let lazy = any::<bool>();
     let save = prop_oneof![Just(1), Just(7), Just(u32::MAX)];
     let memory = prop_oneof![Just(0.0), Just(3.0), Just(1e4)];
     let patience = prop_oneof![Just(2), Just(16)];
+    let migration = prop_oneof![
+        Just(Migration::Never),
+        Just(Migration::WhenSkewed),
+        Just(Migration::AtEachCut)
+    ];
     let workers = prop_oneof![Just(1u32), Just(2), Just(3), Just(8)];
     let method = prop_oneof![4 => Just(Method::TimeWarp), 1 => Just(Method::Conservative)];
-    (workers, (lazy, method), save, partition, memory, patience, schedule).prop_map(
-        |(workers, (lazy, method), save_every, partition, memory, patience, schedule)| Settings {
+    (workers, (lazy, method), save, (partition, migration), memory, patience, schedule).prop_map(
+        |(
+            workers,
+            (lazy, method),
+            save_every,
+            (partition, migration),
+            memory,
+            patience,
+            schedule,
+        )| Settings {
             method,
             workers,
             cancellation: if lazy { Cancellation::Lazy } else { Cancellation::Aggressive },
             save_every,
             partition,
+            migration,
             schedule,
             memory,
             patience,
