@@ -17,6 +17,7 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "argesim/c21_pendulum.toml"
     "argesim/c21_pendulum_kick.toml"
     "argesim/c21_rlc_approximated.toml"
+    "argesim/c21_rlc_implicit.toml"
     "argesim/c21_rlc_shockley.toml"
     "argesim/c21_rlc_shortcut.toml"
     "papers/000_interrupted.toml"

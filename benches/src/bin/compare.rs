@@ -1,6 +1,9 @@
 //! Ours and the peers, each in its own process, in turn.
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 use superdense_benches::{
     child, net, phold, precision,
     report::{Row, heading, line, met, target},
@@ -42,6 +45,9 @@ enum Suite {
     Qss {
         /// advection, lc-line, van-der-pol, stiff, lotka, bounces, s1a; all if none is named
         problems: Vec<String>,
+        /// Writes a work-precision diagram of each problem, PROBLEM.svg, into this folder
+        #[arg(long)]
+        plots: Option<PathBuf>,
     },
     /// One measurement (used by this program itself)
     #[command(hide = true)]
@@ -75,9 +81,14 @@ fn main() -> ExitCode {
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
         Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row))
             .and_then(|()| workers::compare(cli.quick, &mut |row| workers_line(cli.json, &row))),
-        Suite::Qss { problems } => precision::suite(effort, problems, &mut |curves| {
+        Suite::Qss { problems, plots } => precision::suite(effort, problems, &mut |curves| {
             missed_there += curves.missed();
             curves_of(cli.json, &curves);
+            if let Some(folder) = plots
+                && let Err(why) = diagram(folder, &curves)
+            {
+                eprintln!("{}: no diagram: {why}", curves.problem().name());
+            }
         }),
         Suite::Child { job } => child::serve(job),
     };
@@ -117,6 +128,13 @@ fn curves_of(json: bool, curves: &precision::Curves) {
     for point in curves.points() {
         println!("{}", serde_json::to_string(point).expect("plain data"));
     }
+}
+
+fn diagram(folder: &Path, curves: &precision::Curves) -> Result<(), String> {
+    let svg = precision::figure(curves).map_err(|e| e.to_string())?;
+    std::fs::create_dir_all(folder).map_err(|e| e.to_string())?;
+    let file = folder.join(format!("{}.svg", curves.problem().name()));
+    std::fs::write(file, svg).map_err(|e| e.to_string())
 }
 
 fn workers_line(json: bool, row: &workers::Row) {

@@ -19,12 +19,14 @@ use std::process::{Command, Stdio};
 
 #[cfg(feature = "diffsol")]
 mod diffsol;
+mod figure;
 mod ours;
 mod problem;
 mod program;
 pub mod systems;
 pub mod table;
 
+pub use figure::figure;
 pub use problem::{Problem, SAMPLES};
 pub use table::Curves;
 

@@ -152,8 +152,13 @@ impl Curves {
         &self.points
     }
 
+    /// The problem.
+    pub fn problem(&self) -> Problem {
+        self.problem
+    }
+
     /// Engines and methods in the order in which they came.
-    fn methods(&self) -> Vec<(&'static str, &str)> {
+    pub(super) fn methods(&self) -> Vec<(&'static str, &str)> {
         let mut methods: Vec<(&'static str, &str)> = Vec::new();
         for p in &self.points {
             if !methods.contains(&(p.engine, p.method.as_str())) {
@@ -314,6 +319,25 @@ mod tests {
                 "{wanted}: {found:?}, not {expected:?}"
             );
         }
+    }
+
+    /// Both engines are in the diagram, and methods without a solution are not.
+    #[test]
+    fn a_diagram_has_a_line_per_method() {
+        let mut curves = Curves::new(Problem::Stiff);
+        let run = |method: &str, tolerance: f64, off: f64| Run {
+            method: method.into(),
+            tolerance,
+            seconds: 1e-3 / off,
+            states: vec![3.0, 4.0 + off],
+            ..Run::default()
+        };
+        assert!(super::super::figure(&curves).is_err(), "nothing was measured");
+        let ours = vec![run("rk45", 1e-2, 0.1), run("rk45", 1e-4, 1e-3), run("qss1", 1e-2, 1e3)];
+        curves.take(Engine::Ours, &[3.0, 4.0], ours);
+        curves.take(Engine::Scipy, &[3.0, 4.0], vec![run("LSODA", 1e-3, 1e-2)]);
+        let svg = super::super::figure(&curves).unwrap();
+        assert!(svg.contains("rk45") && svg.contains("scipy LSODA") && !svg.contains("qss1"));
     }
 
     #[test]

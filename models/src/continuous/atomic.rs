@@ -3,7 +3,7 @@ use super::{
     core::{Core, Held},
     equations::{Dims, Equations, Trigger},
     links::Session,
-    unit::{Action, Cause, Plan, Scratch, Unit, scene},
+    unit::{Action, Cause, HURRIED, Plan, Scratch, Unit, scene},
 };
 use crate::{
     ode::Arm,
@@ -143,7 +143,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             match plan {
                 Plan::Due(_, Action::Events) => {
                     self.commit_events(fx);
-                    known = bag.is_none() && self.dims.inputs == 0;
+                    known = bag.is_none() && self.dims.inputs == 0 && self.dims.algebraic == 0;
                 }
                 Plan::Due(_, Action::Propose(link)) => self.open_session(link.into()),
                 Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
@@ -219,6 +219,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let spec = &self.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
                 Trigger::State { .. } if usize::from(event) >= internal => {
+                    // Chattering; else they are nobody's business.
+                    let (happened, now) = (&mut self.state.happened, self.state.last);
+                    let before = happened[usize::from(event)].replace(now);
+                    if before.is_some_and(|before| now - before <= HURRIED) {
+                        fx.located();
+                    }
                     self.core.set_arm(event.into(), Arm::Disarmed);
                     continue;
                 }
@@ -305,6 +311,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if received.event || received.jump {
             let Scratch { vars, work, .. } = &mut self.scratch;
             self.equations.settle(vars, work);
+            self.make_consistent(true)?;
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.state.resting && !received.event);
             let same = {

@@ -16,6 +16,7 @@
 //! | coefficients of order 2 | steps of quantised states, each for itself: the activity |
 //! | who reads whom | cost of such a step |
 use super::{
+    consistent::Consistent,
     dual::Dual,
     equations::{Dims, Equations, Programs, Work},
     series::Series,
@@ -80,7 +81,7 @@ pub(super) fn ranked<E: Equations>(
     let Some(programs) = equations.programs() else {
         return vec![(Choice::Rk45, "the equations have no series".to_owned())];
     };
-    let vars = &settled(equations, settings, vars);
+    let vars = &consistent(equations, settings, settled(equations, settings, vars));
     let outlook = Outlook::new(equations, &programs, settings, vars);
     if outlook.polynomial {
         let why = "the solution is a polynomial between events".to_owned();
@@ -89,10 +90,13 @@ pub(super) fn ranked<E: Equations>(
             (Choice::Rk45, "the closed form is refused".to_owned()),
         ];
     }
+    let algebraic = equations.dims().algebraic > 0;
     let mut costs: Vec<(Choice, f64)> =
         [Choice::Rk45, Choice::Taylor, Choice::Rodas, Choice::Qss2, Choice::Liqss2]
+            .into_iter()
+            .filter(|c| !algebraic || c.stepped().is_some_and(Method::takes_algebraic))
             .map(|choice| (choice, outlook.cost(choice)))
-            .to_vec();
+            .collect();
     costs.sort_by(|a, b| a.1.total_cmp(&b.1));
     let table: Vec<String> =
         costs.iter().map(|(c, cost)| format!("{} {cost:.1e}", c.name())).collect();
@@ -113,10 +117,13 @@ pub(super) fn ranked<E: Equations>(
 /// events: where a stiff system spends its time. The start, if the pair does not get there soon.
 fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Vec<f64> {
     const STEPS: usize = 300;
+    let vars = &consistent(equations, settings, vars.to_vec());
     let fastest = fastest(equations, vars);
-    let states = Dims::STATES..Dims::STATES + equations.dims().states;
+    let dims = equations.dims();
+    let states = Dims::STATES..Dims::STATES + dims.states;
     let mut system = Alone::new(equations, vars);
-    let mut solver = Solver::new(Method::Rk45, settings.solver.clone());
+    let method = if dims.algebraic > 0 { Method::Rodas } else { Method::Rk45 };
+    let mut solver = Solver::new(method, settings.solver.clone());
     solver.begin(0.0, &vars[states.clone()]);
     let end = (10.0 / fastest).min(settings.solver.max_step);
     let mut there = false;
@@ -135,6 +142,16 @@ fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Ve
         settled[states].copy_from_slice(solver.state());
     }
     settled
+}
+
+/// The variables with consistent algebraic ones, if there are any; that there are none is told when
+/// the unit is made.
+fn consistent<E: Equations>(equations: &E, settings: &Settings, mut vars: Vec<f64>) -> Vec<f64> {
+    let tolerances = (settings.solver.rtol, settings.solver.atol);
+    if equations.dims().algebraic > 0 {
+        let _ = Consistent::default().find(equations, &mut vars, tolerances);
+    }
+    vars
 }
 
 /// The equations with all but the states as at the start.
@@ -170,6 +187,9 @@ impl<E: Equations> OdeSystem for Alone<'_, E> {
     type Error = std::convert::Infallible;
     fn dim(&self) -> usize {
         self.states
+    }
+    fn differential(&self) -> usize {
+        self.equations.dims().differential()
     }
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
         self.put(t, x);
@@ -244,7 +264,13 @@ impl Outlook {
         };
         let ends = affine.then_some(usize::from(timed));
         let memory = &mut TapeMemory::default();
-        let length = tape.solve(memory, (vars, Dims::STATES), (stride, ends), fill, &mut rows);
+        let start = (vars, Dims::STATES);
+        let length = if dims.algebraic > 0 {
+            tape.solve_algebraic(memory, start, dims.algebraic, stride, fill, &mut rows);
+            stride
+        } else {
+            tape.solve(memory, start, (stride, ends), fill, &mut rows)
+        };
         let x = &vars[Dims::STATES..][..n];
         let scale = |i: usize| settings.solver.atol + settings.solver.rtol * x[i].abs();
         // The shortest step over states at which the term of this power comes down to a tolerance.
@@ -259,7 +285,7 @@ impl Outlook {
         // The error constant of the pair, roughly.
         let pair = step(4, 0.05).min(step(5, 0.05));
         // Where stability does not shorten the pair's steps, the implicit method cannot be cheaper.
-        let stiff = !polynomial && pair * fastest > STABLE;
+        let stiff = !polynomial && pair * fastest > STABLE || dims.algebraic > 0;
         Self {
             states: n,
             code: program.code().len() as f64,
@@ -314,10 +340,16 @@ impl Outlook {
 fn fastest<E: Equations>(equations: &E, vars: &[f64]) -> f64 {
     const TURNS: usize = 30;
     const COUNTED: usize = 10;
-    let n = equations.dims().states;
+    let dims = equations.dims();
+    let (n, places) = (dims.differential(), dims.algebraic_places());
+    let mut residuals = vec![0.0; dims.algebraic];
+    let algebra = match dims.algebraic {
+        0 => None,
+        _ => Consistent::default().linearise(equations, vars).ok(),
+    };
     let mut work = Work::<Series<2>>::default();
     let mut v: Vec<Series<2>> = vars.iter().map(|&x| Series::from_slice(&[x])).collect();
-    let mut dx = vec![Series::default(); n];
+    let mut dx = vec![Series::default(); dims.states];
     // No direction of a symmetric system is orthogonal to this one.
     let mut along: Vec<f64> = (0..n).map(|i| 1.0 + 0.37 * ((i * 7 % 11) as f64)).collect();
     let mut sum = 0.0;
@@ -331,6 +363,14 @@ fn fastest<E: Equations>(equations: &E, vars: &[f64]) -> f64 {
         }
         for (v, a) in v[Dims::STATES..].iter_mut().zip(&along) {
             v.0[1] = a / norm;
+        }
+        if let Some(algebra) = &algebra {
+            // Algebraic variables go with the states.
+            v[places.clone()].iter_mut().for_each(|z| z.0[1] = 0.0);
+            equations.derivatives(&v, &mut work, &mut dx);
+            residuals.iter_mut().zip(&dx[n..]).for_each(|(r, dx)| *r = dx.0[1]);
+            algebra.solve(&mut residuals);
+            v[places.clone()].iter_mut().zip(&residuals).for_each(|(z, r)| z.0[1] = *r);
         }
         equations.derivatives(&v, &mut work, &mut dx);
         along.iter_mut().zip(&dx).for_each(|(a, dx)| *a = dx.0[1]);

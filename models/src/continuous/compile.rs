@@ -1,16 +1,18 @@
 //! Compiling the texts of an equation unit.
 use super::{
-    equations::{Equations, Work},
+    equations::{Dims, Equations, Work},
     events::Events,
     formulas::Formulas,
     read::{Declared, Entry, Reader},
     settings::Settings,
     sides::Sides,
+    slide::{Slopes, slide},
     start::{Start, under_method},
+    stepped::ALGEBRAIC,
     text::TextEquations,
 };
 use crate::{
-    expr::{Names, Program, Symbol},
+    expr::{Expr, Frozen, Names, Program, Symbol},
     ode::{Method, Options},
     registry::{Context, Param, ParamError},
     value::Value,
@@ -77,8 +79,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         discrete.push(initial_mode(r, &d));
     }
     let mut formulas = Formulas::new(r, &d, constants);
-    let derivatives = formulas.derivatives(r, &d);
-    let outputs = formulas.outputs(r, &d);
+    let mut derivatives = formulas.derivatives(r, &d);
+    let mut outputs = formulas.outputs(r, &d);
     let sides = formulas.sides();
     let mut dims = formulas.dims;
     discrete.resize(dims.discrete, 0.0);
@@ -92,7 +94,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     dims.indicators = events.indicators.len() + 2 * sides.len();
     let Events { mut indicators, mut specs, handlers, links, .. } = events;
     let first_internal = specs.len();
-    let sides = Sides::new(&sides, &dims, &mut indicators, &mut specs);
+    let slopes = slopes(r, &d, &sides, &dims, (&mut derivatives, &mut outputs))?;
+    let sides = Sides::new(&sides, &slopes, &dims, &mut indicators, &mut specs);
     let equations = TextEquations {
         dims,
         modes: specs.iter().map(|s| s.mode).collect(),
@@ -110,6 +113,14 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
     };
     let settings = settings(r, context, dims.outputs)?;
+    let method = r.params.text("method");
+    if let Some((name, _)) = d.unknowns(true).first()
+        && !["rodas", "taylor", "closed", "auto"].contains(&method)
+    {
+        let error = format!("the method `{method}` solves no algebraic equations");
+        r.errors.push(ParamError::at(name.span.clone(), error).help(ALGEBRAIC));
+        return None;
+    }
     let mut vars = vec![0.0];
     vars.extend(initial.iter().chain(&inputs).chain(&discrete));
     vars.push(0.0);
@@ -124,6 +135,26 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
             None
         }
     }
+}
+
+/// How the solution slides along surfaces, if it is to.
+fn slopes(
+    r: &mut Reader<'_>,
+    d: &Declared<'_>,
+    sides: &[Frozen],
+    dims: &Dims,
+    (derivatives, outputs): (&mut [Expr], &mut [Expr]),
+) -> Option<Vec<Option<Slopes>>> {
+    if r.params.text("switching") != "sliding" {
+        return Some(vec![None; sides.len()]);
+    }
+    let refused = match d.algebraic {
+        0 => slide(sides, dims, derivatives, outputs),
+        _ => Err("solutions of algebraic equations do not slide".to_owned()),
+    };
+    let help = "use switching = \"located\", or a mode for the sliding motion";
+    let span = r.params.span("switching");
+    refused.map_err(|why| r.errors.push(ParamError::at(span, why).help(help))).ok()
 }
 
 /// The number of the mode at the start.

@@ -25,13 +25,23 @@ pub(super) fn elaborate(
     let mut reader = Reader::new(params);
     let mut e = Elaborator::new(constants);
     let mut out = params.clone();
-    for name in ["parameters", "inputs", "states", "discrete", "let", "outputs", "derivatives"] {
+    for name in [
+        "parameters",
+        "inputs",
+        "states",
+        "algebraic",
+        "discrete",
+        "let",
+        "outputs",
+        "derivatives",
+        "residuals",
+    ] {
         let Some((_, p)) = out.values.iter_mut().find(|(n, _)| n == name) else { continue };
-        e.deriving = name == "derivatives";
+        e.about = about(name);
         e.table(&mut reader, p, &Vec::new());
         match name {
             "parameters" => e.learn(&mut reader, p),
-            "inputs" | "states" | "discrete" => e.declare(p, name == "states"),
+            "inputs" | "states" | "algebraic" | "discrete" => e.declare(p, name),
             _ => {}
         }
     }
@@ -51,9 +61,19 @@ struct Elaborator<'a> {
     own: Names,
     /// Indices of the elements of each array, in order.
     arrays: HashMap<String, Vec<Vec<i64>>>,
-    /// The same of states alone, which `derivatives` are about.
-    states: HashMap<String, Vec<Vec<i64>>>,
-    deriving: bool,
+    /// The same of each table alone.
+    unknowns: HashMap<&'static str, HashMap<String, Vec<Vec<i64>>>>,
+    /// Which of these the present table is about.
+    about: Option<&'static str>,
+}
+
+/// The table whose names the table `name` is about, if it is about one alone.
+fn about(name: &str) -> Option<&'static str> {
+    match name {
+        "derivatives" => Some("states"),
+        "residuals" => Some("algebraic"),
+        _ => None,
+    }
 }
 
 /// What stands between the brackets of a key.
@@ -66,8 +86,8 @@ enum Bracket {
 
 impl<'a> Elaborator<'a> {
     fn new(constants: &'a dyn Fn(&str) -> Option<f64>) -> Self {
-        let (arrays, states) = (HashMap::new(), HashMap::new());
-        Self { constants, own: Names::new(), arrays, states, deriving: false }
+        let (arrays, unknowns) = (HashMap::new(), HashMap::new());
+        Self { constants, own: Names::new(), arrays, unknowns, about: None }
     }
 
     /// Makes the values of the unit's parameters known.
@@ -82,14 +102,13 @@ impl<'a> Elaborator<'a> {
         r.errors.truncate(errors);
     }
 
-    fn declare(&mut self, p: &Located<Param>, states: bool) {
+    fn declare(&mut self, p: &Located<Param>, table: &'static str) {
         let Param::Table(entries) = &p.value else { return };
         for (name, _) in entries {
             let Some((base, brackets)) = split(&name.value) else { continue };
             let indices: Option<Vec<i64>> = brackets.iter().map(|b| b.parse().ok()).collect();
-            if states {
-                self.states.entry(base.to_owned()).or_default().extend(indices.clone());
-            }
+            let own = self.unknowns.entry(table).or_default();
+            own.entry(base.to_owned()).or_default().extend(indices.clone());
             self.arrays.entry(base.to_owned()).or_default().extend(indices);
         }
     }
@@ -166,8 +185,11 @@ impl<'a> Elaborator<'a> {
             around.iter().cloned().chain(own).collect()
         };
         if let Some(Bracket::Free(name)) = brackets.iter().find(|b| matches!(b, Bracket::Free(_))) {
-            let arrays = if self.deriving { &self.states } else { &self.arrays };
-            let Some(known) = arrays.get(base) else {
+            let known = match self.about {
+                Some(table) => self.unknowns.get(table).and_then(|arrays| arrays.get(base)),
+                None => self.arrays.get(base),
+            };
+            let Some(known) = known else {
                 let error = format!("`{base}[{name}]` is no array of this unit");
                 let help = format!("give a range, as in \"{base}[{name} in 1..=10]\"");
                 r.errors.push(ParamError::at(key.span.clone(), error).help(help));
@@ -324,9 +346,11 @@ impl<'a> Elaborator<'a> {
         for (_, mode) in modes {
             let Param::Table(entries) = &mut mode.value else { continue };
             for (key, p) in entries {
-                self.deriving = key.value == "derivatives";
+                self.about = about(&key.value);
                 match key.value.as_str() {
-                    "let" | "outputs" | "derivatives" => self.table(r, p, &Vec::new()),
+                    "let" | "outputs" | "derivatives" | "residuals" => {
+                        self.table(r, p, &Vec::new())
+                    }
                     "event" | "on" => self.events(r, p),
                     _ => {}
                 }

@@ -10,8 +10,11 @@ use std::sync::Arc;
 /// How many of what a system of equations has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dims {
-    /// Continuous states.
+    /// Continuous states, algebraic variables included.
     pub states: usize,
+    /// How many of them, the last ones, are algebraic variables: what stands in place of their
+    /// derivatives is a residual, which is zero on the solution.
+    pub algebraic: usize,
     /// Signal inputs.
     pub inputs: usize,
     /// Discrete values, which only events change.
@@ -29,6 +32,14 @@ pub struct Dims {
 impl Dims {
     /// Place of the first state in the variables; time stands at 0.
     pub const STATES: usize = 1;
+    /// Number of states that have a derivative.
+    pub fn differential(&self) -> usize {
+        self.states - self.algebraic
+    }
+    /// Places of the algebraic variables.
+    pub fn algebraic_places(&self) -> std::ops::Range<usize> {
+        Self::STATES + self.differential()..self.first_input()
+    }
     /// Place of the first input.
     #[inline]
     pub fn first_input(&self) -> usize {
@@ -196,7 +207,7 @@ pub struct Work<S = f64> {
 /// Equations as programs over the variables.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// Derivative of each state.
+    /// Derivative of each state, residual of each algebraic variable.
     pub derivatives: Program,
     /// Each signal output.
     pub outputs: Program,
@@ -204,7 +215,8 @@ pub struct Programs {
     pub indicators: Program,
 }
 
-/// A system of ordinary differential equations with events.
+/// A system of ordinary differential equations with events, also with algebraic equations beside
+/// them (a differential-algebraic system of index 1).
 ///
 /// All functions read one slice of variables: time in seconds, states, signal inputs, discrete
 /// values, and the value of the event that is being received ([`Dims`] tells the places).
@@ -219,7 +231,7 @@ pub trait Equations: Send + Sync + 'static {
     fn links(&self) -> &[LinkEquations] {
         &[]
     }
-    /// Writes the derivative of each state.
+    /// Writes the derivative of each state, and a residual for each algebraic variable.
     fn derivatives<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, dx: &mut [S]);
     /// Writes each signal output.
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]);
@@ -300,7 +312,7 @@ pub trait Equations: Send + Sync + 'static {
     ) {
         let _ = (port, vars, work, emit);
     }
-    /// The equation of state `index`, such as `x' = -x`, for an error message.
+    /// The equation of state `index`, such as `x' = -x` or `0 = x + z`, for an error message.
     fn equation(&self, index: usize) -> Option<String> {
         let _ = index;
         None

@@ -293,6 +293,12 @@ impl Expander {
         let ends = compiled.affine.map(|time| input_order(scene).max(time));
         let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
         let (tape, memory) = (&compiled.derivatives, &mut compiled.steps);
+        let algebraic = scene.dims.algebraic;
+        if algebraic > 0 {
+            let at = (vars, Dims::STATES);
+            tape.solve_algebraic(memory, at, algebraic, stride, fill, rows);
+            return Some(stride);
+        }
         Some(tape.solve(memory, (vars, Dims::STATES), (stride, ends), fill, rows))
     }
 
@@ -317,6 +323,9 @@ impl Expander {
         let rows = &mut self.rows;
         if scene.resting {
             still(&vars[Dims::STATES..], stride, rows);
+        } else if scene.dims.algebraic > 0 {
+            let (at, algebraic) = ((vars, Dims::STATES), scene.dims.algebraic);
+            derivatives.solve_algebraic(segments, at, algebraic, stride, inputs, rows);
         } else {
             derivatives.solve(segments, (vars, Dims::STATES), (stride, None), inputs, rows);
         }

@@ -37,6 +37,7 @@ impl Formulas {
         let modes = usize::from(!d.modes.is_empty());
         let dims = Dims {
             states: d.states.len(),
+            algebraic: d.algebraic,
             inputs: d.inputs.len() + d.hidden_inputs.len(),
             discrete: d.discrete.len() + modes,
             outputs: d.outputs.len() + d.hidden_outputs.len() + usize::from(d.shows_mode()),
@@ -172,28 +173,56 @@ impl Formulas {
         self.mode.map(|mode| Expr::choose(mode, &all))
     }
 
+    /// Derivatives of states, then residuals of algebraic variables.
     pub(super) fn derivatives(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<Expr> {
-        let common = r.table("derivatives");
-        let own: Vec<Vec<Entry<'_>>> =
-            d.modes.iter().map(|(_, e)| part(r, e, "derivatives")).collect();
-        let states: Vec<&str> = d.states.iter().map(|(s, _)| s.value.as_str()).collect();
+        let mut all = self.rates(r, d, false);
+        let residuals = self.rates(r, d, true);
+        if r.errors.is_empty() {
+            undetermined(r, d, &residuals);
+        }
+        all.extend(residuals);
+        all
+    }
+
+    fn rates(&mut self, r: &mut Reader<'_>, d: &Declared<'_>, algebraic: bool) -> Vec<Expr> {
+        let (key, what) = match algebraic {
+            false => ("derivatives", "state"),
+            true => ("residuals", "algebraic variable"),
+        };
+        let unknowns = d.unknowns(algebraic);
+        let common = r.table(key);
+        let own: Vec<Vec<Entry<'_>>> = d.modes.iter().map(|(_, e)| part(r, e, key)).collect();
+        let states: Vec<&str> = unknowns.iter().map(|(s, _)| s.value.as_str()).collect();
         let known: HashSet<&str> = states.iter().copied().collect();
         for (name, _) in common.iter().chain(own.iter().flatten()) {
             if !known.contains(name.value.as_str()) {
-                let error = format!("`{}` is not a state", name.value);
+                let error = format!("`{}` is no {what}", name.value);
                 let error = ParamError::at(name.span.clone(), error);
-                r.errors.push(error.help(choice(&name.value, &states, "states are")));
+                let help = match (states.is_empty(), algebraic) {
+                    (true, true) => format!("declare it: algebraic = {{ {} = 0 }}", name.value),
+                    _ => choice(&name.value, &states, &format!("{what}s are")),
+                };
+                r.errors.push(error.help(help));
             }
         }
         let (common, own) = (by_name(&common), own.iter().map(|e| by_name(e)).collect::<Vec<_>>());
         let mut expressions = Vec::with_capacity(states.len());
-        for (state, _) in &d.states {
+        for (state, _) in unknowns {
             let name = state.value.as_str();
             let own: Vec<_> = own.iter().map(|table| table.get(name).copied()).collect();
             let common = common.get(name).copied();
             if common.is_none() && own.iter().all(Option::is_none) {
-                let error = format!("state `{name}` has no derivative");
-                let help = format!("add derivatives.{name} = \"...\"");
+                let lacks = if algebraic { "residual" } else { "derivative" };
+                let error = format!("{what} `{name}` has no {lacks}");
+                let help = format!("add {key}.{name} = \"...\"");
+                r.errors.push(ParamError::at(state.span.clone(), error).help(help));
+                continue;
+            }
+            if algebraic && common.is_none() && own.contains(&None) {
+                let k = own.iter().position(Option::is_none).unwrap_or(0);
+                let mode = &d.modes[k].0.value;
+                let error = format!("{what} `{name}` has no residual in mode `{mode}`");
+                let help = "give it one in every mode, such as a residual that is its value there";
                 r.errors.push(ParamError::at(state.span.clone(), error).help(help));
                 continue;
             }
@@ -234,6 +263,51 @@ impl Formulas {
         self.dims.discrete += found.len();
         found
     }
+}
+
+/// Refuses algebraic equations that cannot determine the algebraic variables, whatever the numbers:
+/// those for which the others leave no variable to solve for (a maximum matching; Pantelides 1988).
+fn undetermined(r: &mut Reader<'_>, d: &Declared<'_>, residuals: &[Expr]) {
+    let first = Dims::STATES + d.states.len() - d.algebraic;
+    let place = |v: &VarId| (v.0 as usize).checked_sub(first).filter(|&k| k < residuals.len());
+    let reads: Vec<Vec<usize>> =
+        residuals.iter().map(|e| e.vars().iter().filter_map(place).collect()).collect();
+    let mut solves: Vec<Option<usize>> = vec![None; residuals.len()];
+    for row in 0..residuals.len() {
+        if !matched(row, &reads, &mut solves, &mut vec![false; residuals.len()]) {
+            let name = d.unknowns(true)[row].0;
+            let error = match reads[row].is_empty() {
+                true => format!("the residual of `{}` contains no algebraic variable", name.value),
+                false => format!(
+                    "the residual of `{}` contains only algebraic variables that other residuals \
+                     determine",
+                    name.value
+                ),
+            };
+            let help = "the system is of index > 1: replace the constraint by its time derivative, \
+                        as often as it takes for an algebraic variable to appear";
+            r.errors.push(ParamError::at(name.span.clone(), error).help(help));
+        }
+    }
+}
+
+/// Finds a variable for equation `row`, moving other equations on to other variables if need be.
+fn matched(
+    row: usize,
+    reads: &[Vec<usize>],
+    solves: &mut [Option<usize>],
+    seen: &mut [bool],
+) -> bool {
+    for &variable in &reads[row] {
+        if std::mem::replace(&mut seen[variable], true) {
+            continue;
+        }
+        if solves[variable].is_none_or(|other| matched(other, reads, solves, seen)) {
+            solves[variable] = Some(row);
+            return true;
+        }
+    }
+    false
 }
 
 /// What a mode has under a key.

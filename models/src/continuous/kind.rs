@@ -45,18 +45,24 @@ const PARAMS: &[ParamSpec] = &[
     raw("discrete", "values that only events change: name = initial value"),
     raw("let", "helper expressions, in order: name = expression"),
     raw("derivatives", "time derivative of each state: state = expression"),
+    raw("algebraic", "variables of algebraic equations: name = where the search for it begins"),
+    raw("residuals", "algebraic equations: algebraic variable = expression that is zero"),
     raw("outputs", "signal outputs: name = expression"),
     raw("event_inputs", "names of event inputs"),
     raw("event_outputs", "names of event outputs"),
     raw("event", "events: name, when | at | every (from), reset, emit"),
-    raw("mode", "modes by name, each with let, derivatives, outputs, event, on of its own"),
+    raw(
+        "mode",
+        "modes by name, each with let, derivatives, residuals, outputs, event, on of its own",
+    ),
     raw("initial", "the mode at the start; else the first one"),
     raw("on", "what an event input does: input, reset, emit; `value` is the event's value"),
     with(
         "switching",
-        ParamType::Choice(&["located", "ignored"]),
+        ParamType::Choice(&["located", "sliding", "ignored"]),
         "located",
-        "where if, abs, sign, min, max, floor, ... switch: the solver stops there, or not",
+        "where if, abs, sign, min, max, floor, ... switch: the solver stops there, stops and may \
+         slide along the surface, or does not look",
     ),
     with(
         "method",

@@ -30,7 +30,7 @@ impl Linear {
             (Dims::STATES..dims.first_input()).contains(&var) || var >= dims.first_discrete()
         };
         let fits = derivatives.inputs().iter().all(|id| known(id.0 as usize));
-        (fits && dims.states <= STATES).then(Self::default)
+        (fits && dims.algebraic == 0 && dims.states <= STATES).then(Self::default)
     }
 
     /// The solution's series around `vars`: `rows` gets `stride` coefficients per state. Gives how

@@ -199,6 +199,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
         self.equations.settle(&mut scratch.vars, &mut scratch.work);
         self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
+        self.make_consistent(true)?;
         self.adopt(false);
         self.queue_segments(0.0, Cause::Jump)?;
         self.arm_link(link, Arm::Disarmed);

@@ -2,6 +2,7 @@
 mod atomic;
 mod auto;
 mod compile;
+mod consistent;
 pub mod core;
 mod dual;
 mod elaborate;
@@ -17,8 +18,9 @@ mod read;
 pub mod series;
 mod settings;
 mod sides;
+mod slide;
 pub(crate) mod start;
-mod stepped;
+pub(crate) mod stepped;
 mod text;
 mod unit;
 mod watch;

@@ -221,7 +221,10 @@ impl<'a> Reader<'a> {
 
 /// Everything that the texts declare.
 pub(super) struct Declared<'a> {
+    /// States, then algebraic variables.
     pub states: Vec<Entry<'a>>,
+    /// How many of `states` are algebraic.
+    pub algebraic: usize,
     pub inputs: Vec<Entry<'a>>,
     pub hidden_inputs: Vec<Entry<'a>>,
     pub discrete: Vec<Entry<'a>>,
@@ -235,8 +238,11 @@ pub(super) struct Declared<'a> {
 
 impl<'a> Declared<'a> {
     pub(super) fn read(r: &mut Reader<'a>) -> Self {
+        let (mut states, algebraic) = (r.table("states"), r.table("algebraic"));
+        states.extend(&algebraic);
         Self {
-            states: r.table("states"),
+            states,
+            algebraic: algebraic.len(),
             inputs: r.table("inputs"),
             hidden_inputs: r.table("~inputs"),
             discrete: r.table("discrete"),
@@ -253,6 +259,12 @@ impl<'a> Declared<'a> {
         !self.modes.is_empty() && !self.outputs.iter().any(|(k, _)| k.value == MODE)
     }
 
+    /// Names of the states that have a derivative, or of the algebraic variables.
+    pub(super) fn unknowns(&self, algebraic: bool) -> &[Entry<'a>] {
+        let (states, rest) = self.states.split_at(self.states.len() - self.algebraic);
+        if algebraic { rest } else { states }
+    }
+
     pub(super) fn all_inputs(&self) -> impl Iterator<Item = Entry<'a>> + '_ {
         self.inputs.iter().chain(&self.hidden_inputs).copied()
     }
@@ -265,7 +277,7 @@ fn modes<'a>(r: &mut Reader<'a>) -> Vec<(&'a Located<String>, Vec<Entry<'a>>)> {
     let mut modes = Vec::new();
     for (name, p) in r.table(MODE) {
         let entries = r.entries(p, "a mode");
-        check_keys(r, &entries, &["let", "derivatives", "outputs", "event", "on"]);
+        check_keys(r, &entries, &["let", "derivatives", "residuals", "outputs", "event", "on"]);
         modes.push((name, entries));
     }
     modes

@@ -2,6 +2,7 @@
 use super::{
     equations::{Dims, Trigger, Work},
     events::Spec,
+    slide::Slopes,
     text::Reset,
 };
 use crate::expr::{Expr, Frozen, Program, SideChange, VarId};
@@ -19,20 +20,26 @@ impl Sides {
     /// Adds the events at which sides change, and their indicators.
     pub(super) fn new(
         functions: &[Frozen],
+        slopes: &[Option<Slopes>],
         dims: &Dims,
         indicators: &mut Vec<Expr>,
         events: &mut Vec<Spec>,
     ) -> Self {
-        for function in functions {
+        for (function, slopes) in functions.iter().zip(slopes) {
             for SideChange { indicator, side, relative } in function.changes() {
+                let slides = slopes.as_ref();
+                let indicator = slides.map_or(indicator.clone(), |s| s.indicator(&indicator, side));
                 indicators.push(indicator.expr);
                 let trigger = Trigger::State {
                     indicators: vec![indicators.len() - 1],
                     strict: indicator.strict,
                     touching: None,
                 };
-                let new =
-                    if relative { stepped(function.side, side) } else { Expr::constant(side) };
+                let new = match slides {
+                    Some(slopes) => slopes.becomes(side),
+                    None if relative => stepped(function.side, side),
+                    None => Expr::constant(side),
+                };
                 let program = Program::compile([&new]);
                 let targets = vec![function.side.0 as usize];
                 events.push(Spec::internal(trigger, Reset { targets, emits: Vec::new(), program }));

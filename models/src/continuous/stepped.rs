@@ -1,5 +1,6 @@
 //! The core that steps all states at once: a solver and an event search.
 use super::{
+    consistent::Consistent,
     core::{Advance, Core, Failure, Scene},
     dual::Dual,
     equations::{Dims, Equations, Work},
@@ -43,6 +44,7 @@ pub struct Stepped {
     expander: Expander,
     watch: Watch,
     dual: Dual,
+    consistent: Consistent,
     work: Work,
     vars: Vec<f64>,
     x: Vec<f64>,
@@ -54,6 +56,8 @@ struct Field<'a, 'b, E> {
     scene: &'a Scene<'b, E>,
     expander: &'a mut Expander,
     dual: &'a mut Dual,
+    consistent: &'a mut Consistent,
+    tolerances: (f64, f64),
     work: &'a mut Work,
     /// Variables, of which those that do not change in a step are in place.
     vars: &'a mut Vec<f64>,
@@ -67,13 +71,24 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
     fn new(
         scene: &'a Scene<'b, E>,
         (expander, dual): (&'a mut Expander, &'a mut Dual),
+        (consistent, tolerances): (&'a mut Consistent, (f64, f64)),
         work: &'a mut Work,
         vars: &'a mut Vec<f64>,
         x: &[f64],
     ) -> Self {
         scene.fill(0.0, x, vars);
         let driven = scene.inputs.iter().any(|held| held.segment.order() > 0);
-        Self { scene, expander, dual, work, vars, origin: scene.clock.absolute(0.0), driven }
+        Self {
+            scene,
+            expander,
+            dual,
+            consistent,
+            tolerances,
+            work,
+            vars,
+            origin: scene.clock.absolute(0.0),
+            driven,
+        }
     }
 
     #[inline(always)]
@@ -90,9 +105,13 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
 }
 
 impl<E: Equations> OdeSystem for Field<'_, '_, E> {
-    type Error = std::convert::Infallible;
+    type Error = String;
     fn dim(&self) -> usize {
         self.scene.dims.states
+    }
+    fn differential(&self) -> usize {
+        // At rest all keep their values.
+        if self.scene.resting { self.dim() } else { self.scene.dims.differential() }
     }
     #[inline]
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
@@ -112,6 +131,10 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
         rows: &mut [f64],
     ) -> Result<Option<usize>, Self::Error> {
         self.put(t, x);
+        if self.differential() < x.len() {
+            // Series hold their residuals where these are; that they are zero is seen to here.
+            self.consistent.find(self.scene.equations, self.vars, self.tolerances)?;
+        }
         let memory = (&mut *self.dual, &mut *self.work);
         Ok(self.expander.solve(self.scene, memory, (t, self.vars), stride, rows))
     }
@@ -138,15 +161,15 @@ impl Stepped {
     pub fn new<E: Equations>(equations: &E, settings: &Settings) -> Result<Self, String> {
         let exact = settings.method.series_order().is_none();
         let (expander, functions) = Expander::new(equations, exact);
-        check(settings, &expander)?;
+        check(settings, &expander, equations.dims().algebraic)?;
         let (watch, watched) = Watch::new(equations, functions, settings);
         let solver = Solver::new(settings.method, settings.solver.clone());
         let locator = Locator::new(watched);
         let state = SteppedState { solver, at: 0.0, locator, located: 0, jumps: 0, looks: 0 };
         let (vars, x, z) = (Vec::new(), Vec::new(), Vec::new());
         let snap = 1.0 / (settings.resolution.ticks_per_second() as f64 * SNAP);
-        let (dual, work) = (Dual::default(), Work::default());
-        Ok(Self { state, snap, expander, watch, dual, work, vars, x, z })
+        let (dual, consistent, work) = Default::default();
+        Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x, z })
     }
 
     fn failure(&self, what: &str, t: f64) -> Box<Failure> {
@@ -158,7 +181,7 @@ impl Stepped {
     fn explain<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
-        error: &StepError<std::convert::Infallible>,
+        error: &StepError<String>,
     ) -> Box<Failure> {
         let at = self.state.at;
         match error {
@@ -166,7 +189,10 @@ impl Stepped {
                 self.failure(&format!("{} is not finite", scene.equation(*component)), *t)
             }
             StepError::Underflow { .. } | StepError::Rejections { .. } => {
-                let steepest = self.steepest(scene);
+                let steepest = match self.steepest(scene) {
+                    Ok(state) => state,
+                    Err(why) => return self.failure(&why, at),
+                };
                 let what = format!(
                     "no step is short enough for the tolerances: {} grows beyond bounds, jumps \
                      without an event, or `tolerance` and `absolute_tolerance` are out of reach",
@@ -174,18 +200,23 @@ impl Stepped {
                 );
                 self.failure(&what, at)
             }
+            StepError::Rhs(why) => self.failure(why, at),
             _ => self.failure(&error.to_string(), at),
         }
     }
 
     /// The state that changes fastest in comparison with its size, at the end of the last step.
-    fn steepest<E: Equations>(&mut self, scene: &Scene<'_, E>) -> usize {
+    fn steepest<E: Equations>(&mut self, scene: &Scene<'_, E>) -> Result<usize, String> {
         let x = self.state.solver.state();
         scene.fill(self.state.solver.time(), x, &mut self.vars);
         let mut dx = vec![0.0; x.len()];
         scene.equations.derivatives(&self.vars, &mut self.work, &mut dx);
+        if scene.dims.algebraic > 0 {
+            self.consistent.rates(scene.equations, &self.vars, &mut dx)?;
+        }
         let pace = |i: usize| dx[i].abs() / (1.0 + x[i].abs());
-        (0..x.len()).max_by(|&i, &j| pace(i).total_cmp(&pace(j)).then(j.cmp(&i))).unwrap_or(0)
+        let last = |&i: &usize, &j: &usize| pace(i).total_cmp(&pace(j)).then(j.cmp(&i));
+        Ok((0..x.len()).max_by(last).unwrap_or(0))
     }
 
     /// Leaves the indicators at the variables `vars` in `z`; places of bands hold 1 (inside).
@@ -219,8 +250,11 @@ impl Stepped {
     }
 }
 
+/// What to do about a method that solves no algebraic equations.
+pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto\"";
+
 /// What a method asks of the equations.
-fn check(settings: &Settings, expander: &Expander) -> Result<(), String> {
+fn check(settings: &Settings, expander: &Expander, algebraic: usize) -> Result<(), String> {
     let order = settings.segment_order;
     if !(1..=MAX_SEGMENT_ORDER).contains(&order) {
         return Err(format!("segments of order {order}: give 1 to {MAX_SEGMENT_ORDER}"));
@@ -229,7 +263,13 @@ fn check(settings: &Settings, expander: &Expander) -> Result<(), String> {
     if order > 3 && !expander.any_order() {
         return Err(format!("a segment order above 3 {series}"));
     }
+    if algebraic > 0 && !expander.any_order() {
+        return Err(format!("a system with algebraic equations {series}"));
+    }
     match settings.method {
+        method if algebraic > 0 && !method.takes_algebraic() => {
+            Err(format!("the method solves no algebraic equations; {ALGEBRAIC}"))
+        }
         Method::Taylor(order, _) if !(2..=MAX_ORDER).contains(&order) => {
             Err(format!("Taylor order {order}: give 2 to {MAX_ORDER}"))
         }
@@ -275,10 +315,11 @@ impl<E: Equations> Core<E> for Stepped {
         scene: &Scene<'_, E>,
         stop: Option<f64>,
     ) -> Result<Advance, Box<Failure>> {
-        let Self { state, snap, expander, watch, dual, work, vars, .. } = self;
+        let Self { state, snap, expander, watch, dual, consistent, work, vars, .. } = self;
         if state.at >= state.solver.time() {
-            let x = state.solver.state();
-            let mut field = Field::new(scene, (expander, dual), work, vars, x);
+            let (x, options) = (state.solver.state(), state.solver.options());
+            let algebra = (consistent, (options.rtol, options.atol));
+            let mut field = Field::new(scene, (expander, dual), algebra, work, vars, x);
             if let Err(error) = state.solver.step(&mut field, stop) {
                 return Err(self.explain(scene, &error));
             }

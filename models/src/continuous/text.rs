@@ -1,5 +1,6 @@
 //! Equations given as text, compiled.
 use super::{
+    consistent::Consistent,
     equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Trigger, Work},
     sides::Sides,
 };
@@ -148,8 +149,13 @@ impl Equations for TextEquations {
         let mut soon = vars.to_vec();
         let mut rates = vec![0.0; self.dims.states];
         self.derivatives.eval(vars, &mut work.derivatives, &mut rates);
+        rates.truncate(self.dims.differential());
         for (x, rate) in soon[Dims::STATES..].iter_mut().zip(&rates) {
             *x += 4.0 * tick / f64::from(1u32 << crate::ode::rounding::SNAP_BITS) * rate;
+        }
+        if self.dims.algebraic > 0 {
+            // Where there are no consistent values, the next step will say so.
+            let _ = Consistent::default().find(self, &mut soon, (0.0, f64::MIN_POSITIVE));
         }
         let mut later = vec![0.0; self.dims.indicators];
         self.indicators.eval(&soon, &mut work.indicators, &mut later);
@@ -178,8 +184,9 @@ impl Equations for TextEquations {
         self.sides.settle(vars, work);
     }
     fn equation(&self, index: usize) -> Option<String> {
-        let name = self.names.get(index)?;
-        Some(format!("{name}' = {}", self.derivatives.text(index)))
+        let (name, text) = (self.names.get(index)?, self.derivatives.text(index));
+        let algebraic = index >= self.dims.differential();
+        Some(if algebraic { format!("0 = {text}") } else { format!("{name}' = {text}") })
     }
     fn explain(&self, vars: &[f64]) -> Option<String> {
         let resets = self.resets.iter().map(|r| &r.program);

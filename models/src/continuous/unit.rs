@@ -11,6 +11,7 @@
 //! Offsets are seconds since the unit's last transition, so that they stay small; equations see
 //! the absolute time.
 use super::{
+    consistent::Consistent,
     core::{Advance, Core, Failure, Held},
     equations::{Dims, Equations, Trigger, Work},
     links::Session,
@@ -30,7 +31,7 @@ use superdense_kernel::{
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
 const HURRY: u32 = 8;
 /// down to so many ticks;
-const HURRIED: i64 = 64;
+pub(super) const HURRIED: i64 = 64;
 /// its unit has fallen through if it does not come again for so many ticks.
 const FALLEN: i64 = 1000;
 
@@ -107,6 +108,7 @@ pub struct Unit<E: Equations, C: Core<E> = Stepped> {
 #[derive(Default)]
 pub(super) struct Scratch {
     pub work: Work,
+    pub consistent: Consistent,
     pub vars: Vec<f64>,
     pub x: Vec<f64>,
     pub before: Vec<f64>,
@@ -203,7 +205,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = settings.connected[..dims.outputs].contains(&true);
         let mut unit = Self { equations, dims, timed, audible, settings, core, state, scratch };
-        unit.core.start(&scene!(unit), initial);
+        scene!(unit).fill(0.0, initial, &mut unit.scratch.vars);
+        unit.make_consistent(true)?;
+        let vars = &unit.scratch.vars;
+        unit.state.discrete.copy_from_slice(&vars[dims.first_discrete()..dims.received()]);
+        unit.core.start(&scene!(unit), &vars[Dims::STATES..dims.first_input()]);
         unit.present();
         unit.queue_segments(0.0, Cause::Start)?;
         Ok(unit)
@@ -459,6 +465,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         });
         self.state.retiring = retiring;
         self.finite_after("a reset gives a value that is not finite")?;
+        let internal = self.equations.first_internal();
+        self.make_consistent(self.state.fired.iter().any(|&e| usize::from(e) < internal))?;
         let resting = std::mem::replace(&mut self.state.resting, self.state.retiring);
         let queued = self.queue_segments(t, Cause::Jump);
         self.state.resting = resting;
@@ -491,6 +499,31 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn finite_after(&self, what: &str) -> Result<(), String> {
         let vars = &self.scratch.vars;
         if vars.iter().all(|v| v.is_finite()) { Ok(()) } else { Err(self.complain(vars, what)) }
+    }
+
+    /// Gives the algebraic variables among the scratch's their values; with `settle`, brings sides
+    /// of switching functions in line with them.
+    pub(super) fn make_consistent(&mut self, settle: bool) -> Result<(), String> {
+        const ROUNDS: usize = 64;
+        if self.dims.algebraic == 0 {
+            return Ok(());
+        }
+        let Scratch { vars, work, consistent, .. } = &mut self.scratch;
+        let options = &self.settings.solver;
+        for _ in 0..ROUNDS {
+            consistent.find(&self.equations, vars, (options.rtol, options.atol))?;
+            if !settle {
+                return Ok(());
+            }
+            let discrete = vars[self.dims.first_discrete()..].to_vec();
+            self.equations.settle(vars, work);
+            if discrete == vars[self.dims.first_discrete()..] {
+                return Ok(());
+            }
+        }
+        Err("the sides of switching functions (if, abs, max, ...) and the algebraic equations do \
+             not agree: each makes the other change"
+            .into())
     }
 
     pub(super) fn queue_emitted(&mut self) {

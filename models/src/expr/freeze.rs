@@ -33,6 +33,8 @@ pub struct Frozen {
     pub kind: FrozenKind,
     /// The variable.
     pub side: VarId,
+    /// Whether some expression jumps with it, rather than having a kink.
+    pub jumps: bool,
 }
 
 impl Frozen {
@@ -175,7 +177,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             Op::Less | Op::LessEq | Op::Equal | Op::NotEqual => {
                 let plain = graph.call(op, [a, b, c]);
                 let z = difference(graph, plain);
-                let side = self.side(graph, z, FrozenKind::Sign, only);
+                let side = self.jump(graph, z, only);
                 (graph.binary(op, side, zero), false)
             }
             Op::Min | Op::Max => {
@@ -189,9 +191,9 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 let side = self.side(graph, a, FrozenKind::Sign, only);
                 (graph.binary(Op::Mul, side, a), true)
             }
-            Op::Sign => (self.side(graph, a, FrozenKind::Sign, only), false),
+            Op::Sign => (self.jump(graph, a, only), false),
             Op::Step => {
-                let side = self.side(graph, a, FrozenKind::Sign, only);
+                let side = self.jump(graph, a, only);
                 let not_below = graph.binary(Op::LessEq, zero, side);
                 let (one, zero) = (graph.constant(1.0), graph.constant(0.0));
                 (graph.select(not_below, one, zero), false)
@@ -224,6 +226,17 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         graph.unary(Op::Neg, floor)
     }
 
+    /// The variable that holds the sign of `z`, with which something jumps.
+    fn jump(&mut self, graph: &mut Graph, z: NodeId, only: Option<(VarId, f64)>) -> NodeId {
+        let node = self.side(graph, z, FrozenKind::Sign, only);
+        if let Node::Var(side) = graph.nodes[node as usize]
+            && let Some(frozen) = self.found.iter_mut().find(|f| f.side == side)
+        {
+            frozen.jumps = true;
+        }
+        node
+    }
+
     /// The variable that holds the side of `z`.
     fn side(
         &mut self,
@@ -246,7 +259,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         let side = *self.known.entry(key).or_insert_with(|| {
             let side = self.next;
             self.next = VarId(side.0 + 1);
-            self.found.push(Frozen { function, kind, side });
+            self.found.push(Frozen { function, kind, side, jumps: false });
             side
         });
         graph.var(side)

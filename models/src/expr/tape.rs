@@ -17,6 +17,7 @@ use super::op::{Op, apply};
 use super::program::{Program, Registers};
 use super::scope::VarId;
 
+mod algebraic;
 mod fuse;
 mod lower;
 mod rules;
@@ -170,20 +171,7 @@ impl Tape {
         mut fill: impl FnMut(usize, &mut [f64]),
         rows: &mut [f64],
     ) -> usize {
-        let states = first..first + self.program.outputs().len();
-        let fitted = (stride, self.program.fingerprint, first);
-        if (memory.stride, memory.fingerprint, memory.first) != fitted || memory.feeds.is_empty() {
-            memory.feeds = self.feeds(stride, first);
-            memory.first = first;
-        }
-        self.begin(memory, vars, stride, |var, row| {
-            if !states.clone().contains(&var) {
-                fill(var, row);
-            }
-        });
-        for (i, x) in vars[states].iter().enumerate() {
-            rows[i * stride] = *x;
-        }
+        self.enter(memory, (vars, first), stride, &mut fill, rows);
         for k in 0..stride - 1 {
             if k > 0 {
                 self.order(memory, k);
@@ -206,6 +194,31 @@ impl Tape {
             }
         }
         stride
+    }
+
+    /// Order zero of [`solve`](Self::solve).
+    fn enter(
+        &self,
+        memory: &mut TapeMemory,
+        (vars, first): (&[f64], usize),
+        stride: usize,
+        mut fill: impl FnMut(usize, &mut [f64]),
+        rows: &mut [f64],
+    ) {
+        let states = first..first + self.program.outputs().len();
+        let fitted = (stride, self.program.fingerprint, first);
+        if (memory.stride, memory.fingerprint, memory.first) != fitted || memory.feeds.is_empty() {
+            memory.feeds = self.feeds(stride, first);
+            memory.first = first;
+        }
+        self.begin(memory, vars, stride, |var, row| {
+            if !states.clone().contains(&var) {
+                fill(var, row);
+            }
+        });
+        for (i, x) in vars[states].iter().enumerate() {
+            rows[i * stride] = *x;
+        }
     }
 
     /// The feeds of the states that are the variables from `first` on.

@@ -20,8 +20,9 @@ pub enum Method {
     /// Taylor series of this order (2 to [`MAX_ORDER`]). With a step in seconds the step is fixed,
     /// else it follows the tolerance.
     Taylor(usize, Option<f64>),
-    /// Hairer & Wanner's Rosenbrock method RODAS of order 4(3): for stiff equations. It solves
-    /// linear systems of all states, so that a step costs the cube of their number.
+    /// Hairer & Wanner's Rosenbrock method RODAS of order 4(3): for stiff equations, also with
+    /// algebraic ones of index 1. It solves linear systems of all states, so that a step costs the
+    /// cube of their number.
     Rodas,
     /// For affine equations with polynomial inputs: exact polynomials over any length where the
     /// matrix is nilpotent, else the series of the exponential to machine precision.
@@ -33,6 +34,11 @@ impl Method {
     /// order a step may be twice as long as the fastest time constant at machine precision, short
     /// enough that the terms of the exponential do not cancel.
     pub const CLOSED_ORDER: usize = 24;
+
+    /// Whether the method solves algebraic equations beside the differential ones.
+    pub fn takes_algebraic(self) -> bool {
+        matches!(self, Self::Rodas | Self::Taylor(..) | Self::Closed)
+    }
 
     /// The order of a method that expands the solution in a series.
     pub fn series_order(self) -> Option<usize> {

@@ -28,6 +28,14 @@ pub trait OdeSystem {
     /// Number of states.
     fn dim(&self) -> usize;
 
+    /// How many of the states have a derivative, all unless stated otherwise. The others, which
+    /// come last, are algebraic: in place of their derivatives stand residuals, which are zero on
+    /// the solution (`M x' = f`, with zeros on the diagonal of `M`). Only methods that
+    /// [take them](super::Method::takes_algebraic) may be used then.
+    fn differential(&self) -> usize {
+        self.dim()
+    }
+
     /// Writes the derivative of `x` at `t` to `dx`; both have [`dim`](Self::dim) entries.
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error>;
 

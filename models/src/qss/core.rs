@@ -25,6 +25,7 @@ use crate::{
         core::{Advance, Core, Failure, Held, Scene},
         equations::Work,
         series::Series,
+        stepped::ALGEBRAIC,
     },
     expr::{Degree, VarId},
     ode::{Arm, Locator, Rows, rounding},
@@ -93,6 +94,11 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
              to take its way",
         )?;
         let dims = equations.dims();
+        if dims.algebraic > 0 {
+            return Err(format!(
+                "quantised-state methods solve no algebraic equations; {ALGEBRAIC}"
+            ));
+        }
         let indicators = Functions::new(dims, &programs.indicators, P);
         if indicators.switching.contains(&true) {
             return Err("an event condition has kinks (abs, min, if, ...), which quantised-state \

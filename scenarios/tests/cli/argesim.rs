@@ -55,6 +55,36 @@ fn circuit_with_shockleys_diode() {
     assert!(fine < coarse / 8.0, "errors {coarse:e} with 3 points, {fine:e} with 10");
 }
 
+/// The diode's voltage as an algebraic variable of a system of index 1, under series and under the
+/// implicit method, is Lambert's W at every instant.
+#[test]
+fn circuit_with_an_algebraic_equation() {
+    let results = |scenario, options: &[&str]| Results::of(scenario, options);
+    let exact = results("argesim/c21_rlc_shockley.toml", &[]);
+    let series = results("argesim/c21_rlc_implicit.toml", &[]);
+    let loose = ["method='rodas'", "tolerance=1e-9", "absolute_tolerance=1e-12"];
+    let loose = loose.map(|option| format!("unit.circuit.{option}"));
+    let loose: Vec<&str> = loose.iter().flat_map(|option| ["--set", option]).collect();
+    let implicit = results("argesim/c21_rlc_implicit.toml", &loose);
+    for (found, tolerance) in [(series, 1e-9), (implicit, 1e-5)] {
+        let digit = tolerance * 1e-3;
+        let (expected, actual) = (exact.rows("samples.csv"), found.rows("samples.csv"));
+        assert_eq!(expected.len(), actual.len());
+        for (e, a) in expected.iter().zip(&actual) {
+            // uC, i, iD, uD: of the order of 0.1 V, 0.1 mA, 0.1 mA, 0.1 V.
+            for (column, unit) in [(1, 1.0), (2, 1e-3), (3, 1e-3), (4, 1.0)] {
+                let (e, a) = (number(&e[column]), number(&a[column]));
+                assert!((e - a).abs() < tolerance * e.abs() + digit * unit, "{a}, not {e}");
+            }
+        }
+        for name in ["lock", "conduct"] {
+            let (e, a) = (times(&exact, name), times(&found, name));
+            assert_eq!(e.len(), a.len(), "{name}");
+            assert!(e.iter().zip(&a).all(|(e, a)| (e - a).abs() < tolerance * e + 1e-15));
+        }
+    }
+}
+
 #[test]
 fn pendulum_with_free_flight() {
     let results = Results::of("argesim/c21_pendulum.toml", &[]);

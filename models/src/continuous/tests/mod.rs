@@ -13,6 +13,7 @@ use superdense_kernel::{
     trace::{Observer, Site, Verdict},
 };
 
+mod algebraic;
 mod bouncing;
 mod inputs;
 mod methods;

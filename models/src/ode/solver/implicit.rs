@@ -6,6 +6,9 @@
 //!
 //! (1/(hγ) - J) u_i = f(t + c_i h, x + Σ a_ij u_j) + Σ (c_ij / h) u_j + h d_i ∂f/∂t.
 //!
+//! For algebraic states (`M x' = f` with a zero on the diagonal of M) 1/(hγ) and the sum of c_ij are
+//! left out in their rows (VI.4, eq. 4.5); the order is the same for index 1.
+//!
 //! The coefficients are those of the authors' code of that name. All stages share one factorisation;
 //! nothing is iterated, so that a step depends on the state at its start alone.
 
@@ -108,8 +111,9 @@ impl Solver {
         let (y, rest) = self.scratch.0.split_at_mut(n);
         let slope = &mut rest[..n];
         let Linear { jacobian, drift, stages } = &mut self.scratch.1;
+        let differential = system.differential();
         let mut matrix = DMatrix::from_iterator(n, n, jacobian.iter().map(|j| -j));
-        for i in 0..n {
+        for i in 0..differential {
             matrix[(i, i)] += 1.0 / (h * GAMMA);
         }
         let factors = LU::new(matrix);
@@ -130,7 +134,8 @@ impl Solver {
             }
             let u = &mut rest[..n];
             for i in 0..n {
-                let coupled = weighted(COUPLED[stage], done, n, i) / h;
+                let moves = i < differential;
+                let coupled = if moves { weighted(COUPLED[stage], done, n, i) / h } else { 0.0 };
                 u[i] = slope[i] + coupled + h * TIMED[stage] * drift[i];
             }
             if !factors.solve_mut(&mut DVectorViewMut::from_slice(u, n)) {

@@ -38,7 +38,7 @@ impl Observer<Value> for Ear {
 
 /// A scenario that ran: its facts, its simulation, how it ended.
 pub(super) struct Ran {
-    facts: Vec<(i64, u32, String)>,
+    pub(super) facts: Vec<(i64, u32, String)>,
     pub(super) notes: Vec<String>,
     sim: Simulation<Value>,
     pub(super) end: Result<(), RunError>,

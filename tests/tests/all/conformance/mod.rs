@@ -1,5 +1,6 @@
 //! The conformance list: T (time), P (Parallel DEVS), H (hybrid), and those of F that need only
 //! discrete models.
+mod algebraic;
 mod auto;
 mod continuous;
 mod errors;
@@ -11,6 +12,7 @@ mod ids;
 mod pdevs;
 mod protocol;
 mod quantised;
+mod sliding;
 mod stone;
 mod structure;
 mod time;

@@ -1,0 +1,52 @@
+//! Algebraic equations: consistent at every instant, refused where they determine nothing.
+use super::continuous::{Ran, S};
+
+/// An algebraic loop with a switch in it, under an input that jumps, a reset and a time event: at
+/// each instant the loop is closed, also at the jump itself.
+#[test]
+fn algebraic_loops_are_closed_at_jumps() {
+    // 0 = z + max(z, 0)/2 - u + x: z is 2/3 of u - x where that is positive.
+    let text = "connections = ['source.y -> u.u']\n[unit.source]\nkind = 'pulse'\nperiod = 1\n\
+                high = 3\nlow = -1\n[unit.u]\nkind = 'equations'\nMETHOD\n\
+                inputs = { u = 0 }\nstates = { x = 0.5 }\nalgebraic = { z = 7 }\n\
+                discrete = { gain = 1 }\nderivatives = { x = 'gain*z' }\n\
+                residuals = { z = 'z + max(z, 0)/2 - u + x' }\n\
+                outputs = { x = 'x', z = 'z', u = 'u' }\n\
+                [[unit.u.event]]\nname = 'full'\nwhen = 'z <= 0.2 and x >= 1'\nreset = { x = 0 }\n\
+                [[unit.u.event]]\nname = 'change'\nat = 2.3\nreset = { gain = 0.5 }";
+    for method in ["rodas", "taylor", "auto"] {
+        for at in [S / 10, S / 2, S / 2 + 1, S, S + S / 3, 2 * S + S / 3, 3 * S + 1] {
+            let ran = Ran::with(text, method, at);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            let [x, z, u] = [0, 1, 2].map(|port| ran.output("u", port, at));
+            let residual = z + z.max(0.0) / 2.0 - u + x;
+            assert!(residual.abs() < 1e-9, "{method} at {at}: {z} for {u} and {x}");
+        }
+        let ran = Ran::with(text, method, 3 * S);
+        assert!(ran.facts.iter().any(|f| f.2 == "full"), "{method}: {:?}", ran.facts);
+    }
+}
+
+/// Constraints that leave the algebraic variables open: refused before the run, by their structure,
+/// at the start, by their numbers, or where the solution comes to such a place.
+#[test]
+fn higher_index_is_refused_with_the_equation() {
+    let pendulum = "[unit.u]\nkind = 'equations'\nMETHOD\nalgebraic = { f = 0 }\n\
+                    states = { x = 1, y = 0, v = 0, w = 0 }\n\
+                    derivatives = { x = 'v', y = 'w', v = '-f*x', w = '-f*y - 9.81' }\n\
+                    residuals = { f = 'v^2 + w^2 - f*(x^2 + y^2) - 9.81*y' }\n\
+                    outputs = { x = 'x', y = 'y' }";
+    // With the constraint differentiated twice the length of the rod is kept.
+    for method in ["rodas", "taylor"] {
+        let ran = Ran::with(pendulum, method, 2 * S);
+        ran.end.as_ref().unwrap();
+        let [x, y] = [0, 1].map(|port| ran.output("u", port, 2 * S));
+        assert!((x.hypot(y) - 1.0).abs() < 1e-7, "{method}: {}", x.hypot(y));
+    }
+    let fold = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\nalgebraic = { z = 1 }\n\
+                derivatives = { x = '-1' }\nresiduals = { z = 'z^2 - x' }";
+    for method in ["rodas", "taylor"] {
+        let why = Ran::with(fold, method, 2 * S).end.unwrap_err().to_string();
+        assert!(why.starts_with("u at ") && why.contains("z^2 - x"), "{method}: {why}");
+    }
+}

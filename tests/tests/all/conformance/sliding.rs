@@ -1,0 +1,114 @@
+//! What becomes of events that come ever faster: sliding, rest, or an error; never a hang.
+use super::continuous::{Ran, S};
+
+const METHODS: [&str; 5] = ["rk45", "rk23", "taylor", "rodas", "auto"];
+
+/// A mass on a belt that a force drives to and fro, with dry friction: it sticks while the force is
+/// smaller than the friction. Event times in closed form.
+#[test]
+fn dry_friction_sticks_and_slips() {
+    let text = "[unit.u]\nkind = 'equations'\nMETHOD\nswitching = 'sliding'\n\
+                states = { v = 0.1 }\nderivatives = { v = '2*sin(t) - sign(v)' }\n\
+                outputs = { v = 'v', friction = 'sign(v)' }";
+    // It starts to slip at 2 sin t = 1, and v = 2 (cos a - cos t) - (t - a) from there.
+    let slip = (0.5f64).asin();
+    let speed = |t: f64| 2.0 * (slip.cos() - t.cos()) - (t - slip);
+    let (mut low, mut high) = (2.0f64, 4.0f64);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if speed(middle) > 0.0 { low = middle } else { high = middle }
+    }
+    // There the force is beyond the friction downwards: it slips on, or sticks until that is so.
+    let stop = low;
+    for method in METHODS {
+        let tick = |t: f64| (t * 1e9) as i64;
+        let at = |t: f64| {
+            let ran = Ran::with(text, method, tick(t));
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            [ran.output("u", 0, tick(t)), ran.output("u", 1, tick(t))]
+        };
+        let [v, friction] = at(0.4);
+        assert!(v.abs() < 1e-8, "{method}: {v} is not at rest");
+        assert!((friction - 2.0 * 0.4f64.sin()).abs() < 1e-6, "{method}: {friction} to stick");
+        for t in [0.6, 1.5, stop - 0.01] {
+            let [v, friction] = at(t);
+            let error = (v - speed(t)).abs();
+            assert!(error < 1e-6, "{method} at {t}: {v}, not {}", speed(t));
+            assert!(friction == 1.0, "{method}: {friction} in motion");
+        }
+        // Sticking and slipping in turn for long, in few steps and events.
+        let ran = Ran::with(text, method, 60 * S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+    }
+}
+
+/// Two surfaces in one unit, each with a friction of its own, and a plane on whose line x = 0 the
+/// solution slides along y with the mean of both sides.
+#[test]
+fn surfaces_on_their_own_slide_at_once() {
+    let text = "[unit.u]\nkind = 'equations'\nMETHOD\nswitching = 'sliding'\n\
+                states = { x = 0.3, y = 0.0, w = -0.2 }\n\
+                derivatives = { x = 'if x > 0 then -1 else 3', y = 'if x > 0 then 1 else 5', \
+                w = '0.5 - step(w)' }\noutputs = { x = 'x', y = 'y', w = 'w' }";
+    for method in METHODS {
+        let ran = Ran::with(text, method, 2 * S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let [x, y, w] = [0, 1, 2].map(|port| ran.output("u", port, 2 * S));
+        // On x = 0 from 0.3 on: three parts of the right side, one of the left one.
+        let expected = 0.3 + 1.7 * (0.75 * 1.0 + 0.25 * 5.0);
+        assert!(x.abs() < 1e-7 && w.abs() < 1e-7, "{method}: {x}, {w}");
+        assert!((y - expected).abs() < 1e-7, "{method}: {y}, not {expected}");
+    }
+}
+
+/// Without the permission to slide, by the functions themselves or on two surfaces that depend on
+/// each other: the guard's error, soon.
+#[test]
+fn chattering_without_sliding_is_an_error() {
+    let located = "switching = 'located'\nstates = { x = 0.3 }\n\
+                   derivatives = { x = '0.5 - step(x)' }\noutputs = { x = 'x' }";
+    let ring = "switching = 'sliding'\nstates = { x = 0.3, y = 0.2 }\n\
+                derivatives = { x = '-3*sign(x) - sign(y)', y = 'sign(x) - 3*sign(y)' }\n\
+                outputs = { x = 'x' }";
+    for unit in [located, ring] {
+        for method in METHODS {
+            let text = format!("[unit.u]\nkind = 'equations'\nMETHOD\n{unit}");
+            let why = Ran::with(&text, method, 10 * S).end.unwrap_err().to_string();
+            assert!(why.starts_with("u at ") && why.contains("chattering"), "{method}: {why}");
+            assert!(why.contains("sliding"), "{method}: {why}");
+        }
+    }
+}
+
+/// A ball that bounces on another one, which bounces on the floor, by a shared event: ever faster,
+/// and an error that names a unit when both have come to lie, under every method.
+#[test]
+fn zeno_across_two_units_ends() {
+    let text = "[unit.low]\nkind = 'equations'\nMETHOD\nstates = { x = 1, v = 0 }\n\
+                derivatives = { x = 'v', v = '-10' }\noutputs = { x = 'x' }\n\
+                [[unit.low.event]]\nname = 'floor'\nwhen = 'x <= 0 and v < 0'\n\
+                reset = { v = '-0.5*v' }\n\
+                [unit.high]\nkind = 'equations'\nMETHOD\nstates = { x = 2, v = 0 }\n\
+                derivatives = { x = 'v', v = '-10' }\noutputs = { x = 'x' }\n\
+                [[link]]\nname = 'knock'\nunits = ['low', 'high']\n\
+                when = 'high.x <= low.x and high.v < low.v'\n\
+                reset = { 'low.v' = '0.25*low.v + 0.75*high.v', \
+                'high.v' = '0.75*low.v + 0.25*high.v' }";
+    // The gap alone: the low one does not move, and the high one bounces on it.
+    let still = text.replace("x = 1, v = 0 }", "x = 0, v = 0 }").replace(
+        "derivatives = { x = 'v', v = '-10' }\noutputs = { x = 'x' }\n[[unit.low",
+        "derivatives = { x = '0', v = '0' }\noutputs = { x = 'x' }\n[[unit.low",
+    );
+    let still = still.replace("'low.v' = '0.25*low.v + 0.75*high.v'", "'low.v' = '0'");
+    let still = still.replace("'0.75*low.v + 0.25*high.v'", "'-0.5*high.v'");
+    assert_ne!(still, text);
+    for text in [text, &still] {
+        for method in ["rk45", "taylor", "closed", "rodas", "auto"] {
+            let ran = Ran::with(text, method, 20 * S);
+            let why = ran.end.as_ref().unwrap_err().to_string();
+            let named = why.starts_with("low at ") || why.starts_with("high at ");
+            assert!(named && why.contains("Zeno"), "{method}: {why}");
+            assert!(ran.facts.last().is_some_and(|f| f.0 < 5 * S), "{method}: {why}");
+        }
+    }
+}
