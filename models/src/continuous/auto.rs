@@ -113,7 +113,7 @@ pub(super) fn ranked<E: Equations>(
     costs.into_iter().map(|(choice, _)| (choice, why.clone())).collect()
 }
 
-/// The variables when the fastest transient is over, after ten of its time constants without
+/// The variables when the fastest transient is over, after some tens of its time constants without
 /// events: where a stiff system spends its time. The start, if the pair does not get there soon.
 fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Vec<f64> {
     const STEPS: usize = 300;
@@ -125,7 +125,10 @@ fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Ve
     let method = if dims.algebraic > 0 { Method::Rodas } else { Method::Rk45 };
     let mut solver = Solver::new(method, settings.solver.clone());
     solver.begin(0.0, &vars[states.clone()]);
-    let end = (10.0 / fastest).min(settings.solver.max_step);
+    // The transient has to be gone beside the tolerances: what is left of it is in all powers of the
+    // series, and makes a stiff system look as if accuracy alone kept steps short.
+    let constants = 10.0 - libm::log(settings.solver.rtol.clamp(1e-16, 1.0));
+    let end = (constants / fastest).min(settings.solver.max_step);
     let mut there = false;
     for _ in 0..STEPS {
         if !end.is_finite() || solver.step(&mut system, Some(end)).is_err() {
@@ -203,8 +206,8 @@ impl<E: Equations> OdeSystem for Alone<'_, E> {
     }
 }
 
-/// The step that the implicit method comes to in a few steps from the start; none, if it fails or
-/// would have to solve systems that large.
+/// The mean step of the implicit method in its first ones from the start: the last one alone may
+/// stand in a jump of a relaxation. None, if it fails or would have to solve systems that large.
 fn implicit_step<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> f64 {
     const STEPS: usize = 40;
     const LARGE: usize = 200;
@@ -220,7 +223,7 @@ fn implicit_step<E: Equations>(equations: &E, settings: &Settings, vars: &[f64])
             return 0.0;
         }
     }
-    solver.next_step()
+    solver.time() / STEPS as f64
 }
 
 /// What is known of the equations at one point.

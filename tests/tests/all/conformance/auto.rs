@@ -48,7 +48,7 @@ fn auto_chooses_and_says_why() {
             takes: &["rk45", "taylor"],
             error: 1e-2,
         },
-        Case { name: "stiff", unit: oscillator("1000", "1e-3"), takes: &["liqss2"], error: 5e-2 },
+        Case { name: "stiff", unit: oscillator("1000", "1e-3"), takes: &["rodas"], error: 5e-2 },
         Case { name: "a front", unit: line(200, "1e-3"), takes: &["liqss2"], error: 2e-2 },
     ];
     let mut bad = Vec::new();
