@@ -48,7 +48,7 @@ fn bounces(pair: bool) {
 
 /// A shipped scenario of a network, for so many seconds.
 fn network(net: Net, seconds: i64) {
-    measured(&mut Run::new(net).simulation(), seconds * 1_000_000_000);
+    measured(&mut Run::new(net).into_parts().0, seconds * 1_000_000_000);
 }
 
 /// All cases.

@@ -3,9 +3,9 @@ use crate::coupled::Translation;
 
 /// Where messages of an output port go.
 ///
-/// **Why straight.** Most outputs reach the first input port of one model (not the outside). That model's number is
-/// all that sending needs then: no net, no list of receivers, no routes (in DEVStone HI half of
-/// the network's memory).
+/// **Why straight.** Most outputs reach the first input port of one model (not the outside). That
+/// model's number is all that sending needs then: no net, no list of receivers, no routes (in
+/// DEVStone HI half of the network's memory).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target(u32);
 

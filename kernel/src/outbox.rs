@@ -123,6 +123,7 @@ impl<'a, M: Message> Outbox<'a, M> {
             To::Model(model) => self.bus.hand(model, digest, envelope),
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
             To::Routes(_) if to == Target::NOWHERE => {}
+            To::Routes(_) if to == Target::MISSING => self.refuse(port),
             To::Routes(list) => self.spread(list, digest, identity, envelope),
         }
     }
@@ -141,10 +142,6 @@ impl<'a, M: Message> Outbox<'a, M> {
     #[inline(never)]
     fn spread(&mut self, list: u32, digest: u64, identity: u64, envelope: Envelope<M>) {
         let network = self.network;
-        if Target::routes(list) == Target::MISSING {
-            self.refuse(envelope.port);
-            return;
-        }
         for &Route { to, z } in network.routes_of(list) {
             let (digest, envelope) = if z == NONE {
                 (digest, envelope.clone())

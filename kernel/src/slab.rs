@@ -218,6 +218,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         }
     }
     fn imminent(&mut self, run: Run, due: Due, core: &mut Core<M>) {
+        // The same again, so that the compiler knows the flags and leaves the other ways out.
         let due = Due::imminent(due.model, due.outputs);
         core.transitions(run, [due].into_iter(), &mut self.seats);
     }

@@ -66,9 +66,10 @@ fn main() -> ExitCode {
             println!("{}", line(&row));
         }
     };
-    let other =
-        matches!(cli.suite, Suite::Grid | Suite::Phold | Suite::Qss { .. } | Suite::Child { .. });
-    let rows = !other;
+    let rows = matches!(
+        cli.suite,
+        Suite::Devstone | Suite::Hold | Suite::Ring | Suite::Exchange | Suite::Bounces
+    );
     if !cli.json && rows {
         println!("{}", heading());
     }

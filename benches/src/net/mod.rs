@@ -116,11 +116,6 @@ impl Run {
         (self.sim, self.stop)
     }
 
-    /// The simulation alone.
-    pub fn simulation(self) -> Simulation<Value> {
-        self.sim
-    }
-
     /// Runs to the end; the number of events.
     ///
     /// # Panics

@@ -21,7 +21,6 @@ use crate::{
     trace::Kind,
 };
 use crossbeam::queue::SegQueue;
-use smallvec::smallvec;
 use std::collections::VecDeque;
 
 /// What all workers look at and none changes.
@@ -241,9 +240,7 @@ impl<M: Message> Worker<M> {
         }
         self.gathers = NOWHERE;
         // Some may be there twice; the second time they have another key.
-        while let Some(u) = self.joined.pop() {
-            now.push(u);
-        }
+        now.append(&mut self.joined);
         self.front = self.front.max(key.ticks);
         for &u in &*now {
             let unit = &self.units[u as usize];
@@ -306,9 +303,8 @@ impl<M: Message> Worker<M> {
             }
             let identity = Identity { tag: key, sum, source: model };
             let (worker, v) = world.places[dest as usize];
-            let single = bag.single();
             if worker == self.me {
-                let input = match single {
+                let input = match bag.single() {
                     Some((port, value)) => self.inputs.single(identity, port, value.clone()),
                     None => {
                         let load = bag.iter().map(|(port, value)| (port, value.clone()));
@@ -317,10 +313,7 @@ impl<M: Message> Worker<M> {
                 };
                 self.enter(world, v, input);
             } else {
-                let load = match single {
-                    Some((port, value)) => smallvec![(port, value.clone())],
-                    None => bag.iter().map(|(port, value)| (port, value.clone())).collect(),
-                };
+                let load = bag.iter().map(|(port, value)| (port, value.clone())).collect();
                 self.post(world, Packet { identity, dest, load });
             }
         }

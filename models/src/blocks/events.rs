@@ -1,5 +1,5 @@
-//! Memoryless event blocks: `adder`, `encoder`, `merge`, `scaler`, `trigger`. Each answers one micro-step
-//! after its input.
+//! Memoryless event blocks: `adder`, `encoder`, `merge`, `scaler`, `trigger`. Each answers one
+//! micro-step after its input.
 use super::{
     algebra::numbered,
     event,

@@ -115,7 +115,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     let settings = settings(r, context, dims.outputs)?;
     let method = r.params.text("method");
     if let Some((name, _)) = d.unknowns(true).first()
-        && !["rodas", "taylor", "closed", "auto"].contains(&method)
+        && !(method == "auto" || settings.method.takes_algebraic())
     {
         let error = format!("the method `{method}` solves no algebraic equations");
         r.errors.push(ParamError::at(name.span.clone(), error).help(ALGEBRAIC));

@@ -105,7 +105,8 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
 }
 
 impl<E: Equations> OdeSystem for Field<'_, '_, E> {
-    type Error = String;
+    // A wide pointer comes back in registers, a `String` does not (2 % of an oscillator).
+    type Error = Box<str>;
     fn dim(&self) -> usize {
         self.scene.dims.states
     }
@@ -181,7 +182,7 @@ impl Stepped {
     fn explain<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
-        error: &StepError<String>,
+        error: &StepError<Box<str>>,
     ) -> Box<Failure> {
         let at = self.state.at;
         match error {

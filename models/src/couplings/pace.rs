@@ -1,9 +1,9 @@
 //! When units exchange: a fixed macro step, or one that follows the coupling error.
 //!
 //! The error is what the extrapolation missed at its end, |y(t) - u(t)|, against `tolerance` ·
-//! (1 + |y(t)|), for which the coupler needs nothing of the units; `trust.rs` has others. The step follows the error by a PI
-//! controller (Gustafsson 1991). The correction is *optimistic*, the step that missed stands and
-//! the next one is smaller, unless steps are tried out (`rehearsal.rs`).
+//! (1 + |y(t)|), for which the coupler needs nothing of the units; `trust.rs` has others. The step
+//! follows the error by a PI controller (Gustafsson 1991). The correction is *optimistic*, the step
+//! that missed stands and the next one is smaller, unless steps are tried out (`rehearsal.rs`).
 use serde::{Deserialize, Serialize};
 
 /// Error control of the macro step.

@@ -52,7 +52,8 @@ fn worst(pairs: impl Iterator<Item = (f64, f64)>, tolerance: f64) -> f64 {
     pairs.map(|(error, y)| error.abs() / (tolerance * (1.0 + y.abs()))).fold(0.0, f64::max)
 }
 
-/// The product of t - t_i in powers of t: the course of the error of a polynomial through values at t_i.
+/// The product of t - t_i in powers of t: the course of the error of a polynomial through values at
+/// t_i.
 fn product(nodes: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut product = vec![1.0];
     for at in nodes {

@@ -1,30 +1,8 @@
 //! Algebraic equations beside the differential ones.
 use super::*;
-use crate::continuous::stepped::Stepped;
-
-/// A system with one algebraic variable, the last state.
-macro_rules! constrained {
-    ($name:ident, $states:expr, |$v:ident, $dx:ident| $body:block) => {
-        struct $name;
-        impl Equations for $name {
-            fn dims(&self) -> Dims {
-                Dims { states: $states, algebraic: 1, outputs: $states, ..Dims::default() }
-            }
-            fn events(&self) -> &[EventSpec] {
-                &[]
-            }
-            fn derivatives<S: Scalar>(&self, $v: &[S], _: &mut Work<S>, $dx: &mut [S]) {
-                $body
-            }
-            fn outputs<S: Scalar>(&self, v: &[S], _: &mut Work<S>, y: &mut [S]) {
-                y.clone_from_slice(&v[1..1 + $states]);
-            }
-        }
-    };
-}
 
 // x' = -z, 0 = z + z³ - x: z' (1 + 3z²) = -z, so ln z + 3/2 z² = const - t.
-constrained!(Cubic, 2, |v, dx| {
+system!(Cubic, 2; 1, |v, dx| {
     let (x, z) = (&v[1], &v[2]);
     dx[0] = z.neg();
     dx[1] = z.add(&z.mul(z).mul(z)).sub(x);
@@ -86,15 +64,15 @@ fn orders() {
 
 // x' = 1, 0 = exp(z) - x from far away; x' = 1, 0 = z² + x without a solution; a pendulum with the
 // constraint of its length, of index 3.
-constrained!(Steep, 2, |v, dx| {
+system!(Steep, 2; 1, |v, dx| {
     dx[0] = S::constant(1.0);
     dx[1] = v[2].exp().sub(&v[1]);
 });
-constrained!(Empty, 2, |v, dx| {
+system!(Empty, 2; 1, |v, dx| {
     dx[0] = S::constant(1.0);
     dx[1] = v[2].mul(&v[2]).add(&v[1]);
 });
-constrained!(Pendulum, 5, |v, dx| {
+system!(Pendulum, 5; 1, |v, dx| {
     let (x, y, force) = (&v[1], &v[2], &v[5]);
     dx[0] = v[3].clone();
     dx[1] = v[4].clone();
@@ -126,11 +104,10 @@ fn starts() {
     let settings = settings(Method::Rk45, 1e-9);
     let core = crate::qss::Quantised::<crate::qss::Explicit, 2>::new(&Cubic, &settings, quanta);
     assert!(core.err().unwrap().contains("algebraic"));
-    let _ = Stepped::new(&Cubic, &super::settings(Method::Rodas, 1e-9)).unwrap();
 }
 
 // x' = -1, 0 = z² - x: the solution ends in a fold at t = 1.
-constrained!(Fold, 2, |v, dx| {
+system!(Fold, 2; 1, |v, dx| {
     dx[0] = S::constant(-1.0);
     dx[1] = v[2].mul(&v[2]).sub(&v[1]);
 });

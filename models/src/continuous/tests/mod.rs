@@ -100,13 +100,15 @@ pub(super) fn settings(method: Method, tolerance: f64) -> Settings {
     }
 }
 
-/// Equations without events from a function on numbers of any kind.
+/// Equations without events from a function on numbers of any kind: how many states, how many of
+/// these are algebraic, the right-hand side.
 macro_rules! system {
-    ($name:ident, $states:expr, |$v:ident, $dx:ident| $body:block) => {
+    ($name:ident, $states:expr $(; $algebraic:expr)?, |$v:ident, $dx:ident| $body:block) => {
         pub(super) struct $name;
         impl Equations for $name {
             fn dims(&self) -> Dims {
-                Dims { states: $states, outputs: $states, ..Dims::default() }
+                let algebraic = 0 $(+ $algebraic)?;
+                Dims { states: $states, algebraic, outputs: $states, ..Dims::default() }
             }
             fn events(&self) -> &[EventSpec] {
                 &[]
