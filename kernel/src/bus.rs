@@ -278,6 +278,14 @@ impl<M: Message> Bus<M> {
         (sum, len)
     }
 
+    /// The messages of a net in this cycle, in the order in which they were sent.
+    pub fn messages_of(&self, net: u32) -> impl Iterator<Item = &Envelope<M>> {
+        let net = &self.nets[net as usize];
+        let first = if net.cycle == self.cycle { net.head } else { NONE };
+        let at = |at: u32| self.arena.get(at as usize);
+        std::iter::successors(at(first), move |envelope| at(envelope.next))
+    }
+
     /// What reached the outside: (output port of the root, value).
     pub fn outside(&mut self, network: &Network<M>, tag: Tag) -> Option<Bag<'_, M>> {
         let reached = self.inbox[network.models as usize].cycle == self.cycle;

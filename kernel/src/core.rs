@@ -160,6 +160,22 @@ pub struct Counts {
     pub messages: u64,
 }
 
+impl Counts {
+    /// Transitions of all kinds.
+    pub fn transitions(&self) -> u64 {
+        self.internal + self.external + self.confluent
+    }
+
+    /// Adds those of a later part of the same run.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.cycles += later.cycles;
+        self.internal += later.internal;
+        self.external += later.external;
+        self.confluent += later.confluent;
+        self.messages += later.messages;
+    }
+}
+
 /// Limits after which a run that makes no progress ends in error (rule R11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guards {
@@ -206,7 +222,10 @@ pub(crate) struct Core<M: Message> {
 
 impl<M: Message> Core<M> {
     pub fn path(&self, model: u32) -> String {
-        self.keys.get(model as usize).map_or_else(|| "outside".into(), |&k| self.blueprint.path(k))
+        let key = self.keys.get(model as usize);
+        // A part of a simulation knows no names.
+        let key = key.filter(|&&key| self.blueprint.nodes.contains_key(key));
+        key.map_or_else(|| "outside".into(), |&key| self.blueprint.path(key))
     }
 
     /// Empty event lists with room for all models; the silent one only if some need it.
@@ -460,7 +479,7 @@ impl<M: Message> Core<M> {
 
     /// Whether something is to be done before the next cycle.
     #[inline(always)]
-    fn asked(&self) -> bool {
+    pub fn asked(&self) -> bool {
         self.error.is_some()
             || self.stop.is_some()
             || !self.changes.is_empty()

@@ -47,19 +47,32 @@ pub(crate) struct Homes {
 impl Homes {
     /// The homes of models in path order.
     pub fn new<M: Message>(blueprint: &Blueprint<M>, keys: &[ModelKey]) -> Self {
-        let mut homes: Vec<Home> = Vec::new();
-        for (m, &key) in (0..).zip(keys) {
+        let place = |(m, &key): (u32, &ModelKey)| {
             let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
-            let goes_on = |h: &Home| h.kind == a.kind && h.slot + (m - h.first) == a.slot;
+            (m, a.kind, a.slot)
+        };
+        Self::of_some((0..).zip(keys).map(place), keys.len())
+    }
+
+    /// The homes of some of so many models: number, kind and slot, in path order. Nobody may ask for
+    /// those of others.
+    pub fn of_some(places: impl Iterator<Item = (u32, u16, u32)>, models: usize) -> Self {
+        let mut homes: Vec<Home> = Vec::new();
+        let mut before = 0;
+        for (m, kind, slot) in places {
+            let goes_on = |h: &Home| {
+                before + 1 == m && h.kind == kind && h.slot + (m - h.first) == slot
+            };
             if !homes.last().is_some_and(goes_on) {
-                homes.push(Home { first: m, slot: a.slot, kind: a.kind });
+                homes.push(Home { first: m, slot, kind });
             }
+            before = m;
         }
         let mut numbers = Vec::new();
         if homes.len() <= usize::from(u16::MAX) {
-            numbers.reserve_exact(keys.len());
+            numbers.reserve_exact(models);
             for number in 0..homes.len() {
-                let end = homes.get(number + 1).map_or(keys.len(), |h| h.first as usize);
+                let end = homes.get(number + 1).map_or(models, |h| h.first as usize);
                 numbers.resize(end, number as u16);
             }
         }

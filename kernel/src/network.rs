@@ -112,6 +112,39 @@ impl<M> Network<M> {
         first.into_iter().chain(others.iter().copied())
     }
 
+    /// The output ports of a model, and where they lead.
+    pub fn ports(&self, model: u32) -> impl Iterator<Item = (u16, To)> + '_ {
+        (0..).zip(self.targets(model).map(Target::decode))
+    }
+
+    /// Calls `f` with every model that a target reaches.
+    pub fn reached(&self, to: To, f: &mut impl FnMut(u32)) {
+        match to {
+            To::Model(model) => f(model),
+            To::Net(net) => self.receivers_of(net).iter().for_each(|r| f(r.model)),
+            To::Routes(list) => {
+                for route in self.routes_of(list) {
+                    if !matches!(route.to.decode(), To::Routes(_)) {
+                        self.reached(route.to.decode(), f);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a model can reach another one.
+    pub fn talks(&self, model: u32) -> bool {
+        let mut found = false;
+        self.ports(model).for_each(|(_, to)| self.reached(to, &mut |_| found = true));
+        found
+    }
+
+    /// The receivers of a net.
+    pub fn receivers_of(&self, net: u32) -> &[Receiver] {
+        let [from, end] = [0, 1].map(|k| self.receiver_start[net as usize + k] as usize);
+        &self.receivers[from..end]
+    }
+
     /// A list of routes.
     pub fn routes_of(&self, list: u32) -> &[Route] {
         let at = list as usize;

@@ -107,6 +107,17 @@ impl<'a, M: Message> Outbox<'a, M> {
         self.carry(digest, identity, envelope);
     }
 
+    /// Sends what a model sent elsewhere, as it did; those of one model follow each other.
+    pub(crate) fn repeat(&mut self, sent: Envelope<M>) {
+        if sent.source != self.source {
+            self.of(sent.source);
+        }
+        let path = self.network.senders[sent.source as usize].path;
+        let identity = identity(path, sent.port, sent.emission);
+        let digest = digest_of(&sent.value, identity);
+        self.carry(digest, identity, sent);
+    }
+
     /// Any other way of a message.
     #[inline(never)]
     fn carry(&mut self, digest: u64, identity: u64, envelope: Envelope<M>) {

@@ -3,7 +3,7 @@
 //! **The cycle** ([`Simulation::cycle`]) is rule R2 of the conformance list, step by step.
 //! Everything else here decides when the next one is due, and for how long to go on.
 use crate::{
-    bag::NONE,
+    bag::{Envelope, NONE},
     blueprint::{Blueprint, ModelKey, NodeBody},
     bus::Bus,
     core::{Ahead, Core, Counts, Guards, Moves, order},
@@ -14,6 +14,8 @@ use crate::{
     flatten::flatten,
     homes::Homes,
     message::Message,
+    network::Network,
+    outbox::Outbox,
     parallel::Deal,
     slab::{Left, Slabs},
     time::{Duration, Resolution, Tag, TimeError},
@@ -165,6 +167,54 @@ impl<M: Message> Simulation<M> {
         }
     }
 
+    /// A simulation of some models of this one, which keep their numbers, and of what is wired among
+    /// them: without events, names and observers.
+    pub(crate) fn part(&self, network: Network<M>, homes: Homes, slabs: Slabs<M>) -> Self {
+        let whole = &self.core;
+        let mut core = Core {
+            bus: Bus::new(&network, None),
+            homes,
+            list: AnyEventList::of(whole.list.kind()),
+            silent: AnyEventList::of(whole.silent.kind()),
+            ready: Vec::new(),
+            now: whole.now,
+            resolution: whole.resolution,
+            fx: Effects::new(whole.resolution),
+            counts: Counts::default(),
+            guards: whole.guards,
+            observers: Vec::new(),
+            meter: None,
+            error: None,
+            stop: None,
+            changes: Vec::new(),
+            located: BTreeMap::new(),
+            log_cursor: 0,
+            network,
+            blueprint: Blueprint::empty(Vec::new(), 0),
+            keys: whole.keys.clone(),
+        };
+        core.fx.observed = false;
+        let silent = slabs.may_be_silent();
+        core.list.reset(core.keys.len());
+        core.silent.reset(if silent { core.keys.len() } else { 0 });
+        Self {
+            core,
+            slabs,
+            injections: BTreeMap::new(),
+            imminent: Vec::new(),
+            before: whole.now,
+            staged: false,
+            ran: self.ran,
+            floor: self.floor,
+            failed: None,
+            retired: 0,
+            plan_hash: self.plan_hash,
+            restructured: self.restructured,
+            shared: None,
+            deal: None,
+        }
+    }
+
     /// Rule R8: the first event of a model that exists from `now` on.
     pub(crate) fn start_model(&mut self, m: u32, now: Tag) {
         let core = &mut self.core;
@@ -271,7 +321,7 @@ impl<M: Message> Simulation<M> {
     /// cycles up to `limit` that follow each other in one slab: a tenth of what is left of *hold*,
     /// a twentieth of *ring*.
     #[inline(always)]
-    fn alone(&mut self, limit: Option<i64>, taken: &mut Option<i64>) -> bool {
+    pub(crate) fn alone(&mut self, limit: Option<i64>, taken: &mut Option<i64>) -> bool {
         let [m] = self.imminent[..] else { return false };
         if self.staged || !self.injections.is_empty() {
             return false;
@@ -301,20 +351,30 @@ impl<M: Message> Simulation<M> {
         !matches!(left, Left::All)
     }
 
-    fn outputs(&mut self) {
+    pub(crate) fn outputs(&mut self) {
         if self.staged {
             return;
         }
+        send(&mut self.core, &mut self.slabs, &self.imminent);
+        self.sent();
+    }
+
+    /// The outputs of the imminent models, and among them, in path order, what models elsewhere sent
+    /// at this tag.
+    pub(crate) fn outputs_among<'a>(&mut self, sent: impl Iterator<Item = &'a Envelope<M>>) {
         let core = &mut self.core;
         let mut rest = &self.imminent[..];
-        while !rest.is_empty() {
-            let (run, length) = core.run_of(rest);
-            let (models, after) = rest.split_at(length);
-            core.enter(run.kind);
-            self.slabs.kinds[run.kind as usize].outputs(run, models, core);
-            core.leave(run.kind);
+        let mut sent = sent.peekable();
+        while let Some(source) = sent.peek().map(|envelope| envelope.source) {
+            let (models, after) = rest.split_at(rest.partition_point(|&m| m < source));
+            send(core, &mut self.slabs, models);
             rest = after;
+            let mut out = Outbox::new(&mut core.bus, &core.network, core.now, core.resolution);
+            while let Some(envelope) = sent.next_if(|envelope| envelope.source == source) {
+                out.repeat(envelope.clone());
+            }
         }
+        send(core, &mut self.slabs, rest);
         self.sent();
     }
 
@@ -537,6 +597,19 @@ impl<M: Message> Simulation<M> {
         }
         self.injections.entry(at).or_default().push(Injection { target, port, value });
         Ok(())
+    }
+}
+
+/// λ of imminent models.
+fn send<M: Message>(core: &mut Core<M>, slabs: &mut Slabs<M>, models: &[u32]) {
+    let mut rest = models;
+    while !rest.is_empty() {
+        let (run, length) = core.run_of(rest);
+        let (models, after) = rest.split_at(length);
+        core.enter(run.kind);
+        slabs.kinds[run.kind as usize].outputs(run, models, core);
+        core.leave(run.kind);
+        rest = after;
     }
 }
 

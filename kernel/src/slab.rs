@@ -346,6 +346,11 @@ impl<M: Message> Slabs<M> {
         Self { kinds: Vec::new(), by_type: HashMap::new(), expected: HashMap::new(), recent: None }
     }
 
+    /// Slabs that are there already, to which no model is added.
+    pub fn of(kinds: Vec<Box<dyn Kind<M>>>) -> Self {
+        Self { kinds, ..Self::new() }
+    }
+
     /// Announces models of type `A`.
     pub fn expect<A: Atomic<M>>(&mut self, models: usize) {
         *self.expected.entry(TypeId::of::<A>()).or_default() += models;

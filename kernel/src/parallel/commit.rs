@@ -41,10 +41,6 @@ pub(crate) struct Cut {
     pub barrier: Tag,
     /// The latest executed tick.
     pub front: i64,
-    /// Nothing that is known here leaves for another worker before this tick.
-    pub promise: i64,
-    /// What is not known yet leaves so many ticks after it happens, at least.
-    pub delay: i64,
     pub tally: Tally,
     pub failed: bool,
 }
@@ -74,9 +70,8 @@ impl<M: Message> Worker<M> {
         let blocked = barrier.min(waiting.unwrap_or(Tag::NEVER));
         let own = self.least().map_or(blocked, |key| key.min(blocked));
         let sent = std::mem::replace(&mut self.sent, Tag::NEVER);
-        let promise = self.promises.earliest(&self.units, &self.kinds);
         let (front, tally, failed) = (self.front, self.tally, self.failure.is_some());
-        Cut { own, sent, barrier, front, promise, delay: self.promises.delay, tally, failed }
+        Cut { own, sent, barrier, front, tally, failed }
     }
 
     /// What was found at the last cut of all.

@@ -1,8 +1,6 @@
 //! Cuts: workers say how far they are, GVT follows, and what lies before it is committed.
 use super::{
     commit::{Committed, Cut},
-    lookahead::horizons,
-    pace::Trial,
     partition::Balance,
     telling::Telling,
     worker::{Tally, Worker, World},
@@ -44,8 +42,6 @@ pub(super) struct Coordinator {
     /// By worker: the last tick to which it may go.
     pub horizons: Vec<i64>,
     pub window: i64,
-    /// Windows from declared delays, and whether they pay; `None` under Time Warp.
-    pub windows: Option<Trial>,
     /// Whether loads are even.
     pub balance: Balance,
     pub rounds: u64,
@@ -64,8 +60,6 @@ pub(super) struct Coordinator {
 pub(super) enum Parted {
     /// An event that only it may run.
     Irregular,
-    /// Windows hold too little.
-    Poor,
     /// One worker has much more to do than the others.
     Skewed,
 }
@@ -108,18 +102,6 @@ impl Coordinator {
                 orders.halt = Some(all_told);
                 self.parted = Some(Parted::Skewed);
             }
-        }
-        if let Some(trial) = &mut self.windows {
-            for (horizon, safe) in self.horizons.iter_mut().zip(horizons(cuts)) {
-                *horizon = safe.max(*horizon);
-            }
-            let least = self.horizons.iter().min().map_or(0, |&h| h);
-            self.window = least.saturating_sub(orders.gvt.ticks.max(0)).max(0);
-            if orders.halt.is_none() && trial.is_poor(executed, cuts.len() as u64) {
-                orders.halt = Some(all_told);
-                self.parted = Some(Parted::Poor);
-            }
-            return;
         }
         let (done, back) = (executed - self.last.0, undone - self.last.1);
         // A few rollbacks are no evidence: a window that shrank to a handful of events would stay.

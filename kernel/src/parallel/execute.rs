@@ -192,8 +192,7 @@ impl<M: Message> Worker<M> {
         }
         if unit.last != NONE && !always {
             let every = world.settings.save_every.min(LONGEST);
-            let recent = if unit.safe { unit.saved_at >= self.gvt } else { unit.unsaved < every };
-            if recent {
+            if unit.unsaved < every {
                 return true;
             }
         }

@@ -36,7 +36,6 @@ mod cuts;
 mod execute;
 mod history;
 mod inputs;
-mod lookahead;
 mod pace;
 mod partition;
 mod run;
@@ -47,6 +46,7 @@ mod tests;
 mod timeline;
 mod unit;
 mod virtually;
+mod windows;
 mod worker;
 
 pub(crate) use partition::Deal;

@@ -8,7 +8,6 @@
 //! number, so the outcome is the same on every machine.
 use super::{
     Migration, Partition, Settings,
-    lookahead::{reached, targets},
     timeline::Track,
     worker::Tally,
 };
@@ -43,8 +42,8 @@ impl Wires {
         };
         let mut ends = Vec::new();
         for m in 0..models {
-            for (_, to) in targets(network, m) {
-                reached(network, to, &mut |other| ends.push(other));
+            for (_, to) in network.ports(m) {
+                network.reached(to, &mut |other| ends.push(other));
                 let few = ends.len() <= BROADCAST;
                 ends.drain(..).filter(|_| few).for_each(|other| wire(m, other, 1));
             }

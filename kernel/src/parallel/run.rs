@@ -1,16 +1,15 @@
 //! A parallel run: models dealt out to workers, and models back home.
 use super::{
-    Schedule, Settings, Statistics,
+    Method, Schedule, Settings, Statistics,
     cuts::{Coordinator, Orders, Parted},
-    lookahead::{Edges, Promises, talks},
-    pace::{Lap, Pace, Trial},
+    pace::{Lap, Pace},
     partition::{Balance, Deal},
     telling::Telling,
     unit::{Clockwork, Unit},
     worker::{MOST_SAMPLES, Tally, Worker, World},
 };
 use crate::{
-    core::{Cell, Core, Counts},
+    core::{Cell, Core},
     error::RunError,
     event_list::EventList,
     message::Message,
@@ -18,10 +17,6 @@ use crate::{
     time::Tag,
 };
 use crossbeam::queue::SegQueue;
-
-fn moved(c: Counts) -> u64 {
-    c.internal + c.external + c.confluent
-}
 
 /// What workers measured of all models.
 fn measure<M: Message>(crew: &mut [Worker<M>], deal: &mut Deal) {
@@ -69,46 +64,29 @@ impl<M: Message> Simulation<M> {
         if settings.workers == 1 && settings.schedule == Schedule::Threads && !settings.probe {
             return self.by_one(end);
         }
+        if settings.method == Method::Conservative {
+            return self.run_in_windows(end, settings);
+        }
         let mut statistics = Statistics::default();
         super::speculation::hush();
         // Cycles that go sequentially after a rendezvous; more when it hardly paid to part.
         let mut alone = 1u64;
-        let mut pace = Pace::new(settings);
         while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
             let limit = injected.map_or(end, |at| end.min(at - 1));
-            let before = (self.core.now.ticks, statistics.committed, pace.now());
+            let before = statistics.committed;
             // The structure may have changed.
             let Core { network, keys, .. } = &self.core;
             let mut deal = Deal::of(self.deal.take(), settings, keys, network);
-            let edges = match self.lookahead(settings, &deal.parts) {
-                Ok(edges) => edges,
-                Err(path) => {
-                    statistics.no_lookahead = Some(path);
-                    break;
-                }
-            };
             let mut parted = None;
             if !self.staged && self.earliest().is_some_and(|(at, _)| at <= limit) {
-                let windows = edges.map(|edges| {
-                    let judged = settings.schedule == Schedule::Threads;
-                    (edges, pace.trial(judged))
-                });
-                parted = self.stretch(limit, settings, (windows, &mut deal), &mut statistics)?;
+                parted = self.stretch(limit, settings, &mut deal, &mut statistics)?;
             }
             self.deal = Some(deal);
             if parted.is_none() && limit == end {
                 break;
             }
-            let transitions = statistics.committed - before.1;
-            if parted == Some(Parted::Poor) {
-                let lap = Lap { transitions, nanoseconds: pace.now() - before.2 };
-                let ended = self.rest(end, (before.0, lap), &mut pace, &mut statistics)?;
-                if matches!(ended, Ended::Stopped(_)) {
-                    return Ok((ended, statistics));
-                }
-                continue;
-            }
+            let transitions = statistics.committed - before;
             if parted == Some(Parted::Skewed) && transitions > 0 {
                 continue;
             }
@@ -130,7 +108,7 @@ impl<M: Message> Simulation<M> {
 
     /// Windows since a tick held too little: the sequential executor goes on for a while, and who
     /// was faster is noted.
-    fn rest(
+    pub(super) fn rest(
         &mut self,
         end: i64,
         (since, windows): (i64, Lap),
@@ -142,7 +120,7 @@ impl<M: Message> Simulation<M> {
         let until = now.saturating_add(pace.rest(now.saturating_sub(since)));
         let ended = self.run_within(until.min(end))?;
         let after = self.core.counts;
-        let transitions = moved(after) - moved(before);
+        let transitions = after.transitions() - before.transitions();
         pace.judge(windows, Lap { transitions, nanoseconds: pace.now() - start });
         statistics.poor_windows += 1;
         statistics.sequential_cycles += after.cycles - before.cycles;
@@ -152,18 +130,15 @@ impl<M: Message> Simulation<M> {
     /// A single worker: whatever is due next comes before all that anyone can still send, so
     /// nothing is ever undone and nothing need be kept; what is left is the sequential run.
     fn by_one(&mut self, end: i64) -> Result<(Ended, Statistics), RunError> {
-        let before = moved(self.core.counts);
+        let before = self.core.counts.transitions();
         let ended = self.run_through(end)?;
-        let committed = moved(self.core.counts) - before;
-        let homes = (0..self.core.keys.len() as u32).map(|m| self.core.homes.of(m));
-        let size =
-            |(kind, slot): (u16, u32)| size_of_val(self.slabs.kinds[kind as usize].model(slot));
-        let live_state_bytes = homes.map(|home| size(home) as u64).sum();
+        let committed = self.core.counts.transitions() - before;
+        let live_state_bytes = self.live_bytes();
         let executed = vec![committed];
         Ok((ended, Statistics { executed, committed, live_state_bytes, ..Statistics::default() }))
     }
 
-    fn is_fixed(&self, settings: &Settings) -> bool {
+    pub(super) fn is_fixed(&self, settings: &Settings) -> bool {
         self.core.bus.disordered || settings.workers == 0 || self.core.keys.is_empty()
     }
 
@@ -173,7 +148,7 @@ impl<M: Message> Simulation<M> {
         &mut self,
         limit: i64,
         settings: &Settings,
-        (windows, deal): (Option<(Edges, Trial)>, &mut Deal),
+        deal: &mut Deal,
         statistics: &mut Statistics,
     ) -> Result<Option<Parted>, RunError> {
         let workers = settings.workers.max(1);
@@ -204,10 +179,9 @@ impl<M: Message> Simulation<M> {
         let mut crew: Vec<Worker<M>> = seats
             .map(|((me, kinds), track)| Worker::new(me, &world, kinds, track.clone()))
             .collect();
-        let edges = windows.as_ref().map(|w| &w.0);
-        self.enlist(&mut world, &mut crew, (&deal.parts, &part_of), (clocks, edges));
+        self.enlist(&mut world, &mut crew, (&deal.parts, &part_of), clocks);
         let mut coordinator =
-            self.coordinator(limit, workers, (windows.map(|w| w.1), deal.balance.clone()));
+            self.coordinator(limit, workers, deal.balance.clone());
         for (worker, &horizon) in crew.iter_mut().zip(&coordinator.horizons) {
             worker.begin(&world);
             worker.horizon = horizon;
@@ -229,7 +203,7 @@ impl<M: Message> Simulation<M> {
             executed: crew.iter().map(|w| w.tally.executed).collect(),
             busy: crew.iter().map(|w| w.tally.busy).collect(),
             elapsed: coordinator.elapsed,
-            committed: moved(counts),
+            committed: counts.transitions(),
             rolled_back: crew.iter().map(|w| w.tally.undone).sum(),
             rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
             anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
@@ -248,11 +222,7 @@ impl<M: Message> Simulation<M> {
         core.now = now;
         self.ran = ran;
         self.floor = self.floor.max(if ran { now.ticks } else { self.floor });
-        core.counts.cycles += counts.cycles;
-        core.counts.internal += counts.internal;
-        core.counts.external += counts.external;
-        core.counts.confluent += counts.confluent;
-        core.counts.messages += counts.messages;
+        core.counts.add(counts);
         if let Some(reason) = stop {
             core.stop.get_or_insert(reason);
         }
@@ -265,7 +235,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// The worker of each slot, by kind.
-    fn parts(&self, by_model: &[u32]) -> Vec<Vec<u32>> {
+    pub(super) fn parts(&self, by_model: &[u32]) -> Vec<Vec<u32>> {
         let mut slots: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.slabs.kinds.len()];
         for (m, &part) in (0..).zip(by_model) {
             let (kind, slot) = self.core.homes.of(m);
@@ -284,7 +254,7 @@ impl<M: Message> Simulation<M> {
         world: &mut World<'a, M>,
         crew: &mut [Worker<M>],
         (by_model, part_of): (&[u32], &[Vec<u32>]),
-        (clocks, edges): (Vec<Clockwork>, Option<&Edges>),
+        clocks: Vec<Clockwork>,
     ) {
         let mut ranks: Vec<Vec<u32>> = Vec::new();
         for parts in part_of {
@@ -300,17 +270,8 @@ impl<M: Message> Simulation<M> {
             let (kind, slot) = self.core.homes.of(m);
             let slot = ranks[kind as usize][slot as usize];
             world.places.push((part, worker.units.len() as u32));
-            let mut unit = Unit::new(m, kind, slot, clock);
-            unit.safe = edges.is_some() && talks(world.network, m);
+            let unit = Unit::new(m, kind, slot, clock);
             worker.units.push(unit);
-        }
-        let Some(edges) = edges else { return };
-        let places = &world.places;
-        for worker in crew {
-            let me = worker.me;
-            let mine = edges.iter().filter(|e| places[e.0 as usize].0 == me);
-            let mine = mine.map(|&(m, port, delay)| (places[m as usize].1, port, delay));
-            worker.promises = Promises::new(worker.units.len(), mine);
         }
     }
 
@@ -318,19 +279,16 @@ impl<M: Message> Simulation<M> {
         &self,
         limit: i64,
         workers: u32,
-        (windows, balance): (Option<Trial>, Balance),
+        balance: Balance,
     ) -> Coordinator {
         let start = Tag::new(i64::MIN, 0);
         let now = self.core.now.ticks;
         let window = (limit.saturating_sub(now) / 64).max(1);
-        // With declared delays nothing is safe before the first cut.
-        let first =
-            if windows.is_some() { now.saturating_sub(1) } else { now.saturating_add(window) };
+        let first = now.saturating_add(window);
         Coordinator {
             orders: Orders { gvt: start, kept: start, halt: None },
             horizons: vec![first; workers as usize],
             window,
-            windows,
             balance,
             rounds: 0,
             empty: 0,

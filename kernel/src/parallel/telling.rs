@@ -1,8 +1,11 @@
 //! What observers are told of a stretch, in canonical order.
-use super::commit::{Committed, Entry};
+use super::{
+    commit::{Committed, Entry},
+    windows::{Done, News},
+};
 use crate::{
     bag::{Bag, Envelope, NONE, Slice},
-    blueprint::{Blueprint, ModelKey},
+    blueprint::{Blueprint, ModelKey, NodeBody},
     core::{Core, Counts},
     message::Message,
     time::Tag,
@@ -71,6 +74,53 @@ impl<'a, M: Message> Telling<'a, M> {
         tags.clear();
     }
 
+    /// Takes what parts did in a window, all before which is told; why an observer stops the run,
+    /// if one does.
+    pub fn window(&mut self, done: Vec<Done<M>>) -> Option<String> {
+        let (mut tags, mut news) = (std::mem::take(&mut self.tags), Vec::new());
+        let mut counts = Counts::default();
+        for mut part in done {
+            // Cycles are all that parts cannot count alone.
+            counts.add(Counts { cycles: 0, ..part.counts });
+            tags.append(&mut part.tags);
+            news.append(&mut part.news);
+        }
+        tags.sort();
+        tags.dedup();
+        let place = |key| match &self.blueprint.nodes[key].body {
+            NodeBody::Atomic(a) => a.index,
+            NodeBody::Coupled(_) => NONE,
+        };
+        // A model's own are in order already.
+        news.sort_by_cached_key(|n| (n.tag, place(n.key)));
+        let mut news = news.into_iter().peekable();
+        for &tag in &tags {
+            (self.now, self.ran) = (tag, true);
+            counts.cycles += 1;
+            while let Some(News { tag, key, kind, told }) = news.next_if(|n| n.tag == tag) {
+                let (model, told) = (place(key), Some(Box::new(told)));
+                self.one(&Entry { tag, model, kind, messages: 0, told });
+            }
+            self.cycle();
+            if self.stop.is_some() {
+                break;
+            }
+        }
+        self.counts.add(counts);
+        tags.clear();
+        self.tags = tags;
+        self.stop.clone()
+    }
+
+    /// A cycle is over.
+    fn cycle(&mut self) {
+        for o in self.observers.iter_mut() {
+            if let ControlFlow::Break(reason) = o.cycle(self.now) {
+                self.stop.get_or_insert(reason);
+            }
+        }
+    }
+
     fn cycles(&mut self, entries: &[Entry<M>]) -> Option<Tag> {
         for cycle in entries.chunk_by(|a, b| a.tag == b.tag) {
             (self.now, self.ran) = (cycle[0].tag, true);
@@ -84,11 +134,7 @@ impl<'a, M: Message> Telling<'a, M> {
                 self.counts.messages += u64::from(entry.messages);
                 self.one(entry);
             }
-            for o in self.observers.iter_mut() {
-                if let ControlFlow::Break(reason) = o.cycle(self.now) {
-                    self.stop.get_or_insert(reason);
-                }
-            }
+            self.cycle();
             if self.stop.is_some() {
                 return Some(Tag::new(self.now.ticks, self.now.micro + 1));
             }

@@ -433,7 +433,8 @@ fn declared_delays_make_windows_in_which_nothing_comes_late() {
     let model = || {
         let mut top = Coupled::new();
         let pipes = (0..6).map(|i| {
-            let waiting = vec![(i as i64, 1), (3, 2)];
+            let mut waiting = vec![(i as i64, 1), (3, 2)];
+            waiting.sort_unstable();
             top.add(("pipe", i), Pipe { delay: 2 + i as i64, now: 0, waiting })
         });
         let pipes: Vec<Child> = pipes.collect();
@@ -452,7 +453,7 @@ fn declared_delays_make_windows_in_which_nothing_comes_late() {
     let settings = Settings { method, schedule, workers: 3, ..Settings::default() };
     let mut sim = Simulation::new(model(), Default::default()).expect("a model");
     let (_, did) = sim.run_through_parallel(END, &settings).expect("a run");
-    assert!(did.no_lookahead.is_none() && did.committed > 500 && did.gvt_rounds > 20, "{did:?}");
+    assert!(did.no_lookahead.is_none() && did.committed > 200 && did.gvt_rounds > 20, "{did:?}");
     // Zero delay on the way: said, and run sequentially.
     let mut sim = Simulation::new(nodes(Habit::Add), Default::default()).expect("a model");
     let (_, did) = sim.run_through_parallel(END, &settings).expect("a run");

@@ -70,8 +70,6 @@ pub(crate) struct Unit {
     pub held: u32,
     /// Transitions since the state was saved.
     pub unsaved: u32,
-    /// Up to where the last record goes whose state was saved.
-    pub saved_at: Tag,
     /// Transitions, also those that were undone.
     pub load: u32,
     /// What most units never have.
@@ -79,8 +77,6 @@ pub(crate) struct Unit {
     pub kind: u16,
     /// Its state cannot be saved: it never runs ahead.
     pub irrevocable: bool,
-    /// Nothing comes late: one saved state since GVT is enough, for errors and stops.
-    pub safe: bool,
 }
 
 /// What is left of a unit's rollbacks, and what keeps it from going on.
@@ -110,8 +106,6 @@ impl Unit {
             last: NONE,
             until: Tag::new(i64::MIN, 0),
             unsaved: 0,
-            safe: false,
-            saved_at: Tag::new(i64::MIN, 0),
             held: NONE,
             load: 0,
             trouble: None,

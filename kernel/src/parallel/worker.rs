@@ -4,7 +4,6 @@ use super::{
     agenda::Agenda,
     history::{History, Receiver, Told},
     inputs::{Identity, Inputs},
-    lookahead::Promises,
     speculation::speculate,
     timeline::Track,
     unit::{Load, Packet, Sending, Unit},
@@ -81,8 +80,6 @@ pub(crate) struct Worker<M: Message> {
     pub(super) inputs: Inputs<M>,
     pub(super) history: History<M>,
     agenda: Agenda,
-    /// Under the conservative executor: what leaves for other workers.
-    pub(super) promises: Promises,
     /// Units with stale outputs that will not come again. They are not cancelled at once: that may
     /// bring back whoever is at work.
     hopeless: Vec<u32>,
@@ -132,7 +129,6 @@ impl<M: Message> Worker<M> {
             kinds,
             units: Vec::new(),
             agenda: Agenda::default(),
-            promises: Promises::default(),
             hopeless: Vec::new(),
             waiting: Vec::new(),
             barred: Vec::new(),
@@ -449,7 +445,6 @@ impl<M: Message> Worker<M> {
         let first = self.history.first_past(&self.units[u as usize], tag);
         if first != NONE {
             self.restore(u, first);
-            self.promises.note(u);
         }
         let Self { units, inputs, history, tally, gvt, .. } = self;
         let unit = &mut units[u as usize];
@@ -517,12 +512,11 @@ impl<M: Message> Worker<M> {
     #[inline]
     pub(super) fn executed(&mut self, u: u32, number: u32, until: Tag) {
         self.tally.executed += 1;
-        self.promises.note(u);
         let unit = &mut self.units[u as usize];
         unit.unsaved += 1;
         unit.load = unit.load.saturating_add(1);
         if self.history.push(number, (u, unit), until).is_saved {
-            (unit.saved_at, unit.unsaved) = (until, 1);
+            unit.unsaved = 1;
         }
         self.is_sorted &= self.latest <= until;
         self.latest = until;

@@ -261,7 +261,7 @@ fn watched_unless(long: bool, run: impl FnOnce() + Send + 'static) {
 /// executor goes on. Counted, since times depend on what else the machine does.
 #[test]
 fn windows_that_hold_little_are_given_up() {
-    let plain = Hops { entities: 256, remote: 0.5, least: 10_000, ties: false };
+    let plain = Hops { entities: 256, remote: 0.5, least: 5_000, ties: false };
     let long = Hops { least: 1_000_000, remote: 0.02, ..plain };
     for (name, hops, crews, gives_up) in [
         ("half of the hops are remote", plain, &[2, 4, 8][..], true),

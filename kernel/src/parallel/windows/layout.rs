@@ -1,0 +1,226 @@
+//! Who works where, so that whatever passes from one part to another has a promised delay.
+use crate::{
+    bag::NONE,
+    message::Message,
+    network::{Network, Route, Target, To},
+    simulation::Simulation,
+};
+
+/// An output port that leads to other parts.
+#[derive(Debug, Clone)]
+pub(super) struct Edge {
+    pub model: u32,
+    pub port: u16,
+    /// Parts of other workers that hear of what leaves here before it does.
+    pub ahead: Vec<u32>,
+    /// Parts that only listen: they hear of it after the window.
+    pub behind: Vec<u32>,
+}
+
+/// The parts of all models, and what leads from one to another.
+///
+/// Worker `w` has part `w`, and part `workers + w` for those of its models that hear of other parts
+/// and send to nobody: these come last in each window, so that no delay is needed to reach them.
+pub(super) struct Layout {
+    /// By model.
+    pub parts: Vec<u32>,
+    pub workers: u32,
+    /// Ascending.
+    pub edges: Vec<Edge>,
+    /// The least delay of all that is told ahead.
+    pub delay: i64,
+}
+
+/// Sets of models that have to stay together.
+struct Clusters(Vec<u32>);
+
+impl Clusters {
+    fn of(&mut self, mut m: u32) -> u32 {
+        while self.0[m as usize] != m {
+            let above = self.0[m as usize];
+            self.0[m as usize] = self.0[above as usize];
+            m = above;
+        }
+        m
+    }
+
+    /// The first model stands for its cluster.
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.of(a), self.of(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}
+
+impl Layout {
+    /// What a partition comes to when models that reach each other without delay stay together.
+    ///
+    /// # Errors
+    /// The path of a unit that promises no delay, if nothing is left to divide.
+    pub fn of<M: Message>(
+        sim: &Simulation<M>,
+        asked: &[u32],
+        workers: u32,
+    ) -> Result<Self, String> {
+        let network = &sim.core.network;
+        let models = network.models;
+        let talks: Vec<bool> = (0..models).map(|m| network.talks(m)).collect();
+        let mut clusters = Clusters((0..models).collect());
+        let mut unpromised = None;
+        for m in 0..models {
+            for (port, to) in network.ports(m) {
+                if promised(sim, m, port) > 0 {
+                    continue;
+                }
+                network.reached(to, &mut |other| {
+                    if other < models && talks[other as usize] {
+                        clusters.join(m, other);
+                        let apart = asked[m as usize] != asked[other as usize];
+                        unpromised = unpromised.or(apart.then_some(m));
+                    }
+                });
+            }
+        }
+        let mut parts: Vec<u32> = (0..models).map(|m| asked[clusters.of(m) as usize]).collect();
+        if let Some(m) = unpromised
+            && (0..models as usize).filter(|&m| talks[m]).all(|m| parts[m] == parts[0])
+        {
+            return Err(sim.core.path(m));
+        }
+        let main = parts.clone();
+        for m in 0..models {
+            for (_, to) in network.ports(m) {
+                network.reached(to, &mut |other| {
+                    if other < models
+                        && !talks[other as usize]
+                        && main[m as usize] != main[other as usize]
+                    {
+                        parts[other as usize] = main[other as usize] + workers;
+                    }
+                });
+            }
+        }
+        let mut this = Self { parts, workers, edges: Vec::new(), delay: i64::MAX };
+        for m in 0..models {
+            for (port, to) in network.ports(m) {
+                this.find(network, (m, port, to), || promised(sim, m, port));
+            }
+        }
+        Ok(this)
+    }
+
+    fn find<M>(
+        &mut self,
+        network: &Network<M>,
+        (model, port, to): (u32, u16, To),
+        delay: impl FnOnce() -> i64,
+    ) {
+        let own = self.parts[model as usize];
+        let mut others = Vec::new();
+        network.reached(to, &mut |other| {
+            others.extend(self.parts.get(other as usize).copied().filter(|&part| part != own));
+        });
+        if others.is_empty() {
+            return;
+        }
+        others.sort_unstable();
+        others.dedup();
+        let behind = others.split_off(others.partition_point(|&part| part < self.workers));
+        if !others.is_empty() {
+            self.delay = self.delay.min(delay());
+        }
+        self.edges.push(Edge { model, port, ahead: others, behind });
+    }
+
+    /// The models of a part, ascending.
+    pub fn models(&self, part: u32) -> Vec<u32> {
+        (0..).zip(&self.parts).filter(|(_, p)| **p == part).map(|(m, _)| m).collect()
+    }
+
+    /// The network as a part sees it: the same numbers, but only what reaches its own models, and a
+    /// last net, to nobody, for what its own models send elsewhere.
+    pub fn network<M>(&self, whole: &Network<M>, part: u32) -> Network<M> {
+        let mine = |m: u32| self.parts.get(m as usize) == Some(&part);
+        let mut net = Network {
+            models: whole.models,
+            senders: whole.senders.clone(),
+            others: whole.others.clone(),
+            route_start: vec![0, 0],
+            routes: Vec::new(),
+            translations: whole.translations.clone(),
+            receiver_start: vec![0],
+            receivers: Vec::new(),
+        };
+        let nets = whole.receiver_start.len() as u32 - 1;
+        for number in 0..nets {
+            let receivers = whole.receivers_of(number).iter().filter(|r| mine(r.model));
+            net.receivers.extend(receivers);
+            net.receiver_start.push(net.receivers.len() as u32);
+        }
+        net.receiver_start.push(net.receivers.len() as u32);
+        let mut edges = self.edges.iter().filter(|e| mine(e.model)).peekable();
+        for m in 0..=whole.models {
+            for (port, to) in whole.ports(m) {
+                let leaves = edges.next_if(|e| (e.model, e.port) == (m, port)).is_some();
+                let away = leaves.then_some(Route { to: Target::net(nets), z: NONE });
+                let target = narrow(&mut net, whole, to, away, &mine);
+                match port.checked_sub(1) {
+                    None => net.senders[m as usize].first = target,
+                    Some(other) => {
+                        let at = net.senders[m as usize].others + u32::from(other);
+                        net.others[at as usize] = target;
+                    }
+                }
+            }
+        }
+        net
+    }
+
+    /// The net of a part's network for what leaves it.
+    pub fn away<M>(network: &Network<M>) -> u32 {
+        network.receiver_start.len() as u32 - 2
+    }
+}
+
+/// A target without the receivers of other parts, and with one more route.
+fn narrow<M>(
+    net: &mut Network<M>,
+    whole: &Network<M>,
+    to: To,
+    away: Option<Route>,
+    mine: &impl Fn(u32) -> bool,
+) -> Target {
+    let keeps = |net: &Network<M>, to: To| match to {
+        To::Model(model) => mine(model),
+        To::Net(number) => !net.receivers_of(number).is_empty(),
+        To::Routes(_) => false,
+    };
+    let straight = [Route { to: target(to), z: NONE }];
+    let routes = if let To::Routes(list) = to { whole.routes_of(list) } else { &straight };
+    let kept: Vec<Route> = routes.iter().copied().filter(|r| keeps(net, r.to.decode())).collect();
+    match (&kept[..], away) {
+        ([], None) => Target::NOWHERE,
+        ([Route { to, z: NONE }], None) => *to,
+        ([], Some(away)) => away.to,
+        _ => {
+            net.routes.extend(kept.into_iter().chain(away));
+            net.route_start.push(net.routes.len() as u32);
+            Target::routes(net.route_start.len() as u32 - 2)
+        }
+    }
+}
+
+fn target(to: To) -> Target {
+    match to {
+        To::Model(model) => Target::model(model),
+        To::Net(net) => Target::net(net),
+        To::Routes(list) => Target::routes(list),
+    }
+}
+
+/// The ticks by which a model promises its outputs over a port to come after their causes. What
+/// makes silent steps promises nothing: nobody else may make them.
+fn promised<M: Message>(sim: &Simulation<M>, m: u32, port: u16) -> i64 {
+    let (kind, slot) = sim.core.homes.of(m);
+    let kind = &sim.slabs.kinds[kind as usize];
+    if kind.may_be_silent() { 0 } else { kind.lookahead(slot, port).ticks() }
+}

@@ -1,0 +1,290 @@
+//! A part of a simulation: a simulation of its own models, and letters from and to other parts.
+use super::layout::{Edge, Layout};
+use crate::{
+    bag::Envelope,
+    blueprint::ModelKey,
+    bus::Bus,
+    core::Counts,
+    effects::{Effects, Fact},
+    event_list::EventList,
+    message::{Message, digest_of, fold},
+    network::Network,
+    outbox::Outbox,
+    parallel::history::Told,
+    simulation::Simulation,
+    slab::{SavedState, Why},
+    time::Tag,
+    trace::{Kind, Observer, Site, Transition, Verdict},
+};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// A message on its way to another part.
+#[derive(Debug, Clone)]
+pub(super) struct Letter<M> {
+    pub tag: Tag,
+    pub sent: Envelope<M>,
+}
+
+/// What came for each part, and was not fetched yet.
+pub(super) type Mail<M> = [Mutex<Vec<Letter<M>>>];
+
+/// Something happened that only the sequential executor may go through: an error, a request to stop,
+/// a change of structure.
+#[derive(Debug)]
+pub(super) struct Irregular;
+
+/// What observers are told of a model.
+pub(in super::super) struct News<M> {
+    pub tag: Tag,
+    pub key: ModelKey,
+    pub kind: Kind,
+    pub told: Told<M>,
+}
+
+/// The observer of a part: writes down what the real ones are told later.
+struct Scribe<M>(Arc<Mutex<Vec<News<M>>>>);
+
+impl<M> Scribe<M> {
+    fn note(&self, news: News<M>) -> Verdict {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(news);
+        ControlFlow::Continue(())
+    }
+}
+
+impl<M: Message> Observer<M> for Scribe<M> {
+    fn wants_transitions(&self, _: ModelKey) -> bool {
+        true
+    }
+    fn transition(&mut self, site: &Site<'_>, transition: &Transition<'_, M>) -> Verdict {
+        let &Transition { tag, kind, ref bag, outputs, next } = transition;
+        let bag = bag.iter().flat_map(|bag| bag.iter());
+        let bag = bag.map(|(port, value)| (port, value.clone())).collect();
+        let (outputs, facts) = (outputs.to_vec(), Vec::new());
+        let told = Told { heard: true, bag, outputs, facts, next };
+        self.note(News { tag, key: site.key(), kind, told })
+    }
+    fn fact(&mut self, site: &Site<'_>, tag: Tag, fact: &Fact) -> Verdict {
+        let told = Told { facts: vec![fact.clone()], ..Told::default() };
+        self.note(News { tag, key: site.key(), kind: Kind::Internal, told })
+    }
+}
+
+/// What was promised over an edge in a window, and what left over it; sums of digests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Account {
+    promised: u64,
+    kept: u64,
+}
+
+/// What a part did in a window.
+pub(in super::super) struct Done<M> {
+    pub counts: Counts,
+    /// Of cycles, ascending.
+    pub tags: Vec<Tag>,
+    pub news: Vec<News<M>>,
+    /// A model that did not keep its promise.
+    pub broken: Option<u32>,
+}
+
+pub(super) struct Part<M: Message> {
+    pub sim: Simulation<M>,
+    /// Ascending.
+    pub models: Vec<u32>,
+    pub irregular: bool,
+    /// Nanoseconds of work.
+    pub busy: u64,
+    pub executed: u64,
+    /// Of own models, ascending.
+    edges: Vec<Edge>,
+    accounts: Vec<Account>,
+    tags: Vec<Tag>,
+    news: Arc<Mutex<Vec<News<M>>>>,
+    /// For what is done in advance: messages, effects, and a state of each kind of model.
+    bus: Bus<M>,
+    fx: Effects<M>,
+    states: Vec<Option<SavedState>>,
+}
+
+impl<M: Message> Part<M> {
+    pub fn new(sim: Simulation<M>, models: Vec<u32>, layout: &Layout, heard: &[bool]) -> Self {
+        let mut sim = sim;
+        let mine = |edge: &&Edge| models.binary_search(&edge.model).is_ok();
+        let edges: Vec<Edge> = layout.edges.iter().filter(mine).cloned().collect();
+        let news = Arc::default();
+        if let Some(heard) = Some(heard).filter(|heard| !heard.is_empty()) {
+            let mut own = vec![false; heard.len()];
+            models.iter().for_each(|&m| own[m as usize] = heard[m as usize]);
+            sim.core.bus.heard = own;
+        }
+        let bus = Bus::new(&sim.core.network, None);
+        let fx = Effects { observed: false, ..Effects::new(sim.core.resolution) };
+        let states = sim.slabs.kinds.iter().map(|_| None).collect();
+        let accounts = vec![Account::default(); edges.len()];
+        let (irregular, busy, executed, tags) = (false, 0, 0, Vec::new());
+        Self {
+            sim, models, irregular, busy, executed, edges, accounts, tags, news, bus, fx, states,
+        }
+    }
+
+    /// From now on it is written down what observers are to be told.
+    pub fn observe(&mut self) {
+        self.sim.core.observers.push(Box::new(Scribe(Arc::clone(&self.news))));
+        self.sim.core.fx.observed = true;
+    }
+
+    /// The earliest tick at which something may happen; what silent steps from a tick on find is
+    /// later than that (R14).
+    pub fn next(&mut self) -> Option<i64> {
+        self.sim.earliest().map(|(at, silent)| at.saturating_add(i64::from(silent)))
+    }
+
+    /// Tells others what leaves before tick `end`, which is no later than the least delay allows:
+    /// what models send until then follows from their states. They go ahead, and back.
+    pub fn announce(&mut self, end: i64, mail: &Mail<M>) -> Result<(), Irregular> {
+        let mut first = 0;
+        while let Some(model) = self.edges.get(first).map(|edge| edge.model) {
+            let count = self.edges[first..].iter().take_while(|e| e.model == model).count();
+            let (kind, slot) = self.sim.core.homes.of(model);
+            let slab = &self.sim.slabs.kinds[kind as usize];
+            let last = slab.cell(slot).last;
+            let soon = |edge: &Edge| {
+                let earliest = slab.earliest_output(slot, edge.port).ticks();
+                !edge.ahead.is_empty() && last.saturating_add(earliest) < end
+            };
+            if self.edges[first..first + count].iter().any(soon) {
+                self.preview(model, (first, count), end, mail)?;
+            }
+            first += count;
+        }
+        Ok(())
+    }
+
+    fn preview(
+        &mut self,
+        model: u32,
+        (first, count): (usize, usize),
+        end: i64,
+        mail: &Mail<M>,
+    ) -> Result<(), Irregular> {
+        let Some(at) = self.sim.core.list.time_of(model) else { return Ok(()) };
+        let mut tag = self.sim.tag_at(at);
+        let (kind, slot) = self.sim.core.homes.of(model);
+        let core = &self.sim.core;
+        let (network, guards) = (&core.network, core.guards);
+        let slab = &mut self.sim.slabs.kinds[kind as usize];
+        let state = &mut self.states[kind as usize];
+        match state {
+            Some(state) => slab.save_over(slot, state).map_err(|_| Irregular)?,
+            None => *state = Some(slab.save(slot).map_err(|_| Irregular)?),
+        }
+        while tag.ticks < end {
+            if tag.micro > guards.micro_steps {
+                return Err(Irregular);
+            }
+            let mut out = Outbox::new(&mut self.bus, network, tag, core.resolution);
+            out.of(model);
+            slab.output_one(slot, &mut out);
+            for sent in self.bus.messages_of(Layout::away(network)) {
+                let edges = &self.edges[first..first + count];
+                let Some(k) = edges.iter().position(|edge| edge.port == sent.port) else { continue };
+                let account = &mut self.accounts[first + k];
+                account.promised = account.promised.wrapping_add(digest(network, tag, sent));
+                edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, sent));
+            }
+            self.bus.clear();
+            self.fx.now = tag;
+            let (advance, _) = slab.transition_one(slot, Why::Internal, &mut self.fx);
+            if self.fx.raised {
+                self.fx = Effects { observed: false, ..Effects::new(core.resolution) };
+            }
+            tag = match advance.ticks() {
+                0 => Tag::new(tag.ticks, tag.micro + 1),
+                _ if advance.is_infinite() => break,
+                ticks => Tag::new(tag.ticks.checked_add(ticks).ok_or(Irregular)?, 0),
+            };
+            if advance.ticks() < 0 {
+                return Err(Irregular);
+            }
+        }
+        let Some(state) = state else { return Ok(()) };
+        slab.restore(slot, state).map_err(|_| Irregular)
+    }
+
+    /// All cycles up to tick `limit`, with the letters that came for them.
+    pub fn run(&mut self, limit: i64, me: u32, mail: &Mail<M>) -> Result<(), Irregular> {
+        let mut letters = std::mem::take(&mut *lock(&mail[me as usize]));
+        letters.sort_by_key(|l| (l.tag, l.sent.source, l.sent.emission));
+        let mut rest = &letters[..];
+        loop {
+            let came = rest.first().map(|letter| letter.tag);
+            let within = came.map_or(limit, |tag| tag.ticks);
+            let own = self.sim.next_within(within).map_err(|_| Irregular)?;
+            let Some(tag) = own.into_iter().chain(came).min() else { break };
+            let (now, later) = rest.split_at(rest.partition_point(|letter| letter.tag == tag));
+            rest = later;
+            self.cycle(tag, now, mail)?;
+        }
+        letters.clear();
+        Ok(())
+    }
+
+    fn cycle(&mut self, tag: Tag, now: &[Letter<M>], mail: &Mail<M>) -> Result<(), Irregular> {
+        let sim = &mut self.sim;
+        sim.collect(tag).map_err(|_| Irregular)?;
+        let moved = if now.is_empty() && sim.alone(None, &mut None) {
+            true
+        } else {
+            if !sim.staged {
+                sim.outputs_among(now.iter().map(|letter| &letter.sent));
+            }
+            sim.transitions()
+        };
+        let core = &sim.core;
+        for sent in core.bus.messages_of(Layout::away(&core.network)) {
+            let key = |edge: &Edge| (edge.model, edge.port).cmp(&(sent.source, sent.port));
+            let Ok(k) = self.edges.binary_search_by(key) else { continue };
+            if !self.edges[k].ahead.is_empty() {
+                let account = &mut self.accounts[k];
+                account.kept = account.kept.wrapping_add(digest(&core.network, tag, sent));
+            }
+            self.edges[k].behind.iter().for_each(|&to| post(mail, to, tag, sent));
+        }
+        if core.asked() {
+            return Err(Irregular);
+        }
+        if moved {
+            self.tags.push(tag);
+        }
+        sim.close(moved).map(drop).map_err(|_| Irregular)
+    }
+
+    /// What was done in this window, to be told and counted.
+    pub fn done(&mut self) -> Done<M> {
+        let counts = std::mem::take(&mut self.sim.core.counts);
+        self.executed += counts.internal + counts.external + counts.confluent;
+        let broken = self.accounts.iter().position(|a| a.promised != a.kept);
+        let broken = broken.map(|k| self.edges[k].model);
+        self.accounts.fill(Account::default());
+        let news = std::mem::take(&mut *lock(&self.news));
+        Done { counts, tags: std::mem::take(&mut self.tags), news, broken }
+    }
+}
+
+pub(super) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn post<M: Message>(mail: &Mail<M>, to: u32, tag: Tag, sent: &Envelope<M>) {
+    lock(&mail[to as usize]).push(Letter { tag, sent: sent.clone() });
+}
+
+/// A digest of a message and its tag.
+fn digest<M: Message>(network: &Network<M>, tag: Tag, sent: &Envelope<M>) -> u64 {
+    let path = network.senders[sent.source as usize].path;
+    let identity = crate::message::identity(path, sent.port, sent.emission);
+    let when = (tag.ticks as u64).rotate_left(20) ^ u64::from(tag.micro);
+    fold(when ^ 0x9E37_79B9_7F4A_7C15, digest_of(&sent.value, identity))
+}
