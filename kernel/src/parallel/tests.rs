@@ -3,6 +3,7 @@
 //! Random networks of plain models are in the workspace's property tests.
 mod migration;
 mod soak;
+mod windows;
 
 use super::{Cancellation, Method, Migration, Partition, Schedule, Settings};
 use crate::{
@@ -421,9 +422,9 @@ impl Atomic<i64> for Pipe {
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, i64>, fx: &mut Effects<i64>) {
         self.now = fx.now().ticks;
-        let sum: i64 = bag.on(IN).sum();
+        let sum = bag.on(IN).fold(0i64, |sum, x| sum.wrapping_add(*x));
         let at = self.now + self.delay + sum.rem_euclid(5);
-        self.waiting.push((at, sum + 1));
+        self.waiting.push((at, sum.wrapping_add(1)));
         self.waiting.sort_unstable();
     }
 }

@@ -1,7 +1,7 @@
 //! A part of a simulation: a simulation of its own models, and letters from and to other parts.
 use super::layout::{Edge, Layout};
 use crate::{
-    bag::Envelope,
+    bag::{Envelope, NONE},
     blueprint::ModelKey,
     bus::Bus,
     core::Counts,
@@ -278,7 +278,9 @@ pub(super) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 fn post<M: Message>(mail: &Mail<M>, to: u32, tag: Tag, sent: &Envelope<M>) {
-    lock(&mail[to as usize]).push(Letter { tag, sent: sent.clone() });
+    // It is the first of no chain yet.
+    let sent = Envelope { next: NONE, ..sent.clone() };
+    lock(&mail[to as usize]).push(Letter { tag, sent });
 }
 
 /// A digest of a message and its tag.

@@ -1,0 +1,136 @@
+//! The conservative executor on random networks of pipes with delays, of models without, which stay
+//! together, and of sinks.
+use super::*;
+use crate::{message::fold, parallel::Statistics};
+
+/// Draws from a seed.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        (fold(self.0, self.0.rotate_left(31)) >> 16) % n
+    }
+}
+
+fn network(seed: u64) -> Coupled<i64> {
+    let mut draws = Draws(seed);
+    let mut top = Coupled::new();
+    let count = 3 + draws.below(9) as usize;
+    let mut children = Vec::new();
+    for i in 0..count {
+        let delay = 1 + draws.below(20) as i64;
+        let at = draws.below(30) as i64;
+        children.push(match draws.below(5) {
+            0 => {
+                let habit = match draws.below(6) {
+                    0 => Habit::Stop(250),
+                    1 => Habit::Fail(280),
+                    2 => Habit::Pass(2),
+                    _ => Habit::Add,
+                };
+                top.add(("m", i), Node::new(delay + 5, habit))
+            }
+            _ => top.add(("m", i), Pipe { delay, now: 0, waiting: vec![(at, 1), (at + 7, 2)] }),
+        });
+    }
+    for from in 0..count {
+        let to = (from + 1 + draws.below(count as u64 - 1) as usize) % count;
+        let also = (from + 1 + draws.below(count as u64 - 1) as usize) % count;
+        top.couple(children[from].output(OUT), children[to].input(IN));
+        if also != to {
+            top.couple(children[from].output(OUT), children[also].input(IN));
+        }
+    }
+    for i in 0..draws.below(3) as usize {
+        let sink = top.add(("sink", i), Node::new(i64::MAX, Habit::Add));
+        for from in children.iter().filter(|_| draws.below(2) == 0) {
+            top.couple(from.output(OUT), sink.input(IN));
+        }
+    }
+    top
+}
+
+fn statistics(model: Coupled<i64>, settings: &Settings) -> Statistics {
+    let mut sim = Simulation::new(model, Default::default()).expect("a legal model");
+    sim.run_through_parallel(END, settings).map_or_else(|_| Statistics::default(), |(_, did)| did)
+}
+
+#[test]
+fn random_networks_run_as_in_the_sequential_run() {
+    let mut windows = 0;
+    for seed in 0..300 {
+        let stop = (seed % 7 == 0).then_some(200);
+        let expected = outcome(network(seed), stop, None);
+        let settings = Settings {
+            method: Method::Conservative,
+            workers: [2, 3, 8][seed as usize % 3],
+            partition: match seed % 4 {
+                0 => Partition::RoundRobin,
+                1 => Partition::Wiring,
+                _ => Partition::Blocks,
+            },
+            schedule: if seed % 15 == 0 { Schedule::Threads } else { Schedule::Virtual(seed) },
+            ..Settings::default()
+        };
+        let found = outcome(network(seed), stop, Some(&settings));
+        let differs = found.3.iter().zip(&expected.3).find(|(a, b)| a != b);
+        assert!(
+            found == expected,
+            "{seed} {settings:?}: {differs:?}\n{:?} {:?}\n{:?} {:?}",
+            (&found.0, found.2),
+            found.3.len(),
+            (&expected.0, expected.2),
+            expected.3.len()
+        );
+        let settings = Settings { schedule: Schedule::Virtual(seed), ..settings };
+        windows += statistics(network(seed), &settings).gvt_rounds;
+    }
+    assert!(windows > 3_000, "{windows} windows");
+}
+
+/// A pipe that promises more than it keeps.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Liar(Pipe);
+
+impl Atomic<i64> for Liar {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        self.0.time_advance()
+    }
+    fn lookahead(&self, _: u16) -> Duration {
+        Duration::from_ticks(3 * self.0.delay)
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        self.0.output(out);
+    }
+    fn internal(&mut self, fx: &mut Effects<i64>) {
+        self.0.internal(fx);
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, i64>, fx: &mut Effects<i64>) {
+        self.0.external(elapsed, bag, fx);
+    }
+}
+
+/// Such a unit is found out and named, and the result is that of the sequential run.
+#[test]
+fn broken_promises_are_found_out() {
+    let model = || {
+        let mut top = Coupled::new();
+        let pipe = |delay| Pipe { delay, now: 0, waiting: vec![(1, 1)] };
+        let honest = top.add("honest", pipe(10));
+        let liar = top.add("liar", Liar(pipe(5)));
+        top.couple(honest.output(OUT), liar.input(IN));
+        top.couple(liar.output(OUT), honest.input(IN));
+        top
+    };
+    let settings = Settings { method: Method::Conservative, ..Settings::default() };
+    assert_eq!(outcome(model(), None, Some(&settings)), outcome(model(), None, None));
+    let did = statistics(model(), &settings);
+    assert_eq!(did.no_lookahead.as_deref(), Some("liar"), "{did:?}");
+}
