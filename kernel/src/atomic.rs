@@ -86,7 +86,9 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
 
     /// The least time from an input, or from an own event without outputs over `port`, to an output
     /// over `port` that it causes; never changes. The conservative executor lets workers go on
-    /// independently for so long. Default: zero, so that it has nothing to go by.
+    /// independently for so long: within that time from any state on, what is sent over `port`, and
+    /// when, must follow from that state alone. A promise that is not kept is found out, and costs
+    /// time only. Default: zero, so that there is nothing to go by.
     fn lookahead(&self, port: u16) -> Duration {
         let _ = port;
         Duration::ZERO

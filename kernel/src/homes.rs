@@ -60,9 +60,8 @@ impl Homes {
         let mut homes: Vec<Home> = Vec::new();
         let mut before = 0;
         for (m, kind, slot) in places {
-            let goes_on = |h: &Home| {
-                before + 1 == m && h.kind == kind && h.slot + (m - h.first) == slot
-            };
+            let goes_on =
+                |h: &Home| before + 1 == m && h.kind == kind && h.slot + (m - h.first) == slot;
             if !homes.last().is_some_and(goes_on) {
                 homes.push(Home { first: m, slot, kind });
             }

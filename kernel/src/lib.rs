@@ -14,6 +14,7 @@ mod homes;
 mod inspect;
 pub mod message;
 pub mod meter;
+mod moves;
 pub mod nested;
 mod network;
 mod nursery;

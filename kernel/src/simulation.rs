@@ -5,15 +5,14 @@
 use crate::{
     bag::{Envelope, NONE},
     blueprint::{Blueprint, ModelKey, NodeBody},
-    bus::Bus,
-    core::{Ahead, Core, Counts, Guards, Moves, order},
+    core::{Ahead, Core, Guards, order},
     coupled::Coupled,
-    effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
     flatten::flatten,
     homes::Homes,
     message::Message,
+    moves::Moves,
     network::Network,
     outbox::Outbox,
     parallel::Deal,
@@ -118,46 +117,10 @@ impl<M: Message> Simulation<M> {
         slabs.kinds.iter_mut().for_each(|kind| kind.fit());
         let (network, keys) = flatten(&mut blueprint)?;
         let plan_hash = blueprint.digest(&network);
-        let mut core = Core {
-            bus: Bus::new(&network, options.ties),
-            homes: Homes::new(&blueprint, &keys),
-            list: AnyEventList::of(options.event_list),
-            silent: AnyEventList::of(EventListKind::Heap),
-            ready: Vec::new(),
-            now: Tag::new(options.start, 0),
-            resolution: options.resolution,
-            fx: Effects::new(options.resolution),
-            counts: Counts::default(),
-            guards: options.guards,
-            observers: Vec::new(),
-            meter: None,
-            error: None,
-            stop: None,
-            changes: Vec::new(),
-            located: BTreeMap::new(),
-            log_cursor: 0,
-            network,
-            blueprint,
-            keys,
-        };
-        core.fx.observed = false;
+        let homes = Homes::new(&blueprint, &keys);
+        let mut core = Core::new(network, homes, (blueprint, keys), options);
         core.reset_lists(slabs.may_be_silent());
-        let mut this = Self {
-            core,
-            slabs,
-            injections: BTreeMap::new(),
-            imminent: Vec::new(),
-            before: Tag::new(options.start, 0),
-            staged: false,
-            ran: false,
-            floor: options.start,
-            failed: None,
-            retired: 0,
-            plan_hash,
-            restructured: false,
-            shared: None,
-            deal: None,
-        };
+        let mut this = Self { plan_hash, ..Self::of(core, slabs) };
         for m in 0..this.core.keys.len() as u32 {
             this.start_model(m, Tag::new(options.start, 0));
         }
@@ -167,52 +130,43 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    /// A simulation of some models of this one, which keep their numbers, and of what is wired among
-    /// them: without events, names and observers.
-    pub(crate) fn part(&self, network: Network<M>, homes: Homes, slabs: Slabs<M>) -> Self {
-        let whole = &self.core;
-        let mut core = Core {
-            bus: Bus::new(&network, None),
-            homes,
-            list: AnyEventList::of(whole.list.kind()),
-            silent: AnyEventList::of(whole.silent.kind()),
-            ready: Vec::new(),
-            now: whole.now,
-            resolution: whole.resolution,
-            fx: Effects::new(whole.resolution),
-            counts: Counts::default(),
-            guards: whole.guards,
-            observers: Vec::new(),
-            meter: None,
-            error: None,
-            stop: None,
-            changes: Vec::new(),
-            located: BTreeMap::new(),
-            log_cursor: 0,
-            network,
-            blueprint: Blueprint::empty(Vec::new(), 0),
-            keys: whole.keys.clone(),
-        };
-        core.fx.observed = false;
-        let silent = slabs.may_be_silent();
-        core.list.reset(core.keys.len());
-        core.silent.reset(if silent { core.keys.len() } else { 0 });
+    /// At rest before the first cycle.
+    fn of(core: Core<M>, slabs: Slabs<M>) -> Self {
         Self {
+            before: core.now,
+            floor: core.now.ticks,
             core,
             slabs,
             injections: BTreeMap::new(),
             imminent: Vec::new(),
-            before: whole.now,
             staged: false,
-            ran: self.ran,
-            floor: self.floor,
+            ran: false,
             failed: None,
             retired: 0,
-            plan_hash: self.plan_hash,
-            restructured: self.restructured,
+            plan_hash: 0,
+            restructured: false,
             shared: None,
             deal: None,
         }
+    }
+
+    /// A simulation of some models of this one, which keep their numbers, and of what is wired among
+    /// them: without events, names and observers.
+    pub(crate) fn part(&self, network: Network<M>, homes: Homes, slabs: Slabs<M>) -> Self {
+        let whole = &self.core;
+        let options = Options {
+            resolution: whole.resolution,
+            start: whole.now.ticks,
+            event_list: whole.list.kind(),
+            guards: whole.guards,
+            ties: None,
+        };
+        let names = (Blueprint::empty(Vec::new(), 0), whole.keys.clone());
+        let mut core = Core::new(network, homes, names, options);
+        core.now = whole.now;
+        core.list.reset(core.keys.len());
+        core.silent.reset(if slabs.may_be_silent() { core.keys.len() } else { 0 });
+        Self { ran: self.ran, ..Self::of(core, slabs) }
     }
 
     /// Rule R8: the first event of a model that exists from `now` on.

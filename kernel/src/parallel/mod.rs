@@ -1,7 +1,7 @@
-//! Parallel executors, equal to the sequential run byte for byte: Time Warp, and the conservative
-//! one, which is Time Warp that stays within windows in which nothing can come late.
+//! Parallel executors, equal to the sequential run byte for byte: Time Warp, of which the files here
+//! tell, and the conservative one, whose parts are sequential simulations (`windows`).
 //!
-//! # Design
+//! # Time Warp
 //!
 //! A logical process is a cluster of models on one worker. A worker executes the cycles of its
 //! own models in the order of their keys (rule R2 among themselves) without waiting for anyone;
@@ -58,9 +58,10 @@ pub enum Method {
     /// Workers run ahead, and go back where a message comes late.
     #[default]
     TimeWarp,
-    /// Workers stay within windows that follow from declared minimum delays
-    /// ([`Atomic::lookahead`](crate::Atomic::lookahead)); without any, the run is sequential, and
-    /// where windows hold too little to pay, it is so for a while.
+    /// Workers go on by themselves for windows as long as the declared minimum delays
+    /// ([`Atomic::lookahead`](crate::Atomic::lookahead)) between their models; models that reach each
+    /// other without delay stay together. Without any delay, and with a unit that cannot save its
+    /// state, the run is sequential, and where windows hold too little to pay, it is so for a while.
     Conservative,
 }
 
@@ -199,7 +200,8 @@ pub struct Statistics {
     pub migrated: u64,
     /// Times at which windows held too little, and the sequential executor went on for a while.
     pub poor_windows: u64,
-    /// A unit that promises no delay, for which the conservative executor ran sequentially.
+    /// A unit that promises no delay, does not keep its promise, or cannot save its state: for it
+    /// the conservative executor ran sequentially.
     pub no_lookahead: Option<String>,
 }
 

@@ -6,11 +6,7 @@
 //! Kumar 1998). Begun with all models in one part that lays out a network by its wires; begun with
 //! what is, and with loads and traffic as measured, it shifts a few clusters. All ties go by model
 //! number, so the outcome is the same on every machine.
-use super::{
-    Migration, Partition, Settings,
-    timeline::Track,
-    worker::Tally,
-};
+use super::{Migration, Partition, Settings, timeline::Track, worker::Tally};
 use crate::{blueprint::ModelKey, network::Network};
 use std::{cmp::Reverse, collections::BinaryHeap};
 

@@ -180,8 +180,7 @@ impl<M: Message> Simulation<M> {
             .map(|((me, kinds), track)| Worker::new(me, &world, kinds, track.clone()))
             .collect();
         self.enlist(&mut world, &mut crew, (&deal.parts, &part_of), clocks);
-        let mut coordinator =
-            self.coordinator(limit, workers, deal.balance.clone());
+        let mut coordinator = self.coordinator(limit, workers, deal.balance.clone());
         for (worker, &horizon) in crew.iter_mut().zip(&coordinator.horizons) {
             worker.begin(&world);
             worker.horizon = horizon;
@@ -275,12 +274,7 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    fn coordinator(
-        &self,
-        limit: i64,
-        workers: u32,
-        balance: Balance,
-    ) -> Coordinator {
+    fn coordinator(&self, limit: i64, workers: u32, balance: Balance) -> Coordinator {
         let start = Tag::new(i64::MIN, 0);
         let now = self.core.now.ticks;
         let window = (limit.saturating_sub(now) / 64).max(1);

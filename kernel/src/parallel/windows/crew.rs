@@ -5,9 +5,7 @@ use super::{
 };
 use crate::{
     message::{Message, fold},
-    parallel::{
-        Schedule, Settings, pace::Trial, speculation::speculate, telling::Telling,
-    },
+    parallel::{Schedule, Settings, pace::Trial, speculation::speculate, telling::Telling},
 };
 use std::{
     sync::{
@@ -285,4 +283,3 @@ impl Meeting {
         true
     }
 }
-

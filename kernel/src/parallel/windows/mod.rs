@@ -200,9 +200,11 @@ impl<M: Message> Simulation<M> {
         let elapsed = pace.now() - start;
         let Crew { parts, leader, .. } = crew;
         let leader = leader.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Leader { telling: Telling { counts, now, ran, .. }, windows, empty, length, .. } = leader;
+        let Leader { telling: Telling { counts, now, ran, .. }, windows, empty, length, .. } =
+            leader;
         let planned = matches!(ending, Ending::Reached | Ending::Renew | Ending::Poor);
-        let (mut executed, mut busy) = (vec![0; layout.workers as usize], vec![0; layout.workers as usize]);
+        let (mut executed, mut busy) =
+            (vec![0; layout.workers as usize], vec![0; layout.workers as usize]);
         let parts: Vec<(u32, Part<M>)> = parts
             .into_iter()
             .map(|(n, part)| (n, part.into_inner().unwrap_or_else(PoisonError::into_inner)))

@@ -125,7 +125,18 @@ impl<M: Message> Part<M> {
         let accounts = vec![Account::default(); edges.len()];
         let (irregular, busy, executed, tags) = (false, 0, 0, Vec::new());
         Self {
-            sim, models, irregular, busy, executed, edges, accounts, tags, news, bus, fx, states,
+            sim,
+            models,
+            irregular,
+            busy,
+            executed,
+            edges,
+            accounts,
+            tags,
+            news,
+            bus,
+            fx,
+            states,
         }
     }
 
@@ -189,7 +200,9 @@ impl<M: Message> Part<M> {
             slab.output_one(slot, &mut out);
             for sent in self.bus.messages_of(Layout::away(network)) {
                 let edges = &self.edges[first..first + count];
-                let Some(k) = edges.iter().position(|edge| edge.port == sent.port) else { continue };
+                let Some(k) = edges.iter().position(|edge| edge.port == sent.port) else {
+                    continue;
+                };
                 let account = &mut self.accounts[first + k];
                 account.promised = account.promised.wrapping_add(digest(network, tag, sent));
                 edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, sent));
