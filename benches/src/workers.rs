@@ -39,17 +39,22 @@ pub struct Row {
 /// Parts of a run between which `auto` may change its mind.
 const SLICES: i64 = 128;
 
-/// All workloads; a quick effort runs small ones.
+/// All workloads whose names contain `only`; a quick effort runs small ones.
 ///
 /// # Errors
 /// A failed run, or one with another trace than the sequential one.
-pub fn compare(quick: bool, sink: &mut dyn FnMut(Row)) -> Result<(), String> {
+pub fn compare(quick: bool, only: &str, sink: &mut dyn FnMut(Row)) -> Result<(), String> {
     let times = if quick { 1 } else { 3 };
     let (n, ms) = if quick { (10, 200) } else { (100, 1_000) };
     let torus = || Run::new(Net::Torus(n, ms)).into_parts();
-    measure(&format!("torus-{n}x{n}"), &torus, times, sink)?;
+    let name = format!("torus-{n}x{n}");
+    if name.contains(only) {
+        measure(&name, &torus, times, sink)?;
+    }
     let until = if quick { "2 s" } else { "50 s" };
-    measure("qss-line", &|| line(until), times, sink)?;
+    if "qss-line".contains(only) {
+        measure("qss-line", &|| line(until), times, sink)?;
+    }
     let per_microsecond = busy::per_microsecond();
     let delays: &[u32] = if quick { &[1] } else { &[1, 10, 100] };
     for shape in [Shape::LI, Shape::HI, Shape::HO] {
@@ -60,7 +65,9 @@ pub fn compare(quick: bool, sink: &mut dyn FnMut(Row)) -> Result<(), String> {
             // All of it happens at one tick.
             let build = || (ours::build(stone), 1);
             let workload = format!("devstone-{shape:?}-{side}x{side}+{delay}us");
-            measure(&workload, &build, times, sink)?;
+            if workload.contains(only) {
+                measure(&workload, &build, times, sink)?;
+            }
         }
     }
     Ok(())

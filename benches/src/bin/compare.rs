@@ -40,7 +40,11 @@ enum Suite {
     /// Queues and packet networks against SimPy and ns-3
     Grid,
     /// Time Warp against the sequential executor
-    Phold,
+    Phold {
+        /// Only workloads whose names contain this: `phold`, `torus`, `qss-line`, `devstone`.
+        #[arg(long, default_value = "")]
+        only: String,
+    },
     /// Continuous methods on equations, at equal error, against diffsol, scipy and heyoka
     Qss {
         /// advection, lc-line, van-der-pol, stiff, lotka, bounces, s1a; all if none is named
@@ -80,8 +84,13 @@ fn main() -> ExitCode {
         Suite::Exchange => exchange(effort, &mut sink),
         Suite::Bounces => bounces(effort, &mut sink),
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
-        Suite::Phold => phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row))
-            .and_then(|()| workers::compare(cli.quick, &mut |row| workers_line(cli.json, &row))),
+        Suite::Phold { only } => {
+            let phold = || phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row));
+            let mut others = |row| workers_line(cli.json, &row);
+            let asked = "phold".contains(&**only);
+            let done = if asked { phold() } else { Ok(()) };
+            done.and_then(|()| workers::compare(cli.quick, only, &mut others))
+        }
         Suite::Qss { problems, plots } => precision::suite(effort, problems, &mut |curves| {
             missed_there += curves.missed();
             curves_of(cli.json, &curves);

@@ -60,8 +60,9 @@ pub enum Method {
     TimeWarp,
     /// Workers go on by themselves for windows as long as the declared minimum delays
     /// ([`Atomic::lookahead`](crate::Atomic::lookahead)) between their models; models that reach each
-    /// other without delay stay together. Without any delay, and with a unit that cannot save its
-    /// state, the run is sequential, and where windows hold too little to pay, it is so for a while.
+    /// other without delay stay together. Without any delay they go from cycle to cycle together.
+    /// With a unit that cannot save its state the run is sequential, and where windows hold too
+    /// little to pay, it is so for a while.
     Conservative,
 }
 
@@ -200,8 +201,8 @@ pub struct Statistics {
     pub migrated: u64,
     /// Times at which windows held too little, and the sequential executor went on for a while.
     pub poor_windows: u64,
-    /// A unit that promises no delay, does not keep its promise, or cannot save its state: for it
-    /// the conservative executor ran sequentially.
+    /// A unit that promises no delay, for which the conservative executor went from cycle to cycle,
+    /// or one that does not keep its promise or cannot save its state, for which it ran sequentially.
     pub no_lookahead: Option<String>,
 }
 

@@ -8,9 +8,9 @@ use super::Settings;
 
 /// Rounds before they are judged.
 const ROUNDS: u64 = 64;
-/// Transitions per worker and round that are enough in any case, when a clock tells whether they are.
-const DOUBTFUL: u64 = 256;
-/// The same without a clock: a round costs about as much.
+/// Nanoseconds per worker and round that are enough in any case.
+const DOUBTFUL: u64 = 20_000;
+/// Transitions that are, without a clock: a round costs about as much.
 const FEW: u64 = 16;
 /// How much longer the faster one goes on the next time.
 const GROWTH: i64 = 4;
@@ -21,29 +21,32 @@ pub(super) struct Trial {
     /// Rounds before they are judged; never for none.
     length: Option<u64>,
     enough: u64,
-    /// Rounds that held anything, and their transitions; both since the last judgement.
+    /// By a clock: work is counted in nanoseconds, else in transitions.
+    timed: bool,
+    /// Rounds that held anything since the last judgement.
     rounds: u64,
-    transitions: u64,
-    /// Transitions of the whole stretch.
+    /// Transitions and work of the whole stretch, and work up to the last judgement.
     all: u64,
+    work: u64,
+    judged: u64,
 }
 
 impl Trial {
-    /// Whether rounds hold too little, after one more up to which there were so many transitions.
-    /// One that held nothing does not count: a worker waited for the others.
-    pub fn is_poor(&mut self, transitions: u64, workers: u64) -> bool {
-        let more = transitions - self.all;
-        if more == 0 {
+    /// Whether rounds hold too little, after one more up to which there were so many transitions
+    /// and so many nanoseconds of work. One that held nothing does not count: a worker waited for
+    /// the others.
+    pub fn is_poor(&mut self, transitions: u64, busy: u64, workers: u64) -> bool {
+        if transitions == self.all {
             return false;
         }
         self.all = transitions;
         self.rounds += 1;
-        self.transitions += more;
+        self.work = if self.timed { busy } else { transitions };
         if self.length.is_none_or(|length| self.rounds < length) {
             return false;
         }
-        let poor = self.transitions < self.enough * self.rounds * workers;
-        (self.rounds, self.transitions) = (0, 0);
+        let poor = self.work - self.judged < self.enough * self.rounds * workers;
+        (self.rounds, self.judged) = (0, self.work);
         poor
     }
 }
@@ -82,8 +85,9 @@ impl Pace {
     }
 
     pub fn trial(&self, judged: bool) -> Trial {
-        let enough = if self.clock.is_some() { DOUBTFUL } else { FEW };
-        Trial { length: judged.then_some(self.rounds), enough, rounds: 0, transitions: 0, all: 0 }
+        let timed = self.clock.is_some();
+        let (length, enough) = (judged.then_some(self.rounds), if timed { DOUBTFUL } else { FEW });
+        Trial { length, enough, timed, rounds: 0, all: 0, work: 0, judged: 0 }
     }
 
     /// The ticks that the sequential executor goes on, after windows of so many.
@@ -135,8 +139,8 @@ mod tests {
             for round in 1..=2 * ROUNDS {
                 all += each;
                 let judged = round % ROUNDS == 0;
-                assert_eq!(trial.is_poor(all, 2), judged && poor, "{each}, round {round}");
-                assert!(!trial.is_poor(all, 2), "nothing new");
+                assert_eq!(trial.is_poor(all, 0, 2), judged && poor, "{each}, round {round}");
+                assert!(!trial.is_poor(all, 0, 2), "nothing new");
             }
         }
     }

@@ -125,8 +125,8 @@ pub struct Parallel {
     pub sequential_cycles: u64,
     /// Times at which windows held too little, and the sequential executor went on for a while.
     pub poor_windows: u64,
-    /// A unit that promises no delay, does not keep its promise, or cannot save its state: for it
-    /// the conservative executor ran sequentially.
+    /// A unit that promises no delay, for which the conservative executor went from cycle to cycle,
+    /// or one that does not keep its promise or cannot save its state, for which it ran sequentially.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_lookahead: Option<String>,
 }

@@ -20,7 +20,8 @@ pub enum Method {
     Sequential,
     /// Workers that run ahead and go back where a message comes late.
     TimeWarp,
-    /// Workers that stay within windows given by declared delays; sequential without any.
+    /// Workers that go on alone for as long as declared delays allow; from cycle to cycle together
+    /// without any.
     Conservative,
     /// The fastest of these, as measured on the way.
     Auto,
@@ -74,8 +75,14 @@ const GAIN: f64 = 1.15;
 /// What a transition costs more in parallel, in seconds: saved state, record, commit. Measured with
 /// PHOLD; a trial corrects it.
 const OVERHEAD: f64 = 4e-7;
+/// The same in windows, where nothing is saved.
+const OVERHEAD_IN_WINDOWS: f64 = 2e-8;
 /// Share of the work that counts, before a trial tells.
 const EFFICIENCY: f64 = 0.8;
+
+/// Estimated nanoseconds of a first cycle from which on workers share it: parting the models costs
+/// about as much as a thousandth of that for each.
+const HEAVY: u64 = 2_000_000;
 
 /// Wall seconds and transitions under one method.
 #[derive(Debug, Clone, Copy, Default)]
@@ -127,6 +134,7 @@ impl Driver {
         limit: i64,
     ) -> Result<Ended, RunError> {
         let method = match self.executor.method {
+            Method::Auto if self.is_heavy(sim, limit) => Method::Conservative,
             Method::Auto => self.next_method(),
             method => method,
         };
@@ -159,6 +167,12 @@ impl Driver {
         Ok(ended)
     }
 
+    /// Whether the first cycle of all is worth dividing, before anything is measured.
+    fn is_heavy<M: Message>(&self, sim: &mut Simulation<M>, limit: i64) -> bool {
+        let begins = !sim.has_run() && self.executor.workers().min(cores()) > 1;
+        begins && sim.weigh_next(limit, nanoseconds).is_some_and(|weight| weight > HEAVY)
+    }
+
     /// What `auto` tries or has chosen: sequential first; then, if work per transition lets expect
     /// a gain, each parallel method; then the fastest.
     fn next_method(&mut self) -> Method {
@@ -172,23 +186,18 @@ impl Driver {
         let workers = self.executor.workers().min(cores());
         let cost = 1.0 / sequential.rate();
         // Bound 4.13: p η (g + s)/(g + s + o).
-        let predicted = f64::from(workers) * EFFICIENCY * cost / (cost + OVERHEAD);
-        if workers < 2 || predicted < GAIN {
-            return self.settle(Method::Sequential);
+        let gain = |o: f64| f64::from(workers) * EFFICIENCY * cost / (cost + o);
+        let tries = [
+            (Method::TimeWarp, warp, gain(OVERHEAD)),
+            (Method::Conservative, conservative, gain(OVERHEAD_IN_WINDOWS)),
+        ];
+        let tries = tries.into_iter().filter(|t| workers > 1 && t.2 >= GAIN);
+        if let Some((method, ..)) = tries.clone().find(|(_, trial, _)| !trial.is_over()) {
+            return method;
         }
-        if !warp.is_over() {
-            return Method::TimeWarp;
-        }
-        if self.statistics.no_lookahead.is_none() && !conservative.is_over() {
-            return Method::Conservative;
-        }
-        let best = if conservative.rate() > warp.rate() && self.statistics.no_lookahead.is_none() {
-            (Method::Conservative, conservative.rate())
-        } else {
-            (Method::TimeWarp, warp.rate())
-        };
-        let pays = best.1 > GAIN * sequential.rate();
-        self.settle(if pays { best.0 } else { Method::Sequential })
+        let pays = |t: &(Method, Trial, f64)| t.1.rate() > GAIN * sequential.rate();
+        let best = tries.filter(pays).max_by(|a, b| a.1.rate().total_cmp(&b.1.rate()));
+        self.settle(best.map_or(Method::Sequential, |(method, ..)| method))
     }
 
     fn settle(&mut self, method: Method) -> Method {
@@ -231,8 +240,10 @@ mod tests {
             ([1e5, 1.7e5, 1.5e5], Method::TimeWarp),
             ([1e5, 1.5e5, 1.7e5], Method::Conservative),
             ([1e5, 1.1e5, 0.9e5], Method::Sequential),
-            // 0.1 us per transition: no trial.
-            ([1e7, 1e9, 1e9], Method::Sequential),
+            // 0.1 us per transition: no trial of Time Warp.
+            ([1e7, 1e9, 1.5e7], Method::Conservative),
+            // 0.01 us: none at all.
+            ([1e8, 1e9, 1e9], Method::Sequential),
         ] {
             assert_eq!(driver(rates).next_method(), choice, "{rates:?}");
         }

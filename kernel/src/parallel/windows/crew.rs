@@ -6,10 +6,11 @@ use super::{
 use crate::{
     message::{Message, fold},
     parallel::{Schedule, Settings, pace::Trial, speculation::speculate, telling::Telling},
+    time::Tag,
 };
 use std::{
     sync::{
-        Mutex,
+        Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -54,8 +55,8 @@ pub(super) struct Leader<'t, M: Message> {
     pub trial: Trial,
     /// The last tick of the stretch.
     pub limit: i64,
-    /// The last tick of the present window.
-    pub until: i64,
+    /// The last tick of the present window, or the cycle that all go through.
+    goal: Tag,
     pub windows: u64,
     /// Windows in which nothing happened.
     pub empty: u64,
@@ -70,18 +71,31 @@ impl<M: Message> Crew<'_, '_, M> {
         self.parts[i].0 >= self.layout.workers
     }
 
-    /// One of the three phases of a window, of one part.
-    fn phase(&self, i: usize, phase: Phase, until: i64, clock: Option<fn() -> u64>) {
+    fn phases(&self) -> &'static [Phase] {
+        if self.layout.is_in_step() {
+            &[Phase::Emit, Phase::Commit]
+        } else if (0..self.parts.len()).any(|i| self.is_behind(i)) {
+            &[Phase::Announce, Phase::Work, Phase::Listen]
+        } else {
+            &[Phase::Announce, Phase::Work]
+        }
+    }
+
+    /// A phase of one part.
+    fn phase(&self, i: usize, phase: Phase, goal: Tag, clock: Option<fn() -> u64>) {
         let (number, part) = &self.parts[i];
         if (phase == Phase::Listen) != self.is_behind(i) {
             return;
         }
+        let until = goal.ticks;
         let mut part = lock(part);
         let (part, mail): (&mut Part<M>, &Mail<M>) = (&mut part, &self.mail);
         let start = clock.map(|clock| clock());
         let done = speculate(|| match phase {
             Phase::Announce => part.announce(until.saturating_add(1), mail),
             Phase::Work | Phase::Listen => part.run(until, *number, mail),
+            Phase::Emit => part.emit(goal, mail),
+            Phase::Commit => part.commit(goal, *number, mail),
         });
         part.irregular |= !matches!(done, Some(Ok(())));
         if let (Some(clock), Some(start)) = (clock, start) {
@@ -95,26 +109,28 @@ impl<M: Message> Crew<'_, '_, M> {
         let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
         let irregular = parts.iter().any(|part| part.irregular);
         if irregular {
-            leader.ending = Some(Ending::Irregular(leader.until));
+            leader.ending = Some(Ending::Irregular(leader.goal.ticks));
             return;
         }
+        let busy = parts.iter().map(|part| part.busy).sum();
         let done = parts.iter_mut().map(|part| part.done()).collect();
-        let next = parts.iter_mut().filter_map(|part| part.next()).min();
-        leader.judge(done, next, self.layout);
+        leader.judge(done, busy, self.layout);
+        if leader.ending.is_none() {
+            leader.go_on(&mut parts, self.layout);
+        }
     }
 
     /// Windows until they end.
     pub fn work(&self, settings: &Settings) -> Ending {
         {
             let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
-            let next = parts.iter_mut().filter_map(|part| part.next()).min();
-            lock(&self.leader).begin(next, self.layout);
+            lock(&self.leader).go_on(&mut parts, self.layout);
         }
         match settings.schedule {
             Schedule::Threads => self.threads(settings),
             Schedule::Virtual(seed) => {
-                let until = lock(&self.leader).until;
-                self.virtually(fold(seed, until as u64));
+                let goal = lock(&self.leader).goal;
+                self.virtually(fold(seed, goal.ticks as u64));
             }
         }
         lock(&self.leader).ending.take().unwrap_or(Ending::Reached)
@@ -124,29 +140,22 @@ impl<M: Message> Crew<'_, '_, M> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(self.layout.workers as usize).min(self.parts.len()).max(1);
         let meeting = Meeting::of(threads);
-        let (meeting, listeners) = (&meeting, (0..self.parts.len()).any(|i| self.is_behind(i)));
+        let (meeting, phases) = (&meeting, self.phases());
         let serve = |me: usize| {
             let _alarm = Alarm(&meeting.over);
-            loop {
-                let until = lock(&self.leader).until;
-                let mine = (me..self.parts.len()).step_by(threads);
-                for phase in [Phase::Announce, Phase::Work, Phase::Listen] {
-                    if phase == Phase::Listen && !listeners {
-                        continue;
-                    }
-                    mine.clone().for_each(|i| self.phase(i, phase, until, settings.clock));
-                    let last = phase == Phase::Listen || phase == Phase::Work && !listeners;
+            while lock(&self.leader).ending.is_none() {
+                let goal = lock(&self.leader).goal;
+                for (k, &phase) in phases.iter().enumerate() {
+                    let mine = (me..self.parts.len()).step_by(threads);
+                    mine.for_each(|i| self.phase(i, phase, goal, settings.clock));
                     let go_on = meeting.meet(|| {
-                        if last {
+                        if k + 1 == phases.len() {
                             self.judge();
                         }
                     });
                     if !go_on {
                         return;
                     }
-                }
-                if lock(&self.leader).ending.is_some() {
-                    return;
                 }
             }
         };
@@ -170,11 +179,11 @@ impl<M: Message> Crew<'_, '_, M> {
             (fold(draws, draws.rotate_left(31)) >> 16) as usize % n.max(1)
         };
         while lock(&self.leader).ending.is_none() {
-            let until = lock(&self.leader).until;
-            for phase in [Phase::Announce, Phase::Work, Phase::Listen] {
+            let goal = lock(&self.leader).goal;
+            for &phase in self.phases() {
                 let first = below(self.parts.len());
                 for i in 0..self.parts.len() {
-                    self.phase((first + i) % self.parts.len(), phase, until, None);
+                    self.phase((first + i) % self.parts.len(), phase, goal, None);
                 }
             }
             if below(128) == 0 {
@@ -193,25 +202,39 @@ enum Phase {
     Work,
     /// The same, of those that only listen.
     Listen,
+    /// λ of a cycle.
+    Emit,
+    /// Its transitions.
+    Commit,
 }
 
 impl<'t, M: Message> Leader<'t, M> {
     pub fn new(telling: Telling<'t, M>, trial: Trial, limit: i64) -> Self {
         let (windows, empty, executed, length) = (0, 0, 0, 0);
-        Self { telling, trial, limit, until: limit, windows, empty, executed, length, ending: None }
+        let goal = Tag::new(limit, 0);
+        Self { telling, trial, limit, goal, windows, empty, executed, length, ending: None }
     }
 
-    /// The next window.
-    fn begin(&mut self, next: Option<i64>, layout: &Layout) {
-        let beyond = next.map_or(i64::MAX, |at| at.saturating_add(layout.delay));
-        self.until = self.limit.min(beyond.saturating_sub(1));
+    /// The next window or cycle.
+    fn go_on(&mut self, parts: &mut [MutexGuard<'_, Part<M>>], layout: &Layout) {
         self.length = layout.delay;
+        if layout.is_in_step() {
+            match parts.iter_mut().filter_map(|part| part.tag()).min() {
+                Some(tag) if tag.ticks <= self.limit => self.goal = tag,
+                _ => self.ending = Some(Ending::Reached),
+            }
+            return;
+        }
+        let next = parts.iter_mut().filter_map(|part| part.next()).min();
+        let beyond = next.map_or(i64::MAX, |at| at.saturating_add(layout.delay));
+        self.goal = Tag::new(self.limit.min(beyond.saturating_sub(1)), 0);
     }
 
-    fn judge(&mut self, done: Vec<Done<M>>, next: Option<i64>, layout: &Layout) {
+    /// What all did since the last time, and how long parts were busy up to now.
+    fn judge(&mut self, done: Vec<Done<M>>, busy: u64, layout: &Layout) {
         self.windows += 1;
         if let Some(model) = done.iter().find_map(|done| done.broken) {
-            self.ending = Some(Ending::Broken(model, self.until));
+            self.ending = Some(Ending::Broken(model, self.goal.ticks));
             return;
         }
         let executed = done.iter().map(|done| done.counts.transitions()).sum::<u64>();
@@ -221,14 +244,12 @@ impl<'t, M: Message> Leader<'t, M> {
             self.ending = Some(Ending::Stopped(reason));
             return;
         }
-        if self.until >= self.limit {
+        if self.goal.ticks >= self.limit && !layout.is_in_step() {
             self.ending = Some(Ending::Reached);
-        } else if self.trial.is_poor(self.executed, layout.workers.into()) {
+        } else if self.trial.is_poor(self.executed, busy, layout.workers.into()) {
             self.ending = Some(Ending::Poor);
         } else if self.executed > AT_LEAST.max(PER_MODEL * layout.parts.len() as u64) {
             self.ending = Some(Ending::Renew);
-        } else {
-            self.begin(next, layout);
         }
     }
 }

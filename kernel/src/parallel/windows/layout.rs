@@ -100,12 +100,32 @@ impl Layout {
             }
         }
         let mut this = Self { parts, workers, edges: Vec::new(), delay: i64::MAX };
-        for m in 0..models {
+        this.find_edges(network, |m, port| promised(sim, m, port));
+        Ok(this)
+    }
+
+    /// A partition as it is, for parts that go from cycle to cycle together; none, if a model makes
+    /// silent steps, or all are in one part.
+    pub fn in_step<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32) -> Option<Self> {
+        if sim.slabs.may_be_silent() || asked.iter().all(|part| *part == asked[0]) {
+            return None;
+        }
+        let mut this = Self { parts: asked.to_vec(), workers, edges: Vec::new(), delay: 0 };
+        this.find_edges(&sim.core.network, |_, _| 0);
+        Some(this)
+    }
+
+    /// Whether parts go from cycle to cycle together, since they reach each other without delay.
+    pub fn is_in_step(&self) -> bool {
+        self.delay == 0
+    }
+
+    fn find_edges<M>(&mut self, network: &Network<M>, delay: impl Fn(u32, u16) -> i64) {
+        for m in 0..network.models {
             for (port, to) in network.ports(m) {
-                this.find(network, (m, port, to), || promised(sim, m, port));
+                self.find(network, (m, port, to), || delay(m, port));
             }
         }
-        Ok(this)
     }
 
     fn find<M>(

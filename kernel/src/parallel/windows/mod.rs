@@ -13,6 +13,10 @@
 //! **Listeners.** Units that send to nobody and hear of several parts (sinks) promise nothing and
 //! need no promise: they come last in each window.
 //!
+//! **In step.** Where nothing is promised, parts go from cycle to cycle together: first all λ, then
+//! all transitions (the abstract simulator of Chow & Zeigler 1994, in parallel). That pays where
+//! cycles hold much work, as in DEVStone.
+//!
 //! **Promises are checked.** What left a part is compared with what was announced. A unit that does
 //! not keep its promise costs the window, not the result: the sequential executor goes on.
 //!
@@ -25,9 +29,11 @@
 //! | `layout.rs` | who is in which part, and what a part's network is |
 //! | `part.rs` | one part: going ahead, and a window |
 //! | `crew.rs` | threads, and the end of each window |
+//! | `weigh.rs` | what the next cycle weighs, for callers that choose an executor |
 mod crew;
 mod layout;
 mod part;
+mod weigh;
 
 use super::{
     Schedule, Settings, Statistics,
@@ -37,6 +43,7 @@ use super::{
 };
 use crate::{
     checkpoint::SavedSimulation,
+    core::order,
     error::{CheckpointError, RunError},
     event_list::EventList,
     homes::Homes,
@@ -75,17 +82,19 @@ impl<M: Message> Simulation<M> {
             }
             let (network, keys) = (&self.core.network, &self.core.keys);
             let deal = Deal::of(self.deal.take(), settings, keys, network);
-            let layout = Layout::of(self, &deal.parts, settings.workers.max(1));
-            self.deal = Some(deal);
-            let saved = layout.and_then(|layout| match self.save() {
-                Ok(saved) => Ok((layout, saved)),
-                Err(CheckpointError::Unit { path, .. }) => Err(path),
-                Err(_) => Err(String::new()),
+            let workers = settings.workers.max(1);
+            let layout = Layout::of(self, &deal.parts, workers).or_else(|path| {
+                statistics.no_lookahead = Some(path);
+                Layout::in_step(self, &deal.parts, workers).ok_or(())
             });
-            let (layout, saved) = match saved {
-                Ok(both) => both,
-                Err(path) => {
-                    statistics.no_lookahead = Some(path);
+            self.deal = Some(deal);
+            let Ok(layout) = layout else { break };
+            let saved = match self.save() {
+                Ok(saved) => saved,
+                Err(error) => {
+                    if let CheckpointError::Unit { path, .. } = error {
+                        statistics.no_lookahead = Some(path);
+                    }
                     break;
                 }
             };
@@ -314,8 +323,10 @@ impl<M: Message> Simulation<M> {
                 }
             }
             core.located.append(&mut part.sim.core.located);
+            core.ready.append(&mut part.sim.core.ready);
             kinds.push((number, part.sim.slabs.kinds));
         }
+        order(&mut core.ready);
         kinds.sort_by_key(|(number, _)| *number);
         let mut slabs: Vec<Kinds<M>> = part_of.iter().map(|_| Vec::new()).collect();
         for (_, kinds) in kinds {

@@ -274,6 +274,56 @@ impl<M: Message> Part<M> {
         sim.close(moved).map(drop).map_err(|_| Irregular)
     }
 
+    /// The tag of the next cycle of own models, where none makes silent steps.
+    pub fn tag(&mut self) -> Option<Tag> {
+        let core = &mut self.sim.core;
+        if !core.ready.is_empty() {
+            return Some(Tag::new(core.now.ticks, core.now.micro + 1));
+        }
+        core.list.next_time().map(|at| self.sim.tag_at(at))
+    }
+
+    /// λ of the cycle at `tag`, if own models are imminent, with letters of it.
+    pub fn emit(&mut self, tag: Tag, mail: &Mail<M>) -> Result<(), Irregular> {
+        if self.tag() != Some(tag) {
+            return Ok(());
+        }
+        self.sim.stage(tag).map_err(|_| Irregular)?;
+        let core = &self.sim.core;
+        for sent in core.bus.messages_of(Layout::away(&core.network)) {
+            let key = |edge: &Edge| (edge.model, edge.port).cmp(&(sent.source, sent.port));
+            let Ok(k) = self.edges.binary_search_by(key) else { continue };
+            self.edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, sent));
+        }
+        Ok(())
+    }
+
+    /// The transitions of that cycle, also of models that letters reach.
+    pub fn commit(&mut self, tag: Tag, me: u32, mail: &Mail<M>) -> Result<(), Irregular> {
+        let mut letters = std::mem::take(&mut *lock(&mail[me as usize]));
+        let sim = &mut self.sim;
+        if letters.is_empty() && !sim.staged {
+            return Ok(());
+        }
+        sim.collect(tag).map_err(|_| Irregular)?;
+        if !letters.is_empty() {
+            letters.sort_by_key(|l| (l.sent.source, l.sent.emission));
+            let core = &mut sim.core;
+            // They come after messages of own models, wherever their sources are.
+            core.bus.disordered = true;
+            let mut out = Outbox::new(&mut core.bus, &core.network, tag, core.resolution);
+            letters.drain(..).for_each(|letter| out.repeat(letter.sent));
+        }
+        let moved = sim.transitions();
+        if sim.core.asked() {
+            return Err(Irregular);
+        }
+        if moved {
+            self.tags.push(tag);
+        }
+        sim.close(moved).map(drop).map_err(|_| Irregular)
+    }
+
     /// What was done in this window, to be told and counted.
     pub fn done(&mut self) -> Done<M> {
         let counts = std::mem::take(&mut self.sim.core.counts);
