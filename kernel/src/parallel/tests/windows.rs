@@ -134,3 +134,27 @@ fn broken_promises_are_found_out() {
     let did = statistics(model(), &settings);
     assert_eq!(did.no_lookahead.as_deref(), Some("liar"), "{did:?}");
 }
+
+/// To weigh what comes next leaves no trace, whatever it is.
+#[test]
+fn weighing_changes_nothing() {
+    let mut weighed = 0;
+    for seed in 0..40 {
+        let run = |weighs: bool, weighed: &mut u32| {
+            let mut sim = Simulation::new(network(seed), Default::default()).expect("a model");
+            let tape = Arc::new(Mutex::new(Tape::default()));
+            sim.observe(Arc::clone(&tape));
+            let mut error = None;
+            for end in (10..END).step_by(10) {
+                if weighs {
+                    *weighed += u32::from(sim.weigh_next(i64::MAX, || 7).is_some());
+                }
+                error = error.or(sim.run_through(end).err().map(|e| e.to_string()));
+            }
+            let lines = std::mem::take(&mut tape.lock().expect("no panic").lines);
+            (lines, error, sim.trace_hash(), sim.counts())
+        };
+        assert_eq!(run(true, &mut weighed), run(false, &mut weighed), "{seed}");
+    }
+    assert!(weighed > 500, "{weighed}");
+}

@@ -5,7 +5,9 @@ use super::{
 };
 use crate::{
     message::{Message, fold},
-    parallel::{Schedule, Settings, pace::Trial, speculation::speculate, telling::Telling},
+    parallel::{
+        Schedule, Settings, pace::Trial, speculation::speculate, telling::Telling, timeline::Track,
+    },
     time::Tag,
 };
 use std::{
@@ -46,6 +48,8 @@ pub(super) struct Crew<'a, 't, M: Message> {
     /// Those that have models: first those of workers, then those that only listen.
     pub parts: Vec<(u32, Mutex<Part<M>>)>,
     pub mail: Vec<Mutex<Vec<Letter<M>>>>,
+    /// By worker.
+    pub tracks: Vec<Track>,
     pub leader: Mutex<Leader<'t, M>>,
 }
 
@@ -91,6 +95,7 @@ impl<M: Message> Crew<'_, '_, M> {
         let mut part = lock(part);
         let (part, mail): (&mut Part<M>, &Mail<M>) = (&mut part, &self.mail);
         let start = clock.map(|clock| clock());
+        let _mark = self.tracks[(number % self.layout.workers) as usize].batch(|| true);
         let done = speculate(|| match phase {
             Phase::Announce => part.announce(until.saturating_add(1), mail),
             Phase::Work | Phase::Listen => part.run(until, *number, mail),
@@ -114,6 +119,7 @@ impl<M: Message> Crew<'_, '_, M> {
         }
         let busy = parts.iter().map(|part| part.busy).sum();
         let done = parts.iter_mut().map(|part| part.done()).collect();
+        let _mark = self.tracks[0].commit(leader.windows);
         leader.judge(done, busy, self.layout);
         if leader.ending.is_none() {
             leader.go_on(&mut parts, self.layout);

@@ -40,6 +40,7 @@ use super::{
     pace::{Lap, Pace},
     partition::Deal,
     telling::Telling,
+    timeline::Track,
 };
 use crate::{
     checkpoint::SavedSimulation,
@@ -87,6 +88,7 @@ impl<M: Message> Simulation<M> {
                 statistics.no_lookahead = Some(path);
                 Layout::in_step(self, &deal.parts, workers).ok_or(())
             });
+            let tracks = deal.tracks.clone();
             self.deal = Some(deal);
             let Ok(layout) = layout else { break };
             let saved = match self.save() {
@@ -100,7 +102,8 @@ impl<M: Message> Simulation<M> {
             };
             let (since, start) = (self.core.now.ticks, pace.now());
             let committed = statistics.committed;
-            let (ending, told) = self.windows((limit, &layout), settings, &pace, &mut statistics);
+            let (ending, told) =
+                self.windows((limit, &layout), (settings, tracks), &pace, &mut statistics);
             let transitions = statistics.committed - committed;
             match ending {
                 Ending::Renew => {}
@@ -180,7 +183,7 @@ impl<M: Message> Simulation<M> {
     fn windows(
         &mut self,
         (limit, layout): (i64, &Layout),
-        settings: &Settings,
+        (settings, tracks): (&Settings, Vec<Track>),
         pace: &Pace,
         statistics: &mut Statistics,
     ) -> (Ending, Option<Tag>) {
@@ -203,6 +206,7 @@ impl<M: Message> Simulation<M> {
             parts: parts.into_iter().map(|(n, part)| (n, Mutex::new(part))).collect(),
             mail: (0..2 * layout.workers).map(|_| Mutex::default()).collect(),
             leader: Mutex::new(leader),
+            tracks,
         };
         let start = pace.now();
         let ending = crew.work(settings);
