@@ -144,17 +144,36 @@ impl<M: Message> Simulation<M> {
             saved.map_err(|e| unit(core.path(m as u32))(e))
         });
         let states = states.collect::<Result<_, _>>()?;
-        let pending = self
-            .injections
-            .iter()
-            .flat_map(|(&at, list)| list.iter().map(move |i| (at, i.clone())));
         Ok(SavedSimulation {
             progress: self.progress(),
             structure,
             keys: core.keys.clone(),
             states,
-            injections: pending.collect(),
+            injections: self.pending(),
         })
+    }
+
+    fn pending(&self) -> Vec<(i64, Injection<M>)> {
+        let all = self.injections.iter();
+        all.flat_map(|(&at, list)| list.iter().map(move |i| (at, i.clone()))).collect()
+    }
+
+    /// The same over a saved state that is needed no more, whose memory it uses.
+    pub(crate) fn save_again(
+        &mut self,
+        old: Option<SavedSimulation<M>>,
+    ) -> Result<SavedSimulation<M>, CheckpointError> {
+        let same = |old: &SavedSimulation<M>| {
+            self.shared.as_ref().is_some_and(|s| Arc::ptr_eq(s, &old.structure))
+        };
+        let Some(mut saved) = old.filter(same) else { return self.save() };
+        for (m, state) in (0..).zip(&mut saved.states) {
+            let (kind, slot) = self.core.homes.of(m);
+            let done = self.slabs.kinds[kind as usize].save_over(slot, state);
+            done.map_err(|e| unit(self.core.path(m))(e))?;
+        }
+        (saved.progress, saved.injections) = (self.progress(), self.pending());
+        Ok(saved)
     }
 
     /// Brings a saved state of this simulation back; may be called any number of times.
@@ -227,7 +246,7 @@ impl<M: Message> Simulation<M> {
         core.keys = keys;
         core.blueprint = structure;
         core.find_heard();
-        self.shared = None;
+        (self.shared, self.apart) = (None, None);
         Ok(())
     }
 

@@ -36,7 +36,7 @@ impl<M: Message> Simulation<M> {
         }
         if self.core.error.is_none() {
             self.restructured = true;
-            self.shared = None;
+            (self.shared, self.apart) = (None, None);
             self.renumber();
         }
     }

@@ -15,7 +15,7 @@ use crate::{
     moves::Moves,
     network::Network,
     outbox::Outbox,
-    parallel::Deal,
+    parallel::{Apart, Deal},
     slab::{Left, Slabs},
     time::{Duration, Resolution, Tag, TimeError},
 };
@@ -95,6 +95,8 @@ pub struct Simulation<M: Message> {
     pub(crate) shared: Option<Arc<Blueprint<M>>>,
     /// Which models share a worker.
     pub(crate) deal: Option<Deal>,
+    /// Its parts without their models, as they were last.
+    pub(crate) apart: Option<Apart<M>>,
 }
 
 impl<M: Message> std::fmt::Debug for Simulation<M> {
@@ -147,6 +149,7 @@ impl<M: Message> Simulation<M> {
             restructured: false,
             shared: None,
             deal: None,
+            apart: None,
         }
     }
 

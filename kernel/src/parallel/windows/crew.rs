@@ -34,12 +34,19 @@ pub(super) enum Ending {
     Renew,
     /// Windows hold too little.
     Poor,
-    /// Something in the window up to this tick only the sequential executor may go through.
-    Irregular(i64),
+    /// Something in the last window only the sequential executor may go through.
+    Irregular,
     /// An observer stops the run.
     Stopped(String),
     /// A model did not keep its promise.
-    Broken(u32, i64),
+    Broken(u32),
+}
+
+impl Ending {
+    /// All is as the sequential run has it.
+    pub fn is_planned(&self) -> bool {
+        matches!(self, Self::Reached | Self::Renew | Self::Poor)
+    }
 }
 
 /// Parts of a simulation between windows.
@@ -60,7 +67,7 @@ pub(super) struct Leader<'t, M: Message> {
     /// The last tick of the stretch.
     pub limit: i64,
     /// The last tick of the present window, or the cycle that all go through.
-    goal: Tag,
+    pub goal: Tag,
     pub windows: u64,
     /// Windows in which nothing happened.
     pub empty: u64,
@@ -114,7 +121,7 @@ impl<M: Message> Crew<'_, '_, M> {
         let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
         let irregular = parts.iter().any(|part| part.irregular);
         if irregular {
-            leader.ending = Some(Ending::Irregular(leader.goal.ticks));
+            leader.ending = Some(Ending::Irregular);
             return;
         }
         let busy = parts.iter().map(|part| part.busy).sum();
@@ -240,7 +247,7 @@ impl<'t, M: Message> Leader<'t, M> {
     fn judge(&mut self, done: Vec<Done<M>>, busy: u64, layout: &Layout) {
         self.windows += 1;
         if let Some(model) = done.iter().find_map(|done| done.broken) {
-            self.ending = Some(Ending::Broken(model, self.goal.ticks));
+            self.ending = Some(Ending::Broken(model));
             return;
         }
         let executed = done.iter().map(|done| done.counts.transitions()).sum::<u64>();

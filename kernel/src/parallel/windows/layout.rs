@@ -27,8 +27,10 @@ pub(super) struct Layout {
     pub workers: u32,
     /// Ascending.
     pub edges: Vec<Edge>,
-    /// The least delay of all that is told ahead.
+    /// The least delay of all that is told ahead; 0 for parts that go from cycle to cycle together.
     pub delay: i64,
+    /// A unit that promises no delay, because of which they do.
+    pub unpromised: Option<String>,
 }
 
 /// Sets of models that have to stay together.
@@ -52,15 +54,9 @@ impl Clusters {
 }
 
 impl Layout {
-    /// What a partition comes to when models that reach each other without delay stay together.
-    ///
-    /// # Errors
-    /// The path of a unit that promises no delay, if nothing is left to divide.
-    pub fn of<M: Message>(
-        sim: &Simulation<M>,
-        asked: &[u32],
-        workers: u32,
-    ) -> Result<Self, String> {
+    /// What a partition comes to when models that reach each other without delay stay together. If
+    /// nothing is left to divide, it is taken as it is; none, if some model makes silent steps then.
+    pub fn of<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32) -> Option<Self> {
         let network = &sim.core.network;
         let models = network.models;
         let talks: Vec<bool> = (0..models).map(|m| network.talks(m)).collect();
@@ -84,7 +80,7 @@ impl Layout {
         if let Some(m) = unpromised
             && (0..models as usize).filter(|&m| talks[m]).all(|m| parts[m] == parts[0])
         {
-            return Err(sim.core.path(m));
+            return (!sim.slabs.may_be_silent()).then(|| Self::in_step(sim, asked, workers, m));
         }
         let main = parts.clone();
         for m in 0..models {
@@ -99,20 +95,18 @@ impl Layout {
                 });
             }
         }
-        let mut this = Self { parts, workers, edges: Vec::new(), delay: i64::MAX };
+        let delay = i64::MAX;
+        let mut this = Self { parts, workers, edges: Vec::new(), delay, unpromised: None };
         this.find_edges(network, |m, port| promised(sim, m, port));
-        Ok(this)
+        Some(this)
     }
 
-    /// A partition as it is, for parts that go from cycle to cycle together; none, if a model makes
-    /// silent steps, or all are in one part.
-    pub fn in_step<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32) -> Option<Self> {
-        if sim.slabs.may_be_silent() || asked.iter().all(|part| *part == asked[0]) {
-            return None;
-        }
-        let mut this = Self { parts: asked.to_vec(), workers, edges: Vec::new(), delay: 0 };
+    fn in_step<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32, m: u32) -> Self {
+        let unpromised = Some(sim.core.path(m));
+        let parts = asked.to_vec();
+        let mut this = Self { parts, workers, edges: Vec::new(), delay: 0, unpromised };
         this.find_edges(&sim.core.network, |_, _| 0);
-        Some(this)
+        this
     }
 
     /// Whether parts go from cycle to cycle together, since they reach each other without delay.

@@ -27,9 +27,11 @@
 //! | file | thought |
 //! | --- | --- |
 //! | `layout.rs` | who is in which part, and what a part's network is |
+//! | `apart.rs` | models dealt out to parts, and back home |
 //! | `part.rs` | one part: going ahead, and a window |
 //! | `crew.rs` | threads, and the end of each window |
 //! | `weigh.rs` | what the next cycle weighs, for callers that choose an executor |
+mod apart;
 mod crew;
 mod layout;
 mod part;
@@ -44,18 +46,13 @@ use super::{
 };
 use crate::{
     checkpoint::SavedSimulation,
-    core::order,
     error::{CheckpointError, RunError},
-    event_list::EventList,
-    homes::Homes,
     message::Message,
     simulation::{Ended, Simulation},
-    slab::{Kind as Slab, Slabs},
     time::Tag,
 };
+pub(crate) use apart::Apart;
 use crew::{Crew, Ending, Leader};
-use layout::Layout;
-use part::Part;
 pub(super) use part::{Done, News};
 use std::sync::{Mutex, PoisonError};
 
@@ -83,15 +80,12 @@ impl<M: Message> Simulation<M> {
             }
             let (network, keys) = (&self.core.network, &self.core.keys);
             let deal = Deal::of(self.deal.take(), settings, keys, network);
-            let workers = settings.workers.max(1);
-            let layout = Layout::of(self, &deal.parts, workers).or_else(|path| {
-                statistics.no_lookahead = Some(path);
-                Layout::in_step(self, &deal.parts, workers).ok_or(())
-            });
             let tracks = deal.tracks.clone();
+            let apart = Apart::of(self, &deal.parts, settings.workers.max(1));
             self.deal = Some(deal);
-            let Ok(layout) = layout else { break };
-            let saved = match self.save() {
+            let Some(mut apart) = apart else { break };
+            statistics.no_lookahead = apart.layout.unpromised.clone();
+            let saved = match self.save_again(apart.saved.take()) {
                 Ok(saved) => saved,
                 Err(error) => {
                     if let CheckpointError::Unit { path, .. } = error {
@@ -103,32 +97,36 @@ impl<M: Message> Simulation<M> {
             let (since, start) = (self.core.now.ticks, pace.now());
             let committed = statistics.committed;
             let (ending, told) =
-                self.windows((limit, &layout), (settings, tracks), &pace, &mut statistics);
+                self.windows((limit, &mut apart), (settings, tracks), &pace, &mut statistics);
             let transitions = statistics.committed - committed;
+            if ending.is_planned() {
+                apart.saved = Some(saved);
+                self.apart = Some(apart);
+                match ending {
+                    Ending::Reached if limit == end => break,
+                    // Then comes an injection.
+                    Ending::Reached => self.sequentially(limit, 1, end)?,
+                    Ending::Poor => {
+                        let lap = Lap { transitions, nanoseconds: pace.now() - start };
+                        let ended = self.rest(end, (since, lap), &mut pace, &mut statistics)?;
+                        if matches!(ended, Ended::Stopped(_)) {
+                            return Ok((ended, statistics));
+                        }
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            self.again(&saved, told)?;
             match ending {
-                Ending::Renew => {}
-                Ending::Reached if limit == end => break,
-                // Then comes an injection.
-                Ending::Reached => self.sequentially(limit, 1, end)?,
-                Ending::Poor => {
-                    let lap = Lap { transitions, nanoseconds: pace.now() - start };
-                    let ended = self.rest(end, (since, lap), &mut pace, &mut statistics)?;
-                    if matches!(ended, Ended::Stopped(_)) {
-                        return Ok((ended, statistics));
-                    }
+                Ending::Stopped(reason) => self.core.stop = Some(reason),
+                Ending::Broken(model) => {
+                    statistics.no_lookahead = Some(self.core.path(model));
+                    break;
                 }
-                Ending::Stopped(reason) => {
-                    self.again(&saved, told)?;
-                    self.core.stop = Some(reason);
-                }
-                Ending::Irregular(until) | Ending::Broken(_, until) => {
-                    self.again(&saved, told)?;
+                _ => {
                     let before = self.core.counts.cycles;
-                    if let Ending::Broken(model, _) = ending {
-                        statistics.no_lookahead = Some(self.core.path(model));
-                        break;
-                    }
-                    self.sequentially(until.min(end), alone, end)?;
+                    self.sequentially(apart.reached.min(end), alone, end)?;
                     statistics.sequential_cycles += self.core.counts.cycles - before;
                     alone = (2 * alone).min(1 << 20);
                 }
@@ -182,30 +180,23 @@ impl<M: Message> Simulation<M> {
     /// that was as planned, only models are where they were, and all else is to be restored.
     fn windows(
         &mut self,
-        (limit, layout): (i64, &Layout),
+        (limit, apart): (i64, &mut Apart<M>),
         (settings, tracks): (&Settings, Vec<Track>),
         pace: &Pace,
         statistics: &mut Statistics,
     ) -> (Ending, Option<Tag>) {
         let live_state_bytes = self.live_bytes();
-        let part_of = self.parts(&layout.parts);
-        let (parts, idle) = self.part_with(layout, &part_of);
+        self.deal_out(apart);
         let mut observers = std::mem::take(&mut self.core.observers);
-        let mut parts = parts;
-        if !observers.is_empty() {
-            parts.iter_mut().for_each(|(_, part)| part.observe());
-        }
         let judged = settings.schedule == Schedule::Threads;
-        let leader = Leader::new(
-            Telling::new(&self.core, &mut observers, self.ran),
-            pace.trial(judged),
-            limit,
-        );
+        let telling = Telling::new(&self.core, &mut observers, self.ran);
+        let parts = std::mem::take(&mut apart.parts).into_iter();
+        let workers = apart.layout.workers;
         let crew = Crew {
-            layout,
-            parts: parts.into_iter().map(|(n, part)| (n, Mutex::new(part))).collect(),
-            mail: (0..2 * layout.workers).map(|_| Mutex::default()).collect(),
-            leader: Mutex::new(leader),
+            layout: &apart.layout,
+            parts: parts.map(|(n, part)| (n, Mutex::new(part))).collect(),
+            mail: (0..2 * workers).map(|_| Mutex::default()).collect(),
+            leader: Mutex::new(Leader::new(telling, pace.trial(judged), limit)),
             tracks,
         };
         let start = pace.now();
@@ -213,23 +204,23 @@ impl<M: Message> Simulation<M> {
         let elapsed = pace.now() - start;
         let Crew { parts, leader, .. } = crew;
         let leader = leader.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let Leader { telling: Telling { counts, now, ran, .. }, windows, empty, length, .. } =
-            leader;
-        let planned = matches!(ending, Ending::Reached | Ending::Renew | Ending::Poor);
-        let (mut executed, mut busy) =
-            (vec![0; layout.workers as usize], vec![0; layout.workers as usize]);
-        let parts: Vec<(u32, Part<M>)> = parts
+        let Leader { telling, windows, empty, length, goal, .. } = leader;
+        let Telling { counts, now, ran, .. } = telling;
+        apart.parts = parts
             .into_iter()
             .map(|(n, part)| (n, part.into_inner().unwrap_or_else(PoisonError::into_inner)))
             .collect();
-        for (n, part) in &parts {
-            let worker = (n % layout.workers) as usize;
-            executed[worker] += part.executed;
-            busy[worker] += part.busy;
+        apart.reached = goal.ticks;
+        let mut sums = vec![(0, 0); workers as usize];
+        for (n, part) in &mut apart.parts {
+            let (executed, busy) = &mut sums[(*n % workers) as usize];
+            *executed += std::mem::take(&mut part.executed);
+            *busy += std::mem::take(&mut part.busy);
         }
-        let moved = counts.internal + counts.external + counts.confluent;
+        let (executed, busy): (Vec<u64>, Vec<u64>) = sums.into_iter().unzip();
+        let planned = ending.is_planned();
         statistics.add(&Statistics {
-            committed: if planned { moved } else { 0 },
+            committed: if planned { counts.transitions() } else { 0 },
             rolled_back: if planned { 0 } else { executed.iter().sum() },
             executed,
             busy,
@@ -242,13 +233,12 @@ impl<M: Message> Simulation<M> {
             ..Statistics::default()
         });
         self.core.observers = observers;
-        self.come_together(parts, idle, &part_of);
-        let core = &mut self.core;
+        self.come_together(apart);
         if planned {
-            core.now = now;
+            self.core.now = now;
+            self.core.counts.add(counts);
             self.ran = ran;
             self.floor = self.floor.max(if ran { now.ticks } else { self.floor });
-            core.counts.add(counts);
         }
         (ending, ran.then_some(now))
     }
@@ -260,102 +250,4 @@ impl<M: Message> Simulation<M> {
             |(kind, slot): (u16, u32)| size_of_val(self.slabs.kinds[kind as usize].model(slot));
         homes.map(|home| size(home) as u64).sum()
     }
-
-    /// Models and their next events in parts; and the slabs of parts that have none.
-    fn part_with(
-        &mut self,
-        layout: &Layout,
-        part_of: &[Vec<u32>],
-    ) -> (Vec<(u32, Part<M>)>, Vec<(u32, Kinds<M>)>) {
-        let count = 2 * layout.workers;
-        let mut dealt: Vec<Kinds<M>> = (0..count).map(|_| Vec::new()).collect();
-        for (kind, parts) in self.slabs.kinds.iter_mut().zip(part_of) {
-            for (part, slab) in dealt.iter_mut().zip(kind.deal(parts, count)) {
-                part.push(slab);
-            }
-        }
-        let slots = ranks(part_of, count);
-        let (mut parts, mut idle) = (Vec::new(), Vec::new());
-        for (number, kinds) in (0..).zip(dealt) {
-            let models = layout.models(number);
-            if models.is_empty() {
-                idle.push((number, kinds));
-                continue;
-            }
-            let place = |&m: &u32| {
-                let (kind, slot) = self.core.homes.of(m);
-                (m, kind, slots[kind as usize][slot as usize])
-            };
-            let core = &self.core;
-            let homes = Homes::of_some(models.iter().map(place), core.keys.len());
-            let network = layout.network(&core.network, number);
-            let mut sim = self.part(network, homes, Slabs::of(kinds));
-            for &m in &models {
-                if let Some(at) = core.list.time_of(m) {
-                    sim.core.list.schedule(m, at);
-                }
-                if let Some(at) = core.silent.time_of(m) {
-                    sim.core.silent.schedule(m, at);
-                }
-                if let Some(&located) = core.located.get(&m) {
-                    sim.core.located.insert(m, located);
-                }
-            }
-            parts.push((number, Part::new(sim, models, layout, &core.bus.heard)));
-        }
-        (parts, idle)
-    }
-
-    /// Models and their next events back from parts.
-    fn come_together(
-        &mut self,
-        parts: Vec<(u32, Part<M>)>,
-        idle: Vec<(u32, Kinds<M>)>,
-        part_of: &[Vec<u32>],
-    ) {
-        let core = &mut self.core;
-        core.reset_lists(self.slabs.may_be_silent());
-        core.ready.clear();
-        let mut kinds = idle;
-        for (number, mut part) in parts {
-            for &m in &part.models {
-                if let Some(at) = part.sim.core.list.time_of(m) {
-                    core.list.schedule(m, at);
-                }
-                if let Some(at) = part.sim.core.silent.time_of(m) {
-                    core.silent.schedule(m, at);
-                }
-            }
-            core.located.append(&mut part.sim.core.located);
-            core.ready.append(&mut part.sim.core.ready);
-            kinds.push((number, part.sim.slabs.kinds));
-        }
-        order(&mut core.ready);
-        kinds.sort_by_key(|(number, _)| *number);
-        let mut slabs: Vec<Kinds<M>> = part_of.iter().map(|_| Vec::new()).collect();
-        for (_, kinds) in kinds {
-            for (kind, slab) in slabs.iter_mut().zip(kinds) {
-                kind.push(slab);
-            }
-        }
-        for ((kind, parts), slabs) in self.slabs.kinds.iter_mut().zip(part_of).zip(slabs) {
-            kind.collect(parts, slabs);
-        }
-    }
-}
-
-/// The slabs of a part, by kind.
-type Kinds<M> = Vec<Box<dyn Slab<M>>>;
-
-/// By kind and slot: the slot in the part's own slab.
-fn ranks(part_of: &[Vec<u32>], count: u32) -> Vec<Vec<u32>> {
-    let each = |parts: &Vec<u32>| {
-        let mut counts = vec![0; count as usize];
-        let rank = |&part: &u32| {
-            counts[part as usize] += 1;
-            counts[part as usize] - 1
-        };
-        parts.iter().map(rank).collect()
-    };
-    part_of.iter().map(each).collect()
 }

@@ -12,7 +12,7 @@ use crate::{
     outbox::Outbox,
     parallel::history::Told,
     simulation::Simulation,
-    slab::{SavedState, Why},
+    slab::{Kind as Slab, SavedState, Why},
     time::Tag,
     trace::{Kind, Observer, Site, Transition, Verdict},
 };
@@ -109,20 +109,30 @@ pub(super) struct Part<M: Message> {
 }
 
 impl<M: Message> Part<M> {
-    pub fn new(sim: Simulation<M>, models: Vec<u32>, layout: &Layout, heard: &[bool]) -> Self {
+    /// A part without models yet. `heard`: whether there are observers, and of whom they want to
+    /// hear.
+    pub fn new(
+        sim: Simulation<M>,
+        models: Vec<u32>,
+        layout: &Layout,
+        (observed, heard): (bool, &[bool]),
+    ) -> Self {
         let mut sim = sim;
         let mine = |edge: &&Edge| models.binary_search(&edge.model).is_ok();
         let edges: Vec<Edge> = layout.edges.iter().filter(mine).cloned().collect();
-        let news = Arc::default();
-        if let Some(heard) = Some(heard).filter(|heard| !heard.is_empty()) {
+        let news: Arc<Mutex<Vec<News<M>>>> = Arc::default();
+        if observed {
+            sim.core.observers.push(Box::new(Scribe(Arc::clone(&news))));
+            sim.core.fx.observed = true;
+        }
+        if !heard.is_empty() {
             let mut own = vec![false; heard.len()];
             models.iter().for_each(|&m| own[m as usize] = heard[m as usize]);
             sim.core.bus.heard = own;
         }
         let bus = Bus::new(&sim.core.network, None);
         let fx = Effects { observed: false, ..Effects::new(sim.core.resolution) };
-        let states = sim.slabs.kinds.iter().map(|_| None).collect();
-        let accounts = vec![Account::default(); edges.len()];
+        let (accounts, states) = (vec![Account::default(); edges.len()], Vec::new());
         let (irregular, busy, executed, tags) = (false, 0, 0, Vec::new());
         Self {
             sim,
@@ -140,10 +150,10 @@ impl<M: Message> Part<M> {
         }
     }
 
-    /// From now on it is written down what observers are to be told.
-    pub fn observe(&mut self) {
-        self.sim.core.observers.push(Box::new(Scribe(Arc::clone(&self.news))));
-        self.sim.core.fx.observed = true;
+    /// Takes the models of this part.
+    pub fn receive(&mut self, kinds: Vec<Box<dyn Slab<M>>>) {
+        self.states.resize_with(kinds.len(), || None);
+        self.sim.slabs.kinds = kinds;
     }
 
     /// The earliest tick at which something may happen; what silent steps from a tick on find is
