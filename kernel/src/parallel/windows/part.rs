@@ -210,9 +210,9 @@ impl<M: Message> Part<M> {
             slab.output_one(slot, &mut out);
             for sent in self.bus.messages_of(Layout::away(network)) {
                 let edges = &self.edges[first..first + count];
-                let Some(k) = edges.iter().position(|edge| edge.port == sent.port) else {
-                    continue;
-                };
+                // What others need not know before is not promised either.
+                let is_told = |edge: &Edge| edge.port == sent.port && !edge.ahead.is_empty();
+                let Some(k) = edges.iter().position(is_told) else { continue };
                 let account = &mut self.accounts[first + k];
                 account.promised = account.promised.wrapping_add(digest(network, tag, sent));
                 edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, sent));
