@@ -2,7 +2,7 @@
 use crate::{
     bounces::{BOUNCES, Bounces},
     busy,
-    child::{Engine, Job, Measured, has_simpy, spawn},
+    child::{Engine, Job, Measured, PARALLEL, has_simpy, spawn},
     devstone::{Devstone, Shape},
     net::Net,
     report::Row,
@@ -85,7 +85,7 @@ fn row(workload: String, size: &str, peer: Engine, ours_s: f64, m: (Measured, Me
     }
 }
 
-/// DEVStone against xdevs.
+/// DEVStone against xdevs; built with xdevs' parallel features, ours under `auto` with delays only.
 ///
 /// # Errors
 /// A failed child.
@@ -102,20 +102,22 @@ pub fn devstone(effort: Effort, sink: Sink<'_>) -> Result<(), String> {
         }
         Ok::<_, String>(())
     };
-    let large = if effort.quick { 100 } else { 300 };
-    run(LI, large, 0, "", 7)?;
-    run(HI, large, 0, "", 3)?;
-    run(HO, large, 0, "", 3)?;
-    run(HOmod, if effort.quick { 10 } else { 20 }, 0, "", 5)?;
-    if !effort.quick {
-        run(HOmod, 30, 0, "", 5)?;
-        run(LI, 1001, 0, "-1e6", 1)?;
+    if !PARALLEL {
+        let large = if effort.quick { 100 } else { 300 };
+        run(LI, large, 0, "", 7)?;
+        run(HI, large, 0, "", 3)?;
+        run(HO, large, 0, "", 3)?;
+        run(HOmod, if effort.quick { 10 } else { 20 }, 0, "", 5)?;
+        if !effort.quick {
+            run(HOmod, 30, 0, "", 5)?;
+            run(LI, 1001, 0, "-1e6", 1)?;
+        }
     }
     let per_microsecond = busy::per_microsecond();
     let delays: &[u32] = if effort.quick { &[10] } else { &[1, 10, 100] };
     for &delay in delays {
         let work = (f64::from(delay) * per_microsecond).round() as u32;
-        let suffix = format!("+{delay}us");
+        let suffix = format!("{}+{delay}us", if PARALLEL { "-auto" } else { "" });
         let times = if delay == 100 { 3 } else { 5 };
         for (shape, size) in [(LI, 50), (HI, 50), (HO, 50), (HOmod, 10)] {
             run(shape, if effort.quick { size / 5 } else { size }, work, &suffix, times)?;

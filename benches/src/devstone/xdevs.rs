@@ -7,7 +7,7 @@
 )]
 use super::{Devstone, Level, Part, Shape};
 use crate::busy::work;
-use std::{cell::Cell, rc::Rc};
+use std::sync::{Arc, Mutex, PoisonError};
 use xdevs::{
     modeling::{Atomic, Component, Coupled, InPort, OutPort},
     simulation::RootCoordinator,
@@ -35,7 +35,7 @@ struct Stone {
     internals: usize,
     externals: usize,
     events: usize,
-    totals: Rc<Cell<Totals>>,
+    totals: Arc<Mutex<Totals>>,
 }
 
 impl Atomic for Stone {
@@ -46,12 +46,11 @@ impl Atomic for Stone {
         &mut self.component
     }
     fn stop(&mut self) {
-        let mut t = self.totals.get();
+        let mut t = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         t.atomics += 1;
         t.internals += self.internals as u64;
         t.externals += self.externals as u64;
         t.events += self.events as u64;
-        self.totals.set(t);
     }
     #[inline]
     fn lambda(&self) {
@@ -113,7 +112,7 @@ const PORTS: [&str; 2] = ["1", "2"];
 /// A simulation, ready to run, and where its totals will be.
 pub struct Run {
     root: RootCoordinator<Coupled>,
-    totals: Rc<Cell<Totals>>,
+    totals: Arc<Mutex<Totals>>,
 }
 
 impl std::fmt::Debug for Run {
@@ -125,7 +124,7 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Builds the model.
     pub fn new(devstone: Devstone) -> Self {
-        let totals = Rc::default();
+        let totals = Arc::default();
         let outer = Level::outer(devstone.shape, devstone.width);
         let mut inner = level(devstone, "level_1", &Level::innermost(), None, &totals);
         for depth in 1..devstone.depth {
@@ -146,7 +145,7 @@ impl Run {
     /// Runs it to its end.
     pub fn run(&mut self) -> Totals {
         self.root.simulate(f64::INFINITY);
-        self.totals.get()
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,7 +154,7 @@ fn level(
     name: &str,
     level: &Level,
     inner: Option<(Coupled, usize)>,
-    totals: &Rc<Cell<Totals>>,
+    totals: &Arc<Mutex<Totals>>,
 ) -> Coupled {
     let Devstone { shape, work, .. }: Devstone = devstone;
     let mut coupled = Coupled::new(name);
@@ -183,7 +182,7 @@ fn level(
             internals: 0,
             externals: 0,
             events: 0,
-            totals: Rc::clone(totals),
+            totals: Arc::clone(totals),
         }));
     }
     let end = |(part, port): (Part, u16)| match part {

@@ -33,15 +33,18 @@ pub(crate) struct Apart<M: Message> {
 }
 
 impl<M: Message> Apart<M> {
-    /// The one from the last time, or a new one; none where there is nothing to divide.
-    pub(super) fn of(sim: &mut Simulation<M>, asked: &[u32], workers: u32) -> Option<Self> {
+    /// The one from the last time, or a new one.
+    ///
+    /// # Errors
+    /// As [`Layout::of`].
+    pub(super) fn of(sim: &mut Simulation<M>, asked: &[u32], workers: u32) -> Result<Self, String> {
         let heard = (!sim.core.observers.is_empty(), &sim.core.bus.heard);
         let fits = |apart: &Self| {
             (&*apart.asked.0, apart.asked.1) == (asked, workers)
                 && (apart.heard.0, &apart.heard.1) == heard
         };
         if let Some(apart) = sim.apart.take().filter(fits) {
-            return Some(apart);
+            return Ok(apart);
         }
         let layout = Layout::of(sim, asked, workers)?;
         let part_of = sim.parts(&layout.parts);
@@ -64,7 +67,7 @@ impl<M: Message> Apart<M> {
         }
         let (heard, asked) = ((heard.0, heard.1.clone()), (asked.to_vec(), workers));
         let (saved, reached, idle) = (None, 0, Vec::new());
-        Some(Self { layout, parts, saved, reached, idle, part_of, asked, heard })
+        Ok(Self { layout, parts, saved, reached, idle, part_of, asked, heard })
     }
 }
 

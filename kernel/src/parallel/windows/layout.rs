@@ -55,8 +55,15 @@ impl Clusters {
 
 impl Layout {
     /// What a partition comes to when models that reach each other without delay stay together. If
-    /// nothing is left to divide, it is taken as it is; none, if some model makes silent steps then.
-    pub fn of<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32) -> Option<Self> {
+    /// nothing is left to divide, it is taken as it is.
+    ///
+    /// # Errors
+    /// The path of a unit that promises no delay, if some model makes silent steps then.
+    pub fn of<M: Message>(
+        sim: &Simulation<M>,
+        asked: &[u32],
+        workers: u32,
+    ) -> Result<Self, String> {
         let network = &sim.core.network;
         let models = network.models;
         let talks: Vec<bool> = (0..models).map(|m| network.talks(m)).collect();
@@ -80,7 +87,9 @@ impl Layout {
         if let Some(m) = unpromised
             && (0..models as usize).filter(|&m| talks[m]).all(|m| parts[m] == parts[0])
         {
-            return (!sim.slabs.may_be_silent()).then(|| Self::in_step(sim, asked, workers, m));
+            let path = sim.core.path(m);
+            let silent = sim.slabs.may_be_silent();
+            return if silent { Err(path) } else { Ok(Self::in_step(sim, asked, workers, path)) };
         }
         let main = parts.clone();
         for m in 0..models {
@@ -98,12 +107,11 @@ impl Layout {
         let delay = i64::MAX;
         let mut this = Self { parts, workers, edges: Vec::new(), delay, unpromised: None };
         this.find_edges(network, |m, port| promised(sim, m, port));
-        Some(this)
+        Ok(this)
     }
 
-    fn in_step<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32, m: u32) -> Self {
-        let unpromised = Some(sim.core.path(m));
-        let parts = asked.to_vec();
+    fn in_step<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32, path: String) -> Self {
+        let (parts, unpromised) = (asked.to_vec(), Some(path));
         let mut this = Self { parts, workers, edges: Vec::new(), delay: 0, unpromised };
         this.find_edges(&sim.core.network, |_, _| 0);
         this

@@ -83,17 +83,19 @@ impl<M: Message> Simulation<M> {
             let tracks = deal.tracks.clone();
             let apart = Apart::of(self, &deal.parts, settings.workers.max(1));
             self.deal = Some(deal);
-            let Some(mut apart) = apart else { break };
-            statistics.no_lookahead = apart.layout.unpromised.clone();
-            let saved = match self.save_again(apart.saved.take()) {
-                Ok(saved) => saved,
-                Err(error) => {
-                    if let CheckpointError::Unit { path, .. } = error {
-                        statistics.no_lookahead = Some(path);
-                    }
+            let saved = apart.and_then(|mut apart| match self.save_again(apart.saved.take()) {
+                Ok(saved) => Ok((apart, saved)),
+                Err(CheckpointError::Unit { path, .. }) => Err(path),
+                Err(other) => Err(other.to_string()),
+            });
+            let (mut apart, saved) = match saved {
+                Ok(both) => both,
+                Err(path) => {
+                    statistics.no_lookahead = Some(path);
                     break;
                 }
             };
+            statistics.no_lookahead = apart.layout.unpromised.clone();
             let (since, start) = (self.core.now.ticks, pace.now());
             let committed = statistics.committed;
             let (ending, told) =
