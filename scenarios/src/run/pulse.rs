@@ -2,7 +2,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread,
     time::Duration,
@@ -11,13 +11,27 @@ use std::{
 /// How often a run pauses for flushing, progress and checkpoints.
 const BEAT: Duration = Duration::from_millis(100);
 
+/// Beats that a patient run lets pass.
+const PATIENCE: u32 = 10;
+
 /// Shared between the run, its timer and the signal handler.
-#[derive(Debug, Clone, Default)]
-pub struct Pulse(Arc<Flags>);
+#[derive(Debug, Clone)]
+pub struct Pulse {
+    flags: Arc<Flags>,
+    /// Beats after which the run should pause.
+    patience: u32,
+}
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self { flags: Arc::default(), patience: 1 }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Flags {
-    pause: AtomicBool,
+    /// Since the last pause.
+    beats: AtomicU32,
     interrupt: AtomicBool,
 }
 
@@ -25,12 +39,12 @@ impl Pulse {
     /// A pulse that beats until the last other handle on it is gone.
     pub fn start() -> Self {
         let pulse = Self::default();
-        let flags = Arc::downgrade(&pulse.0);
+        let flags = Arc::downgrade(&pulse.flags);
         thread::spawn(move || {
             loop {
                 thread::sleep(BEAT);
                 let Some(flags) = flags.upgrade() else { return };
-                flags.pause.store(true, Ordering::Relaxed);
+                flags.beats.fetch_add(1, Ordering::Relaxed);
             }
         });
         pulse
@@ -43,27 +57,34 @@ impl Pulse {
     pub fn on_interrupt(&self) -> Result<(), ctrlc::Error> {
         let pulse = self.clone();
         ctrlc::set_handler(move || {
-            if pulse.0.interrupt.swap(true, Ordering::Relaxed) {
+            if pulse.flags.interrupt.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
-            pulse.0.pause.store(true, Ordering::Relaxed);
+            pulse.flags.beats.store(PATIENCE, Ordering::Relaxed);
         })
     }
 
     /// Asks the run to end as if by Ctrl-C.
     pub fn interrupt(&self) {
-        self.0.interrupt.store(true, Ordering::Relaxed);
-        self.0.pause.store(true, Ordering::Relaxed);
+        self.flags.interrupt.store(true, Ordering::Relaxed);
+        self.flags.beats.store(PATIENCE, Ordering::Relaxed);
     }
 
     /// Whether Ctrl-C was pressed.
     pub fn interrupted(&self) -> bool {
-        self.0.interrupt.load(Ordering::Relaxed)
+        self.flags.interrupt.load(Ordering::Relaxed)
     }
 
     /// Whether the run should pause; takes the request.
     #[inline]
     pub fn take_pause(&self) -> bool {
-        self.0.pause.load(Ordering::Relaxed) && self.0.pause.swap(false, Ordering::Relaxed)
+        let beats = &self.flags.beats;
+        beats.load(Ordering::Relaxed) >= self.patience && beats.swap(0, Ordering::Relaxed) > 0
+    }
+
+    /// A handle by which the run pauses only where a pause is long overdue: workers come home after
+    /// slices of a run anyway, and to stop at a cycle makes them go back.
+    pub fn patient(&self) -> Self {
+        Self { flags: Arc::clone(&self.flags), patience: PATIENCE }
     }
 }

@@ -165,7 +165,9 @@ impl Session {
     ) -> Self {
         let Built { mut sim, sampler, signals, identity } = built;
         let tables = (events, trajectory);
-        let recorder = Recorder::new(tables, &signals, memory, plan.resolution, pulse.clone());
+        let sequential = settings.executor.method == Method::Sequential;
+        let beat = if sequential { pulse.clone() } else { pulse.patient() };
+        let recorder = Recorder::new(tables, &signals, memory, plan.resolution, beat);
         let recorder = Arc::new(Mutex::new(recorder));
         sim.observe(Arc::clone(&recorder));
         let stopwatch = Stopwatch::default();
