@@ -90,19 +90,20 @@ impl<'a, M: Message> Outbox<'a, M> {
         let identity = identity(sender.path, port, emission);
         let digest = digest_of(&value, identity);
         self.sum = self.sum.wrapping_add(digest);
+        let to = if port == 0 { sender.first } else { self.network.target(self.source, port) };
+        let heard = self.bus.hears(self.source);
+        // What nobody hears is in the trace all the same, but is carried nowhere.
+        if to == Target::NOWHERE && !heard {
+            return;
+        }
         let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
-        let first = sender.first;
-        if port == 0
-            && self.last_port == 0
-            && let To::Model(model) = first.decode()
-            && !self.bus.hears(self.source)
+        if let To::Model(model) = to.decode()
+            && port >= self.last_port
+            && !heard
             && self.bus.has_room()
         {
+            self.last_port = port;
             return self.bus.hand(model, digest, envelope);
-        }
-        // What nobody hears is in the trace all the same, but is carried nowhere.
-        if port == 0 && first == Target::NOWHERE && !self.bus.hears(self.source) {
-            return;
         }
         self.carry(digest, identity, envelope);
     }
