@@ -52,10 +52,7 @@ struct Delivery {
 
 /// All messages of one cycle. Buffers keep their capacity: no allocation in steady state.
 pub(crate) struct Bus<M> {
-    /// Those of this cycle are the first `used`; the others are of earlier cycles, and are replaced
-    /// one by one: to drop a value where the next one comes costs a third of a loop over few.
     arena: Vec<Envelope<M>>,
-    used: u32,
     /// By net; one more that only ends the receivers of the last; then nets of injections.
     nets: Vec<Net>,
     fixed: usize,
@@ -90,7 +87,6 @@ impl<M: Message> Bus<M> {
         let nets: Vec<Net> = network.receiver_start.iter().map(net).collect();
         Self {
             arena: Vec::new(),
-            used: 0,
             fixed: nets.len(),
             nets,
             inbox: vec![EMPTY; network.models as usize + 1],
@@ -128,19 +124,7 @@ impl<M: Message> Bus<M> {
     /// Whether one more message finds room.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
-        (self.used as usize) < self.arena.len()
-    }
-
-    /// Puts a message into the arena.
-    #[inline(always)]
-    fn keep(&mut self, envelope: Envelope<M>) -> u32 {
-        let at = self.used;
-        self.used += 1;
-        match self.arena.get_mut(at as usize) {
-            Some(slot) => *slot = envelope,
-            None => self.arena.push(envelope),
-        }
-        at
+        self.arena.len() < self.arena.capacity()
     }
 
     #[inline(always)]
@@ -161,7 +145,8 @@ impl<M: Message> Bus<M> {
     /// Hands a message to the first input port of a model, which is not the outside.
     #[inline(always)]
     pub fn hand(&mut self, model: u32, digest: u64, envelope: Envelope<M>) {
-        let at = self.keep(envelope);
+        let at = self.arena.len() as u32;
+        self.arena.push(envelope);
         let cycle = self.cycle;
         let inbox = &mut self.inbox[model as usize];
         if inbox.cycle != cycle {
@@ -178,7 +163,8 @@ impl<M: Message> Bus<M> {
     /// Puts a message into a net and, with the first one, reaches the net's receivers.
     #[inline(never)]
     pub fn join(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
-        let at = self.keep(envelope);
+        let at = self.arena.len() as u32;
+        self.arena.push(envelope);
         let [n, next] = &mut self.nets[net as usize..][..2] else { return };
         if n.cycle == self.cycle {
             self.arena[n.tail as usize].next = at;
@@ -209,11 +195,16 @@ impl<M: Message> Bus<M> {
     pub fn inject(&mut self, network: &Network<M>, model: u32, port: u16, number: u32, value: M) {
         let net = self.nets.len() as u32;
         let sum = digest_of(&value, u64::from(number));
+        let at = self.arena.len() as u32;
         // What came through the root's ports has numbers of its own.
-        let last = self.arena[..self.used as usize].last();
-        self.disordered |= last.is_some_and(|last| last.source == network.models);
-        let (source, emission) = (network.models, number);
-        let at = self.keep(Envelope { value, source, emission, next: NONE, port: 0 });
+        self.disordered |= self.arena.last().is_some_and(|last| last.source == network.models);
+        self.arena.push(Envelope {
+            value,
+            source: network.models,
+            emission: number,
+            next: NONE,
+            port: 0,
+        });
         self.nets.push(Net { cycle: self.cycle, head: at, tail: at, len: 1, sum, receivers: 0 });
         self.reach(network.models, net, model, port);
     }
@@ -302,10 +293,10 @@ impl<M: Message> Bus<M> {
         }
         // Not only after messages: a translation may have dropped what came in disorder.
         self.disordered = self.ties.is_some();
-        if self.used == 0 {
+        if self.arena.is_empty() {
             return;
         }
-        self.used = 0;
+        self.arena.clear();
         self.deliveries.clear();
         self.influenced.clear();
         self.nets.truncate(self.fixed);

@@ -318,10 +318,7 @@ impl<M: Message> Core<M> {
                     (Kind::Confluent, sum)
                 } else {
                     external += 1;
-                    // Between ticks there may be more than fits into a duration.
-                    let elapsed = now.ticks.wrapping_sub(cell.last) as u64;
-                    let elapsed = Duration::from_ticks(elapsed.min(i64::MAX as u64) as i64);
-                    model.external(elapsed, &bag, fx);
+                    model.external(Duration::between(cell.last, now.ticks), &bag, fx);
                     (Kind::External, sum)
                 }
             } else {

@@ -90,22 +90,24 @@ impl<'a, M: Message> Outbox<'a, M> {
         let identity = identity(sender.path, port, emission);
         let digest = digest_of(&value, identity);
         self.sum = self.sum.wrapping_add(digest);
-        let to = if port == 0 { sender.first } else { self.network.target(self.source, port) };
-        let heard = self.bus.hears(self.source);
-        // What nobody hears is in the trace all the same, but is carried nowhere.
-        if to == Target::NOWHERE && !heard {
-            return;
-        }
-        let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
+        let source = self.source;
+        let to = if port == 0 { sender.first } else { self.network.target(source, port) };
         if let To::Model(model) = to.decode()
             && port >= self.last_port
-            && !heard
+            && !self.bus.hears(source)
             && self.bus.has_room()
         {
-            self.last_port = port;
+            if port > 0 {
+                self.last_port = port;
+            }
+            let envelope = Envelope { value, source, emission, next: NONE, port };
             return self.bus.hand(model, digest, envelope);
         }
-        self.carry(digest, identity, envelope);
+        // What nobody hears is in the trace all the same, but is carried nowhere.
+        if to != Target::NOWHERE || self.bus.hears(source) {
+            let envelope = Envelope { value, source, emission, next: NONE, port };
+            self.carry(digest, identity, envelope);
+        }
     }
 
     /// Any other way of a message.

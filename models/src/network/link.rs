@@ -294,6 +294,40 @@ mod tests {
     }
 
     #[test]
+    fn lost_packets_fill_the_queue_too() {
+        // As above, but all are lost on the wire: four take their time, and the fifth finds no room.
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in']\n{SOURCE}period=0.1\nlimit=5\n\
+                 [unit.l]\nkind='link'\nrate=4000.0\npropagation=1\ncapacity=2\nloss=1"
+            ),
+            3.0,
+        );
+        assert_eq!((bench.count("l.out"), bench.count("l.dropped")), (0, 5));
+        assert!((bench.probe("l.utilisation") - 1.0 / 3.0).abs() < 1e-9);
+        assert_eq!(bench.probe("l.present"), 0.0);
+    }
+
+    #[test]
+    fn packets_that_take_no_time_arrive_together() {
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in', 'r.out -> l.in']\n{SOURCE}period=2\n\
+                 {}address=1\nperiod=2\n[unit.l]\nkind='link'\nrate=1e15\npropagation=0.5",
+                SOURCE.replace("[unit.s]", "[unit.r]")
+            ),
+            5.0,
+        );
+        let expected = [
+            "2.5@0 packet 0/1 to 0",
+            "2.5@0 packet 1/1 to 0",
+            "4.5@0 packet 0/2 to 0",
+            "4.5@0 packet 1/2 to 0",
+        ];
+        assert_eq!(bench.events("l.out"), expected);
+    }
+
+    #[test]
     fn losses_come_at_their_rate_and_unloaded_links_only_delay() {
         let bench = Bench::run(
             &format!(

@@ -138,17 +138,21 @@ mod tests {
 
     #[test]
     fn delay_and_loss() {
-        let bench = Bench::run(
-            "connections=['s.out -> l.in', 'l.out -> k.in']\n\
-             [unit.s]\nkind='packet-source'\nrate=1000.0\nbytes=125\n\
-             [unit.l]\nkind='link'\nrate=1e9\npropagation=0.002\nloss=0.1\n\
-             [unit.k]\nkind='packet-sink'\nevery=100",
-            20.0,
-        );
-        assert!((bench.probe("k.delay") - 0.002_001).abs() < 1e-6);
-        let [low, loss, high] =
-            ["loss_low", "loss", "loss_high"].map(|p| bench.probe(&format!("k.{p}")));
-        assert!(low < 0.1 && 0.1 < high && low < loss && loss < high, "{low} {loss} {high}");
-        assert!(bench.count("k.delay") > 100);
+        for address in [0, 1_000_000] {
+            let bench = Bench::run(
+                &format!(
+                    "connections=['s.out -> l.in', 'l.out -> k.in']\n\
+                     [unit.s]\nkind='packet-source'\nrate=1000.0\nbytes=125\naddress={address}\n\
+                     [unit.l]\nkind='link'\nrate=1e9\npropagation=0.002\nloss=0.1\n\
+                     [unit.k]\nkind='packet-sink'\nevery=100"
+                ),
+                20.0,
+            );
+            assert!((bench.probe("k.delay") - 0.002_001).abs() < 1e-6);
+            let [low, loss, high] =
+                ["loss_low", "loss", "loss_high"].map(|p| bench.probe(&format!("k.{p}")));
+            assert!(low < 0.1 && 0.1 < high && low < loss && loss < high, "{low} {loss} {high}");
+            assert!(bench.count("k.delay") > 100);
+        }
     }
 }
