@@ -316,13 +316,13 @@ mod tests {
                  {}address=1\nperiod=2\n[unit.l]\nkind='link'\nrate=1e15\npropagation=0.5",
                 SOURCE.replace("[unit.s]", "[unit.r]")
             ),
-            5.0,
+            3.0,
         );
         let expected = [
-            "2.5@0 packet 0/1 to 0",
-            "2.5@0 packet 1/1 to 0",
-            "4.5@0 packet 0/2 to 0",
-            "4.5@0 packet 1/2 to 0",
+            "0.5@0 packet 0/1 to 0",
+            "0.5@0 packet 1/1 to 0",
+            "2.5@0 packet 0/2 to 0",
+            "2.5@0 packet 1/2 to 0",
         ];
         assert_eq!(bench.events("l.out"), expected);
     }
