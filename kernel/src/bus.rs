@@ -77,6 +77,8 @@ pub(crate) struct Bus<M> {
     /// The order of the arena is not that in which bags are shown: some model sent in another
     /// order than that of its ports, or there is a seed that permutes them.
     pub disordered: bool,
+    /// What leaves this part of a simulation, until it is taken.
+    pub away: Vec<(Tag, Envelope<M>)>,
     /// A send to a port that its model does not have: (model, port).
     pub bad_port: Option<(u32, u16)>,
 }
@@ -100,6 +102,7 @@ impl<M: Message> Bus<M> {
             merged: Vec::new(),
             ties,
             disordered: ties.is_some(),
+            away: Vec::new(),
             bad_port: None,
         }
     }
@@ -276,14 +279,6 @@ impl<M: Message> Bus<M> {
         }
         std::mem::swap(slices, merged);
         (sum, len)
-    }
-
-    /// The messages of a net in this cycle, in the order in which they were sent.
-    pub fn messages_of(&self, net: u32) -> impl Iterator<Item = &Envelope<M>> {
-        let net = &self.nets[net as usize];
-        let first = if net.cycle == self.cycle { net.head } else { NONE };
-        let at = |at: u32| self.arena.get(at as usize);
-        std::iter::successors(at(first), move |envelope| at(envelope.next))
     }
 
     /// What reached the outside: (output port of the root, value).

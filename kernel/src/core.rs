@@ -141,6 +141,8 @@ pub(crate) struct Core<M: Message> {
     /// Window start and count of located events per model, for guard R11(b).
     pub located: BTreeMap<u32, (i64, u32)>,
     pub log_cursor: usize,
+    /// Tags of all cycles, where this is a part of a simulation.
+    pub tags: Option<Vec<Tag>>,
 }
 
 impl<M: Message> Core<M> {
@@ -174,6 +176,7 @@ impl<M: Message> Core<M> {
             changes: Vec::new(),
             located: BTreeMap::new(),
             log_cursor: 0,
+            tags: None,
         }
     }
 
@@ -248,8 +251,17 @@ impl<M: Message> Core<M> {
     fn go_on(&mut self, next: Tag) {
         self.bus.clear();
         self.counts.cycles += 1;
-        self.now = next;
-        self.fx.now = next;
+        self.begin(next);
+    }
+
+    /// A cycle begins.
+    #[inline(always)]
+    pub fn begin(&mut self, tag: Tag) {
+        self.now = tag;
+        self.fx.now = tag;
+        if let Some(tags) = &mut self.tags {
+            tags.push(tag);
+        }
     }
 
     /// λ of imminent models of one kind.

@@ -29,6 +29,9 @@ impl Target {
     /// That of a port which there is not.
     pub const MISSING: Self = Self(u32::MAX);
 
+    /// That of a port of which other parts of the simulation hear.
+    pub const AWAY: Self = Self(u32::MAX - 1);
+
     pub fn model(model: u32) -> Self {
         Self(STRAIGHT | model)
     }

@@ -137,6 +137,7 @@ impl<'a, M: Message> Outbox<'a, M> {
             To::Model(model) => self.bus.hand(model, digest, envelope),
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
             To::Routes(_) if to == Target::NOWHERE => {}
+            To::Routes(_) if to == Target::AWAY => self.bus.away.push((self.now, envelope)),
             To::Routes(_) if to == Target::MISSING => self.refuse(port),
             To::Routes(list) => self.spread(list, digest, identity, envelope),
         }
@@ -167,7 +168,10 @@ impl<'a, M: Message> Outbox<'a, M> {
             match to.decode() {
                 To::Model(model) => self.bus.hand(model, digest, envelope),
                 To::Net(net) => self.bus.join(network, net, digest, envelope),
-                To::Routes(_) => unreachable!("a route leads to a model or a net"),
+                To::Routes(_) => {
+                    debug_assert_eq!(to, Target::AWAY, "a route leads to a model, a net or away");
+                    self.bus.away.push((self.now, envelope));
+                }
             }
         }
     }

@@ -264,8 +264,7 @@ impl<M: Message> Simulation<M> {
     pub(crate) fn begin(&mut self, tag: Tag) {
         let core = &mut self.core;
         self.before = core.now;
-        core.now = tag;
-        core.fx.now = tag;
+        core.begin(tag);
         order(&mut self.imminent);
     }
 
@@ -407,6 +406,7 @@ impl<M: Message> Simulation<M> {
         if !moved {
             // All that came was dropped on its way: the tag stays free, as if it had not come.
             self.core.now = self.before;
+            self.core.tags.as_mut().map(Vec::pop);
             return self.core.error.take().map_or(Ok(false), |error| Err(self.fail(error)));
         }
         self.core.counts.cycles += 1;

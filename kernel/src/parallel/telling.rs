@@ -76,17 +76,13 @@ impl<'a, M: Message> Telling<'a, M> {
 
     /// Takes what parts did in a window, all before which is told; why an observer stops the run,
     /// if one does.
-    pub fn window(&mut self, done: Vec<Done<M>>) -> Option<String> {
-        let (mut tags, mut news) = (std::mem::take(&mut self.tags), Vec::new());
-        let mut counts = Counts::default();
-        for mut part in done {
+    pub fn window(&mut self, done: &mut [&mut Done<M>]) -> Option<String> {
+        let (mut counts, mut news) = (Counts::default(), Vec::new());
+        for part in done.iter_mut() {
             // Cycles are all that parts cannot count alone.
             counts.add(Counts { cycles: 0, ..part.counts });
-            tags.append(&mut part.tags);
             news.append(&mut part.news);
         }
-        tags.sort();
-        tags.dedup();
         let place = |key| match &self.blueprint.nodes[key].body {
             NodeBody::Atomic(a) => a.index,
             NodeBody::Coupled(_) => NONE,
@@ -94,7 +90,15 @@ impl<'a, M: Message> Telling<'a, M> {
         // A model's own are in order already.
         news.sort_by_cached_key(|n| (n.tag, place(n.key)));
         let mut news = news.into_iter().peekable();
-        for &tag in &tags {
+        let mut heads: Vec<&[Tag]> = done.iter().map(|part| &part.tags[..]).collect();
+        while let Some(&tag) = heads.iter().filter_map(|head| head.first()).min() {
+            for head in &mut heads {
+                if let [first, rest @ ..] = head
+                    && *first == tag
+                {
+                    *head = rest;
+                }
+            }
             (self.now, self.ran) = (tag, true);
             counts.cycles += 1;
             while let Some(News { tag, key, kind, told }) = news.next_if(|n| n.tag == tag) {
@@ -107,8 +111,6 @@ impl<'a, M: Message> Telling<'a, M> {
             }
         }
         self.counts.add(counts);
-        tags.clear();
-        self.tags = tags;
         self.stop.clone()
     }
 

@@ -125,9 +125,10 @@ impl<M: Message> Crew<'_, '_, M> {
             return;
         }
         let busy = parts.iter().map(|part| part.busy).sum();
-        let done = parts.iter_mut().map(|part| part.done()).collect();
+        parts.iter_mut().for_each(|part| part.finish());
+        let mut done: Vec<&mut Done<M>> = parts.iter_mut().map(|part| &mut part.done).collect();
         let _mark = self.tracks[0].commit(leader.windows);
-        leader.judge(done, busy, self.layout);
+        leader.judge(&mut done, busy, self.layout);
         if leader.ending.is_none() {
             leader.go_on(&mut parts, self.layout);
         }
@@ -244,7 +245,7 @@ impl<'t, M: Message> Leader<'t, M> {
     }
 
     /// What all did since the last time, and how long parts were busy up to now.
-    fn judge(&mut self, done: Vec<Done<M>>, busy: u64, layout: &Layout) {
+    fn judge(&mut self, done: &mut [&mut Done<M>], busy: u64, layout: &Layout) {
         self.windows += 1;
         if let Some(model) = done.iter().find_map(|done| done.broken) {
             self.ending = Some(Ending::Broken(model));

@@ -158,8 +158,8 @@ impl Layout {
         (0..).zip(&self.parts).filter(|(_, p)| **p == part).map(|(m, _)| m).collect()
     }
 
-    /// The network as a part sees it: the same numbers, but only what reaches its own models, and a
-    /// last net, to nobody, for what its own models send elsewhere.
+    /// The network as a part sees it: the same numbers, but only what reaches its own models, and what
+    /// these send away.
     pub fn network<M>(&self, whole: &Network<M>, part: u32) -> Network<M> {
         let mine = |m: u32| self.parts.get(m as usize) == Some(&part);
         let mut net = Network {
@@ -178,12 +178,11 @@ impl Layout {
             net.receivers.extend(receivers);
             net.receiver_start.push(net.receivers.len() as u32);
         }
-        net.receiver_start.push(net.receivers.len() as u32);
         let mut edges = self.edges.iter().filter(|e| mine(e.model)).peekable();
         for m in 0..=whole.models {
             for (port, to) in whole.ports(m) {
                 let leaves = edges.next_if(|e| (e.model, e.port) == (m, port)).is_some();
-                let away = leaves.then_some(Route { to: Target::net(nets), z: NONE });
+                let away = leaves.then_some(Route { to: Target::AWAY, z: NONE });
                 let target = narrow(&mut net, whole, to, away, &mine);
                 match port.checked_sub(1) {
                     None => net.senders[m as usize].first = target,
@@ -195,11 +194,6 @@ impl Layout {
             }
         }
         net
-    }
-
-    /// The net of a part's network for what leaves it.
-    pub fn away<M>(network: &Network<M>) -> u32 {
-        network.receiver_start.len() as u32 - 2
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     network::Network,
     outbox::Outbox,
     parallel::history::Told,
-    simulation::Simulation,
+    simulation::{Ended, Simulation},
     slab::{Kind as Slab, SavedState, Why},
     time::Tag,
     trace::{Kind, Observer, Site, Transition, Verdict},
@@ -79,7 +79,7 @@ struct Account {
     kept: u64,
 }
 
-/// What a part did in a window.
+/// What a part did in a window; lists are emptied by those who read them.
 pub(in super::super) struct Done<M> {
     pub counts: Counts,
     /// Of cycles, ascending.
@@ -100,8 +100,8 @@ pub(super) struct Part<M: Message> {
     /// Of own models, ascending.
     edges: Vec<Edge>,
     accounts: Vec<Account>,
-    tags: Vec<Tag>,
     news: Arc<Mutex<Vec<News<M>>>>,
+    pub done: Done<M>,
     /// For what is done in advance: messages, effects, and a state of each kind of model.
     bus: Bus<M>,
     fx: Effects<M>,
@@ -133,7 +133,10 @@ impl<M: Message> Part<M> {
         let bus = Bus::new(&sim.core.network, None);
         let fx = Effects { observed: false, ..Effects::new(sim.core.resolution) };
         let (accounts, states) = (vec![Account::default(); edges.len()], Vec::new());
-        let (irregular, busy, executed, tags) = (false, 0, 0, Vec::new());
+        let (irregular, busy, executed) = (false, 0, 0);
+        let (counts, tags, told) = (Counts::default(), Vec::new(), Vec::new());
+        let done = Done { counts, tags, news: told, broken: None };
+        sim.core.tags = Some(Vec::new());
         Self {
             sim,
             models,
@@ -142,8 +145,8 @@ impl<M: Message> Part<M> {
             executed,
             edges,
             accounts,
-            tags,
             news,
+            done,
             bus,
             fx,
             states,
@@ -208,15 +211,6 @@ impl<M: Message> Part<M> {
             let mut out = Outbox::new(&mut self.bus, network, tag, core.resolution);
             out.of(model);
             slab.output_one(slot, &mut out);
-            for sent in self.bus.messages_of(Layout::away(network)) {
-                let edges = &self.edges[first..first + count];
-                // What others need not know before is not promised either.
-                let is_told = |edge: &Edge| edge.port == sent.port && !edge.ahead.is_empty();
-                let Some(k) = edges.iter().position(is_told) else { continue };
-                let account = &mut self.accounts[first + k];
-                account.promised = account.promised.wrapping_add(digest(network, tag, sent));
-                edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, sent));
-            }
             self.bus.clear();
             self.fx.now = tag;
             let (advance, _) = slab.transition_one(slot, Why::Internal, &mut self.fx);
@@ -232,6 +226,15 @@ impl<M: Message> Part<M> {
                 return Err(Irregular);
             }
         }
+        let edges = &self.edges[first..first + count];
+        for (tag, sent) in self.bus.away.drain(..) {
+            // What others need not know before is not promised either.
+            let is_told = |edge: &Edge| edge.port == sent.port && !edge.ahead.is_empty();
+            let Some(k) = edges.iter().position(is_told) else { continue };
+            let account = &mut self.accounts[first + k];
+            account.promised = account.promised.wrapping_add(digest(network, tag, &sent));
+            edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, &sent));
+        }
         let Some(state) = state else { return Ok(()) };
         slab.restore(slot, state).map_err(|_| Irregular)
     }
@@ -241,45 +244,52 @@ impl<M: Message> Part<M> {
         let mut letters = std::mem::take(&mut *lock(&mail[me as usize]));
         letters.sort_by_key(|l| (l.tag, l.sent.source, l.sent.emission));
         let mut rest = &letters[..];
-        loop {
-            let came = rest.first().map(|letter| letter.tag);
-            let within = came.map_or(limit, |tag| tag.ticks);
-            let own = self.sim.next_within(within).map_err(|_| Irregular)?;
-            let Some(tag) = own.into_iter().chain(came).min() else { break };
-            let (now, later) = rest.split_at(rest.partition_point(|letter| letter.tag == tag));
-            rest = later;
-            self.cycle(tag, now, mail)?;
-        }
-        letters.clear();
-        Ok(())
-    }
-
-    fn cycle(&mut self, tag: Tag, now: &[Letter<M>], mail: &Mail<M>) -> Result<(), Irregular> {
-        let sim = &mut self.sim;
-        sim.collect(tag).map_err(|_| Irregular)?;
-        let moved = if now.is_empty() && sim.alone(None, &mut None) {
-            true
-        } else {
-            if !sim.staged {
-                sim.outputs_among(now.iter().map(|letter| &letter.sent));
+        while let Some(came) = rest.first().map(|letter| letter.tag) {
+            self.alone(came.ticks.saturating_sub(1))?;
+            while let Some(tag) = self.sim.next_within(came.ticks).map_err(|_| Irregular)?
+                && tag < came
+            {
+                self.cycle(tag, &[])?;
             }
-            sim.transitions()
-        };
-        let core = &sim.core;
-        for sent in core.bus.messages_of(Layout::away(&core.network)) {
+            let (now, later) = rest.split_at(rest.partition_point(|letter| letter.tag == came));
+            rest = later;
+            self.cycle(came, now)?;
+        }
+        self.alone(limit)?;
+        for (tag, sent) in self.sim.core.bus.away.drain(..) {
             let key = |edge: &Edge| (edge.model, edge.port).cmp(&(sent.source, sent.port));
             let Ok(k) = self.edges.binary_search_by(key) else { continue };
             if !self.edges[k].ahead.is_empty() {
                 let account = &mut self.accounts[k];
-                account.kept = account.kept.wrapping_add(digest(&core.network, tag, sent));
+                let digest = digest(&self.sim.core.network, tag, &sent);
+                account.kept = account.kept.wrapping_add(digest);
             }
-            self.edges[k].behind.iter().for_each(|&to| post(mail, to, tag, sent));
+            self.edges[k].behind.iter().for_each(|&to| post(mail, to, tag, &sent));
         }
-        if core.asked() {
+        Ok(())
+    }
+
+    /// All cycles up to a tick before which no letter comes.
+    fn alone(&mut self, limit: i64) -> Result<(), Irregular> {
+        match self.sim.run_within(limit) {
+            Ok(Ended::Stopped(_)) | Err(_) => Err(Irregular),
+            Ok(_) => Ok(()),
+        }
+    }
+
+    fn cycle(&mut self, tag: Tag, now: &[Letter<M>]) -> Result<(), Irregular> {
+        let sim = &mut self.sim;
+        sim.collect(tag).map_err(|_| Irregular)?;
+        sim.outputs_among(now.iter().map(|letter| &letter.sent));
+        self.close()
+    }
+
+    /// The rest of a cycle whose messages are all there.
+    fn close(&mut self) -> Result<(), Irregular> {
+        let sim = &mut self.sim;
+        let moved = sim.transitions();
+        if sim.core.asked() {
             return Err(Irregular);
-        }
-        if moved {
-            self.tags.push(tag);
         }
         sim.close(moved).map(drop).map_err(|_| Irregular)
     }
@@ -299,11 +309,10 @@ impl<M: Message> Part<M> {
             return Ok(());
         }
         self.sim.stage(tag).map_err(|_| Irregular)?;
-        let core = &self.sim.core;
-        for sent in core.bus.messages_of(Layout::away(&core.network)) {
+        for (tag, sent) in self.sim.core.bus.away.drain(..) {
             let key = |edge: &Edge| (edge.model, edge.port).cmp(&(sent.source, sent.port));
             let Ok(k) = self.edges.binary_search_by(key) else { continue };
-            self.edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, sent));
+            self.edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, &sent));
         }
         Ok(())
     }
@@ -324,25 +333,22 @@ impl<M: Message> Part<M> {
             let mut out = Outbox::new(&mut core.bus, &core.network, tag, core.resolution);
             letters.drain(..).for_each(|letter| out.repeat(letter.sent));
         }
-        let moved = sim.transitions();
-        if sim.core.asked() {
-            return Err(Irregular);
-        }
-        if moved {
-            self.tags.push(tag);
-        }
-        sim.close(moved).map(drop).map_err(|_| Irregular)
+        self.close()
     }
 
-    /// What was done in this window, to be told and counted.
-    pub fn done(&mut self) -> Done<M> {
-        let counts = std::mem::take(&mut self.sim.core.counts);
-        self.executed += counts.internal + counts.external + counts.confluent;
+    /// Puts what was done in this window where it is told and counted.
+    pub fn finish(&mut self) {
+        let done = &mut self.done;
+        done.counts = std::mem::take(&mut self.sim.core.counts);
+        self.executed += done.counts.transitions();
         let broken = self.accounts.iter().position(|a| a.promised != a.kept);
-        let broken = broken.map(|k| self.edges[k].model);
+        done.broken = broken.map(|k| self.edges[k].model);
         self.accounts.fill(Account::default());
-        let news = std::mem::take(&mut *lock(&self.news));
-        Done { counts, tags: std::mem::take(&mut self.tags), news, broken }
+        std::mem::swap(&mut done.news, &mut lock(&self.news));
+        if let Some(tags) = &mut self.sim.core.tags {
+            std::mem::swap(&mut done.tags, tags);
+            tags.clear();
+        }
     }
 }
 
