@@ -5,7 +5,7 @@ use crate::{
     bus::Bus,
     effects::Effects,
     error::RunError,
-    event_list::{AnyEventList, EventList},
+    event_list::{AnyEventList, EventList, HeapList},
     homes::{Homes, Run},
     message::Message,
     meter::Meter,
@@ -124,6 +124,16 @@ impl Ahead<'_> {
     }
 }
 
+/// What follows on the silent steps of a single model.
+pub(crate) enum Onward {
+    /// The model's own event at this tick, before all others.
+    Itself(i64),
+    /// The earliest event of the list; nothing is silent.
+    List,
+    /// What the loop of the run finds.
+    Leave,
+}
+
 /// What a transition reads and writes of the kernel's per model.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cell {
@@ -186,7 +196,7 @@ pub(crate) struct Core<M: Message> {
     /// Visible internal events.
     pub list: AnyEventList,
     /// Silent internal steps: the earliest tick at which each could make something due.
-    pub silent: AnyEventList,
+    pub silent: HeapList,
     /// Models due at the next micro-step.
     pub ready: Vec<u32>,
     pub now: Tag,
@@ -251,11 +261,17 @@ impl<M: Message> Core<M> {
         if !self.homes.is_neighbour(m) {
             return ahead.leave(at, m);
         }
+        self.begin_alone(at);
+        Some(m)
+    }
+
+    /// Ends a cycle of a single model, and begins another one.
+    #[inline(always)]
+    pub fn begin_alone(&mut self, at: i64) {
         self.bus.clear();
         self.counts.cycles += 1;
         self.now = Tag::new(at, 0);
         self.fx.now = self.now;
-        Some(m)
     }
 
     /// λ of imminent models of one kind.
@@ -372,6 +388,7 @@ impl<M: Message> Core<M> {
     }
 
     /// Enters the next event of a model that is in no list.
+    #[inline]
     fn enlist(&mut self, m: u32, at: i64, silent: bool) {
         if silent {
             self.silent.schedule(m, at);
@@ -398,6 +415,19 @@ impl<M: Message> Core<M> {
 
     /// Silent steps of one model, up to a tick.
     pub fn advance<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, until: i64) {
+        if let Some((at, silent)) = self.advanced(m, seat, until) {
+            self.enlist(m, at, silent);
+        }
+    }
+
+    /// The same without entering what comes next: its tick, and whether that is a silent step.
+    #[inline]
+    fn advanced<A: Atomic<M>>(
+        &mut self,
+        m: u32,
+        seat: &mut Seat<A>,
+        until: i64,
+    ) -> Option<(i64, bool)> {
         let Seat { cell: Cell { last, .. }, model } = seat;
         let (last, bound) = (*last, Duration::between(*last, until));
         model.advance(bound, &mut self.fx);
@@ -406,51 +436,61 @@ impl<M: Message> Core<M> {
             self.settle(m);
         }
         if advance.is_infinite() {
-            return;
+            return None;
         }
         match last.checked_add(advance.ticks()) {
-            _ if advance.ticks() < 0 => drop(self.refuse_advance(m, advance)),
-            Some(at) if at != i64::MAX => {
+            Some(at) if advance.ticks() >= 0 && at != i64::MAX => {
                 if silent && advance < bound {
                     let (path, at) = (self.path(m), Tag::new(at, 0));
                     self.error.get_or_insert(RunError::Stalled { path, at });
                 }
-                self.enlist(m, at, silent);
+                Some((at, silent))
             }
-            _ => drop(self.refuse_advance(m, advance)),
+            _ => {
+                self.refuse_advance(m, advance);
+                None
+            }
         }
     }
 
     /// The silent steps of a model that has just made a transition, if it is the only one that is
     /// silent: what [`Simulation::next_within`](crate::Simulation::next_within) would come to next.
-    /// Gives whether no model is silent after that, so that the next visible event can follow.
+    /// What they find is not entered where it comes before all else: a lone unit needs no list.
     #[inline(always)]
     pub fn advance_alone<A: Atomic<M>>(
         &mut self,
         m: u32,
         seat: &mut Seat<A>,
         ahead: &Ahead<'_>,
-    ) -> bool {
+    ) -> Onward {
         if self.silent.is_empty() {
-            return true;
+            return Onward::List;
         }
-        let Some(limit) = ahead.limit else { return false };
+        let Some(limit) = ahead.limit else { return Onward::Leave };
         if self.asked() || !self.ready.is_empty() || self.silent.len() != 1 {
-            return false;
+            return Onward::Leave;
         }
-        let Some(at) = self.silent.time_of(m) else { return false };
-        let next = self.list.next_time().unwrap_or(i64::MAX);
+        let Some(at) = self.silent.time_of(m) else { return Onward::Leave };
+        let next = match &mut self.list {
+            list if list.is_empty() => i64::MAX,
+            list => list.next_time().unwrap_or(i64::MAX),
+        };
         if at >= next || at >= limit {
-            return false;
+            return Onward::Leave;
         }
         self.silent.cancel(m);
-        self.advance(m, seat, next.min(limit));
+        let Some((found, silent)) = self.advanced(m, seat, next.min(limit)) else {
+            return Onward::List;
+        };
+        if !silent && at < found && found < next && found <= limit && !self.asked() {
+            return Onward::Itself(found);
+        }
+        self.enlist(m, found, silent);
         self.refuse_early(m, at);
-        self.silent.is_empty()
+        if silent { Onward::Leave } else { Onward::List }
     }
 
     /// An error if what silent steps from tick `at` on found is not after it.
-    #[inline]
     pub fn refuse_early(&mut self, m: u32, at: i64) {
         if self.list.time_of(m).is_some_and(|found| found <= at) {
             let (path, at) = (self.path(m), Tag::new(at, 0));
@@ -478,6 +518,23 @@ impl<M: Message> Core<M> {
     /// Takes what a transition asked for out of the effects.
     #[inline(never)]
     fn settle(&mut self, m: u32) {
+        let fx = &self.fx;
+        if fx.failure.is_some()
+            || fx.stop.is_some()
+            || !fx.facts.is_empty()
+            || !fx.changes.is_empty()
+        {
+            return self.settle_all(m);
+        }
+        // A located event that nobody hears of.
+        self.fx.raised = false;
+        if std::mem::take(&mut self.fx.located) {
+            self.count_located(m);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_all(&mut self, m: u32) {
         self.fx.raised = false;
         if self.fx.failure.is_some() || self.fx.stop.is_some() {
             self.halt(m);
@@ -523,16 +580,28 @@ impl<M: Message> Core<M> {
     fn count_located(&mut self, m: u32) {
         let at = self.now.ticks;
         let Guards { state_events, window, .. } = self.guards;
-        let entry = self.located.entry(m).or_insert((at, 0));
-        if at.saturating_sub(entry.0) > window {
-            *entry = (at, 0);
-        }
-        entry.1 += 1;
-        let count = entry.1;
+        let count = match self.located.get_mut(&m) {
+            Some((start, count)) => {
+                if at.saturating_sub(*start) > window {
+                    (*start, *count) = (at, 0);
+                }
+                *count += 1;
+                *count
+            }
+            None => {
+                self.located.insert(m, (at, 1));
+                1
+            }
+        };
         if count > state_events {
-            let (path, at) = (self.path(m), self.now);
-            self.error.get_or_insert(RunError::Zeno { path, at, count, window });
+            self.refuse_located(m, count);
         }
+    }
+
+    #[cold]
+    fn refuse_located(&mut self, m: u32, count: u32) {
+        let (path, at, window) = (self.path(m), self.now, self.guards.window);
+        self.error.get_or_insert(RunError::Zeno { path, at, count, window });
     }
 
     #[inline(never)]
