@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     ode::{
-        Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put,
+        Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError,
         rounding,
     },
     statistics::UnitStatistics,
@@ -93,7 +93,7 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
     #[inline(always)]
     fn put(&mut self, t: f64, x: &[f64]) {
         self.vars[0] = self.origin + t;
-        put(&mut self.vars[Dims::STATES..], x);
+        self.vars[Dims::STATES..Dims::STATES + x.len()].copy_from_slice(x);
         if self.driven {
             let first = self.scene.dims.first_input();
             for (var, held) in self.vars[first..].iter_mut().zip(self.scene.inputs) {
