@@ -8,7 +8,7 @@ use crate::{
     core::{Ahead, Core, Guards, order},
     coupled::Coupled,
     error::RunError,
-    event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
+    event_list::{EARLIEST, EventList, EventListKind, LATEST},
     flatten::flatten,
     homes::Homes,
     message::Message,
@@ -515,8 +515,9 @@ impl<M: Message> Simulation<M> {
             core.refuse_early(m, at);
         }
         // Inputs may come from the earliest tick on that no unit has passed.
-        let due = |list: &mut AnyEventList| list.next_time().unwrap_or(i64::MAX);
-        self.floor = self.floor.max(bound.min(due(&mut core.list)).min(due(&mut core.silent)));
+        let due = |time: Option<i64>| time.unwrap_or(i64::MAX);
+        let earliest = due(core.list.next_time()).min(due(core.silent.next_time()));
+        self.floor = self.floor.max(bound.min(earliest));
         match self.core.error.take() {
             Some(error) => Err(self.fail(error)),
             None => Ok(()),
