@@ -25,7 +25,7 @@ use superdense_kernel::{
 /// then one per neighbour.
 ///
 /// **Why one model** and not arrivals, server, router and links: a network of a million nodes.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Node {
     timer: Timer,
     arrival: Distribution,
@@ -44,6 +44,22 @@ pub struct Node {
     /// Where the job in service goes; drawn when its service begins.
     port: u16,
     flight: VecDeque<(i64, u16, Job)>,
+}
+
+/// By hand, so that a state that is saved over an old one uses the memory of its queues.
+impl Clone for Node {
+    fn clone(&self) -> Self {
+        let (queue, flight) = (self.queue.clone(), self.flight.clone());
+        Self { queue, flight, timer: self.timer.clone(), stream: self.stream.clone(), ..*self }
+    }
+    fn clone_from(&mut self, other: &Self) {
+        let mut queue = std::mem::take(&mut self.queue);
+        let mut flight = std::mem::take(&mut self.flight);
+        queue.clone_from(&other.queue);
+        flight.clone_from(&other.flight);
+        let (timer, stream) = (other.timer.clone(), other.stream.clone());
+        *self = Self { queue, flight, timer, stream, ..*other };
+    }
 }
 
 impl Node {
