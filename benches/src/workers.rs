@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn all_executors_have_the_trace_of_the_sequential_one() {
         let mut rows = Vec::new();
-        compare(true, &mut |row| rows.push(row)).expect("equal traces");
+        compare(true, "", &mut |row| rows.push(row)).expect("equal traces");
         assert_eq!(rows.len(), 5 * 3);
         for row in rows {
             assert!(row.speed_up > 0.0 && row.efficiency <= 1.0, "{row:?}");

@@ -50,15 +50,14 @@ pub struct Node {
 impl Clone for Node {
     fn clone(&self) -> Self {
         let (queue, flight) = (self.queue.clone(), self.flight.clone());
-        Self { queue, flight, timer: self.timer.clone(), stream: self.stream.clone(), ..*self }
+        Self { queue, flight, stream: self.stream.clone(), ..*self }
     }
     fn clone_from(&mut self, other: &Self) {
         let mut queue = std::mem::take(&mut self.queue);
         let mut flight = std::mem::take(&mut self.flight);
         queue.clone_from(&other.queue);
         flight.clone_from(&other.flight);
-        let (timer, stream) = (other.timer.clone(), other.stream.clone());
-        *self = Self { queue, flight, timer, stream, ..*other };
+        *self = Self { queue, flight, stream: other.stream.clone(), ..*other };
     }
 }
 
