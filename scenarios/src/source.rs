@@ -7,6 +7,11 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 use std::path::{Path, PathBuf};
 pub use superdense_models::registry::Span;
 
+/// Bytes that are shown at most of a line on each side of a place.
+const AROUND: usize = 200;
+/// Bytes that are underlined at most; lines beyond 65 535 columns cannot be drawn at all.
+const UNDERLINED: usize = 2000;
+
 /// One text.
 #[derive(Debug)]
 struct Text {
@@ -47,6 +52,13 @@ impl Sources {
         let Some(t) = self.of(at) else { return ("", 0) };
         let before = &t.text.as_bytes()[..at - t.start];
         (&t.name, 1 + before.iter().filter(|&&b| b == b'\n').count())
+    }
+
+    /// As much of a span as can be drawn.
+    pub fn drawable(&self, span: &Span) -> Span {
+        let Some(t) = self.of(span.start) else { return span.clone() };
+        let end = span.end.min(span.start + UNDERLINED) - t.start;
+        span.start..t.start + t.text.floor_char_boundary(end)
     }
 
     /// The folder that file names at this position are relative to.
@@ -116,6 +128,13 @@ impl SourceCode for Sources {
         if before > 0 {
             from = bytes[..from].iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
             to = bytes[to..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| to + n);
+            // Of long lines what is around.
+            let place = span.offset() - text.start;
+            from = from.max(text.text.ceil_char_boundary(place.saturating_sub(AROUND)));
+            to = to.min(text.text.floor_char_boundary(place + span.len() + AROUND));
+            if to - from > UNDERLINED + 2 * AROUND {
+                return Err(MietteError::OutOfBounds);
+            }
         }
         let (before, after) = (before.saturating_sub(1), after.saturating_sub(1));
         let local = SourceSpan::new(from.into(), to - from);

@@ -147,6 +147,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 Plan::Due(_, Action::Propose(link)) => self.open_session(link.into()),
                 Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
+                Plan::Due(_, Action::Fail) => {
+                    return Err(std::mem::take(&mut self.state.failure));
+                }
                 Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
             }
         }

@@ -322,4 +322,9 @@ pub trait Equations: Send + Sync + 'static {
         let _ = vars;
         None
     }
+    /// Which expression of the reset by event `event` is not finite at these variables, before it.
+    fn explain_reset(&self, event: usize, vars: &[f64]) -> Option<String> {
+        let _ = (event, vars);
+        None
+    }
 }

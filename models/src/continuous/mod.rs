@@ -15,6 +15,7 @@ mod linear;
 mod link_texts;
 mod links;
 mod read;
+mod saved;
 pub mod series;
 mod settings;
 mod sides;
@@ -28,10 +29,11 @@ mod watch;
 pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger};
 pub use expander::MAX_SEGMENT_ORDER;
 pub use kind::EquationsKind;
+pub use saved::SavedUnit;
 pub use settings::Settings;
 pub use stepped::{Stepped, SteppedState};
 pub use text::{Reset, TextEquations};
-pub use unit::{SavedUnit, Unit};
+pub use unit::Unit;
 
 #[cfg(test)]
 mod tests;
