@@ -58,7 +58,7 @@ impl Sources {
     pub fn drawable(&self, span: &Span) -> Span {
         let Some(t) = self.of(span.start) else { return span.clone() };
         let end = span.end.min(span.start + UNDERLINED) - t.start;
-        span.start..t.start + t.text.floor_char_boundary(end)
+        span.start..t.start + floor(&t.text, end)
     }
 
     /// The folder that file names at this position are relative to.
@@ -77,6 +77,11 @@ impl Sources {
         let place = |offset: usize| span.start + raw_offset(raw, offset);
         place(inner.start)..place(inner.end)
     }
+}
+
+/// The last place up to `at` where a character begins.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0)
 }
 
 /// Where the decoded byte `offset` of a string with escapes stands in its raw text.
@@ -130,8 +135,8 @@ impl SourceCode for Sources {
             to = bytes[to..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| to + n);
             // Of long lines what is around.
             let place = span.offset() - text.start;
-            from = from.max(text.text.ceil_char_boundary(place.saturating_sub(AROUND)));
-            to = to.min(text.text.floor_char_boundary(place + span.len() + AROUND));
+            from = from.max(floor(&text.text, place.saturating_sub(AROUND)));
+            to = to.min(floor(&text.text, place + span.len() + AROUND));
             if to - from > UNDERLINED + 2 * AROUND {
                 return Err(MietteError::OutOfBounds);
             }

@@ -130,8 +130,8 @@ impl Coupled {
                 let least = kicks.iter().fold(1.0f64, |most, k| most.max(k.1.abs()));
                 let limit = IN_PROPORTION * wanted.amax().max(least);
                 let off = (found - wanted).abs();
-                // Not by `>`, which a NaN would pass.
-                let wrong: Vec<usize> = (0..off.len()).filter(|&k| !(off[k] <= limit)).collect();
+                let wrong: Vec<usize> =
+                    (0..off.len()).filter(|&k| off[k].is_nan() || off[k] > limit).collect();
                 if let Some(what) = self.first_of(&wrong, states) {
                     let kicks: Vec<_> = named.iter().map(|(p, s)| format!("{p} = {s}")).collect();
                     return Err(format!(
