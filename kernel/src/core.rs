@@ -100,6 +100,8 @@ pub(crate) struct Ahead<'a> {
     pub imminent: &'a mut Vec<u32>,
     /// When these are due.
     pub taken: Option<i64>,
+    /// The imminent model of a cycle whose transition comes last, and the digest of what it sent.
+    pub own: (u32, u64),
 }
 
 impl Ahead<'_> {
@@ -111,14 +113,6 @@ impl Ahead<'_> {
         if let [m] = self.imminent[..] {
             return Some((at, m));
         }
-        self.taken = Some(at);
-        None
-    }
-
-    /// Leaves the cycle of a single model to others.
-    fn leave(&mut self, at: i64, m: u32) -> Option<u32> {
-        self.imminent.clear();
-        self.imminent.push(m);
         self.taken = Some(at);
         None
     }
@@ -237,25 +231,44 @@ impl<M: Message> Core<M> {
     }
 
     /// Goes on from the cycle of a single model to the next cycle, unless something is to be done
-    /// in between. If that is not one of a single neighbour, its models are left in `ahead`.
+    /// in between. If that is not one of a single model, its models are left in `ahead`.
     #[inline(always)]
     pub fn next_alone(&mut self, ahead: &mut Ahead<'_>) -> Option<u32> {
-        if self.asked() || !self.ready.is_empty() {
+        let limit = ahead.limit?;
+        if self.asked() {
             return None;
         }
-        let limit = ahead.limit?;
+        if !self.ready.is_empty() {
+            return self.next_ready();
+        }
         let (at, m) = match self.list.take_alone(limit) {
             Some(next) => next,
             None => ahead.take(&mut self.list, limit)?,
         };
-        if !self.homes.is_neighbour(m) {
-            return ahead.leave(at, m);
+        self.go_on(Tag::new(at, 0));
+        Some(m)
+    }
+
+    /// The same when the next cycle is a micro-step.
+    // A call, lest the usual way gets longer.
+    #[inline(never)]
+    fn next_ready(&mut self) -> Option<u32> {
+        let [m] = self.ready[..] else { return None };
+        if self.now.micro >= self.guards.micro_steps {
+            return None;
         }
+        self.ready.clear();
+        self.go_on(Tag::new(self.now.ticks, self.now.micro + 1));
+        Some(m)
+    }
+
+    /// Ends a cycle and begins the next one.
+    #[inline(always)]
+    fn go_on(&mut self, next: Tag) {
         self.bus.clear();
         self.counts.cycles += 1;
-        self.now = Tag::new(at, 0);
-        self.fx.now = self.now;
-        Some(m)
+        self.now = next;
+        self.fx.now = next;
     }
 
     /// λ of imminent models of one kind.

@@ -8,18 +8,17 @@ use crate::{
     blueprint::{Blueprint, ModelKey, NodeBody},
     message::Message,
 };
-use std::ops::Range;
 
-/// Models from `first` on, up to the next home's, side by side in a slab.
-#[derive(Debug, Clone, Copy)]
+/// Models from `first` to before `end`, side by side in a slab.
+#[derive(Debug, Clone, Copy, Default)]
 struct Home {
     first: u32,
-    slot: u32,
-    kind: u16,
+    end: u32,
+    run: Run,
 }
 
 /// Neighbours of one slab among the models of a cycle.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub kind: u16,
     /// Slot minus model number, the same for all of them.
@@ -39,9 +38,10 @@ pub(crate) struct Homes {
     homes: Vec<Home>,
     /// Number of the home by model; empty when there are too many homes, or they moved.
     numbers: Vec<u16>,
+    /// Number of the home that was searched for last.
     recent: usize,
-    range: Range<u32>,
-    run: Run,
+    /// The home that was looked up last.
+    last: Home,
 }
 
 impl Homes {
@@ -50,26 +50,26 @@ impl Homes {
         let mut homes: Vec<Home> = Vec::new();
         for (m, &key) in (0..).zip(keys) {
             let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
-            let goes_on = |h: &Home| h.kind == a.kind && h.slot + (m - h.first) == a.slot;
-            if !homes.last().is_some_and(goes_on) {
-                homes.push(Home { first: m, slot: a.slot, kind: a.kind });
+            let run = Run { kind: a.kind, shift: a.slot.wrapping_sub(m) };
+            match homes.last_mut() {
+                Some(home) if home.run == run => home.end = m + 1,
+                _ => homes.push(Home { first: m, end: m + 1, run }),
             }
         }
         let mut numbers = Vec::new();
         if homes.len() <= usize::from(u16::MAX) {
             numbers.reserve_exact(keys.len());
-            for number in 0..homes.len() {
-                let end = homes.get(number + 1).map_or(keys.len(), |h| h.first as usize);
-                numbers.resize(end, number as u16);
+            for (number, home) in (0..).zip(&homes) {
+                numbers.resize(home.end as usize, number);
             }
         }
-        Self { homes, numbers, recent: 0, range: 0..0, run: Run::default() }
+        Self { homes, numbers, recent: 0, last: Home::default() }
     }
 
     /// Kind and slot of a model.
     pub fn of(&self, m: u32) -> (u16, u32) {
-        let Home { first, slot, kind } = self.homes[self.index(m)];
-        (kind, slot + (m - first))
+        let Home { run, .. } = self.homes[self.index(m)];
+        (run.kind, m.wrapping_add(run.shift))
     }
 
     #[inline(always)]
@@ -93,39 +93,39 @@ impl Homes {
     /// The run of a model, and the first model after the run.
     #[inline]
     pub fn run(&mut self, m: u32) -> (Run, u32) {
-        if m < self.range.start || m >= self.range.end {
-            self.look_up(m);
+        // Not first whether it is the same again: with several kinds nothing can predict that.
+        match self.numbers.get(m as usize) {
+            Some(&number) => self.last = self.homes[usize::from(number)],
+            None if self.is_neighbour(m) => {}
+            None => self.look_up(m),
         }
-        (self.run, self.range.end)
+        (self.last.run, self.last.end)
     }
 
     /// Whether a model is in the run that was looked up last.
     #[inline(always)]
     pub fn is_neighbour(&self, m: u32) -> bool {
-        self.range.contains(&m)
+        self.last.first <= m && m < self.last.end
     }
 
-    #[inline]
+    #[cold]
     fn look_up(&mut self, m: u32) {
-        let index = self.index(m);
-        let Home { first, slot, kind } = self.homes[index];
-        self.recent = index;
-        self.range = first..self.homes.get(index + 1).map_or(u32::MAX, |h| h.first);
-        self.run = Run { kind, shift: slot.wrapping_sub(first) };
+        self.recent = self.search(m);
+        self.last = self.homes[self.recent];
     }
 
     /// Notes that one model has moved to another slot.
     pub fn relocate(&mut self, m: u32, slot: u32) {
         let at = self.index(m);
         let old = self.homes[at];
-        let moved = Home { slot, first: m, ..old };
-        let after = Home { first: m + 1, slot: old.slot + (m + 1 - old.first), ..old };
-        let last = self.homes.get(at + 1).is_some_and(|h| h.first == m + 1);
-        let before = (old.first < m).then_some(old);
-        let parts = before.into_iter().chain([moved]).chain((!last).then_some(after));
+        let run = Run { shift: slot.wrapping_sub(m), ..old.run };
+        let moved = Home { first: m, end: m + 1, run };
+        let before = (old.first < m).then_some(Home { end: m, ..old });
+        let after = (m + 1 < old.end).then_some(Home { first: m + 1, ..old });
+        let parts = before.into_iter().chain([moved]).chain(after);
         self.homes.splice(at..=at, parts.collect::<Vec<_>>());
         self.numbers = Vec::new();
         self.recent = 0;
-        self.range = 0..0;
+        self.last = Home::default();
     }
 }

@@ -98,10 +98,10 @@ impl<M> Network<M> {
     /// Where an output port of a model leads.
     #[inline]
     pub fn target(&self, model: u32, port: u16) -> Target {
-        let Sender { first, others, .. } = self.senders[model as usize];
-        let Some(other) = u32::from(port).checked_sub(1) else { return first };
-        let end = self.senders[model as usize + 1].others;
-        if others + other < end { self.others[(others + other) as usize] } else { Target::MISSING }
+        let [own, next, ..] = &self.senders[model as usize..] else { return Target::MISSING };
+        let Some(other) = u32::from(port).checked_sub(1) else { return own.first };
+        let other = self.others[..next.others as usize].get((own.others + other) as usize);
+        other.copied().unwrap_or(Target::MISSING)
     }
 
     /// Where the output ports of a model lead.

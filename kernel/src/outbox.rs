@@ -90,21 +90,24 @@ impl<'a, M: Message> Outbox<'a, M> {
         let identity = identity(sender.path, port, emission);
         let digest = digest_of(&value, identity);
         self.sum = self.sum.wrapping_add(digest);
-        let envelope = Envelope { value, source: self.source, emission, next: NONE, port };
-        let first = sender.first;
-        if port == 0
-            && self.last_port == 0
-            && let To::Model(model) = first.decode()
-            && !self.bus.hears(self.source)
+        let source = self.source;
+        let to = if port == 0 { sender.first } else { self.network.target(source, port) };
+        if let To::Model(model) = to.decode()
+            && port >= self.last_port
+            && !self.bus.hears(source)
             && self.bus.has_room()
         {
+            if port > 0 {
+                self.last_port = port;
+            }
+            let envelope = Envelope { value, source, emission, next: NONE, port };
             return self.bus.hand(model, digest, envelope);
         }
         // What nobody hears is in the trace all the same, but is carried nowhere.
-        if port == 0 && first == Target::NOWHERE && !self.bus.hears(self.source) {
-            return;
+        if to != Target::NOWHERE || self.bus.hears(source) {
+            let envelope = Envelope { value, source, emission, next: NONE, port };
+            self.carry(digest, identity, envelope);
         }
-        self.carry(digest, identity, envelope);
     }
 
     /// Any other way of a message.

@@ -267,36 +267,52 @@ impl<M: Message> Simulation<M> {
     ///
     /// **Why.** Models with timers of their own mostly fire one by one. Here nothing is merged, and
     /// when the output reaches nobody or one neighbour in the slab, the border to it is crossed
-    /// once: a sixth of the instructions of *hold* and of *ring*. And it is crossed once for all
-    /// cycles up to `limit` that follow each other in one slab: a tenth of what is left of *hold*,
-    /// a twentieth of *ring*.
+    /// once: a sixth of the instructions of *hold* and of *ring*. And it goes on from cycle to cycle
+    /// up to `limit`, without crossing the border as long as they follow each other in one slab: a
+    /// tenth of what is left of *hold*, a twentieth of *ring*, and an eighth of what networks of
+    /// several kinds of models need.
     #[inline(always)]
     fn alone(&mut self, limit: Option<i64>, taken: &mut Option<i64>) -> bool {
-        let [m] = self.imminent[..] else { return false };
+        let [mut m] = self.imminent[..] else { return false };
         if self.staged || !self.injections.is_empty() {
             return false;
         }
         let core = &mut self.core;
         let slabs = &mut self.slabs.kinds;
-        let (run, _) = core.homes.run(m);
         // Observers look on between cycles; silent units may find something before the next one.
         let limit = limit.filter(|_| core.observers.is_empty() && core.silent.is_empty());
-        let mut ahead = Ahead { limit, imminent: &mut self.imminent, taken: None };
-        core.enter(run.kind);
-        let left = slabs[run.kind as usize].alone(run, m, &mut ahead, core);
-        core.leave(run.kind);
-        *taken = ahead.taken;
-        if let Left::Other(other) | Left::Both(other, _) = left {
-            let (theirs, _) = core.homes.run(other);
-            core.enter(theirs.kind);
-            slabs[theirs.kind as usize].influenced(theirs, other, core);
-            core.leave(theirs.kind);
-        }
-        if let Left::Both(_, own) = left {
+        let mut ahead = Ahead { limit, imminent: &mut self.imminent, taken: None, own: (m, 0) };
+        let left = loop {
+            let (run, _) = core.homes.run(m);
             core.enter(run.kind);
-            slabs[run.kind as usize].imminent(run, own, core);
+            let left = slabs[run.kind as usize].alone(run, m, &mut ahead, core);
             core.leave(run.kind);
-        }
+            match left {
+                Left::Nothing | Left::All => break left,
+                Left::Next(next) => {
+                    m = next;
+                    continue;
+                }
+                Left::Other(other) | Left::Both(other) => {
+                    let (theirs, _) = core.homes.run(other);
+                    core.enter(theirs.kind);
+                    slabs[theirs.kind as usize].influenced(theirs, other, core);
+                    core.leave(theirs.kind);
+                }
+            }
+            if let Left::Both(_) = left {
+                core.enter(run.kind);
+                let (own, outputs) = ahead.own;
+                slabs[run.kind as usize].imminent(run, own, outputs, core);
+                core.leave(run.kind);
+            }
+            if !core.silent.is_empty() {
+                break Left::Nothing;
+            }
+            let Some(next) = core.next_alone(&mut ahead) else { break Left::Nothing };
+            m = next;
+        };
+        *taken = ahead.taken;
         self.sent();
         !matches!(left, Left::All)
     }

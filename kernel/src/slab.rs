@@ -53,10 +53,10 @@ pub(crate) trait Kind<M: Message>: Send {
     fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, moves: Moves<'_>, core: &mut Core<M>);
     /// λ of one model, and as many transitions as that lets this slab make; when that is all, so
-    /// on with the cycles `ahead`. Tells what is left of the last cycle.
+    /// on with the cycles `ahead`, as long as they are this slab's. Tells what is left.
     fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left;
-    /// The transition of a model that is imminent and that nothing reaches.
-    fn imminent(&mut self, run: Run, due: Due, core: &mut Core<M>);
+    /// The transition of a model that is imminent, has sent `outputs`, and that nothing reaches.
+    fn imminent(&mut self, run: Run, model: u32, outputs: u64, core: &mut Core<M>);
     /// The transition of a model that is not imminent and that something reaches.
     fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>);
@@ -94,16 +94,18 @@ pub(crate) trait Kind<M: Message>: Send {
     fn collect(&mut self, part_of: &[u32], parts: Vec<Box<dyn Kind<M>>>);
 }
 
-/// The transitions that are left of a cycle with one imminent model.
+/// What is left of a cycle with one imminent model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Left {
-    /// None.
+    /// Nothing.
     Nothing,
-    /// That of the one model that is reached.
+    /// The cycle that has begun after it, of this single model.
+    Next(u32),
+    /// The transition of the one model that is reached.
     Other(u32),
-    /// That of the one model that is reached, and then that of the imminent one.
-    Both(u32, Due),
-    /// All.
+    /// That of the one model that is reached, and then that of the imminent one, [`Ahead::own`].
+    Both(u32),
+    /// All transitions.
     All,
 }
 
@@ -197,7 +199,8 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
                 } else if core.homes.is_neighbour(other) {
                     self.reached(run, other, core);
                 } else {
-                    return Left::Both(other, due);
+                    ahead.own = (model, sent);
+                    return Left::Both(other);
                 }
             }
             core.transitions(run, [due].into_iter(), &mut self.seats);
@@ -211,15 +214,17 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
                 return Left::Nothing;
             }
             let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
+            if !core.homes.is_neighbour(next) {
+                return Left::Next(next);
+            }
             model = next;
             if core.keys.len() > LARGE {
                 self.fetch(run, core);
             }
         }
     }
-    fn imminent(&mut self, run: Run, due: Due, core: &mut Core<M>) {
-        // The same again, so that the compiler knows the flags and leaves the other ways out.
-        let due = Due::imminent(due.model, due.outputs);
+    fn imminent(&mut self, run: Run, model: u32, outputs: u64, core: &mut Core<M>) {
+        let due = Due::imminent(model, outputs);
         core.transitions(run, [due].into_iter(), &mut self.seats);
     }
     fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>) {

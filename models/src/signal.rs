@@ -41,7 +41,8 @@ impl Timer {
     }
     /// The time advance.
     pub fn advance(&self) -> Duration {
-        if self.due == NEVER { Duration::INFINITE } else { Duration::between(self.now, self.due) }
+        // Both count from the start, so their difference is no overflow.
+        Duration::from_ticks(if self.due == NEVER { NEVER } else { self.due - self.now })
     }
     /// For δint: the due time is now, and nothing is due any more.
     pub fn fire(&mut self) {
@@ -259,6 +260,13 @@ impl Level {
             self.left = self.value;
         }
         *self = Self { value, left: self.left, at: now, flag: Some(Flag::Jump) };
+    }
+    /// The segment to send after a change to this value at tick `now`, if one is due then.
+    #[inline]
+    pub fn changed(&self, value: f64, now: i64) -> Option<Segment> {
+        let mut level = self.clone();
+        level.change(value, now);
+        level.pending()
     }
     /// The segment to send, if one is due.
     #[inline]

@@ -1,6 +1,6 @@
 //! What scenario units send each other.
 use serde::{Deserialize, Serialize};
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, slice, sync::Arc};
 use superdense_kernel::{
     Bag, Message, Payload,
     message::{Digest, real_word},
@@ -233,49 +233,32 @@ impl fmt::Display for Value {
     }
 }
 
-/// What came to a port, in the order of a key: a bag has no order, a queue needs one.
+/// What came to a port, in the order of a key: a bag has no order, a queue needs one. Most bags hold
+/// one message, which stays where it is.
 #[inline]
-pub fn in_order<T: Payload<Value> + Copy, K: Ord>(
-    bag: &Bag<'_, Value>,
+pub fn in_order<'a, T: Payload<Value> + Copy, K: Ord>(
+    bag: &Bag<'a, Value>,
     port: InPort<T>,
     key: impl FnMut(&T) -> K,
-) -> InOrder<T> {
+) -> Cow<'a, [T]> {
     match bag.single() {
-        Some((at, value)) if at == port.index() => InOrder::One(T::unwrap(value).copied()),
-        Some(_) => InOrder::One(None),
-        None => sorted(bag, port, key),
+        Some((at, value)) => {
+            let one = T::unwrap(value).filter(|_| at == port.index());
+            Cow::Borrowed(one.map_or(&[], slice::from_ref))
+        }
+        None => Cow::Owned(sorted(bag.clone(), port, key)),
     }
 }
 
 #[inline(never)]
 fn sorted<T: Payload<Value> + Copy, K: Ord>(
-    bag: &Bag<'_, Value>,
+    bag: Bag<'_, Value>,
     port: InPort<T>,
     key: impl FnMut(&T) -> K,
-) -> InOrder<T> {
+) -> Vec<T> {
     let mut all: Vec<T> = bag.on(port).copied().collect();
     all.sort_unstable_by_key(key);
-    InOrder::All(all.into_iter())
-}
-
-/// Iterator of [`in_order`]. Most bags hold one message, which needs no list.
-#[derive(Debug)]
-pub enum InOrder<T> {
-    /// At most one.
-    One(Option<T>),
-    /// Any number.
-    All(std::vec::IntoIter<T>),
-}
-
-impl<T> Iterator for InOrder<T> {
-    type Item = T;
-    #[inline]
-    fn next(&mut self) -> Option<T> {
-        match self {
-            Self::One(one) => one.take(),
-            Self::All(all) => all.next(),
-        }
-    }
+    all
 }
 
 impl Message for Value {

@@ -140,7 +140,7 @@ impl EventList for AnyEventList {
         each!(self, list => list.take(limit, sink))
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_alone(&mut self, limit: i64) -> Option<(i64, u32)> {
         each!(self, list => list.take_alone(limit))
     }

@@ -262,7 +262,7 @@ impl EventList for LadderList {
         Some(time)
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_alone(&mut self, limit: i64) -> Option<(i64, u32)> {
         let bucket = self.front.first(&self.store.occupied)?;
         let first = self.store.first(bucket);

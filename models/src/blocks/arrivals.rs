@@ -54,6 +54,7 @@ impl Atomic<Value> for Source {
     fn time_advance(&self) -> Duration {
         self.timer.advance()
     }
+    #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, Value>) {
         if self.starts() {
             return out.send(Self::COUNT, Segment::step(0.0, 0.0));

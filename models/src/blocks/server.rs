@@ -90,6 +90,7 @@ impl Atomic<Value> for Station {
     fn time_advance(&self) -> Duration {
         self.timer.advance()
     }
+    #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
         for &job in &self.lost {
@@ -99,16 +100,12 @@ impl Atomic<Value> for Station {
         for &(_, job) in &self.service[..leaving] {
             out.send(Self::OUT, job);
         }
-        let (mut length, mut busy) = (self.length.clone(), self.busy.clone());
-        if leaving > 0 {
-            let rest = self.present() - leaving;
-            length.change(rest as f64, at);
-            busy.change(rest.min(self.servers) as f64, at);
-        }
-        if let Some(segment) = length.pending() {
+        // Both signals are up to date unless jobs leave.
+        let rest = self.present() - leaving;
+        if let Some(segment) = self.length.changed(rest as f64, at) {
             out.send(Self::LENGTH, segment);
         }
-        if let Some(segment) = busy.pending() {
+        if let Some(segment) = self.busy.changed(rest.min(self.servers) as f64, at) {
             out.send(Self::BUSY, segment);
         }
     }
@@ -126,9 +123,10 @@ impl Atomic<Value> for Station {
         self.busy.sent();
         self.timer.set(self.departure());
     }
+    #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        for job in in_order(bag, Self::IN, |&job| job) {
+        for &job in in_order(bag, Self::IN, |&job| job).iter() {
             if self.capacity.is_some_and(|most| self.present() >= most) {
                 self.lost.push(job);
             } else {

@@ -79,6 +79,7 @@ impl Atomic<Value> for Statistics {
     fn time_advance(&self) -> Duration {
         self.timer.advance()
     }
+    #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, Value>) {
         for (port, level) in (0..).zip(&self.told) {
             if let Some(segment) = level.as_ref().and_then(Level::pending) {
@@ -90,10 +91,11 @@ impl Atomic<Value> for Statistics {
         self.timer.fire();
         self.told.iter_mut().flatten().for_each(Level::sent);
     }
+    #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let (now, since) = (fx.now().ticks, fx.now().ticks - self.timer.now());
-        for job in in_order(bag, Self::IN, |&job| job) {
+        for job in in_order(bag, Self::IN, |&job| job).iter() {
             if job.created - since < self.warm_up {
                 continue;
             }

@@ -35,7 +35,8 @@ const TRIPPED: InPort<i64> = InPort::new(1);
 
 /// The packets of a code, in the order in which they queue up.
 fn heard(bag: &Bag<'_, Value>, code: u32) -> impl Iterator<Item = Packet> {
-    in_order(bag, PACKETS, Packet::key).filter(move |p| p.code == code)
+    let all = in_order(bag, PACKETS, Packet::key);
+    (0..all.len()).map(move |k| all[k]).filter(move |p| p.code == code)
 }
 
 /// Puts values into packets. Input 0: values.

@@ -35,10 +35,16 @@ pub struct Link {
     capacity: Option<usize>,
     loss: f64,
     stream: RandomStream,
-    /// Ends of transmissions that may still lie ahead.
-    ends: VecDeque<i64>,
+    /// Length of the last packet, and the ticks of its transmission.
+    last: (u32, i64),
+    /// When all transmissions end.
+    free: i64,
+    /// Whether some transmission took no tick, so that packets may arrive together.
+    bunched: bool,
     /// Packets on their way, with the tick of their arrival.
     flight: VecDeque<(i64, Packet)>,
+    /// Ends of the transmissions of packets that get lost, as far as they may lie ahead.
+    lost: VecDeque<i64>,
     dropped: Vec<Packet>,
     offered: u64,
     gone: u64,
@@ -52,48 +58,81 @@ impl Link {
     const OUT: OutPort<Packet> = OutPort::new(0);
     const DROPPED: OutPort<Packet> = OutPort::new(1);
 
-    fn transmission(&self, packet: &Packet) -> i64 {
-        let tps = self.timer.resolution().ticks_per_second() as f64;
-        nearest_tick(f64::from(packet.bits) * tps / self.rate)
+    fn transmission(&mut self, bits: u32) -> i64 {
+        if bits != self.last.0 {
+            let tps = self.timer.resolution().ticks_per_second() as f64;
+            self.last = (bits, nearest_tick(f64::from(bits) * tps / self.rate));
+        }
+        self.last.1
     }
 
+    /// Whether `most` packets wait beside the one in transmission.
+    fn is_full(&self, most: usize, now: i64) -> bool {
+        // So many of those on their way fill it up; transmissions end in their order.
+        let Some(others) = most.checked_sub(self.lost.len()) else { return true };
+        let first = self.flight.len().checked_sub(others + 1);
+        first.is_some_and(|first| self.flight[first].0 - self.propagation > now)
+    }
+
+    #[inline(always)]
     fn take(&mut self, packet: Packet) {
         let now = self.timer.now();
-        while self.ends.front().is_some_and(|&end| end <= now) {
-            self.ends.pop_front();
+        while self.lost.front().is_some_and(|&end| end <= now) {
+            self.lost.pop_front();
         }
         self.offered += 1;
-        if self.capacity.is_some_and(|most| self.ends.len() > most) {
+        if let Some(most) = self.capacity
+            && self.is_full(most, now)
+        {
             self.gone += 1;
             self.dropped.push(packet);
             return;
         }
-        let ticks = self.transmission(&packet);
-        let end = self.ends.back().map_or(now, |&last| last).saturating_add(ticks);
-        self.ends.push_back(end);
+        let ticks = self.transmission(packet.bits);
+        self.bunched |= ticks == 0;
+        self.free = self.free.max(now).saturating_add(ticks);
         self.work = self.work.saturating_add(ticks);
         // Lost packets take their time on the transmitter; without losses there is no draw.
         if self.loss > 0.0 && self.stream.uniform() < self.loss {
             self.gone += 1;
+            self.lost.push_back(self.free);
             self.dropped.push(packet);
         } else {
-            self.flight.push_back((end.saturating_add(self.propagation), packet));
+            self.flight.push_back((self.free.saturating_add(self.propagation), packet));
         }
     }
 
     /// Packets waiting or in transmission, share of time in transmission, share of packets gone.
     fn values(&self, now: i64) -> [f64; 3] {
-        let present = self.ends.iter().filter(|&&end| end > now).count();
-        let left = self.ends.back().map_or(0, |&end| (end - now).max(0));
+        let sent = self.flight.partition_point(|&(at, _)| at - self.propagation <= now);
+        let lost = self.lost.iter().filter(|&&end| end > now).count();
+        let present = self.flight.len() - sent + lost;
+        let left = (self.free - now).max(0);
         let busy = if now > 0 { (self.work - left) as f64 / now as f64 } else { 0.0 };
         let loss = if self.offered > 0 { self.gone as f64 / self.offered as f64 } else { 0.0 };
         [present as f64, busy, loss]
     }
 
+    /// Whether there is something to tell at once.
+    fn has_news(&self) -> bool {
+        !self.dropped.is_empty() || self.board.pending()
+    }
+
     fn settle(&mut self) {
         let arrival = self.flight.front().map_or(NEVER, |&(at, _)| at);
-        let news = !self.dropped.is_empty() || self.board.pending();
-        self.timer.set(if news { self.timer.now() } else { arrival });
+        self.timer.set(if self.has_news() { self.timer.now() } else { arrival });
+    }
+
+    #[inline(never)]
+    fn send_all(&self, out: &mut Outbox<'_, Value>) {
+        let at = self.timer.next();
+        for &(_, packet) in self.flight.iter().take_while(|(t, _)| *t == at) {
+            out.send(Self::OUT, packet);
+        }
+        for &packet in &self.dropped {
+            out.send(Self::DROPPED, packet);
+        }
+        self.board.output(out);
     }
 }
 
@@ -107,30 +146,32 @@ impl Atomic<Value> for Link {
     fn time_advance(&self) -> Duration {
         self.timer.advance()
     }
+    #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        let at = self.timer.next();
-        for &(_, packet) in self.flight.iter().take_while(|(t, _)| *t == at) {
-            out.send(Self::OUT, packet);
+        // Mostly one packet arrives, and that is all.
+        match self.flight.front() {
+            Some(&(_, packet)) if !self.bunched && !self.has_news() => out.send(Self::OUT, packet),
+            _ => self.send_all(out),
         }
-        for &packet in &self.dropped {
-            out.send(Self::DROPPED, packet);
-        }
-        self.board.output(out);
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
         let now = self.timer.now();
         while self.flight.front().is_some_and(|&(t, _)| t == now) {
             self.flight.pop_front();
+            if !self.bunched {
+                break;
+            }
         }
         self.dropped.clear();
         self.board.sent();
         self.settle();
     }
+    #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        for packet in in_order(bag, Self::IN, Packet::key) {
+        for &packet in in_order(bag, Self::IN, Packet::key).iter() {
             self.take(packet);
             if self.board.is_time() {
                 self.board.tell(&self.values(now), now);
@@ -198,8 +239,11 @@ unit_kind! {
             capacity,
             loss: probability(&mut r, "loss", params.real("loss")),
             stream: r.stream(context, "loss"),
-            ends: VecDeque::new(),
+            last: (0, 0),
+            free: 0,
+            bunched: false,
             flight: VecDeque::new(),
+            lost: VecDeque::new(),
             dropped: Vec::new(),
             offered: 0,
             gone: 0,
@@ -247,6 +291,40 @@ mod tests {
         assert_eq!(bench.events("l.dropped"), ["0.4@1 packet 0/5 to 0"]);
         assert_eq!(bench.probe("l.loss"), 0.2);
         assert!((bench.probe("l.utilisation") - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn lost_packets_fill_the_queue_too() {
+        // As above, but all are lost on the wire: four take their time, and the fifth finds no room.
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in']\n{SOURCE}period=0.1\nlimit=5\n\
+                 [unit.l]\nkind='link'\nrate=4000.0\npropagation=1\ncapacity=2\nloss=1"
+            ),
+            3.0,
+        );
+        assert_eq!((bench.count("l.out"), bench.count("l.dropped")), (0, 5));
+        assert!((bench.probe("l.utilisation") - 1.0 / 3.0).abs() < 1e-9);
+        assert_eq!(bench.probe("l.present"), 0.0);
+    }
+
+    #[test]
+    fn packets_that_take_no_time_arrive_together() {
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in', 'r.out -> l.in']\n{SOURCE}period=2\n\
+                 {}address=1\nperiod=2\n[unit.l]\nkind='link'\nrate=1e15\npropagation=0.5",
+                SOURCE.replace("[unit.s]", "[unit.r]")
+            ),
+            3.0,
+        );
+        let expected = [
+            "0.5@0 packet 0/1 to 0",
+            "0.5@0 packet 1/1 to 0",
+            "2.5@0 packet 0/2 to 0",
+            "2.5@0 packet 1/2 to 0",
+        ];
+        assert_eq!(bench.events("l.out"), expected);
     }
 
     #[test]

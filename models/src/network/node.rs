@@ -76,10 +76,9 @@ impl Node {
         }
     }
 
-    /// The job whose service ends at `at`, if it leaves the node at once.
-    fn direct(&self, at: i64) -> Option<(u16, Job)> {
-        let job = self.queue.front().filter(|_| self.end == at)?;
-        (self.port == 0 || self.delay == 0).then_some((self.port, *job))
+    /// Whether the job whose service ends leaves the node at once.
+    fn is_direct(&self) -> bool {
+        self.port == 0 || self.delay == 0
     }
 
     fn settle(&mut self) {
@@ -98,13 +97,20 @@ impl Atomic<Value> for Node {
     fn time_advance(&self) -> Duration {
         self.timer.advance()
     }
+    #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        for &(_, port, job) in self.flight.iter().take_while(|(t, ..)| *t == at) {
+        let landed = |&&(t, ..): &&(i64, u16, Job)| t == at;
+        let mut k = 0;
+        while let Some(&(_, port, job)) = self.flight.get(k).filter(landed) {
             out.send(OutPort::new(port), job);
+            k += 1;
         }
-        if let Some((port, job)) = self.direct(at) {
-            out.send(OutPort::new(port), job);
+        if self.end == at
+            && self.is_direct()
+            && let Some(&job) = self.queue.front()
+        {
+            out.send(OutPort::new(self.port), job);
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
@@ -114,8 +120,9 @@ impl Atomic<Value> for Node {
             self.flight.pop_front();
         }
         if self.end == now {
-            let direct = self.direct(now).is_some();
-            if let Some(job) = self.queue.pop_front().filter(|_| !direct) {
+            if self.is_direct() {
+                self.queue.pop_front();
+            } else if let Some(job) = self.queue.pop_front() {
                 self.flight.push_back((now.saturating_add(self.delay), self.port, job));
             }
             self.begin();
@@ -128,9 +135,12 @@ impl Atomic<Value> for Node {
         }
         self.settle();
     }
+    #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        in_order(bag, Self::IN, |&job| job).for_each(|job| self.join(job));
+        for &job in in_order(bag, Self::IN, |&job| job).iter() {
+            self.join(job);
+        }
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {

@@ -55,7 +55,7 @@ impl Atomic<Value> for Routes {
         self.waiting.clear();
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
-        for packet in in_order(bag, Self::IN, Packet::key) {
+        for &packet in in_order(bag, Self::IN, Packet::key).iter() {
             let to = packet.destination;
             match self.route(to) {
                 Some(port) => self.waiting.push((port, packet)),

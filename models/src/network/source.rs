@@ -75,6 +75,7 @@ impl Atomic<Value> for Source {
     fn time_advance(&self) -> Duration {
         self.timer.advance()
     }
+    #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, Value>) {
         if self.board.pending() {
             return self.board.output(out);

@@ -75,7 +75,7 @@ impl Atomic<Value> for Wan {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        for packet in in_order(bag, Self::IN, Packet::key) {
+        for &packet in in_order(bag, Self::IN, Packet::key).iter() {
             let Some(&port) = self.ports.get(&packet.destination) else {
                 let (to, from) = (packet.destination, packet.source);
                 fx.fail(format!(

@@ -115,8 +115,19 @@ impl Rung {
     }
 
     /// The first bucket that holds something.
-    #[inline]
+    #[inline(always)]
     pub(super) fn first(&mut self, occupied: &[u64]) -> Option<usize> {
+        if self.word < self.end
+            && let Some(bucket) = self.glance(occupied)
+        {
+            return Some(bucket);
+        }
+        self.search(occupied)
+    }
+
+    /// The same in the words that follow.
+    #[inline(never)]
+    fn search(&mut self, occupied: &[u64]) -> Option<usize> {
         while self.word < self.end {
             let bucket = self.glance(occupied);
             if bucket.is_some() {

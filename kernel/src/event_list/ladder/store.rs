@@ -122,7 +122,7 @@ impl Store {
     }
 
     /// Empties a bucket and returns the first model of the chain that was in it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn detach(&mut self, bucket: usize) -> u32 {
         self.occupied[bucket / WORD] &= !(1 << (bucket % WORD));
         std::mem::replace(&mut self.heads[bucket], self.nil)
