@@ -41,6 +41,11 @@ impl Sources {
         (at <= text.start + text.text.len()).then_some(text)
     }
 
+    /// Whether a span lies in one of the texts.
+    pub fn holds(&self, span: &Span) -> bool {
+        self.of(span.start).is_some_and(|t| span.end <= t.start + t.text.len())
+    }
+
     /// The text under a span.
     pub fn slice(&self, span: &Span) -> &str {
         let Some(t) = self.of(span.start) else { return "" };

@@ -124,3 +124,21 @@ fn a_reset_that_fails_does_so_at_its_instant() {
     fs::write(dir.join("saved.toml"), text + saved).unwrap();
     good(&dir, "run saved.toml --quiet");
 }
+
+/// An output that nobody receives is looked at where it is recorded.
+#[test]
+fn recorded_values_are_finite() {
+    let dir = folder("not-finite");
+    let text = "stop = 2\nsample = 0.25\nrecord = [RECORD]\n[unit.a]\nkind = 'equations'\n\
+                states = { x = 1 }\nderivatives = { x = '-1' }\noutputs = { y = 'ln(x)', x = 'x' }\n";
+    for record in ["'a.x', 'a.y'", "'sum(a.y)'"] {
+        fs::write(dir.join("ln.toml"), text.replace("RECORD", record)).unwrap();
+        let output = refused(&dir, "run ln.toml --force", 3, "a at (1250000000, 0)");
+        let said = String::from_utf8_lossy(&output.stderr).replace('\n', " ");
+        assert!(said.contains("`ln(x)` is"), "{said}");
+        let samples = read(&dir, "out/ln/samples.csv");
+        assert!(samples.contains("\n0.75,") && samples.lines().count() == 6, "{samples}");
+    }
+    fs::write(dir.join("ln.toml"), text.replace("RECORD", "'a.x'")).unwrap();
+    good(&dir, "run ln.toml --force --quiet");
+}
