@@ -5,7 +5,7 @@ use crate::{
     bus::Bus,
     effects::Effects,
     error::RunError,
-    event_list::{AnyEventList, EventList},
+    event_list::{AnyEventList, EventList, HeapList},
     homes::{Homes, Run},
     message::Message,
     meter::Meter,
@@ -13,9 +13,9 @@ use crate::{
     outbox::Outbox,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
-    trace::{Kind, Observer, Transition, link},
+    trace::{Kind, Observer, link},
 };
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::collections::BTreeMap;
 
 /// A model that makes a transition in this cycle, and why.
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +118,16 @@ impl Ahead<'_> {
     }
 }
 
+/// What follows on the silent steps of a single model.
+pub(crate) enum Onward {
+    /// The model's own event at this tick, before all others.
+    Itself(i64),
+    /// The earliest event of the list; nothing is silent.
+    List,
+    /// What the loop of the run finds.
+    Leave,
+}
+
 /// What a transition reads and writes of the kernel's per model.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cell {
@@ -180,7 +190,7 @@ pub(crate) struct Core<M: Message> {
     /// Visible internal events.
     pub list: AnyEventList,
     /// Silent internal steps: the earliest tick at which each could make something due.
-    pub silent: AnyEventList,
+    pub silent: HeapList,
     /// Models due at the next micro-step.
     pub ready: Vec<u32>,
     pub now: Tag,
@@ -264,7 +274,7 @@ impl<M: Message> Core<M> {
 
     /// Ends a cycle and begins the next one.
     #[inline(always)]
-    fn go_on(&mut self, next: Tag) {
+    pub fn go_on(&mut self, next: Tag) {
         self.bus.clear();
         self.counts.cycles += 1;
         self.now = next;
@@ -385,6 +395,7 @@ impl<M: Message> Core<M> {
     }
 
     /// Enters the next event of a model that is in no list.
+    #[inline]
     fn enlist(&mut self, m: u32, at: i64, silent: bool) {
         if silent {
             self.silent.schedule(m, at);
@@ -411,6 +422,19 @@ impl<M: Message> Core<M> {
 
     /// Silent steps of one model, up to a tick.
     pub fn advance<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, until: i64) {
+        if let Some((at, silent)) = self.advanced(m, seat, until) {
+            self.enlist(m, at, silent);
+        }
+    }
+
+    /// The same without entering what comes next: its tick, and whether that is a silent step.
+    #[inline]
+    fn advanced<A: Atomic<M>>(
+        &mut self,
+        m: u32,
+        seat: &mut Seat<A>,
+        until: i64,
+    ) -> Option<(i64, bool)> {
         let Seat { cell: Cell { last, .. }, model } = seat;
         let (last, bound) = (*last, Duration::between(*last, until));
         model.advance(bound, &mut self.fx);
@@ -419,51 +443,61 @@ impl<M: Message> Core<M> {
             self.settle(m);
         }
         if advance.is_infinite() {
-            return;
+            return None;
         }
         match last.checked_add(advance.ticks()) {
-            _ if advance.ticks() < 0 => drop(self.refuse_advance(m, advance)),
-            Some(at) if at != i64::MAX => {
+            Some(at) if advance.ticks() >= 0 && at != i64::MAX => {
                 if silent && advance < bound {
                     let (path, at) = (self.path(m), Tag::new(at, 0));
                     self.error.get_or_insert(RunError::Stalled { path, at });
                 }
-                self.enlist(m, at, silent);
+                Some((at, silent))
             }
-            _ => drop(self.refuse_advance(m, advance)),
+            _ => {
+                self.refuse_advance(m, advance);
+                None
+            }
         }
     }
 
     /// The silent steps of a model that has just made a transition, if it is the only one that is
     /// silent: what [`Simulation::next_within`](crate::Simulation::next_within) would come to next.
-    /// Gives whether no model is silent after that, so that the next visible event can follow.
+    /// What they find is not entered where it comes before all else: a lone unit needs no list.
     #[inline(always)]
     pub fn advance_alone<A: Atomic<M>>(
         &mut self,
         m: u32,
         seat: &mut Seat<A>,
         ahead: &Ahead<'_>,
-    ) -> bool {
+    ) -> Onward {
         if self.silent.is_empty() {
-            return true;
+            return Onward::List;
         }
-        let Some(limit) = ahead.limit else { return false };
+        let Some(limit) = ahead.limit else { return Onward::Leave };
         if self.asked() || !self.ready.is_empty() || self.silent.len() != 1 {
-            return false;
+            return Onward::Leave;
         }
-        let Some(at) = self.silent.time_of(m) else { return false };
-        let next = self.list.next_time().unwrap_or(i64::MAX);
+        let Some(at) = self.silent.time_of(m) else { return Onward::Leave };
+        let next = match &mut self.list {
+            list if list.is_empty() => i64::MAX,
+            list => list.next_time().unwrap_or(i64::MAX),
+        };
         if at >= next || at >= limit {
-            return false;
+            return Onward::Leave;
         }
         self.silent.cancel(m);
-        self.advance(m, seat, next.min(limit));
+        let Some((found, silent)) = self.advanced(m, seat, next.min(limit)) else {
+            return Onward::List;
+        };
+        if !silent && at < found && found < next && found <= limit && !self.asked() {
+            return Onward::Itself(found);
+        }
+        self.enlist(m, found, silent);
         self.refuse_early(m, at);
-        self.silent.is_empty()
+        if silent { Onward::Leave } else { Onward::List }
     }
 
     /// An error if what silent steps from tick `at` on found is not after it.
-    #[inline]
     pub fn refuse_early(&mut self, m: u32, at: i64) {
         if self.list.time_of(m).is_some_and(|found| found <= at) {
             let (path, at) = (self.path(m), Tag::new(at, 0));
@@ -486,85 +520,6 @@ impl<M: Message> Core<M> {
         let heard: Vec<bool> = self.keys.iter().map(wanted).collect();
         self.fx.observed = !self.observers.is_empty();
         self.bus.heard = if heard.contains(&true) { heard } else { Vec::new() };
-    }
-
-    /// Takes what a transition asked for out of the effects.
-    #[inline(never)]
-    fn settle(&mut self, m: u32) {
-        self.fx.raised = false;
-        if self.fx.failure.is_some() || self.fx.stop.is_some() {
-            self.halt(m);
-        }
-        if std::mem::take(&mut self.fx.located) {
-            self.count_located(m);
-        }
-        if !self.fx.facts.is_empty() {
-            self.tell_facts(m);
-        }
-        if !self.fx.changes.is_empty() {
-            self.changes.extend(self.fx.changes.drain(..).map(|c| (m, c)));
-        }
-    }
-
-    #[cold]
-    fn halt(&mut self, m: u32) {
-        if let Some(why) = self.fx.failure.take() {
-            let (path, at) = (self.path(m), self.now);
-            self.error.get_or_insert(RunError::Model { path, at, why });
-        }
-        if let Some(reason) = self.fx.stop.take() {
-            self.stop.get_or_insert(reason);
-        }
-    }
-
-    #[inline(never)]
-    fn tell_facts(&mut self, m: u32) {
-        for fact in self.fx.facts.drain(..) {
-            for o in &mut self.observers {
-                let verdict = self
-                    .blueprint
-                    .site(self.keys[m as usize], |site| o.fact(site, self.now, &fact));
-                if let ControlFlow::Break(reason) = verdict {
-                    self.stop.get_or_insert(reason);
-                }
-            }
-        }
-    }
-
-    /// Guard R11(b): events at distinct ticks are counted from the first one of a window, which
-    /// starts anew with the first event after it.
-    fn count_located(&mut self, m: u32) {
-        let at = self.now.ticks;
-        let Guards { state_events, window, .. } = self.guards;
-        let entry = self.located.entry(m).or_insert((at, 0));
-        if at.saturating_sub(entry.0) > window {
-            *entry = (at, 0);
-        }
-        entry.1 += 1;
-        let count = entry.1;
-        if count > state_events {
-            let (path, at) = (self.path(m), self.now);
-            self.error.get_or_insert(RunError::Zeno { path, at, count, window });
-        }
-    }
-
-    #[inline(never)]
-    fn tell(&mut self, m: u32, kind: Kind, next: Tag) {
-        let log = std::mem::take(&mut self.bus.log);
-        let first = self.log_cursor;
-        let sent = log[first..].iter().take_while(|sent| sent.model == m).count();
-        self.log_cursor = first + sent;
-        let outputs = &log[first..first + sent];
-        let bag = (kind != Kind::Internal).then(|| self.bus.bag(m, self.now).0);
-        let transition = Transition { tag: self.now, kind, bag, outputs, next };
-        let key = self.keys[m as usize];
-        for o in self.observers.iter_mut().filter(|o| o.wants_transitions(key)) {
-            let verdict = self.blueprint.site(key, |site| o.transition(site, &transition));
-            if let ControlFlow::Break(reason) = verdict {
-                self.stop.get_or_insert(reason);
-            }
-        }
-        self.bus.log = log;
     }
 
     /// The first models of a sorted list that are neighbours in one slab, and how many.

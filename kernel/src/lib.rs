@@ -1,4 +1,5 @@
 //! Parallel DEVS with superdense time.
+mod asked;
 pub mod atomic;
 pub mod bag;
 pub mod blueprint;

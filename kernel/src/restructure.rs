@@ -210,10 +210,11 @@ impl<M: Message> Simulation<M> {
                 new_number[*before as usize] = now as u32;
             }
         }
-        let times = |list: &crate::event_list::AnyEventList| -> Vec<Option<i64>> {
-            previous.iter().map(|b| b.and_then(|b| list.time_of(b))).collect()
+        let times = |time_of: &dyn Fn(u32) -> Option<i64>| -> Vec<Option<i64>> {
+            previous.iter().map(|b| b.and_then(time_of)).collect()
         };
-        let (visible, silent) = (times(&core.list), times(&core.silent));
+        let visible = times(&|m| core.list.time_of(m));
+        let silent = times(&|m| core.silent.time_of(m));
         core.keys = keys;
         core.reset_lists(self.slabs.may_be_silent());
         for (m, (v, s)) in visible.into_iter().zip(silent).enumerate() {

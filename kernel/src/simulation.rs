@@ -10,7 +10,7 @@ use crate::{
     coupled::Coupled,
     effects::Effects,
     error::RunError,
-    event_list::{AnyEventList, EARLIEST, EventList, EventListKind, LATEST},
+    event_list::{AnyEventList, EARLIEST, EventList, EventListKind, HeapList, LATEST},
     flatten::flatten,
     homes::Homes,
     message::Message,
@@ -120,7 +120,7 @@ impl<M: Message> Simulation<M> {
             bus: Bus::new(&network, options.ties),
             homes: Homes::new(&blueprint, &keys),
             list: AnyEventList::of(options.event_list),
-            silent: AnyEventList::of(EventListKind::Heap),
+            silent: HeapList::default(),
             ready: Vec::new(),
             now: Tag::new(options.start, 0),
             resolution: options.resolution,
@@ -498,8 +498,9 @@ impl<M: Message> Simulation<M> {
             core.refuse_early(m, at);
         }
         // Inputs may come from the earliest tick on that no unit has passed.
-        let due = |list: &mut AnyEventList| list.next_time().unwrap_or(i64::MAX);
-        self.floor = self.floor.max(bound.min(due(&mut core.list)).min(due(&mut core.silent)));
+        let due = |time: Option<i64>| time.unwrap_or(i64::MAX);
+        let earliest = due(core.list.next_time()).min(due(core.silent.next_time()));
+        self.floor = self.floor.max(bound.min(earliest));
         match self.core.error.take() {
             Some(error) => Err(self.fail(error)),
             None => Ok(()),

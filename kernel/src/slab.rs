@@ -6,7 +6,7 @@ use crate::{
     atomic::Atomic,
     bag::{Bag, NONE},
     blueprint::ModelKey,
-    core::{Ahead, Cell, Core, Due, Moves, Seat},
+    core::{Ahead, Cell, Core, Due, Moves, Onward, Seat},
     effects::Effects,
     event_list::EventList,
     homes::Run,
@@ -14,7 +14,7 @@ use crate::{
     nursery::Placed,
     outbox::Outbox,
     snapshot::SnapshotError,
-    time::Duration,
+    time::{Duration, Tag},
 };
 use std::{
     any::{Any, TypeId, type_name},
@@ -211,8 +211,15 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
                 }
                 self.reached(run, later, core);
             }
-            if A::SILENT && !core.advance_alone(model, &mut self.seats[run.slot(model)], ahead) {
-                return Left::Nothing;
+            if A::SILENT {
+                match core.advance_alone(model, &mut self.seats[run.slot(model)], ahead) {
+                    Onward::Itself(at) => {
+                        core.go_on(Tag::new(at, 0));
+                        continue;
+                    }
+                    Onward::List => {}
+                    Onward::Leave => return Left::Nothing,
+                }
             }
             let Some(next) = core.next_alone(ahead) else { return Left::Nothing };
             if !core.homes.is_neighbour(next) {

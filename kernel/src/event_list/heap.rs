@@ -89,10 +89,14 @@ impl EventList for HeapList {
         self.places.resize(models, ABSENT);
     }
 
+    #[inline]
     fn schedule(&mut self, model: u32, at: i64) {
         debug_assert!((EARLIEST..=LATEST).contains(&at), "time {at} out of range");
         let place = self.places[model as usize];
-        if place == ABSENT {
+        if self.heap.is_empty() {
+            self.heap.push((at, model));
+            self.places[model as usize] = 0;
+        } else if place == ABSENT {
             self.heap.push((at, model));
             self.sift_up(self.heap.len() - 1, (at, model));
         } else if at < self.heap[place as usize].0 {
@@ -102,13 +106,18 @@ impl EventList for HeapList {
         }
     }
 
+    #[inline]
     fn cancel(&mut self, model: u32) {
         if let Some(place) = self.places.get_mut(model as usize)
             && *place != ABSENT
         {
             let hole = *place as usize;
             *place = ABSENT;
-            self.remove(hole);
+            if self.heap.len() == 1 {
+                self.heap.clear();
+            } else {
+                self.remove(hole);
+            }
         }
     }
 
@@ -129,11 +138,13 @@ impl EventList for HeapList {
         Some(at)
     }
 
+    #[inline]
     fn time_of(&self, model: u32) -> Option<i64> {
         let &place = self.places.get(model as usize)?;
         self.heap.get(place as usize).map(|&(at, _)| at)
     }
 
+    #[inline]
     fn len(&self) -> usize {
         self.heap.len()
     }

@@ -36,8 +36,12 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn advance(&mut self, bound: Duration, fx: &mut Effects<Value>) {
-        while self.state.plan == Plan::Silent && self.silent_due() < bound {
-            if let Err(why) = self.silent_step() {
+        while self.state.plan == Plan::Silent {
+            let begun = self.silent_due();
+            if begun >= bound {
+                break;
+            }
+            if let Err(why) = self.silent_step(begun.ticks()) {
                 self.state.plan = Plan::Idle;
                 fx.fail(why);
             }
@@ -158,17 +162,22 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
         }
         // What was planned for later is void; what was sent is gone.
-        self.state.outbox.clear();
+        if !self.state.outbox.is_empty() {
+            self.state.outbox.clear();
+        }
         self.state.fired.clear();
         let told = match bag {
             Some(bag) => self.receive(bag, &mut deciding)?,
             None => false,
         };
-        self.decide(deciding, fx)?;
+        if !deciding.is_empty() {
+            self.decide(deciding, fx)?;
+        }
         self.plan_now(told, known)
     }
 
     /// Moves the unit's own time to `now`, on the dense output.
+    #[inline]
     fn arrive(&mut self, now: i64, imminent: bool) {
         let ticks = now - self.state.last;
         if ticks == 0 {
@@ -181,7 +190,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Receivers now hold what λ sent.
+    #[inline]
     fn note_sent(&mut self) {
+        if !self.state.outbox.is_empty() {
+            self.note_all_sent();
+        }
+    }
+
+    #[inline(never)]
+    fn note_all_sent(&mut self) {
         let last = self.state.last;
         for (port, value) in &self.state.outbox {
             if let (Value::Segment(s), Some(held)) =
@@ -200,13 +217,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// States and discrete values become those of the scratch's variables, by a jump, at rest or
     /// not.
+    #[inline(always)]
     pub(super) fn adopt(&mut self, resting: bool) {
         self.state.resting = resting;
         let first = self.dims.first_discrete();
         let vars = &self.scratch.vars;
         std::mem::swap(&mut self.state.discrete, &mut self.scratch.discrete);
         self.state.discrete.clear();
-        self.state.discrete.extend_from_slice(&vars[first..first + self.dims.discrete]);
+        for value in &vars[first..first + self.dims.discrete] {
+            self.state.discrete.push(*value);
+        }
         let x = &vars[Dims::STATES..Dims::STATES + self.dims.states];
         self.core.jump(&scene!(self), x);
         let tick = 1.0 / self.ticks_per_second() as f64;
@@ -251,6 +271,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Takes a bag in; gives whether it told of signals.
+    #[inline(never)]
     fn receive(&mut self, bag: &Bag<'_, Value>, deciding: &mut [Session]) -> Result<bool, String> {
         self.present();
         self.note_outputs();
@@ -310,6 +331,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Jumps of inputs and effects of event inputs, all at once.
+    #[inline(never)]
     fn take_over(&mut self, received: &Received) -> Result<(), String> {
         if received.event {
             self.finite_after("the reset by an input event is not finite")?;
@@ -356,11 +378,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let Scratch { vars, found, .. } = &mut self.scratch;
         found.clear();
         let left = self.core.settle(&scene!(self), vars, found);
+        if !left && !told && found.is_empty() {
+            return Ok(());
+        }
+        self.plan_found(left, told)
+    }
+
+    /// What the present asks for at once: events that were found, proposals, signals that `left`
+    /// their bands.
+    #[inline(never)]
+    fn plan_found(&mut self, left: bool, told: bool) -> Result<(), String> {
         let first = self.first_link();
         let own = self.scratch.found.iter().filter(|&&i| usize::from(i) < first);
         self.state.fired.extend(own);
         if !self.state.fired.is_empty() {
-            return self.plan_events(0);
+            return self.plan_events(0, 0.0);
         }
         let received = if told { self.received_links() } else { Vec::new() };
         let located = self.scratch.found.iter().map(|&i| usize::from(i) - first);

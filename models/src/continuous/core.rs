@@ -17,7 +17,11 @@
 //! [`Core::jump`], [`Core::input`] and [`Core::sent`] tell what changed, and [`Core::settle`] says
 //! what holds after it.
 use super::equations::{Dims, Equations};
-use crate::{ode::Arm, statistics::UnitStatistics, value::Segment};
+use crate::{
+    ode::{Arm, put},
+    statistics::UnitStatistics,
+    value::Segment,
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use superdense_kernel::time::Resolution;
 
@@ -83,16 +87,29 @@ pub struct Scene<'a, E> {
 
 impl<E: Equations> Scene<'_, E> {
     /// Puts the variables together at offset `t`, for states `x`.
+    #[inline]
     pub fn fill(&self, t: f64, x: &[f64], vars: &mut Vec<f64>) {
-        let received = self.dims.received();
-        vars.resize(received + 1, 0.0);
-        vars[0] = self.clock.absolute(t);
+        self.surround(t, vars);
         put(&mut vars[Dims::STATES..], &x[..self.dims.states]);
-        let inputs = &mut vars[self.dims.first_input()..];
-        for (var, held) in inputs.iter_mut().zip(self.inputs) {
-            *var = held.segment.value(self.clock.age(held, t));
+    }
+
+    /// Puts the variables together at offset `t`, but for the states.
+    #[inline(always)]
+    pub fn surround(&self, t: f64, vars: &mut Vec<f64>) {
+        let received = self.dims.received();
+        if vars.len() != received + 1 {
+            vars.resize(received + 1, 0.0);
         }
-        put(&mut vars[self.dims.first_discrete()..], self.discrete);
+        vars[0] = self.clock.absolute(t);
+        if !self.inputs.is_empty() {
+            let inputs = &mut vars[self.dims.first_input()..];
+            for (var, held) in inputs.iter_mut().zip(self.inputs) {
+                *var = held.segment.value(self.clock.age(held, t));
+            }
+        }
+        if !self.discrete.is_empty() {
+            put(&mut vars[self.dims.first_discrete()..], self.discrete);
+        }
         vars[received] = 0.0;
     }
 
@@ -113,14 +130,6 @@ impl<E: Equations> Scene<'_, E> {
     /// Whether output `port` is watched for leaving its band.
     pub fn watches(&self, port: usize) -> bool {
         self.band.is_finite() && self.connected[port]
-    }
-}
-
-/// Copies to the beginning of `to`, one by one: there are few, and a call to copy them costs more.
-#[inline(always)]
-fn put(to: &mut [f64], from: &[f64]) {
-    for (k, value) in from.iter().enumerate() {
-        to[k] = *value;
     }
 }
 

@@ -33,6 +33,7 @@ impl Dims {
     /// Place of the first state in the variables; time stands at 0.
     pub const STATES: usize = 1;
     /// Number of states that have a derivative.
+    #[inline]
     pub fn differential(&self) -> usize {
         self.states - self.algebraic
     }

@@ -80,13 +80,16 @@ impl Functions {
     /// The same as [`along`](Self::along) for `plain` functions, straight from a path at `t`.
     pub(super) fn states_along(&self, path: &Path, t: f64, stride: usize, rows: &mut Vec<f64>) {
         rows.resize(self.forms.len() * stride, 0.0);
+        let by = t - path.start();
         let mut rest = &mut rows[..];
         for form in &self.forms {
             let (row, others) = rest.split_at_mut(stride);
             rest = others;
             if let Form::Variable(var) = *form {
                 copy(path.row(var - Dims::STATES), row);
-                poly::shift(row, t - path.start());
+                if by != 0.0 {
+                    poly::shift(row, by);
+                }
             }
         }
     }
@@ -171,8 +174,13 @@ fn fill<E: Equations>(
 // One by one: there are few, and a call to copy them costs more.
 #[inline]
 pub(super) fn copy(from: &[f64], to: &mut [f64]) {
-    for (k, to) in to.iter_mut().enumerate() {
-        *to = from.get(k).copied().unwrap_or(0.0);
+    let both = from.len().min(to.len());
+    let (common, rest) = to.split_at_mut(both);
+    for (to, from) in common.iter_mut().zip(from) {
+        *to = *from;
+    }
+    for to in rest {
+        *to = 0.0;
     }
 }
 
@@ -220,6 +228,34 @@ struct Compiled {
     steps: TapeMemory,
     segments: TapeMemory,
     outputs: Functions,
+}
+
+impl Compiled {
+    /// The solution's series where the matrix does not say all.
+    // Not inlined: what is done where it does stays short.
+    #[inline(never)]
+    fn solve<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        (t, vars): (f64, &[f64]),
+        stride: usize,
+        rows: &mut [f64],
+    ) -> usize {
+        if scene.resting {
+            still(&vars[Dims::STATES..], stride, rows);
+            return 1;
+        }
+        let ends = self.affine.map(|time| input_order(scene).max(time));
+        let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
+        let (tape, memory) = (&self.derivatives, &mut self.steps);
+        let algebraic = scene.dims.algebraic;
+        if algebraic > 0 {
+            let at = (vars, Dims::STATES);
+            tape.solve_algebraic(memory, at, algebraic, stride, fill, rows);
+            return stride;
+        }
+        tape.solve(memory, (vars, Dims::STATES), (stride, ends), fill, rows)
+    }
 }
 
 impl Expander {
@@ -274,6 +310,7 @@ impl Expander {
     }
 
     /// The solution's series around `t`; see [`Tape::solve`].
+    #[inline]
     pub(super) fn solve<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
@@ -283,23 +320,22 @@ impl Expander {
         rows: &mut [f64],
     ) -> Option<usize> {
         let compiled = self.programs.as_mut()?;
-        if scene.resting {
-            still(&vars[Dims::STATES..], stride, rows);
-            return Some(1);
+        match &mut compiled.linear {
+            Some(linear) if !scene.resting => Some(linear.solve(scene, memory, vars, stride, rows)),
+            _ => Some(compiled.solve(scene, (t, vars), stride, rows)),
         }
-        if let Some(linear) = &mut compiled.linear {
-            return Some(linear.solve(scene, memory, vars, stride, rows));
+    }
+
+    /// Learns what stays the same, for the variables `vars`.
+    pub(super) fn prepare<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        dual: &mut Dual,
+        vars: &[f64],
+    ) {
+        if let Some(linear) = self.programs.as_mut().and_then(|c| c.linear.as_mut()) {
+            linear.learn(scene, dual, vars);
         }
-        let ends = compiled.affine.map(|time| input_order(scene).max(time));
-        let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
-        let (tape, memory) = (&compiled.derivatives, &mut compiled.steps);
-        let algebraic = scene.dims.algebraic;
-        if algebraic > 0 {
-            let at = (vars, Dims::STATES);
-            tape.solve_algebraic(memory, at, algebraic, stride, fill, rows);
-            return Some(stride);
-        }
-        Some(tape.solve(memory, (vars, Dims::STATES), (stride, ends), fill, rows))
     }
 
     /// The connected outputs' series around `t`, up to powers of `order`.

@@ -20,6 +20,9 @@ pub(super) struct Linear {
     discrete: Option<Vec<f64>>,
     /// Row, column, value; row by row.
     entries: Vec<(usize, usize, f64)>,
+    /// The power of the matrix that is zero, whatever its entries, if there is one: as many
+    /// coefficients come after the state itself.
+    nilpotent: usize,
     dx: Vec<f64>,
 }
 
@@ -47,36 +50,44 @@ impl Linear {
             self.learn(scene, dual, vars);
         }
         let n = scene.dims.states;
-        self.dx.resize(n, 0.0);
         scene.equations.derivatives(vars, work, &mut self.dx);
-        for (i, dx) in self.dx.iter().enumerate() {
-            rows[i * stride] = vars[Dims::STATES + i];
-            rows[i * stride + 1] = *dx;
+        let x = &vars[Dims::STATES..];
+        let mut rest = &mut rows[..];
+        for (x, dx) in x.iter().zip(&self.dx) {
+            let (row, others) = rest.split_at_mut(stride);
+            rest = others;
+            (row[0], row[1]) = (*x, *dx);
         }
-        for k in 1..stride - 1 {
+        for k in 1..stride.min(self.nilpotent + 1) - 1 {
             let share = 1.0 / (k + 1) as f64;
-            let (mut place, mut zero) = (0, true);
+            // Counted, here and below: to cut a slice into chunks divides its length.
             for i in 0..n {
-                let mut sum = 0.0;
-                while let Some(&(row, column, value)) = self.entries.get(place)
-                    && row == i
-                {
-                    sum += value * rows[column * stride + k];
-                    place += 1;
-                }
-                rows[i * stride + k + 1] = sum * share;
-                zero &= sum == 0.0;
+                rows[i * stride + k + 1] = 0.0;
+            }
+            for &(row, column, value) in &self.entries {
+                rows[row * stride + k + 1] += value * rows[column * stride + k];
+            }
+            let mut zero = true;
+            for i in 0..n {
+                let c = &mut rows[i * stride + k + 1];
+                zero &= *c == 0.0;
+                *c *= share;
             }
             if zero {
                 return k + 1;
             }
         }
-        stride
+        stride.min(self.nilpotent + 1)
     }
 
     /// The matrix for the present discrete values.
     #[inline(never)]
-    fn learn<E: Equations>(&mut self, scene: &Scene<'_, E>, dual: &mut Dual, vars: &[f64]) {
+    pub(super) fn learn<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        dual: &mut Dual,
+        vars: &[f64],
+    ) {
         let n = scene.dims.states;
         let (mut dx, mut drift, mut jacobian) = (vec![0.0; n], vec![0.0; n], vec![0.0; n * n]);
         let to = Partials { dx: &mut dx, jacobian: &mut jacobian, drift: &mut drift };
@@ -89,6 +100,44 @@ impl Linear {
                 self.entries.push((row, column, value));
             }
         }
+        self.dx.resize(n, 0.0);
+        self.nilpotent = nilpotent(n, &self.entries);
         self.discrete = Some(scene.discrete.to_vec());
+    }
+}
+
+/// The power of a matrix with these places that is zero, whatever the values there; without end if
+/// there is none.
+fn nilpotent(n: usize, entries: &[(usize, usize, f64)]) -> usize {
+    // Which states the rest of a chain of entries may begin with.
+    let mut reached = vec![true; n];
+    for power in 0..=n {
+        if !reached.contains(&true) {
+            return power;
+        }
+        let mut next = vec![false; n];
+        for &(row, column, _) in entries {
+            next[row] |= reached[column];
+        }
+        reached = next;
+    }
+    usize::MAX - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_end() {
+        let power = |n, places: &[(usize, usize)]| {
+            let entries: Vec<_> = places.iter().map(|&(row, column)| (row, column, 1.0)).collect();
+            nilpotent(n, &entries)
+        };
+        assert_eq!(power(2, &[]), 1);
+        assert_eq!(power(2, &[(0, 1)]), 2);
+        assert_eq!(power(3, &[(0, 1), (1, 2)]), 3);
+        assert!(power(2, &[(0, 1), (1, 0)]) > 100);
+        assert!(power(2, &[(1, 1)]) > 100);
     }
 }

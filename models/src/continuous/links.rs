@@ -14,7 +14,7 @@
 use super::{
     core::Core,
     equations::{Equations, LinkEquations},
-    unit::{Cause, Scratch, Unit},
+    unit::{Action, Cause, Plan, Scratch, Unit, scene},
 };
 use crate::{
     ode::Arm,
@@ -39,6 +39,45 @@ pub(super) struct Session {
 }
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// Links by priority, then by number.
+    pub(super) fn rank(&self, link: usize) -> (i64, u32) {
+        let l = &self.equations.links()[link];
+        (l.priority, l.link)
+    }
+
+    pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
+        let t = self.seconds(k);
+        let values = self.link_values(t, link);
+        let l = &self.equations.links()[link];
+        let message = LinkMessage {
+            link: l.link,
+            member: l.member,
+            kind: LinkKind::Proposal,
+            values: values.into(),
+        };
+        self.state.outbox.push((self.link_port(), Value::Link(message)));
+        self.state.plan = Plan::Due(k, Action::Propose(link as u16));
+    }
+
+    pub(super) fn link_port(&self) -> u16 {
+        (self.dims.outputs + self.dims.event_outputs) as u16
+    }
+
+    /// The own values that this unit tells the other members, at offset `t`.
+    pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
+        let mut vars = Vec::new();
+        self.look_into(t, &mut vars);
+        self.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
+    }
+
+    /// Leaves the variables at offset `t` in `vars`, not in the scratch, which may hold what a bag
+    /// changed so far.
+    pub(super) fn look_into(&self, t: f64, vars: &mut Vec<f64>) {
+        let mut x = vec![0.0; self.dims.states];
+        self.core.states(t, &mut x);
+        scene!(self).fill(t, &x, vars);
+    }
+
     /// The session of a link among `sessions`, opened with the own values if there is none.
     fn session<'a>(
         &mut self,

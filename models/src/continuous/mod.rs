@@ -9,6 +9,7 @@ mod elaborate;
 pub mod equations;
 mod events;
 mod expander;
+mod failures;
 mod formulas;
 mod kind;
 mod linear;

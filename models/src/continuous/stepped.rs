@@ -74,9 +74,8 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
         (consistent, tolerances): (&'a mut Consistent, (f64, f64)),
         work: &'a mut Work,
         vars: &'a mut Vec<f64>,
-        x: &[f64],
     ) -> Self {
-        scene.fill(0.0, x, vars);
+        scene.surround(0.0, vars);
         let driven = scene.inputs.iter().any(|held| held.segment.order() > 0);
         Self {
             scene,
@@ -173,12 +172,14 @@ impl Stepped {
         Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x, z })
     }
 
+    #[cold]
     fn failure(&self, what: &str, t: f64) -> Box<Failure> {
         let mut x = vec![0.0; self.state.solver.state().len()];
         self.state.solver.dense(t, &mut x);
         Box::new(Failure { what: what.to_owned(), t, x })
     }
 
+    #[cold]
     fn explain<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
@@ -221,11 +222,37 @@ impl Stepped {
     }
 
     /// Leaves the indicators at the variables `vars` in `z`; places of bands hold 1 (inside).
+    #[inline(always)]
     fn indicators<E: Equations>(&mut self, scene: &Scene<'_, E>, vars: &[f64]) {
         let own = scene.dims.indicators;
-        self.z.resize(own + 2 * self.watch.sampled_ports().len(), 1.0);
+        let places = own + 2 * self.watch.sampled_ports().len();
+        if self.z.len() != places {
+            self.z.resize(places, 1.0);
+        }
         scene.equations.indicators(vars, &mut self.work, &mut self.z[..own]);
         self.state.looks += 1;
+    }
+
+    /// Arrives at `t`, where some of the watched events have happened, or none.
+    #[inline(never)]
+    fn arrive_among<E: Equations>(&mut self, scene: &Scene<'_, E>, t: f64, snap: f64) {
+        let solver = &mut self.state.solver;
+        if t > solver.time() && solver.truncate_to(t).is_err() {
+            // A tick beyond a step that is shorter than some ticks.
+            self.x.resize(scene.dims.states, 0.0);
+            solver.dense(t, &mut self.x);
+            solver.restart(t, &self.x);
+        }
+        let first = scene.equations.events().len();
+        let locator = &self.state.locator;
+        let due = |i: &usize| locator.hit(*i).is_some_and(|hit| hit <= t + snap);
+        // A link that came due at the same tick still has to be proposed.
+        let waiting: Vec<usize> = (first..self.watch.events()).filter(due).collect();
+        self.state.located += (0..first).filter(due).count() as u64;
+        self.settle_arms(scene, t, snap);
+        for i in waiting {
+            self.state.locator.set(i, Arm::Armed);
+        }
     }
 
     /// Takes over what the indicators say at `t`, where nothing happens but what was found.
@@ -244,6 +271,7 @@ impl Stepped {
     }
 
     /// Bands are always armed: leaving one is no event of the equations.
+    #[inline]
     fn arm_bands(&mut self) {
         for k in self.watch.events()..self.state.locator.events().len() {
             self.state.locator.set(k, Arm::Armed);
@@ -301,10 +329,12 @@ impl<E: Equations> Core<E> for Stepped {
         &mut self.state
     }
 
-    fn start(&mut self, _: &Scene<'_, E>, x: &[f64]) {
+    fn start(&mut self, scene: &Scene<'_, E>, x: &[f64]) {
         self.state.solver.begin(0.0, x);
         self.state.at = 0.0;
         self.arm_bands();
+        scene.fill(0.0, x, &mut self.vars);
+        self.expander.prepare(scene, &mut self.dual, &self.vars);
     }
 
     fn time(&self) -> f64 {
@@ -318,9 +348,9 @@ impl<E: Equations> Core<E> for Stepped {
     ) -> Result<Advance, Box<Failure>> {
         let Self { state, snap, expander, watch, dual, consistent, work, vars, .. } = self;
         if state.at >= state.solver.time() {
-            let (x, options) = (state.solver.state(), state.solver.options());
+            let options = state.solver.options();
             let algebra = (consistent, (options.rtol, options.atol));
-            let mut field = Field::new(scene, (expander, dual), algebra, work, vars, x);
+            let mut field = Field::new(scene, (expander, dual), algebra, work, vars);
             if let Err(error) = state.solver.step(&mut field, stop) {
                 return Err(self.explain(scene, &error));
             }
@@ -351,32 +381,23 @@ impl<E: Equations> Core<E> for Stepped {
         events.extend((0..self.watch.events()).filter(hit).map(|i| i as u16));
     }
 
+    #[inline]
     fn states(&self, t: f64, x: &mut [f64]) {
         self.state.solver.dense(self.state.locator.snapped(t, self.snap), x);
     }
 
+    #[inline]
     fn arrive(&mut self, scene: &Scene<'_, E>, t: f64, snap: Option<f64>) {
-        let solver = &mut self.state.solver;
-        if t > solver.time() && solver.truncate_to(t).is_err() {
-            // A tick beyond a step that is shorter than some ticks.
-            self.x.resize(scene.dims.states, 0.0);
-            solver.dense(t, &mut self.x);
-            solver.restart(t, &self.x);
-        }
-        let first = scene.equations.events().len();
+        let own = scene.equations.events().len();
         let within = t + snap.unwrap_or(0.0);
-        let locator = &self.state.locator;
-        let due = |i: &usize| locator.hit(*i).is_some_and(|hit| hit <= within);
-        // A link that came due at the same tick still has to be proposed.
-        let waiting: Vec<usize> = (first..self.watch.events()).filter(due).collect();
-        let mut located = 0;
-        for event in 0..first {
-            located += u64::from(due(&event));
-        }
-        self.state.located += located;
-        self.settle_arms(scene, t, snap.unwrap_or(0.0));
-        for i in waiting {
-            self.state.locator.set(i, Arm::Armed);
+        if t <= self.state.solver.time()
+            && self.watch.events() == own
+            && (own == 0 || self.state.locator.disarm_all(within))
+        {
+            // All that is watched has happened.
+            self.state.located += own as u64;
+        } else {
+            self.arrive_among(scene, t, snap.unwrap_or(0.0));
         }
         self.state.solver.shift_origin(t);
         self.state.at = 0.0;
@@ -401,14 +422,12 @@ impl<E: Equations> Core<E> for Stepped {
         let count = self.watch.events();
         if count > 0 {
             self.indicators(scene, vars);
-            let locator = &mut self.state.locator;
-            for event in 0..count {
-                if locator.is_due(event, &self.z) {
+            // Conditions that became false arm their events again.
+            self.state.locator.settle(&self.z, |event| {
+                if event < count {
                     events.push(event as u16);
                 }
-            }
-            // Conditions that became false arm their events again.
-            locator.accept(0.0, &self.z);
+            });
             self.arm_bands();
         }
         self.watch.outside(scene, vars, &mut self.work)
@@ -430,7 +449,7 @@ impl<E: Equations> Core<E> for Stepped {
     }
 
     fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.arms()[event] == Arm::Disarmed
+        self.state.locator.arm(event) == Arm::Disarmed
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

@@ -12,7 +12,7 @@
 //! the absolute time.
 use super::{
     consistent::Consistent,
-    core::{Advance, Core, Failure, Held},
+    core::{Advance, Core, Held},
     equations::{Dims, Equations, Trigger, Work},
     links::Session,
     settings::Settings,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     ode::rounding,
-    value::{Flag, LinkMessage, Segment, Value},
+    value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::time::Duration;
@@ -99,6 +99,10 @@ pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     /// Whether there are time events, and whether anybody receives signals.
     timed: bool,
     audible: bool,
+    /// Ticks per second, and the part of a tick, in seconds, by which a tick may precede the
+    /// crossing it stands for (R14).
+    rate: f64,
+    snap: f64,
     pub(super) settings: Settings,
     pub(super) core: C,
     pub(super) state: State,
@@ -206,7 +210,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let scratch = Scratch::default();
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = settings.connected[..dims.outputs].contains(&true);
-        let mut unit = Self { equations, dims, timed, audible, settings, core, state, scratch };
+        let rate = settings.resolution.ticks_per_second() as f64;
+        let snap = 1.0 / (rate * f64::from(1u32 << rounding::SNAP_BITS));
+        let mut unit =
+            Self { equations, dims, timed, audible, rate, snap, settings, core, state, scratch };
         scene!(unit).fill(0.0, initial, &mut unit.scratch.vars);
         unit.make_consistent(true)?;
         let vars = &unit.scratch.vars;
@@ -221,17 +228,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.settings.resolution.ticks_per_second().unsigned_abs()
     }
 
+    #[inline]
     pub(super) fn seconds(&self, ticks: i64) -> f64 {
-        rounding::tick_seconds(ticks, self.ticks_per_second())
+        ticks as f64 / self.rate
     }
 
     /// Leaves the variables at offset `t` of the dense output in the scratch.
+    #[inline(always)]
     pub(super) fn look(&mut self, t: f64) {
-        let scene = scene!(self);
-        let Scratch { x, vars, .. } = &mut self.scratch;
-        x.resize(self.dims.states, 0.0);
-        self.core.states(t, x);
-        scene.fill(t, x, vars);
+        let vars = &mut self.scratch.vars;
+        scene!(self).surround(t, vars);
+        self.core.states(t, &mut vars[Dims::STATES..Dims::STATES + self.dims.states]);
     }
 
     /// Leaves the variables at the present in the scratch.
@@ -249,10 +256,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Expands outputs around offset `t`, for the scratch's variables, and lines the segments up
     /// for sending. After a jump the scratch's `before` holds the outputs before it, by which
     /// jumps are told from continuous pieces.
+    #[inline]
     pub(super) fn queue_segments(&mut self, t: f64, cause: Cause) -> Result<(), String> {
-        if !self.audible {
-            return Ok(());
-        }
+        if self.audible { self.queue_audible(t, cause) } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn queue_audible(&mut self, t: f64, cause: Cause) -> Result<(), String> {
         let scene = scene!(self);
         let Scratch { vars, before, .. } = &self.scratch;
         let outbox = &mut self.state.outbox;
@@ -283,34 +293,26 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    pub(super) fn complain(&self, vars: &[f64], what: &str) -> String {
-        match self.equations.explain(vars) {
-            Some(why) => format!("{what}: {why}"),
-            None => what.to_owned(),
-        }
-    }
-
-    fn explain(&self, failure: &Failure) -> String {
-        let mut vars = Vec::new();
-        scene!(self).fill(failure.t, &failure.x, &mut vars);
-        self.complain(&vars, &format!("{} at {} s", failure.what, vars[0]))
-    }
-
+    #[cold]
     /// The tick (after the last transition) of the next time event.
+    #[inline]
     fn next_time_event(&self) -> Option<i64> {
-        if !self.timed {
-            return None;
-        }
+        if self.timed { self.earliest_time_event() } else { None }
+    }
+
+    #[inline(never)]
+    fn earliest_time_event(&self) -> Option<i64> {
         let last = self.state.last;
         let next = |t: &Trigger| t.next(last, false).map(|at| at - last);
         self.equations.events().iter().filter_map(|e| next(&e.trigger)).min()
     }
 
-    /// One advance of the core, and the plan for what it found.
-    pub(super) fn silent_step(&mut self) -> Result<(), String> {
+    /// One advance of the core, which begins in tick `begun`, and the plan for what it found.
+    // Not inlined: the loop around it, which mostly goes round once, keeps nothing in between.
+    #[inline(never)]
+    pub(super) fn silent_step(&mut self, begun: i64) -> Result<(), String> {
         let time_event = self.next_time_event();
         let stop = time_event.map(|k| self.seconds(k));
-        let begun = self.silent_due().ticks();
         match self.core.advance(&scene!(self), stop) {
             Ok(Advance::Silent) => self.fallen(),
             Ok(Advance::Stopped) => {
@@ -333,10 +335,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// An error if an event that came ever faster happened for the last time and its condition has
     /// held since then: rounding to ticks has carried the unit through the surface.
+    #[inline]
     fn fallen(&self) -> Result<(), String> {
-        let Some(event) = self.state.hurried.filter(|_| !self.state.resting) else {
-            return Ok(());
-        };
+        match self.state.hurried {
+            Some(event) if !self.state.resting => self.fallen_through(event),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn fallen_through(&self, event: u16) -> Result<(), String> {
         if self.silent_due().ticks() < FALLEN || !self.core.holds_still(event.into()) {
             return Ok(());
         }
@@ -355,24 +363,27 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// The part of a tick by which a tick may precede the crossing it stands for (R14).
+    #[inline]
     pub(super) fn snap(&self) -> f64 {
-        1.0 / (self.ticks_per_second() as f64 * f64::from(1u32 << rounding::SNAP_BITS))
+        self.snap
     }
 
     /// Leaves in `fired` the events of the unit that happen `k` ticks from now, in order of
     /// declaration; gives the link that is due, if no event of the unit is.
-    fn choose(&mut self, k: i64) -> Option<usize> {
-        let until = self.seconds(k) + self.snap();
+    #[inline]
+    fn choose(&mut self, k: i64, t: f64) -> Option<usize> {
+        let until = t + self.snap();
         let (at, first) = (self.state.last + k, self.first_link());
-        let found = &mut self.scratch.found;
-        found.clear();
-        self.core.found(until, found);
         let fired = &mut self.state.fired;
         fired.clear();
-        fired.extend(found.iter().filter(|&&i| usize::from(i) < first));
+        self.core.found(until, fired);
+        if !self.timed && self.equations.links().is_empty() {
+            return None;
+        }
+        let links: Vec<u16> = fired.iter().copied().filter(|&i| usize::from(i) >= first).collect();
+        fired.truncate(fired.len() - links.len());
         let states = fired.len();
-        let timed = if self.timed { self.equations.events() } else { &[] };
-        for (i, e) in timed.iter().enumerate() {
+        for (i, e) in self.equations.events().iter().enumerate() {
             if k > 0 && e.trigger.next(at, true) == Some(at) {
                 fired.push(i as u16);
             }
@@ -380,28 +391,31 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if fired.len() > states {
             fired.sort_unstable();
         }
-        let found = std::mem::take(&mut self.scratch.found);
-        let link = found.iter().filter_map(|&i| usize::from(i).checked_sub(first));
-        let link = link.min_by_key(|&i| self.rank(i));
-        self.scratch.found = found;
-        link
+        links.iter().map(|&i| usize::from(i) - first).min_by_key(|&i| self.rank(i))
     }
 
     /// Plans what happens `k` ticks after the last transition, and computes it. What cannot be
     /// computed is an error at that time, unless an input comes before.
+    #[inline(always)]
     fn plan_at(&mut self, k: i64) {
         if let Err(why) = self.try_plan_at(k) {
-            self.state.outbox.clear();
-            self.state.failure = why;
-            self.state.plan = Plan::Due(k, Action::Fail);
+            self.plan_failure(k, why);
         }
     }
 
+    #[cold]
+    fn plan_failure(&mut self, k: i64, why: String) {
+        self.state.outbox.clear();
+        self.state.failure = why;
+        self.state.plan = Plan::Due(k, Action::Fail);
+    }
+
+    #[inline(always)]
     fn try_plan_at(&mut self, k: i64) -> Result<(), String> {
         let t = self.seconds(k);
-        let link = self.choose(k);
+        let link = self.choose(k, t);
         if !self.state.fired.is_empty() {
-            return self.plan_events(k);
+            return self.plan_events(k, t);
         }
         match link {
             Some(i) => self.plan_proposal(k, i),
@@ -414,48 +428,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(())
     }
 
-    /// Links by priority, then by number.
-    pub(super) fn rank(&self, link: usize) -> (i64, u32) {
-        let l = &self.equations.links()[link];
-        (l.priority, l.link)
-    }
-
-    pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
-        let t = self.seconds(k);
-        let values = self.link_values(t, link);
-        let l = &self.equations.links()[link];
-        let message = LinkMessage {
-            link: l.link,
-            member: l.member,
-            kind: crate::value::LinkKind::Proposal,
-            values: values.into(),
-        };
-        self.state.outbox.push((self.link_port(), Value::Link(message)));
-        self.state.plan = Plan::Due(k, Action::Propose(link as u16));
-    }
-
-    pub(super) fn link_port(&self) -> u16 {
-        (self.dims.outputs + self.dims.event_outputs) as u16
-    }
-
-    /// The own values that this unit tells the other members, at offset `t`.
-    pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
-        let mut vars = Vec::new();
-        self.look_into(t, &mut vars);
-        self.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
-    }
-
-    /// Leaves the variables at offset `t` in `vars`, not in the scratch, which may hold what a bag
-    /// changed so far.
-    pub(super) fn look_into(&self, t: f64, vars: &mut Vec<f64>) {
-        let mut x = vec![0.0; self.dims.states];
-        self.core.states(t, &mut x);
-        scene!(self).fill(t, &x, vars);
-    }
-
-    /// Computes the resets of the events in `fired` and what is sent with them.
-    pub(super) fn plan_events(&mut self, k: i64) -> Result<(), String> {
-        let t = self.seconds(k);
+    /// Computes the resets of the events in `fired`, `k` ticks or `t` seconds after the last
+    /// transition, and what is sent with them.
+    // Always inlined, with what it calls: there is one way here that is gone at every event.
+    #[inline(always)]
+    pub(super) fn plan_events(&mut self, k: i64, t: f64) -> Result<(), String> {
         self.look(t);
         if self.audible {
             self.note_outputs();
@@ -495,22 +472,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(())
     }
 
-    /// Which of the events in `fired`, at offset `t`, is reset to what is not finite, and why.
-    fn bad_reset(&mut self, t: f64) -> String {
-        let what = "a reset gives a value that is not finite";
-        self.look(t);
-        for &event in &self.state.fired {
-            let number = usize::from(event);
-            let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-            let why = self.equations.explain_reset(number, vars).unwrap_or_default();
-            self.equations.reset(number, vars, work, emitted);
-            if !self.is_finite() {
-                return format!("event `{}`: {what}: {why}", self.equations.events()[number].name);
-            }
-        }
-        what.to_owned()
-    }
-
     /// Event `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
         let State { last, happened, paces, hurried, .. } = &mut self.state;
@@ -535,17 +496,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Whether the scratch's variables are finite.
-    fn is_finite(&self) -> bool {
+    pub(super) fn is_finite(&self) -> bool {
         self.scratch.vars.iter().all(|v| v.is_finite())
     }
 
     /// Gives the algebraic variables among the scratch's their values; with `settle`, brings sides
     /// of switching functions in line with them.
+    #[inline]
     pub(super) fn make_consistent(&mut self, settle: bool) -> Result<(), String> {
+        if self.dims.algebraic == 0 { Ok(()) } else { self.solve_algebraic(settle) }
+    }
+
+    #[inline(never)]
+    fn solve_algebraic(&mut self, settle: bool) -> Result<(), String> {
         const ROUNDS: usize = 64;
-        if self.dims.algebraic == 0 {
-            return Ok(());
-        }
         let Scratch { vars, work, consistent, .. } = &mut self.scratch;
         let options = &self.settings.solver;
         for _ in 0..ROUNDS {
@@ -564,7 +528,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             .into())
     }
 
+    #[inline]
     pub(super) fn queue_emitted(&mut self) {
+        if !self.scratch.emitted.is_empty() {
+            self.queue_all_emitted();
+        }
+    }
+
+    #[inline(never)]
+    fn queue_all_emitted(&mut self) {
         let first = self.dims.outputs as u16;
         let emitted = self.scratch.emitted.drain(..);
         self.state.outbox.extend(emitted.map(|(port, v)| (first + port, v)));
@@ -580,7 +552,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The tick of the next silent step, rounded down.
     pub(super) fn silent_due(&self) -> Duration {
-        let ticks = self.core.time() * self.settings.resolution.ticks_per_second() as f64;
+        let ticks = self.core.time() * self.rate;
         Duration::from_ticks(ticks.max(0.0) as i64)
     }
 }

@@ -7,7 +7,7 @@
 //! what can do no more than be evaluated is sampled.
 use super::{
     core::Scene,
-    equations::{Equations, Work},
+    equations::{Dims, Equations, Work},
     expander::{Form, Functions, Table, copy, expanded, input_order},
     settings::Settings,
     stepped::SteppedState,
@@ -37,6 +37,13 @@ pub(super) struct Watch {
     sampled_ports: Vec<usize>,
     any_followed: bool,
     any_sampled: bool,
+    /// Per indicator: whether its polynomial is only the beginning of a series, or an approximation.
+    refined: Vec<bool>,
+    any_refined: bool,
+    /// Which state each indicator is, if they all are states and nothing else is watched.
+    states: Option<Vec<usize>>,
+    /// Whether anybody receives an output that has a band.
+    banded: bool,
     /// Lengths of the rows in `z` and `bands`.
     strides: [usize; 2],
     /// The states around the present, and indicators and outputs.
@@ -72,12 +79,32 @@ impl Watch {
             .collect();
         let bands = 2 * sampled_ports.len();
         events.extend((0..bands).map(|k| Event::when(vec![dims.indicators + k])));
+        let exact = settings.method.series_order().is_none();
+        let refines = |form: &Form| match form {
+            Form::Series(Degree::Polynomial(d)) => !exact && *d > 1,
+            Form::Series(_) => true,
+            _ => false,
+        };
+        let refined: Vec<bool> =
+            functions.iter().flat_map(|both| &both.0.forms).map(refines).collect();
         let followed = |(e, sampled): (&Event, &bool)| !sampled && !e.indicators.is_empty();
         let any_followed = events.iter().zip(&sampled).any(followed);
+        let banded =
+            settings.exchange_tolerance.is_finite() && (0..dims.outputs).any(|p| connected(&p));
+        let place = |form: &Form| match form {
+            Form::Variable(var) => Some(var - Dims::STATES),
+            _ => None,
+        };
+        let states = functions.as_ref().filter(|both| both.0.plain && !banded);
+        let states = states.and_then(|both| both.0.forms.iter().map(place).collect());
         let watch = Self {
+            states,
             functions: functions.map(Box::new),
-            exact: settings.method.series_order().is_none(),
+            exact,
             events: count,
+            any_refined: refined.contains(&true),
+            refined,
+            banded,
             any_sampled: sampled.contains(&true) || !sampled_ports.is_empty(),
             sampled,
             sampled_ports,
@@ -94,17 +121,48 @@ impl Watch {
     }
 
     /// Number of watched events that are no bands.
+    #[inline]
     pub(super) fn events(&self) -> usize {
         self.events
     }
 
+    #[inline]
     pub(super) fn sampled_ports(&self) -> &[usize] {
         &self.sampled_ports
     }
 
     /// Searches from the present to `end`, the end of the solver's last step or just beyond, or as
     /// far as the series of indicators and outputs hold. Gives what was found, and how far that is.
+    #[inline]
     pub(super) fn search<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        state: &mut SteppedState,
+        work: &mut Work,
+        end: f64,
+    ) -> Result<(Option<f64>, f64), NotFinite> {
+        match self.parabolas(state, end, scene.clock.tick()) {
+            Some(found) => Ok((found, end)),
+            None => self.search_pieces(scene, state, work, end),
+        }
+    }
+
+    /// The search where all that is watched are states, and these are parabolas from the present on.
+    // A function of its own: there is little to do, and it shares no registers with the rest. That
+    // the rows are finite follows from the end of the step, which is.
+    #[inline(never)]
+    fn parabolas(&self, state: &mut SteppedState, end: f64, tick: f64) -> Option<Option<f64>> {
+        let states = self.states.as_deref()?;
+        let SteppedState { solver, locator, at, .. } = state;
+        let path = solver.path();
+        if path.start() != *at {
+            return None;
+        }
+        locator.parabolas(|k| path.parabola(states[k]), (*at, end - *at), tick)
+    }
+
+    #[inline(never)]
+    fn search_pieces<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
         state: &mut SteppedState,
@@ -113,7 +171,7 @@ impl Watch {
     ) -> Result<(Option<f64>, f64), NotFinite> {
         let start = state.at;
         let tick = scene.clock.tick();
-        let banded = scene.band.is_finite() && scene.connected.contains(&true);
+        let banded = self.banded;
         let mut end = end;
         if self.any_followed || banded {
             end = self.expand(scene, state, end, banded);
@@ -221,33 +279,22 @@ impl Watch {
         work: &mut Work,
         (start, end): (f64, f64),
     ) -> Result<f64, NotFinite> {
-        let Some(both) = self.functions.take() else {
-            return Ok(f64::INFINITY);
-        };
-        let functions = &both.0;
         let stride = self.strides[0];
         let bad = self.z.iter().position(|c| !c.is_finite()).map(|place| place / stride);
-        let forms = &functions.forms;
-        let refines = |k: usize| match forms[k] {
-            Form::Series(Degree::Polynomial(d)) => !self.exact && d > 1,
-            Form::Series(_) => true,
-            _ => false,
-        };
+        let (refined, any_refined) = (&self.refined, self.any_refined);
         let SteppedState { solver, locator, looks, .. } = state;
-        let (vars, x) = (&mut self.vars, &mut self.x);
-        let mut values = vec![0.0; 0];
-        let correct = |k: usize, t: f64| {
-            refines(k).then(|| {
-                *looks += 1;
-                x.resize(scene.dims.states, 0.0);
-                solver.dense(t, x);
-                scene.fill(t, x, vars);
-                values.resize(scene.dims.indicators, 0.0);
-                scene.equations.indicators(vars, work, &mut values);
-                values[k]
-            })
+        let (vars, x, values) = (&mut self.vars, &mut self.x, &mut self.y);
+        let mut evaluate = |k: usize, t: f64| {
+            *looks += 1;
+            x.resize(scene.dims.states, 0.0);
+            solver.dense(t, x);
+            scene.fill(t, x, vars);
+            values.resize(scene.dims.indicators, 0.0);
+            scene.equations.indicators(vars, work, values);
+            values[k]
         };
-        let best = match bad {
+        let correct = |k: usize, t: f64| (any_refined && refined[k]).then(|| evaluate(k, t));
+        match bad {
             Some(indicator) => Err(NotFinite { t: start, indicator }),
             None => {
                 let rows = Rows { rows: &self.z, stride };
@@ -256,9 +303,7 @@ impl Watch {
                 let tick = scene.clock.tick();
                 Ok(locator.polynomials(rows, interval, tick, chosen, correct))
             }
-        };
-        self.functions = Some(both);
-        best
+        }
     }
 
     /// Events and bands that can only be sampled.
@@ -345,15 +390,23 @@ impl Watch {
     }
 
     /// Whether an output is outside its band at the present, where the variables are `vars`.
+    #[inline]
     pub(super) fn outside<E: Equations>(
         &mut self,
         scene: &Scene<'_, E>,
         vars: &[f64],
         work: &mut Work,
     ) -> bool {
-        if !scene.band.is_finite() || !scene.connected.contains(&true) {
-            return false;
-        }
+        self.banded && self.any_outside(scene, vars, work)
+    }
+
+    #[inline(never)]
+    fn any_outside<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        vars: &[f64],
+        work: &mut Work,
+    ) -> bool {
         self.y.resize(scene.dims.outputs, 0.0);
         let y = &mut self.y[..scene.dims.outputs];
         scene.equations.outputs(vars, work, y);

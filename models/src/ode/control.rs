@@ -73,6 +73,7 @@ impl Options {
     }
 
     /// Longest step that the controller may take; finite, so that times stay finite.
+    #[inline]
     pub(super) fn longest(&self) -> f64 {
         self.max_step.min(1e15)
     }
@@ -127,6 +128,7 @@ impl Controller {
     }
 
     /// Forgets the last error.
+    #[inline]
     pub(super) fn reset(&mut self) {
         self.last = 1e-4;
     }

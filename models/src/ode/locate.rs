@@ -38,7 +38,7 @@ mod walk;
 use curves::Polynomials;
 pub use curves::{Rows, spread};
 use sampled::{Models, Probe, Sampled};
-use walk::Walk;
+use walk::{Direct, Walk};
 
 /// A state event: all its indicators must be at most zero (or below, if `strict`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -78,6 +78,7 @@ impl Event {
         self.indicators.iter().all(|&k| self.satisfied(k, z[k]))
     }
 
+    #[inline]
     pub(crate) fn worst(&self, z: &[f64]) -> f64 {
         self.indicators.iter().fold(f64::NEG_INFINITY, |worst, &k| worst.max(z[k]))
     }
@@ -111,6 +112,54 @@ pub struct NotFinite {
     pub indicator: usize,
 }
 
+/// What is known of an event beside its condition.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Known {
+    /// At the last accepted time, and at the end of what was searched since without a find. An
+    /// input may cut the way there: what would have been farther on does not count then.
+    arm: Arm,
+    passed: Arm,
+    /// When it happens in the last located step; infinite for not at all.
+    hit: f64,
+    /// At the end of the last located step, if nothing happened in it.
+    #[serde(skip)]
+    ahead: Arm,
+}
+
+impl Known {
+    const NOTHING: Self = Self {
+        arm: Arm::Undecided,
+        passed: Arm::Undecided,
+        hit: f64::INFINITY,
+        ahead: Arm::Undecided,
+    };
+
+    #[inline]
+    fn set(&mut self, arm: Arm) {
+        (self.arm, self.passed) = (arm, arm);
+    }
+
+    /// Takes over a step to where the indicators are `z` and the event `holds`; a hit up to `until`
+    /// has happened.
+    #[inline]
+    fn accept(&mut self, event: &Event, holds: bool, z: &[f64], until: f64) {
+        if self.hit <= until {
+            self.arm = Arm::Disarmed;
+        } else if !holds && event.graze.is_none_or(|band| event.worst(z) > band) {
+            self.arm = Arm::Armed;
+        } else if self.arm == Arm::Undecided {
+            // On the surface the direction decides, at the next search.
+            if !holds {
+                self.arm = Arm::Armed;
+            } else if event.worst(z) < 0.0 {
+                self.arm = Arm::Disarmed;
+            }
+        }
+        self.hit = f64::INFINITY;
+        self.passed = self.arm;
+    }
+}
+
 /// Finds the state events of one unit, step by step.
 ///
 /// Serialised and cloned state is the events, their arms and the last hits; working memory is not
@@ -118,15 +167,7 @@ pub struct NotFinite {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Locator {
     events: Vec<Event>,
-    /// Arms at the last accepted time, and at the end of what was searched since without a find. An
-    /// input may cut the way there: what would have been farther on does not count then.
-    arms: Vec<Arm>,
-    passed: Vec<Arm>,
-    /// Time of each event in the last located step; infinite for none.
-    hits: Vec<f64>,
-    /// Arms at the end of the last located step, if nothing happened in it.
-    #[serde(skip)]
-    ahead: Vec<Arm>,
+    known: Vec<Known>,
     #[serde(skip)]
     walk: Walk,
     #[serde(skip)]
@@ -138,13 +179,7 @@ pub struct Locator {
 
 impl Clone for Locator {
     fn clone(&self) -> Self {
-        Self {
-            events: self.events.clone(),
-            arms: self.arms.clone(),
-            passed: self.passed.clone(),
-            hits: self.hits.clone(),
-            ..Self::default()
-        }
+        Self { events: self.events.clone(), known: self.known.clone(), ..Self::default() }
     }
 }
 
@@ -154,8 +189,8 @@ impl Locator {
 
     /// All events undecided.
     pub fn new(events: Vec<Event>) -> Self {
-        let (arms, hits) = (vec![Arm::Undecided; events.len()], vec![f64::INFINITY; events.len()]);
-        Self { events, passed: arms.clone(), arms, hits, ..Self::default() }
+        let known = vec![Known::NOTHING; events.len()];
+        Self { events, known, ..Self::default() }
     }
 
     /// Earliest time in `[t_a, t_b]` at which an event happens, if any. It is `t_a` itself only for
@@ -181,8 +216,9 @@ impl Locator {
     /// [`sample`](Self::sample), each for some of the events, then [`close`](Self::close).
     #[inline]
     pub fn open(&mut self) {
-        self.hits.fill(f64::INFINITY);
-        self.ahead.clone_from(&self.passed);
+        for known in &mut self.known {
+            (known.hit, known.ahead) = (f64::INFINITY, known.passed);
+        }
     }
 
     /// Searches `[start, start + width]` for the events that `select` names, whose indicators are
@@ -197,19 +233,46 @@ impl Locator {
     ) -> f64 {
         let mut curves = Polynomials { rows, start, width, correct };
         let mut best = f64::INFINITY;
-        for (index, event) in self.events.iter().enumerate() {
+        for (index, (event, known)) in self.events.iter().zip(&mut self.known).enumerate() {
             if event.indicators.is_empty() || !select(index) {
                 continue;
             }
-            let watched = (event, &mut self.ahead[index]);
+            let watched = (event, &mut known.ahead);
             let interval = (start, start + width);
             let found = self.walk.first(&mut curves, watched, interval, tick / 512.0);
             if let Some(found) = found {
-                self.hits[index] = found;
+                known.hit = found;
                 best = best.min(found);
             }
         }
         best
+    }
+
+    /// A whole search of `[start, start + width]` for all events, whose indicators are parabolas:
+    /// `row(k)` has their coefficients. Nothing if that takes more than formulas.
+    #[inline]
+    pub(crate) fn parabolas(
+        &mut self,
+        row: impl Fn(usize) -> Option<[f64; 3]>,
+        (start, width): (f64, f64),
+        tick: f64,
+    ) -> Option<Option<f64>> {
+        let mut best = f64::INFINITY;
+        for (event, known) in self.events.iter().zip(&mut self.known) {
+            (known.hit, known.ahead) = (f64::INFINITY, known.passed);
+            if event.indicators.is_empty() {
+                continue;
+            }
+            match curves::comes_true(event, &row, (start, width)) {
+                Direct::Never => known.ahead = Arm::Armed,
+                Direct::At(hit) if known.passed != Arm::Disarmed || hit - start > tick / 512.0 => {
+                    known.hit = hit;
+                    best = best.min(hit);
+                }
+                _ => return None,
+            }
+        }
+        Some(self.close(best, tick))
     }
 
     /// Searches `[t_a, t_b]`, or up to `best` if that is earlier, for the events that `select`
@@ -223,7 +286,7 @@ impl Locator {
         z: F,
     ) -> Result<f64, NotFinite> {
         let mut probe = Probe { z, bad: None };
-        let Self { events, ahead, hits, walk, models, todo, .. } = self;
+        let Self { events, known, walk, models, todo } = self;
         let chosen =
             |&(index, event): &(usize, &Event)| !event.indicators.is_empty() && select(index);
         let listed = || events.iter().enumerate().filter(chosen);
@@ -250,18 +313,18 @@ impl Locator {
             let snap = if low == t_a { tick / 512.0 } else { 0.0 };
             let mut curves = Sampled { probe: &mut probe, models, low, high };
             for (index, event) in listed() {
-                if hits[index] == f64::INFINITY
-                    && let Some(found) =
-                        walk.first(&mut curves, (event, &mut ahead[index]), (low, high), snap)
+                let Known { hit, ahead, .. } = &mut known[index];
+                if *hit == f64::INFINITY
+                    && let Some(found) = walk.first(&mut curves, (event, ahead), (low, high), snap)
                 {
-                    hits[index] = found;
+                    *hit = found;
                     best = best.min(found);
                 }
             }
         }
         match probe.bad {
             Some(bad) => {
-                hits.fill(f64::INFINITY);
+                known.iter_mut().for_each(|known| known.hit = f64::INFINITY);
                 Err(bad)
             }
             None => Ok(best),
@@ -271,9 +334,9 @@ impl Locator {
     /// Ends a search: only what is within a tick of the earliest event remains.
     #[inline]
     pub fn close(&mut self, best: f64, tick: f64) -> Option<f64> {
-        for hit in &mut self.hits {
-            if *hit > best + tick {
-                *hit = f64::INFINITY;
+        for known in &mut self.known {
+            if known.hit > best + tick {
+                known.hit = f64::INFINITY;
             }
         }
         (best < f64::INFINITY).then_some(best)
@@ -282,21 +345,22 @@ impl Locator {
     /// Goes on behind the whole step, in which nothing was found.
     #[inline]
     pub fn pass(&mut self) {
-        std::mem::swap(&mut self.passed, &mut self.ahead);
+        self.known.iter_mut().for_each(|known| known.passed = known.ahead);
     }
 
     /// Time of event `index` in the last [`locate`](Self::locate), if it is the earliest or within
     /// one tick of it. All that are not after the common tick fire together, in the caller's order.
     #[inline]
     pub fn hit(&self, index: usize) -> Option<f64> {
-        self.hits.get(index).copied().filter(|hit| *hit < f64::INFINITY)
+        self.known.get(index).map(|known| known.hit).filter(|hit| *hit < f64::INFINITY)
     }
 
     /// `t`, or the latest crossing that was found up to `snap` after it: at a tick that precedes the
     /// crossing it stands for, the condition does not hold yet.
     #[inline]
     pub fn snapped(&self, t: f64, snap: f64) -> f64 {
-        self.hits.iter().fold(t, |at, &hit| if hit <= t + snap { at.max(hit) } else { at })
+        let hits = self.known.iter().map(|known| known.hit);
+        hits.fold(t, |at, hit| if hit <= t + snap { at.max(hit) } else { at })
     }
 
     /// Takes over the step up to `t`, where the indicators are `z` (before any reset): events with
@@ -306,33 +370,21 @@ impl Locator {
     /// times are not rounded.
     #[inline]
     pub fn accept_within(&mut self, t: f64, z: &[f64], snap: f64) {
-        for ((event, arm), hit) in self.events.iter().zip(&mut self.arms).zip(&mut self.hits) {
-            if *hit <= t + snap {
-                *arm = Arm::Disarmed;
-            } else if event.left(z) {
-                *arm = Arm::Armed;
-            } else if *arm == Arm::Undecided {
-                // On the surface the direction decides, at the next search.
-                if !event.holds(z) {
-                    *arm = Arm::Armed;
-                } else if event.worst(z) < 0.0 {
-                    *arm = Arm::Disarmed;
-                }
-            }
-            *hit = f64::INFINITY;
+        for (event, known) in self.events.iter().zip(&mut self.known) {
+            known.accept(event, event.holds(z), z, t + snap);
         }
-        self.passed.clone_from(&self.arms);
     }
 
     /// [`accept_within`](Self::accept_within), if every event has a hit up to `until`: then it does
     /// not depend on the indicators. Gives whether that was done.
     #[inline]
     pub fn disarm_all(&mut self, until: f64) -> bool {
-        let all = self.hits.iter().all(|hit| *hit <= until);
+        let all = self.known.iter().all(|known| known.hit <= until);
         if all {
-            self.arms.fill(Arm::Disarmed);
-            self.passed.fill(Arm::Disarmed);
-            self.hits.fill(f64::INFINITY);
+            for known in &mut self.known {
+                known.set(Arm::Disarmed);
+                known.hit = f64::INFINITY;
+            }
         }
         all
     }
@@ -342,26 +394,36 @@ impl Locator {
         self.accept_within(t, z, 0.0);
     }
 
+    /// Tells the events that are armed and hold for these indicators, and takes over what they say at
+    /// the present, like [`accept`](Self::accept).
+    #[inline]
+    pub(crate) fn settle(&mut self, z: &[f64], mut due: impl FnMut(usize)) {
+        for (index, (event, known)) in self.events.iter().zip(&mut self.known).enumerate() {
+            let holds = event.holds(z);
+            if holds && known.arm == Arm::Armed && !event.indicators.is_empty() {
+                due(index);
+            }
+            known.accept(event, holds, z, 0.0);
+        }
+    }
+
     /// Whether event `index` is armed and holds for these indicators.
     #[inline]
     pub fn is_due(&self, index: usize, z: &[f64]) -> bool {
         let event = &self.events[index];
-        self.arms[index] == Arm::Armed && !event.indicators.is_empty() && event.holds(z)
+        self.known[index].arm == Arm::Armed && !event.indicators.is_empty() && event.holds(z)
     }
 
     /// Sets the readiness of event `index`, where the caller knows better (a shared event that was
     /// carried out, or refused).
     #[inline]
     pub fn set(&mut self, index: usize, arm: Arm) {
-        self.arms[index] = arm;
-        self.passed[index] = arm;
+        self.known[index].set(arm);
     }
 
     /// Forgets what is known, as for a new start.
     pub fn reset(&mut self) {
-        self.arms.fill(Arm::Undecided);
-        self.passed.fill(Arm::Undecided);
-        self.hits.fill(f64::INFINITY);
+        self.known.fill(Known::NOTHING);
     }
 
     /// Events in the order of their indices.
@@ -370,14 +432,15 @@ impl Locator {
         &self.events
     }
 
-    /// Readiness of each event at the end of what was [`pass`](Self::pass)ed.
-    pub fn passed(&self) -> &[Arm] {
-        &self.passed
+    /// Readiness of event `index` at the end of what was [`pass`](Self::pass)ed.
+    #[inline]
+    pub fn passed(&self, index: usize) -> Arm {
+        self.known[index].passed
     }
 
-    /// Readiness of each event at the last accepted time.
+    /// Readiness of event `index` at the last accepted time.
     #[inline]
-    pub fn arms(&self) -> &[Arm] {
-        &self.arms
+    pub fn arm(&self, index: usize) -> Arm {
+        self.known[index].arm
     }
 }

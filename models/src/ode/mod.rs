@@ -59,6 +59,7 @@ pub use locate::{Arm, Event, Locator, NotFinite, Rows};
 pub use method::{MAX_ORDER, Method};
 pub use outcome::{OutsideStep, StepError, StepInfo};
 pub use path::Path;
+pub(crate) use path::put;
 pub use solver::Solver;
 pub use system::{FnSystem, OdeSystem, Partials};
 

@@ -23,8 +23,9 @@ pub struct Path {
 
 impl Path {
     /// Constant `x` at `t0`, until the first step.
+    #[inline]
     pub(super) fn constant(&mut self, t0: f64, x: &[f64]) {
-        self.open(t0, t0, x.len(), 1).copy_from_slice(x);
+        put(self.open(t0, t0, x.len(), 1), x);
     }
 
     /// Begins a step; all coefficients of all rows (`length` each) are to be filled in.
@@ -39,11 +40,13 @@ impl Path {
     }
 
     /// Ends the step at `t1`, and uses the first `length` coefficients of each row only.
+    #[inline]
     pub(super) fn close(&mut self, t1: f64, length: usize) {
         self.t1 = t1;
         self.length = length.min(self.stride);
     }
 
+    #[inline]
     pub(super) fn shift_origin(&mut self, by: f64) {
         self.t0 -= by;
         self.t1 -= by;
@@ -78,10 +81,34 @@ impl Path {
         &self.rows[i * self.stride..][..self.length]
     }
 
+    /// State `i` as a parabola, if none of the states is more than that.
+    #[inline]
+    pub fn parabola(&self, i: usize) -> Option<[f64; 3]> {
+        match *self.row(i) {
+            [c0, c1, c2] => Some([c0, c1, c2]),
+            [c0, c1] => Some([c0, c1, 0.0]),
+            [c0] => Some([c0, 0.0, 0.0]),
+            _ => None,
+        }
+    }
+
     /// States at `t`. Outside the step this extrapolates.
     #[inline]
     pub fn eval(&self, t: f64, x: &mut [f64]) {
         let e = t - self.t0;
+        if self.length == 3 {
+            // Most paths in closed form.
+            for (i, slot) in x.iter_mut().enumerate() {
+                let row = &self.rows[i * self.stride..][..3];
+                *slot = (row[2] * e + row[1]) * e + row[0];
+            }
+            return;
+        }
+        self.eval_series(e, x);
+    }
+
+    #[inline(never)]
+    fn eval_series(&self, e: f64, x: &mut [f64]) {
         for (i, slot) in x.iter_mut().enumerate() {
             *slot = poly::eval(self.row(i), e);
         }
@@ -101,5 +128,13 @@ impl Path {
         for (slot, k) in out.iter_mut().zip(row) {
             *slot = k;
         }
+    }
+}
+
+/// Copies to the beginning of `to`, one by one: there are few, and a call to copy them costs more.
+#[inline(always)]
+pub(crate) fn put(to: &mut [f64], from: &[f64]) {
+    for (k, value) in from.iter().enumerate() {
+        to[k] = *value;
     }
 }

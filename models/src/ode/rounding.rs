@@ -62,8 +62,16 @@ pub fn ceil_ticks(offset: f64, ticks_per_second: u64) -> Option<i64> {
     };
     let product = u128::from(mantissa) * u128::from(ticks_per_second);
     let shift = -exponent;
+    let (low, high) = (product as u64, (product >> 64) as u64);
+    if shift > SNAP_BITS as i32 && shift < 64 && high >> shift == 0 {
+        // By far the most: whole ticks above the point, and behind it a part of one. A word each.
+        let (whole, part) = (low >> shift | high << (64 - shift), low << (64 - shift));
+        let snapped = part <= 1 << (64 - SNAP_BITS);
+        return i64::try_from(whole.saturating_add(u64::from(!snapped)))
+            .ok()
+            .map(|ticks| ticks.max(1));
+    }
     if shift > SNAP_BITS as i32 && shift < 128 {
-        // By far the most: whole ticks above the point, and behind it a part of one.
         let (whole, part) = (product >> shift, product << (128 - shift));
         let snapped = part <= 1 << (128 - SNAP_BITS);
         return i64::try_from(whole + u128::from(!snapped)).ok().map(|ticks| ticks.max(1));

@@ -6,7 +6,7 @@ use super::OdeSystem;
 use super::control::{Controller, Options, Statistics};
 use super::method::Method;
 use super::outcome::{OutsideStep, StepError, StepInfo};
-use super::path::Path;
+use super::path::{Path, put};
 use implicit::Linear;
 
 mod explicit;
@@ -101,8 +101,10 @@ impl Solver {
         self.start = t;
         self.last_h = f64::INFINITY;
         self.t = t;
-        self.x.clear();
-        self.x.extend_from_slice(x);
+        if self.x.len() != x.len() {
+            self.x.resize(x.len(), 0.0);
+        }
+        put(&mut self.x, x);
         self.fresh = false;
         self.controller.reset();
         self.path.constant(t, x);
@@ -140,6 +142,7 @@ impl Solver {
 
     /// The end of a step with natural size `natural`: `(t1, clipped)`. A natural step that would
     /// leave a sliver before the limit takes it along.
+    #[inline]
     fn end(&self, natural: f64, t_stop: Option<f64>) -> (f64, bool) {
         match t_stop {
             Some(stop) if self.t + 1.01 * natural >= stop => (stop, true),

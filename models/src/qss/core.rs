@@ -300,7 +300,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         if found.is_none() {
             locator.pass();
             for (&event, safe) in self.chosen.iter().zip(&self.safe) {
-                let armed = locator.passed()[event] == Arm::Armed;
+                let armed = locator.passed(event) == Arm::Armed;
                 self.state.clear[event] = if armed { e + safe } else { f64::NEG_INFINITY };
             }
         }
@@ -548,7 +548,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     }
 
     fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.arms()[event] == Arm::Disarmed
+        self.state.locator.arm(event) == Arm::Disarmed
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

@@ -136,13 +136,53 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
     }
 }
 
+/// When an event whose indicators are parabolas comes true, as [`Polynomials`] would say.
+#[inline]
+pub(super) fn comes_true(
+    event: &Event,
+    row: &impl Fn(usize) -> Option<[f64; 3]>,
+    (start, width): (f64, f64),
+) -> Direct {
+    if event.graze.is_some() {
+        return Direct::Unknown;
+    }
+    let mut t = start;
+    // An indicator comes to be satisfied twice at most.
+    for _ in 0..=2 * event.indicators.len() {
+        let e = t - start;
+        let mut open = None;
+        for &k in &event.indicators {
+            let Some(c) = row(k) else { return Direct::Unknown };
+            if !event.satisfied(k, (c[2] * e + c[1]) * e + c[0]) {
+                open = Some((k, c));
+                break;
+            }
+        }
+        let Some((k, c)) = open else {
+            return if t > start { Direct::At(t) } else { Direct::Unknown };
+        };
+        match satisfied_after(&c, width, e, |z| event.satisfied(k, z)) {
+            Direct::At(next) => t = start + next,
+            other => return other,
+        }
+        if t > start + width {
+            return Direct::Never;
+        }
+        let e = t - start;
+        if !event.satisfied(k, (c[2] * e + c[1]) * e + c[0]) {
+            t = t.next_up();
+        }
+    }
+    Direct::Unknown
+}
+
 /// Terms beyond the second power that are this part of a polynomial do not decide how many roots it
 /// has, where these are simple.
 const SMALL: f64 = 1e-10;
 
 /// Where an indicator that is not satisfied at `e`, that is, not negative, comes to be, if it is a
 /// parabola but for small terms: the first number at which its computed value is.
-#[inline]
+#[inline(always)]
 fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> bool) -> Direct {
     /// Numbers between a root by formula and that of the computed value.
     const APART: u32 = 8;
@@ -163,7 +203,8 @@ fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> b
     }
     let slope = |e: f64| 2.0 * c2 * e + c1;
     let clear = |slope: f64| tail == 0.0 || slope.abs() * width > 1e-4 * size;
-    let value = |e: f64| poly::eval(row, e);
+    let parabola = row.len() <= 3;
+    let value = |e: f64| if parabola { (c2 * e + c1) * e + c0 } else { poly::eval(row, e) };
     let root = if c2 == 0.0 {
         if c1 >= 0.0 {
             return if value(e) > tail { Direct::Never } else { Direct::Unknown };
@@ -184,7 +225,7 @@ fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> b
         if c1 > 0.0 { -0.5 * (c1 + root) / c2 } else { 2.0 * c0 / (root - c1) }
     };
     // Also sorts out what is not finite.
-    if !(root > e && root.is_finite()) {
+    if !(root > e && root < f64::INFINITY) {
         let rises = c2 > 0.0 && slope(e) > 0.0 && (tail == 0.0 || value(e) > tail);
         return if rises { Direct::Never } else { Direct::Unknown };
     }
@@ -204,7 +245,9 @@ fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> b
     }
     let over = satisfied(value(root));
     for _ in 0..APART {
-        let next = if over { root.next_down() } else { root.next_up() };
+        // Its neighbour: it is positive and finite.
+        let bits = root.to_bits();
+        let next = f64::from_bits(if over { bits - 1 } else { bits + 1 });
         if next <= e {
             break;
         }

@@ -1,0 +1,119 @@
+//! What transitions asked for beside changing their models, and what observers hear of them.
+use crate::{
+    core::{Core, Guards},
+    error::RunError,
+    message::Message,
+    time::Tag,
+    trace::{Kind, Transition},
+};
+use std::ops::ControlFlow;
+
+impl<M: Message> Core<M> {
+    /// Takes what a transition asked for out of the effects.
+    #[inline(never)]
+    pub fn settle(&mut self, m: u32) {
+        let fx = &self.fx;
+        if fx.failure.is_some()
+            || fx.stop.is_some()
+            || !fx.facts.is_empty()
+            || !fx.changes.is_empty()
+        {
+            return self.settle_all(m);
+        }
+        // A located event that nobody hears of.
+        self.fx.raised = false;
+        if std::mem::take(&mut self.fx.located) {
+            self.count_located(m);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_all(&mut self, m: u32) {
+        self.fx.raised = false;
+        if self.fx.failure.is_some() || self.fx.stop.is_some() {
+            self.halt(m);
+        }
+        if std::mem::take(&mut self.fx.located) {
+            self.count_located(m);
+        }
+        if !self.fx.facts.is_empty() {
+            self.tell_facts(m);
+        }
+        if !self.fx.changes.is_empty() {
+            self.changes.extend(self.fx.changes.drain(..).map(|c| (m, c)));
+        }
+    }
+
+    #[cold]
+    fn halt(&mut self, m: u32) {
+        if let Some(why) = self.fx.failure.take() {
+            let (path, at) = (self.path(m), self.now);
+            self.error.get_or_insert(RunError::Model { path, at, why });
+        }
+        if let Some(reason) = self.fx.stop.take() {
+            self.stop.get_or_insert(reason);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_facts(&mut self, m: u32) {
+        for fact in self.fx.facts.drain(..) {
+            for o in &mut self.observers {
+                let verdict = self
+                    .blueprint
+                    .site(self.keys[m as usize], |site| o.fact(site, self.now, &fact));
+                if let ControlFlow::Break(reason) = verdict {
+                    self.stop.get_or_insert(reason);
+                }
+            }
+        }
+    }
+
+    /// Guard R11(b): events at distinct ticks are counted from the first one of a window, which
+    /// starts anew with the first event after it.
+    fn count_located(&mut self, m: u32) {
+        let at = self.now.ticks;
+        let Guards { state_events, window, .. } = self.guards;
+        let count = match self.located.get_mut(&m) {
+            Some((start, count)) => {
+                if at.saturating_sub(*start) > window {
+                    (*start, *count) = (at, 0);
+                }
+                *count += 1;
+                *count
+            }
+            None => {
+                self.located.insert(m, (at, 1));
+                1
+            }
+        };
+        if count > state_events {
+            self.refuse_located(m, count);
+        }
+    }
+
+    #[cold]
+    fn refuse_located(&mut self, m: u32, count: u32) {
+        let (path, at, window) = (self.path(m), self.now, self.guards.window);
+        self.error.get_or_insert(RunError::Zeno { path, at, count, window });
+    }
+
+    #[inline(never)]
+    pub fn tell(&mut self, m: u32, kind: Kind, next: Tag) {
+        let log = std::mem::take(&mut self.bus.log);
+        let first = self.log_cursor;
+        let sent = log[first..].iter().take_while(|sent| sent.model == m).count();
+        self.log_cursor = first + sent;
+        let outputs = &log[first..first + sent];
+        let bag = (kind != Kind::Internal).then(|| self.bus.bag(m, self.now).0);
+        let transition = Transition { tag: self.now, kind, bag, outputs, next };
+        let key = self.keys[m as usize];
+        for o in self.observers.iter_mut().filter(|o| o.wants_transitions(key)) {
+            let verdict = self.blueprint.site(key, |site| o.transition(site, &transition));
+            if let ControlFlow::Break(reason) = verdict {
+                self.stop.get_or_insert(reason);
+            }
+        }
+        self.bus.log = log;
+    }
+}
