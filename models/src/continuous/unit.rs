@@ -406,6 +406,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[cold]
     fn plan_failure(&mut self, k: i64, why: String) {
         self.state.outbox.clear();
+        self.scratch.emitted.clear();
         self.state.failure = why;
         self.state.plan = Plan::Due(k, Action::Fail);
     }
