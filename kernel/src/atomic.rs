@@ -108,6 +108,12 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         None
     }
 
+    /// Why what [`probe`](Self::probe) gives there is no usable value, in words, for an error.
+    fn explain(&self, port: u16, elapsed: Duration) -> Option<String> {
+        let _ = (port, elapsed);
+        None
+    }
+
     /// Deterministic counts that the model keeps about its own work (steps, exchanges, …), by
     /// name; [`crate::Simulation::statistics`] adds them up over all models.
     fn statistics(&self) -> Vec<(&'static str, u64)> {

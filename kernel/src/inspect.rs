@@ -70,6 +70,18 @@ impl<M: Message> Simulation<M> {
         kind.probe(a.slot, port, Duration::between(kind.cell(a.slot).last, at))
     }
 
+    /// Why [`probe`](Self::probe) gives no usable value, if the model can tell.
+    pub fn explain(&self, model: ModelKey, port: u16, at: i64) -> Option<String> {
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
+        let kind = &self.slabs.kinds[a.kind as usize];
+        kind.explain(a.slot, port, Duration::between(kind.cell(a.slot).last, at))
+    }
+
+    /// The path of a model.
+    pub fn path_of(&self, model: ModelKey) -> String {
+        self.core.blueprint.path(model)
+    }
+
     /// The trace hash of what is committed so far; see [`crate::trace`].
     pub fn trace_hash(&self) -> u64 {
         let chains = self.cells().zip(&self.core.network.senders);

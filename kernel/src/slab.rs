@@ -62,6 +62,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>);
     fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
+    fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String>;
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
     fn lookahead(&self, slot: u32, port: u16) -> Duration;
     fn earliest_output(&self, slot: u32, port: u16) -> Duration;
@@ -246,6 +247,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M> {
         self.seats[slot as usize].model.probe(port, elapsed)
+    }
+    fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String> {
+        self.seats[slot as usize].model.explain(port, elapsed)
     }
     fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64)) {
         self.seats

@@ -434,9 +434,10 @@ pub trait UnitKind: Sync {
         false
     }
     /// Parameters that decide how accurate the unit is, and that shrink when a run is verified
-    /// against its own tightening: tolerances, quanta, bands.
+    /// against its own tightening: tolerances, quanta, bands, fixed steps. Those with the usual
+    /// names, unless a kind has others; names that a kind does not have count for nothing.
     fn accuracy(&self) -> &'static [&'static str] {
-        &[]
+        &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min"]
     }
     /// What the unit lets couplings do with it; files that it needs are named relative to `folder`.
     fn capabilities(&self, params: &Params, folder: &Path) -> Capabilities {

@@ -187,6 +187,7 @@ impl miette::Diagnostic for Drawn<'_> {
     }
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         Some(Box::new(self.mistake.labels.iter().map(|(span, text)| {
+            let span = self.sources.drawable(span);
             let text = (!text.is_empty()).then(|| text.clone());
             LabeledSpan::new(text, span.start, span.len())
         })))

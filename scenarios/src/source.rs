@@ -7,6 +7,11 @@ use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanConten
 use std::path::{Path, PathBuf};
 pub use superdense_models::registry::Span;
 
+/// Bytes that are shown at most of a line on each side of a place.
+const AROUND: usize = 200;
+/// Bytes that are underlined at most; lines beyond 65 535 columns cannot be drawn at all.
+const UNDERLINED: usize = 2000;
+
 /// One text.
 #[derive(Debug)]
 struct Text {
@@ -36,6 +41,11 @@ impl Sources {
         (at <= text.start + text.text.len()).then_some(text)
     }
 
+    /// Whether a span lies in one of the texts.
+    pub fn holds(&self, span: &Span) -> bool {
+        self.of(span.start).is_some_and(|t| span.end <= t.start + t.text.len())
+    }
+
     /// The text under a span.
     pub fn slice(&self, span: &Span) -> &str {
         let Some(t) = self.of(span.start) else { return "" };
@@ -47,6 +57,13 @@ impl Sources {
         let Some(t) = self.of(at) else { return ("", 0) };
         let before = &t.text.as_bytes()[..at - t.start];
         (&t.name, 1 + before.iter().filter(|&&b| b == b'\n').count())
+    }
+
+    /// As much of a span as can be drawn.
+    pub fn drawable(&self, span: &Span) -> Span {
+        let Some(t) = self.of(span.start) else { return span.clone() };
+        let end = span.end.min(span.start + UNDERLINED) - t.start;
+        span.start..t.start + floor(&t.text, end)
     }
 
     /// The folder that file names at this position are relative to.
@@ -65,6 +82,11 @@ impl Sources {
         let place = |offset: usize| span.start + raw_offset(raw, offset);
         place(inner.start)..place(inner.end)
     }
+}
+
+/// The last place up to `at` where a character begins.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&k| text.is_char_boundary(k)).unwrap_or(0)
 }
 
 /// Where the decoded byte `offset` of a string with escapes stands in its raw text.
@@ -116,6 +138,13 @@ impl SourceCode for Sources {
         if before > 0 {
             from = bytes[..from].iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
             to = bytes[to..].iter().position(|&b| b == b'\n').map_or(bytes.len(), |n| to + n);
+            // Of long lines what is around.
+            let place = span.offset() - text.start;
+            from = from.max(floor(&text.text, place.saturating_sub(AROUND)));
+            to = to.min(floor(&text.text, place + span.len() + AROUND));
+            if to - from > UNDERLINED + 2 * AROUND {
+                return Err(MietteError::OutOfBounds);
+            }
         }
         let (before, after) = (before.saturating_sub(1), after.saturating_sub(1));
         let local = SourceSpan::new(from.into(), to - from);

@@ -11,7 +11,8 @@
 //! every depth of groups is in them. A is what takes the observed vectors to those one step later, on
 //! the space that they span; where one step is not enough, because the master remembers earlier
 //! exchanges, vectors of several steps are stacked. The last step is not used for that, and tells
-//! whether the result predicts it; a scenario that is not linear is refused by that.
+//! whether the result predicts it; a scenario that is not linear is refused by that, and by runs from
+//! other sizes, the other sign, and several at once, which must add up.
 use crate::{
     Overrides, load,
     output::numbers,
@@ -27,9 +28,21 @@ use superdense_models::value::Value;
 const DEPTH: usize = 4;
 /// Largest error of the prediction, relative to the largest value.
 const LINEAR: f64 = 1e-6;
+/// Other sizes of each state and each input, which must be answered in proportion.
+const SIZES: [f64; 3] = [-1.0, 3.0, -0.01];
+/// All states and inputs at once, with these sizes in turn; each must be answered by the sum.
+const MIXED: [[f64; 3]; 4] =
+    [[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0], [1.0, -2.0, 0.5], [-0.5, 1.5, -2.0]];
+/// Largest error of that, relative to the largest value.
+const IN_PROPORTION: f64 = 1e-5;
 /// Singular values below this part of the largest one count as zero: units tell each other values
 /// that are as exact as their tolerances.
 const RANK: f64 = 1e-8;
+
+/// Observed vectors at the start and after each of some macro steps.
+type Course = Vec<DVector<f64>>;
+/// A run from zero everywhere but at some places.
+type Observe<'a> = dyn Fn(&[(&str, f64)]) -> Result<Course, String> + 'a;
 
 /// A scenario whose coupling is analysed.
 #[derive(Debug)]
@@ -55,18 +68,16 @@ impl Coupled {
     /// ρ(D) of all levels together.
     ///
     /// # Errors
-    /// When the scenario cannot be run.
+    /// When the scenario cannot be run, or is not linear.
     pub fn zero_stability(&self) -> Result<f64, String> {
         let inputs = self.places(false);
         // What follows inputs at once must not be followed to its end: that is iteration of D.
         let delayed = [("coupling.feed_through".to_owned(), "\"delayed\"".to_owned())];
-        let base = self.observe(None, "1 s", 0, &delayed, false)?;
-        let mut map = DMatrix::zeros(inputs.len(), inputs.len());
-        for (k, place) in inputs.iter().enumerate() {
-            let kicked = self.observe(Some(place), "1 s", 0, &delayed, false)?;
-            map.set_column(k, &(&kicked[0] - &base[0]));
-        }
-        Ok(radius(map))
+        let observe = |kicks: &[(&str, f64)]| self.observe(kicks, "1 s", 0, &delayed, false);
+        let paths = self.paths(&inputs, &observe)?;
+        self.refuse_what_is_not_linear(&inputs, &paths, &observe, false)?;
+        let columns: Vec<DVector<f64>> = paths.into_iter().map(|mut p| p.swap_remove(0)).collect();
+        Ok(radius(DMatrix::from_columns(&columns)))
     }
 
     /// ρ(A(H)) for a macro step of the outermost coupling, given as text with or without a unit.
@@ -74,22 +85,77 @@ impl Coupled {
     /// # Errors
     /// When the scenario cannot be run, or is not linear.
     pub fn step(&self, macro_step: &str) -> Result<f64, String> {
+        let places = self.places(true);
         for depth in 1..=DEPTH {
-            if let Some(map) = step_map(&self.paths(macro_step, 2 * depth + 1)?, depth) {
+            let observe =
+                |kicks: &[(&str, f64)]| self.observe(kicks, macro_step, 2 * depth + 1, &[], true);
+            let paths = self.paths(&places, &observe)?;
+            let map = step_map(&paths, depth);
+            if depth == 1 || map.is_some() {
+                self.refuse_what_is_not_linear(&places, &paths, &observe, true)?;
+            }
+            if let Some(map) = map {
                 return Ok(radius(map));
             }
         }
         Err("the scenario is not linear: its macro steps do not add up".to_owned())
     }
 
-    /// Observed vectors after each of some macro steps, for a one in each state and each input.
-    fn paths(&self, macro_step: &str, steps: usize) -> Result<Vec<Vec<DVector<f64>>>, String> {
-        let base = self.observe(None, macro_step, steps, &[], true)?;
-        let path = |place: &String| {
-            let kicked = self.observe(Some(place), macro_step, steps, &[], true)?;
-            Ok(kicked.iter().zip(&base).map(|(k, b)| k - b).collect())
-        };
-        self.places(true).iter().map(path).collect()
+    /// Observed vectors for a one in each of some places.
+    fn paths(&self, places: &[String], observe: &Observe<'_>) -> Result<Vec<Course>, String> {
+        let base = observe(&[])?;
+        let path = |place: &String| Ok(less(observe(&[(place, 1.0)])?, &base));
+        places.iter().map(path).collect()
+    }
+
+    /// Refuses a scenario that does not answer other sizes, the other sign, and several at once by
+    /// what ones are answered by, `paths`.
+    fn refuse_what_is_not_linear(
+        &self,
+        places: &[String],
+        paths: &[Course],
+        observe: &Observe<'_>,
+        states: bool,
+    ) -> Result<(), String> {
+        let base = observe(&[])?;
+        let single = (0..places.len()).flat_map(|k| SIZES.map(|size| vec![(k, size)]));
+        let all = |sizes: [f64; 3]| (0..places.len()).map(|k| (k, sizes[k % 3])).collect();
+        for kicks in single.chain(MIXED.map(all)) {
+            let named: Vec<(&str, f64)> = kicks.iter().map(|&(k, s)| (&*places[k], s)).collect();
+            let found = less(observe(&named)?, &base);
+            for (step, found) in found.iter().enumerate() {
+                let sum =
+                    |sum: DVector<f64>, &(k, size): &(usize, f64)| sum + &paths[k][step] * size;
+                let wanted = kicks.iter().fold(DVector::zeros(found.len()), sum);
+                let least = kicks.iter().fold(1.0f64, |most, k| most.max(k.1.abs()));
+                let limit = IN_PROPORTION * wanted.amax().max(least);
+                let off = (found - wanted).abs();
+                let wrong: Vec<usize> =
+                    (0..off.len()).filter(|&k| off[k].is_nan() || off[k] > limit).collect();
+                if let Some(what) = self.first_of(&wrong, states) {
+                    let kicks: Vec<_> = named.iter().map(|(p, s)| format!("{p} = {s}")).collect();
+                    return Err(format!(
+                        "the scenario is not linear: {what} does not follow start values in \
+                         proportion (from {})",
+                        kicks.join(", ")
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A state among some rows of an observed vector, or else an input, in words.
+    fn first_of(&self, wrong: &[usize], states: bool) -> Option<String> {
+        let mut rows = Vec::new();
+        for unit in &self.units {
+            let own = unit.states.iter().filter(|_| states).map(|s| ("state", s));
+            for (kind, name) in own.chain(unit.inputs.iter().map(|i| ("input", i))) {
+                rows.push((kind, format!("{kind} `{name}` of unit `{}`", unit.path)));
+            }
+        }
+        let state = wrong.iter().find(|&&k| rows[k].0 == "state");
+        state.or(wrong.first()).map(|&k| rows[k].1.clone())
     }
 
     /// Places of start values in the document.
@@ -105,20 +171,20 @@ impl Coupled {
     }
 
     /// States (if wanted) and inputs of all units at the start and after each of some macro steps,
-    /// from zero everywhere but one at `kick`.
+    /// from zero everywhere but at `kicks`.
     fn observe(
         &self,
-        kick: Option<&str>,
+        kicks: &[(&str, f64)],
         macro_step: &str,
         steps: usize,
         more: &[(String, String)],
         states: bool,
-    ) -> Result<Vec<DVector<f64>>, String> {
+    ) -> Result<Course, String> {
         let mut sets = self.sets.clone();
         sets.extend_from_slice(more);
         for place in self.places(true) {
-            let value = if kick == Some(&place) { "1.0" } else { "0.0" };
-            sets.push((place, value.to_owned()));
+            let value = kicks.iter().find(|k| k.0 == place).map_or(0.0, |k| k.1);
+            sets.push((place, format!("{value:?}")));
         }
         let mut record = Vec::new();
         for unit in &self.units {
@@ -148,6 +214,11 @@ impl Coupled {
     }
 }
 
+fn less(mut course: Course, base: &Course) -> Course {
+    course.iter_mut().zip(base).for_each(|(x, b)| *x -= b);
+    course
+}
+
 fn values(sim: &Simulation<Value>, signals: &Signals, at: i64) -> DVector<f64> {
     let value = |(key, port, _): &_| {
         let value = sim.probe(*key, *port, at);
@@ -158,7 +229,7 @@ fn values(sim: &Simulation<Value>, signals: &Signals, at: i64) -> DVector<f64> {
 
 /// What takes `depth` stacked vectors to those one step later; nothing if it does not predict the
 /// last step.
-fn step_map(paths: &[Vec<DVector<f64>>], depth: usize) -> Option<DMatrix<f64>> {
+fn step_map(paths: &[Course], depth: usize) -> Option<DMatrix<f64>> {
     let stacked = |path: &[DVector<f64>], k: usize| {
         let rows = (0..depth).flat_map(|d| path[k + d].iter().copied());
         DVector::from_iterator(path[k].len() * depth, rows)

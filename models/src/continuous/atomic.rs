@@ -80,13 +80,17 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         if usize::from(port) >= self.dims.outputs {
             return None;
         }
-        let t = self.seconds(elapsed.ticks());
-        let (mut x, mut vars) = (vec![0.0; self.dims.states], Vec::new());
-        self.core.states(t, &mut x);
-        scene!(self).fill(t, &x, &mut vars);
+        let mut vars = Vec::new();
+        self.look_into(self.seconds(elapsed.ticks()), &mut vars);
         let mut y = vec![0.0; self.dims.outputs];
         self.equations.outputs(&vars, &mut super::equations::Work::default(), &mut y);
         Some(Value::Real(y[usize::from(port)]))
+    }
+
+    fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
+        let mut vars = Vec::new();
+        self.look_into(self.seconds(elapsed.ticks()), &mut vars);
+        self.equations.explain_outputs(&vars)
     }
 }
 
@@ -151,6 +155,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 Plan::Due(_, Action::Propose(link)) => self.open_session(link.into()),
                 Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
+                Plan::Due(_, Action::Fail) => {
+                    return Err(std::mem::take(&mut self.state.failure));
+                }
                 Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
             }
         }

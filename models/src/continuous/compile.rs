@@ -75,8 +75,9 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     let initial = start_of(r, &mut d.states.iter().copied());
     let inputs = start_of(r, &mut d.all_inputs());
     let mut discrete = start_of(r, &mut d.discrete.iter().copied());
+    let mode = initial_mode(r, &d);
     if !d.modes.is_empty() {
-        discrete.push(initial_mode(r, &d));
+        discrete.push(mode);
     }
     let mut formulas = Formulas::new(r, &d, constants);
     let mut derivatives = formulas.derivatives(r, &d);
@@ -162,6 +163,11 @@ fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
     let Some(p) = r.params.get("initial") else { return 0.0 };
     match &p.value {
         Param::Text(t) if t.is_empty() => 0.0,
+        _ if d.modes.is_empty() => {
+            let error = ParamError::at(p.span.clone(), "`initial` names a mode; there are none");
+            r.errors.push(error.help("remove it, or write the unit's modes: [unit.NAME.mode.on]"));
+            0.0
+        }
         _ => r.mode(d, p).unwrap_or(0.0),
     }
 }

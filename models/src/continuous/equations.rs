@@ -323,4 +323,13 @@ pub trait Equations: Send + Sync + 'static {
         let _ = vars;
         None
     }
+    /// Which output is not finite at these variables, and why.
+    fn explain_outputs(&self, vars: &[f64]) -> Option<String> {
+        self.explain(vars)
+    }
+    /// Which expression of the reset by event `event` is not finite at these variables, before it.
+    fn explain_reset(&self, event: usize, vars: &[f64]) -> Option<String> {
+        let _ = (event, vars);
+        None
+    }
 }

@@ -130,7 +130,7 @@ impl UnitKind for EquationsKind {
         true
     }
     fn accuracy(&self) -> &'static [&'static str] {
-        &["tolerance", "absolute_tolerance", "exchange_tolerance"]
+        &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min", "step"]
     }
     fn capabilities(&self, _: &Params, _: &Path) -> Capabilities {
         Capabilities::all()

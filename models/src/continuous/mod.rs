@@ -9,12 +9,14 @@ mod elaborate;
 pub mod equations;
 mod events;
 mod expander;
+mod failures;
 mod formulas;
 mod kind;
 mod linear;
 mod link_texts;
 mod links;
 mod read;
+mod saved;
 pub mod series;
 mod settings;
 mod sides;
@@ -28,10 +30,11 @@ mod watch;
 pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger};
 pub use expander::MAX_SEGMENT_ORDER;
 pub use kind::EquationsKind;
+pub use saved::SavedUnit;
 pub use settings::Settings;
 pub use stepped::{Stepped, SteppedState};
 pub use text::{Reset, TextEquations};
-pub use unit::{SavedUnit, Unit};
+pub use unit::Unit;
 
 #[cfg(test)]
 mod tests;

@@ -194,4 +194,10 @@ impl Equations for TextEquations {
             [&self.derivatives, &self.outputs, &self.indicators].into_iter().chain(resets);
         programs.filter_map(|p| p.explain_non_finite(vars)).map(|n| n.to_string()).next()
     }
+    fn explain_outputs(&self, vars: &[f64]) -> Option<String> {
+        self.outputs.explain_non_finite(vars).map(|n| n.to_string())
+    }
+    fn explain_reset(&self, event: usize, vars: &[f64]) -> Option<String> {
+        self.resets[event].program.explain_non_finite(vars).map(|n| n.to_string())
+    }
 }

@@ -12,7 +12,7 @@
 //! the absolute time.
 use super::{
     consistent::Consistent,
-    core::{Advance, Core, Failure, Held},
+    core::{Advance, Core, Held},
     equations::{Dims, Equations, Trigger, Work},
     links::Session,
     settings::Settings,
@@ -23,10 +23,7 @@ use crate::{
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{
-    snapshot::{Snapshot, SnapshotError, decode, encode},
-    time::Duration,
-};
+use superdense_kernel::time::Duration;
 
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
 const HURRY: u32 = 8;
@@ -57,6 +54,8 @@ pub(super) enum Action {
     Propose(u16),
     /// Answer proposals and decide on them.
     Decide,
+    /// Stop the run: what takes place then has no values.
+    Fail,
 }
 
 /// Everything that changes in a run, beside the state of the core.
@@ -74,6 +73,8 @@ pub(super) struct State {
     /// Events that happen at the planned time, and the variables after them.
     pub fired: Vec<u16>,
     pub after: Vec<f64>,
+    /// Why the planned action fails.
+    pub failure: String,
     pub sessions: Vec<Session>,
     /// Whether the unit is at rest, and whether it will be after the planned events.
     pub resting: bool,
@@ -194,6 +195,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             outbox: Vec::new(),
             fired: Vec::new(),
             after: Vec::new(),
+            failure: String::new(),
             sessions: Vec::new(),
             resting: false,
             retiring: false,
@@ -292,20 +294,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     #[cold]
-    pub(super) fn complain(&self, vars: &[f64], what: &str) -> String {
-        match self.equations.explain(vars) {
-            Some(why) => format!("{what}: {why}"),
-            None => what.to_owned(),
-        }
-    }
-
-    #[cold]
-    fn explain(&self, failure: &Failure) -> String {
-        let mut vars = Vec::new();
-        scene!(self).fill(failure.t, &failure.x, &mut vars);
-        self.complain(&vars, &format!("{} at {} s", failure.what, vars[0]))
-    }
-
     /// The tick (after the last transition) of the next time event.
     #[inline]
     fn next_time_event(&self) -> Option<i64> {
@@ -327,13 +315,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let stop = time_event.map(|k| self.seconds(k));
         match self.core.advance(&scene!(self), stop) {
             Ok(Advance::Silent) => self.fallen(),
-            Ok(Advance::Stopped) => match time_event {
-                Some(k) => self.plan_at(k),
-                None => Ok(()),
-            },
+            Ok(Advance::Stopped) => {
+                if let Some(k) = time_event {
+                    self.plan_at(k);
+                }
+                Ok(())
+            }
             Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
                 // What is found in the tick in which the step began takes place at the next one.
-                Some(k) => self.plan_at(time_event.map_or(k, |due| due.min(k)).max(begun + 1)),
+                Some(k) => {
+                    self.plan_at(time_event.map_or(k, |due| due.min(k)).max(begun + 1));
+                    Ok(())
+                }
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
             Err(failure) => Err(self.explain(&failure)),
@@ -401,9 +394,25 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         links.iter().map(|&i| usize::from(i) - first).min_by_key(|&i| self.rank(i))
     }
 
-    /// Plans what happens `k` ticks after the last transition, and computes it.
+    /// Plans what happens `k` ticks after the last transition, and computes it. What cannot be
+    /// computed is an error at that time, unless an input comes before.
     #[inline(always)]
-    fn plan_at(&mut self, k: i64) -> Result<(), String> {
+    fn plan_at(&mut self, k: i64) {
+        if let Err(why) = self.try_plan_at(k) {
+            self.plan_failure(k, why);
+        }
+    }
+
+    #[cold]
+    fn plan_failure(&mut self, k: i64, why: String) {
+        self.state.outbox.clear();
+        self.scratch.emitted.clear();
+        self.state.failure = why;
+        self.state.plan = Plan::Due(k, Action::Fail);
+    }
+
+    #[inline(always)]
+    fn try_plan_at(&mut self, k: i64) -> Result<(), String> {
         let t = self.seconds(k);
         let link = self.choose(k, t);
         if !self.state.fired.is_empty() {
@@ -449,7 +458,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             true
         });
         self.state.retiring = retiring;
-        self.finite_after("a reset gives a value that is not finite")?;
+        if !self.is_finite() {
+            return Err(self.bad_reset(t));
+        }
         let internal = self.equations.first_internal();
         self.make_consistent(self.state.fired.iter().any(|&e| usize::from(e) < internal))?;
         let resting = std::mem::replace(&mut self.state.resting, self.state.retiring);
@@ -482,8 +493,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// An error unless the scratch's variables are finite.
     pub(super) fn finite_after(&self, what: &str) -> Result<(), String> {
-        let vars = &self.scratch.vars;
-        if vars.iter().all(|v| v.is_finite()) { Ok(()) } else { Err(self.complain(vars, what)) }
+        if self.is_finite() { Ok(()) } else { Err(self.complain(&self.scratch.vars, what)) }
+    }
+
+    /// Whether the scratch's variables are finite.
+    pub(super) fn is_finite(&self) -> bool {
+        self.scratch.vars.iter().all(|v| v.is_finite())
     }
 
     /// Gives the algebraic variables among the scratch's their values; with `settle`, brings sides
@@ -554,29 +569,4 @@ pub(super) enum Cause {
     Jump,
     /// Somebody needs to know.
     Request,
-}
-
-/// The saved state of a [`Unit`], with the state `S` of its core.
-#[derive(Debug, Clone)]
-pub struct SavedUnit<S>(State, S);
-
-impl<E: Equations, C: Core<E>> Snapshot for Unit<E, C> {
-    type Saved = SavedUnit<C::State>;
-    fn save(&self) -> Result<Self::Saved, SnapshotError> {
-        Ok(SavedUnit(self.state.clone(), self.core.state().clone()))
-    }
-    fn restore(&mut self, saved: &Self::Saved) -> Result<(), SnapshotError> {
-        self.state.clone_from(&saved.0);
-        self.core.state_mut().clone_from(&saved.1);
-        Ok(())
-    }
-    fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        encode(&(&self.state, self.core.state()))
-    }
-    fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        let (state, core) = decode(bytes)?;
-        self.state = state;
-        *self.core.state_mut() = core;
-        Ok(())
-    }
 }

@@ -179,6 +179,12 @@ fn balance(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Option<Bala
     Some(Balance::new(pairs(r, list, "power", names, true), tolerance))
 }
 
+/// Whether the scenario names events to look for; an empty list names none.
+fn looks_ahead(params: &Params) -> bool {
+    let none = |p: &Located<Param>| matches!(&p.value, Param::List(list) if list.is_empty());
+    params.get("look_ahead").is_some_and(|p| !none(p))
+}
+
 /// LookAhead, if the scenario names events.
 fn look_ahead(
     r: &mut Reader<'_>,
@@ -337,7 +343,7 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
     for (name, used) in [
         ("compensation", params.text("compensation") != "none"),
         ("low_pass", r.given("low_pass")),
-        ("look_ahead", params.get("look_ahead").is_some()),
+        ("look_ahead", looks_ahead(params)),
         ("power", params.get("power").is_some()),
         ("feed_through", params.text("feed_through") == "settled"),
         ("interpolate", params.bool("interpolate") && iteration.is_some()),
@@ -383,7 +389,7 @@ pub(super) fn policy(
     let message = "`interpolate` and `compensation` contradict each other";
     r.check(!clash, "compensation", message, "a corrected signal jumps at exchanges: delete one");
     let pace = pace(&mut r, params);
-    let clash = r.given("tolerance") && r.given("look_ahead");
+    let clash = r.given("tolerance") && looks_ahead(params);
     let message = "`tolerance` and `look_ahead` contradict each other";
     r.check(!clash, "look_ahead", message, "choose one of the two");
     if names.is_empty() {

@@ -233,7 +233,7 @@ fn plan(
             let node =
                 document::parse_value(option, &format!("{option} "), value, &mut session.sources);
             let span = node.span.clone();
-            set::put(key, node, &mut root, &span, &session.sink);
+            set::option(key, node, &mut root, &span);
         }
     }
     settings::basics(&root, session);

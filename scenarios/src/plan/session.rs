@@ -66,7 +66,8 @@ impl Session {
     /// Mistakes that a unit kind found.
     pub fn unit_errors(&self, unit: &Span, path: &str, errors: Vec<ParamError>) {
         for e in errors {
-            let span = e.span.filter(|s| !self.sources.slice(s).is_empty());
+            // An empty span may be the end of a formula; what has no place is at the very start.
+            let span = e.span.filter(|s| *s != (0..0) && self.sources.holds(s));
             let help = e.help.unwrap_or_else(|| format!("see the parameters of unit `{path}`"));
             let span = span.unwrap_or_else(|| unit.clone());
             self.report(Mistake::new("unit", &span, e.message).help(help));

@@ -50,9 +50,19 @@ pub(super) fn basics(root: &Table, session: &mut Session) {
     {
         session.resolution = resolution;
     }
-    if let Some(node) = root.get("seed") {
+    // A scenario that seeds its streams by a parameter `seed` has no other seed.
+    let parameter = || match &root.get("parameters")?.item {
+        Item::Table(t) => t.get("seed").filter(|n| matches!(n.item, Item::Int(_))),
+        _ => None,
+    };
+    if let Some(node) = root.get("seed").or_else(parameter) {
         match node.item {
-            Item::Int(seed) => session.seed = seed as u64,
+            Item::Int(seed) if seed >= 0 => session.seed = seed as u64,
+            Item::Int(seed) => {
+                let mistake =
+                    Mistake::new("bad-seed", &node.span, format!("`seed` is negative: {seed}"));
+                session.report(mistake.help("write a whole number from 0 on, such as seed = 1"));
+            }
             _ => session.report(node.wrong_type("`seed`", "a whole number", "seed = 1")),
         }
     }

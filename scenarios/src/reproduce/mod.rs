@@ -327,7 +327,8 @@ mod tests {
                 assert_eq!(curve.x.len(), curve.checks.len(), "{file}: {}", curve.label);
             }
             for run in table.run.values() {
-                let known = library::SCENARIOS.iter().any(|s| s.0 == run.scenario);
+                let known =
+                    library::SCENARIOS.iter().any(|s| s.0 == format!("library/{}", run.scenario));
                 assert!(known, "{file}: there is no scenario {}", run.scenario);
             }
         }

@@ -17,8 +17,10 @@ use std::{
 };
 use superdense_kernel::event_list::EventListKind;
 
-/// Folder of the scenarios in the output directory.
+/// Where the scenarios and what they include go in the output directory.
 const SCENARIOS: &str = "scenarios";
+/// Below that, the scenarios.
+const LIBRARY: &str = "library";
 
 /// Makes and remembers runs.
 pub struct Runner<'a> {
@@ -59,7 +61,7 @@ impl<'a> Runner<'a> {
     /// A spectral radius, see [`crate::stability`].
     pub fn radius(&self, run: &Run, step: Option<&str>) -> Result<f64, Trouble> {
         let radius = || {
-            let coupled = Coupled::new(&self.out.join(SCENARIOS).join(&run.scenario), &sets(run))?;
+            let coupled = Coupled::new(&scenario(self.out, run), &sets(run))?;
             step.map_or_else(|| coupled.zero_stability(), |step| coupled.step(step))
         };
         radius().map_err(|why| Trouble::Failed(format!("{}: {why}", run.scenario)))
@@ -68,7 +70,7 @@ impl<'a> Runner<'a> {
     fn make(&self, run: &Run, out: &Path) -> Result<Results, Trouble> {
         let failed = |e: &dyn std::fmt::Display| Trouble::Failed(format!("{}: {e}", run.scenario));
         let settings = Settings {
-            file: self.out.join(SCENARIOS).join(&run.scenario),
+            file: scenario(self.out, run),
             sets: sets(run),
             overrides: Overrides {
                 until: run.until.clone(),
@@ -94,12 +96,17 @@ impl<'a> Runner<'a> {
     }
 }
 
+/// Where the scenario of a run is.
+fn scenario(out: &Path, run: &Run) -> PathBuf {
+    out.join(SCENARIOS).join(LIBRARY).join(&run.scenario)
+}
+
 /// `--set` options as they would be written.
 fn sets(run: &Run) -> Vec<(String, String)> {
     run.set.iter().map(|(path, value)| (path.clone(), value.to_string())).collect()
 }
 
-/// The command that makes the same run, from the folder that the scenarios are in.
+/// The command that makes the same run, from the folder `scenarios/library`.
 pub fn command(run: &Run) -> String {
     let mut words = vec!["superdense run".to_owned(), run.scenario.clone()];
     for (option, value) in [("--until", &run.until), ("--sample", &run.sample)] {

@@ -1,4 +1,4 @@
-//! The tables of `library/papers/expected/`: which runs, what is measured, what the paper prints,
+//! The tables of `expected/`: which runs, what is measured, what the paper prints,
 //! and what ours must be.
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -61,6 +61,9 @@ pub enum Failure {
     /// The simulation failed; what was committed before is in the files.
     #[error("{0}")]
     Run(#[from] RunError),
+    /// A recorded value is not finite.
+    #[error("{0}")]
+    NotFinite(String),
     /// A result could not be written.
     #[error("{0}")]
     Output(#[from] OutputError),

@@ -1,10 +1,13 @@
 //! `samples.csv`: right limits of recorded outputs.
-use super::recorder::Memory;
+use super::{Failure, recorder::Memory};
 use crate::{
     output::{csv, numbers, table::Table},
     plan::{Aggregate, Record, Source},
 };
-use superdense_kernel::{ModelKey, Simulation, time::Resolution};
+use superdense_kernel::{
+    ModelKey, Simulation,
+    time::{Resolution, Tag},
+};
 use superdense_models::value::Value;
 
 /// Recorded outputs: model, port, and label in the trajectory unless they only go into aggregates.
@@ -63,6 +66,9 @@ impl Sampler {
     }
 
     /// One row at tick `at`, when all cycles up to it ran.
+    ///
+    /// # Errors
+    /// When a value is not finite: no row is written.
     pub fn row(
         &self,
         table: &mut Table,
@@ -70,7 +76,7 @@ impl Sampler {
         signals: &Signals,
         memory: &Memory,
         at: i64,
-    ) {
+    ) -> Result<(), Failure> {
         // The dense output of the unit where it has one, else what it sent last.
         let current = |signal: usize| {
             let (key, port, _) = &signals[signal];
@@ -80,28 +86,47 @@ impl Sampler {
                 Some((value.clone(), self.resolution.seconds(at - tick)))
             })
         };
-        table.line(|text| {
-            text.push_str(&self.resolution.format(at));
-            for column in &self.columns {
-                text.push(',');
-                match column {
-                    Column::Signal(signal) => {
-                        if let Some((value, e)) = current(*signal) {
-                            numbers::value(text, &value, e);
-                        }
+        let finite = |signal: usize, value: &Value, e: f64| match numbers::number(value, e) {
+            Some(x) if !x.is_finite() => Err(not_finite(sim, &signals[signal], at, x)),
+            x => Ok(x),
+        };
+        let mut text = self.resolution.format(at);
+        for column in &self.columns {
+            text.push(',');
+            match column {
+                Column::Signal(signal) => {
+                    if let Some((value, e)) = current(*signal) {
+                        finite(*signal, &value, e)?;
+                        numbers::value(&mut text, &value, e);
                     }
-                    Column::Aggregate(how, members) => {
-                        let values = members
-                            .iter()
-                            .filter_map(|m| current(*m).and_then(|(v, e)| numbers::number(&v, e)));
-                        if let Some(x) = combine(*how, values) {
-                            numbers::real(text, x);
-                        }
+                }
+                Column::Aggregate(how, members) => {
+                    let value = |m: &usize| Some((*m, current(*m)?));
+                    let values = members.iter().filter_map(value);
+                    let values = values.filter_map(|(m, (v, e))| finite(m, &v, e).transpose());
+                    let values: Vec<f64> = values.collect::<Result<_, _>>()?;
+                    if let Some(x) = combine(*how, values.into_iter()) {
+                        numbers::real(&mut text, x);
                     }
                 }
             }
-        });
+        }
+        table.line(|line| line.push_str(&text));
+        Ok(())
     }
+}
+
+fn not_finite(
+    sim: &Simulation<Value>,
+    (model, port, label): &(ModelKey, u16, Option<String>),
+    at: i64,
+    x: f64,
+) -> Failure {
+    let unit = sim.path_of(*model);
+    let output = label.as_ref().map_or_else(|| format!("output {port}"), |l| format!("`{l}`"));
+    let why = sim.explain(*model, *port, at).map_or_else(String::new, |why| format!(": {why}"));
+    let tag = Tag::new(at, 0);
+    Failure::NotFinite(format!("{unit} at {tag}: {output}, which is recorded, is {x}{why}"))
 }
 
 /// Sum, mean or count of the values that are there.

@@ -269,7 +269,7 @@ impl Session {
                 }
                 Ended::Stopped(reason) => {
                     let end = self.sim.now().ticks;
-                    self.sample(end);
+                    self.sample(end)?;
                     return Ok(Some((end, Some(reason))));
                 }
                 Ended::Reached | Ended::Idle => reached = limit,
@@ -279,7 +279,7 @@ impl Session {
                 slice = slice.saturating_mul(2);
             }
             if limit == due || limit == stop {
-                self.sample(limit);
+                self.sample(limit)?;
             }
             if limit == stop {
                 return Ok(Some((stop, None)));
@@ -298,14 +298,15 @@ impl Session {
         }
     }
 
-    fn sample(&mut self, at: i64) {
+    fn sample(&mut self, at: i64) -> Result<(), Failure> {
         if self.sampled == at {
-            return;
+            return Ok(());
         }
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         let (sampler, memory) = (&self.sampler, &recorder.memory);
-        sampler.row(&mut self.samples, &self.sim, &self.signals, memory, at);
+        sampler.row(&mut self.samples, &self.sim, &self.signals, memory, at)?;
         self.sampled = at;
+        Ok(())
     }
 
     /// What a run does besides simulating.

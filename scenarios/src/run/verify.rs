@@ -1,6 +1,7 @@
 //! Error bars: what a run is worth, told by its own tightening.
 //!
-//! The scenario runs again with every tolerance, quantum and exchange band ten and a hundred times
+//! The scenario runs again with every tolerance, quantum, exchange band and fixed step of its units (not
+//! the macro steps of couplings, which are part of what is asked) ten and a hundred times
 //! smaller. Let t₀, t₁, t₂ be the times of one event in the three runs. With errors that shrink
 //! with the tolerance, |t₀ - t₁| is nearly the error of t₀, and |t₁ - t₂| that of t₁, which the
 //! first difference leaves out; the bar of t₀ is twice their sum, plus two ticks for every event of

@@ -219,6 +219,10 @@ fn hostile_texts() {
         format!("stop = 1\n{keys}"),
         format!("stop = 1\nconnections = ['{}']", "a.b -> ".repeat(10_000)),
         format!("stop = 1\nconnections = ['a.b -> c.d{}']", " for i in 0..9".repeat(1000)),
+        // What lies beyond the columns that can be drawn.
+        format!("stop = 1{}]", " ".repeat(70_000)),
+        format!("stop = 1\nconnections = [{} 'x.y -> z.u']", "'a.y -> b.u', ".repeat(6000)),
+        format!("stop = 1\nx = '{}'\nstop = 2", "x".repeat(70_000)),
         "stop = 1\nconnections = ['a.b -> c.d for i in 0..9999999, j in 0..9999999']".into(),
         "stop = 1\nrecord = ['sum(sum(sum(a.b)))', 'a', '[].', '(', 'a.b[', '*.*']".into(),
         "stop = 1\nresolution = 'as'\nsample = 1e-18".into(),
@@ -236,4 +240,14 @@ fn hostile_texts() {
     for text in texts {
         survives(text.as_bytes());
     }
+}
+
+/// Of a long line what is around the mistake is drawn.
+#[test]
+fn long_lines_are_clipped() {
+    let text = format!("stop = 1\nconnections = [{}'a.y -> b.u']", "'a.y -> b.u', ".repeat(6000));
+    let told = crate::plan(&text).unwrap_err().render(false);
+    assert!(told.contains("scenario.toml:2:") && told.contains("a.y -> b.u"), "{told}");
+    let longest = told.lines().map(str::len).max().unwrap();
+    assert!(longest < 5000, "a line of {longest} bytes");
 }

@@ -39,6 +39,16 @@ fn ball_with_other_parameters() {
     }
 }
 
+/// A ball that does not bounce at all.
+#[test]
+fn ball_without_restitution_stays_down() {
+    let clay = Results::of("argesim/c21_ball_event.toml", &["--set", "restitution=0"]);
+    assert!(times(&clay, "bounce").is_empty());
+    let rest = times(&clay, "rest");
+    assert!(rest.len() == 1 && close(rest[0], (20.0f64 / 9.81).sqrt(), 1e-12), "{rest:?}");
+    assert_eq!(end(&clay)[..3], [30.0, 0.0, 0.0]);
+}
+
 /// The end of the Shockley circuit by Runge-Kutta with 40 000 equal steps and Newton's method for
 /// the diode in each. With more points the straight lines come closer to it, at the second order.
 #[test]
@@ -95,6 +105,20 @@ fn pendulum_with_free_flight() {
     assert!((stop[0] - 7.596_271_4).abs() < 1e-6, "stop at {stop:?}");
     let slow = Results::of("argesim/c21_pendulum.toml", &["--set", "omega0=1"]);
     assert!(times(&slow, "release").is_empty() || times(&slow, "taut").len() == 1);
+}
+
+/// The rope slackens once after each release, though the mass leaves the circle slowly.
+#[test]
+fn rope_slackens_once() {
+    for set in ["omega0=-15", "l=2", "g=1.62"] {
+        let results = Results::of("argesim/c21_pendulum.toml", &["--set", set]);
+        let [release, slack, taut] = ["release", "slack", "taut"].map(|e| times(&results, e));
+        let flights = (release.len(), release.len() - taut.len());
+        assert!(
+            slack.len() == flights.0 && flights.1 <= 1,
+            "{set}: {release:?} {slack:?} {taut:?}"
+        );
+    }
 }
 
 #[test]

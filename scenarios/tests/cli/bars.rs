@@ -158,3 +158,60 @@ fn bars_hold_the_truth_in_99_of_100_systems() {
     println!("{held} of {total} systems with {events} events have their true times in the bars");
     assert!(held * 100 >= total * 99, "{held} of {total}");
 }
+
+/// Fixed steps, quanta, and blocks count as much as tolerances.
+#[test]
+fn bars_hold_for_steps_quanta_and_blocks() {
+    let half = std::f64::consts::LN_2;
+    let decays = [
+        ("euler", "step = 0.1"),
+        ("rk4", "step = 0.5"),
+        ("taylor", "step = 0.5\norder = 3"),
+        ("qss1", "dq_rel = 0.01"),
+        ("qss2", "dq_rel = 0.01"),
+        ("qss3", "dq_rel = 0.01"),
+        ("liqss1", "dq_rel = 0.01"),
+        ("liqss2", "dq_rel = 0\ndq_min = 0.001"),
+    ];
+    let mut text = "stop = 2\nsample = \"none\"\n\
+                    connections = [\"one.y -> lag.u\", \"lag.y -> of_lag.u\",\n\
+                    \"two.y -> square.u\", \"square.y -> of_square.u\"]\n\
+                    [unit.one]\nkind = \"constant\"\nvalue = 1\n\
+                    [unit.lag]\nkind = \"transfer-function\"\nnumerator = [1.0]\n\
+                    denominator = [1.0, 1.0]\ntolerance = 1e-3\nabsolute_tolerance = 1e-3\n\
+                    exchange_tolerance = 1e-2\n\
+                    [unit.two]\nkind = \"ramp\"\nslope = 2\n\
+                    [unit.square]\nkind = \"integrator\"\norder = 1\nexchange_tolerance = 0.01\n"
+        .to_owned();
+    let mut truths = vec![("of_lag", half), ("of_square", 0.5f64.sqrt())];
+    for (name, _) in &truths {
+        write!(
+            text,
+            "[unit.{name}]\nkind = \"equations\"\ninputs = {{ u = 0 }}\n\
+             [[unit.{name}.event]]\nname = \"half\"\nwhen = \"u >= 0.5\"\n"
+        )
+        .unwrap();
+    }
+    for (method, options) in decays {
+        write!(
+            text,
+            "[unit.{method}]\nkind = \"equations\"\nmethod = \"{method}\"\n{options}\n\
+             states = {{ x = 1 }}\nderivatives = {{ x = \"-x\" }}\n\
+             [[unit.{method}.event]]\nname = \"half\"\nwhen = \"x <= 0.5\"\n"
+        )
+        .unwrap();
+        truths.push((method, half));
+    }
+    let dir = folder("bars-knobs");
+    fs::write(dir.join("knobs.toml"), text).unwrap();
+    good(&dir, "run knobs.toml --quiet --verify --trajectory none --out out");
+    let bars = read(&dir, "out/event_bars.csv");
+    for (name, truth) in truths {
+        let row = bars.lines().map(|l| l.split(',').collect::<Vec<_>>()).find(|r| r[2] == name);
+        let row = row.unwrap_or_else(|| panic!("{name} has no event"));
+        let (time, bar): (f64, f64) = (row[0].parse().unwrap(), row[5].parse().unwrap());
+        let off = (time - truth).abs();
+        assert!(off > 1e-8, "{name} is exact, which tells nothing");
+        assert!(off <= bar && bar < 0.5, "{name}: off by {off:e} s, bar {bar:e} s");
+    }
+}

@@ -78,3 +78,67 @@ fn a_run_that_fails_ends_with_3_and_keeps_its_results() {
     let told = json(&String::from_utf8_lossy(&told.stdout));
     assert_eq!((&told["status"], &told["exit_code"]), (&Json::from("error"), &Json::from(3)));
 }
+
+#[test]
+fn the_seed_in_use_is_told() {
+    let dir = folder("seed");
+    let draws = "stop = 1\nrecord = ['r.y']\n[unit.r]\nkind = 'random'\ndistribution = 'uniform'\n\
+                 low = 0\nhigh = 1\n                 period = 0.1\n";
+    fs::write(dir.join("own.toml"), draws).unwrap();
+    let parameter = format!("{draws}[parameters]\nseed = 5\n");
+    fs::write(dir.join("parameter.toml"), parameter).unwrap();
+    for (line, seed) in [
+        ("own.toml", 1),
+        ("own.toml --seed 99", 99),
+        ("own.toml --set seed=7", 7),
+        ("parameter.toml", 5),
+        ("parameter.toml --seed 99", 99),
+        ("parameter.toml --set seed=7", 7),
+    ] {
+        let told = json(&good(&dir, &format!("run {line} --json --force --out out")));
+        assert_eq!(told["summary"]["seed"], seed, "{line}");
+    }
+    refused(&dir, "run own.toml --set seed=-1", 2, "`seed` is negative");
+}
+
+/// An error in a reset names the event, its instant, and the part of the formula.
+#[test]
+fn a_reset_that_fails_does_so_at_its_instant() {
+    let dir = folder("reset");
+    let text = "stop = 3\nsample = 0.25\n[unit.a]\nkind = 'equations'\nstates = { x = 1 }\n\
+                discrete = { n = 0 }\nderivatives = { x = '-1' }\noutputs = { x = 'x' }\n\
+                [[unit.a.event]]\nname = 'hit'\nwhen = 'x <= 0.5'\nreset = { n = '1/(x - 0.5)' }\n";
+    fs::write(dir.join("reset.toml"), text).unwrap();
+    let output = refused(&dir, "run reset.toml", 3, "a at (500000000, 0)");
+    let said = String::from_utf8_lossy(&output.stderr).replace('\n', " ");
+    assert!(said.contains("event `hit`") && said.contains("1/(x - 0.5)"), "{said}");
+    assert!(read(&dir, "out/reset/samples.csv").contains("\n0.25,0.75\n"), "samples before");
+    // An input that comes before makes the event void.
+    let saved = "[unit.b]\nkind = 'schedule'\ntimes = [0.3]\nvalues = [1]\n";
+    let text = text
+        .replace(
+            "discrete",
+            "event_inputs = ['stay']\non = [{ input = 'stay', reset = { x = '9' } }]\ndiscrete",
+        )
+        .replace("stop = 3", "stop = 3\nconnections = ['b.y -> a.stay']");
+    fs::write(dir.join("saved.toml"), text + saved).unwrap();
+    good(&dir, "run saved.toml --quiet");
+}
+
+/// An output that nobody receives is looked at where it is recorded.
+#[test]
+fn recorded_values_are_finite() {
+    let dir = folder("not-finite");
+    let text = "stop = 2\nsample = 0.25\nrecord = [RECORD]\n[unit.a]\nkind = 'equations'\n\
+                states = { x = 1 }\nderivatives = { x = '-1' }\noutputs = { y = 'ln(x)', x = 'x' }\n";
+    for record in ["'a.x', 'a.y'", "'sum(a.y)'"] {
+        fs::write(dir.join("ln.toml"), text.replace("RECORD", record)).unwrap();
+        let output = refused(&dir, "run ln.toml --force", 3, "a at (1250000000, 0)");
+        let said = String::from_utf8_lossy(&output.stderr).replace('\n', " ");
+        assert!(said.contains("`ln(x)` is"), "{said}");
+        let samples = read(&dir, "out/ln/samples.csv");
+        assert!(samples.contains("\n0.75,") && samples.lines().count() == 6, "{samples}");
+    }
+    fs::write(dir.join("ln.toml"), text.replace("RECORD", "'a.x'")).unwrap();
+    good(&dir, "run ln.toml --force --quiet");
+}

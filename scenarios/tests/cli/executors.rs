@@ -19,9 +19,7 @@ const SHORTER: [(&str, &str); 8] = [
 fn scenarios(dir: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        if path.ends_with("parts") || path.ends_with("expected") {
-            // What scenarios include, and what papers expect of them, is no scenario.
-        } else if path.is_dir() {
+        if path.is_dir() {
             scenarios(&path, found);
         } else if path.extension().is_some_and(|e| e == "toml") {
             found.push(path);

@@ -255,3 +255,13 @@ fn shared_events_are_tried_out() {
         }
     }
 }
+
+/// An empty list names no events: what stands in a file is switched off by it.
+#[test]
+fn empty_look_ahead_is_none() {
+    let sets = ["coupling.look_ahead=[]", "coupling.feed_through=delayed", "coupling.iterate={}"];
+    let options: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+    let results =
+        Results::of("papers/002_look_ahead.toml", &[&options[..], &["--until", "1"]].concat());
+    assert!(results.summary()["corrections"].as_u64().expect("a count") > 0);
+}

@@ -87,7 +87,7 @@ fn every_number_is_as_it_must_be() {
         }
         let verdicts = ["equal", "misprint", "not reproducible as printed"];
         assert!(verdicts.contains(&text(line, "verdict")), "{line}");
-        let scenario = dir.join("out/reproduce/scenarios").join(text(line, "scenario"));
+        let scenario = dir.join("out/reproduce/scenarios/library").join(text(line, "scenario"));
         assert!(scenario.is_file(), "{}", scenario.display());
     }
     assert_eq!(all, skipped.is_empty(), "{skipped}");
@@ -124,8 +124,8 @@ fn names_select_documents_and_items() {
     assert!(found.iter().all(|l| l["document"] == "004"), "{found:?}");
     // The command of a line makes the same run.
     let command = text(&found[0], "command").strip_prefix("superdense ").unwrap();
-    super::good(&dir.join("a/scenarios"), &format!("{command} --quiet --out again"));
-    let runs = ["a/runs/004/thermostat", "a/scenarios/again"];
+    super::good(&dir.join("a/scenarios/library"), &format!("{command} --quiet --out again"));
+    let runs = ["a/runs/004/thermostat", "a/scenarios/library/again"];
     let [first, again] = runs.map(|r| super::read(&dir.join(r), "events.csv"));
     assert_eq!(first, again);
     let told = super::good(&dir, "reproduce Thermostat --out a");

@@ -79,3 +79,28 @@ fn what_cannot_be_analysed_is_refused() {
         assert!(output.status.code() == Some(2) && said.contains(why), "{line}: {said}");
     }
 }
+
+/// What is linear only as long as a state is positive.
+#[test]
+fn other_signs_and_sizes_are_tried() {
+    let dir = super::folder("stability-switched");
+    let one = |name: &str, derivative: &str| {
+        format!(
+            "[unit.{name}]\nkind = 'equations'\ninputs = {{ u = 0 }}\nstates = {{ x = 1 }}\n\
+             derivatives = {{ x = \"{derivative}\" }}\noutputs = {{ x = 'x' }}\n"
+        )
+    };
+    let head = "stop = 4\nconnections = ['a.x -> b.u', 'b.x -> a.u']\n[coupling]\nstep = 0.1\n";
+    for (wrong, what) in [
+        ("if x > 0 then -x + u else 5*x + u", "state `x` of unit `b`"),
+        ("-x + u - max(x - 2, 0)", "state `x` of unit `b`"),
+        ("-x + u + min(0, x*u)", "state `x` of unit `b`"),
+    ] {
+        let text = head.to_owned() + &one("a", "-x - u") + &one("b", wrong);
+        std::fs::write(dir.join("switched.toml"), text).unwrap();
+        let output = super::superdense(&dir, "check switched.toml --stability coupling.step=0.1");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let refused = output.status.code() == Some(2) && said.contains("is not linear");
+        assert!(refused && said.contains(what), "{wrong}: {said}");
+    }
+}

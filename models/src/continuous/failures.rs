@@ -1,0 +1,39 @@
+//! What is said when a unit cannot go on.
+use super::{
+    core::{Core, Failure},
+    equations::Equations,
+    unit::{Scratch, Unit, scene},
+};
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    pub(super) fn complain(&self, vars: &[f64], what: &str) -> String {
+        match self.equations.explain(vars) {
+            Some(why) => format!("{what}: {why}"),
+            None => what.to_owned(),
+        }
+    }
+
+    #[cold]
+    pub(super) fn explain(&self, failure: &Failure) -> String {
+        let mut vars = Vec::new();
+        scene!(self).fill(failure.t, &failure.x, &mut vars);
+        self.complain(&vars, &format!("{} at {} s", failure.what, vars[0]))
+    }
+
+    /// Which of the events in `fired`, at offset `t`, is reset to what is not finite, and why.
+    #[cold]
+    pub(super) fn bad_reset(&mut self, t: f64) -> String {
+        let what = "a reset gives a value that is not finite";
+        self.look(t);
+        for &event in &self.state.fired {
+            let number = usize::from(event);
+            let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+            let why = self.equations.explain_reset(number, vars).unwrap_or_default();
+            self.equations.reset(number, vars, work, emitted);
+            if !self.is_finite() {
+                return format!("event `{}`: {what}: {why}", self.equations.events()[number].name);
+            }
+        }
+        what.to_owned()
+    }
+}
