@@ -28,10 +28,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         for &event in &self.state.fired {
             let number = usize::from(event);
             let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-            let why = self.equations.explain_reset(number, vars).unwrap_or_default();
+            let before = self.equations.explain_reset(number, vars);
             self.equations.reset(number, vars, work, emitted);
             if !self.is_finite() {
-                return format!("event `{}`: {what}: {why}", self.equations.events()[number].name);
+                let what = format!("event `{}`: {what}", self.equations.events()[number].name);
+                return match before {
+                    Some(why) => format!("{what}: {why}"),
+                    None => self.complain(&self.scratch.vars, &what),
+                };
             }
         }
         what.to_owned()
