@@ -205,12 +205,12 @@ struct Shared<'a, 't, M: Message> {
 }
 
 /// Tells the others when its thread panics.
-struct Alarm<'a>(&'a AtomicBool);
+pub(super) struct Alarm<'a>(pub &'a AtomicBool);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
+            self.0.store(true, Ordering::Release);
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{
     partition::{Balance, Deal},
     telling::Telling,
     unit::{Clockwork, Unit},
+    windows::ranks,
     worker::{MOST_SAMPLES, Tally, Worker, World},
 };
 use crate::{
@@ -255,15 +256,7 @@ impl<M: Message> Simulation<M> {
         (by_model, part_of): (&[u32], &[Vec<u32>]),
         clocks: Vec<Clockwork>,
     ) {
-        let mut ranks: Vec<Vec<u32>> = Vec::new();
-        for parts in part_of {
-            let mut counts = vec![0; crew.len()];
-            let rank = |&p: &u32| {
-                counts[p as usize] += 1;
-                counts[p as usize] - 1
-            };
-            ranks.push(parts.iter().map(rank).collect());
-        }
+        let ranks = ranks(part_of, crew.len() as u32);
         for ((m, clock), &part) in (0..).zip(clocks).zip(by_model) {
             let worker = &mut crew[part as usize];
             let (kind, slot) = self.core.homes.of(m);

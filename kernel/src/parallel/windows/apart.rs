@@ -142,7 +142,7 @@ impl<M: Message> Simulation<M> {
 }
 
 /// By kind and slot: the slot in the part's own slab.
-fn ranks(part_of: &[Vec<u32>], count: u32) -> Vec<Vec<u32>> {
+pub(in super::super) fn ranks(part_of: &[Vec<u32>], count: u32) -> Vec<Vec<u32>> {
     let each = |parts: &Vec<u32>| {
         let mut counts = vec![0; count as usize];
         let rank = |&part: &u32| {

@@ -6,7 +6,8 @@ use super::{
 use crate::{
     message::{Message, fold},
     parallel::{
-        Schedule, Settings, pace::Trial, speculation::speculate, telling::Telling, timeline::Track,
+        Schedule, Settings, cuts::Alarm, pace::Trial, speculation::speculate, telling::Telling,
+        timeline::Track,
     },
     time::Tag,
 };
@@ -275,17 +276,6 @@ struct Meeting {
     number: AtomicUsize,
     /// A thread panicked, and none must wait for it.
     over: AtomicBool,
-}
-
-/// Tells the others when its thread panics.
-struct Alarm<'a>(&'a AtomicBool);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.store(true, Ordering::Release);
-        }
-    }
 }
 
 impl Meeting {

@@ -52,6 +52,7 @@ use crate::{
     time::Tag,
 };
 pub(crate) use apart::Apart;
+pub(super) use apart::ranks;
 use crew::{Crew, Ending, Leader};
 pub(super) use part::{Done, News};
 use std::sync::{Mutex, PoisonError};

@@ -257,8 +257,7 @@ impl<M: Message> Part<M> {
         }
         self.alone(limit)?;
         for (tag, sent) in self.sim.core.bus.away.drain(..) {
-            let key = |edge: &Edge| (edge.model, edge.port).cmp(&(sent.source, sent.port));
-            let Ok(k) = self.edges.binary_search_by(key) else { continue };
+            let Some(k) = edge_of(&self.edges, &sent) else { continue };
             if !self.edges[k].ahead.is_empty() {
                 let account = &mut self.accounts[k];
                 let digest = digest(&self.sim.core.network, tag, &sent);
@@ -310,8 +309,7 @@ impl<M: Message> Part<M> {
         }
         self.sim.stage(tag).map_err(|_| Irregular)?;
         for (tag, sent) in self.sim.core.bus.away.drain(..) {
-            let key = |edge: &Edge| (edge.model, edge.port).cmp(&(sent.source, sent.port));
-            let Ok(k) = self.edges.binary_search_by(key) else { continue };
+            let Some(k) = edge_of(&self.edges, &sent) else { continue };
             self.edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, &sent));
         }
         Ok(())
@@ -354,6 +352,11 @@ impl<M: Message> Part<M> {
 
 pub(super) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The edge over which a message leaves.
+fn edge_of<M>(edges: &[Edge], sent: &Envelope<M>) -> Option<usize> {
+    edges.binary_search_by(|edge| (edge.model, edge.port).cmp(&(sent.source, sent.port))).ok()
 }
 
 fn post<M: Message>(mail: &Mail<M>, to: u32, tag: Tag, sent: &Envelope<M>) {
