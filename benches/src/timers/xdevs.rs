@@ -5,7 +5,10 @@
                                 function where its documentation allows it"
 )]
 use super::{Increments, Load, MEAN, Source, Timers};
-use std::{cell::Cell, rc::Rc};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 use xdevs::{
     modeling::{Atomic, Component, Coupled, InPort, OutPort},
     simulation::{RootCoordinator, Simulator},
@@ -20,7 +23,7 @@ struct Entity {
     /// Times of its tokens, the latest first.
     tokens: Vec<f64>,
     now: f64,
-    events: Rc<Cell<u64>>,
+    events: Arc<AtomicU64>,
 }
 
 impl Entity {
@@ -53,7 +56,7 @@ impl Atomic for Entity {
         let up = self.up();
         self.now = self.tokens.last().copied().unwrap_or(self.now);
         self.tokens.truncate(self.tokens.len() - up);
-        self.events.set(self.events.get() + up as u64);
+        self.events.store(self.events.load(Relaxed) + up as u64, Relaxed);
         if self.ring.is_none() {
             self.keep();
         }
@@ -73,7 +76,7 @@ impl Atomic for Entity {
 pub struct Run {
     root: RootCoordinator<Coupled>,
     timers: Timers,
-    events: Rc<Cell<u64>>,
+    events: Arc<AtomicU64>,
 }
 
 impl std::fmt::Debug for Run {
@@ -85,7 +88,7 @@ impl std::fmt::Debug for Run {
 impl Run {
     /// Builds the model.
     pub fn new(timers: Timers) -> Self {
-        let events = Rc::default();
+        let events = Arc::default();
         let mut top = Coupled::new("top");
         let names: Vec<String> = (0..timers.entities).map(|i| format!("e{i}")).collect();
         for (i, name) in names.iter().enumerate() {
@@ -99,7 +102,7 @@ impl Run {
                 increments: timers.increments,
                 tokens: Vec::new(),
                 now: 0.0,
-                events: Rc::clone(&events),
+                events: Arc::clone(&events),
             };
             entity.keep();
             top.add_component(Box::new(entity));
@@ -117,6 +120,6 @@ impl Run {
         debug_assert!(self.timers.end() / MEAN < 1 << 22, "floats hold ticks exactly");
         self.root.simulate(self.timers.end() as f64);
         debug_assert!(self.root.get_name() == "top");
-        self.events.get()
+        self.events.load(Relaxed)
     }
 }
