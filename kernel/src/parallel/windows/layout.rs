@@ -19,8 +19,9 @@ pub(super) struct Edge {
 
 /// The parts of all models, and what leads from one to another.
 ///
-/// Worker `w` has part `w`, and part `workers + w` for those of its models that hear of other parts
-/// and send to nobody: these come last in each window, so that no delay is needed to reach them.
+/// Worker `w` has part `w`, and part `workers + w` for those of its models that send to nobody and hear
+/// over ports that lead to several workers: these come last in each window, so that no delay is
+/// needed to reach them.
 pub(super) struct Layout {
     /// By model.
     pub parts: Vec<u32>,
@@ -55,7 +56,7 @@ impl Clusters {
 
 impl Layout {
     /// What a partition comes to when models that reach each other without delay stay together. If
-    /// nothing is left to divide, it is taken as it is.
+    /// nothing is left to divide, models are dealt out in turn.
     ///
     /// # Errors
     /// The path of a unit that promises no delay, if some model makes silent steps then.
@@ -89,19 +90,19 @@ impl Layout {
         {
             let path = sim.core.path(m);
             let silent = sim.slabs.may_be_silent();
-            return if silent { Err(path) } else { Ok(Self::in_step(sim, asked, workers, path)) };
+            return if silent { Err(path) } else { Ok(Self::in_step(sim, workers, path)) };
         }
         let main = parts.clone();
+        let mut sinks = Vec::new();
         for m in 0..models {
             for (_, to) in network.ports(m) {
-                network.reached(to, &mut |other| {
-                    if other < models
-                        && !talks[other as usize]
-                        && main[m as usize] != main[other as usize]
-                    {
-                        parts[other as usize] = main[other as usize] + workers;
-                    }
-                });
+                network.reached(to, &mut |other| sinks.push(other));
+                sinks.retain(|&other| other < models && !talks[other as usize]);
+                // All of a port, so that they listen at the same time.
+                let leaves = sinks.iter().any(|&other| main[other as usize] != main[m as usize]);
+                for other in sinks.drain(..).filter(|_| leaves) {
+                    parts[other as usize] = main[other as usize] + workers;
+                }
             }
         }
         let delay = i64::MAX;
@@ -110,9 +111,10 @@ impl Layout {
         Ok(this)
     }
 
-    fn in_step<M: Message>(sim: &Simulation<M>, asked: &[u32], workers: u32, path: String) -> Self {
-        let (parts, unpromised) = (asked.to_vec(), Some(path));
-        let mut this = Self { parts, workers, edges: Vec::new(), delay: 0, unpromised };
+    /// Models dealt out in turn: neighbours mostly move in the same cycles.
+    fn in_step<M: Message>(sim: &Simulation<M>, workers: u32, path: String) -> Self {
+        let parts = (0..sim.core.network.models).map(|m| m % workers).collect();
+        let mut this = Self { parts, workers, edges: Vec::new(), delay: 0, unpromised: Some(path) };
         this.find_edges(&sim.core.network, |_, _| 0);
         this
     }
