@@ -214,3 +214,25 @@ fn weighing_changes_nothing() {
     }
     assert!(weighed > 500, "{weighed}");
 }
+
+/// Models without delays go in step, also where a sink comes first of all in the order of paths.
+#[test]
+fn a_first_sink_divides_nothing() {
+    let model = || {
+        let mut top = Coupled::new();
+        let sink = top.add("a sink", Node::new(i64::MAX, Habit::Add));
+        let nodes: Vec<Child> =
+            (0..5).map(|i| top.add(("node", i), Node::new(3 + i as i64, Habit::Add))).collect();
+        ring(&mut top, &nodes);
+        top.couple(nodes[0].output(OUT), sink.input(IN));
+        top
+    };
+    // All that sends is put together with the second worker's first model.
+    let partition = Partition::Given(vec![0, 1, 0, 1, 0, 1]);
+    let schedule = Schedule::Virtual(1);
+    let settings =
+        Settings { method: Method::Conservative, partition, schedule, ..Settings::default() };
+    assert_eq!(outcome(model(), None, Some(&settings)), outcome(model(), None, None));
+    let did = statistics(model(), &settings);
+    assert_eq!((did.window, did.no_lookahead.is_some()), (0, true), "{did:?}");
+}

@@ -85,8 +85,11 @@ impl Layout {
             }
         }
         let mut parts: Vec<u32> = (0..models).map(|m| asked[clusters.of(m) as usize]).collect();
+        // Those of models that send to nobody say nothing: these come last.
+        let mut talking = (0..models as usize).filter(|&m| talks[m]).map(|m| parts[m]);
+        let only = talking.next();
         if let Some(m) = unpromised
-            && (0..models as usize).filter(|&m| talks[m]).all(|m| parts[m] == parts[0])
+            && talking.all(|part| Some(part) == only)
         {
             let path = sim.core.path(m);
             let silent = sim.slabs.may_be_silent();

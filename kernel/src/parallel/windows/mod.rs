@@ -10,8 +10,8 @@
 //! however many wires are cut). Then each part knows all that reaches it, and runs its window as the
 //! sequential executor does, with nothing kept and nothing undone.
 //!
-//! **Listeners.** Units that send to nobody and hear of several parts (sinks) promise nothing and
-//! need no promise: they come last in each window.
+//! **Listeners.** Units that send to nobody (sinks) need no promise: those that hear over ports which
+//! lead to several parts come last in each window.
 //!
 //! **In step.** Where nothing is promised, parts go from cycle to cycle together: first all λ, then
 //! all transitions (the abstract simulator of Chow & Zeigler 1994, in parallel). That pays where
