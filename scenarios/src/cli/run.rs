@@ -5,7 +5,7 @@ use super::{
     policies,
     report::{Console, Stop, columns},
     stability::stability,
-    verify::verify,
+    verify::{self, verify},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value as Json, json};
@@ -16,7 +16,7 @@ use std::{
 };
 use superdense::{
     Plan, load,
-    output::directory::{self, CHECKPOINT, SUMMARY},
+    output::directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
     run::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
         pulse::Pulse, ties, timeline::Timeline,
@@ -51,6 +51,9 @@ pub fn resume(console: &Console, from: &Path) -> Done {
             parent.map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p }),
         ),
     };
+    if let Some(dir) = dir.filter(|d| d.join(VERIFYING).is_file()) {
+        return verify::resume(console, dir);
+    }
     if let Some(dir) = dir.filter(|d| d.join(SUMMARY).is_file() && (is_dir || !file.is_file())) {
         let text = format!("the run in {} has ended; there is nothing to resume\n", dir.display());
         console.say(&text, || json!({ "command": "resume", "status": "done", "out": dir }));
@@ -66,8 +69,8 @@ pub fn resume(console: &Console, from: &Path) -> Done {
     let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
     // A directory may have been moved; a checkpoint may have been copied out of it.
     let beside = dir.filter(|d| d.join("samples.csv").is_file());
-    let out = beside.map_or_else(|| checkpoint.out.clone(), Path::to_owned);
-    let settings = checkpoint.settings(out);
+    let out = beside.map_or_else(|| checkpoint.settings.out.clone(), Path::to_owned);
+    let settings = Settings { out, ..checkpoint.settings.clone() };
     let plan = plan_of(&settings)?;
     let pulse = Pulse::start();
     let _ = pulse.on_interrupt();
@@ -98,19 +101,7 @@ fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
     match outcome {
         Err(failure) => Err(Stop::Failed { failure, results: Some(results) }),
         Ok(Outcome::Interrupted { at, checkpoint }) => {
-            let next = match &checkpoint {
-                Ok(_) => format!("go on with: superdense resume {results}"),
-                Err(why) => format!("no checkpoint could be written: {why}"),
-            };
-            console.say(
-                &format!("interrupted at {at} s; results so far are in {results}\n{next}\n"),
-                || {
-                    let file = checkpoint.as_ref().ok();
-                    json!({ "status": "interrupted", "exit_code": 130, "at": at,
-                            "out": results, "checkpoint": file })
-                },
-            );
-            Err(Stop::Interrupted)
+            Err(interrupted(console, &at, &checkpoint, &out))
         }
         Ok(Outcome::Done(report)) => {
             for note in &report.notes {
@@ -127,6 +118,26 @@ fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
             Ok(())
         }
     }
+}
+
+/// Tells of an interruption, and how to go on.
+pub(super) fn interrupted(
+    console: &Console,
+    at: &str,
+    checkpoint: &Result<PathBuf, String>,
+    out: &Path,
+) -> Stop {
+    let results = out.display().to_string();
+    let next = match checkpoint {
+        Ok(_) => format!("go on with: superdense resume {results}"),
+        Err(why) => format!("no checkpoint could be written: {why}"),
+    };
+    let text = format!("interrupted at {at} s; results so far are in {results}\n{next}\n");
+    console.say(&text, || {
+        json!({ "status": "interrupted", "exit_code": 130, "at": at,
+                "out": results, "checkpoint": checkpoint.as_ref().ok() })
+    });
+    Stop::Interrupted
 }
 
 /// `--ties`: the seed and the models that depend on the order of simultaneous messages.
