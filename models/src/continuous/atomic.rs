@@ -229,10 +229,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let x = &vars[Dims::STATES..Dims::STATES + self.dims.states];
         self.core.jump(&scene!(self), x);
-        let tick = 1.0 / self.ticks_per_second() as f64;
         let Scratch { vars, discrete, work, .. } = &mut self.scratch;
         let core = &mut self.core;
-        self.equations.rearm(discrete, vars, tick, work, &mut |event, arm| {
+        self.equations.rearm(discrete, vars, self.tick, work, &mut |event, arm| {
             core.set_arm(event, arm);
         });
     }
