@@ -444,6 +444,11 @@ pub trait UnitKind: Sync {
         let _ = (params, folder);
         Capabilities::all().without(Capability::Equations, "not given as text")
     }
+    /// Whether an output may follow this signal input at once (direct feed-through).
+    fn feeds_through(&self, params: &Params, input: &str) -> bool {
+        let _ = (params, input);
+        true
+    }
     /// For a continuous unit: its variables by name (states, outputs that are plain variables),
     /// which links may use. Pairs of variable and the output port that carries exactly it.
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {

@@ -96,6 +96,9 @@ impl UnitKind for TransferFunction {
         ];
         PARAMS
     }
+    fn feeds_through(&self, params: &Params, _: &str) -> bool {
+        coefficients(params).is_ok_and(|(b, _)| b.last() != Some(&0.0))
+    }
     fn ports(&self, params: &Params) -> Checked<Ports> {
         EquationsKind.ports(&equations(params)?)
     }

@@ -3,7 +3,7 @@ use super::{
     equations::{Dims, Equations, Work},
     events::Events,
     formulas::Formulas,
-    read::{Declared, Entry, Reader},
+    read::{Declared, Entry, Reader, words},
     settings::Settings,
     sides::Sides,
     slide::{Slopes, slide},
@@ -55,15 +55,6 @@ fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
         Param::Indexed(inner, _) => gather_texts(inner, texts),
         _ => {}
     }
-}
-
-/// Identifiers of a text: with dots and indices as far as they go, and without.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let parts = |brackets: &'static str| {
-        text.split(move |c: char| !(c.is_alphanumeric() || brackets.contains(c)))
-            .filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-    };
-    parts("_.[]").chain(parts("_.")).chain(parts("_"))
 }
 
 pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {

@@ -152,6 +152,10 @@ impl UnitKind for EquationsKind {
         }
         all
     }
+    fn feeds_through(&self, params: &Params, input: &str) -> bool {
+        let mut r = Reader::new(params);
+        Declared::read(&mut r).reaches_outputs(&mut r, input)
+    }
     fn elaborate(
         &self,
         params: Params,

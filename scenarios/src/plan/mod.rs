@@ -15,6 +15,7 @@ mod expand;
 mod link_ports;
 mod links;
 mod loops;
+mod order;
 pub mod outline;
 mod parameters;
 pub mod policies;
