@@ -13,4 +13,4 @@ pub mod source;
 pub mod stability;
 
 pub use diagnostics::Diagnostics;
-pub use plan::{Overrides, Plan, load};
+pub use plan::{Overrides, Plan, load, load_with_graph};

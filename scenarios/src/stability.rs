@@ -21,7 +21,7 @@ use crate::{
 };
 use nalgebra::{DMatrix, DVector};
 use std::path::{Path, PathBuf};
-use superdense_kernel::{Options, Simulation};
+use superdense_kernel::Simulation;
 use superdense_models::value::Value;
 
 /// Steps that are stacked at most.
@@ -201,7 +201,7 @@ impl Coupled {
         sets.push(("plot".to_owned(), "[]".to_owned()));
         let overrides = Overrides { until: Some(macro_step.to_owned()), ..Overrides::default() };
         let plan = load(&self.file, &sets, &overrides).map_err(|e| e.render(false))?;
-        let options = Options { resolution: plan.resolution, ..Options::default() };
+        let options = plan.options();
         let mut sim = Simulation::new(plan.model, options).map_err(|e| e.to_string())?;
         let (_, signals) = Sampler::new(&sim, &plan.record).map_err(|e| format!("no unit {e}"))?;
         let at = |k: usize| plan.stop.saturating_mul(k as i64);

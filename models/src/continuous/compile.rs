@@ -3,7 +3,7 @@ use super::{
     equations::{Dims, Equations, Work},
     events::Events,
     formulas::Formulas,
-    read::{Declared, Entry, Reader, words},
+    read::{Declared, Entry, Reader},
     settings::Settings,
     sides::Sides,
     slide::{Slopes, slide},
@@ -21,7 +21,7 @@ use superdense_kernel::Component;
 
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
-fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
+pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
     let mut scope = Names::new();
     let mut texts: Vec<&str> = Vec::new();
     for (_, p) in &r.params.values {
@@ -55,6 +55,15 @@ fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
         Param::Indexed(inner, _) => gather_texts(inner, texts),
         _ => {}
     }
+}
+
+/// Identifiers of a text: with dots and indices as far as they go, and without.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let parts = |brackets: &'static str| {
+        text.split(move |c: char| !(c.is_alphanumeric() || brackets.contains(c)))
+            .filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+    };
+    parts("_.[]").chain(parts("_.")).chain(parts("_"))
 }
 
 pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {
@@ -103,6 +112,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         sides,
         handlers,
         names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
+        output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),
+        input_names: d.inputs.iter().map(|(name, _)| name.value.clone()).collect(),
     };
     let settings = settings(r, context, dims.outputs)?;
     let method = r.params.text("method");

@@ -17,10 +17,12 @@
 use super::{
     compile::compile,
     elaborate::{elaborate, whole_text},
+    feed_through::feed_through,
     read::{Declared, Entry, MODE, Reader},
 };
 use crate::{
     capabilities::Capabilities,
+    feed_through::FeedThrough,
     registry::{
         Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
         UnitKind, ValueType, with,
@@ -135,6 +137,9 @@ impl UnitKind for EquationsKind {
     fn capabilities(&self, _: &Params, _: &Path) -> Capabilities {
         Capabilities::all()
     }
+    fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
+        feed_through(params, context)
+    }
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let mut r = Reader::new(params);
         let d = Declared::read(&mut r);
@@ -151,10 +156,6 @@ impl UnitKind for EquationsKind {
             all.push((MODE.into(), Some(MODE.into())));
         }
         all
-    }
-    fn feeds_through(&self, params: &Params, input: &str) -> bool {
-        let mut r = Reader::new(params);
-        Declared::read(&mut r).reaches_outputs(&mut r, input)
     }
     fn elaborate(
         &self,

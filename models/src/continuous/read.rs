@@ -265,35 +265,6 @@ impl<'a> Declared<'a> {
         if algebraic { rest } else { states }
     }
 
-    /// Whether some output may follow an input at once: its text names it, or helpers or algebraic
-    /// variables that do. Elements of arrays count as one.
-    pub(super) fn reaches_outputs(&self, r: &mut Reader<'a>, input: &str) -> bool {
-        let stem = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
-        let mut all = |key: &str| {
-            let mut entries = r.table(key);
-            for (_, mode) in &self.modes {
-                let part = mode.iter().find(|(k, _)| k.value == key);
-                entries.extend(part.map_or_else(Vec::new, |(_, p)| r.entries(p, key)));
-            }
-            entries
-        };
-        let (mut open, lets, residuals) = (all("outputs"), all("let"), all("residuals"));
-        let mut seen: HashSet<String> = HashSet::new();
-        while let Some((_, p)) = open.pop() {
-            let Param::Text(text) = indexed(&p.value).0 else { continue };
-            for name in words(text).map(stem) {
-                if !seen.insert(name.clone()) {
-                    continue;
-                }
-                open.extend(lets.iter().filter(|(k, _)| stem(&k.value) == name));
-                if self.unknowns(true).iter().any(|(k, _)| stem(&k.value) == name) {
-                    open.extend(&residuals);
-                }
-            }
-        }
-        seen.contains(&stem(input))
-    }
-
     pub(super) fn all_inputs(&self) -> impl Iterator<Item = Entry<'a>> + '_ {
         self.inputs.iter().chain(&self.hidden_inputs).copied()
     }
@@ -331,15 +302,6 @@ fn unknown_unit(span: &Span, e: &QuantityError) -> ParamError {
         None => "units are s, min, h, m, kg, A, K, W, V, Hz, ... with SI prefixes".into(),
     };
     ParamError::at(start..end, message).help(help)
-}
-
-/// Identifiers of a text: with dots and indices as far as they go, and without.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    let parts = |brackets: &'static str| {
-        text.split(move |c: char| !(c.is_alphanumeric() || brackets.contains(c)))
-            .filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-    };
-    parts("_.[]").chain(parts("_.")).chain(parts("_"))
 }
 
 /// A point in time, in ticks: a number of seconds, a quantity such as `"50 ms"`, or an expression

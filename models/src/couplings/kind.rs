@@ -5,6 +5,7 @@ use super::{
 };
 use crate::{
     blocks::params::{Checked, needed, with},
+    feed_through::{FeedThrough, Passing},
     registry::{Context, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind},
     signal::{NEVER, Timer},
     value::Value,
@@ -119,6 +120,14 @@ impl UnitKind for CouplingKind {
     }
     fn accuracy(&self) -> &'static [&'static str] {
         &["tolerance"]
+    }
+    /// Signals pass on their own; at other times than exchanges unless their loops are settled.
+    fn feed_through(&self, params: &Params, _: &Context<'_>) -> FeedThrough {
+        if params.text("feed_through") != "settled" {
+            return FeedThrough::None;
+        }
+        let signals = 0..signals(params).len() as u16;
+        FeedThrough::Pairs(signals.map(|k| (k, k, Passing::Value)).collect())
     }
     fn ports(&self, params: &Params) -> Checked<Ports> {
         let port = |name: &String| PortSpec::signal(name.clone());

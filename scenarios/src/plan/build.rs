@@ -8,7 +8,7 @@ use super::{
 use crate::diagnostics::Mistake;
 use std::{rc::Rc, sync::Arc};
 use superdense_kernel::{
-    Component, Coupled, Options, Simulation,
+    Component, Coupled, Simulation,
     path::Name,
     port::{InPort, OutPort},
 };
@@ -195,8 +195,7 @@ impl<'a> Builder<'a> {
         let trial = self.without(Some((child, &unit.ports)), group);
         let sources = self.sources(group, child);
         self.unit(at, |_, params, context| {
-            let options = Options { resolution: context.resolution, ..Options::default() };
-            let trial = Simulation::new(trial, options).map_err(|e| {
+            let trial = Simulation::new(trial, self.session.options()).map_err(|e| {
                 vec![ParamError::whole(e.to_string()).help("see the units' errors")]
             })?;
             rehearsal(params, context, trial, &sources)

@@ -33,6 +33,18 @@ pub(super) fn is_rehearsal(unit: &Unit) -> bool {
     unit.hidden && unit.kind.name() == KIND.name() && couplings::rehearses(&unit.params)
 }
 
+/// What a unit does about an algebraic loop that passes through it, if it is a master.
+pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
+    let master = unit.hidden && unit.kind.name() == KIND.name();
+    let iterates =
+        unit.params.get("iterate").is_some_and(|p| p.value != Param::Text(String::new()));
+    master.then_some(match unit.params.text("feed_through") {
+        "settled" => "settled at each exchange",
+        _ if iterates => "solved by iteration",
+        _ => "told at the next exchange",
+    })
+}
+
 /// The child that is the master of a group, if it has one.
 pub(super) fn master(g: &Group) -> Option<u32> {
     g.children.iter().position(|c| &*c.name == NAME).map(|at| at as u32)
@@ -56,7 +68,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     let list = |key: &str| coupling.keys.iter().find(|(k, _)| k.value == key).map(|(_, n)| n);
     let Some(units) = members(tree, group, list("units"), &eval) else { return };
     let sequence = match list("sequence") {
-        None => order::by_feed_through(tree, group, &units),
+        None => order::by_feed_through(tree, group, &units, session),
         Some(node) => match sequence(tree, group, node, &units, &params, &eval) {
             Some(sequence) => sequence,
             None => return,
