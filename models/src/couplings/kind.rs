@@ -35,7 +35,7 @@ pub struct CouplingKind;
 const PARAMS: &[ParamSpec] = &[
     needed("step", ParamType::Duration, "the macro step: time between two exchanges"),
     with("order", ParamType::Choice(ORDERS), "jacobi", "which units hear values of this step"),
-    with("sequence", ParamType::Raw, "", "units in their order; default: as in the text"),
+    with("sequence", ParamType::Raw, "", "units in their order; default: by feed-through"),
     with("units", ParamType::Raw, "", "the members; default: all continuous units and groups"),
     with("extrapolation", ParamType::Int, "0", "order of what receivers are told, 0 to 3"),
     with("start_extrapolation", ParamType::Int, "3", "that order at the start, if it is lower"),

@@ -98,8 +98,8 @@ pub(super) fn rings(next: &[Vec<u32>]) -> Vec<(Vec<u32>, usize)> {
     members.into_iter().map(|m| (shortest(next, &component, m[0]), m.len())).collect()
 }
 
-/// The number of the component of each node.
-fn components(next: &[Vec<u32>]) -> Vec<u32> {
+/// The number of the component of each node; those that others follow have higher numbers.
+pub(super) fn components(next: &[Vec<u32>]) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let mut component = vec![NONE; next.len()];
     let (mut low, mut order) = (vec![NONE; next.len()], vec![NONE; next.len()]);

@@ -16,6 +16,7 @@ pub mod graph;
 mod link_ports;
 mod links;
 mod loops;
+mod order;
 pub mod outline;
 mod parameters;
 pub mod policies;
