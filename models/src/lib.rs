@@ -5,6 +5,7 @@ pub mod capabilities;
 pub mod continuous;
 pub mod couplings;
 pub mod expr;
+pub mod feed_through;
 pub mod grid;
 pub mod network;
 pub mod ode;

@@ -3,6 +3,7 @@
 //! Adding a kind is one file with a [`UnitKind`] and one line in [`kinds`].
 use crate::{
     capabilities::{Capabilities, Capability},
+    feed_through::{FeedThrough, Passing},
     value::Value,
 };
 use std::{ops::Range, path::Path};
@@ -443,6 +444,12 @@ pub trait UnitKind: Sync {
     fn capabilities(&self, params: &Params, folder: &Path) -> Capabilities {
         let _ = (params, folder);
         Capabilities::all().without(Capability::Equations, "not given as text")
+    }
+    /// What messages at inputs bring about at outputs at the same time. A kind that does not say it
+    /// may pass on everything.
+    fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
+        let _ = (params, context);
+        FeedThrough::All(Passing::Sometimes)
     }
     /// For a continuous unit: its variables by name (states, outputs that are plain variables),
     /// which links may use. Pairs of variable and the output port that carries exactly it.

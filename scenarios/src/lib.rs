@@ -1,6 +1,7 @@
 //! Scenario files for Superdense: reading, planning, running and reporting.
 pub mod diagnostics;
 pub mod document;
+pub mod joint;
 pub mod kinds;
 pub mod library;
 pub mod output;
@@ -13,4 +14,4 @@ pub mod source;
 pub mod stability;
 
 pub use diagnostics::Diagnostics;
-pub use plan::{Overrides, Plan, load};
+pub use plan::{Overrides, Plan, load, load_with_graph};

@@ -7,6 +7,7 @@ use crate::{
     plan::{ADAPTERS, PARTITIONS},
 };
 use serde_json::{Map, Value as Json, json};
+use superdense_kernel::Guards;
 use superdense_models::couplings::CouplingKind;
 use superdense_models::registry::{ParamSpec, ParamType, UnitKind};
 
@@ -105,6 +106,11 @@ fn root() -> Vec<(&'static str, Json)> {
             "description": "length of a tick: s, ms, us, ns, ps, fs, or such as \"10 ns\"" }),
         ),
         ("seed", json!({ "type": "integer", "minimum": 0, "default": 1 })),
+        (
+            "micro_steps",
+            json!({ "type": "integer", "minimum": 1, "default": Guards::default().micro_steps,
+            "description": "largest micro-step at one instant; more are a loop without delay" }),
+        ),
         ("sample", json!({ "anyOf": [reference("duration"), { "const": "none" }] })),
         (
             "partition",

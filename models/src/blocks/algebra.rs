@@ -4,6 +4,7 @@ use super::{
     ports, signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamError, ParamType, Params, PortSpec, Ports},
     signal::{Held, NEVER, Poly, Timer, combined, horizon, repeats, trimmed},
     value::{Flag, Segment, Value},
@@ -191,6 +192,7 @@ unit_kind! {
     Gain = "gain", "a signal times a constant",
     params: [needed("gain", ParamType::Real(None), "the factor")],
     ports: |_| Ok(ports([signal("u")], [signal("y")])),
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, context| {
         let mut r = Reader::new(params);
         let gain = r.finite("gain");
@@ -209,6 +211,7 @@ unit_kind! {
     Offset = "offset", "a signal plus a constant",
     params: [needed("offset", ParamType::Real(None), "what is added")],
     ports: |_| Ok(ports([signal("u")], [signal("y")])),
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, context| {
         let mut r = Reader::new(params);
         let offset = r.finite("offset");
@@ -251,6 +254,7 @@ unit_kind! {
         let inputs = numbered(signs(params)?.len(), signal);
         Ok(Ports { inputs, outputs: vec![signal("y")] })
     },
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, context| Ok(linear(signs(params)?, 0.0, context.resolution)),
 }
 
@@ -273,6 +277,7 @@ unit_kind! {
         let inputs = numbered(r.int("inputs", 1, 64) as usize, signal);
         r.finish(Ports { inputs, outputs: vec![signal("y")] })
     },
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, context| {
         let mut r = Reader::new(params);
         let inputs = r.int("inputs", 1, 64) as usize;

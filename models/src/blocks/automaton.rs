@@ -8,12 +8,13 @@ use super::{
     signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, PortSpec, Ports, ValueType},
     signal::{Level, NEVER, Timer},
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 use superdense_kernel::{
     Atomic, Bag, Component, Effects, EventKind, Outbox, port::OutPort, time::Duration,
 };
@@ -153,6 +154,29 @@ impl Atomic<Value> for Automaton {
     }
 }
 
+/// The outputs that events of each input bring about at once: those of the transitions that they
+/// start, and of time-outs of zero in the states to which these lead.
+fn answers(inputs: usize, arrows: &[Arrow]) -> Vec<(u16, u16, Passing)> {
+    let mut pairs = BTreeSet::new();
+    for input in 0..inputs as u16 {
+        let mut taken: Vec<&Arrow> =
+            arrows.iter().filter(|a| matches!(a.cause, Cause::On(on, _) if on == input)).collect();
+        let mut next = 0;
+        while let Some(&arrow) = taken.get(next) {
+            next += 1;
+            let own = 0..Automaton::OWN;
+            pairs.extend(own.chain(arrow.emit.iter().map(|e| e.0)).map(|output| (input, output)));
+            let at_once = |a: &&Arrow| a.cause == Cause::After(0) && a.from.contains(&arrow.to);
+            for follows in arrows.iter().filter(at_once) {
+                if !taken.iter().any(|&a| std::ptr::eq(a, follows)) {
+                    taken.push(follows);
+                }
+            }
+        }
+    }
+    pairs.into_iter().map(|(input, output)| (input, output, Passing::Sometimes)).collect()
+}
+
 unit_kind! {
     /// `automaton`: a timed finite state machine. Inputs as listed in `inputs`; outputs `state`
     /// (event: the name of each entered state), `number` (signal: place of the state in `states`,
@@ -192,6 +216,11 @@ unit_kind! {
         let mut outputs: Vec<PortSpec> = vec![event("state", ValueType::Text), signal("number")];
         outputs.extend(names.outputs.iter().map(any));
         Ok(Ports { inputs: names.inputs.iter().map(any).collect(), outputs })
+    },
+    feed_through: |params, context| {
+        let names = parse::names(params);
+        let arrows = names.and_then(|names| Ok((names.inputs.len(), parse::arrows(params, &names, context)?)));
+        FeedThrough::Pairs(arrows.map_or(Vec::new(), |(inputs, arrows)| answers(inputs, &arrows)))
     },
     build: |params, context| {
         let names = parse::names(params)?;

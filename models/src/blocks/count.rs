@@ -6,6 +6,7 @@ use super::{
     ports, signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, ValueType},
     signal::{Level, Timer},
     value::{Segment, Value},
@@ -96,6 +97,7 @@ unit_kind! {
         [event("u", ValueType::Any), event("reset", ValueType::Any).optional()],
         [event("y", ValueType::Int), signal("count")],
     )),
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, context| {
         let start = params.int("start") as f64;
         let timer = Timer::due(0, context.resolution);
@@ -119,6 +121,7 @@ unit_kind! {
         [event("u", ValueType::Any), event("reset", ValueType::Any).optional()],
         [event("y", ValueType::Real), signal("total")],
     )),
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, context| {
         let mut r = Reader::new(params);
         let start = r.finite("start");

@@ -5,6 +5,7 @@ use super::{
     ports, signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, Params, ValueType},
     signal::{Held, NEVER, Timer},
     value::{Flag, Segment, Value},
@@ -133,6 +134,9 @@ unit_kind! {
     } else {
         ports([event("u", ValueType::Any)], [event("y", ValueType::Any)])
     }),
+    feed_through: |params, _| {
+        FeedThrough::unless(params.duration("delay") > Duration::ZERO, Passing::Always)
+    },
     build: |params, context| {
         let mut r = Reader::new(params);
         let (delay, initial) = (r.duration("delay"), r.finite("initial"));

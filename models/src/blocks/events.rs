@@ -7,6 +7,7 @@ use super::{
     ports, type_of,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{Param, ParamError, ParamType, Params, Ports, ValueType},
     value::Value,
 };
@@ -123,6 +124,7 @@ unit_kind! {
         });
         r.finish(Ports { inputs, outputs: vec![event("y", ValueType::Real)] })
     },
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, _| {
         let inputs = params.int("inputs") as usize;
         Ok(Component::atomic(EventBlock::new(Action::Add, inputs)))
@@ -210,6 +212,7 @@ unit_kind! {
         });
         r.finish(Ports { inputs, outputs: vec![event("y", ValueType::Any)] })
     },
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, _| {
         let inputs = params.int("inputs") as usize;
         Ok(Component::atomic(EventBlock::new(Action::Pass, inputs)))
@@ -230,6 +233,7 @@ unit_kind! {
         with("offset", ParamType::Real(None), "0.0", "what is added"),
     ],
     ports: |_| Ok(ports([event("u", ValueType::Any)], [event("y", ValueType::Real)])),
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, _| {
         let mut r = Reader::new(params);
         let action = Action::Scale { gain: r.finite("gain"), offset: r.finite("offset") };
@@ -252,6 +256,7 @@ unit_kind! {
         let value = r.value("value").unwrap_or(Value::Unit);
         r.finish(ports([event("u", ValueType::Any)], [event("y", type_of(&value))]))
     },
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, _| {
         let mut r = Reader::new(params);
         let value = r.value("value").unwrap_or(Value::Unit);

@@ -6,6 +6,7 @@ use super::{
     ports, signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, ValueType},
     signal::{Level, Timer},
     value::{Segment, Value},
@@ -69,6 +70,7 @@ unit_kind! {
     Hold = "hold", "the last event's value as a signal",
     params: [with("initial", ParamType::Real(None), "0.0", "value before the first event")],
     ports: |_| Ok(ports([event("u", ValueType::Any)], [signal("y")])),
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, context| {
         let mut r = Reader::new(params);
         let level = Level::new(r.finite("initial"));

@@ -6,6 +6,7 @@ use super::{
     ports, signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, ValueType},
     signal::{Held, NEVER, Poly, Timer, horizon, repeats},
     value::{Flag, Segment, Value},
@@ -160,6 +161,10 @@ unit_kind! {
         ],
         [signal("y")],
     )),
+    // Resets and impulses make the output jump.
+    feed_through: |_, _| {
+        FeedThrough::Pairs(vec![(1, 0, Passing::Sometimes), (2, 0, Passing::Sometimes)])
+    },
     build: |params, context| {
         let mut r = Reader::new(params);
         let (order, tolerance) = r.accuracy();

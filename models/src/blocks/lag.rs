@@ -6,6 +6,7 @@ use super::{
     signal,
 };
 use crate::{
+    feed_through::FeedThrough,
     registry::ParamType,
     signal::{Held, Poly, Timer, repeats},
     value::{Flag, Segment, Value},
@@ -132,6 +133,7 @@ unit_kind! {
         TOLERANCE,
     ],
     ports: |_| Ok(ports([signal("u")], [signal("y")])),
+    feed_through: |_, _| FeedThrough::None,
     build: |params, context| {
         let mut r = Reader::new(params);
         let (order, tolerance) = r.accuracy();

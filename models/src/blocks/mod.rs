@@ -13,7 +13,8 @@
 //! [`crate::registry::kinds`].
 macro_rules! unit_kind {
     ($(#[$doc:meta])* $name:ident = $text:literal, $summary:literal,
-     params: $params:expr, ports: $ports:expr, build: $build:expr $(,)?) => {
+     params: $params:expr, ports: $ports:expr,
+     $(feed_through: $feed_through:expr,)? build: $build:expr $(,)?) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $name;
@@ -38,6 +39,17 @@ macro_rules! unit_kind {
                     -> crate::blocks::params::Checked<crate::registry::Ports> = $ports;
                 ports(params)
             }
+            $(fn feed_through(
+                &self,
+                params: &crate::registry::Params,
+                context: &crate::registry::Context<'_>,
+            ) -> crate::feed_through::FeedThrough {
+                let feed_through: fn(
+                    &crate::registry::Params,
+                    &crate::registry::Context<'_>,
+                ) -> crate::feed_through::FeedThrough = $feed_through;
+                feed_through(params, context)
+            })?
             fn build(
                 &self,
                 params: &crate::registry::Params,

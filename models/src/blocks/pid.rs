@@ -7,6 +7,7 @@ use super::{
     signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, ValueType},
     signal::{Held, NEVER, Poly, Timer, repeats},
     value::{Flag, Segment, Value},
@@ -191,6 +192,12 @@ unit_kind! {
         [signal("reference"), signal("measured"), event("reset", ValueType::Any).optional()],
         [signal("y")],
     )),
+    // Proportional part, filtered derivative; a reset of the integral.
+    feed_through: |_, _| {
+        FeedThrough::Pairs(vec![
+            (0, 0, Passing::Value), (1, 0, Passing::Value), (2, 0, Passing::Sometimes),
+        ])
+    },
     build: |params, context| {
         let mut r = Reader::new(params);
         let (order, tolerance) = r.accuracy();

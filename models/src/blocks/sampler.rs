@@ -6,6 +6,7 @@ use super::{
     signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, Params, Ports, ValueType},
     signal::{Held, NEVER, Timer},
     value::Value,
@@ -132,6 +133,8 @@ unit_kind! {
             outputs: vec![event("y", ValueType::Real)],
         })
     },
+    // The signal is looked at when a sample is due.
+    feed_through: |_, _| FeedThrough::Pairs(vec![(1, 0, Passing::Always)]),
     build: |params, context| {
         let mut r = Reader::new(params);
         let clock = if periodic(params) { rational(&mut r, params, context.resolution) } else { None };

@@ -5,6 +5,7 @@ use super::{
     ports, signal,
 };
 use crate::{
+    feed_through::{FeedThrough, Passing},
     random::{Distribution, RandomStream},
     registry::{ParamType, ValueType},
     signal::{Level, NEVER, Timer},
@@ -173,6 +174,10 @@ unit_kind! {
         [event("in", ValueType::Job)],
         [event("out", ValueType::Job), event("lost", ValueType::Job), signal("length"), signal("busy")],
     )),
+    // All but `out`, which takes a service.
+    feed_through: |_, _| {
+        FeedThrough::Pairs((1..4).map(|output| (0, output, Passing::Sometimes)).collect())
+    },
     build: |params, context| {
         let mut r = Reader::new(params);
         let servers = r.int("servers", 1, 1 << 20) as usize;

@@ -2,6 +2,7 @@
 use super::params::{Checked, Reader, TOLERANCE, needed, with};
 use crate::{
     continuous::EquationsKind,
+    feed_through::FeedThrough,
     registry::{Context, Located, Param, ParamSpec, ParamType, Params, Ports, UnitKind},
     value::Value,
 };
@@ -101,6 +102,9 @@ impl UnitKind for TransferFunction {
     }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
         EquationsKind.build(&equations(params)?, context)
+    }
+    fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
+        equations(params).map_or(FeedThrough::None, |p| EquationsKind.feed_through(&p, context))
     }
     fn is_continuous(&self) -> bool {
         true

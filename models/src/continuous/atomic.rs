@@ -329,7 +329,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let jump = segment.flag == Flag::Jump;
         let start = segment.value(0.0);
         if !start.is_finite() {
-            return Err(format!("input {port} received a value that is not finite"));
+            let name = self.signal(false, port);
+            return Err(format!("input {name} received a value that is not finite"));
         }
         self.scratch.vars[place] = start;
         self.state.inputs[port] = Held { segment, at: self.state.last };

@@ -21,7 +21,7 @@ use superdense_kernel::Component;
 
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
-fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
+pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
     let mut scope = Names::new();
     let mut texts: Vec<&str> = Vec::new();
     for (_, p) in &r.params.values {
@@ -112,6 +112,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         sides,
         handlers,
         names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
+        output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),
+        input_names: d.inputs.iter().map(|(name, _)| name.value.clone()).collect(),
     };
     let settings = settings(r, context, dims.outputs)?;
     let method = r.params.text("method");

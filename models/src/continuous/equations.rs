@@ -324,6 +324,11 @@ pub trait Equations: Send + Sync + 'static {
         let _ = index;
         None
     }
+    /// The name of a signal output or input, for an error message.
+    fn signal(&self, output: bool, port: usize) -> Option<&str> {
+        let _ = (output, port);
+        None
+    }
     /// Which expression is not finite at these variables, for an error message.
     fn explain(&self, vars: &[f64]) -> Option<String> {
         let _ = vars;

@@ -13,6 +13,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
+    /// A signal by its name, or else its number.
+    #[cold]
+    pub(super) fn signal(&self, output: bool, port: usize) -> String {
+        let name = self.equations.signal(output, port);
+        name.map_or_else(|| port.to_string(), |name| format!("`{name}`"))
+    }
+
     #[cold]
     pub(super) fn explain(&self, failure: &Failure) -> String {
         let mut vars = Vec::new();

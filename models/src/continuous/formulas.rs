@@ -82,6 +82,12 @@ impl Formulas {
         f
     }
 
+    /// The same with switching functions as they are written.
+    pub(super) fn with_switching(mut self) -> Self {
+        self.freezer = None;
+        self
+    }
+
     /// Gives numbers to states, inputs and discrete values.
     fn variables(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) {
         for time in ["t", "time"] {

@@ -17,10 +17,12 @@
 use super::{
     compile::compile,
     elaborate::{elaborate, whole_text},
+    feed_through::feed_through,
     read::{Declared, Entry, MODE, Reader},
 };
 use crate::{
     capabilities::Capabilities,
+    feed_through::FeedThrough,
     registry::{
         Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
         UnitKind, ValueType, with,
@@ -134,6 +136,9 @@ impl UnitKind for EquationsKind {
     }
     fn capabilities(&self, _: &Params, _: &Path) -> Capabilities {
         Capabilities::all()
+    }
+    fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
+        feed_through(params, context)
     }
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let mut r = Reader::new(params);

@@ -11,6 +11,7 @@ pub mod equations;
 mod events;
 mod expander;
 mod failures;
+mod feed_through;
 mod formulas;
 mod kind;
 mod linear;

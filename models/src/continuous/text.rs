@@ -56,6 +56,9 @@ pub struct TextEquations {
     pub(super) handlers: Vec<Handler>,
     /// Names of the states.
     pub(super) names: Vec<String>,
+    /// Names of the signal outputs and inputs that the text declares.
+    pub(super) output_names: Vec<String>,
+    pub(super) input_names: Vec<String>,
 }
 
 /// What events of an event input do.
@@ -187,6 +190,10 @@ impl Equations for TextEquations {
         let (name, text) = (self.names.get(index)?, self.derivatives.text(index));
         let algebraic = index >= self.dims.differential();
         Some(if algebraic { format!("0 = {text}") } else { format!("{name}' = {text}") })
+    }
+    fn signal(&self, output: bool, port: usize) -> Option<&str> {
+        let names = if output { &self.output_names } else { &self.input_names };
+        names.get(port).map(String::as_str)
     }
     fn explain(&self, vars: &[f64]) -> Option<String> {
         let resets = self.resets.iter().map(|r| &r.program);

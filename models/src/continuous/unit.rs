@@ -287,7 +287,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         });
         match bad {
             Some(port) => {
-                Err(self.complain(&self.scratch.vars, &format!("output {port} is not finite")))
+                let what = format!("output {} is not finite", self.signal(true, port));
+                Err(self.complain(&self.scratch.vars, &what))
             }
             None => Ok(()),
         }

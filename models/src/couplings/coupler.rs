@@ -101,13 +101,18 @@ impl Policy {
         self.extrapolations.iter().map(|&e| wanted(e).line(self.compensation)).collect()
     }
 
+    /// A signal's name, for messages.
+    fn name(&self, port: u16) -> &str {
+        self.names.get(usize::from(port)).map_or("one", String::as_str)
+    }
+
     fn diverges(&self, port: u16, change: f64) -> String {
         format!(
             "the loop through the coupled signals {} does not converge: {} still changes by \
              {change:e} after {ROUNDS} rounds; try a smaller `relaxation`, or \
              feed_through = \"delayed\"",
             self.names.join(", "),
-            self.names.get(usize::from(port)).map_or("one", String::as_str),
+            self.name(port),
         )
     }
 }
@@ -213,7 +218,8 @@ impl Coupler {
             let before = if settling.is_some() { line.value(now, &timer) } else { 0.0 };
             let jumped = line.hear(value, answers, &timer);
             if !line.is_finite() {
-                fx.fail(format!("the coupled signal {port} is not finite"));
+                let name = self.policy.name(port);
+                fx.fail(format!("the coupled signal `{name}` is not finite"));
             }
             let passed_on = if let Some(settling) = settling {
                 let y = line.value(now, &timer);

@@ -14,6 +14,9 @@
 //! | `broyden` | the same without differences, from G' = 0 |
 //! | `waveform` | G, of what sources did all along the step, not only at its end: `waveform.rs` |
 //!
+//! Newton's is the default, since algebraic loops have to be solved whatever their gain; courses go with
+//! the gain.
+//!
 //! With `corrections` their number is fixed and nothing need converge: *semi-implicit* coupling
 //! (Schweizer & Lu 2014; document 004, 4.3.1).
 use nalgebra::{DMatrix, DVector};

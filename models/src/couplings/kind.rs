@@ -5,6 +5,7 @@ use super::{
 };
 use crate::{
     blocks::params::{Checked, needed, with},
+    feed_through::{FeedThrough, Passing},
     registry::{Context, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind},
     signal::{NEVER, Timer},
     value::Value,
@@ -34,7 +35,7 @@ pub struct CouplingKind;
 const PARAMS: &[ParamSpec] = &[
     needed("step", ParamType::Duration, "the macro step: time between two exchanges"),
     with("order", ParamType::Choice(ORDERS), "jacobi", "which units hear values of this step"),
-    with("sequence", ParamType::Raw, "", "units in their order; default: as in the text"),
+    with("sequence", ParamType::Raw, "", "units in their order; default: by feed-through"),
     with("units", ParamType::Raw, "", "the members; default: all continuous units and groups"),
     with("extrapolation", ParamType::Int, "0", "order of what receivers are told, 0 to 3"),
     with("start_extrapolation", ParamType::Int, "3", "that order at the start, if it is lower"),
@@ -120,6 +121,14 @@ impl UnitKind for CouplingKind {
     fn accuracy(&self) -> &'static [&'static str] {
         &["tolerance"]
     }
+    /// Signals pass on their own; at other times than exchanges unless their loops are settled.
+    fn feed_through(&self, params: &Params, _: &Context<'_>) -> FeedThrough {
+        if params.text("feed_through") != "settled" {
+            return FeedThrough::None;
+        }
+        let signals = 0..signals(params).len() as u16;
+        FeedThrough::Pairs(signals.map(|k| (k, k, Passing::Value)).collect())
+    }
     fn ports(&self, params: &Params) -> Checked<Ports> {
         let port = |name: &String| PortSpec::signal(name.clone());
         let all: Vec<PortSpec> = signals(params).iter().map(port).collect();
@@ -142,7 +151,7 @@ pub fn rehearses(params: &Params) -> bool {
 }
 
 /// A master that tries its steps out with `units`: those of the group, with what passes through the
-/// master as inputs and outputs, in its order.
+/// master as inputs and outputs, in its order; each comes from the path and port in `sources`.
 ///
 /// # Errors
 /// All mistakes of the parameters; a unit that cannot be brought back to an earlier state.
@@ -150,11 +159,12 @@ pub fn rehearsal(
     params: &Params,
     context: &Context<'_>,
     units: Simulation<Value>,
+    sources: &[(String, u16)],
 ) -> Checked<Component<Value>> {
     let (policy, rehearse) = policy(params, context)?;
     let Some(rehearse) = rehearse else { return CouplingKind.build(params, context) };
     let timer = Timer::due(NEVER, context.resolution);
-    let master = Rehearsal::new(policy, rehearse, timer, units).map_err(|why| {
+    let master = Rehearsal::new(policy, rehearse, timer, units, sources).map_err(|why| {
         let help = "steps are repeated by saving all units and bringing them back; couplings that \
                     never do remain: without `iterate` and `pre_step`, correction = \"optimistic\", estimate = \
                     \"extrapolation\"";

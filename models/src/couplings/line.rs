@@ -53,6 +53,10 @@ impl Line {
     pub fn value(&self, now: i64, timer: &Timer) -> f64 {
         self.source.as_ref().map_or(0.0, |h| h.value(now, timer))
     }
+    /// When the source sent last.
+    pub fn since(&self) -> Option<i64> {
+        self.source.as_ref().map(Held::since)
+    }
     /// The source's value at tick `now`, before anything happens there.
     pub fn left(&self, now: i64, timer: &Timer) -> f64 {
         self.source.as_ref().map_or(0.0, |h| h.left(now, timer))

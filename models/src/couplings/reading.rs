@@ -252,6 +252,10 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
     let entries = Entries::new(params.get("iterate")?, &KEYS, &mut errors);
     r.extend(errors);
     let entries = entries?;
+    // Whole courses are as exact as what units send: `exchange_tolerance`, 1e-6 by default.
+    let whole =
+        matches!(entries.get("method").map(|p| &p.value), Some(Param::Text(t)) if t == "waveform");
+    let aim = if whole { 1e-5 } else { 1e-9 };
     let mut wrong = |key: &str, what: &str, help: &str| {
         let span = entries.get(key).map_or(entries.span.clone(), |p| p.span.clone());
         r.push(ParamError::at(span, format!("`{key}` {what}")).help(help));
@@ -265,7 +269,7 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
             default
         }
     };
-    let (tolerance, relaxation) = (positive("tolerance", 1e-9), positive("relaxation", 1.0));
+    let (tolerance, relaxation) = (positive("tolerance", aim), positive("relaxation", 1.0));
     let mut count = |key: &str, default: u32| match entries.get(key).map(|p| &p.value) {
         None => default,
         Some(Param::Int(i @ 0..=1_000_000)) => *i as u32,
@@ -275,8 +279,10 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
         }
     };
     let (most, corrections) = (count("max", 50), count("corrections", 0));
+    let fixed = entries.get("corrections").is_some();
     let solver = match entries.get("method").map(|p| &p.value) {
-        None => Solver::FixedPoint(relaxation),
+        None if fixed || entries.get("relaxation").is_some() => Solver::FixedPoint(relaxation),
+        None => Solver::Newton,
         Some(Param::Text(t)) if t == "fixed-point" => Solver::FixedPoint(relaxation),
         Some(Param::Text(t)) if t == "newton" => Solver::Newton,
         Some(Param::Text(t)) if t == "broyden" => Solver::Broyden,
@@ -294,7 +300,6 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
             "delete it, or choose method = \"fixed-point\"",
         );
     }
-    let fixed = entries.get("corrections").is_some();
     for key in ["tolerance", "max"] {
         if fixed && entries.get(key).is_some() {
             let help = "a number of corrections is done whatever they give: delete one of the two";

@@ -102,7 +102,8 @@ const SAME: f64 = 1e-9;
 const DIFFERENCE: f64 = 1e-6;
 
 impl Rehearsal {
-    /// A master whose units on trial are `units`, with an input and an output per signal.
+    /// A master whose units on trial are `units`, with an input and an output per signal, which comes
+    /// from the path and port in `sources`.
     ///
     /// # Errors
     /// When a unit cannot be brought back to an earlier state: which, and why.
@@ -111,11 +112,12 @@ impl Rehearsal {
         rehearse: Rehearse,
         timer: Timer,
         mut units: Simulation<Value>,
+        sources: &[(String, u16)],
     ) -> Result<Self, String> {
         let signals = policy.extrapolations.len();
         units.save().map_err(|e| e.to_string())?;
         let lines = policy.lines(|e| rehearse.estimate.looks_at(e));
-        let trial = Trial::new(units, lines, timer.resolution())?;
+        let trial = Trial::new(units, sources, lines, timer.resolution())?;
         let plan = Plan {
             timer,
             policy,
@@ -406,7 +408,8 @@ impl Rehearsal {
         Failure::Diverges(format!(
             "the macro step does not converge: after {rounds} corrections {} is {:e} from what its \
              receivers were told, relative to 1 + its size, with a tolerance of {tolerance:e} (signals {}); try \
-             method = \"newton\", a smaller `relaxation`, a shorter `step`, or a larger `max`",
+             method = \"newton\", a smaller `relaxation`, a shorter `step`, a larger `max`, or, for \
+             whole courses, a smaller `exchange_tolerance` of the units",
             names.get(worst).map_or("a signal", String::as_str),
             off.get(worst).copied().unwrap_or(f64::NAN),
             names.join(", "),

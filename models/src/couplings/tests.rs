@@ -220,7 +220,7 @@ impl Whole {
         let rehearse = Rehearse { iteration, pre_step: None, estimate, pessimistic: true };
         let units = Simulation::new(self.model(), superdense_kernel::Options::default()).unwrap();
         let timer = Timer::due(NEVER, RESOLUTION);
-        let mut master = Rehearsal::new(self.policy(order), rehearse, timer, units).unwrap();
+        let mut master = Rehearsal::new(self.policy(order), rehearse, timer, units, &[]).unwrap();
         master.trial.run(0, false).unwrap();
         master
     }
@@ -374,6 +374,7 @@ fn who_cannot_be_brought_back_is_named() {
         pessimistic: true,
     };
     let policy = master(0, None, Estimate::Doubling).plan.policy.clone();
-    let why = Rehearsal::new(policy, rehearse, Timer::due(NEVER, RESOLUTION), units).unwrap_err();
+    let timer = Timer::due(NEVER, RESOLUTION);
+    let why = Rehearsal::new(policy, rehearse, timer, units, &[]).unwrap_err();
     assert_eq!(why, "plant: it has no state access");
 }

@@ -6,7 +6,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
-    Simulation, Snapshot,
+    ModelKey, Simulation, Snapshot,
     nested::Nested,
     snapshot::SnapshotError,
     time::{Duration, Resolution},
@@ -42,18 +42,24 @@ pub(super) struct Saved(<Nested<Value> as Snapshot>::Saved, Progress);
 #[derive(Debug)]
 pub(super) struct Trial {
     units: Nested<Value>,
+    /// The unit and port behind each signal.
+    sources: Vec<Option<(ModelKey, u16)>>,
     pub now: Progress,
 }
 
 impl Trial {
+    /// Of units and the `sources` of its signals, by path and port.
     pub fn new(
         units: Simulation<Value>,
+        sources: &[(String, u16)],
         lines: Vec<Line>,
         resolution: Resolution,
     ) -> Result<Self, String> {
         let timer = Timer::due(NEVER, resolution);
+        let source = |(path, port): &(String, u16)| Some((units.find(path)?, *port));
+        let sources = sources.iter().map(source).collect();
         let units = Nested::new(units).map_err(|e| e.to_string())?;
-        Ok(Self { units, now: Progress { timer, lines, last: 0, exchanges: 0 } })
+        Ok(Self { units, sources, now: Progress { timer, lines, last: 0, exchanges: 0 } })
     }
 
     pub fn tick(&self) -> i64 {
@@ -155,14 +161,26 @@ impl Trial {
         Ok(until)
     }
 
-    /// What the signals are at the end of a step, before anything happens there.
+    /// What the signals are at the end of a step, before anything happens there: as the units know
+    /// it, since what they sent is off by up to their `exchange_tolerance`, now here, now there, which
+    /// no correction and no difference could tell from what it did.
     pub fn ends(&self) -> Vec<f64> {
         let Progress { timer, lines, last, .. } = &self.now;
         let at = timer.now();
-        let end = |line: &Line| {
-            if at == *last { line.value(at, timer) } else { line.left(at, timer) }
+        let exact = |port: usize| {
+            let (unit, port) = (*self.sources.get(port)?)?;
+            self.units.read(|units| units.probe(unit, port, at))?.as_real()
         };
-        lines.iter().map(end).collect()
+        let end = |(port, line): (usize, &Line)| {
+            if at == *last {
+                line.value(at, timer)
+            } else if line.since() < Some(at) {
+                exact(port).unwrap_or_else(|| line.left(at, timer))
+            } else {
+                line.left(at, timer)
+            }
+        };
+        lines.iter().enumerate().map(end).collect()
     }
 
     /// What the signals are, after all that happened.

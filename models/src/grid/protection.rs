@@ -14,6 +14,7 @@ use crate::{
         params::{Reader, needed, with},
         ports,
     },
+    feed_through::{FeedThrough, Passing},
     registry::{ParamType, ValueType},
     value::{Packet, Value, in_order},
 };
@@ -77,6 +78,7 @@ unit_kind! {
         with("bytes", ParamType::Int, "64", "length with all headers"),
     ],
     ports: |_| Ok(ports([event("in", ValueType::Any)], [event("out", ValueType::Packet)])),
+    feed_through: |_, _| FeedThrough::All(Passing::Always),
     build: |params, _| {
         let mut r = Reader::new(params);
         let address = |r: &mut Reader<'_>, name| r.int(name, 0, u32::MAX.into()) as u32;

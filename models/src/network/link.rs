@@ -6,6 +6,7 @@ use crate::{
         params::{Reader, needed, with},
         ports, signal,
     },
+    feed_through::{FeedThrough, Passing},
     ode::rounding::nearest_tick,
     random::RandomStream,
     registry::{ParamType, ValueType},
@@ -229,6 +230,10 @@ unit_kind! {
             signal("present"), signal("utilisation"), signal("loss"),
         ],
     )),
+    // All but `out`, which takes a transmission.
+    feed_through: |_, _| {
+        FeedThrough::Pairs((1..5).map(|output| (0, output, Passing::Sometimes)).collect())
+    },
     build: |params, context| {
         let mut r = Reader::new(params);
         let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);

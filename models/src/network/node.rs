@@ -5,6 +5,7 @@ use crate::{
         params::{Reader, needed, random_ticks, with},
         signal,
     },
+    feed_through::FeedThrough,
     network::link::probability,
     random::{Distribution, RandomStream},
     registry::{ParamType, Ports, ValueType},
@@ -205,6 +206,8 @@ unit_kind! {
         let outputs = outputs.chain([signal("length")]).collect();
         Ok(Ports { inputs: vec![event("in", ValueType::Job)], outputs })
     },
+    // Services take their time.
+    feed_through: |_, _| FeedThrough::None,
     build: |params, context| {
         let mut r = Reader::new(params);
         let mut path = Digest::new();

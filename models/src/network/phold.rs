@@ -6,6 +6,7 @@ use crate::{
         params::{Reader, random_ticks, with},
         ports, signal,
     },
+    feed_through::{FeedThrough, Passing},
     random::RandomStream,
     registry::{ParamType, ValueType},
     signal::{NEVER, Timer},
@@ -171,6 +172,8 @@ unit_kind! {
             ],
         ))
     },
+    // Tokens stay a while; the signal counts them as they come.
+    feed_through: |_, _| FeedThrough::Pairs(vec![(0, 2 * WAYS, Passing::Sometimes)]),
     build: |params, context| {
         let mut r = Reader::new(params);
         let mut model = Entity {

@@ -6,6 +6,7 @@ use crate::{
         params::{Reader, needed, with},
         signal,
     },
+    feed_through::{FeedThrough, Passing},
     random::RandomStream,
     registry::{Param, ParamError, ParamType, Params, Ports, ValueType},
     signal::{NEVER, Timer},
@@ -169,6 +170,14 @@ unit_kind! {
         let hosts = hosts.iter().map(|a| event(&format!("to_{a}"), ValueType::Packet));
         let outputs = hosts.chain([signal("sent"), signal("lost")]).collect();
         Ok(Ports { inputs: vec![event("in", ValueType::Packet)], outputs })
+    },
+    // The signals count packets as they come.
+    feed_through: |params, _| match params.duration("delay") > Duration::ZERO {
+        false => FeedThrough::All(Passing::Sometimes),
+        true => {
+            let hosts = addresses(params).map_or(0, |list| list.len() as u16);
+            FeedThrough::Pairs((hosts..hosts + 2).map(|o| (0, o, Passing::Sometimes)).collect())
+        }
     },
     build: |params, context| {
         let hosts = addresses(params)?;

@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 done, 1 a number of the papers is not reproduced, 2 bad scenario or usage, 3 a run stopped in error, 130 interrupted.
 mod catalogue;
+mod check;
+mod graph;
 mod new;
 mod options;
 mod policies;
@@ -70,7 +72,7 @@ pub fn main() -> ExitCode {
     let console = Console { quiet: cli.quiet, json: cli.json };
     let done = match cli.command {
         Command::Run(options) => run::run(&console, &options),
-        Command::Check(options) => run::check(&console, &options),
+        Command::Check(options) => check::check(&console, &options),
         Command::List => catalogue::list(&console),
         Command::Schema => catalogue::schema(&console),
         Command::New { name, force } => new::write(&console, &name, force),

@@ -44,6 +44,12 @@ pub struct CheckOptions {
     /// and what stands in for it.
     #[arg(long)]
     pub policies: bool,
+    /// Tell which unit hears which, which outputs follow inputs at once, and where that goes round.
+    #[arg(long)]
+    pub graph: bool,
+    /// Write that graph for Graphviz into this file.
+    #[arg(long, value_name = "FILE.dot")]
+    pub dot: Option<PathBuf>,
     /// Tell the spectral radii of the coupling of linear units: of one exchange (zero-stability),
     /// and of a macro step for each value of the parameter that is its length in seconds.
     #[arg(long, value_name = "H=0.01,0.1,...", value_parser = steps)]

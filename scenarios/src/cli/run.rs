@@ -1,10 +1,8 @@
-//! `run`, `check`, `resume` and `plot`.
+//! `run`, `resume` and `plot`.
 use super::{
-    Done,
-    options::{CheckOptions, RunOptions},
-    policies,
+    Done, graph,
+    options::RunOptions,
     report::{Console, Stop, columns},
-    stability::stability,
     verify::{self, verify},
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,13 +13,14 @@ use std::{
     time::Instant,
 };
 use superdense::{
-    Plan, load,
+    Plan, load, load_with_graph,
     output::directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
     run::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
         pulse::Pulse, ties, timeline::Timeline,
     },
 };
+use superdense_kernel::error::RunError;
 
 /// `superdense run FILE`.
 pub fn run(console: &Console, options: &RunOptions) -> Done {
@@ -99,7 +98,10 @@ fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
     let out = session.settings().out.clone();
     let results = out.display().to_string();
     match outcome {
-        Err(failure) => Err(Stop::Failed { failure, results: Some(results) }),
+        Err(failure) => {
+            loops(console, session.settings(), &failure);
+            Err(Stop::Failed { failure, results: Some(results) })
+        }
         Ok(Outcome::Interrupted { at, checkpoint }) => {
             Err(interrupted(console, &at, &checkpoint, &out))
         }
@@ -138,6 +140,26 @@ pub(super) fn interrupted(
                 "out": results, "checkpoint": checkpoint.as_ref().ok() })
     });
     Stop::Interrupted
+}
+
+/// Names the loops of a scenario that failed after so many micro-steps of an instant that it went round
+/// in one.
+fn loops(console: &Console, settings: &Settings, failure: &Failure) {
+    const MANY: u32 = 100;
+    let at = match failure {
+        Failure::Run(RunError::MicroSteps { at, .. } | RunError::Model { at, .. }) => at,
+        _ => return,
+    };
+    if at.micro < MANY {
+        return;
+    }
+    let Ok((_, graph)) = load_with_graph(&settings.file, &settings.sets, &settings.overrides)
+    else {
+        return;
+    };
+    for warning in graph::warnings(&graph) {
+        console.remark(&format!("note: {warning}"));
+    }
 }
 
 /// `--ties`: the seed and the models that depend on the order of simultaneous messages.
@@ -268,57 +290,6 @@ pub(super) fn object(
         object["ties"] = json!({ "seed": seed, "units": units });
     }
     object
-}
-
-/// `superdense check FILE`.
-pub fn check(console: &Console, check: &CheckOptions) -> Done {
-    let options = &check.plan;
-    let plan = load(&options.file, &options.set, &options.overrides())?;
-    let units = plan.units.iter().filter(|u| !u.hidden).count();
-    let stop = plan.resolution.format(plan.stop);
-    let radii = stability(check)?;
-    let text = format!(
-        "{}: ok\n{}{}{}",
-        plan.name,
-        columns(
-            &[
-                vec!["title".into(), plan.title.clone()],
-                vec!["units".into(), units.to_string()],
-                vec!["links".into(), plan.links.len().to_string()],
-                vec!["stop".into(), format!("{stop} s")],
-                vec!["resolution".into(), plan.resolution.to_string()],
-                vec!["records".into(), plan.record.len().to_string()],
-                vec!["plots".into(), plan.plots.len().to_string()],
-            ],
-            &[]
-        ),
-        policies::text(&plan.couplings, check.policies),
-        radii.as_ref().map_or_else(String::new, |r| r.text())
-    );
-    console.say(&text, || {
-        let labels: Vec<_> = plan.record.iter().map(|r| &r.label).collect();
-        let mut object = json!({
-            "status": "ok",
-            "scenario": plan.name,
-            "title": plan.title,
-            "units": units,
-            "links": plan.links,
-            "stop": stop.parse::<f64>().ok(),
-            "resolution": plan.resolution.to_string(),
-            "seed": plan.seed,
-            "record": labels,
-            "plots": plan.plots.len(),
-            "plan_hash": format!("{:016x}", plan.plan_hash),
-        });
-        if check.policies {
-            object["couplings"] = policies::object(&plan.couplings);
-        }
-        if let Some(radii) = &radii {
-            object["stability"] = radii.object();
-        }
-        object
-    });
-    Ok(())
 }
 
 /// `superdense plot DIR`.

@@ -8,7 +8,7 @@ use super::{
 use crate::diagnostics::Mistake;
 use std::{rc::Rc, sync::Arc};
 use superdense_kernel::{
-    Component, Coupled, Options, Simulation,
+    Component, Coupled, Simulation,
     path::Name,
     port::{InPort, OutPort},
 };
@@ -193,13 +193,26 @@ impl<'a> Builder<'a> {
             return self.unit(at, |kind, params, context| kind.build(params, context));
         }
         let trial = self.without(Some((child, &unit.ports)), group);
+        let sources = self.sources(group, child);
         self.unit(at, |_, params, context| {
-            let options = Options { resolution: context.resolution, ..Options::default() };
-            let trial = Simulation::new(trial, options).map_err(|e| {
+            let trial = Simulation::new(trial, self.session.options()).map_err(|e| {
                 vec![ParamError::whole(e.to_string()).help("see the units' errors")]
             })?;
-            rehearsal(params, context, trial)
+            rehearsal(params, context, trial, &sources)
         })
+    }
+
+    /// The units and ports behind the inputs of a group's `master`, with paths within the group.
+    fn sources(&self, group: u32, master: u32) -> Vec<(String, u16)> {
+        let g = &self.tree.groups[group as usize];
+        let mut all = Vec::new();
+        for w in g.wires.iter().filter(|w| w.to.child == master) {
+            let Some((unit, port)) = self.tree.origin(group, w.from) else { continue };
+            let path = &self.tree.units[unit as usize].path;
+            all.push((w.to.port, (path[g.path.len()..].to_owned(), port)));
+        }
+        all.sort();
+        all.into_iter().map(|(_, source)| source).collect()
     }
 
     fn unit(

@@ -5,6 +5,7 @@
 use super::{
     connect, convert,
     evaluate::Evaluator,
+    order,
     selector::{self, Piece},
     session::Session,
     tree::{Body, Child, End, Group, Tree, Unit, Wire, join},
@@ -32,6 +33,18 @@ pub(super) fn is_rehearsal(unit: &Unit) -> bool {
     unit.hidden && unit.kind.name() == KIND.name() && couplings::rehearses(&unit.params)
 }
 
+/// What a unit does about an algebraic loop that passes through it, if it is a master.
+pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
+    let master = unit.hidden && unit.kind.name() == KIND.name();
+    let iterates =
+        unit.params.get("iterate").is_some_and(|p| p.value != Param::Text(String::new()));
+    master.then_some(match unit.params.text("feed_through") {
+        "settled" => "settled at each exchange",
+        _ if iterates => "solved by iteration",
+        _ => "told at the next exchange",
+    })
+}
+
 /// The child that is the master of a group, if it has one.
 pub(super) fn master(g: &Group) -> Option<u32> {
     g.children.iter().position(|c| &*c.name == NAME).map(|at| at as u32)
@@ -55,7 +68,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     let list = |key: &str| coupling.keys.iter().find(|(k, _)| k.value == key).map(|(_, n)| n);
     let Some(units) = members(tree, group, list("units"), &eval) else { return };
     let sequence = match list("sequence") {
-        None => units.clone(),
+        None => order::by_feed_through(tree, group, &units, session),
         Some(node) => match sequence(tree, group, node, &units, &params, &eval) {
             Some(sequence) => sequence,
             None => return,
@@ -93,7 +106,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     }
 }
 
-/// The units that a list names, or all continuous units and groups in the order of the text.
+/// The units that a list names, or all continuous units and groups.
 fn members(
     tree: &Tree,
     group: u32,
@@ -102,7 +115,7 @@ fn members(
 ) -> Option<Vec<(u32, u32)>> {
     let g = &tree.groups[group as usize];
     let Some(node) = list else {
-        let mut all: Vec<(usize, u32, u32)> = Vec::new();
+        let mut all = Vec::new();
         for (number, child) in (0..).zip(&g.children[..g.declared]) {
             for (member, body) in (0..).zip(&child.members) {
                 let coupled = match body {
@@ -110,12 +123,11 @@ fn members(
                     Body::Unit(u) => tree.units[*u as usize].kind.is_continuous(),
                 };
                 if coupled {
-                    all.push((child.span.start, number, member));
+                    all.push((number, member));
                 }
             }
         }
-        all.sort_unstable();
-        return Some(all.into_iter().map(|(_, child, member)| (child, member)).collect());
+        return Some(all);
     };
     let example = "[\"left\", \"right\"]";
     let session = eval.session;

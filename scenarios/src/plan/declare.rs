@@ -21,6 +21,7 @@ pub(super) const ROOT_KEYS: &[&str] = &[
     "stop",
     "resolution",
     "seed",
+    "micro_steps",
     "sample",
     "partition",
     "record",

@@ -1,85 +1,184 @@
-//! Algebraic loops: units without memory that wait for each other.
+//! Rings of units that answer each other at the same instant.
+//!
+//! A ring in which each unit passes every message on at once is refused; where that depends on
+//! values, [`super::graph`] tells of it.
 use super::{
+    evaluate::Evaluator,
     session::Session,
     tree::{Tree, dotted},
 };
 use crate::diagnostics::Mistake;
+use superdense_models::{
+    feed_through::{FeedThrough, Passing},
+    registry::{Context, PortKind},
+};
 
-/// Kinds whose output is a function of their inputs at the same instant.
-const MEMORYLESS: [&str; 4] = ["gain", "offset", "product", "sum"];
+/// What a unit passes on at once.
+pub(super) fn feed_through(tree: &Tree, unit: u32, session: &Session) -> FeedThrough {
+    let unit = &tree.units[unit as usize];
+    let index = unit.index.map(|i| ("i", f64::from(i)));
+    let eval = Evaluator::new(session, &unit.scope, index.as_slice());
+    let context = Context {
+        path: &unit.path,
+        resolution: session.resolution,
+        seed: session.seed,
+        folder: &session.folder,
+        constants: &|name| eval.constant(name),
+        links: &unit.links,
+        input_sources: &[],
+        output_connected: &[],
+    };
+    unit.kind.feed_through(&unit.params, &context)
+}
 
-/// Reports each ring of memoryless units once, at the first of its units in the text.
+/// Reports each ring of units that pass everything on once, at the first of its units in the text.
 pub(super) fn check(tree: &Tree, session: &Session) {
-    let memoryless = |u: u32| MEMORYLESS.contains(&tree.units[u as usize].kind.name());
-    if !(0..tree.units.len() as u32).any(memoryless) {
+    // Continuous units pass nothing on that does not change.
+    let all = |&u: &u32| {
+        !tree.units[u as usize].kind.is_continuous()
+            && feed_through(tree, u, session) == FeedThrough::All(Passing::Always)
+    };
+    let units = 0..tree.units.len() as u32;
+    let passes: Vec<bool> = units.map(|u| all(&u)).collect();
+    if !passes.contains(&true) {
         return;
     }
     let mut next: Vec<Vec<u32>> = vec![Vec::new(); tree.units.len()];
     for (at, g) in tree.groups.iter().enumerate() {
         for w in &g.wires {
             let Some((from, _)) = tree.origin(at as u32, w.from) else { continue };
-            if !memoryless(from) {
-                continue;
+            if passes[from as usize] {
+                let targets = tree.targets(at as u32, w.to);
+                let targets = targets.iter().map(|t| t.0);
+                next[from as usize].extend(targets.filter(|&t| passes[t as usize]));
             }
-            let targets = tree.targets(at as u32, w.to);
-            next[from as usize].extend(targets.iter().map(|t| t.0).filter(|&t| memoryless(t)));
         }
     }
-    for ring in rings(&next) {
-        let names: Vec<String> =
-            ring.iter().map(|&u| dotted(&tree.units[u as usize].path)).collect();
-        let first = &tree.units[ring[0] as usize];
+    for (ring, _) in rings(&next) {
+        let unit = |u: &u32| &tree.units[*u as usize];
+        let names: Vec<String> = ring.iter().map(|u| dotted(&unit(u).path)).collect();
         let shown = match names.len() {
             0..=8 => names.join(" -> "),
             n => format!("{} -> ... ({n} units)", names[..4].join(" -> ")),
         };
-        let message = format!("algebraic loop: {shown} -> {}", names[0]);
-        let help = "each of these units needs the value of the others at the same instant; put a \
-                    `delay`, a `first-order` or an `integrator` into the loop, or solve it by hand";
-        session.report(Mistake::new("algebraic-loop", &first.span, message).help(help));
+        let ports = ring.iter().flat_map(|u| unit(u).ports.inputs.iter());
+        let signals = ports.clone().all(|p| p.kind == PortKind::Signal);
+        let (code, what, help) = match signals {
+            true => (
+                "algebraic-loop",
+                "algebraic loop",
+                "each of these units needs the value of the others at the same instant; put a \
+                 `delay`, a `first-order` or an `integrator` into the loop, or solve it by hand",
+            ),
+            false => (
+                "zero-time-loop",
+                "loop without delay",
+                "each of these units sends on at once what it is sent, so that a message goes \
+                 round for ever without time passing; put a `delay` into the loop",
+            ),
+        };
+        let message = format!("{what}: {shown} -> {}", names[0]);
+        session.report(Mistake::new(code, &unit(&ring[0]).span, message).help(help));
     }
 }
 
-/// One ring of each group of units that reach each other, beginning with its lowest number.
-fn rings(next: &[Vec<u32>]) -> Vec<Vec<u32>> {
-    const NEW: u8 = 0;
-    const OPEN: u8 = 1;
-    const DONE: u8 = 2;
-    let mut seen = vec![NEW; next.len()];
-    let mut found = Vec::new();
+/// For each set of nodes that reach each other (strongly connected components, Tarjan 1972): a
+/// shortest ring through its lowest node that has one, and how many nodes the set has.
+pub(super) fn rings(next: &[Vec<u32>]) -> Vec<(Vec<u32>, usize)> {
+    let component = components(next);
+    let mut members: Vec<Vec<u32>> = Vec::new();
+    let count = component.iter().map(|c| c + 1).max().unwrap_or(0);
+    members.resize(count as usize, Vec::new());
+    for (node, &c) in (0..).zip(&component) {
+        members[c as usize].push(node);
+    }
+    let to_itself = |node: u32| next[node as usize].contains(&node);
+    members.retain(|m| m.len() > 1 || to_itself(m[0]));
+    members.sort_unstable();
+    members.into_iter().map(|m| (shortest(next, &component, m[0]), m.len())).collect()
+}
+
+/// The number of the component of each node; those that others follow have higher numbers.
+pub(super) fn components(next: &[Vec<u32>]) -> Vec<u32> {
+    const NONE: u32 = u32::MAX;
+    let mut component = vec![NONE; next.len()];
+    let (mut low, mut order) = (vec![NONE; next.len()], vec![NONE; next.len()]);
+    let (mut open, mut seen, mut found) = (Vec::new(), 0, 0);
+    // Nodes on the way from the start, each with the number of its successors done.
+    let mut path: Vec<(u32, usize)> = Vec::new();
     for start in 0..next.len() as u32 {
-        // Units on the way from the start, each with the number of its successors done.
-        let mut path: Vec<(u32, usize)> = vec![(start, 0)];
-        if seen[start as usize] != NEW {
-            continue;
+        if order[start as usize] == NONE {
+            path.push((start, 0));
         }
-        seen[start as usize] = OPEN;
-        while let Some((unit, done)) = path.last_mut() {
-            let Some(&to) = next[*unit as usize].get(*done) else {
-                seen[*unit as usize] = DONE;
-                path.pop();
+        while let Some((node, done)) = path.last_mut() {
+            let at = *node as usize;
+            if *done == 0 && order[at] == NONE {
+                (order[at], low[at]) = (seen, seen);
+                seen += 1;
+                open.push(*node);
+            }
+            if let Some(&to) = next[at].get(*done) {
+                *done += 1;
+                match order[to as usize] {
+                    NONE => path.push((to, 0)),
+                    first if component[to as usize] == NONE => low[at] = low[at].min(first),
+                    _ => {}
+                }
                 continue;
-            };
-            *done += 1;
-            match seen[to as usize] {
-                NEW => {
-                    seen[to as usize] = OPEN;
-                    path.push((to, 0));
+            }
+            path.pop();
+            if let Some((before, _)) = path.last() {
+                low[*before as usize] = low[*before as usize].min(low[at]);
+            }
+            if low[at] == order[at] {
+                while let Some(node) = open.pop() {
+                    component[node as usize] = found;
+                    if node as usize == at {
+                        break;
+                    }
                 }
-                OPEN => {
-                    let from = path.iter().position(|(u, _)| *u == to).unwrap_or(0);
-                    let mut ring: Vec<u32> = path[from..].iter().map(|(u, _)| *u).collect();
-                    let lowest = ring.iter().enumerate().min_by_key(|(_, u)| **u);
-                    let lowest = lowest.map_or(0, |(i, _)| i);
-                    ring.rotate_left(lowest);
-                    found.push(ring);
-                    // What is left of this way is told of already.
-                    path.iter().for_each(|(u, _)| seen[*u as usize] = DONE);
-                    path.clear();
-                }
-                _ => {}
+                found += 1;
             }
         }
     }
-    found
+    component
+}
+
+/// A shortest ring through `start` within its component.
+fn shortest(next: &[Vec<u32>], component: &[u32], start: u32) -> Vec<u32> {
+    let inside = |n: u32| component[n as usize] == component[start as usize];
+    let mut before = std::collections::BTreeMap::new();
+    let mut todo = std::collections::VecDeque::from([start]);
+    while let Some(node) = todo.pop_front() {
+        for &to in next[node as usize].iter().filter(|&&to| inside(to)) {
+            if to == start {
+                let mut ring = vec![node];
+                while let Some(&from) = before.get(&ring[ring.len() - 1]) {
+                    ring.push(from);
+                }
+                ring.reverse();
+                return ring;
+            }
+            if to != start && !before.contains_key(&to) {
+                before.insert(to, node);
+                todo.push_back(to);
+            }
+        }
+    }
+    vec![start]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rings;
+
+    #[test]
+    fn rings_are_told_once_and_are_shortest() {
+        // 0 -> 1 -> 2 -> 0 with the short cut 1 -> 0; 3 to itself; 4 -> 5 is no ring; 6 <-> 7.
+        let next = [vec![1], vec![2, 0], vec![0], vec![3, 4], vec![5], vec![], vec![7], vec![6]];
+        let next = next.map(|list: Vec<u32>| list);
+        let found = rings(&next);
+        assert_eq!(found, [(vec![0, 1], 3), (vec![3], 1), (vec![6, 7], 2)]);
+        assert!(rings(&[]).is_empty());
+    }
 }

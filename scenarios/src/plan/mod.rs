@@ -12,9 +12,11 @@ mod digest;
 mod drivers;
 mod evaluate;
 mod expand;
+pub mod graph;
 mod link_ports;
 mod links;
 mod loops;
+mod order;
 pub mod outline;
 mod parameters;
 pub mod policies;
@@ -38,11 +40,12 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use superdense_kernel::{Coupled, parallel::Partition, time::Resolution};
+use superdense_kernel::{Coupled, Guards, Options, parallel::Partition, time::Resolution};
 use superdense_models::{
     registry::{PortKind, Ports},
     value::Value,
 };
+use tree::Tree;
 
 /// A scenario, checked and ready to run.
 #[derive(Debug)]
@@ -57,6 +60,8 @@ pub struct Plan {
     pub file: PathBuf,
     /// Ticks per second.
     pub resolution: Resolution,
+    /// The largest micro-step at one instant.
+    pub micro_steps: u32,
     /// The last tick of the run, included.
     pub stop: i64,
     /// Ticks between samples; `None` samples only the start and the end.
@@ -80,6 +85,14 @@ pub struct Plan {
     pub plan_hash: u64,
     /// The model.
     pub model: Coupled<Value>,
+}
+
+impl Plan {
+    /// Options of a simulation of this plan.
+    pub fn options(&self) -> Options {
+        let guards = Guards { micro_steps: self.micro_steps, ..Guards::default() };
+        Options { resolution: self.resolution, guards, ..Options::default() }
+    }
 }
 
 /// One column of the results.
@@ -197,8 +210,30 @@ pub fn load(
     sets: &[(String, String)],
     overrides: &Overrides,
 ) -> Result<Plan, Diagnostics> {
+    Ok(loaded(file, sets, overrides, |_, _| ())?.0)
+}
+
+/// The same, with who depends on whom.
+///
+/// # Errors
+/// All mistakes of the scenario.
+pub fn load_with_graph(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+) -> Result<(Plan, graph::Graph), Diagnostics> {
+    loaded(file, sets, overrides, graph::graph)
+}
+
+/// A plan with what is made of its units before the model is.
+fn loaded<T>(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+    more: impl FnOnce(&Tree, &Session) -> T,
+) -> Result<(Plan, T), Diagnostics> {
     let mut session = Session::new(file);
-    match plan(file, sets, overrides, &mut session) {
+    match plan(file, sets, overrides, &mut session, more) {
         Some(plan) if session.sink.is_empty() => Ok(plan),
         _ => {
             if session.sink.is_empty() {
@@ -209,12 +244,13 @@ pub fn load(
     }
 }
 
-fn plan(
+fn plan<T>(
     file: &Path,
     sets: &[(String, String)],
     overrides: &Overrides,
     session: &mut Session,
-) -> Option<Plan> {
+    more: impl FnOnce(&Tree, &Session) -> T,
+) -> Option<(Plan, T)> {
     let mut root = read::read(file, &mut session.sources, &session.sink)?;
     if session.sink.mistakes_of("syntax") {
         // What stands behind a syntax error would only be misunderstood.
@@ -253,13 +289,15 @@ fn plan(
     let model = build::model(&tree, &numbering, session);
     let couplings = policies::masters(&tree, session);
     let plan_hash = digest::plan_hash(&tree, &numbering, session);
+    let more = more(&tree, session);
     let name = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-    Some(Plan {
+    let plan = Plan {
         title: settings.title.unwrap_or_else(|| name.clone()),
         name,
         description: settings.description,
         file: file.to_owned(),
         resolution: session.resolution,
+        micro_steps: session.micro_steps,
         stop: settings.stop,
         sample: settings.sample,
         partition: settings.partition,
@@ -271,5 +309,6 @@ fn plan(
         couplings,
         plan_hash,
         model,
-    })
+    };
+    Some((plan, more))
 }

@@ -7,7 +7,7 @@ use std::{
     cell::RefCell,
     path::{Path, PathBuf},
 };
-use superdense_kernel::time::Resolution;
+use superdense_kernel::{Guards, Options, time::Resolution};
 use superdense_models::{
     expr::{ExprError, nearest},
     registry::{Located, ParamError},
@@ -21,6 +21,8 @@ pub(super) struct Session {
     pub folder: PathBuf,
     pub resolution: Resolution,
     pub seed: u64,
+    /// The last micro-step of an instant.
+    pub micro_steps: u32,
     /// Factor on what decides the accuracy of units.
     pub tighten: f64,
     /// Parameters that are being evaluated, to find rings.
@@ -35,9 +37,16 @@ impl Session {
             folder: file.parent().unwrap_or(Path::new("")).to_owned(),
             resolution: Resolution::NANO,
             seed: 1,
+            micro_steps: Guards::default().micro_steps,
             tighten: 1.0,
             evaluating: RefCell::new(Vec::new()),
         }
+    }
+
+    /// Options of every simulation of this scenario.
+    pub fn options(&self) -> Options {
+        let guards = Guards { micro_steps: self.micro_steps, ..Guards::default() };
+        Options { resolution: self.resolution, guards, ..Options::default() }
     }
 
     pub fn report(&self, mistake: Mistake) {

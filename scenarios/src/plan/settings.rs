@@ -43,12 +43,22 @@ fn partition(node: &Node, session: &Session) -> Partition {
     }
 }
 
-/// Reads `resolution` and `seed` into the session; they are needed by everything else.
+/// Reads `resolution`, `seed` and `micro_steps` into the session; they are needed by everything else.
 pub(super) fn basics(root: &Table, session: &mut Session) {
     if let Some(node) = root.get("resolution")
         && let Some(resolution) = resolution(node, session)
     {
         session.resolution = resolution;
+    }
+    if let Some(node) = root.get("micro_steps") {
+        match node.item {
+            Item::Int(limit @ 1..=0xffff_ffff) => session.micro_steps = limit as u32,
+            _ => {
+                let message = "`micro_steps` must be a whole number from 1 on";
+                let mistake = Mistake::new("bad-micro-steps", &node.span, message);
+                session.report(mistake.help("write micro_steps = 10000"));
+            }
+        }
     }
     // A scenario that seeds its streams by a parameter `seed` has no other seed.
     let parameter = || match &root.get("parameters")?.item {

@@ -85,11 +85,7 @@ impl Built {
 
 fn build(plan: &mut Plan, settings: &Settings) -> Result<Built, Failure> {
     let model = std::mem::take(&mut plan.model);
-    let options = Options {
-        resolution: plan.resolution,
-        event_list: settings.event_list,
-        ..Options::default()
-    };
+    let options = Options { event_list: settings.event_list, ..plan.options() };
     let sim = Simulation::new(model, options)?;
     let (sampler, signals) = Sampler::new(&sim, &plan.record)
         .map_err(|path| Failure::Mismatch(format!("there is no unit '{path}' to record")))?;

@@ -37,7 +37,7 @@ pub fn compare(
     pulse: &Pulse,
 ) -> Result<Option<Vec<String>>, Failure> {
     let ties = Some(seed);
-    let options = Options { resolution: plan.resolution, event_list, ties, ..Options::default() };
+    let options = Options { event_list, ties, ..plan.options() };
     let mut permuted = Simulation::new(plan.model, options)?;
     permuted.observe(Watch(pulse.clone()));
     permuted.run_through(end).map_err(|e| {

@@ -132,3 +132,64 @@ fn algebraic_loops() {
         assert!(said.contains(part), "{said}");
     }
 }
+
+/// Without a `sequence` the order is that of feed-through: `zero`, which follows nothing at once, comes
+/// before those that follow it, `one` before `half`, whatever their names and their order in the text; the
+/// ring of `p` and `q` goes in path order.
+#[test]
+fn the_order_follows_feed_through() {
+    const CHAIN: &str = r#"
+stop = "1 s"
+sample = "0.05 s"
+connections = [
+  "zero.y -> one.u", "one.y -> half.u", "half.y -> zero.u", "p.y -> q.u", "q.y -> p.u", "half.y -> p.w",
+]
+[coupling]
+step = "0.1 s"
+order = "gauss-seidel"
+[unit.q]
+kind = "equations"
+inputs = { u = 0 }
+outputs = { y = "0.5*u + 1" }
+[unit.half]
+kind = "equations"
+inputs = { u = 0 }
+let = { twice = "2*u" }
+outputs = { y = "0.25*twice" }
+[unit.one]
+kind = "equations"
+inputs = { u = 0 }
+states = { x = 1 }
+derivatives = { x = "u" }
+outputs = { y = "x + u" }
+[unit.p]
+kind = "equations"
+inputs = { u = 0, w = 0 }
+outputs = { y = "0.5*u + t + w" }
+[unit.zero]
+kind = "equations"
+inputs = { u = 0 }
+states = { x = 1 }
+derivatives = { x = "-u - x" }
+outputs = { y = "x" }
+"#;
+    let dir = super::folder("coupling-order");
+    std::fs::write(dir.join("chain.toml"), CHAIN).unwrap();
+    let samples = |sequence: &str| {
+        let set = match sequence {
+            "" => String::new(),
+            names => format!(" --set coupling.sequence={names}"),
+        };
+        super::good(&dir, &format!("run chain.toml --quiet --force --out out{set}"));
+        super::read(&dir.join("out"), "samples.csv")
+    };
+    let own = samples("");
+    assert_eq!(own, samples(r#"["zero","one","half","p","q"]"#));
+    for other in [
+        r#"["zero","half","one","p","q"]"#,
+        r#"["zero","one","half","q","p"]"#,
+        r#"["half","one","p","q","zero"]"#,
+    ] {
+        assert_ne!(own, samples(other), "{other}");
+    }
+}

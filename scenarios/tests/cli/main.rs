@@ -7,6 +7,7 @@ mod comparison;
 mod coupling;
 mod executors;
 mod files;
+mod graph;
 mod grid;
 mod iteration;
 mod library;
