@@ -2,6 +2,7 @@
 mod argesim;
 mod balance;
 mod bars;
+mod boundary;
 mod codes;
 mod comparison;
 mod coupling;
