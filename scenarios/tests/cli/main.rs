@@ -21,6 +21,7 @@ mod release;
 mod reproduce;
 mod resume;
 mod stability;
+mod told;
 
 use serde_json::Value as Json;
 use std::{
