@@ -49,6 +49,9 @@ pub(super) fn master(g: &Group) -> Option<u32> {
     g.children.iter().position(|c| &*c.name == NAME).map(|at| at as u32)
 }
 
+/// The outputs that pass through a master, each with the numbers of its wires.
+type Lines = BTreeMap<End, Vec<usize>>;
+
 /// The keys of `[coupling]` and where it stands.
 pub(super) struct CouplingDecl {
     pub name: Located<String>,
@@ -200,14 +203,9 @@ fn sequence(
 
 /// The outputs that pass through the master, each with the numbers of its wires. With `forward`,
 /// signals along the sequence do not.
-fn lines(
-    tree: &Tree,
-    group: u32,
-    place: &HashMap<(u32, u32), usize>,
-    forward: bool,
-) -> BTreeMap<End, Vec<usize>> {
+fn lines(tree: &Tree, group: u32, place: &HashMap<(u32, u32), usize>, forward: bool) -> Lines {
     let g = &tree.groups[group as usize];
-    let mut lines: BTreeMap<End, Vec<usize>> = BTreeMap::new();
+    let mut lines: Lines = BTreeMap::new();
     for (number, w) in g.wires.iter().enumerate() {
         let at = |end: End| place.get(&(end.child, end.member));
         let (Some(from), Some(to)) = (at(w.from), at(w.to)) else { continue };
@@ -270,7 +268,7 @@ fn insert(
     tree: &mut Tree,
     group: u32,
     coupling: &CouplingDecl,
-    (lines, echoes): (BTreeMap<End, Vec<usize>>, Vec<(End, End)>),
+    (lines, echoes): (Lines, Vec<(End, End)>),
     (params, ports): (Params, superdense_models::registry::Ports),
 ) {
     let unit = tree.units.len() as u32;
