@@ -1,7 +1,7 @@
 //! The master as an atomic model.
 use super::{
-    Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace, extrapolation::Cubic,
-    trust::residual,
+    Balance, Compensation, Extrapolation, Kalman, Line, LookAhead, LowPass, Pace,
+    extrapolation::Cubic, trust::residual,
 };
 use crate::{
     signal::{NEVER, Timer},
@@ -54,6 +54,8 @@ pub struct Policy {
     pub compensation: Compensation,
     /// A filter on what is told.
     pub low_pass: Option<LowPass>,
+    /// What measured signals are taken for, by signal; empty if there are none.
+    pub measured: Vec<Option<Kalman>>,
     /// A jump of a source is passed on at once, and ends the macro step for all.
     pub interrupts: bool,
     /// Whether and how answers to an exchange are exchanged at the same instant.
@@ -172,10 +174,14 @@ impl Coupler {
         let ahead = timer.seconds(now, self.planned);
         for port in 0..self.lines.len() {
             self.lines[port].exchange(now, elapsed, &timer);
-            let Policy { extrapolations, compensation, low_pass, .. } = &self.policy;
+            let Policy { extrapolations, compensation, measured, low_pass, .. } = &self.policy;
             let mut p = extrapolations[port].tell(&self.lines, port, now, ahead, &timer);
             let line = &mut self.lines[port];
             compensation.correct(line, &mut p);
+            if let Some(Some(filter)) = measured.get(port) {
+                let y = line.value(now, &timer);
+                filter.smooth(line, &mut p, y, elapsed, extrapolations[port].order);
+            }
             if let Some(filter) = low_pass {
                 filter.smooth(line, &mut p, elapsed);
             }

@@ -1,5 +1,5 @@
 //! One signal on its way from a unit to its receivers.
-use super::{Compensation, compensation::Deviation};
+use super::{Compensation, compensation::Deviation, kalman::Known};
 use crate::{
     signal::{Held, Poly, Timer, trimmed},
     value::{Flag, Segment, Value},
@@ -22,6 +22,8 @@ pub struct Line {
     pub(super) deviation: Option<Deviation>,
     /// What a filter let through last.
     pub(super) filtered: Option<f64>,
+    /// What measurements have told.
+    pub(super) known: Option<Known>,
 }
 
 impl Line {
@@ -34,6 +36,7 @@ impl Line {
             samples: Vec::new(),
             deviation: compensation.deviation(),
             filtered: None,
+            known: None,
         }
     }
     /// Whether the source has sent anything yet.
