@@ -30,9 +30,19 @@ impl<M: Message> Simulation<M> {
     /// What the models count about their own work, added up by name.
     pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
         let mut sums = BTreeMap::new();
-        for kind in &self.slabs.kinds {
-            kind.statistics(&mut |name, count| *sums.entry(name).or_insert(0) += count);
+        for m in 0..self.core.keys.len() as u32 {
+            let (kind, slot) = self.core.homes.of(m);
+            for (name, count) in self.slabs.kinds[kind as usize].statistics(slot) {
+                *sums.entry(name).or_insert(0) += count;
+            }
         }
         sums
+    }
+
+    /// What the model at `path` counts about its own work, by name.
+    pub fn statistics_of(&self, path: &str) -> Option<BTreeMap<&'static str, u64>> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        Some(self.slabs.kinds[a.kind as usize].statistics(a.slot).into_iter().collect())
     }
 }

@@ -63,7 +63,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String>;
-    fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64));
+    fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)>;
     fn lookahead(&self, slot: u32, port: u16) -> Duration;
     fn earliest_output(&self, slot: u32, port: u16) -> Duration;
     fn model(&self, slot: u32) -> &dyn Any;
@@ -251,11 +251,8 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String> {
         self.seats[slot as usize].model.explain(port, elapsed)
     }
-    fn statistics(&self, sink: &mut dyn FnMut(&'static str, u64)) {
-        self.seats
-            .iter()
-            .flat_map(|seat| seat.model.statistics())
-            .for_each(|(name, count)| sink(name, count));
+    fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)> {
+        self.seats[slot as usize].model.statistics()
     }
     fn lookahead(&self, slot: u32, port: u16) -> Duration {
         self.seats[slot as usize].model.lookahead(port)

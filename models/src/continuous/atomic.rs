@@ -294,9 +294,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 received.signal = true;
             } else {
                 let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-                vars[self.dims.received()] = value.as_real().unwrap_or(0.0);
+                let (place, number) = (self.dims.received(), value.as_real());
                 let port = port - self.dims.inputs;
+                vars[place] = number.unwrap_or(f64::NAN);
                 self.equations.receive(port, vars, work, emitted);
+                vars[place] = number.unwrap_or(0.0);
+                if number.is_none() && !self.is_finite() {
+                    let why = "its effect reads `value`; send a number, or leave `value` out";
+                    return Err(format!(
+                        "event input {port} got {value}, which is no number; {why}"
+                    ));
+                }
                 received.event = true;
                 if let Some(name) = self.equations.reception(port).filter(|_| fx.observed()) {
                     let (name, kind) = (Arc::clone(name), EventKind::Private);

@@ -250,6 +250,10 @@ impl<'f> Events<'f> {
             let error = ParamError::at(every.span.clone(), "a period must be positive");
             r.errors.push(error.help("write such as every = \"1 s\""));
         }
+        if let (Some(p), Some(..=0)) = (table.get("from"), from) {
+            let error = ParamError::at(p.span.clone(), "a time event must come after the start");
+            r.errors.push(error.help("leave `from` out for a first event after one period"));
+        }
         period.zip(from).map(|(period, from)| Trigger::Every { from, period })
     }
 

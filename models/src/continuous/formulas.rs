@@ -95,14 +95,15 @@ impl Formulas {
         }
         let variables =
             d.states.iter().copied().chain(d.all_inputs()).chain(d.discrete.iter().copied());
+        let parameters = r.table("parameters");
         let mut seen: HashSet<&str> = HashSet::from(["t", "time", "value"]);
+        seen.extend(parameters.iter().map(|(name, _)| name.value.as_str()));
         if !d.modes.is_empty() {
             seen.insert(MODE);
         }
         for (place, (name, _)) in variables.enumerate() {
             if !seen.insert(&name.value) {
-                let error = format!("`{}` is already a name of this unit", name.value);
-                r.errors.push(ParamError::at(name.span.clone(), error).help("choose another name"));
+                already(r, name);
             }
             let place = Dims::STATES + place;
             self.scope.insert(name.value.clone(), Symbol::Var(VarId(place as u32)));
@@ -121,7 +122,10 @@ impl Formulas {
                     Some(value) => Symbol::Const(value),
                     None => Symbol::Var(VarId(HELPERS + self.helpers.len() as u32)),
                 };
-                scope.insert(name.value.clone(), symbol);
+                let before = scope.insert(name.value.clone(), symbol);
+                if matches!(before, Some(Symbol::Var(id)) if id.0 < HELPERS) {
+                    already(r, name);
+                }
                 self.helpers.push(expr);
             }
         }
@@ -336,4 +340,9 @@ pub(super) fn choice(name: &str, known: &[&str], which: &str) -> String {
         };
     }
     format!("{which}: {}", known.join(", "))
+}
+
+fn already(r: &mut Reader<'_>, name: &Located<String>) {
+    let error = format!("`{}` is already a name of this unit", name.value);
+    r.errors.push(ParamError::at(name.span.clone(), error).help("choose another name"));
 }

@@ -276,6 +276,7 @@ pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto
 /// What a method asks of the equations.
 fn check(settings: &Settings, expander: &Expander, algebraic: usize) -> Result<(), String> {
     let order = settings.segment_order;
+    let tick = 1.0 / settings.resolution.ticks_per_second() as f64;
     if !(1..=MAX_SEGMENT_ORDER).contains(&order) {
         return Err(format!("segments of order {order}: give 1 to {MAX_SEGMENT_ORDER}"));
     }
@@ -302,9 +303,13 @@ fn check(settings: &Settings, expander: &Expander, algebraic: usize) -> Result<(
                 .into())
         }
         Method::Rk4(h) | Method::Euler(h) | Method::Taylor(_, Some(h))
-            if h.is_nan() || h <= 0.0 =>
+            if h.is_nan() || h < tick =>
         {
-            Err(format!("a step must be positive, this is {h} s"))
+            Err(format!("a step must be a tick or longer ({tick:e} s), this is {h:e} s"))
+        }
+        _ if settings.solver.max_step < tick => {
+            let h = settings.solver.max_step;
+            Err(format!("`max_step` must be a tick or longer ({tick:e} s), this is {h:e} s"))
         }
         _ => Ok(()),
     }
@@ -350,7 +355,14 @@ impl<E: Equations> Core<E> for Stepped {
         let end = state.solver.time();
         let limit = stop.is_some_and(|stop| stop <= end);
         let end = if limit { end + *snap } else { end };
-        match watch.search(scene, state, work, end) {
+        let mut found = watch.search(scene, state, work, end);
+        // What is not defined somewhere in the step may be so behind an event: nearer, then.
+        while let Err(NotFinite { t, .. }) = found
+            && t - state.at > scene.clock.tick
+        {
+            found = watch.search(scene, state, work, state.at + 0.5 * (t - state.at));
+        }
+        match found {
             Ok((Some(found), _)) => Ok(Advance::Found(found)),
             Ok((None, end)) => {
                 state.locator.pass();

@@ -79,7 +79,11 @@ fn number(e: &Entries<'_>, key: &str, context: Option<&Context<'_>>) -> Result<f
 
 fn instant(e: &Entries<'_>, key: &str, context: &Context<'_>) -> Result<i64, ParamError> {
     match e.get(key) {
-        Some(p) => ticks_of(p, context),
+        Some(p) => match ticks_of(p, context)? {
+            ticks if ticks > 0 => Ok(ticks),
+            _ => Err(ParamError::at(p.span.clone(), format!("`{key}` must come after the start"))
+                .help("the run starts in equilibrium; give a later time, such as \"1 ms\"")),
+        },
         None => Err(ParamError::at(e.span.clone(), format!("`{key}` is missing"))
             .help("give a time such as \"1 s\"")),
     }

@@ -97,7 +97,7 @@ pub struct RunOptions {
     pub timeline: Option<PathBuf>,
     /// Run a second time with permuted bags and report units that depend on the order of
     /// simultaneous messages.
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", conflicts_with_all = ["verify", "tighten"])]
     pub ties: Option<u64>,
     /// Run again with tolerances, quanta and exchange bands ten and a hundred times smaller, and
     /// report an error bar for every event and sample.
@@ -137,6 +137,10 @@ impl RunOptions {
             return Err(Stop::usage("the scenario file has no name"));
         }
         self.trajectory.available().map_err(Stop::usage)?;
+        if self.workers.is_some() && self.executor == Method::Sequential {
+            let why = "--workers goes with a parallel executor; add --executor auto";
+            return Err(Stop::usage(why));
+        }
         Ok(Settings {
             file: self.plan.file.clone(),
             sets: self.plan.set.clone(),

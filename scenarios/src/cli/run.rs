@@ -205,7 +205,8 @@ fn short(x: f64) -> String {
 }
 
 pub(super) fn files_in(out: &Path) -> Vec<String> {
-    let names = ["events.csv", "samples.csv", "trajectory.csv", SUMMARY, "performance.json"];
+    let names =
+        ["events.csv", "samples.csv", "trajectory.csv", "units.csv", SUMMARY, "performance.json"];
     let figures = ["plots.json", "plot.svg", "plot.png"];
     let there = |name: &&&str| out.join(name).is_file();
     let mut files: Vec<String> =

@@ -14,7 +14,8 @@ pub const SUMMARY: &str = "summary.json";
 pub const VERIFYING: &str = "verifying.json";
 
 /// Every file that a run may write, for `--force`.
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
+    super::reports::UNITS,
     "events.csv",
     "samples.csv",
     "trajectory.csv",

@@ -6,6 +6,7 @@
 //! | `samples.csv` | recorded outputs at 0, DT, 2 DT, … and at the end |
 //! | `trajectory.csv`, or `trajectory-NNNNN.parquet` | every segment or value sent on recorded outputs |
 //! | `summary.json` | deterministic facts, there only when the run has ended |
+//! | `units.csv` | what each continuous unit counted: steps, evaluations, events, exchanges |
 //! | `performance.json` | wall time and memory, never compared |
 //! | `plots.json` | the declared plots, for `superdense plot` |
 //! | `plot.svg`, `plot.png` | the figure |

@@ -4,6 +4,9 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use superdense_kernel::parallel::Statistics;
 
+/// The file of what each continuous unit counted.
+pub const UNITS: &str = "units.csv";
+
 /// Deterministic facts of a run that has ended.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
@@ -48,6 +51,9 @@ pub struct Summary {
     pub rejected_steps: u64,
     /// The trace hash, 16 hexadecimal digits.
     pub trace_hash: String,
+    /// Remarks of units, at most a few: what `method = "auto"` chose and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

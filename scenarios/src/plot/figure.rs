@@ -281,10 +281,13 @@ fn symbol(at: (i32, i32), kind: usize) -> Polygon<(i32, i32)> {
 fn draw_legend(area: &Area<'_>, panel: &Panel, kinds: [bool; 3]) -> Result<(), PlotError> {
     use plotters::style::text_anchor::{HPos, VPos};
     let style = text(12, &INK).pos(Pos::new(HPos::Left, VPos::Center));
-    let row = |i: usize| s(38) + i as i32 * s(19);
     let marks = kinds.iter().filter(|k| **k).count();
-    let room = ((PANEL - 80) / 19) as usize - marks;
     let count = panel.curves.len();
+    // Closer together where there are many.
+    let height = PANEL - 70;
+    let pitch = (height / (count + marks).max(1) as u32).clamp(13, 19);
+    let row = |i: usize| s(38) + i as i32 * s(pitch);
+    let room = (height / pitch) as usize - marks;
     let shown = if count > room { room - 1 } else { count };
     for (i, curve) in panel.curves.iter().take(shown).enumerate() {
         let y = row(i);

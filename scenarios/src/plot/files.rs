@@ -215,14 +215,16 @@ struct Track {
 }
 
 impl Track {
-    /// The points of a piecewise constant signal, up to the end of the samples.
+    /// The points of a piecewise constant signal, and the samples: some units tell what they count
+    /// only now and then. At an instant the sample is the last word.
     fn held(&self, samples: &[Point]) -> Vec<Point> {
-        let mut points = self.values.clone();
-        if let (Some(last), Some(end)) = (points.last().copied(), samples.last())
-            && end.0 > last.0
-        {
-            points.push((end.0, last.1));
+        let mut points = Vec::with_capacity(self.values.len() + samples.len());
+        let mut told = self.values.iter().peekable();
+        for sample in samples {
+            points.extend(std::iter::from_fn(|| told.next_if(|value| value.0 <= sample.0)));
+            points.push(*sample);
         }
+        points.extend(told);
         points
     }
 }

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Plan,
     output::{
+        csv,
         directory::{self, CHECKPOINT, SUMMARY},
         reports::{self, Performance, Summary},
         table::Table,
@@ -364,6 +365,7 @@ impl Session {
         let performance = self.performance(wall_seconds);
         let figure = plot::draw(&out).map_err(|e| e.to_string());
         directory::replace(&out.join("performance.json"), &reports::to_json(&performance))?;
+        directory::replace(&out.join(reports::UNITS), self.units().as_bytes())?;
         directory::replace(&out.join(SUMMARY), &reports::to_json(&summary))?;
         directory::remove(&out.join(CHECKPOINT))?;
         let memory = &self.recorder().memory;
@@ -372,9 +374,28 @@ impl Session {
         Ok(Report { summary, events, notes: memory.notes.clone(), wall_seconds, figure })
     }
 
+    /// What each continuous unit counted, a row for each.
+    fn units(&self) -> String {
+        let names = UnitStatistics::default().entries().into_iter().map(|(name, _)| name);
+        let mut text = ["unit"].into_iter().chain(names).collect::<Vec<_>>().join(",") + "\n";
+        for unit in self.plan.units.iter().filter(|u| u.continuous) {
+            let counts = self.sim.statistics_of(&unit.path).unwrap_or_default();
+            text.push_str(&csv::field(&unit.path));
+            for (_, count) in UnitStatistics::from_sums(&counts).entries() {
+                text.push_str(&format!(",{count}"));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
     fn summary(&self, end: i64, stopped: Option<String>) -> Summary {
         let counts = self.sim.counts();
         let units = UnitStatistics::from_sums(&self.sim.statistics());
+        let (events, notes) = {
+            let memory = &self.recorder().memory;
+            (memory.events, memory.notes.clone())
+        };
         Summary {
             scenario: self.plan.name.clone(),
             resolution: self.plan.resolution.to_string(),
@@ -386,7 +407,7 @@ impl Session {
             external: counts.external,
             confluent: counts.confluent,
             messages: counts.messages,
-            events: self.recorder().memory.events,
+            events,
             exchanges: units.exchanges,
             exchanged_bytes: units.exchanged_bytes,
             macro_steps: units.macro_steps,
@@ -395,6 +416,7 @@ impl Session {
             steps: units.steps,
             rejected_steps: units.rejected_steps,
             trace_hash: format!("{:016x}", self.sim.trace_hash()),
+            notes,
         }
     }
 
@@ -403,11 +425,17 @@ impl Session {
         for unit in &self.plan.units {
             *units_per_kind.entry(unit.kind.to_owned()).or_insert(0) += 1;
         }
+        // Some transitions are timed, for all: never more than there was.
+        let mut seconds_per_kind = self.stopwatch.seconds(&self.sim, &self.plan.units);
+        let sum: f64 = seconds_per_kind.values().sum();
+        if sum > wall_seconds {
+            seconds_per_kind.values_mut().for_each(|s| *s *= wall_seconds / sum);
+        }
         Performance {
             wall_seconds,
             events_per_second: self.transitions() as f64 / wall_seconds.max(1e-9),
             peak_memory_bytes: reports::peak_memory(),
-            seconds_per_kind: self.stopwatch.seconds(&self.sim, &self.plan.units),
+            seconds_per_kind,
             units_per_kind,
             executor: self.executor(),
         }

@@ -142,3 +142,44 @@ fn recorded_values_are_finite() {
     fs::write(dir.join("ln.toml"), text.replace("RECORD", "'a.x'")).unwrap();
     good(&dir, "run ln.toml --force --quiet");
 }
+
+/// What is not defined behind an event is no matter, as long as the event comes before.
+#[test]
+fn conditions_need_not_be_defined_behind_their_events() {
+    let dir = folder("undefined");
+    for method in ["rk45", "rk23", "rodas", "taylor"] {
+        let text = format!(
+            "stop = 3\n[unit.u]\nkind = 'equations'\nmethod = '{method}'\nstates = {{ x = 1 }}\n\
+             derivatives = {{ x = '-1' }}\n[[unit.u.event]]\nwhen = 'sqrt(x - 0.5) <= 0.1'\n\
+             reset = {{ x = '1' }}\n"
+        );
+        fs::write(dir.join("root.toml"), text).unwrap();
+        good(&dir, "run root.toml --quiet --force");
+        assert_eq!(read(&dir, "out/root/events.csv").lines().count(), 7, "{method}");
+    }
+}
+
+/// An event that carries no number has no value for what it does.
+#[test]
+fn values_of_events_are_numbers() {
+    let dir = folder("values");
+    let text = |value: &str, reset: &str| {
+        format!(
+            "stop = 3\nconnections = ['c.y -> u.e']\n[unit.c]\nkind = 'clock'\nperiod = '1 s'\n\
+             value = '{value}'\n[unit.u]\nkind = 'equations'\nstates = {{ x = 0 }}\n\
+             derivatives = {{ x = '1' }}\nevent_inputs = ['e']\n[[unit.u.on]]\ninput = 'e'\n\
+             reset = {{ x = '{reset}' }}\n"
+        )
+    };
+    fs::write(dir.join("text.toml"), text("abc", "value")).unwrap();
+    refused(&dir, "run text.toml --quiet", 3, "which is no number");
+    fs::write(dir.join("unread.toml"), text("abc", "0")).unwrap();
+    good(&dir, "run unread.toml --quiet");
+}
+
+#[test]
+fn options_that_do_nothing_are_refused() {
+    let dir = mixed("nothing");
+    refused(&dir, "run mixed.toml --workers 2", 2, "--executor");
+    refused(&dir, "run mixed.toml --verify --ties 3", 2, "--ties");
+}

@@ -35,6 +35,10 @@ fn a_run_writes_what_the_guide_says() {
         assert!(["0", "1", "2", "3"].contains(&row[8]));
     }
 
+    let units = read(&out, "units.csv");
+    assert!(units.starts_with("unit,exchanges,"), "{units}");
+    assert!(units.lines().any(|r| r.starts_with("upper,")), "{units}");
+
     let trajectory = read(&out, "trajectory.csv");
     assert_eq!(trajectory.lines().next(), Some("tick,micro,signal,value,derivatives"));
     let first = "0,0,upper.x,-0.7,3.5 ";

@@ -77,7 +77,8 @@ fn read(dir: &Path, name: &str) -> String {
 }
 
 /// Files that are equal whenever the scenario and its options are.
-const DETERMINISTIC: [&str; 7] = [
+const DETERMINISTIC: [&str; 8] = [
+    "units.csv",
     "events.csv",
     "samples.csv",
     "trajectory.csv",
