@@ -1,14 +1,16 @@
 //! The master as an atomic model.
 use super::{
-    Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace, extrapolation::Cubic,
-    trust::residual,
+    Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace, Sequence,
+    extrapolation::Cubic, trust::residual,
 };
 use crate::{
     signal::{NEVER, Timer},
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{
+    Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
+};
 
 /// Signals pass through: input i is a source, output i is what its receivers are told.
 ///
@@ -64,6 +66,8 @@ pub struct Policy {
     pub look_ahead: Option<LookAhead>,
     /// Signals that carry power.
     pub balance: Option<Balance>,
+    /// Who goes first, where that changes; signals of those who went before are handed on as they come.
+    pub sequence: Option<Sequence>,
     /// Pairs of effort and flow whose energy tells the error of a step, instead of what was missed.
     pub bonds: Vec<[u16; 2]>,
 }
@@ -159,7 +163,7 @@ impl Coupler {
         self.planned = predicted.map_or(step, |t| self.timer.within(t).min(step));
     }
 
-    fn exchange(&mut self) {
+    fn exchange(&mut self, fx: &mut Effects<Value>) {
         let (now, timer) = (self.timer.now(), self.timer);
         let elapsed = timer.seconds(self.last, now);
         let ratio = self.ratio(now).filter(|_| now > self.last);
@@ -170,8 +174,12 @@ impl Coupler {
         let settling = self.policy.settles.filter(|s| again && s.relaxation < 1.0);
         self.unsettled = false;
         let ahead = timer.seconds(now, self.planned);
+        self.lines.iter_mut().for_each(|line| line.exchange(now, elapsed, &timer));
+        self.sequence(now, ahead, fx);
         for port in 0..self.lines.len() {
-            self.lines[port].exchange(now, elapsed, &timer);
+            if self.policy.sequence.as_ref().is_some_and(|s| s.direct(port)) {
+                continue;
+            }
             let Policy { extrapolations, compensation, low_pass, .. } = &self.policy;
             let mut p = extrapolations[port].tell(&self.lines, port, now, ahead, &timer);
             let line = &mut self.lines[port];
@@ -196,6 +204,29 @@ impl Coupler {
         // What is handed on at the same instant again is no step of its own.
         self.exchanges += u64::from(self.exchanges == 0 || now > self.last);
         self.last = now;
+    }
+
+    /// Decides who goes first in the step that begins.
+    fn sequence(&mut self, now: i64, ahead: f64, fx: &mut Effects<Value>) {
+        let Policy { sequence: Some(sequence), extrapolations, .. } = &mut self.policy else {
+            return;
+        };
+        let changed = sequence.choose((&self.lines, extrapolations), now, ahead, &self.timer);
+        if let Some(name) = changed.filter(|_| fx.observed()) {
+            let kind = EventKind::Time;
+            fx.report(Fact::Event { unit: None, name: name.into(), kind });
+        }
+    }
+
+    /// Hands on what sources sent to those who go after them.
+    fn hand_on(&mut self) {
+        let Some(sequence) = &self.policy.sequence else { return };
+        let now = self.timer.now();
+        for (port, line) in self.lines.iter_mut().enumerate() {
+            if sequence.direct(port) && line.pass_on(now, &self.timer) {
+                self.outbox.push(port as u16);
+            }
+        }
     }
 
     /// Tells signals that carry power, by what their receivers are doing.
@@ -238,12 +269,15 @@ impl Coupler {
     }
 
     /// An exchange, if one is due, or else what changes between two.
-    fn go_on(&mut self, exchange: bool, heard: bool) {
+    fn go_on(&mut self, exchange: bool, heard: bool, fx: &mut Effects<Value>) {
         let between = |b: &Balance| heard || self.timer.now() >= b.due();
         if exchange {
-            self.exchange();
+            self.exchange(fx);
         } else if self.exchanges > 0 && self.policy.balance.as_ref().is_some_and(between) {
             self.balance();
+        }
+        if self.exchanges > 0 {
+            self.hand_on();
         }
         let busy = self.unsettled || !self.outbox.is_empty();
         let between = self.policy.balance.as_ref().map_or(NEVER, Balance::due);
@@ -276,21 +310,21 @@ impl Atomic<Value> for Coupler {
             }
         }
     }
-    fn internal(&mut self, _: &mut Effects<Value>) {
+    fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
         let due = self.sent();
-        self.go_on(due, false);
+        self.go_on(due, false, fx);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let due = self.receive(bag, fx);
-        self.go_on(due, true);
+        self.go_on(due, true, fx);
     }
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.fire();
         let due = self.sent();
         let due = self.receive(bag, fx) || due;
-        self.go_on(due, true);
+        self.go_on(due, true, fx);
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let now = self.timer.at(elapsed);

@@ -54,6 +54,7 @@ const FOLLOWED: Need = (
 );
 const CUT: Need =
     (C::AnySteps, Receivers, StandsIn("they hear of it at their own next communication point"));
+const FORESEEN: Need = (C::Equations, Sources, StandsIn("their events are not foreseen"));
 const fn restore(instead: &'static str) -> Need {
     (C::Restore, Group, Refused(instead))
 }
@@ -72,6 +73,13 @@ pub const SCHEMES: &[Scheme] = &[
     scheme("step", "\"10 ms\"", "a fixed macro step", &[]),
     scheme("tolerance", "1e-3", "an adaptive macro step", &[CUT]),
     scheme("order", "\"gauss-seidel\"", "later units hear earlier ones", &[]),
+    scheme(
+        "order",
+        "\"automatic\"",
+        "the unit with the next private event goes first",
+        &[FORESEEN],
+    ),
+    scheme("order", "\"switching\"", "the same, but all at once while no event comes", &[FORESEEN]),
     scheme("extrapolation", "1", "told polynomials, through exchanged values", &[FOLLOWED]),
     scheme(
         "slopes",

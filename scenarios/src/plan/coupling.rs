@@ -33,6 +33,11 @@ pub(super) fn is_rehearsal(unit: &Unit) -> bool {
     unit.hidden && unit.kind.name() == KIND.name() && couplings::rehearses(&unit.params)
 }
 
+/// Whether a unit is a master whose units change their order.
+pub(super) fn is_sequenced(unit: &Unit) -> bool {
+    unit.hidden && unit.kind.name() == KIND.name() && couplings::sequenced(&unit.params)
+}
+
 /// What a unit does about an algebraic loop that passes through it, if it is a master.
 pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
     let master = unit.hidden && unit.kind.name() == KIND.name();
@@ -74,9 +79,10 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
             None => return,
         },
     };
-    let place: HashMap<(u32, u32), usize> = sequence.into_iter().zip(0..).collect();
+    let place: HashMap<(u32, u32), usize> = sequence.iter().copied().zip(0..).collect();
     let forward = params.text("order") == "gauss-seidel";
-    let lines = lines(tree, group, &place, forward);
+    let sequenced = couplings::sequenced(&params);
+    let lines = lines(tree, group, &place, (forward, sequenced));
     if lines.is_empty() {
         let message = "there is no signal for this coupling";
         let help = "it is for signals between continuous units or groups; delete it, or name \
@@ -92,14 +98,27 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
         return;
     }
-    let title = |end: &End| {
-        let port = &tree.port(g.body(*end), false, end.port).name;
-        let name = format!("{}.{port}", g.name_of(*end));
-        Located::new(Param::Text(name), coupling.name.span.clone())
+    let span = &coupling.name.span;
+    let list = |all: Vec<Param>| {
+        let all = all.into_iter().map(|p| Located::new(p, span.clone())).collect();
+        Located::new(Param::List(all), span.clone())
     };
-    let names = Param::List(lines.keys().map(title).collect());
-    let place = Located::new(names, coupling.name.span.clone());
-    params.values.push((SIGNALS.to_owned(), place));
+    let title = |(end, _): &Way| {
+        let port = &tree.port(g.body(*end), false, end.port).name;
+        Param::Text(format!("{}.{port}", g.name_of(*end)))
+    };
+    params.values.push((SIGNALS.to_owned(), list(lines.keys().map(title).collect())));
+    if sequenced {
+        let name = |&(child, member): &Member| g.name_of(End { child, member, port: 0 });
+        let at = |member: Member| Param::Int(place.get(&member).map_or(0, |&k| k as i64));
+        let [members, from, to] = couplings::TEAM.map(str::to_owned);
+        let names = sequence.iter().map(|m| Param::Text(name(m))).collect();
+        params.values.push((members, list(names)));
+        let sources = lines.keys().map(|(end, _)| at((end.child, end.member))).collect();
+        params.values.push((from, list(sources)));
+        let receivers = lines.keys().filter_map(|(_, to)| to.map(at)).collect();
+        params.values.push((to, list(receivers)));
+    }
     match KIND.ports(&params) {
         Ok(ports) => insert(tree, group, coupling, lines, (params, ports)),
         Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
@@ -169,7 +188,7 @@ fn sequence(
         eval.session.report(Mistake::new("coupling", &node.span, message).help(help));
         None
     };
-    if params.text("order") != "gauss-seidel" {
+    if params.text("order") == "jacobi" {
         let help = "add order = \"gauss-seidel\", or delete `sequence`";
         return refuse("under Jacobi all units go at once: there is no `sequence`".into(), help);
     }
@@ -186,22 +205,29 @@ fn sequence(
     Some(sequence)
 }
 
+/// A unit of the group: child and member.
+type Member = (u32, u32);
+
+/// An output that passes through the master, and where that counts whose it is to be.
+type Way = (End, Option<Member>);
+
 /// The outputs that pass through the master, each with the numbers of its wires. With `forward`,
-/// signals along the sequence do not.
+/// signals along the sequence do not; `apart`, each receiver has a way of its own.
 fn lines(
     tree: &Tree,
     group: u32,
-    place: &HashMap<(u32, u32), usize>,
-    forward: bool,
-) -> BTreeMap<End, Vec<usize>> {
+    place: &HashMap<Member, usize>,
+    (forward, apart): (bool, bool),
+) -> BTreeMap<Way, Vec<usize>> {
     let g = &tree.groups[group as usize];
-    let mut lines: BTreeMap<End, Vec<usize>> = BTreeMap::new();
+    let mut lines: BTreeMap<Way, Vec<usize>> = BTreeMap::new();
     for (number, w) in g.wires.iter().enumerate() {
         let at = |end: End| place.get(&(end.child, end.member));
         let (Some(from), Some(to)) = (at(w.from), at(w.to)) else { continue };
         let signal = tree.port(g.body(w.to), true, w.to.port).kind == PortKind::Signal;
         if w.connection.is_some() && signal && !(forward && from < to) {
-            lines.entry(w.from).or_default().push(number);
+            let to = apart.then_some((w.to.child, w.to.member));
+            lines.entry((w.from, to)).or_default().push(number);
         }
     }
     lines
@@ -211,7 +237,7 @@ fn insert(
     tree: &mut Tree,
     group: u32,
     coupling: &CouplingDecl,
-    lines: BTreeMap<End, Vec<usize>>,
+    lines: BTreeMap<Way, Vec<usize>>,
     (params, ports): (Params, superdense_models::registry::Ports),
 ) {
     let unit = tree.units.len() as u32;
@@ -226,7 +252,7 @@ fn insert(
         wrong: false,
         span: span.clone(),
     });
-    for (port, (from, wires)) in (0u16..).zip(lines) {
+    for (port, ((from, _), wires)) in (0u16..).zip(lines) {
         let through = End { child, member: 0, port };
         let connection = wires.first().and_then(|&w| g.wires[w].connection);
         wires.iter().for_each(|&w| g.wires[w].from = through);
