@@ -1,6 +1,7 @@
 //! Scenario files for Superdense: reading, planning, running and reporting.
 pub mod diagnostics;
 pub mod document;
+pub mod joint;
 pub mod kinds;
 pub mod library;
 pub mod output;

@@ -13,6 +13,10 @@
 //! exchanges, vectors of several steps are stacked. The last step is not used for that, and tells
 //! whether the result predicts it; a scenario that is not linear is refused by that, and by runs from
 //! other sizes, the other sign, and several at once, which must add up.
+//!
+//! Units with modes are measured in each mode by itself, without the events that lead to others; what
+//! switching between them may do is told by [`crate::joint`].
+use crate::joint::{Switched, radius, switched};
 use crate::{
     Overrides, load,
     output::numbers,
@@ -26,6 +30,8 @@ use superdense_models::value::Value;
 
 /// Steps that are stacked at most.
 const DEPTH: usize = 4;
+/// Most modes of all units together.
+const MODES: usize = 16;
 /// Largest error of the prediction, relative to the largest value.
 const LINEAR: f64 = 1e-6;
 /// Other sizes of each state and each input, which must be answered in proportion.
@@ -50,6 +56,8 @@ pub struct Coupled {
     file: PathBuf,
     sets: Vec<(String, String)>,
     units: Vec<Equations>,
+    /// There is a coupling around all units.
+    coupled: bool,
 }
 
 impl Coupled {
@@ -58,26 +66,120 @@ impl Coupled {
     /// # Errors
     /// When its units cannot be set and observed one by one.
     pub fn new(file: &Path, sets: &[(String, String)]) -> Result<Self, String> {
-        let units = outline(file)?;
-        if units.iter().all(|u| u.inputs.is_empty()) {
-            return Err("no equation unit of the scenario has an input".to_owned());
+        let (units, coupled) = outline(file)?;
+        let coupled = coupled || sets.iter().any(|(path, _)| path == "coupling");
+        if let Some(u) = units.iter().find(|u| !u.modes.is_empty() && u.resets) {
+            return Err(format!(
+                "an event of unit `{}` resets states or values; modes are analysed where they only \
+                 switch equations",
+                u.path
+            ));
         }
-        Ok(Self { file: file.to_owned(), sets: sets.to_vec(), units })
+        if units.iter().all(|u| u.inputs.is_empty() && u.modes.is_empty()) {
+            return Err("no equation unit of the scenario has an input, or modes".to_owned());
+        }
+        Ok(Self { file: file.to_owned(), sets: sets.to_vec(), units, coupled })
     }
 
-    /// ρ(D) of all levels together.
+    /// Whether some unit has modes.
+    pub fn is_switched(&self) -> bool {
+        self.units.iter().any(|u| !u.modes.is_empty())
+    }
+
+    /// The modes in which all units together can be, each with the scenario in it for ever; just one
+    /// without a name for a scenario without modes.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn modes(&self) -> Result<Vec<(String, Self)>, String> {
+        let switching: Vec<&Equations> =
+            self.units.iter().filter(|u| !u.modes.is_empty()).collect();
+        let count = switching.iter().fold(1usize, |n, u| n.saturating_mul(u.modes.len()));
+        if count > MODES {
+            return Err(format!("the units have {count} modes together, more than {MODES}"));
+        }
+        let mut all = vec![(String::new(), self.sets.clone())];
+        for unit in switching {
+            let place = &unit.place;
+            let mut still = vec![format!("{place}.event"), format!("{place}.on")];
+            for mode in &unit.modes {
+                still.extend(["event", "on"].map(|key| format!("{place}.mode.{mode}.{key}")));
+            }
+            let with = |(name, sets): &(String, Vec<(String, String)>), mode: &String| {
+                let name = match name.is_empty() {
+                    true => format!("{}.{mode}", unit.path),
+                    false => format!("{name}, {}.{mode}", unit.path),
+                };
+                let mut sets = sets.clone();
+                sets.push((format!("{place}.initial"), format!("{mode:?}")));
+                sets.extend(still.iter().map(|key| (key.clone(), "[]".to_owned())));
+                (name, sets)
+            };
+            let each =
+                all.iter().flat_map(|before| unit.modes.iter().map(move |m| with(before, m)));
+            all = each.collect();
+        }
+        let alone = |(name, sets)| {
+            let (file, units) = (self.file.clone(), self.units.clone());
+            (name, Self { file, sets, units, coupled: self.coupled })
+        };
+        Ok(all.into_iter().map(alone).collect())
+    }
+
+    /// What switching between the modes at the ends of macro steps does.
+    ///
+    /// # Errors
+    /// When the scenario cannot be run or is not linear in some mode, or its master remembers earlier
+    /// exchanges.
+    pub fn switched(&self, macro_step: &str) -> Result<(Vec<String>, Switched), String> {
+        let (mut names, mut maps, mut known) = (Vec::new(), Vec::new(), Vec::new());
+        let mut reached = Vec::new();
+        for (name, mode) in self.modes()? {
+            let of = |why: String| format!("in the mode {name}: {why}");
+            let places = mode.places(true);
+            let observe = |kicks: &[(&str, f64)]| mode.observe(kicks, macro_step, 3, &[], true);
+            let paths = mode.paths(&places, &observe).map_err(of)?;
+            mode.refuse_what_is_not_linear(&places, &paths, &observe, true).map_err(of)?;
+            let Some((map, space)) = step_map(&paths, 1) else {
+                return Err(of("one macro step does not tell the next one; take a coupling that \
+                               remembers no earlier exchanges, such as one with extrapolation = 0"
+                    .to_owned()));
+            };
+            reached.extend(paths.iter().flat_map(|p| p.iter().cloned()));
+            names.push(name);
+            maps.push(map);
+            known.push(space);
+        }
+        // Each mode must know what to make of what the others leave.
+        for (name, space) in names.iter().zip(&known) {
+            let strange = |v: &DVector<f64>| (space * v - v).amax() > LINEAR * v.amax().max(1.0);
+            if reached.iter().any(strange) {
+                return Err(format!(
+                    "what the units tell each other changes with their modes: the mode {name} \
+                     cannot go on from what others leave"
+                ));
+            }
+        }
+        Ok((names, switched(&maps)))
+    }
+
+    /// ρ(D) of all levels together; nothing without a coupling or without inputs, where there is no
+    /// exchange to be told of.
     ///
     /// # Errors
     /// When the scenario cannot be run, or is not linear.
-    pub fn zero_stability(&self) -> Result<f64, String> {
+    pub fn zero_stability(&self) -> Result<Option<f64>, String> {
         let inputs = self.places(false);
+        if inputs.is_empty() || !self.coupled {
+            return Ok(None);
+        }
         // What follows inputs at once must not be followed to its end: that is iteration of D.
         let delayed = [("coupling.feed_through".to_owned(), "\"delayed\"".to_owned())];
         let observe = |kicks: &[(&str, f64)]| self.observe(kicks, "1 s", 0, &delayed, false);
         let paths = self.paths(&inputs, &observe)?;
         self.refuse_what_is_not_linear(&inputs, &paths, &observe, false)?;
         let columns: Vec<DVector<f64>> = paths.into_iter().map(|mut p| p.swap_remove(0)).collect();
-        Ok(radius(DMatrix::from_columns(&columns)))
+        Ok(Some(radius(&DMatrix::from_columns(&columns))))
     }
 
     /// ρ(A(H)) for a macro step of the outermost coupling, given as text with or without a unit.
@@ -94,8 +196,8 @@ impl Coupled {
             if depth == 1 || map.is_some() {
                 self.refuse_what_is_not_linear(&places, &paths, &observe, true)?;
             }
-            if let Some(map) = map {
-                return Ok(radius(map));
+            if let Some((map, _)) = map {
+                return Ok(radius(&map));
             }
         }
         Err("the scenario is not linear: its macro steps do not add up".to_owned())
@@ -227,9 +329,9 @@ fn values(sim: &Simulation<Value>, signals: &Signals, at: i64) -> DVector<f64> {
     DVector::from_iterator(signals.len(), signals.iter().map(value))
 }
 
-/// What takes `depth` stacked vectors to those one step later; nothing if it does not predict the
-/// last step.
-fn step_map(paths: &[Course], depth: usize) -> Option<DMatrix<f64>> {
+/// What takes `depth` stacked vectors to those one step later, and the projection onto the space on
+/// which it is known; nothing if it does not predict the last step.
+fn step_map(paths: &[Course], depth: usize) -> Option<(DMatrix<f64>, DMatrix<f64>)> {
     let stacked = |path: &[DVector<f64>], k: usize| {
         let rows = (0..depth).flat_map(|d| path[k + d].iter().copied());
         DVector::from_iterator(path[k].len() * depth, rows)
@@ -241,19 +343,14 @@ fn step_map(paths: &[Course], depth: usize) -> Option<DMatrix<f64>> {
         DMatrix::from_columns(&all.collect::<Vec<_>>())
     };
     let (before, after) = (columns(0), columns(1));
-    let svd = before.svd(true, true);
+    let svd = before.clone().svd(true, true);
     let least = RANK * svd.singular_values.max();
     let inverse = svd.pseudo_inverse(least).ok()?;
+    let space = &before * &inverse;
     let map = after * inverse;
     let predicted = |p: &Vec<DVector<f64>>| {
         let (from, to) = (stacked(p, known), stacked(p, known + 1));
         (&map * from - &to).amax() <= LINEAR * to.amax().max(1.0)
     };
-    paths.iter().all(predicted).then_some(map)
-}
-
-/// The largest absolute value of an eigenvalue.
-fn radius(map: DMatrix<f64>) -> f64 {
-    let values = map.complex_eigenvalues();
-    values.iter().map(|z| z.norm()).fold(0.0, f64::max)
+    paths.iter().all(predicted).then_some((map, space))
 }

@@ -5,6 +5,7 @@ use super::{
 };
 use serde_json::{Value as Json, json};
 use superdense::{
+    joint::Switched,
     output::directory,
     plan::Style,
     plot::{self, DeclaredPlot, Figure, Panel},
@@ -14,10 +15,12 @@ use superdense::{
 
 /// Spectral radii of a scenario's coupling.
 pub struct Radii {
-    /// Of one exchange.
-    exchange: f64,
-    /// Of macro steps by their length in seconds.
+    /// Of one exchange; of the worst mode, if there are several.
+    exchange: Option<f64>,
+    /// Of macro steps by their length in seconds; of the worst mode, if there are several.
     steps: Vec<(f64, f64)>,
+    /// What switching between modes does, by the names of the modes.
+    switched: Vec<(Vec<String>, Switched)>,
 }
 
 /// What `--stability` asks for, if it is given.
@@ -29,11 +32,22 @@ pub fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
         Coupled::new(&options.plan.file, &sets).map_err(Stop::usage)
     };
     let first = steps.values.first().copied().unwrap_or(1.0);
-    let exchange = coupled(first)?.zero_stability().map_err(Stop::usage)?;
-    let mut radii = Radii { exchange, steps: Vec::new() };
+    let mut radii = Radii { exchange: None, steps: Vec::new(), switched: Vec::new() };
+    for (_, mode) in coupled(first)?.modes().map_err(Stop::usage)? {
+        let exchange = mode.zero_stability().map_err(Stop::usage)?;
+        radii.exchange = radii.exchange.into_iter().chain(exchange).reduce(f64::max);
+    }
     for &value in &steps.values {
-        let radius = coupled(value)?.step(&value.to_string());
-        let radius = radius.map_err(|e| Stop::usage(format!("{} = {value}: {e}", steps.path)))?;
+        let of = |e| Stop::usage(format!("{} = {value}: {e}", steps.path));
+        let (coupled, text) = (coupled(value)?, value.to_string());
+        let radius = if coupled.is_switched() {
+            let (names, switched) = coupled.switched(&text).map_err(of)?;
+            let worst = switched.modes.iter().copied().fold(0.0, f64::max);
+            radii.switched.push((names, switched));
+            worst
+        } else {
+            coupled.step(&text).map_err(of)?
+        };
         radii.steps.push((value, radius));
     }
     if let Some(file) = &options.plot {
@@ -50,18 +64,47 @@ impl Radii {
         let said = |stable| if stable { "stable" } else { "unstable" };
         let row =
             |what: String, radius: f64, stable| vec![what, number(radius), said(stable).into()];
-        let mut rows = vec![row("one exchange".into(), self.exchange, self.exchange <= 1.0)];
-        let steps = self.steps.iter();
-        rows.extend(steps.map(|(h, r)| row(format!("macro step {} s", number(*h)), *r, *r < 1.0)));
+        let exchange = self.exchange.map(|r| row("one exchange".into(), r, r <= 1.0));
+        let mut rows: Vec<Vec<String>> = exchange.into_iter().collect();
+        for (at, (h, radius)) in self.steps.iter().enumerate() {
+            let step = format!("macro step {} s", number(*h));
+            let Some((names, switched)) = self.switched.get(at) else {
+                rows.push(row(step, *radius, *radius < 1.0));
+                continue;
+            };
+            for (name, radius) in names.iter().zip(&switched.modes) {
+                rows.push(row(format!("{step}, {name}"), *radius, *radius < 1.0));
+            }
+            let any = &switched.any;
+            let bounds = format!("{} to {}", number(any.lower), number(any.upper));
+            rows.push(vec![format!("{step}, any switching"), bounds, verdict(names, switched, *h)]);
+        }
         format!("spectral radii\n{}", columns(&rows, &[]))
     }
 
     /// For programs.
     pub fn object(&self) -> Json {
-        let step = |(h, radius): &(f64, f64)| json!({ "step": h, "radius": radius });
+        let step = |(at, (h, radius)): (usize, &(f64, f64))| {
+            let mut object = json!({ "step": h, "radius": radius });
+            if let Some((names, s)) = self.switched.get(at) {
+                let modes = names.iter().zip(&s.modes);
+                let mode = |(name, radius)| json!({ "mode": name, "radius": radius });
+                let run = |(mode, steps): &(usize, usize)| json!({ "mode": names[*mode], "steps": steps });
+                object["switched"] = json!({
+                    "modes": modes.map(mode).collect::<Vec<_>>(),
+                    "lower": s.any.lower,
+                    "upper": s.any.upper,
+                    "growing": s.growing.as_ref().map(|(runs, growth)| {
+                        json!({ "sequence": runs.iter().map(run).collect::<Vec<_>>(), "growth": growth })
+                    }),
+                    "dwell": s.dwell.map(|steps| steps as f64 * h),
+                });
+            }
+            object
+        };
         json!({
             "exchange": self.exchange,
-            "steps": self.steps.iter().map(step).collect::<Vec<_>>(),
+            "steps": self.steps.iter().enumerate().map(step).collect::<Vec<_>>(),
         })
     }
 
@@ -75,9 +118,19 @@ impl Radii {
             events: false,
         };
         let points: Vec<_> = self.steps.iter().map(|(h, r)| (h.log10(), *r)).collect();
+        let bound = |of: fn(&Switched) -> f64| {
+            let at = |(point, (_, s)): (&(f64, f64), &(Vec<String>, Switched))| (point.0, of(s));
+            points.iter().zip(&self.switched).map(at).collect::<Vec<_>>()
+        };
+        let (lower, upper) = (bound(|s| s.any.lower), bound(|s| s.any.upper));
         let ends = |p: Option<&(f64, f64)>| p.map_or(0.0, |p| p.0);
         let span = (ends(points.first()), ends(points.last()));
-        let curves = vec![plot::curve("ρ(A(H))".into(), Style::Line, points)];
+        let mut curves = vec![plot::curve("ρ(A(H))".into(), Style::Line, points)];
+        if !self.switched.is_empty() {
+            let bounds = [("any switching, at least", lower), ("any switching, at most", upper)];
+            curves
+                .extend(bounds.map(|(name, points)| plot::curve(name.into(), Style::Line, points)));
+        }
         Figure {
             title: format!("{name}: numerical stability"),
             caption: "Spectral radius of the matrix of one macro step; stable below 1.".into(),
@@ -86,4 +139,24 @@ impl Radii {
             span,
         }
     }
+}
+
+/// What the bounds of a switched system say.
+fn verdict(names: &[String], s: &Switched, h: f64) -> String {
+    if s.any.upper < 1.0 {
+        return "stable".to_owned();
+    }
+    let mut said = match &s.growing {
+        Some((runs, growth)) => {
+            let run = |(mode, steps): &(usize, usize)| format!("{steps} steps {}", names[*mode]);
+            let runs: Vec<String> = runs.iter().map(run).collect();
+            format!("unstable: grows by {} with each {}", number(*growth), runs.join(", then "))
+        }
+        None => "not decided".to_owned(),
+    };
+    if let Some(steps) = s.dwell {
+        let time = number(steps as f64 * h);
+        said += &format!("; stable if each mode lasts at least {time} s");
+    }
+    said
 }

@@ -14,21 +14,25 @@ pub struct Equations {
     pub states: Vec<String>,
     /// Names of its inputs.
     pub inputs: Vec<String>,
+    /// Names of its modes.
+    pub modes: Vec<String>,
+    /// Some event of it resets something.
+    pub resets: bool,
 }
 
-/// All equation units.
+/// All equation units, and whether the scenario has a coupling around its units.
 ///
 /// # Errors
 /// When the file cannot be read, or a unit does not stand in the text as a single one (arrays,
 /// templates with several instances), so that its values cannot be set one by one.
-pub fn outline(file: &Path) -> Result<Vec<Equations>, String> {
+pub fn outline(file: &Path) -> Result<(Vec<Equations>, bool), String> {
     let mut session = Session::new(file);
     let root = read::read(file, &mut session.sources, &session.sink);
     let root = root.ok_or_else(|| format!("{} cannot be read", file.display()))?;
     let mut walk =
         Walk { templates: table(&root, "template"), used: Vec::new(), found: Vec::new() };
     walk.group(&root, "", "")?;
-    Ok(walk.found)
+    Ok((walk.found, root.get("coupling").is_some()))
 }
 
 struct Walk<'a> {
@@ -53,7 +57,10 @@ impl<'a> Walk<'a> {
                 self.instance(template, &path)?;
             } else if text(unit, "kind") == Some("equations") {
                 let (states, inputs) = (names(unit, "states")?, names(unit, "inputs")?);
-                self.found.push(Equations { path, place, states, inputs });
+                let modes = names(unit, "mode")?;
+                let each = modes.iter().filter_map(|m| table(table(unit, "mode")?, m));
+                let resets = std::iter::once(unit).chain(each).any(resets);
+                self.found.push(Equations { path, place, states, inputs, modes, resets });
             }
         }
         Ok(())
@@ -82,6 +89,15 @@ fn text<'a>(of: &'a Table, key: &str) -> Option<&'a str> {
         Item::Text(t) => Some(t),
         _ => None,
     }
+}
+
+/// Whether an event of a unit or of a mode resets something.
+fn resets(of: &Table) -> bool {
+    let lists = ["event", "on"].into_iter().filter_map(|key| match &of.get(key)?.item {
+        Item::List(list) => Some(list),
+        _ => None,
+    });
+    lists.flatten().any(|n| matches!(&n.item, Item::Table(t) if t.get("reset").is_some()))
 }
 
 fn names(unit: &Table, key: &str) -> Result<Vec<String>, String> {

@@ -62,7 +62,10 @@ impl<'a> Runner<'a> {
     pub fn radius(&self, run: &Run, step: Option<&str>) -> Result<f64, Trouble> {
         let radius = || {
             let coupled = Coupled::new(&scenario(self.out, run), &sets(run))?;
-            step.map_or_else(|| coupled.zero_stability(), |step| coupled.step(step))
+            match step {
+                Some(step) => coupled.step(step),
+                None => Ok(coupled.zero_stability()?.unwrap_or(0.0)),
+            }
         };
         radius().map_err(|why| Trouble::Failed(format!("{}: {why}", run.scenario)))
     }

@@ -104,3 +104,95 @@ fn other_signs_and_sizes_are_tried() {
         assert!(refused && said.contains(what), "{wrong}: {said}");
     }
 }
+
+/// Two units that make a damped oscillation together; one of them switches between two speeds, at
+/// which the ellipse lies or stands.
+const SWITCHED: &str = r#"
+stop = "1 s"
+connections = ["a.x -> b.u", "b.y -> a.u"]
+[parameters]
+H = 0.1
+damping = 0.1
+[unit.a]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { x = 1.0 }
+outputs = { x = "x" }
+tolerance = 1e-12
+absolute_tolerance = 1e-12
+exchange_tolerance = 1e-12
+[unit.a.mode.wide]
+derivatives = { x = "-damping*x + 3*u" }
+event = [{ name = "narrow", when = "x < -1", to = "narrow" }]
+[unit.a.mode.narrow]
+derivatives = { x = "-damping*x + u/3" }
+event = [{ name = "widen", when = "x > 1", to = "wide" }]
+[unit.b]
+kind = "equations"
+inputs = { u = 0.0 }
+states = { y = 0.0 }
+outputs = { y = "y" }
+tolerance = 1e-12
+absolute_tolerance = 1e-12
+exchange_tolerance = 1e-12
+[unit.b.mode.wide]
+derivatives = { y = "-damping*y - u/3" }
+event = [{ name = "narrow", when = "y < -1", to = "narrow" }]
+[unit.b.mode.narrow]
+derivatives = { y = "-damping*y - 3*u" }
+event = [{ name = "widen", when = "y > 1", to = "wide" }]
+"#;
+
+/// What is told of a switched scenario: radii of its modes, bounds, a sequence that grows, and how long
+/// modes have to last.
+#[test]
+fn switching_may_make_stable_modes_grow() {
+    let dir = super::folder("stability-modes");
+    std::fs::write(dir.join("modes.toml"), SWITCHED).unwrap();
+    let line = "check modes.toml --stability H=0.4 --plot modes.svg";
+    let told = super::json(&super::good(&dir, &format!("{line} --json")));
+    let switched = &told["stability"]["steps"][0]["switched"];
+    let modes = switched["modes"].as_array().unwrap();
+    assert_eq!(modes.len(), 4, "{told:#}");
+    assert_eq!(modes[0]["mode"], "a.wide, b.wide");
+    for mode in modes {
+        // Without a coupling units follow each other between exchanges: the exact solution.
+        let radius = mode["radius"].as_f64().unwrap();
+        assert!((radius - (-0.04f64).exp()).abs() < 1e-6, "{mode}");
+    }
+    let (lower, upper) = (switched["lower"].as_f64().unwrap(), switched["upper"].as_f64().unwrap());
+    assert!(lower > 1.2 && lower <= upper && upper < 2.0, "{lower} {upper}");
+    assert!(switched["growing"]["growth"].as_f64().unwrap() > 1.2);
+    let sequence = switched["growing"]["sequence"].as_array().unwrap();
+    assert!(sequence.len() > 1 && sequence.iter().all(|s| s["steps"].as_u64().unwrap() > 0));
+    assert!(switched["dwell"].as_f64().unwrap() > 0.4);
+    assert!(super::read(&dir, "modes.svg").contains("any switching, at most"));
+    let text = super::good(&dir, line);
+    assert!(text.contains("unstable: grows by") && text.contains("each mode lasts"), "{text}");
+    // So much damping that no switching matters.
+    let text = super::good(&dir, "check modes.toml --stability H=0.4 --set damping=3");
+    assert!(text.contains("any switching") && !text.contains("unstable"), "{text}");
+    // A master of fixed steps is in the matrices; one that remembers exchanges is refused.
+    let coupled = "check modes.toml --stability H=0.4 --set";
+    let line = format!("{coupled} coupling={{step='H'}} --json");
+    let told = super::json(&super::good(&dir, &line));
+    let radius = told["stability"]["steps"][0]["switched"]["modes"][0]["radius"].as_f64().unwrap();
+    assert!((radius - (-0.04f64).exp()).abs() > 1e-3, "not the exact solution: {radius}");
+    let resets = SWITCHED.replace("to = \"narrow\"", "to = \"narrow\", reset = { damp = \"1\" }");
+    std::fs::write(
+        dir.join("resets.toml"),
+        resets.replace("states =", "discrete = { damp = 0 }\nstates ="),
+    )
+    .unwrap();
+    for (line, why) in [
+        (
+            "modes.toml --stability H=0.4 --set coupling={step='H',extrapolation=1}",
+            "remembers no earlier",
+        ),
+        ("resets.toml --stability H=0.4", "an event of unit `a` resets"),
+    ] {
+        let output = super::superdense(&dir, &format!("check {line}"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(why), "{line}: {said}");
+    }
+}
