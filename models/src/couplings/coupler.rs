@@ -1,11 +1,11 @@
 //! The master as an atomic model.
 use super::{
     Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace, Sequence,
-    extrapolation::Cubic, trust::residual,
+    extrapolation::Cubic, trial::is_refresh, trust::residual,
 };
 use crate::{
     signal::{NEVER, Timer},
-    value::{Flag, Segment, Value},
+    value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -43,6 +43,8 @@ pub struct Coupler {
     rounds: u32,
     /// Whether relaxation has held part of a change back.
     unsettled: bool,
+    /// A shared event has been refuted, in which receivers believed by what they were told.
+    refuted: bool,
 }
 
 /// What a coupler does with its signals.
@@ -134,6 +136,7 @@ impl Coupler {
             exchanges: 0,
             rounds: 0,
             unsettled: false,
+            refuted: false,
         }
     }
 
@@ -181,7 +184,13 @@ impl Coupler {
                 continue;
             }
             let Policy { extrapolations, compensation, low_pass, .. } = &self.policy;
-            let mut p = extrapolations[port].tell(&self.lines, port, now, ahead, &timer);
+            let mut p = extrapolations[port].after(self.refuted).tell(
+                &self.lines,
+                port,
+                now,
+                ahead,
+                &timer,
+            );
             let line = &mut self.lines[port];
             compensation.correct(line, &mut p);
             if let Some(filter) = low_pass {
@@ -201,6 +210,7 @@ impl Coupler {
             balance.agree(now, ahead, &self.lines, &timer);
             self.balance();
         }
+        self.refuted = false;
         // What is handed on at the same instant again is no step of its own.
         self.exchanges += u64::from(self.exchanges == 0 || now > self.last);
         self.last = now;
@@ -262,7 +272,8 @@ impl Coupler {
             } else {
                 interrupts
             };
-            let asked = matches!(value, Value::Segment(s) if s.flag == Flag::Refresh);
+            let asked = is_refresh(value);
+            self.refuted |= asked;
             urgent |= first || asked || (jumped && passed_on);
         }
         urgent && self.lines.iter().all(Line::heard)

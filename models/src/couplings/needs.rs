@@ -114,6 +114,12 @@ pub const SCHEMES: &[Scheme] = &[
         &[restore("compensation = \"nepce\"; feed_through = \"settled\" for loops"), FOLLOWED],
     ),
     scheme(
+        "iterate",
+        "{ method = \"waveform\" }",
+        "the same with all pieces of the solutions",
+        &[restore("compensation = \"nepce\"; feed_through = \"settled\" for loops")],
+    ),
+    scheme(
         "pre_step",
         "\"100 us\"",
         "inputs by which outputs meet the exact solution",
@@ -172,9 +178,48 @@ impl Scheme {
         }
     }
 
+    /// Why shared events of the units forbid it, under a coupling with these parameters if there is one;
+    /// and what to do.
+    pub fn refused_by_links(
+        &self,
+        params: Option<&Params>,
+    ) -> Option<(&'static str, &'static str)> {
+        let set = |p: &Params| {
+            let low = match p.get("orders").map(|p| &p.value) {
+                Some(Param::Table(all)) => all.iter().any(|(_, p)| p.value == Param::Int(0)),
+                _ => false,
+            };
+            p.text("events") == "interrupt" && p.int("extrapolation") > 0 && !low
+        };
+        match self.key {
+            "iterate" if self.repeats_courses() => Some((
+                "a course is told beyond shared events before they happen",
+                "another method of `iterate`",
+            )),
+            "iterate" if !params.is_some_and(set) => Some((
+                "shared events end steps, and are compared with what is told for their start",
+                "the same with events = \"interrupt\" and an extrapolation of at least 1",
+            )),
+            "pre_step" => Some((
+                "shared events are compared with what is told, which is not what is true here",
+                "`iterate` with events = \"interrupt\" and extrapolation = 1",
+            )),
+            _ => None,
+        }
+    }
+
+    fn repeats_courses(&self) -> bool {
+        self.value.contains("waveform")
+    }
+
     /// Whether a coupling with these parameters does it.
     pub fn used(&self, params: &Params) -> bool {
         let Some(given) = params.get(self.key) else { return false };
+        if let ("iterate", Param::Table(all)) = (self.key, &given.value) {
+            let courses = |p: &Param| matches!(p, Param::Text(t) if t == "waveform");
+            let courses = all.iter().any(|(k, p)| k.value == "method" && courses(&p.value));
+            return courses == self.repeats_courses();
+        }
         match &given.value {
             Param::Text(text) if self.value.starts_with('"') && self.chooses() => {
                 *text == self.value[1..self.value.len() - 1]

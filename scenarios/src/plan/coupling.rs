@@ -5,6 +5,7 @@
 use super::{
     connect, convert,
     evaluate::Evaluator,
+    foresee::below,
     order,
     selector::{self, Piece},
     session::Session,
@@ -13,6 +14,7 @@ use super::{
 use crate::{
     diagnostics::Mistake,
     document::{Node, Table},
+    source::Span,
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -97,6 +99,20 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
                     around, or use one without `iterate`, pessimistic `correction` and `estimate`";
         session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
         return;
+    }
+    let links = |m: &Member| {
+        let body = g.children[m.0 as usize].members[m.1 as usize];
+        below(tree, body).iter().any(|&u| !tree.units[u as usize].links.is_empty())
+    };
+    if units.iter().any(links) {
+        let used = couplings::SCHEMES.iter().filter(|s| s.used(&params));
+        for s in used {
+            let Some((why, instead)) = s.refused_by_links(Some(&params)) else { continue };
+            let span = span_of(coupling, s.key);
+            let message = format!("`{}` and [[link]] contradict each other: {why}", s.key);
+            session.report(Mistake::new("coupling", span, message).help(format!("take {instead}")));
+            return;
+        }
     }
     let span = &coupling.name.span;
     let list = |all: Vec<Param>| {
@@ -203,6 +219,12 @@ fn sequence(
         return refuse(message, "add it to `units`, or delete it");
     }
     Some(sequence)
+}
+
+/// Where a key of `[coupling]` stands.
+fn span_of<'a>(coupling: &'a CouplingDecl, key: &str) -> &'a Span {
+    let found = coupling.keys.iter().find(|(k, _)| k.value == key);
+    found.map_or(&coupling.name.span, |(k, _)| &k.span)
 }
 
 /// A unit of the group: child and member.

@@ -46,7 +46,7 @@ pub(super) fn foresee(
 }
 
 /// The declared units of a body.
-fn below(tree: &Tree, body: Body) -> Vec<u32> {
+pub(super) fn below(tree: &Tree, body: Body) -> Vec<u32> {
     match body {
         Body::Unit(unit) => vec![unit],
         Body::Group(inner) => {
