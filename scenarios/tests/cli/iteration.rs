@@ -294,6 +294,7 @@ fn empty_look_ahead_is_none() {
         "coupling.feed_through=delayed",
         "coupling.events=interrupt",
         "coupling.extrapolation=1",
+        "coupling.orders={}",
         "coupling.iterate={}",
     ];
     let options: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
