@@ -57,6 +57,7 @@ pub fn build(exchanges: u32) -> (Simulation<Value>, i64) {
         rate: None,
     };
     let policy = Policy {
+        measured: Vec::new(),
         pace: Pace::new(STEP, None),
         extrapolations: vec![hold; 2],
         compensation: Compensation::None,

@@ -479,6 +479,11 @@ pub trait UnitKind: Sync {
         let _ = (params, context);
         StateEvents::default()
     }
+    /// Whether inputs that have the name of an output hear it, through a coupling with `iterate` around
+    /// the unit.
+    fn hears_itself(&self) -> bool {
+        false
+    }
     /// For a continuous unit: its variables by name (states, outputs that are plain variables),
     /// which links may use. Pairs of variable and the output port that carries exactly it.
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
@@ -496,6 +501,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &crate::grid::protection::AgcCentre,
         &blocks::arrivals::Arrivals,
         &blocks::automaton::AutomatonKind,
+        &blocks::boundary::BoundaryCondition,
         &blocks::clock::Clock,
         &blocks::playlist::Constant,
         &crate::grid::converters::ConvertersKind,

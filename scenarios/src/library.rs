@@ -33,6 +33,7 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/003_power_balanced.toml"
     "library/papers/003_three_masses.toml"
     "library/papers/003_zero_stability.toml"
+    "library/papers/004_boundary_condition.toml"
     "library/papers/004_constraint.toml"
     "library/papers/004_exact.toml"
     "library/papers/004_lumped.toml"

@@ -72,6 +72,7 @@ macro_rules! unit_kind {
 pub mod algebra;
 pub mod arrivals;
 pub mod automaton;
+pub mod boundary;
 pub mod clock;
 pub mod count;
 mod crossing;

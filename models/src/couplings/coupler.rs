@@ -1,6 +1,6 @@
 //! The master as an atomic model.
 use super::{
-    Balance, Compensation, Extrapolation, Line, LookAhead, LowPass, Pace, Sequence,
+    Balance, Compensation, Extrapolation, Kalman, Line, LookAhead, LowPass, Pace, Sequence,
     extrapolation::Cubic, trial::is_refresh, trust::residual,
 };
 use crate::{
@@ -58,6 +58,8 @@ pub struct Policy {
     pub compensation: Compensation,
     /// A filter on what is told.
     pub low_pass: Option<LowPass>,
+    /// What measured signals are taken for, by signal; empty if there are none.
+    pub measured: Vec<Option<Kalman>>,
     /// A jump of a source is passed on at once, and ends the macro step for all.
     pub interrupts: bool,
     /// Whether and how answers to an exchange are exchanged at the same instant.
@@ -183,7 +185,7 @@ impl Coupler {
             if self.policy.sequence.as_ref().is_some_and(|s| s.direct(port)) {
                 continue;
             }
-            let Policy { extrapolations, compensation, low_pass, .. } = &self.policy;
+            let Policy { extrapolations, compensation, measured, low_pass, .. } = &self.policy;
             let mut p = extrapolations[port].after(self.refuted).tell(
                 &self.lines,
                 port,
@@ -193,6 +195,10 @@ impl Coupler {
             );
             let line = &mut self.lines[port];
             compensation.correct(line, &mut p);
+            if let Some(Some(filter)) = measured.get(port) {
+                let y = line.value(now, &timer);
+                filter.smooth(line, &mut p, y, elapsed, extrapolations[port].order);
+            }
             if let Some(filter) = low_pass {
                 filter.smooth(line, &mut p, elapsed);
             }

@@ -6,6 +6,11 @@
 //! *interpolation* (Gomes et al. 2017, document 004, 4.3.6, "extrapolated interpolation") the
 //! receiver goes on continuously: straight from the value it holds to the value extrapolated for
 //! the end of the macro step.
+//!
+//! *Context-aware* (document 004, section 3.2, after Ben Khaled et al. 2014) chooses the order of each
+//! signal anew at each exchange by what the signal has been doing: flat, smooth, or abrupt. They sort
+//! the last differences into classes with an order each; the rule here needs no thresholds: the order
+//! that would have foretold the last exchanged values best.
 use super::{Compensation, Line};
 use crate::{poly::eval, signal::Timer};
 use serde::{Deserialize, Serialize};
@@ -23,6 +28,8 @@ pub enum Slopes {
     Samples,
     /// From the derivatives of the source's output.
     Derivatives,
+    /// From the values of the last exchanges, of the order that these recommend.
+    Context,
 }
 
 /// How a signal is continued between exchanges.
@@ -44,7 +51,9 @@ pub struct Extrapolation {
 impl Extrapolation {
     /// A line that keeps what this needs.
     pub(super) fn line(&self, compensation: Compensation) -> Line {
-        Line::new(self.order, compensation)
+        // Some more, which the others foretell.
+        let more = if self.slopes == Slopes::Context { FORETOLD } else { 0 };
+        Line::new(self.order + more, compensation)
     }
 
     /// With a jump to the true value where what receivers held was `refuted`: a shared event that it
@@ -79,6 +88,9 @@ impl Extrapolation {
                 cubic(line.source(now, timer).truncated(order.min(HIGHEST)))
             }
             (Slopes::Samples, None) => through(line.samples(), order, now, timer),
+            (Slopes::Context, None) => {
+                through(line.samples(), recommended(line.samples(), order, timer), now, timer)
+            }
         };
         if self.interpolate
             && step > 0.0
@@ -88,6 +100,24 @@ impl Extrapolation {
         }
         p
     }
+}
+
+/// How many of the last values an order has to foretell.
+const FORETOLD: usize = 3;
+
+/// The order whose polynomials, through the samples before, would have foretold the last ones best in the
+/// mean; of equal ones the lowest.
+fn recommended(samples: &[(i64, f64)], most: usize, timer: &Timer) -> usize {
+    let off = |order: usize| {
+        let count = FORETOLD.min(samples.len().saturating_sub(order + 1));
+        let each = samples[..count]
+            .iter()
+            .enumerate()
+            .map(|(k, &(now, y))| (through(&samples[k + 1..], order, now, timer)[0] - y).abs());
+        each.sum::<f64>() / count as f64
+    };
+    let orders = 0..=most.min(samples.len().saturating_sub(2));
+    orders.min_by(|&a, &b| off(a).total_cmp(&off(b))).unwrap_or(0)
 }
 
 fn cubic(coefficients: &[f64]) -> Cubic {
@@ -140,5 +170,24 @@ mod tests {
         let line = through(&samples, 1, 9, &timer);
         assert_eq!(eval(&line, -2.0), f(7));
         assert_eq!(through(&samples[..1], 2, 9, &timer)[..2], [f(9), 0.0], "at the start");
+    }
+
+    /// Each context has its order: what stays, moves straight, bends, or has just jumped.
+    #[test]
+    fn contexts_recommend_an_order() {
+        let timer = Timer::due(NEVER, Resolution::SECOND);
+        let order = |values: &[f64]| {
+            let samples: Vec<_> =
+                values.iter().rev().zip((0..9).rev()).map(|(y, t)| (t, *y)).collect();
+            recommended(&samples, 3, &timer)
+        };
+        let of = |f: fn(f64) -> f64| order(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0].map(f));
+        assert_eq!(of(|_| 2.0), 0);
+        assert_eq!(of(|t| 1.0 + 2.0 * t), 1);
+        assert_eq!(of(|t| t * t), 2);
+        assert_eq!(of(|t| t * t * t), 3);
+        assert_eq!(order(&[9.0, 1.0, 9.0, 1.0, 5.0, 2.0, 8.0]), 0, "noise is not followed");
+        assert_eq!(order(&[1.0, 3.0]), 0);
+        assert_eq!(order(&[]), 0);
     }
 }

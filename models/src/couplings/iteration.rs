@@ -97,8 +97,7 @@ impl Iteration {
         };
         self.before = Some((y.to_vec(), r.to_vec()));
         let r = DVector::from_column_slice(r);
-        let lu = jacobian.clone().lu();
-        let step = lu.solve(&r).filter(|s| s.iter().all(|x| x.is_finite())).unwrap_or(-r);
+        let step = solve(&jacobian, &r);
         self.jacobian = Some(jacobian.as_slice().to_vec());
         Some(y.iter().zip(step.iter()).map(|(y, s)| y - s).collect())
     }
@@ -125,6 +124,23 @@ impl Iteration {
         }
         square(r) <= 0.25 * square(r0)
     }
+}
+
+/// Solves J s = r; where J is singular, as for conditions that nothing at this instant changes, the
+/// shortest of the best s.
+fn solve(jacobian: &DMatrix<f64>, r: &DVector<f64>) -> DVector<f64> {
+    const SINGULAR: f64 = 1e-9;
+    let finite = |s: &DVector<f64>| s.iter().all(|x| x.is_finite());
+    let lu = jacobian.clone().lu();
+    let pivots = lu.u().diagonal().abs();
+    if pivots.min() > SINGULAR * pivots.max()
+        && let Some(step) = lu.solve(r).filter(finite)
+    {
+        return step;
+    }
+    let svd = jacobian.clone().svd(true, true);
+    let least = SINGULAR * svd.singular_values.max();
+    svd.solve(r, least).ok().filter(finite).unwrap_or_else(|| -r.clone())
 }
 
 #[cfg(test)]

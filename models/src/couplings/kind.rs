@@ -45,9 +45,10 @@ const PARAMS: &[ParamSpec] = &[
     with("start_extrapolation", ParamType::Int, "3", "that order at the start, if it is lower"),
     with(
         "slopes",
-        ParamType::Choice(&["samples", "derivatives"]),
+        ParamType::Choice(&["samples", "derivatives", "context"]),
         "samples",
-        "from the exchanged values, or from the derivatives of the outputs",
+        "from the exchanged values, from the derivatives of the outputs, or from the exchanged values \
+         with the order that they recommend",
     ),
     with("interpolate", ParamType::Bool, "false", "without jumps at exchanges"),
     with(
@@ -76,6 +77,12 @@ const PARAMS: &[ParamSpec] = &[
         "correction by past coupling errors",
     ),
     with("low_pass", ParamType::Duration, "", "time constant of a filter on what is told"),
+    with(
+        "measured",
+        ParamType::Raw,
+        "",
+        "noisy signals, told by a Kalman filter: { \"sensor.y\" = [noise, acceleration] }",
+    ),
     with("tolerance", ParamType::Real(None), "", "aim of the adaptive macro step"),
     with(
         "estimate",

@@ -1,5 +1,5 @@
 //! One signal on its way from a unit to its receivers.
-use super::{Compensation, compensation::Deviation};
+use super::{Compensation, compensation::Deviation, kalman::Known};
 use crate::{
     signal::{Held, Poly, Timer, trimmed},
     value::{Flag, Segment, Value},
@@ -24,6 +24,8 @@ pub struct Line {
     pub(super) filtered: Option<f64>,
     /// Receivers hold what the source sent last, as it sent it.
     passed: bool,
+    /// What measurements have told.
+    pub(super) known: Option<Known>,
 }
 
 impl Line {
@@ -37,6 +39,7 @@ impl Line {
             deviation: compensation.deviation(),
             filtered: None,
             passed: false,
+            known: None,
         }
     }
     /// Whether the source has sent anything yet.

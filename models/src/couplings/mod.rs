@@ -11,6 +11,7 @@
 //! | `pace.rs` | when the next exchange is (fixed or error-controlled macro step) |
 //! | `extrapolation.rs` | the polynomial a receiver is told |
 //! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
+//! | `kalman.rs` | what noisy measurements tell of a signal |
 //! | `low_pass.rs` | a filter on what is told; the worked example of `docs/couplings.md` |
 //! | `balance.rs` | polynomials that carry the same power to both sides (power-balanced) |
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
@@ -38,6 +39,7 @@ mod compensation;
 mod coupler;
 mod extrapolation;
 mod iteration;
+mod kalman;
 mod kind;
 mod line;
 mod look_ahead;
@@ -59,6 +61,7 @@ pub use compensation::Compensation;
 pub use coupler::{Coupler, Policy, Settling};
 pub use extrapolation::{Extrapolation, Slopes};
 pub use iteration::{Iteration, Solver, Until};
+pub use kalman::Kalman;
 pub use kind::{CouplingKind, SIGNALS, TEAM, rehearsal, rehearses, sequence, sequenced};
 pub use line::Line;
 pub use look_ahead::LookAhead;

@@ -94,10 +94,17 @@ pub const SCHEMES: &[Scheme] = &[
             FOLLOWED,
         ],
     ),
+    scheme(
+        "slopes",
+        "\"context\"",
+        "told polynomials, of the order that the last values recommend",
+        &[FOLLOWED],
+    ),
     scheme("interpolate", "true", "told polynomials without jumps", &[FOLLOWED]),
     scheme("compensation", "\"nepce\"", "correction by the error of the last step", &[]),
     scheme("compensation", "\"nepce-memory\"", "correction by the errors of all steps", &[]),
     scheme("low_pass", "\"1 ms\"", "a filter on what is told", &[]),
+    scheme("measured", "{}", "Kalman filters of noisy signals", &[FOLLOWED]),
     scheme("power", "[]", "power-balanced signals", &[]),
     scheme("feed_through", "\"settled\"", "algebraic loops by iteration at an instant", &[]),
     scheme(

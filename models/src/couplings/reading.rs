@@ -1,7 +1,7 @@
 //! The parameters of a master into a policy; contradictions are found here.
 use super::{
-    Balance, Compensation, Control, Estimate, Extrapolation, Foreseen, Iteration, LookAhead,
-    LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling, Slopes, Solver, Until,
+    Balance, Compensation, Control, Estimate, Extrapolation, Foreseen, Iteration, Kalman,
+    LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling, Slopes, Solver, Until,
     kind::{SIGNALS, TEAM},
 };
 use crate::{
@@ -72,6 +72,7 @@ fn extrapolations(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Vec<
         start_order: r.int("start_extrapolation", 0, 3) as usize,
         slopes: match params.text("slopes") {
             "derivatives" => Slopes::Derivatives,
+            "context" => Slopes::Context,
             _ => Slopes::Samples,
         },
         interpolate: params.bool("interpolate"),
@@ -92,6 +93,48 @@ fn extrapolations(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Vec<
             Some(signal) => all[at].rate = Some(signal as u16),
             None => r.push(strange(&rate.span, text, names)),
         }
+    }
+    all
+}
+
+/// The filters of measured signals.
+fn measured(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Vec<Option<Kalman>> {
+    let mut all: Vec<Option<Kalman>> = Vec::new();
+    for (at, given) in of_signals(r, params, names, "measured", "{ \"sensor.y\" = [0.1, 2.0] }") {
+        let positive = |p: &Located<Param>| match p.value {
+            Param::Real(x) if x.is_finite() && x > 0.0 => Some(x),
+            Param::Int(i) if i > 0 => Some(i as f64),
+            _ => None,
+        };
+        let two: Option<Vec<f64>> = match &given.value {
+            Param::List(list) => list.iter().map(positive).collect(),
+            _ => None,
+        };
+        match two.as_deref() {
+            Some(&[noise, acceleration]) => {
+                all.resize(names.len(), None);
+                all[at] = Some(Kalman { noise, acceleration });
+            }
+            _ => {
+                let message = "this is no pair of numbers above zero";
+                let help = "write [noise, acceleration]: the standard deviation of the noise, and \
+                            that of how much the signal accelerates, per second squared";
+                r.push(ParamError::at(given.span.clone(), message).help(help));
+            }
+        }
+    }
+    for (name, used) in [
+        ("compensation", params.text("compensation") != "none"),
+        ("feed_through", params.text("feed_through") == "settled"),
+        ("power", params.get("power").is_some()),
+    ] {
+        let message = format!("`measured` and `{name}` contradict each other");
+        r.check(
+            !used || all.is_empty(),
+            name,
+            message,
+            "a filter takes out what this would bring back: delete one",
+        );
     }
     all
 }
@@ -375,6 +418,7 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
     for (name, used) in [
         ("compensation", params.text("compensation") != "none"),
         ("low_pass", r.given("low_pass")),
+        ("measured", params.get("measured").is_some()),
         ("look_ahead", looks_ahead(params)),
         ("power", params.get("power").is_some()),
         ("feed_through", params.text("feed_through") == "settled"),
@@ -454,6 +498,7 @@ pub(super) fn policy(
         pace,
         extrapolations,
         compensation,
+        measured: measured(&mut r, params, &names),
         low_pass,
         interrupts: params.text("events") == "interrupt",
         settles: settling(&mut r, params),

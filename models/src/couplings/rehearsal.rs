@@ -150,7 +150,7 @@ impl Rehearsal {
     fn step(&mut self) -> Step<()> {
         let now = self.trial.tick();
         if !std::mem::replace(&mut self.plan.consistent, true) {
-            let told = self.leg(now)?;
+            let told = self.begin(now)?;
             self.plan.agenda.extend(told);
             return Ok(());
         }
@@ -181,6 +181,23 @@ impl Rehearsal {
             self.plan.policy.pace.next(now, Some(ratio));
             return self.accept(told, exchanges);
         }
+    }
+
+    /// A step of no length, after which values are consistent. Conditions that nothing at this instant
+    /// fulfils, such as a gap that a force has to close, are left to the first real step: what does not
+    /// converge for other reasons does not converge there, either.
+    fn begin(&mut self, now: i64) -> Step<Vec<Told>> {
+        let start = self.trial.save()?;
+        let before = self.plan.rehearse.iteration.clone();
+        let mut told = self.leg(now);
+        if let Err(Failure::Diverges(_)) = told {
+            self.trial.restore(&start)?;
+            self.plan.rehearse.iteration = None;
+            told = self.leg(now);
+        }
+        // What was learnt of it says nothing of steps that take time.
+        self.plan.rehearse.iteration = before;
+        told
     }
 
     fn refuse(&mut self, start: &Saved, ratio: f64, before: &Option<Iteration>) -> Step<()> {

@@ -203,6 +203,7 @@ impl Whole {
         };
         let control = Control { tolerance: AIM, shortest: 1, longest: NEVER / 4, power: 1.0 };
         Policy {
+            measured: Vec::new(),
             pace: Pace::new(1, Some(control)),
             extrapolations: vec![hold; self.wires.len()],
             compensation: Compensation::None,

@@ -43,8 +43,7 @@ pub(super) fn is_sequenced(unit: &Unit) -> bool {
 /// What a unit does about an algebraic loop that passes through it, if it is a master.
 pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
     let master = unit.hidden && unit.kind.name() == KIND.name();
-    let iterates =
-        unit.params.get("iterate").is_some_and(|p| p.value != Param::Text(String::new()));
+    let iterates = iterates(&unit.params);
     master.then_some(match unit.params.text("feed_through") {
         "settled" => "settled at each exchange",
         _ if iterates => "solved by iteration",
@@ -56,6 +55,15 @@ pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
 pub(super) fn master(g: &Group) -> Option<u32> {
     g.children.iter().position(|c| &*c.name == NAME).map(|at| at as u32)
 }
+
+/// The outputs that pass through a master, each with the numbers of its wires.
+type Lines = BTreeMap<Way, Vec<usize>>;
+
+/// An output that passes through a master, and whose it is to be where each receiver has one of its own.
+type Way = (End, Option<Member>);
+
+/// A unit of a group: child and member.
+type Member = (u32, u32);
 
 /// The keys of `[coupling]` and where it stands.
 pub(super) struct CouplingDecl {
@@ -84,7 +92,22 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     let place: HashMap<(u32, u32), usize> = sequence.iter().copied().zip(0..).collect();
     let forward = params.text("order") == "gauss-seidel";
     let sequenced = couplings::sequenced(&params);
-    let lines = lines(tree, group, &place, (forward, sequenced));
+    let mut lines = lines(tree, group, &place, (forward, sequenced));
+    let echoes = echoes(tree, group, &units);
+    for (from, to) in &echoes {
+        // Of its own, if each receiver has one.
+        let own = sequenced.then_some((from.child, from.member));
+        lines.entry((*from, own)).or_default();
+        let g = &tree.groups[group as usize];
+        if let Some(w) = g.wires.iter().find(|w| w.to == *to) {
+            let port = &tree.port(g.body(*to), true, to.port).name;
+            let message = format!("`{}.{port}` hears its own unit", g.name_of(*to));
+            let span = w.connection.map_or(&coupling.name.span, |c| g.span(c));
+            let mistake = Mistake::new("coupling", span, message);
+            session.report(mistake.help("delete this connection: the coupling makes its own"));
+            return;
+        }
+    }
     if lines.is_empty() {
         let message = "there is no signal for this coupling";
         let help = "it is for signals between continuous units or groups; delete it, or name \
@@ -136,7 +159,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         params.values.push((to, list(receivers)));
     }
     match KIND.ports(&params) {
-        Ok(ports) => insert(tree, group, coupling, lines, (params, ports)),
+        Ok(ports) => insert(tree, group, coupling, (lines, echoes), (params, ports)),
         Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
     }
 }
@@ -227,12 +250,6 @@ fn span_of<'a>(coupling: &'a CouplingDecl, key: &str) -> &'a Span {
     found.map_or(&coupling.name.span, |(k, _)| &k.span)
 }
 
-/// A unit of the group: child and member.
-type Member = (u32, u32);
-
-/// An output that passes through the master, and where that counts whose it is to be.
-type Way = (End, Option<Member>);
-
 /// The outputs that pass through the master, each with the numbers of its wires. With `forward`,
 /// signals along the sequence do not; `apart`, each receiver has a way of its own.
 fn lines(
@@ -240,9 +257,9 @@ fn lines(
     group: u32,
     place: &HashMap<Member, usize>,
     (forward, apart): (bool, bool),
-) -> BTreeMap<Way, Vec<usize>> {
+) -> Lines {
     let g = &tree.groups[group as usize];
-    let mut lines: BTreeMap<Way, Vec<usize>> = BTreeMap::new();
+    let mut lines: Lines = BTreeMap::new();
     for (number, w) in g.wires.iter().enumerate() {
         let at = |end: End| place.get(&(end.child, end.member));
         let (Some(from), Some(to)) = (at(w.from), at(w.to)) else { continue };
@@ -255,11 +272,58 @@ fn lines(
     lines
 }
 
+/// Outputs of members that hear themselves, and the inputs by which they do.
+fn echoes(tree: &Tree, group: u32, units: &[(u32, u32)]) -> Vec<(End, End)> {
+    let g = &tree.groups[group as usize];
+    let mut echoes = Vec::new();
+    for &(child, member) in units {
+        let end = |port| End { child, member, port };
+        let Body::Unit(u) = g.body(end(0)) else { continue };
+        let unit = &tree.units[u as usize];
+        if !unit.kind.hears_itself() {
+            continue;
+        }
+        for (from, output) in (0..).zip(&unit.ports.outputs) {
+            let to = unit.ports.inputs.iter().position(|p| p.name == output.name);
+            echoes.extend(to.map(|to| (end(from), end(to as u16))));
+        }
+    }
+    echoes
+}
+
+/// Reports units that hear themselves where no coupling lets them.
+pub(super) fn alone(tree: &Tree, session: &Session) {
+    for g in &tree.groups {
+        if g.decl.coupling.is_some() && master(g).is_none() {
+            // A mistake of the coupling, which is reported.
+            continue;
+        }
+        let iterates = master(g).is_some_and(|m| match g.children[m as usize].members[0] {
+            Body::Unit(u) => iterates(&tree.units[u as usize].params),
+            Body::Group(_) => false,
+        });
+        for body in g.children.iter().flat_map(|c| &c.members) {
+            let Body::Unit(u) = *body else { continue };
+            let unit = &tree.units[u as usize];
+            if unit.kind.hears_itself() && !iterates {
+                let kind = unit.kind.name();
+                let message = format!("a `{kind}` needs a coupling that repeats steps");
+                let help = "add [coupling] with a `step` and iterate = {} to its group";
+                session.report(Mistake::new("coupling", &unit.span, message).help(help));
+            }
+        }
+    }
+}
+
+fn iterates(params: &Params) -> bool {
+    params.get("iterate").is_some_and(|p| p.value != Param::Text(String::new()))
+}
+
 fn insert(
     tree: &mut Tree,
     group: u32,
     coupling: &CouplingDecl,
-    lines: BTreeMap<Way, Vec<usize>>,
+    (lines, echoes): (Lines, Vec<(End, End)>),
     (params, ports): (Params, superdense_models::registry::Ports),
 ) {
     let unit = tree.units.len() as u32;
@@ -276,9 +340,12 @@ fn insert(
     });
     for (port, ((from, _), wires)) in (0u16..).zip(lines) {
         let through = End { child, member: 0, port };
-        let connection = wires.first().and_then(|&w| g.wires[w].connection);
+        // What only its own source hears counts as a connection, too.
+        let connection = wires.first().map_or(Some(0), |&w| g.wires[w].connection);
         wires.iter().for_each(|&w| g.wires[w].from = through);
         g.wires.push(Wire { from, to: through, connection });
+        let own = echoes.iter().filter(|(source, _)| *source == from);
+        g.wires.extend(own.map(|&(_, to)| Wire { from: through, to, connection }));
     }
     tree.units.push(Unit {
         path: join(&g.path, NAME),

@@ -279,6 +279,7 @@ fn plan<T>(
     let declarations = declare::declare(&root, session);
     let tree = expand::expand(&declarations, session);
     loops::check(&tree, session);
+    coupling::alone(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);
     let (record, plots) = record::results(&root, &tree, session);
     let numbering = build::number(&tree);

@@ -2,6 +2,7 @@
 mod argesim;
 mod balance;
 mod bars;
+mod boundary;
 mod codes;
 mod comparison;
 mod coupling;
@@ -20,6 +21,7 @@ mod release;
 mod reproduce;
 mod resume;
 mod stability;
+mod told;
 
 use serde_json::Value as Json;
 use std::{
