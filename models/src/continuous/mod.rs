@@ -3,6 +3,7 @@ mod atomic;
 mod auto;
 mod compile;
 mod consistent;
+mod contest;
 pub mod core;
 mod dual;
 mod elaborate;
