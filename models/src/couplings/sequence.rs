@@ -36,8 +36,8 @@ pub struct Sequence {
     /// Source and receiver of each signal.
     ways: Vec<[u16; 2]>,
     events: Vec<Foreseen>,
-    /// Members in the order in which they go.
-    order: Vec<u16>,
+    /// The place of each member in the sequence.
+    place: Vec<u16>,
     /// Whether all may go at once, and do.
     switching: bool,
     parallel: bool,
@@ -51,15 +51,18 @@ impl Sequence {
         events: Vec<Foreseen>,
         switching: bool,
     ) -> Self {
-        let order = (0..members.len() as u16).collect();
-        Self { members, ways, events, order, switching, parallel: false }
+        let place = (0..members.len() as u16).collect();
+        Self { members, ways, events, place, switching, parallel: false }
     }
 
     /// Whether a signal is heard as computed, not extrapolated.
     pub(super) fn direct(&self, port: usize) -> bool {
-        let [from, to] = self.ways[port];
-        let place = |member: u16| self.order.iter().position(|&m| m == member);
-        !self.parallel && place(from) < place(to)
+        let [from, to] = self.ways[port].map(|member| self.place[usize::from(member)]);
+        !self.parallel && from < to
+    }
+
+    fn first(&self) -> Option<usize> {
+        self.place.iter().position(|&place| place == 0)
     }
 
     /// Chooses for the step of `step` seconds from `now` on; gives what has changed.
@@ -87,19 +90,19 @@ impl Sequence {
                 soonest = Some((at, event.member));
             }
         }
-        let before = (self.parallel, self.order.first().copied());
+        let before = (self.parallel, self.first());
         self.parallel = self.switching && !any;
-        if let Some((_, member)) = soonest
-            && let Some(at) = self.order.iter().position(|&m| m == member)
-        {
-            self.order[..=at].rotate_right(1);
+        if let Some((_, member)) = soonest {
+            let at = self.place[usize::from(member)];
+            self.place.iter_mut().filter(|place| **place < at).for_each(|place| *place += 1);
+            self.place[usize::from(member)] = 0;
         }
-        let first = self.order.first().copied();
+        let first = self.first();
         if before == (self.parallel, first) {
             return None;
         }
         Some(match first {
-            Some(first) if !self.parallel => format!("{} first", self.members[usize::from(first)]),
+            Some(first) if !self.parallel => format!("{} first", self.members[first]),
             _ => "all at once".to_owned(),
         })
     }
