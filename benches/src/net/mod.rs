@@ -198,7 +198,7 @@ pub struct Row {
     pub peer_peak_bytes: u64,
     /// Our peak memory per unit.
     pub ours_bytes_per_unit: f64,
-    /// Least ratio that is the target.
+    /// Least ratio that is the target, zero where there is none.
     pub target: f64,
 }
 
@@ -218,12 +218,10 @@ impl Row {
             ours_peak_bytes: ours.peak_bytes,
             peer_peak_bytes: theirs.map_or(0, |m| m.peak_bytes),
             ours_bytes_per_unit: ours.peak_bytes as f64 / net.units() as f64,
-            target: if peer == "simpy" {
-                100.0
-            } else if peer == "ns3" {
-                3.0
-            } else {
-                0.0
+            target: match (workload, peer) {
+                ("S4a", "simpy") => 100.0,
+                ("S4a", "ns3") => 3.0,
+                _ => 0.0,
             },
         }
     }

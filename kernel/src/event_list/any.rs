@@ -1,11 +1,12 @@
 //! The choice of an event list at run time.
 
+use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
 use super::{EventList, HeapList, LadderList, ReferenceList};
 
 /// Which event list a simulation uses; see the table in the [module](super).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EventListKind {
     /// [`LadderList`], written `ladder`.
     #[default]

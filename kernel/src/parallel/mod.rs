@@ -52,6 +52,7 @@ mod worker;
 pub(crate) use partition::Deal;
 use serde::{Deserialize, Serialize};
 pub(crate) use windows::Apart;
+pub use windows::Weight;
 
 /// How workers keep together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

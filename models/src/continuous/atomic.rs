@@ -167,7 +167,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         self.state.fired.clear();
         let told = match bag {
-            Some(bag) => self.receive(bag, &mut deciding)?,
+            Some(bag) => self.receive(bag, &mut deciding, fx)?,
             None => false,
         };
         if !deciding.is_empty() {
@@ -229,10 +229,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let x = &vars[Dims::STATES..Dims::STATES + self.dims.states];
         self.core.jump(&scene!(self), x);
-        let tick = 1.0 / self.ticks_per_second() as f64;
         let Scratch { vars, discrete, work, .. } = &mut self.scratch;
         let core = &mut self.core;
-        self.equations.rearm(discrete, vars, tick, work, &mut |event, arm| {
+        self.equations.rearm(discrete, vars, self.tick, work, &mut |event, arm| {
             core.set_arm(event, arm);
         });
     }
@@ -272,7 +271,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Takes a bag in; gives whether it told of signals.
     #[inline(never)]
-    fn receive(&mut self, bag: &Bag<'_, Value>, deciding: &mut [Session]) -> Result<bool, String> {
+    fn receive(
+        &mut self,
+        bag: &Bag<'_, Value>,
+        deciding: &mut [Session],
+        fx: &mut Effects<Value>,
+    ) -> Result<bool, String> {
         self.present();
         self.note_outputs();
         let mut received = Received::default();
@@ -291,8 +295,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             } else {
                 let Scratch { vars, work, emitted, .. } = &mut self.scratch;
                 vars[self.dims.received()] = value.as_real().unwrap_or(0.0);
-                self.equations.receive(port - self.dims.inputs, vars, work, emitted);
+                let port = port - self.dims.inputs;
+                self.equations.receive(port, vars, work, emitted);
                 received.event = true;
+                if let Some(name) = self.equations.reception(port).filter(|_| fx.observed()) {
+                    let (name, kind) = (Arc::clone(name), EventKind::Private);
+                    fx.report(Fact::Event { unit: None, name, kind });
+                }
             }
             if let Some(Some(source)) = self.settings.sources.get(port) {
                 self.state.exchanged_bytes += NUMBER * numbers(value);

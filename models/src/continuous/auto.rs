@@ -15,8 +15,10 @@
 //! | a trial of some steps | step of the implicit method |
 //! | coefficients of order 2 | steps of quantised states, each for itself: the activity |
 //! | who reads whom | cost of such a step |
+//! | a trial of quantised methods, where one leads | which of them, at equal error |
 use super::{
     consistent::Consistent,
+    contest,
     dual::Dual,
     equations::{Dims, Equations, Programs, Work},
     series::Series,
@@ -35,6 +37,7 @@ pub(super) enum Choice {
     Rk45,
     Taylor,
     Rodas,
+    Qss1,
     Qss2,
     Liqss2,
 }
@@ -46,6 +49,7 @@ impl Choice {
             Self::Rk45 => "rk45",
             Self::Taylor => "taylor",
             Self::Rodas => "rodas",
+            Self::Qss1 => "qss1",
             Self::Qss2 => "qss2",
             Self::Liqss2 => "liqss2",
         }
@@ -58,7 +62,7 @@ impl Choice {
             Self::Rk45 => Some(Method::Rk45),
             Self::Taylor => Some(Method::Taylor(ORDER, None)),
             Self::Rodas => Some(Method::Rodas),
-            Self::Qss2 | Self::Liqss2 => None,
+            Self::Qss1 | Self::Qss2 | Self::Liqss2 => None,
         }
     }
 }
@@ -98,6 +102,11 @@ pub(super) fn ranked<E: Equations>(
             .map(|choice| (choice, outlook.cost(choice)))
             .collect();
     costs.sort_by(|a, b| a.1.total_cmp(&b.1));
+    if costs[0].0.stepped().is_none() {
+        let start = (equations.dims(), &vars[..]);
+        let steps = contest::steps(&programs, start, quanta(settings), costs[0].0);
+        outlook.correct(&mut costs, &steps);
+    }
     let table: Vec<String> =
         costs.iter().map(|(c, cost)| format!("{} {cost:.1e}", c.name())).collect();
     let why = format!(
@@ -323,18 +332,38 @@ impl Outlook {
                 let factors = 2.0 * n * n * n + 40.0 * n * n;
                 (slopes + factors + 3000.0) / self.implicit
             }
-            Choice::Qss2 | Choice::Liqss2 => {
-                let readers = self.reads / n.max(1.0);
-                let single = 3.0 * 12.0 * self.code / n.max(1.0) + 150.0;
-                let implicit = choice == Choice::Liqss2;
-                let step = 400.0 + readers * single + if implicit { single } else { 0.0 };
+            Choice::Qss1 | Choice::Qss2 | Choice::Liqss2 => {
                 // An explicit quantiser steps back and forth at the pace of the fastest eigenvalue,
                 // while it follows the solution too. So do all states, in the end: also those that
                 // have come to rest.
-                let rattle = if implicit { 0.0 } else { 0.5 * self.fastest * n };
-                step * (self.quantised + rattle)
+                let rattle = if choice == Choice::Liqss2 { 0.0 } else { 0.5 * self.fastest * n };
+                self.step(choice) * (self.quantised + rattle)
             }
         }
+    }
+
+    /// Estimated instructions of a step of a quantised method.
+    fn step(&self, choice: Choice) -> f64 {
+        let n = (self.states as f64).max(1.0);
+        let readers = self.reads / n;
+        let terms = if choice == Choice::Qss1 { 1.0 } else { 3.0 };
+        let single = terms * 12.0 * self.code / n + 50.0 * terms;
+        let own = if choice == Choice::Liqss2 { single } else { 0.0 };
+        100.0 + 100.0 * terms + readers * single + own
+    }
+
+    /// Costs of quantised methods by the steps of a trial, in proportion to the first one's.
+    fn correct(&self, costs: &mut Vec<(Choice, f64)>, steps: &[(Choice, f64)]) {
+        let (leader, cost) = costs[0];
+        let Some(&(_, own)) = steps.iter().find(|s| s.0 == leader) else { return };
+        costs.retain(|c| c.0 == leader || c.0.stepped().is_some());
+        let others = steps.iter().filter(|s| s.0 != leader);
+        let share = |&(choice, steps): &(Choice, f64)| {
+            let ratio = (self.step(choice) * steps) / (self.step(leader) * own);
+            (choice, cost * ratio)
+        };
+        costs.extend(others.map(share));
+        costs.sort_by(|a, b| a.1.total_cmp(&b.1));
     }
 }
 

@@ -41,6 +41,8 @@ pub struct Clock {
     pub last: i64,
     /// Resolution of the run.
     pub resolution: Resolution,
+    /// The length of a tick in seconds.
+    pub tick: f64,
 }
 
 impl Clock {
@@ -53,11 +55,6 @@ impl Clock {
     #[inline]
     pub fn age(&self, held: &Held, t: f64) -> f64 {
         if held.at == self.last { t } else { t - self.resolution.seconds(held.at - self.last) }
-    }
-    /// The length of a tick in seconds.
-    #[inline]
-    pub fn tick(&self) -> f64 {
-        1.0 / self.resolution.ticks_per_second() as f64
     }
 }
 

@@ -313,6 +313,12 @@ pub trait Equations: Send + Sync + 'static {
     ) {
         let _ = (port, vars, work, emit);
     }
+    /// The name under which the arrival of an event at event input `port` is told as an event of
+    /// this unit. By default it is not.
+    fn reception(&self, port: usize) -> Option<&Arc<str>> {
+        let _ = port;
+        None
+    }
     /// The equation of state `index`, such as `x' = -x` or `0 = x + z`, for an error message.
     fn equation(&self, index: usize) -> Option<String> {
         let _ = index;

@@ -101,25 +101,11 @@ impl<'f> Events<'f> {
         list: Option<&Located<Param>>,
         mode: Option<usize>,
     ) {
-        // The list belongs to the parameters, which outlive the reader's borrow of them.
-        let list: Vec<Located<Param>> = match list.map(|p| &p.value) {
-            Some(Param::List(list)) => list.clone(),
-            Some(Param::Text(t)) if t.is_empty() => Vec::new(),
-            None => Vec::new(),
-            Some(_) => {
-                let span = list.map_or(0..0, |p| p.span.clone());
-                let error = ParamError::at(span, "`event` must be a list");
-                r.errors.push(error.help("write [[unit.NAME.event]] with two brackets"));
-                Vec::new()
-            }
-        };
+        let list = listed(r, list, "event");
         for (number, p) in list.iter().enumerate() {
             let (table, indices) = indexed(&p.value);
             r.indices = indices.to_vec();
-            let Param::Table(entries) = table else {
-                r.errors.push(ParamError::at(p.span.clone(), "an event must be a table"));
-                continue;
-            };
+            let Some(entries) = tabled(r, table, p, "event") else { continue };
             let entries: Vec<Entry<'_>> = entries.iter().map(|(k, v)| (k, v)).collect();
             check_keys(r, &entries, KEYS);
             let mut table = Table { entries, span: p.span.clone(), name: String::new(), mode };
@@ -371,14 +357,10 @@ impl<'f> Events<'f> {
     ) {
         let mut scope = self.scope(mode).clone();
         scope.insert("value", Symbol::Var(self.received));
-        let list: Vec<Located<Param>> = match list.map(|p| &p.value) {
-            Some(Param::List(list)) => list.clone(),
-            _ => Vec::new(),
-        };
-        for p in &list {
+        for p in &listed(r, list, "on") {
             let (table, indices) = indexed(&p.value);
             r.indices = indices.to_vec();
-            let Param::Table(entries) = table else { continue };
+            let Some(entries) = tabled(r, table, p, "on") else { continue };
             let entries: Vec<Entry<'_>> = entries.iter().map(|(k, v)| (k, v)).collect();
             check_keys(r, &entries, &["input", "reset", "emit", "to"]);
             let table = Table { entries, span: p.span.clone(), name: String::new(), mode };
@@ -445,6 +427,36 @@ impl<'f> Events<'f> {
         }
         Reset { targets, emits, program: Program::compile(&values) }
     }
+}
+
+/// The tables of a list, by value: the list belongs to the parameters, which outlive the reader's
+/// borrow of them.
+fn listed(r: &mut Reader<'_>, p: Option<&Located<Param>>, key: &str) -> Vec<Located<Param>> {
+    let Some(p) = p else { return Vec::new() };
+    match &p.value {
+        Param::List(list) => return list.clone(),
+        Param::Text(t) if t.is_empty() => {}
+        _ => {
+            let error = ParamError::at(p.span.clone(), format!("`{key}` must be a list of tables"));
+            r.errors.push(error.help(format!("write [[unit.NAME.{key}]] with two brackets")));
+        }
+    }
+    Vec::new()
+}
+
+/// The entries of one of them.
+fn tabled<'b>(
+    r: &mut Reader<'_>,
+    table: &'b Param,
+    p: &Located<Param>,
+    key: &str,
+) -> Option<&'b [(Located<String>, Located<Param>)]> {
+    if let Param::Table(entries) = table {
+        return Some(entries);
+    }
+    let error = ParamError::at(p.span.clone(), format!("each entry of `{key}` must be a table"));
+    r.errors.push(error.help(format!("write [[unit.NAME.{key}]] with two brackets")));
+    None
 }
 
 /// The entries of a table inside an event.

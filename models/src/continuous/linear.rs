@@ -46,7 +46,11 @@ impl Linear {
         stride: usize,
         rows: &mut [f64],
     ) -> usize {
-        if self.discrete.as_deref() != Some(scene.discrete) {
+        let known = self.discrete.as_ref().is_some_and(|d| {
+            // Most have none, and a call to compare nothing costs all the same.
+            d.len() == scene.discrete.len() && d.iter().zip(scene.discrete).all(|(a, b)| a == b)
+        });
+        if !known {
             self.learn(scene, dual, vars);
         }
         let n = scene.dims.states;
@@ -57,6 +61,16 @@ impl Linear {
             let (row, others) = rest.split_at_mut(stride);
             rest = others;
             (row[0], row[1]) = (*x, *dx);
+        }
+        if self.nilpotent == 2 && stride > 2 {
+            // The solutions are parabolas: what follows, for the one power that is left.
+            for i in 0..n {
+                rows[i * stride + 2] = 0.0;
+            }
+            for &(row, column, value) in &self.entries {
+                rows[row * stride + 2] += 0.5 * value * self.dx[column];
+            }
+            return 3;
         }
         for k in 1..stride.min(self.nilpotent + 1) - 1 {
             let share = 1.0 / (k + 1) as f64;

@@ -80,6 +80,8 @@ fn automatic<E: Equations>(
         if let Some(method) = choice.stepped() {
             settings.method = method;
             attempt!(Stepped::new(&equations, &settings));
+        } else if choice == Choice::Qss1 {
+            attempt!(Quantised::<Explicit, 1>::new(&equations, &settings, quanta));
         } else if choice == Choice::Qss2 {
             attempt!(Quantised::<Explicit, 2>::new(&equations, &settings, quanta));
         } else {

@@ -76,18 +76,9 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
         vars: &'a mut Vec<f64>,
     ) -> Self {
         scene.surround(0.0, vars);
+        let origin = vars[0];
         let driven = scene.inputs.iter().any(|held| held.segment.order() > 0);
-        Self {
-            scene,
-            expander,
-            dual,
-            consistent,
-            tolerances,
-            work,
-            vars,
-            origin: scene.clock.absolute(0.0),
-            driven,
-        }
+        Self { scene, expander, dual, consistent, tolerances, work, vars, origin, driven }
     }
 
     #[inline(always)]
@@ -367,7 +358,7 @@ impl<E: Equations> Core<E> for Stepped {
                 state.at = state.solver.time().min(end);
                 self.arm_bands();
                 // The origin may have moved since the limit was set.
-                let reached = |stop| stop - self.state.at < 0.5 * scene.clock.tick();
+                let reached = |stop| stop - self.state.at < 0.5 * scene.clock.tick;
                 Ok(if stop.is_some_and(reached) { Advance::Stopped } else { Advance::Silent })
             }
             Err(NotFinite { t, .. }) => {

@@ -99,10 +99,9 @@ pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     /// Whether there are time events, and whether anybody receives signals.
     timed: bool,
     audible: bool,
-    /// Ticks per second, and the part of a tick, in seconds, by which a tick may precede the
-    /// crossing it stands for (R14).
+    /// Ticks per second, and the length of one.
     rate: f64,
-    snap: f64,
+    pub(super) tick: f64,
     pub(super) settings: Settings,
     pub(super) core: C,
     pub(super) state: State,
@@ -157,6 +156,7 @@ macro_rules! scene {
             clock: $crate::continuous::core::Clock {
                 last: $unit.state.last,
                 resolution: $unit.settings.resolution,
+                tick: $unit.tick,
             },
             inputs: &$unit.state.inputs,
             discrete: &$unit.state.discrete,
@@ -211,9 +211,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = settings.connected[..dims.outputs].contains(&true);
         let rate = settings.resolution.ticks_per_second() as f64;
-        let snap = 1.0 / (rate * f64::from(1u32 << rounding::SNAP_BITS));
+        let tick = 1.0 / rate;
         let mut unit =
-            Self { equations, dims, timed, audible, rate, snap, settings, core, state, scratch };
+            Self { equations, dims, timed, audible, rate, tick, settings, core, state, scratch };
         scene!(unit).fill(0.0, initial, &mut unit.scratch.vars);
         unit.make_consistent(true)?;
         let vars = &unit.scratch.vars;
@@ -363,10 +363,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.equations.events().len()
     }
 
-    /// The part of a tick by which a tick may precede the crossing it stands for (R14).
+    /// The part of a tick, in seconds, by which a tick may precede the crossing it stands for (R14).
     #[inline]
     pub(super) fn snap(&self) -> f64 {
-        self.snap
+        const PART: f64 = 1.0 / (1u32 << rounding::SNAP_BITS) as f64;
+        PART * self.tick
     }
 
     /// Leaves in `fired` the events of the unit that happen `k` ticks from now, in order of
@@ -443,7 +444,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let now = self.state.last + k;
         let (equations, resolution) = (&self.equations, self.settings.resolution);
         let (happened, mut retiring) = (&self.state.happened, false);
-        self.state.fired.retain(|&event| {
+        let mut happens = |event: u16| {
             let number = usize::from(event);
             if !equations.concerns(number, vars) {
                 return false;
@@ -457,7 +458,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 _ => equations.reset(number, vars, work, emitted),
             }
             true
-        });
+        };
+        match self.state.fired[..] {
+            // As a rule.
+            [event] if happens(event) => {}
+            [_] => self.state.fired.clear(),
+            _ => self.state.fired.retain(|&event| happens(event)),
+        }
         self.state.retiring = retiring;
         if !self.is_finite() {
             return Err(self.bad_reset(t));

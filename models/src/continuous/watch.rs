@@ -141,7 +141,7 @@ impl Watch {
         work: &mut Work,
         end: f64,
     ) -> Result<(Option<f64>, f64), NotFinite> {
-        match self.parabolas(state, end, scene.clock.tick()) {
+        match self.parabolas(state, end, scene.clock.tick) {
             Some(found) => Ok((found, end)),
             None => self.search_pieces(scene, state, work, end),
         }
@@ -170,7 +170,7 @@ impl Watch {
         end: f64,
     ) -> Result<(Option<f64>, f64), NotFinite> {
         let start = state.at;
-        let tick = scene.clock.tick();
+        let tick = scene.clock.tick;
         let banded = self.banded;
         let mut end = end;
         if self.any_followed || banded {
@@ -231,7 +231,7 @@ impl Watch {
             hold = hold.min(self.trust(outputs, path.order(), self.strides[1], &self.bands));
         }
         self.functions = Some(functions);
-        if hold < end - start { start + hold.max(scene.clock.tick()) } else { end }
+        if hold < end - start { start + hold.max(scene.clock.tick) } else { end }
     }
 
     /// Length of the rows of `functions` along paths of `order`.
@@ -300,7 +300,7 @@ impl Watch {
                 let rows = Rows { rows: &self.z, stride };
                 let chosen = |i: usize| i < self.events && !self.sampled[i];
                 let interval = (start, end - start);
-                let tick = scene.clock.tick();
+                let tick = scene.clock.tick;
                 Ok(locator.polynomials(rows, interval, tick, chosen, correct))
             }
         }
@@ -316,7 +316,7 @@ impl Watch {
         best: f64,
     ) -> Result<f64, NotFinite> {
         let SteppedState { solver, locator, looks, .. } = state;
-        let (dims, tick) = (scene.dims, scene.clock.tick());
+        let (dims, tick) = (scene.dims, scene.clock.tick);
         let Self { sampled, sampled_ports, events, vars, x, y, .. } = self;
         x.resize(dims.states, 0.0);
         y.resize(dims.outputs, 0.0);

@@ -16,6 +16,7 @@ use crate::{
     expr::Scalar,
     value::Value,
 };
+use std::sync::Arc;
 
 type Work<S = f64> = crate::continuous::equations::Work<S>;
 
@@ -77,6 +78,8 @@ pub struct Machines {
     network: Matrix,
     /// Place, admittance per unit and power in MW of each load, ascending.
     loads: Vec<(usize, C, f64)>,
+    /// What the shedding of each is told as.
+    sheds: Vec<Arc<str>>,
     fault: Option<Fault>,
     thresholds: Vec<f64>,
     events: Vec<EventSpec>,
@@ -123,6 +126,8 @@ impl Machines {
                 loads.push((k, y, b.demand[0]));
             }
         }
+        let shed = |l: &(usize, C, f64)| Arc::from(format!("shed {}", case.buses[l.0].id));
+        let sheds = loads.iter().map(shed).collect();
         let mut units = units(case, plan, &flow);
         let mut state = 2 * units.len();
         for unit in &mut units {
@@ -136,6 +141,7 @@ impl Machines {
             governor,
             network,
             loads,
+            sheds,
             fault: plan.fault,
             thresholds: plan.thresholds.clone(),
             events: Vec::new(),
@@ -439,6 +445,10 @@ impl Equations for Machines {
             }
             Some(k) => vars[places.reference + k] = value,
         }
+    }
+
+    fn reception(&self, port: usize) -> Option<&Arc<str>> {
+        self.sheds.get(port)
     }
 
     fn explain(&self, vars: &[f64]) -> Option<String> {

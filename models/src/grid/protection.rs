@@ -182,6 +182,7 @@ impl Application for Agc {
         for packet in heard(bag, MEASUREMENT) {
             let rating: f64 = self.machines.iter().filter(|m| m.connected).map(|m| m.rating).sum();
             self.integral -= self.factor * rating * packet.value;
+            happened(fx, "agc", EventKind::Private);
             for m in self.machines.iter().filter(|m| m.connected) {
                 let reference = m.power + self.integral * m.rating / rating;
                 out.send(m.address, reference, fx.now().ticks);

@@ -215,7 +215,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let gap = &gap[..length.max(ROW)];
         let leave = poly::first_exceed(gap, scene.band, trust);
         self.state.leave.set(port, e + leave.unwrap_or(trust));
-        leave.is_some_and(|leave| leave <= 0.25 * scene.clock.tick())
+        leave.is_some_and(|leave| leave <= 0.25 * scene.clock.tick)
             || gap[0].abs() >= (1.0 - 1e-9) * scene.band
     }
 
@@ -284,14 +284,14 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 }
                 self.rows[k * ROW..][..ROW].copy_from_slice(&row);
                 let trust = self.indicators.trust(k, &row, curved);
-                *width = width.min(trust.max(scene.clock.tick()));
+                *width = width.min(trust.max(scene.clock.tick));
                 safe = safe.max(positive(&row).min(trust));
                 self.state.looks += 1;
             }
             self.safe.push(safe);
         }
         let rows = Rows { rows: &self.rows, stride: ROW };
-        let tick = scene.clock.tick();
+        let tick = scene.clock.tick;
         let locator = &mut self.state.locator;
         locator.open();
         let select = |i: usize| self.chosen.binary_search(&i).is_ok();
@@ -455,7 +455,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             self.state.locator.set(i, Arm::Armed);
         }
         self.state.clear.fill(f64::NEG_INFINITY);
-        let ticks = (t / scene.clock.tick()).round() as i64;
+        let ticks = (t / scene.clock.tick).round() as i64;
         let last = scene.clock.last + ticks - self.state.base;
         self.state.shift = scene.clock.resolution.seconds(last);
         self.state.at = 0.0;
@@ -529,7 +529,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             all && !(discrete == engine.discrete && engine.variables.iter().zip(x).all(held));
         let states = if jumped { self.restarted(dims, vars, e) } else { Vec::new() };
         for port in 0..self.outputs.len() {
-            let late = self.state.leave.get(port) > e + scene.clock.tick();
+            let late = self.state.leave.get(port) > e + scene.clock.tick;
             if !scene.connected[port] || (late && !all) {
                 continue;
             }

@@ -140,6 +140,9 @@ impl Method<2> for Implicit {
     }
 }
 
+/// How many quanta a quantised state of LIQSS2 may be away from its state.
+pub(super) const REACH: f64 = 2.0;
+
 /// The second-order implicit step of one variable; gives its length.
 pub(super) fn quantise_2(v: &mut Variable<2>, left: f64) -> f64 {
     let (a, quantum, x) = (v.slope, v.quantum, v.x);
@@ -163,13 +166,13 @@ pub(super) fn quantise_2(v: &mut Variable<2>, left: f64) -> f64 {
     // Beyond that only rounding would change.
     let mut h = left.min(-1e9 / a);
     let mut q = ahead(h);
-    if (q - x).abs() > 2.0 * quantum {
+    if (q - x).abs() > REACH * quantum {
         let ddx = 2.0 * v.d[1];
         let ddx = if ddx == 0.0 { a * (a * x + u0) + u1 } else { ddx };
         h = (2.0 * quantum / ddx.abs()).sqrt();
         q = ahead(h);
         let mut tries = 0;
-        while (q - x).abs() > 2.0 * quantum && tries < 100 {
+        while (q - x).abs() > REACH * quantum && tries < 100 {
             h *= (quantum / (q - x).abs()).sqrt();
             q = ahead(h);
             tries += 1;
@@ -184,7 +187,7 @@ pub(super) fn quantise_2(v: &mut Variable<2>, left: f64) -> f64 {
 pub(super) fn next_2(v: &Variable<2>, own: bool) -> f64 {
     let [g0, g1] = v.gap();
     // Not the distance itself but what rounding makes of it.
-    let limit = 2.0 * (1.0 + 1e-9) * v.quantum;
+    let limit = REACH * (1.0 + 1e-9) * v.quantum;
     let curve = -v.d[1];
     let mut next = quadratic_exit([g0, g1, curve], limit);
     if v.slope < 0.0 && own && curve != 0.0 {

@@ -43,6 +43,7 @@ mod pair;
 mod queue;
 mod sheet;
 mod system;
+pub(crate) mod trial;
 mod unit;
 mod variable;
 mod views;

@@ -6,7 +6,7 @@
 //! of the two by two system.
 use super::{
     engine::Engine,
-    method::{Method, next_2, quantise_2},
+    method::{Method, REACH, next_2, quantise_2},
     system::System,
     variable::Variable,
 };
@@ -108,7 +108,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             let (q, slope) = together(&a, x, u0, u1, h);
             let far = |k: usize| (q[k] - x[k]).abs() / quanta[k];
             let most = far(0).max(far(1));
-            if most < 3.0 && slope.iter().all(|s| s.is_finite()) {
+            // Not three quanta, as published: one that is beyond two has to be set again at once.
+            if most <= REACH && slope.iter().all(|s| s.is_finite()) {
                 w.q[0] = q[1];
                 w.q[1] = slope[1];
                 self.state.variables[j] = w;

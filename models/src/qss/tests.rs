@@ -109,6 +109,36 @@ fn pairs_step_together() {
     assert!(together < alone, "{together} {alone}");
 }
 
+/// A lossless line, where each variable drives two neighbours as hard as they drive it: all
+/// methods of order 2 get through, in steps of one order of magnitude.
+#[test]
+fn lossless_lines() {
+    const N: usize = 40;
+    let mut a = [[0.0; N]; N];
+    for k in 1..N {
+        a[k][k - 1] = 1.0;
+        a[k - 1][k] = -1.0;
+    }
+    let x: [f64; N] = std::array::from_fn(|k| if k < 10 { 1.0 } else { 0.0 });
+    fn run<M: Method<P>, const P: usize>(a: [[f64; N]; N], x: [f64; N]) -> (Vec<f64>, u64) {
+        let quanta = Quanta { relative: 1e-3, minimum: 1e-6 };
+        let mut engine = Engine::<_, M, P>::new(Linear(a), quanta, f64::INFINITY);
+        engine.start(0.0, &x, &[]).unwrap();
+        engine.run_until(40.0).unwrap_or_else(|e| panic!("{e}"));
+        ((0..N).map(|i| engine.value(i, 40.0)).collect(), engine.state().steps)
+    }
+    let (truth, _) = run::<Explicit, 3>(a, x);
+    let (_, explicit) = run::<Explicit, 2>(a, x);
+    for (name, (found, steps)) in
+        [("liqss2", run::<Implicit, 2>(a, x)), ("mliqss2", run::<Paired, 2>(a, x))]
+    {
+        let error = found.iter().zip(&truth).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        println!("{name}: error {error:e}, {steps} steps, explicit {explicit}");
+        assert!(error < 0.05, "{name}: {error}");
+        assert!(steps < 5 * explicit, "{name}: {steps} steps, explicit {explicit}");
+    }
+}
+
 /// x' = cos t: nothing but the time changes, and it is followed all the same.
 struct Driven;
 

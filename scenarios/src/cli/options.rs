@@ -1,16 +1,19 @@
 //! Options, as written and resolved.
 use super::report::Stop;
-use clap::{Args, ValueEnum};
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use std::path::PathBuf;
 use superdense::{
     Overrides,
     output::{directory, trajectory::Format},
     run::{
         Settings,
-        checkpoint::event_list,
         executor::{Executor, Method},
     },
 };
+use superdense_kernel::event_list::EventListKind;
 use superdense_models::quantity::Quantity;
 
 /// Options that decide the plan.
@@ -80,8 +83,8 @@ pub struct RunOptions {
     #[arg(long, value_name = "WALL_SECONDS", value_parser = seconds)]
     pub checkpoint_every: Option<f64>,
     /// Implementation of the event list; never changes results.
-    #[arg(long, value_enum, default_value_t)]
-    pub event_list: List,
+    #[arg(long, value_name = "KIND", value_parser = event_list(), default_value_t)]
+    pub event_list: EventListKind,
     /// Executor; never changes results.
     #[arg(long, value_enum, default_value_t)]
     pub executor: Method,
@@ -109,18 +112,6 @@ pub struct RunOptions {
     pub trajectory: Format,
 }
 
-/// Event lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum List {
-    /// Adaptive ladder.
-    #[default]
-    Ladder,
-    /// Indexed heap.
-    Heap,
-    /// The `priority-queue` package.
-    PriorityQueue,
-}
-
 impl PlanOptions {
     /// What stands above the file.
     pub fn overrides(&self) -> Overrides {
@@ -146,20 +137,24 @@ impl RunOptions {
             return Err(Stop::usage("the scenario file has no name"));
         }
         self.trajectory.available().map_err(Stop::usage)?;
-        let list = self.event_list.to_possible_value();
-        let list = list.as_ref().and_then(|v| event_list(v.get_name()));
         Ok(Settings {
             file: self.plan.file.clone(),
             sets: self.plan.set.clone(),
             overrides: self.plan.overrides(),
             out: self.out.clone().unwrap_or_else(|| directory::default_for(&name)),
-            event_list: list.unwrap_or_default(),
+            event_list: self.event_list,
             executor: Executor { method: self.executor, workers: self.workers },
             checkpoint_every: self.checkpoint_every,
             ties: self.ties,
             trajectory: self.trajectory,
         })
     }
+}
+
+/// The names of event lists.
+fn event_list() -> impl TypedValueParser<Value = EventListKind> {
+    let names = EventListKind::ALL.map(EventListKind::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<EventListKind>())
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

@@ -3,7 +3,7 @@ use super::{
     Done, graph,
     options::RunOptions,
     report::{Console, Stop, columns},
-    verify::verify,
+    verify::{self, verify},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value as Json, json};
@@ -14,7 +14,7 @@ use std::{
 };
 use superdense::{
     Plan, load, load_with_graph,
-    output::directory::{self, CHECKPOINT, SUMMARY},
+    output::directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
     run::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
         pulse::Pulse, ties, timeline::Timeline,
@@ -50,6 +50,9 @@ pub fn resume(console: &Console, from: &Path) -> Done {
             parent.map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p }),
         ),
     };
+    if let Some(dir) = dir.filter(|d| d.join(VERIFYING).is_file()) {
+        return verify::resume(console, dir);
+    }
     if let Some(dir) = dir.filter(|d| d.join(SUMMARY).is_file() && (is_dir || !file.is_file())) {
         let text = format!("the run in {} has ended; there is nothing to resume\n", dir.display());
         console.say(&text, || json!({ "command": "resume", "status": "done", "out": dir }));
@@ -65,8 +68,8 @@ pub fn resume(console: &Console, from: &Path) -> Done {
     let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
     // A directory may have been moved; a checkpoint may have been copied out of it.
     let beside = dir.filter(|d| d.join("samples.csv").is_file());
-    let out = beside.map_or_else(|| checkpoint.out.clone(), Path::to_owned);
-    let settings = checkpoint.settings(out);
+    let out = beside.map_or_else(|| checkpoint.settings.out.clone(), Path::to_owned);
+    let settings = Settings { out, ..checkpoint.settings.clone() };
     let plan = plan_of(&settings)?;
     let pulse = Pulse::start();
     let _ = pulse.on_interrupt();
@@ -100,19 +103,7 @@ fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
             Err(Stop::Failed { failure, results: Some(results) })
         }
         Ok(Outcome::Interrupted { at, checkpoint }) => {
-            let next = match &checkpoint {
-                Ok(_) => format!("go on with: superdense resume {results}"),
-                Err(why) => format!("no checkpoint could be written: {why}"),
-            };
-            console.say(
-                &format!("interrupted at {at} s; results so far are in {results}\n{next}\n"),
-                || {
-                    let file = checkpoint.as_ref().ok();
-                    json!({ "status": "interrupted", "exit_code": 130, "at": at,
-                            "out": results, "checkpoint": file })
-                },
-            );
-            Err(Stop::Interrupted)
+            Err(interrupted(console, &at, &checkpoint, &out))
         }
         Ok(Outcome::Done(report)) => {
             for note in &report.notes {
@@ -129,6 +120,26 @@ fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
             Ok(())
         }
     }
+}
+
+/// Tells of an interruption, and how to go on.
+pub(super) fn interrupted(
+    console: &Console,
+    at: &str,
+    checkpoint: &Result<PathBuf, String>,
+    out: &Path,
+) -> Stop {
+    let results = out.display().to_string();
+    let next = match checkpoint {
+        Ok(_) => format!("go on with: superdense resume {results}"),
+        Err(why) => format!("no checkpoint could be written: {why}"),
+    };
+    let text = format!("interrupted at {at} s; results so far are in {results}\n{next}\n");
+    console.say(&text, || {
+        json!({ "status": "interrupted", "exit_code": 130, "at": at,
+                "out": results, "checkpoint": checkpoint.as_ref().ok() })
+    });
+    Stop::Interrupted
 }
 
 /// Names the loops of a scenario that failed after so many micro-steps of an instant that it went round

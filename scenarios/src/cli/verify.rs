@@ -1,18 +1,26 @@
 //! `run --verify` and `run --tighten`.
 //!
 //! Every run is an ordinary run with its results in a folder of its own, `tightened-1` (ten times),
-//! `tightened-2` (a hundred times), ... beside the results proper.
+//! `tightened-2` (a hundred times), ... beside the results proper. What was asked for is in a file
+//! until the bars are there: `superdense resume` goes on with the run that did not end.
 use super::{
     Done,
     report::{Console, Stop, columns},
-    run::{drive, files_in, object, plan_of, table},
+    run::{drive, files_in, interrupted, object, plan_of, table},
 };
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use superdense::{
-    output::{directory, reports, trajectory::Format},
+    output::{
+        OutputError,
+        directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
+        reports,
+        trajectory::Format,
+    },
     run::{
         Outcome, Report, Session, Settings,
+        checkpoint::Checkpoint,
         pulse::Pulse,
         verify::{FACTORS, Verification, compare},
     },
@@ -22,35 +30,50 @@ use superdense_kernel::time::Resolution;
 /// Tightenings that are tried: a tolerance of 1e-6 comes to 1e-14.
 const LEVELS: u32 = 8;
 
+/// What was asked for.
+#[derive(Serialize, Deserialize)]
+struct Request {
+    settings: Settings,
+    /// `--tighten`.
+    wanted: Option<f64>,
+}
+
 struct Runs<'a> {
     console: &'a Console,
     settings: Settings,
     pulse: &'a Pulse,
 }
 
-impl Runs<'_> {
-    fn folder(&self, level: u32) -> PathBuf {
-        self.settings.out.join(format!("tightened-{level}"))
-    }
+fn folder(out: &Path, level: u32) -> PathBuf {
+    out.join(format!("tightened-{level}"))
+}
 
-    /// Runs with everything 10^level times tighter.
+impl Runs<'_> {
+    /// Runs with everything 10^level times tighter, or goes on with that.
     fn run(&self, level: u32, out: &Path) -> Result<Report, Stop> {
-        let mut settings = Settings { out: out.to_owned(), ..self.settings.clone() };
-        settings.overrides.tighten = (level > 0).then(|| FACTORS[0].powi(level as i32));
-        if out != self.settings.out {
-            directory::prepare(out, true)?;
-            settings.trajectory = Format::None;
-            settings.checkpoint_every = None;
-        }
-        let plan = plan_of(&settings)?;
-        let session = Session::start(plan, settings, self.pulse.clone());
+        let pulse = self.pulse.clone();
+        let session = if out.join(CHECKPOINT).is_file() {
+            let checkpoint = Checkpoint::read(&out.join(CHECKPOINT)).map_err(Stop::before)?;
+            let settings = Settings { out: out.to_owned(), ..checkpoint.settings.clone() };
+            Session::resume(checkpoint, plan_of(&settings)?, settings, pulse)
+        } else {
+            let mut settings = Settings { out: out.to_owned(), ..self.settings.clone() };
+            settings.overrides.tighten = (level > 0).then(|| FACTORS[0].powi(level as i32));
+            if out != self.settings.out {
+                directory::prepare(out, true)?;
+                settings.trajectory = Format::None;
+            }
+            Session::start(plan_of(&settings)?, settings, pulse)
+        };
         let mut session = session.map_err(Stop::before)?;
         match drive(self.console, &mut session) {
             Err(failure) => {
                 let results = Some(out.display().to_string());
                 Err(Stop::Failed { failure, results })
             }
-            Ok(Outcome::Interrupted { .. }) => Err(Stop::Interrupted),
+            Ok(Outcome::Interrupted { at, checkpoint }) => {
+                Err(interrupted(self.console, &at, &checkpoint, &self.settings.out))
+            }
             Ok(Outcome::Done(report)) => Ok(*report),
         }
     }
@@ -58,19 +81,48 @@ impl Runs<'_> {
 
 /// Runs a scenario and its tightenings, and tells the error bars.
 pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse: &Pulse) -> Done {
-    let resolution = plan_of(&settings)?.resolution;
-    let runs = Runs { console, settings, pulse };
-    let out = runs.settings.out.clone();
     // Results of an earlier request must not be taken for this one's.
     for level in 0..LEVELS + 3 {
-        let folder = runs.folder(level);
+        let folder = folder(&settings.out, level);
         if folder.is_dir() {
             directory::prepare(&folder, true)?;
         }
     }
+    let request = Request { settings: settings.absolute(), wanted };
+    let file = settings.out.join(VERIFYING);
+    directory::replace(&file, &reports::to_json(&request))?;
+    complete(console, Request { settings, wanted }, pulse)
+}
+
+/// Goes on with the verification in a directory.
+pub fn resume(console: &Console, out: &Path) -> Done {
+    let file = out.join(VERIFYING);
+    let text = std::fs::read_to_string(&file).map_err(OutputError::at(&file))?;
+    let request = serde_json::from_str::<Request>(&text);
+    let mut request = request.map_err(|e| {
+        Stop::usage(format!("{}: {e}; start the run again with --force", file.display()))
+    })?;
+    request.settings.out = out.to_owned();
+    let pulse = Pulse::start();
+    let _ = pulse.on_interrupt();
+    complete(console, request, &pulse)
+}
+
+/// Makes all runs that are not there, and the bars.
+fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pulse) -> Done {
+    let resolution = plan_of(&settings)?.resolution;
+    let runs = Runs { console, settings, pulse };
+    let out = runs.settings.out.clone();
     let (level, report, bars, why) = match wanted {
         None => {
+            // The run proper comes last, so that it is made once, also where others are
+            // interrupted; and it is made also where they fail.
+            let twins = twins(&runs, 0);
+            if let Err(Stop::Interrupted) = twins {
+                return Err(Stop::Interrupted);
+            }
             let report = runs.run(0, &out)?;
+            twins?;
             (0, report, bars(&runs, &out, 0, resolution)?, None)
         }
         Some(wanted) => {
@@ -87,6 +139,7 @@ pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse:
     for (name, text) in &files {
         directory::replace(&out.join(name), text.as_bytes())?;
     }
+    directory::remove(&out.join(VERIFYING))?;
     let results = out.display().to_string();
     let mut names = files_in(&out);
     names.extend(files.iter().map(|f| f.0.to_owned()));
@@ -108,6 +161,17 @@ pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse:
     Ok(())
 }
 
+/// The runs at the next two levels, unless they are there.
+fn twins(runs: &Runs<'_>, level: u32) -> Result<[PathBuf; 2], Stop> {
+    let folders = [1, 2].map(|k| folder(&runs.settings.out, level + k));
+    for (folder, k) in folders.iter().zip(1..) {
+        if !folder.join(SUMMARY).is_file() {
+            runs.run(level + k, folder)?;
+        }
+    }
+    Ok(folders)
+}
+
 /// The bars of the run in `dir`, made at `level`, by the next two levels.
 fn bars(
     runs: &Runs<'_>,
@@ -115,14 +179,8 @@ fn bars(
     level: u32,
     resolution: Resolution,
 ) -> Result<Verification, Stop> {
-    let twins = [1, 2].map(|k| runs.folder(level + k));
-    for (twin, k) in twins.iter().zip(1..) {
-        if !twin.join(directory::SUMMARY).is_file() {
-            runs.run(level + k, twin)?;
-        }
-    }
-    let [first, second] = &twins;
-    compare(dir, [first, second], resolution).map_err(Stop::before)
+    let twins = twins(runs, level)?;
+    compare(dir, [&twins[0], &twins[1]], resolution).map_err(Stop::before)
 }
 
 /// The level whose bars are small enough, or the best one and why it is the last.
@@ -133,8 +191,8 @@ fn search(
 ) -> Result<(u32, Option<String>), Stop> {
     let mut before = None;
     for level in 0..LEVELS {
-        let folder = runs.folder(level);
-        if level == 0 {
+        let folder = folder(&runs.settings.out, level);
+        if level == 0 && !folder.join(SUMMARY).is_file() {
             runs.run(0, &folder)?;
         }
         let bars = match bars(runs, &folder, level, resolution) {

@@ -10,9 +10,11 @@ use std::{
 pub const CHECKPOINT: &str = "checkpoint";
 /// The summary's file name.
 pub const SUMMARY: &str = "summary.json";
+/// What a verification was asked for, while it has not ended.
+pub const VERIFYING: &str = "verifying.json";
 
 /// Every file that a run may write, for `--force`.
-const FILES: [&str; 9] = [
+const FILES: [&str; 13] = [
     "events.csv",
     "samples.csv",
     "trajectory.csv",
@@ -22,6 +24,10 @@ const FILES: [&str; 9] = [
     "plot.svg",
     "plot.png",
     CHECKPOINT,
+    VERIFYING,
+    "event_bars.csv",
+    "sample_bars.csv",
+    "verify.json",
 ];
 
 /// The results directory of a scenario, unless `--out` names another.

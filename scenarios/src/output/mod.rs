@@ -9,6 +9,8 @@
 //! | `performance.json` | wall time and memory, never compared |
 //! | `plots.json` | the declared plots, for `superdense plot` |
 //! | `plot.svg`, `plot.png` | the figure |
+//! | `event_bars.csv`, `sample_bars.csv`, `verify.json` | error bars, after `--verify` or `--tighten` |
+//! | `verifying.json` | what was asked for, until these are there |
 //! | `checkpoint` | what `superdense resume` goes on from, while the run has not ended |
 //!
 //! Tables grow by whole lines; everything else is replaced by an atomic rename.

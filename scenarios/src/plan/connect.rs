@@ -77,8 +77,10 @@ fn one(
     eval: &Evaluator<'_>,
     adapters: &mut adapters::Adapters,
 ) -> Option<()> {
-    let (from, _) = ends(tree, group, &connection.from, false, eval)?;
-    let (to, _) = ends(tree, group, &connection.to, true, eval)?;
+    // Both, though one be wrong: each has its own mistakes.
+    let from = ends(tree, group, &connection.from, false, eval);
+    let to = ends(tree, group, &connection.to, true, eval);
+    let ((from, _), (to, _)) = (from?, to?);
     let pairs = from.len().max(to.len());
     if from.len() != to.len() && from.len() != 1 && to.len() != 1 {
         let message = format!("{} outputs meet {} inputs", from.len(), to.len());

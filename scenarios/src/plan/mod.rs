@@ -12,6 +12,7 @@ mod digest;
 mod drivers;
 mod evaluate;
 mod expand;
+mod foresee;
 pub mod graph;
 mod link_ports;
 mod links;
@@ -33,6 +34,7 @@ use crate::{
     document,
 };
 pub(crate) use adapters::ADAPTERS;
+use serde::{Deserialize, Serialize};
 use session::Session;
 pub(crate) use settings::PARTITIONS;
 use std::{
@@ -186,7 +188,7 @@ pub struct UnitInfo {
 }
 
 /// Options of the command line that stand above the file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overrides {
     /// `--until`: seconds, or text with a unit.
     pub until: Option<String>,

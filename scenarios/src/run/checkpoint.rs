@@ -1,47 +1,20 @@
 //! The checkpoint file of a run: the kernel's checkpoint, the options of the run, and the length
 //! of every table at that moment.
-use super::{Failure, Settings, executor::Executor, recorder::Memory};
-use crate::{
-    Overrides,
-    output::{
-        OutputError, directory,
-        trajectory::{Format, Mark},
-    },
-};
+use super::{Failure, Settings, recorder::Memory};
+use crate::output::{OutputError, directory, trajectory::Mark};
 use serde::{Deserialize, Serialize};
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
-use superdense_kernel::{
-    error::CheckpointError, event_list::EventListKind, message::Digest, time::Resolution,
-};
+use std::{fs, path::Path};
+use superdense_kernel::{error::CheckpointError, message::Digest, time::Resolution};
 
 const MAGIC: [u8; 8] = *b"SDENSE\0R";
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Absolute path of the scenario.
-    pub file: PathBuf,
-    /// Absolute path of the output directory.
-    pub out: PathBuf,
-    /// `--set` options.
-    pub sets: Vec<(String, String)>,
-    /// `--until`, `--sample`, `--seed`.
-    pub overrides: (Option<String>, Option<String>, Option<u64>),
-    /// Factor on tolerances.
-    pub tighten: Option<f64>,
-    /// Name of the event list.
-    pub event_list: String,
-    /// `--executor` and `--workers`.
-    pub executor: Executor,
-    /// `--checkpoint-every`.
-    pub checkpoint_every: Option<f64>,
-    /// `--ties`.
-    pub ties: Option<u64>,
+    /// The options of the run, with absolute paths.
+    pub settings: Settings,
     /// What the plan was.
     pub identity: Identity,
     /// Tick of the latest sample; -1 before the first.
@@ -96,27 +69,6 @@ impl Identity {
 }
 
 impl Checkpoint {
-    /// The options of the interrupted run.
-    pub fn settings(&self, out: PathBuf) -> Settings {
-        let (until, sample, seed) = self.overrides.clone();
-        Settings {
-            file: self.file.clone(),
-            sets: self.sets.clone(),
-            overrides: Overrides { until, sample, seed, tighten: self.tighten },
-            out,
-            event_list: event_list(&self.event_list).unwrap_or_default(),
-            executor: self.executor,
-            checkpoint_every: self.checkpoint_every,
-            ties: self.ties,
-            trajectory: match self.trajectory {
-                Mark::Csv(_) => Format::Csv,
-                Mark::None => Format::None,
-                #[cfg(feature = "parquet")]
-                Mark::Parquet(_) => Format::Parquet,
-            },
-        }
-    }
-
     /// Puts the checkpoint in place of the one before, atomically.
     ///
     /// # Errors
@@ -164,20 +116,4 @@ fn digest(bytes: &[u8]) -> u64 {
     let mut d = Digest::new();
     d.bytes(bytes);
     d.finish()
-}
-
-/// The name of an event list in options and reports.
-pub fn event_list_name(kind: EventListKind) -> &'static str {
-    match kind {
-        EventListKind::Ladder => "ladder",
-        EventListKind::Heap => "heap",
-        EventListKind::Reference => "priority-queue",
-    }
-}
-
-/// The event list of a name.
-pub fn event_list(name: &str) -> Option<EventListKind> {
-    [EventListKind::Ladder, EventListKind::Heap, EventListKind::Reference]
-        .into_iter()
-        .find(|k| event_list_name(*k) == name)
 }

@@ -9,7 +9,7 @@ use superdense_kernel::{
     Ended, Simulation,
     error::RunError,
     message::Message,
-    parallel::{self, Partition, Settings, Statistics},
+    parallel::{self, Partition, Settings, Statistics, Weight},
 };
 
 /// How models are executed.
@@ -80,9 +80,12 @@ const OVERHEAD_IN_WINDOWS: f64 = 8e-8;
 /// Share of the work that counts, before a trial tells.
 const EFFICIENCY: f64 = 0.8;
 
-/// Estimated nanoseconds of a first cycle from which on workers share it: parting the models costs
-/// about as much as a thousandth of that for each.
-const HEAVY: u64 = 2_000_000;
+/// Estimated nanoseconds of a first cycle from which on workers share it: what a worker waits for
+/// others counts no more, and to part the models, some microseconds for each, is worth its while
+/// within tens of cycles.
+const HEAVY: u64 = 100_000;
+/// The same for each model of the run.
+const HEAVY_PER_MODEL: u64 = 300;
 
 /// Wall seconds and transitions under one method.
 #[derive(Debug, Clone, Copy, Default)]
@@ -170,7 +173,10 @@ impl Driver {
     /// Whether the first cycle of all is worth dividing, before anything is measured.
     fn is_heavy<M: Message>(&self, sim: &mut Simulation<M>, limit: i64) -> bool {
         let begins = !sim.has_run() && self.executor.workers().min(cores()) > 1;
-        begins && sim.weigh_next(limit, nanoseconds).is_some_and(|weight| weight > HEAVY)
+        let least = HEAVY.max(HEAVY_PER_MODEL * sim.models() as u64);
+        // One model keeps one worker busy.
+        let shared = |weight: Weight| weight.nanoseconds > least && weight.models > 1;
+        begins && sim.weigh_next(limit, nanoseconds).is_some_and(shared)
     }
 
     /// What `auto` tries or has chosen: sequential first; then, if work per transition lets expect

@@ -22,7 +22,8 @@ use crate::{
     Overrides,
     output::{OutputError, reports::Summary, trajectory::Format},
 };
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use superdense_kernel::{
     error::{CheckpointError, RunError},
     event_list::EventListKind,
@@ -32,7 +33,7 @@ use superdense_kernel::{
 pub const LISTED: usize = 40;
 
 /// How to run a scenario.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The scenario file.
     pub file: PathBuf,
@@ -52,6 +53,14 @@ pub struct Settings {
     pub ties: Option<u64>,
     /// How the trajectory is written.
     pub trajectory: Format,
+}
+
+impl Settings {
+    /// The same, also for programs that are started elsewhere.
+    pub fn absolute(&self) -> Self {
+        let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
+        Self { file: absolute(&self.file), out: absolute(&self.out), ..self.clone() }
+    }
 }
 
 /// Why a run stopped without an end.

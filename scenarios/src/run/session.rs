@@ -1,7 +1,7 @@
 //! One run from start or checkpoint to end, interruption or failure.
 use super::{
     Failure, LISTED, Outcome, Report, Settings,
-    checkpoint::{Checkpoint, Identity, event_list_name},
+    checkpoint::{Checkpoint, Identity},
     executor::{Driver, Method},
     pulse::Pulse,
     recorder::{EVENTS, Memory, PAUSE, Recorder},
@@ -20,7 +20,7 @@ use crate::{
 };
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -338,18 +338,8 @@ impl Session {
     /// Writes the checkpoint: first the tables, then the file that tells their lengths.
     fn checkpoint(&mut self) -> Result<PathBuf, Failure> {
         let (lengths, trajectory) = self.sync()?;
-        let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
-        let s = &self.settings;
         let checkpoint = Checkpoint {
-            file: absolute(&s.file),
-            out: absolute(&s.out),
-            sets: s.sets.clone(),
-            overrides: (s.overrides.until.clone(), s.overrides.sample.clone(), s.overrides.seed),
-            tighten: s.overrides.tighten,
-            event_list: event_list_name(s.event_list).to_owned(),
-            executor: s.executor,
-            checkpoint_every: s.checkpoint_every,
-            ties: s.ties,
+            settings: self.settings.absolute(),
             identity: self.identity.clone(),
             sampled: self.sampled,
             memory: self.recorder().memory.clone(),
@@ -428,7 +418,7 @@ impl Session {
         let parallel = executor.method != Method::Sequential;
         reports::Executor {
             name: executor.method.name(),
-            event_list: event_list_name(self.settings.event_list),
+            event_list: self.settings.event_list.name(),
             workers: executor.workers(),
             models: self.sim.models() as u64,
             parallel: parallel.then(|| reports::Parallel::of(&self.driver.statistics)),

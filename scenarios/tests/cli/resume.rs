@@ -126,3 +126,26 @@ fn ctrl_c_keeps_results_and_a_checkpoint() {
     assert!(!dir.join("moved/checkpoint").exists());
     good(&dir, "resume moved");
 }
+
+/// A verification that is interrupted in one of its runs goes on as one.
+#[cfg(unix)]
+#[test]
+fn a_verification_is_resumed_too() {
+    let dir = mixed("verification");
+    let line = |out: &str| format!("run mixed.toml --json --verify --until 600 --out {out}");
+    good(&dir, &line("whole"));
+    let output = interrupt(&dir, &line("parts"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert_eq!(json(&text)["status"], "interrupted", "{text}");
+    let parts = dir.join("parts");
+    assert!(parts.join("verifying.json").is_file());
+    fs::rename(&parts, dir.join("moved")).unwrap();
+    let told = json(&good(&dir, "resume moved --json"));
+    assert!(told["verify"]["worst_event_bar"].is_number(), "{told}");
+    for name in ["event_bars.csv", "sample_bars.csv", "verify.json"] {
+        assert_eq!(read(&dir.join("whole"), name), read(&dir.join("moved"), name), "{name}");
+    }
+    assert_equal_results(&dir.join("whole"), &dir.join("moved"));
+    assert!(!dir.join("moved/verifying.json").exists());
+}

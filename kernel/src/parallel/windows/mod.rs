@@ -56,6 +56,7 @@ pub(super) use apart::ranks;
 use crew::{Crew, Ending, Leader};
 pub(super) use part::{Done, News};
 use std::sync::{Mutex, PoisonError};
+pub use weigh::Weight;
 
 impl<M: Message> Simulation<M> {
     pub(super) fn run_in_windows(

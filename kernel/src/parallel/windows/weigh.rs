@@ -12,9 +12,17 @@ use crate::{
 /// Models that are tried out, at most.
 const SAMPLES: usize = 8;
 
+/// What the transitions of a cycle weigh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weight {
+    /// Of all together, by the caller's clock.
+    pub nanoseconds: u64,
+    /// How many models make one.
+    pub models: usize,
+}
+
 impl<M: Message> Simulation<M> {
-    /// An estimate of the nanoseconds that the transitions of the next cycle take, if that is due up
-    /// to tick `limit` and starts an instant: a few of the models that it reaches make theirs by
+    /// An estimate of what the transitions of the next cycle weigh, if that is due up to tick `limit` and starts an instant: a few of the models that it reaches make theirs by
     /// the caller's clock, and go back. Changes nothing. `None` where models make silent steps, or
     /// one that is tried cannot save its state, or panics.
     ///
@@ -32,10 +40,10 @@ impl<M: Message> Simulation<M> {
     /// top.add("clock", Clock);
     /// let mut sim = Simulation::new(top, Default::default())?;
     /// assert_eq!(sim.weigh_next(9, || 0), None);
-    /// assert_eq!(sim.weigh_next(10, || 0), Some(0));
+    /// assert_eq!(sim.weigh_next(10, || 0).map(|weight| weight.models), Some(1));
     /// # Ok::<(), superdense_kernel::error::RunError>(())
     /// ```
-    pub fn weigh_next(&mut self, limit: i64, clock: fn() -> u64) -> Option<u64> {
+    pub fn weigh_next(&mut self, limit: i64, clock: fn() -> u64) -> Option<Weight> {
         let plain = !self.staged && self.failed.is_none() && self.injections.is_empty();
         if !plain || !self.core.ready.is_empty() || !self.core.silent.is_empty() {
             return None;
@@ -60,7 +68,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// Transitions of some of the models of the staged cycle, and their part of it.
-    fn try_some(&mut self, tag: Tag, clock: fn() -> u64) -> Option<u64> {
+    fn try_some(&mut self, tag: Tag, clock: fn() -> u64) -> Option<Weight> {
         let core = &mut self.core;
         let mut moving: Vec<(u32, bool)> = core.bus.influenced.iter().map(|&m| (m, true)).collect();
         moving.extend(self.imminent.iter().map(|&m| (m, false)));
@@ -82,6 +90,7 @@ impl<M: Message> Simulation<M> {
             slab.restore(slot, &saved).ok()?;
             done?;
         }
-        Some(nanoseconds * moving.len() as u64 / tried.max(1))
+        let models = moving.len();
+        Some(Weight { nanoseconds: nanoseconds * models as u64 / tried.max(1), models })
     }
 }

@@ -136,6 +136,9 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
     }
 }
 
+/// Most indicators of an event that is looked at as below.
+const FEW: usize = 4;
+
 /// When an event whose indicators are parabolas comes true, as [`Polynomials`] would say.
 #[inline]
 pub(super) fn comes_true(
@@ -143,33 +146,37 @@ pub(super) fn comes_true(
     row: &impl Fn(usize) -> Option<[f64; 3]>,
     (start, width): (f64, f64),
 ) -> Direct {
-    if event.graze.is_some() {
+    let count = event.indicators.len();
+    if event.graze.is_some() || count > FEW {
         return Direct::Unknown;
     }
+    let mut rows = [[0.0; 3]; FEW];
+    for (c, &k) in rows.iter_mut().zip(&event.indicators) {
+        match row(k) {
+            Some(parabola) => *c = parabola,
+            None => return Direct::Unknown,
+        }
+    }
+    let rows = &rows[..count];
     let mut t = start;
     // An indicator comes to be satisfied twice at most.
-    for _ in 0..=2 * event.indicators.len() {
+    for _ in 0..=2 * count {
         let e = t - start;
-        let mut open = None;
-        for &k in &event.indicators {
-            let Some(c) = row(k) else { return Direct::Unknown };
-            if !event.satisfied(k, (c[2] * e + c[1]) * e + c[0]) {
-                open = Some((k, c));
-                break;
-            }
-        }
-        let Some((k, c)) = open else {
+        let value = |c: &[f64; 3], e: f64| (c[2] * e + c[1]) * e + c[0];
+        let open =
+            rows.iter().zip(&event.indicators).find(|&(c, &k)| !event.satisfied(k, value(c, e)));
+        let Some((c, &k)) = open else {
             return if t > start { Direct::At(t) } else { Direct::Unknown };
         };
-        match satisfied_after(&c, width, e, |z| event.satisfied(k, z)) {
+        match satisfied_after(c, width, e, |z| event.satisfied(k, z)) {
             Direct::At(next) => t = start + next,
             other => return other,
         }
         if t > start + width {
             return Direct::Never;
         }
-        let e = t - start;
-        if !event.satisfied(k, (c[2] * e + c[1]) * e + c[0]) {
+        // The sum may have been rounded to the wrong side.
+        if start != 0.0 && !event.satisfied(k, value(c, t - start)) {
             t = t.next_up();
         }
     }
@@ -187,6 +194,7 @@ fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> b
     /// Numbers between a root by formula and that of the computed value.
     const APART: u32 = 8;
     let (c0, c1, c2, tail) = match *row {
+        [c0, c1, c2] => (c0, c1, c2, 0.0),
         [c0, c1, c2, ref more @ ..] => {
             let size = more.iter().rev().fold(0.0, |sum, c| (sum + c.abs()) * width);
             (c0, c1, c2, size * width * width)
@@ -194,16 +202,16 @@ fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> b
         [c0, c1] => (c0, c1, 0.0, 0.0),
         _ => return Direct::Unknown,
     };
+    let parabola = row.len() <= 3;
     let size = c0.abs() + (c1.abs() + c2.abs() * width) * width;
     if 2.0 * c0 > size + tail {
         return Direct::Never;
     }
-    if tail > SMALL * size {
+    if !parabola && tail > SMALL * size {
         return Direct::Unknown;
     }
     let slope = |e: f64| 2.0 * c2 * e + c1;
-    let clear = |slope: f64| tail == 0.0 || slope.abs() * width > 1e-4 * size;
-    let parabola = row.len() <= 3;
+    let clear = |slope: f64| parabola || tail == 0.0 || slope.abs() * width > 1e-4 * size;
     let value = |e: f64| if parabola { (c2 * e + c1) * e + c0 } else { poly::eval(row, e) };
     let root = if c2 == 0.0 {
         if c1 >= 0.0 {
@@ -239,7 +247,7 @@ fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> b
         return Direct::Unknown;
     }
     let mut root = root;
-    if tail > 0.0 {
+    if !parabola && tail > 0.0 {
         let (value, slope) = poly::eval_slope(row, root);
         root -= value / slope;
     }
