@@ -67,6 +67,7 @@ pub fn build(exchanges: u32) -> (Simulation<Value>, i64) {
         names: vec!["a.y".into(), "b.y".into()],
         look_ahead: None,
         balance: None,
+        sequence: None,
         bonds: Vec::new(),
     };
     let mut top = Coupled::new();

@@ -3,6 +3,7 @@
 //! Adding a kind is one file with a [`UnitKind`] and one line in [`kinds`].
 use crate::{
     capabilities::{Capabilities, Capability},
+    expr::Expr,
     feed_through::{FeedThrough, Passing},
     value::Value,
 };
@@ -386,6 +387,27 @@ pub struct LinkSpec {
     pub believed: bool,
 }
 
+/// The state events of a unit.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StateEvents {
+    /// What conditions are over: names, and where others see the value; after the time, which is
+    /// variable 0.
+    pub variables: Vec<(String, Seen)>,
+    /// Name, whether it is shared, and the indicators that are all at most 0 when it happens.
+    pub events: Vec<(String, bool, Vec<Expr>)>,
+}
+
+/// Where others see a variable of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// What comes in at an input.
+    Input(u16),
+    /// What goes out at an output.
+    Output(u16),
+    /// Nowhere.
+    Hidden,
+}
+
 /// A kind of unit.
 pub trait UnitKind: Sync {
     /// The name in `kind = "…"`.
@@ -450,6 +472,12 @@ pub trait UnitKind: Sync {
     fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
         let _ = (params, context);
         FeedThrough::All(Passing::Sometimes)
+    }
+    /// State events of a unit, own and shared, with the outputs and inputs by which others see them
+    /// coming. None where conditions are hidden.
+    fn state_events(&self, params: &Params, context: &Context<'_>) -> StateEvents {
+        let _ = (params, context);
+        StateEvents::default()
     }
     /// Whether inputs that have the name of an output hear it, through a coupling with `iterate` around
     /// the unit.

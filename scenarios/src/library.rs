@@ -28,6 +28,7 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/002_as_printed.toml"
     "library/papers/002_dead_reckoning.toml"
     "library/papers/002_look_ahead.toml"
+    "library/papers/002_micro_steps.toml"
     "library/papers/003_exact.toml"
     "library/papers/003_hierarchical.toml"
     "library/papers/003_power_balanced.toml"

@@ -18,6 +18,7 @@ use super::{
     compile::compile,
     elaborate::{elaborate, whole_text},
     feed_through::feed_through,
+    foresee::state_events,
     read::{Declared, Entry, MODE, Reader},
 };
 use crate::{
@@ -25,7 +26,7 @@ use crate::{
     feed_through::FeedThrough,
     registry::{
         Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
-        UnitKind, ValueType, with,
+        StateEvents, UnitKind, ValueType, with,
     },
     value::Value,
 };
@@ -139,6 +140,9 @@ impl UnitKind for EquationsKind {
     }
     fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
         feed_through(params, context)
+    }
+    fn state_events(&self, params: &Params, context: &Context<'_>) -> StateEvents {
+        state_events(self, params, context)
     }
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let mut r = Reader::new(params);

@@ -12,6 +12,7 @@ mod events;
 mod expander;
 mod failures;
 mod feed_through;
+mod foresee;
 mod formulas;
 mod kind;
 mod linear;

@@ -23,6 +23,12 @@
 //! within the step. Under constant power f² moves linearly, f(H)² = (f + f'H)² - (f'H)², and comes
 //! to zero when f falls by a half. One that grows more than `GROWTH`-fold began too near to zero.
 //! A signal that falls to `LEAST` of itself after all is divided by no longer.
+//!
+//! # Outputs that follow what is told
+//! A damper in the unit of the spring makes the force follow the told speed at once: then P/e is found by
+//! fixed-point iteration at that instant, e being heard again after each telling. It contracts where
+//! the damper's force is below the whole one. Where it does not settle in `ROUNDS` rounds, e
+//! is treated as a signal near zero for the rest of the step.
 use super::line::Line;
 use crate::{
     poly::{MAX_DEGREE, eval},
@@ -34,6 +40,10 @@ use serde::{Deserialize, Serialize};
 const FALL: f64 = 0.4;
 const GROWTH: f64 = 4.0;
 const LEAST: f64 = 0.25;
+/// Tellings at one instant after which a quotient does not settle.
+const ROUNDS: u32 = 64;
+/// Nor does one with coefficients beyond this; on the way high powers may be far off.
+const BEYOND: f64 = 1e150;
 /// Highest power of a quotient.
 const ORDER: usize = 12;
 
@@ -59,6 +69,8 @@ struct Bond {
     sides: [Side; 2],
     /// The agreed power since the last exchange.
     power: Vec<f64>,
+    /// Per signal, the last instant at which its quotient was told, and how often.
+    rounds: [(i64, u32); 2],
 }
 
 impl Bond {
@@ -81,16 +93,25 @@ impl Bond {
         };
     }
 
-    /// Whoever divides by what has come too near to zero stops it.
-    fn look_after(&mut self, values: [f64; 2]) {
+    /// Whoever divides by what has come too near to zero, or does not settle, stops it.
+    fn look_after(&mut self, now: i64, values: [f64; 2]) {
         for k in 0..2 {
             let (value, start) = (values[1 - k], self.ahead[1 - k][0]);
-            if self.sides[k] != Side::Free && value * start <= LEAST * start * start {
+            let near_zero = value * start <= LEAST * start * start;
+            if self.sides[k] != Side::Free && (near_zero || self.tellings(k, now) >= ROUNDS) {
                 let other = self.sides[1 - k];
                 self.sides[k] = Side::Free;
                 self.sides[1 - k] = if other == Side::Agreed { Side::Follows } else { Side::Free };
             }
         }
+    }
+}
+
+impl Bond {
+    /// How often a quotient was told at this instant.
+    fn tellings(&self, k: usize, now: i64) -> u32 {
+        let (at, rounds) = self.rounds[k];
+        if at == now { rounds } else { 0 }
     }
 }
 
@@ -102,6 +123,8 @@ pub struct Balance {
     /// Tick of the last exchange, and of the next time to tell quotients anew.
     since: i64,
     due: Option<i64>,
+    /// Seconds from the last exchange to the next one.
+    step: f64,
 }
 
 impl Balance {
@@ -112,8 +135,10 @@ impl Balance {
             ahead: Default::default(),
             sides: [Side::Free; 2],
             power: Vec::new(),
+            rounds: [(NEVER, 0); 2],
         };
-        Self { bonds: bonds.into_iter().map(bond).collect(), tolerance, since: 0, due: None }
+        let bonds = bonds.into_iter().map(bond).collect();
+        Self { bonds, tolerance, since: 0, due: None, step: 0.0 }
     }
 
     /// When quotients are told anew, at the latest.
@@ -142,7 +167,7 @@ impl Balance {
 
     /// After all extrapolations of an exchange, with `step` seconds to the next one.
     pub fn agree(&mut self, now: i64, step: f64, lines: &[Line], timer: &Timer) {
-        self.since = now;
+        (self.since, self.step) = (now, step);
         for bond in &mut self.bonds {
             let slope = |s: u16| {
                 let p = lines[usize::from(s)].source(now, timer);
@@ -161,8 +186,9 @@ impl Balance {
             shift(&mut p, elapsed);
             p
         };
+        let (rest, tolerance) = ((self.step - elapsed).max(0.0), self.tolerance);
         for bond in &mut self.bonds {
-            bond.look_after(bond.signals.map(|s| lines[usize::from(s)].value(now, timer)));
+            bond.look_after(now, bond.signals.map(|s| lines[usize::from(s)].value(now, timer)));
             // What is free comes first: the other side follows it.
             let order = if bond.sides[1] == Side::Free { [1, 0] } else { [0, 1] };
             for k in order {
@@ -176,16 +202,25 @@ impl Balance {
                         Some(Poly::new(&product(u.coefficients(), y.coefficients(), MAX_DEGREE)))
                     }
                 };
-                let p = power.map_or_else(
-                    || shifted(&bond.ahead[k]),
-                    |power| {
-                        let by = other.source(now, timer);
-                        let (p, within) = quotient(&power, &by, self.tolerance);
-                        due = due.min(timer.within(within));
-                        p
-                    },
-                );
+                let Some(power) = power else {
+                    let p = shifted(&bond.ahead[k]);
+                    if lines[own].tell(p.coefficients(), now, timer).is_some() {
+                        told.push(bond.signals[k]);
+                    }
+                    continue;
+                };
+                let by = other.source(now, timer);
+                let (p, within) = quotient(&power, &by, tolerance);
+                due = due.min(timer.within(within));
+                let tellings = bond.tellings(k, now);
+                let off = distance(&p, &lines[own].told(now, timer), rest) * by.value(0.0).abs();
+                let off = off / (1.0 + power.value(0.0).abs());
+                if tellings > 0 && off <= tolerance {
+                    continue;
+                }
                 if lines[own].tell(p.coefficients(), now, timer).is_some() {
+                    let beyond = p.coefficients().iter().any(|c| c.abs() > BEYOND);
+                    bond.rounds[k] = (now, if beyond { ROUNDS } else { tellings + 1 });
                     told.push(bond.signals[k]);
                 }
             }
@@ -193,6 +228,14 @@ impl Balance {
         self.due = (due < NEVER).then_some(due);
         told
     }
+}
+
+/// How far two polynomials can be apart in `span` seconds.
+fn distance(a: &Poly, b: &Poly, span: f64) -> f64 {
+    let (a, b) = (a.coefficients(), b.coefficients());
+    let of = |c: &[f64], k: usize| c.get(k).copied().unwrap_or(0.0);
+    let each = (0..a.len().max(b.len())).map(|k| (of(a, k) - of(b, k)).abs() * span.powi(k as i32));
+    each.sum()
 }
 
 /// Whether a signal, told as `p`, can be divided by for `step` seconds.

@@ -1,14 +1,16 @@
 //! The master as an atomic model.
 use super::{
-    Balance, Compensation, Extrapolation, Kalman, Line, LookAhead, LowPass, Pace,
-    extrapolation::Cubic, trust::residual,
+    Balance, Compensation, Extrapolation, Kalman, Line, LookAhead, LowPass, Pace, Sequence,
+    extrapolation::Cubic, trial::is_refresh, trust::residual,
 };
 use crate::{
     signal::{NEVER, Timer},
-    value::{Flag, Segment, Value},
+    value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{
+    Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
+};
 
 /// Signals pass through: input i is a source, output i is what its receivers are told.
 ///
@@ -41,6 +43,8 @@ pub struct Coupler {
     rounds: u32,
     /// Whether relaxation has held part of a change back.
     unsettled: bool,
+    /// A shared event has been refuted, in which receivers believed by what they were told.
+    refuted: bool,
 }
 
 /// What a coupler does with its signals.
@@ -66,6 +70,8 @@ pub struct Policy {
     pub look_ahead: Option<LookAhead>,
     /// Signals that carry power.
     pub balance: Option<Balance>,
+    /// Who goes first, where that changes; signals of those who went before are handed on as they come.
+    pub sequence: Option<Sequence>,
     /// Pairs of effort and flow whose energy tells the error of a step, instead of what was missed.
     pub bonds: Vec<[u16; 2]>,
 }
@@ -132,6 +138,7 @@ impl Coupler {
             exchanges: 0,
             rounds: 0,
             unsettled: false,
+            refuted: false,
         }
     }
 
@@ -161,7 +168,7 @@ impl Coupler {
         self.planned = predicted.map_or(step, |t| self.timer.within(t).min(step));
     }
 
-    fn exchange(&mut self) {
+    fn exchange(&mut self, fx: &mut Effects<Value>) {
         let (now, timer) = (self.timer.now(), self.timer);
         let elapsed = timer.seconds(self.last, now);
         let ratio = self.ratio(now).filter(|_| now > self.last);
@@ -172,10 +179,20 @@ impl Coupler {
         let settling = self.policy.settles.filter(|s| again && s.relaxation < 1.0);
         self.unsettled = false;
         let ahead = timer.seconds(now, self.planned);
+        self.lines.iter_mut().for_each(|line| line.exchange(now, elapsed, &timer));
+        self.sequence(now, ahead, fx);
         for port in 0..self.lines.len() {
-            self.lines[port].exchange(now, elapsed, &timer);
+            if self.policy.sequence.as_ref().is_some_and(|s| s.direct(port)) {
+                continue;
+            }
             let Policy { extrapolations, compensation, measured, low_pass, .. } = &self.policy;
-            let mut p = extrapolations[port].tell(&self.lines, port, now, ahead, &timer);
+            let mut p = extrapolations[port].after(self.refuted).tell(
+                &self.lines,
+                port,
+                now,
+                ahead,
+                &timer,
+            );
             let line = &mut self.lines[port];
             compensation.correct(line, &mut p);
             if let Some(Some(filter)) = measured.get(port) {
@@ -199,9 +216,33 @@ impl Coupler {
             balance.agree(now, ahead, &self.lines, &timer);
             self.balance();
         }
+        self.refuted = false;
         // What is handed on at the same instant again is no step of its own.
         self.exchanges += u64::from(self.exchanges == 0 || now > self.last);
         self.last = now;
+    }
+
+    /// Decides who goes first in the step that begins.
+    fn sequence(&mut self, now: i64, ahead: f64, fx: &mut Effects<Value>) {
+        let Policy { sequence: Some(sequence), extrapolations, .. } = &mut self.policy else {
+            return;
+        };
+        let changed = sequence.choose((&self.lines, extrapolations), now, ahead, &self.timer);
+        if let Some(name) = changed.filter(|_| fx.observed()) {
+            let kind = EventKind::Time;
+            fx.report(Fact::Event { unit: None, name: name.into(), kind });
+        }
+    }
+
+    /// Hands on what sources sent to those who go after them.
+    fn hand_on(&mut self) {
+        let Some(sequence) = &self.policy.sequence else { return };
+        let now = self.timer.now();
+        for (port, line) in self.lines.iter_mut().enumerate() {
+            if sequence.direct(port) && line.pass_on(now, &self.timer) {
+                self.outbox.push(port as u16);
+            }
+        }
     }
 
     /// Tells signals that carry power, by what their receivers are doing.
@@ -237,19 +278,23 @@ impl Coupler {
             } else {
                 interrupts
             };
-            let asked = matches!(value, Value::Segment(s) if s.flag == Flag::Refresh);
+            let asked = is_refresh(value);
+            self.refuted |= asked;
             urgent |= first || asked || (jumped && passed_on);
         }
         urgent && self.lines.iter().all(Line::heard)
     }
 
     /// An exchange, if one is due, or else what changes between two.
-    fn go_on(&mut self, exchange: bool, heard: bool) {
+    fn go_on(&mut self, exchange: bool, heard: bool, fx: &mut Effects<Value>) {
         let between = |b: &Balance| heard || self.timer.now() >= b.due();
         if exchange {
-            self.exchange();
+            self.exchange(fx);
         } else if self.exchanges > 0 && self.policy.balance.as_ref().is_some_and(between) {
             self.balance();
+        }
+        if self.exchanges > 0 {
+            self.hand_on();
         }
         let busy = self.unsettled || !self.outbox.is_empty();
         let between = self.policy.balance.as_ref().map_or(NEVER, Balance::due);
@@ -282,21 +327,21 @@ impl Atomic<Value> for Coupler {
             }
         }
     }
-    fn internal(&mut self, _: &mut Effects<Value>) {
+    fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
         let due = self.sent();
-        self.go_on(due, false);
+        self.go_on(due, false, fx);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let due = self.receive(bag, fx);
-        self.go_on(due, true);
+        self.go_on(due, true, fx);
     }
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.fire();
         let due = self.sent();
         let due = self.receive(bag, fx) || due;
-        self.go_on(due, true);
+        self.go_on(due, true, fx);
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let now = self.timer.at(elapsed);

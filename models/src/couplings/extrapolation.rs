@@ -56,6 +56,12 @@ impl Extrapolation {
         Line::new(self.order + more, compensation)
     }
 
+    /// With a jump to the true value where what receivers held was `refuted`: a shared event that it
+    /// makes them believe in would be proposed again at once.
+    pub(super) fn after(self, refuted: bool) -> Self {
+        Self { interpolate: self.interpolate && !refuted, ..self }
+    }
+
     /// Whether there is enough to continue a line to this order.
     pub(super) fn reaches(&self, line: &Line, order: usize) -> bool {
         self.follows_source() || line.samples().len() > order

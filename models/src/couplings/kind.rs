@@ -1,6 +1,6 @@
 //! `coupling`: the parameters of a master in a scenario.
 use super::{
-    Coupler, Rehearsal,
+    Coupler, Foreseen, Rehearsal,
     reading::{self, policy, signals},
 };
 use crate::{
@@ -15,8 +15,12 @@ use superdense_kernel::{Component, Simulation};
 /// The names of the signals that pass through, which the scenario's plan gives.
 pub const SIGNALS: &str = "~signals";
 
+/// The names of the members in their sequence, and of each signal the source and the receiver by their
+/// places in it, where the order changes from step to step; the plan gives them, too.
+pub const TEAM: [&str; 3] = ["~members", "~from", "~to"];
+
 /// Order in which units hear each other.
-pub const ORDERS: &[&str] = &["jacobi", "gauss-seidel"];
+pub const ORDERS: &[&str] = &["jacobi", "gauss-seidel", "automatic", "switching"];
 
 /// `coupling`: the master of a group of units, declared by `[coupling]` in a scenario or a
 /// template. Not for `[unit.NAME]`: the plan lays the signals through it.
@@ -110,6 +114,9 @@ const PARAMS: &[ParamSpec] = &[
     with("min_step", ParamType::Duration, "", "of an adaptive macro step; default: step/1000"),
     with("max_step", ParamType::Duration, "", "of the adaptive macro step; default: 1000*step"),
     with(SIGNALS, ParamType::Raw, "", ""),
+    with(TEAM[0], ParamType::Raw, "", ""),
+    with(TEAM[1], ParamType::Raw, "", ""),
+    with(TEAM[2], ParamType::Raw, "", ""),
 ];
 
 impl UnitKind for CouplingKind {
@@ -143,9 +150,10 @@ impl UnitKind for CouplingKind {
     }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
         let (policy, rehearse) = policy(params, context)?;
-        if rehearse.is_some() {
-            let message = "steps are repeated with units on trial, which this master lacks";
-            return Err(vec![ParamError::whole(message).help("see `couplings::rehearsal`")]);
+        if rehearse.is_some() || sequenced(params) {
+            let message = "this master needs to know more of its units";
+            let help = "see `couplings::rehearsal` and `couplings::sequence`";
+            return Err(vec![ParamError::whole(message).help(help)]);
         }
         let timer = Timer::due(NEVER, context.resolution);
         Ok(Component::atomic(Coupler::new(policy, timer)))
@@ -155,6 +163,26 @@ impl UnitKind for CouplingKind {
 /// Whether a coupling with these parameters tries its steps out, and is built by [`rehearsal`].
 pub fn rehearses(params: &Params) -> bool {
     reading::rehearses(params)
+}
+
+/// Whether units change their order, and the master is built by [`sequence`].
+pub fn sequenced(params: &Params) -> bool {
+    reading::sequenced(params)
+}
+
+/// A master that puts the unit first whose event comes first, of those `foreseen`.
+///
+/// # Errors
+/// All mistakes of the parameters.
+pub fn sequence(
+    params: &Params,
+    context: &Context<'_>,
+    foreseen: Vec<Foreseen>,
+) -> Checked<Component<Value>> {
+    let (mut policy, _) = policy(params, context)?;
+    policy.sequence = Some(reading::sequence(params, foreseen));
+    let timer = Timer::due(NEVER, context.resolution);
+    Ok(Component::atomic(Coupler::new(policy, timer)))
 }
 
 /// A master that tries its steps out with `units`: those of the group, with what passes through the

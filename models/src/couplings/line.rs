@@ -22,6 +22,8 @@ pub struct Line {
     pub(super) deviation: Option<Deviation>,
     /// What a filter let through last.
     pub(super) filtered: Option<f64>,
+    /// Receivers hold what the source sent last, as it sent it.
+    passed: bool,
     /// What measurements have told.
     pub(super) known: Option<Known>,
 }
@@ -36,6 +38,7 @@ impl Line {
             samples: Vec::new(),
             deviation: compensation.deviation(),
             filtered: None,
+            passed: false,
             known: None,
         }
     }
@@ -95,6 +98,7 @@ impl Line {
     /// `answers` to an exchange is no jump of its own: the history goes on.
     pub fn receive(&mut self, segment: &Segment, answers: bool, timer: &Timer) -> bool {
         self.accumulate(timer.now(), timer);
+        self.passed = false;
         Held::receive(&mut self.source, segment, timer.now());
         let jump = segment.flag == Flag::Jump && segment.left != segment.value(0.0);
         if jump && !answers {
@@ -136,6 +140,7 @@ impl Line {
 
     /// Receivers are told a polynomial in seconds from tick `now` on; `None` if they hold it already.
     pub fn tell(&mut self, p: &[f64], now: i64, timer: &Timer) -> Option<&Segment> {
+        self.passed = false;
         let c = trimmed(p);
         let same = |h: &Held| h.since() == now && trimmed(h.segment().coefficients()) == c;
         if self.told.as_ref().is_some_and(same) {
@@ -162,6 +167,21 @@ impl Line {
             false => Segment::new(c, Flag::Continuous, c[0]),
         };
         self.told.insert(Held::new(segment, now)).segment().clone()
+    }
+
+    /// Receivers are told what the source sent last, whole, unless they were already.
+    pub fn pass_on(&mut self, now: i64, timer: &Timer) -> bool {
+        let Some(source) = self.source.as_ref().filter(|_| !self.passed) else { return false };
+        let piece = match source.since() == now {
+            true => source.segment().clone(),
+            false => {
+                let p = source.shifted(now, timer);
+                Segment::new(p.coefficients(), Flag::Continuous, p.coefficients()[0])
+            }
+        };
+        self.hand_on(piece, now, timer);
+        self.passed = true;
+        true
     }
 
     /// What the source sent last.

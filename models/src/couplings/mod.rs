@@ -15,6 +15,7 @@
 //! | `low_pass.rs` | a filter on what is told; the worked example of `docs/couplings.md` |
 //! | `balance.rs` | polynomials that carry the same power to both sides (power-balanced) |
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
+//! | `sequence.rs` | who goes first, where that changes from step to step |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
 //! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
@@ -27,7 +28,8 @@
 //!
 //! The *order* of units is a matter of wiring: under Jacobi every signal passes through the
 //! coupler; under Gauss-Seidel a unit hears those that precede it directly, as computed within
-//! the macro step, and only signals against the sequence pass through the coupler.
+//! the macro step, and only signals against the sequence pass through the coupler. Where the sequence
+//! changes, all pass through it, and are handed on as they come or extrapolated.
 //!
 //! # Which schemes are these
 //! Macro step, holds, Jacobi and Gauss-Seidel: Gomes et al. 2017 (document 004), sections 3.2 and
@@ -47,6 +49,7 @@ mod pace;
 mod pre_step;
 mod reading;
 mod rehearsal;
+mod sequence;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -59,7 +62,7 @@ pub use coupler::{Coupler, Policy, Settling};
 pub use extrapolation::{Extrapolation, Slopes};
 pub use iteration::{Iteration, Solver, Until};
 pub use kalman::Kalman;
-pub use kind::{CouplingKind, SIGNALS, rehearsal, rehearses};
+pub use kind::{CouplingKind, SIGNALS, TEAM, rehearsal, rehearses, sequence, sequenced};
 pub use line::Line;
 pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;
@@ -67,4 +70,5 @@ pub use needs::{SCHEMES, Scheme, Whom, Without};
 pub use pace::{Control, Pace};
 pub use pre_step::PreStep;
 pub use rehearsal::{Rehearsal, Rehearse};
+pub use sequence::{Foreseen, Sequence};
 pub use trust::Estimate;

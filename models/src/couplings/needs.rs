@@ -54,6 +54,7 @@ const FOLLOWED: Need = (
 );
 const CUT: Need =
     (C::AnySteps, Receivers, StandsIn("they hear of it at their own next communication point"));
+const FORESEEN: Need = (C::Equations, Sources, StandsIn("their events are not foreseen"));
 const fn restore(instead: &'static str) -> Need {
     (C::Restore, Group, Refused(instead))
 }
@@ -72,6 +73,13 @@ pub const SCHEMES: &[Scheme] = &[
     scheme("step", "\"10 ms\"", "a fixed macro step", &[]),
     scheme("tolerance", "1e-3", "an adaptive macro step", &[CUT]),
     scheme("order", "\"gauss-seidel\"", "later units hear earlier ones", &[]),
+    scheme(
+        "order",
+        "\"automatic\"",
+        "the unit with the next private event goes first",
+        &[FORESEEN],
+    ),
+    scheme("order", "\"switching\"", "the same, but all at once while no event comes", &[FORESEEN]),
     scheme("extrapolation", "1", "told polynomials, through exchanged values", &[FOLLOWED]),
     scheme(
         "slopes",
@@ -111,6 +119,12 @@ pub const SCHEMES: &[Scheme] = &[
         "{}",
         "steps that are repeated until they agree",
         &[restore("compensation = \"nepce\"; feed_through = \"settled\" for loops"), FOLLOWED],
+    ),
+    scheme(
+        "iterate",
+        "{ method = \"waveform\" }",
+        "the same with all pieces of the solutions",
+        &[restore("compensation = \"nepce\"; feed_through = \"settled\" for loops")],
     ),
     scheme(
         "pre_step",
@@ -171,9 +185,48 @@ impl Scheme {
         }
     }
 
+    /// Why shared events of the units forbid it, under a coupling with these parameters if there is one;
+    /// and what to do.
+    pub fn refused_by_links(
+        &self,
+        params: Option<&Params>,
+    ) -> Option<(&'static str, &'static str)> {
+        let set = |p: &Params| {
+            let low = match p.get("orders").map(|p| &p.value) {
+                Some(Param::Table(all)) => all.iter().any(|(_, p)| p.value == Param::Int(0)),
+                _ => false,
+            };
+            p.text("events") == "interrupt" && p.int("extrapolation") > 0 && !low
+        };
+        match self.key {
+            "iterate" if self.repeats_courses() => Some((
+                "a course is told beyond shared events before they happen",
+                "another method of `iterate`",
+            )),
+            "iterate" if !params.is_some_and(set) => Some((
+                "shared events end steps, and are compared with what is told for their start",
+                "the same with events = \"interrupt\" and an extrapolation of at least 1",
+            )),
+            "pre_step" => Some((
+                "shared events are compared with what is told, which is not what is true here",
+                "`iterate` with events = \"interrupt\" and extrapolation = 1",
+            )),
+            _ => None,
+        }
+    }
+
+    fn repeats_courses(&self) -> bool {
+        self.value.contains("waveform")
+    }
+
     /// Whether a coupling with these parameters does it.
     pub fn used(&self, params: &Params) -> bool {
         let Some(given) = params.get(self.key) else { return false };
+        if let ("iterate", Param::Table(all)) = (self.key, &given.value) {
+            let courses = |p: &Param| matches!(p, Param::Text(t) if t == "waveform");
+            let courses = all.iter().any(|(k, p)| k.value == "method" && courses(&p.value));
+            return courses == self.repeats_courses();
+        }
         match &given.value {
             Param::Text(text) if self.value.starts_with('"') && self.chooses() => {
                 *text == self.value[1..self.value.len() - 1]

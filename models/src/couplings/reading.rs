@@ -1,7 +1,8 @@
 //! The parameters of a master into a policy; contradictions are found here.
 use super::{
-    Balance, Compensation, Control, Estimate, Extrapolation, Iteration, Kalman, LookAhead, LowPass,
-    Pace, Policy, PreStep, Rehearse, Settling, Slopes, Solver, Until, kind::SIGNALS,
+    Balance, Compensation, Control, Estimate, Extrapolation, Foreseen, Iteration, Kalman,
+    LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling, Slopes, Solver, Until,
+    kind::{SIGNALS, TEAM},
 };
 use crate::{
     blocks::params::{Checked, Entries, Reader},
@@ -11,9 +12,33 @@ use crate::{
 
 /// The names of the signals.
 pub(super) fn signals(params: &Params) -> Vec<String> {
-    let Some(Param::List(list)) = params.get(SIGNALS).map(|p| &p.value) else { return Vec::new() };
+    texts(params, SIGNALS)
+}
+
+fn texts(params: &Params, name: &str) -> Vec<String> {
+    let Some(Param::List(list)) = params.get(name).map(|p| &p.value) else { return Vec::new() };
     let text = |p: &Param| if let Param::Text(t) = p { Some(t.clone()) } else { None };
     list.iter().filter_map(|p| text(&p.value)).collect()
+}
+
+/// Whether the order of units changes from step to step.
+pub(super) fn sequenced(params: &Params) -> bool {
+    matches!(params.text("order"), "automatic" | "switching")
+}
+
+/// The sequence, with the events that can be foreseen.
+pub(super) fn sequence(params: &Params, foreseen: Vec<Foreseen>) -> Sequence {
+    let places = |name: &str| {
+        let list = match params.get(name).map(|p| &p.value) {
+            Some(Param::List(list)) => list.as_slice(),
+            _ => &[],
+        };
+        let place = |p: &Located<Param>| if let Param::Int(i) = p.value { i as u16 } else { 0 };
+        list.iter().map(place).collect::<Vec<u16>>()
+    };
+    let ways = places(TEAM[1]).into_iter().zip(places(TEAM[2])).map(|(from, to)| [from, to]);
+    let switching = params.text("order") == "switching";
+    Sequence::new(texts(params, TEAM[0]), ways.collect(), foreseen, switching)
 }
 
 fn pace(r: &mut Reader<'_>, params: &Params) -> Pace {
@@ -135,9 +160,11 @@ fn of_signals<'p>(
     };
     let mut found = Vec::new();
     for (name, value) in table {
-        match names.iter().position(|n| *n == name.value) {
-            Some(at) => found.push((at, value)),
-            None => r.push(strange(&name.span, &name.value, names)),
+        let before = found.len();
+        let all = names.iter().enumerate().filter(|(_, n)| **n == name.value);
+        found.extend(all.map(|(at, _)| (at, value)));
+        if found.len() == before {
+            r.push(strange(&name.span, &name.value, names));
         }
     }
     found
@@ -445,6 +472,21 @@ pub(super) fn policy(
         let error = ParamError::whole("`coupling` is not a unit");
         r.push(error.help("declare it by [coupling] in the scenario or in a template"));
     }
+    for (name, used) in [
+        ("power", params.get("power").is_some()),
+        ("feed_through", params.text("feed_through") == "settled"),
+        ("iterate", params.get("iterate").is_some()),
+        ("pre_step", r.given("pre_step")),
+        ("correction", params.text("correction") == "pessimistic"),
+        ("estimate", rehearses(params)),
+    ] {
+        let message = format!("`{name}` and an order that changes contradict each other");
+        let help = "choose order = \"jacobi\" or \"gauss-seidel\", or delete it";
+        if sequenced(params) && used {
+            r.check(false, name, message, help);
+            break;
+        }
+    }
     let clash = r.given("low_pass") && params.text("feed_through") == "settled";
     let message = "`low_pass` and settled feed-through contradict each other";
     r.check(!clash, "low_pass", message, "a filter takes time: delete one of the two");
@@ -462,6 +504,7 @@ pub(super) fn policy(
         settles: settling(&mut r, params),
         look_ahead: look_ahead(&mut r, params, &names, context),
         balance: balance(&mut r, params, &names),
+        sequence: None,
         bonds: bonds(&mut r, params, &names),
         names,
     };

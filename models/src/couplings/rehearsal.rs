@@ -409,10 +409,11 @@ impl Rehearsal {
 
     /// What would be told without any correction.
     pub(super) fn predicted(&self, until: i64) -> Vec<Cubic> {
-        let Progress { timer, lines, .. } = &self.trial.now;
+        let Progress { timer, lines, refuted, .. } = &self.trial.now;
         let ahead = timer.seconds(timer.now(), until);
         let each = self.plan.policy.extrapolations.iter().enumerate();
-        each.map(|(port, e)| e.tell(lines, port, timer.now(), ahead, timer)).collect()
+        each.map(|(port, e)| e.after(*refuted).tell(lines, port, timer.now(), ahead, timer))
+            .collect()
     }
 
     fn seconds(&self, until: i64) -> f64 {

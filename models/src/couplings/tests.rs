@@ -213,6 +213,7 @@ impl Whole {
             names: (0..self.wires.len()).map(|k| format!("y{k}")).collect(),
             look_ahead: None,
             balance: None,
+            sequence: None,
             bonds: self.bonds.clone(),
         }
     }

@@ -2,7 +2,7 @@
 use super::{Line, extrapolation::Cubic};
 use crate::{
     signal::{NEVER, Timer},
-    value::{Segment, Value},
+    value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -22,6 +22,11 @@ pub(super) struct Told {
     pub signals: Vec<(u16, Segment)>,
 }
 
+/// Whether a source says what it is because a shared event was refuted.
+pub(super) fn is_refresh(value: &Value) -> bool {
+    matches!(value, Value::Segment(s) if s.flag == Flag::Refresh)
+}
+
 /// The state beside that of the units.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Progress {
@@ -32,6 +37,8 @@ pub(super) struct Progress {
     /// Tick of the last exchange, and how many there were.
     pub last: i64,
     pub exchanges: u64,
+    /// The last run ended because what receivers held was refuted.
+    pub refuted: bool,
 }
 
 /// A state to come back to.
@@ -59,7 +66,11 @@ impl Trial {
         let source = |(path, port): &(String, u16)| Some((units.find(path)?, *port));
         let sources = sources.iter().map(source).collect();
         let units = Nested::new(units).map_err(|e| e.to_string())?;
-        Ok(Self { units, sources, now: Progress { timer, lines, last: 0, exchanges: 0 } })
+        Ok(Self {
+            units,
+            sources,
+            now: Progress { timer, lines, last: 0, exchanges: 0, refuted: false },
+        })
     }
 
     pub fn tick(&self) -> i64 {
@@ -86,7 +97,7 @@ impl Trial {
 
     /// An exchange at the present tick: notes what all signals are.
     pub fn exchange(&mut self) {
-        let Progress { timer, lines, last, exchanges } = &mut self.now;
+        let Progress { timer, lines, last, exchanges, .. } = &mut self.now;
         *exchanges += 1;
         let elapsed = timer.seconds(*last, timer.now());
         lines.iter_mut().for_each(|line| line.exchange(timer.now(), elapsed, timer));
@@ -125,7 +136,8 @@ impl Trial {
     }
 
     /// Lets the units go on through tick `until`, or with `interrupts` through the first later one
-    /// at which a signal jumps; gives that tick.
+    /// at which a signal jumps, or until a shared event is refuted, in which receivers believed by what they
+    /// were told, and would again in the next micro-step; gives that tick.
     pub fn run(&mut self, until: i64, interrupts: bool) -> Result<i64, String> {
         self.run_noting(until, interrupts, |_, _, _| {})
     }
@@ -137,10 +149,11 @@ impl Trial {
         interrupts: bool,
         mut note: impl FnMut(u16, i64, &Segment),
     ) -> Result<i64, String> {
-        let Progress { timer, lines, .. } = &mut self.now;
+        let Progress { timer, lines, refuted, .. } = &mut self.now;
         let (start, mut until) = (timer.now(), until);
+        *refuted = false;
         let done = self.units.write(|units| {
-            while let Some(tag) = units.next_within(until)? {
+            while !*refuted && let Some(tag) = units.next_within(until)? {
                 timer.pass(Duration::between(timer.now(), tag.ticks));
                 for (port, value) in units.emit(tag.ticks)? {
                     let line = &mut lines[usize::from(port)];
@@ -148,11 +161,15 @@ impl Trial {
                     if let Some(segment) = line.heard_last() {
                         note(port, tag.ticks, segment);
                     }
+                    *refuted |= tag.ticks > start && is_refresh(&value);
                     if jumps && interrupts && tag.ticks > start {
                         until = tag.ticks;
                     }
                 }
                 units.commit(tag.ticks, Vec::new())?;
+                if *refuted {
+                    until = tag.ticks;
+                }
             }
             Ok(())
         });

@@ -13,7 +13,7 @@ use superdense_kernel::{
     port::{InPort, OutPort},
 };
 use superdense_models::{
-    couplings::rehearsal,
+    couplings::{rehearsal, sequence},
     registry::{Context, ParamError, Params, PortSpec, Ports, UnitKind},
     value::Value,
 };
@@ -189,6 +189,10 @@ impl<'a> Builder<'a> {
     /// A unit of a group; a master that tries steps out gets the group's units once more.
     fn unit_of(&self, group: u32, child: u32, at: u32) -> Option<Component<Value>> {
         let unit = &self.tree.units[at as usize];
+        if super::coupling::is_sequenced(unit) {
+            let foreseen = super::foresee::foresee(self.tree, (group, child), self.session)?;
+            return self.unit(at, |_, params, context| sequence(params, context, foreseen));
+        }
         if !super::coupling::is_rehearsal(unit) {
             return self.unit(at, |kind, params, context| kind.build(params, context));
         }

@@ -5,6 +5,7 @@
 use super::{
     connect, convert,
     evaluate::Evaluator,
+    foresee::below,
     order,
     selector::{self, Piece},
     session::Session,
@@ -13,6 +14,7 @@ use super::{
 use crate::{
     diagnostics::Mistake,
     document::{Node, Table},
+    source::Span,
 };
 use std::{
     collections::{BTreeMap, HashMap},
@@ -33,6 +35,11 @@ pub(super) fn is_rehearsal(unit: &Unit) -> bool {
     unit.hidden && unit.kind.name() == KIND.name() && couplings::rehearses(&unit.params)
 }
 
+/// Whether a unit is a master whose units change their order.
+pub(super) fn is_sequenced(unit: &Unit) -> bool {
+    unit.hidden && unit.kind.name() == KIND.name() && couplings::sequenced(&unit.params)
+}
+
 /// What a unit does about an algebraic loop that passes through it, if it is a master.
 pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
     let master = unit.hidden && unit.kind.name() == KIND.name();
@@ -50,7 +57,13 @@ pub(super) fn master(g: &Group) -> Option<u32> {
 }
 
 /// The outputs that pass through a master, each with the numbers of its wires.
-type Lines = BTreeMap<End, Vec<usize>>;
+type Lines = BTreeMap<Way, Vec<usize>>;
+
+/// An output that passes through a master, and whose it is to be where each receiver has one of its own.
+type Way = (End, Option<Member>);
+
+/// A unit of a group: child and member.
+type Member = (u32, u32);
 
 /// The keys of `[coupling]` and where it stands.
 pub(super) struct CouplingDecl {
@@ -76,12 +89,15 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
             None => return,
         },
     };
-    let place: HashMap<(u32, u32), usize> = sequence.into_iter().zip(0..).collect();
+    let place: HashMap<(u32, u32), usize> = sequence.iter().copied().zip(0..).collect();
     let forward = params.text("order") == "gauss-seidel";
-    let mut lines = lines(tree, group, &place, forward);
+    let sequenced = couplings::sequenced(&params);
+    let mut lines = lines(tree, group, &place, (forward, sequenced));
     let echoes = echoes(tree, group, &units);
     for (from, to) in &echoes {
-        lines.entry(*from).or_default();
+        // Of its own, if each receiver has one.
+        let own = sequenced.then_some((from.child, from.member));
+        lines.entry((*from, own)).or_default();
         let g = &tree.groups[group as usize];
         if let Some(w) = g.wires.iter().find(|w| w.to == *to) {
             let port = &tree.port(g.body(*to), true, to.port).name;
@@ -107,14 +123,41 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
         return;
     }
-    let title = |end: &End| {
-        let port = &tree.port(g.body(*end), false, end.port).name;
-        let name = format!("{}.{port}", g.name_of(*end));
-        Located::new(Param::Text(name), coupling.name.span.clone())
+    let links = |m: &Member| {
+        let body = g.children[m.0 as usize].members[m.1 as usize];
+        below(tree, body).iter().any(|&u| !tree.units[u as usize].links.is_empty())
     };
-    let names = Param::List(lines.keys().map(title).collect());
-    let place = Located::new(names, coupling.name.span.clone());
-    params.values.push((SIGNALS.to_owned(), place));
+    if units.iter().any(links) {
+        let used = couplings::SCHEMES.iter().filter(|s| s.used(&params));
+        for s in used {
+            let Some((why, instead)) = s.refused_by_links(Some(&params)) else { continue };
+            let span = span_of(coupling, s.key);
+            let message = format!("`{}` and [[link]] contradict each other: {why}", s.key);
+            session.report(Mistake::new("coupling", span, message).help(format!("take {instead}")));
+            return;
+        }
+    }
+    let span = &coupling.name.span;
+    let list = |all: Vec<Param>| {
+        let all = all.into_iter().map(|p| Located::new(p, span.clone())).collect();
+        Located::new(Param::List(all), span.clone())
+    };
+    let title = |(end, _): &Way| {
+        let port = &tree.port(g.body(*end), false, end.port).name;
+        Param::Text(format!("{}.{port}", g.name_of(*end)))
+    };
+    params.values.push((SIGNALS.to_owned(), list(lines.keys().map(title).collect())));
+    if sequenced {
+        let name = |&(child, member): &Member| g.name_of(End { child, member, port: 0 });
+        let at = |member: Member| Param::Int(place.get(&member).map_or(0, |&k| k as i64));
+        let [members, from, to] = couplings::TEAM.map(str::to_owned);
+        let names = sequence.iter().map(|m| Param::Text(name(m))).collect();
+        params.values.push((members, list(names)));
+        let sources = lines.keys().map(|(end, _)| at((end.child, end.member))).collect();
+        params.values.push((from, list(sources)));
+        let receivers = lines.keys().filter_map(|(_, to)| to.map(at)).collect();
+        params.values.push((to, list(receivers)));
+    }
     match KIND.ports(&params) {
         Ok(ports) => insert(tree, group, coupling, (lines, echoes), (params, ports)),
         Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
@@ -184,7 +227,7 @@ fn sequence(
         eval.session.report(Mistake::new("coupling", &node.span, message).help(help));
         None
     };
-    if params.text("order") != "gauss-seidel" {
+    if params.text("order") == "jacobi" {
         let help = "add order = \"gauss-seidel\", or delete `sequence`";
         return refuse("under Jacobi all units go at once: there is no `sequence`".into(), help);
     }
@@ -201,9 +244,20 @@ fn sequence(
     Some(sequence)
 }
 
+/// Where a key of `[coupling]` stands.
+fn span_of<'a>(coupling: &'a CouplingDecl, key: &str) -> &'a Span {
+    let found = coupling.keys.iter().find(|(k, _)| k.value == key);
+    found.map_or(&coupling.name.span, |(k, _)| &k.span)
+}
+
 /// The outputs that pass through the master, each with the numbers of its wires. With `forward`,
-/// signals along the sequence do not.
-fn lines(tree: &Tree, group: u32, place: &HashMap<(u32, u32), usize>, forward: bool) -> Lines {
+/// signals along the sequence do not; `apart`, each receiver has a way of its own.
+fn lines(
+    tree: &Tree,
+    group: u32,
+    place: &HashMap<Member, usize>,
+    (forward, apart): (bool, bool),
+) -> Lines {
     let g = &tree.groups[group as usize];
     let mut lines: Lines = BTreeMap::new();
     for (number, w) in g.wires.iter().enumerate() {
@@ -211,7 +265,8 @@ fn lines(tree: &Tree, group: u32, place: &HashMap<(u32, u32), usize>, forward: b
         let (Some(from), Some(to)) = (at(w.from), at(w.to)) else { continue };
         let signal = tree.port(g.body(w.to), true, w.to.port).kind == PortKind::Signal;
         if w.connection.is_some() && signal && !(forward && from < to) {
-            lines.entry(w.from).or_default().push(number);
+            let to = apart.then_some((w.to.child, w.to.member));
+            lines.entry((w.from, to)).or_default().push(number);
         }
     }
     lines
@@ -283,7 +338,7 @@ fn insert(
         wrong: false,
         span: span.clone(),
     });
-    for (port, (from, wires)) in (0u16..).zip(lines) {
+    for (port, ((from, _), wires)) in (0u16..).zip(lines) {
         let through = End { child, member: 0, port };
         // What only its own source hears counts as a connection, too.
         let connection = wires.first().map_or(Some(0), |&w| g.wires[w].connection);

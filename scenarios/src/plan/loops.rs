@@ -5,7 +5,7 @@
 use super::{
     evaluate::Evaluator,
     session::Session,
-    tree::{Tree, dotted},
+    tree::{Tree, Unit, dotted},
 };
 use crate::diagnostics::Mistake;
 use superdense_models::{
@@ -16,6 +16,11 @@ use superdense_models::{
 /// What a unit passes on at once.
 pub(super) fn feed_through(tree: &Tree, unit: u32, session: &Session) -> FeedThrough {
     let unit = &tree.units[unit as usize];
+    context(unit, session, |context| unit.kind.feed_through(&unit.params, context))
+}
+
+/// What comes of a unit's surroundings, as far as they are known before it is built.
+pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context<'_>) -> T) -> T {
     let index = unit.index.map(|i| ("i", f64::from(i)));
     let eval = Evaluator::new(session, &unit.scope, index.as_slice());
     let context = Context {
@@ -28,7 +33,7 @@ pub(super) fn feed_through(tree: &Tree, unit: u32, session: &Session) -> FeedThr
         input_sources: &[],
         output_connected: &[],
     };
-    unit.kind.feed_through(&unit.params, &context)
+    f(&context)
 }
 
 /// Reports each ring of units that pass everything on once, at the first of its units in the text.

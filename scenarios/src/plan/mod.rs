@@ -12,6 +12,7 @@ mod digest;
 mod drivers;
 mod evaluate;
 mod expand;
+mod foresee;
 pub mod graph;
 mod link_ports;
 mod links;

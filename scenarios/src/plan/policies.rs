@@ -85,7 +85,9 @@ fn master(tree: &Tree, at: u32, session: &Session) -> Option<Master> {
     };
     let policy = |s: &Scheme| {
         let used = params.is_some_and(|p| s.used(p));
-        policy(s, used, &units, &members, !g.inputs.is_empty())
+        let links = members.all.iter().any(|u| !tree.units[*u as usize].links.is_empty());
+        let by_links = links.then(|| s.refused_by_links(params.map(|p| &**p))).flatten();
+        policy(s, used, &units, (&members, !g.inputs.is_empty(), by_links))
     };
     let lacks = |u: &Able| {
         let each = Capability::ALL.iter().filter(|c| **c != Capability::Equations);
@@ -101,7 +103,12 @@ fn master(tree: &Tree, at: u32, session: &Session) -> Option<Master> {
 }
 
 /// What comes of a policy: the first need that is not met, and who does not meet it.
-fn policy(s: &Scheme, used: bool, units: &[Able], members: &Members, inputs: bool) -> Policy {
+fn policy(
+    s: &Scheme,
+    used: bool,
+    units: &[Able],
+    (members, inputs, by_links): (&Members, bool, Option<(&'static str, &'static str)>),
+) -> Policy {
     let mut told = Policy {
         line: s.line(),
         what: s.what,
@@ -110,6 +117,11 @@ fn policy(s: &Scheme, used: bool, units: &[Able], members: &Members, inputs: boo
         missing: Vec::new(),
         instead: None,
     };
+    if let Some((why, instead)) = by_links {
+        (told.possible, told.instead) = (false, Some(instead));
+        told.missing = vec![why.into()];
+        return told;
+    }
     for &(need, whom, without) in s.needs {
         let concerned = match whom {
             Whom::Sources => &members.sources,

@@ -24,7 +24,7 @@ pub fn accepted(check: &Check, n: usize, ours: f64) -> bool {
 pub fn tolerance(check: &Check, n: usize) -> String {
     let mut parts = Vec::new();
     if let Some(expected) = expected(check, n) {
-        let expected = number(expected);
+        let expected = exact(expected);
         parts.push(match (check.within, check.absolute) {
             (Some(r), None) => format!("{expected} within {}", relative(r)),
             (None, Some(a)) => format!("{expected} ± {a:e}"),
@@ -32,8 +32,8 @@ pub fn tolerance(check: &Check, n: usize) -> String {
             (None, None) => format!("exactly {expected}"),
         });
     }
-    parts.extend(check.least.map(|x| format!("at least {}", number(x))));
-    parts.extend(check.most.map(|x| format!("at most {}", number(x))));
+    parts.extend(check.least.map(|x| format!("at least {}", exact(x))));
+    parts.extend(check.most.map(|x| format!("at most {}", exact(x))));
     if let Some(within) = check.paper_within {
         let not = if check.verdict == Verdict::Equal { "" } else { "not " };
         parts.push(format!("{not}within {} of the paper", relative(within)));
@@ -54,7 +54,14 @@ pub fn printed(check: &Check, n: usize) -> Option<f64> {
 }
 
 fn relative(x: f64) -> String {
-    format!("{} %", number(x * 100.0))
+    // A hundred times as much has the same digits.
+    let percent = format!("{:.14e}", x * 100.0).parse().unwrap_or(x * 100.0);
+    format!("{} %", exact(percent))
+}
+
+/// A number with all its digits: as short as it can be read back.
+fn exact(x: f64) -> String {
+    if x == 0.0 || (1e-3..1e7).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
 }
 
 /// A number for people: seven digits.
@@ -97,6 +104,22 @@ mod tests {
             ("paper = 'a statement'\nmost = 1", 0.5, true),
         ] {
             assert_eq!(accepted(&check(text), 0, ours), ok, "{text}: {ours}");
+        }
+    }
+
+    /// What is said is what is tested, to the last digit.
+    #[test]
+    fn acceptance_is_told_exactly() {
+        for (text, told) in [
+            ("expected = 2440631.64\nwithin = 1e-6", "2440631.64 within 1e-4 %"),
+            ("expected = 0.999232703374\nabsolute = 1e-12", "0.999232703374 ± 1e-12"),
+            (
+                "least = 0.0178000001\nmost = 12345678.5",
+                "at least 0.0178000001, at most 1.23456785e7",
+            ),
+            ("paper = 1\npaper_within = 0.07", "within 7 % of the paper"),
+        ] {
+            assert_eq!(tolerance(&check(text), 0), told);
         }
     }
 

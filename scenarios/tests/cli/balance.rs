@@ -29,6 +29,46 @@ fn energy_of_spring_and_mass() {
     }
 }
 
+/// A damper beside the spring, in the unit that gives the force: the force follows the told speed at once.
+/// What spring and mass have and what the damper takes stay the same together, from weak to strong ones.
+#[test]
+fn energy_with_a_damper_in_the_force() {
+    for (damper, order) in [(0.05, 1), (0.5, 1), (3.0, 1), (0.5, 0)] {
+        let sets = [
+            "stop=20".to_owned(),
+            "record=[\"spring.x\",\"mass.v\",\"spring.lost\"]".to_owned(),
+            "plot=[]".to_owned(),
+            "unit.spring.states.lost=0".to_owned(),
+            format!("unit.spring.derivatives.lost=\"{damper}*v^2\""),
+            format!("unit.spring.outputs.force=\"-c*x - {damper}*v\""),
+            format!("unit.spring.outputs.rate=\"-c*v - {damper}*a\""),
+            "unit.spring.outputs.lost=\"lost\"".to_owned(),
+            "unit.spring.method=\"taylor\"".to_owned(),
+            "unit.spring.tolerance=1e-13".to_owned(),
+            "unit.spring.absolute_tolerance=1e-13".to_owned(),
+            format!("coupling.extrapolation={order}"),
+        ];
+        let worst = |more: &[&str]| {
+            let options: Vec<&str> = sets
+                .iter()
+                .map(String::as_str)
+                .chain(more.iter().copied())
+                .flat_map(|s| ["--set", s])
+                .collect();
+            let rows = Results::of("papers/003_power_balanced.toml", &options).rows("samples.csv");
+            assert_eq!(rows.len(), 101);
+            let total = |r: &Vec<String>| {
+                (number(&r[1]).powi(2) + number(&r[2]).powi(2)) / 2.0 + number(&r[3])
+            };
+            rows.iter().map(|r| (total(r) - 0.5).abs()).fold(0.0, f64::max)
+        };
+        let (balanced, plain) = (worst(&[]), worst(&["coupling.power=[]"]));
+        assert!(balanced < plain && plain > 1e-5, "{damper}, {order}: {balanced} {plain}");
+        // Stronger ones have steps in which both signals fade to nothing: there is nothing to divide by.
+        assert!(balanced < 1e-9 || damper > 1.0, "{damper}, {order}: {balanced}");
+    }
+}
+
 /// Two masses with friction in a chain of two springs, all four units of their own. Each mass
 /// counts the work of its friction.
 const CHAIN: &str = r#"

@@ -193,3 +193,34 @@ outputs = { y = "x" }
         assert_ne!(own, samples(other), "{other}");
     }
 }
+
+/// Without events the automatic sequence is Gauss-Seidel, and switching is Jacobi; with three units, of
+/// which one is heard by both others, each hears the others as its place in the sequence says.
+#[test]
+fn orders_that_never_change() {
+    let dir = super::folder("coupling-automatic");
+    let third = r#"
+[unit.c]
+kind = "equations"
+inputs = { u = 1.0, w = 0.0 }
+states = { x = 0.5 }
+derivatives = { x = "-2*x + u - w" }
+outputs = { x = "x" }
+"#;
+    let three =
+        pair().replace("\"a.x -> b.u\",", "\"a.x -> b.u\", \"a.x -> c.u\", \"b.x -> c.w\",");
+    std::fs::write(dir.join("three.toml"), three + third).unwrap();
+    let last = |order: &str| {
+        let set = format!("coupling={{step=\"H\",extrapolation=1,order=\"{order}\"}}");
+        super::good(&dir, &format!("run three.toml --quiet --force --out out --set {set}"));
+        let text = super::read(&dir.join("out"), "samples.csv");
+        let last = text.lines().last().unwrap().split(',').skip(1);
+        last.map(number).collect::<Vec<f64>>()
+    };
+    let far =
+        |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    let [one, other] = ["gauss-seidel", "jacobi"].map(last);
+    assert!(far(&one, &last("automatic")) < 1e-9, "{one:?}");
+    assert!(far(&other, &last("switching")) < 1e-9, "{other:?}");
+    assert!(far(&one, &other) > 1e-6, "{one:?}, {other:?}");
+}

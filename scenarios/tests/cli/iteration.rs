@@ -264,10 +264,39 @@ fn shared_events_are_tried_out() {
     }
 }
 
+/// Members that believe in a shared event by what they were told, and are refuted, end the macro step; the
+/// next one tells them what is true, also where signals else go on without jumps.
+#[test]
+fn refuted_events_end_steps() {
+    for (policy, off) in [
+        ("extrapolation=1,events=\"interrupt\",iterate={}", 4e-3),
+        ("extrapolation=1,events=\"interrupt\",iterate={corrections=3}", 4e-3),
+        ("extrapolation=1,interpolate=true", 0.05),
+        ("extrapolation=1,interpolate=true,events=\"interrupt\"", 0.05),
+        ("extrapolation=1,interpolate=true,tolerance=1e-3,correction=\"pessimistic\"", 0.05),
+    ] {
+        let set = format!("coupling={{step=\"0.05s\",{policy}}}");
+        let results = Results::of("two_masses.toml", &["--until", "5", "--set", &set]);
+        let events = results.rows("events.csv");
+        assert_eq!(events.len(), 4, "{policy}: {events:?}");
+        for (row, (time, name)) in events.iter().zip(super::library::TWO_MASSES) {
+            assert_eq!(row[3], name, "{policy}");
+            assert!((number(&row[0]) - time).abs() < off, "{policy}: {row:?}, not {time}");
+        }
+    }
+}
+
 /// An empty list names no events: what stands in a file is switched off by it.
 #[test]
 fn empty_look_ahead_is_none() {
-    let sets = ["coupling.look_ahead=[]", "coupling.feed_through=delayed", "coupling.iterate={}"];
+    let sets = [
+        "coupling.look_ahead=[]",
+        "coupling.feed_through=delayed",
+        "coupling.events=interrupt",
+        "coupling.extrapolation=1",
+        "coupling.orders={}",
+        "coupling.iterate={}",
+    ];
     let options: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
     let results =
         Results::of("papers/002_look_ahead.toml", &[&options[..], &["--until", "1"]].concat());

@@ -51,7 +51,10 @@ fn every_group_has_its_table() {
                 && line != "estimate = \"conservation\"";
             assert_eq!(policy["possible"], repeats || !repeated, "{name}: {policy}");
             // What the table says is what loading says.
-            if let (true, Some((key @ "iterate", value))) = (repeated, line.split_once(" = ")) {
+            // (Courses are not for events = "interrupt", whatever the units are.)
+            if let (true, Some((key @ "iterate", value @ "{}"))) =
+                (repeated, line.split_once(" = "))
+            {
                 let place = if name.is_empty() { "coupling" } else { "template.pair.coupling" };
                 let line = format!("check grouped.toml --set {place}.{key}={value}");
                 assert_eq!(super::superdense(&dir, &line).status.success(), repeats, "{line}");
@@ -85,4 +88,43 @@ fn before_there_is_a_coupling() {
     let told = super::good(&dir, "check free.toml --policies");
     assert!(told.contains("that a [coupling] of the scenario could have"), "{told}");
     assert!(told.contains("iterate = {}") && !told.contains("impossible"), "{told}");
+}
+
+/// Shared events forbid policies that tell what is not true at their start; `check`, `check --policies` and
+/// `run` agree.
+#[test]
+fn shared_events_forbid_policies() {
+    let dir = super::folder("policies-links");
+    let link = "[[link]]\nname = \"hit\"\nunits = [\"inner\", \"outer\"]\nwhen = \"inner.x >= outer.y\"\n\
+                reset = { \"inner.x\" = \"0\" }\n";
+    let unit = "kind = \"equations\"\ninputs = { u = 0 }\nstates = { x = -1 }\nderivatives = { x = \"1 + u\" }\n\
+                outputs = { x = \"x\" }\n";
+    let flat = GROUPED.replace("template = \"pair\"\n", unit);
+    let flat = &flat[..flat.find("[template.pair]").unwrap()];
+    std::fs::write(dir.join("flat.toml"), format!("{flat}{link}")).unwrap();
+    let told = super::json(&super::good(&dir, "check flat.toml --policies --json"));
+    let possible = |line: &str| {
+        let all = told["couplings"][0]["policies"].as_array().unwrap();
+        all.iter().find(|p| p["policy"] == line).unwrap()["possible"].as_bool().unwrap()
+    };
+    assert!(possible("iterate = {}"));
+    assert!(!possible("iterate = { method = \"waveform\" }") && !possible("pre_step = \"100 us\""));
+    for (set, good) in [
+        ("coupling.iterate={}", true),
+        ("coupling.iterate={method=\"waveform\"}", false),
+        ("coupling={step=\"0.1s\",pre_step=\"10ms\"}", false),
+        ("coupling={step=\"0.1s\",extrapolation=1,iterate={}}", false),
+        ("coupling={step=\"0.1s\",events=\"interrupt\",iterate={}}", false),
+        (
+            "coupling={step=\"0.1s\",extrapolation=1,orders={\"inner.x\"=0},events=\"interrupt\",iterate={}}",
+            false,
+        ),
+    ] {
+        for command in ["check flat.toml", "run flat.toml --quiet --force --out out"] {
+            let output = super::superdense(&dir, &format!("{command} --set {set}"));
+            assert_eq!(output.status.success(), good, "{command}: {set}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(good || said.contains("[[link]]"), "{command}: {set}: {said}");
+        }
+    }
 }

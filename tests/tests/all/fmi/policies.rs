@@ -66,6 +66,7 @@ fn what_is_possible_can_be_done() {
         let links = ["[[link]]", "check --stability"];
         let repeats = [
             "iterate = {}",
+            "iterate = { method = \"waveform\" }",
             "pre_step = \"100 us\"",
             "estimate = \"doubling\"",
             "estimate = \"milne\"",
