@@ -2,8 +2,9 @@
 use super::{
     core::{Core, Held},
     equations::{Dims, Equations, Trigger},
+    falling::HURRIED,
     links::Session,
-    unit::{Action, Cause, HURRIED, Plan, Scratch, Unit, scene},
+    unit::{Action, Cause, Plan, Scratch, Unit, scene},
 };
 use crate::{
     ode::Arm,

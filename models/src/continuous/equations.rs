@@ -313,6 +313,12 @@ pub trait Equations: Send + Sync + 'static {
     ) {
         let _ = (port, vars, work, emit);
     }
+    /// Whether the reset of an event assigns what its own condition reads: then the condition is
+    /// meant to be false afterwards.
+    fn resets_its_condition(&self, event: usize) -> bool {
+        let _ = event;
+        false
+    }
     /// The name under which the arrival of an event at event input `port` is told as an event of
     /// this unit. By default it is not.
     fn reception(&self, port: usize) -> Option<&Arc<str>> {

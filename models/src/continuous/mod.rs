@@ -11,6 +11,7 @@ pub mod equations;
 mod events;
 mod expander;
 mod failures;
+mod falling;
 mod feed_through;
 mod foresee;
 mod formulas;

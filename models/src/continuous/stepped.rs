@@ -452,7 +452,7 @@ impl<E: Equations> Core<E> for Stepped {
     }
 
     fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.arm(event) == Arm::Disarmed
+        self.state.locator.passed(event) == Arm::Disarmed
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

@@ -186,6 +186,15 @@ impl Equations for TextEquations {
         }
         self.sides.settle(vars, work);
     }
+    fn resets_its_condition(&self, event: usize) -> bool {
+        let (Some(spec), Some(reset)) = (self.events().get(event), self.resets.get(event)) else {
+            return false;
+        };
+        let Trigger::State { indicators, .. } = &spec.trigger else { return false };
+        let parts = self.indicators.parts();
+        let assigned = |id: &crate::expr::VarId| reset.targets.contains(&(id.0 as usize));
+        indicators.iter().any(|&k| parts[k].inputs().iter().any(assigned))
+    }
     fn equation(&self, index: usize) -> Option<String> {
         let (name, text) = (self.names.get(index)?, self.derivatives.text(index));
         let algebraic = index >= self.dims.differential();

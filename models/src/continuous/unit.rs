@@ -25,13 +25,6 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use superdense_kernel::time::Duration;
 
-/// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
-const HURRY: u32 = 8;
-/// down to so many ticks;
-pub(super) const HURRIED: i64 = 64;
-/// its unit has fallen through if it does not come again for so many ticks.
-const FALLEN: i64 = 1000;
-
 /// What the unit is going to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Plan {
@@ -83,7 +76,9 @@ pub(super) struct State {
     pub happened: Vec<Option<i64>>,
     /// Shortest interval of each event, and how often it became shorter since one was much longer.
     pub paces: Vec<(i64, u32)>,
-    /// The event that happened last, if it came ever faster.
+    /// The planned event that leaves its own condition true, where it meant to end it.
+    pub pressing: Option<u16>,
+    /// The event that happened last, if it came ever faster or was pressing.
     pub hurried: Option<u16>,
     /// Whether the remark of the settings has been noted.
     pub remarked: bool,
@@ -96,9 +91,11 @@ pub(super) struct State {
 pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     pub(super) equations: E,
     pub(super) dims: Dims,
-    /// Whether there are time events, and whether anybody receives signals.
+    /// Whether there are time events, whether anybody receives signals, and which events assign what
+    /// their own conditions read.
     timed: bool,
     audible: bool,
+    ending: Vec<bool>,
     /// Ticks per second, and the length of one.
     rate: f64,
     pub(super) tick: f64,
@@ -201,6 +198,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             retiring: false,
             happened: vec![None; equations.events().len()],
             paces: vec![(i64::MAX, 0); equations.events().len()],
+            pressing: None,
             hurried: None,
             remarked: false,
             exchanges: 0,
@@ -210,10 +208,23 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let scratch = Scratch::default();
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = settings.connected[..dims.outputs].contains(&true);
+        let ending = (0..equations.events().len()).map(|k| equations.resets_its_condition(k));
+        let ending = ending.collect();
         let rate = settings.resolution.ticks_per_second() as f64;
         let tick = 1.0 / rate;
-        let mut unit =
-            Self { equations, dims, timed, audible, rate, tick, settings, core, state, scratch };
+        let mut unit = Self {
+            equations,
+            dims,
+            timed,
+            audible,
+            ending,
+            rate,
+            tick,
+            settings,
+            core,
+            state,
+            scratch,
+        };
         scene!(unit).fill(0.0, initial, &mut unit.scratch.vars);
         unit.make_consistent(true)?;
         let vars = &unit.scratch.vars;
@@ -317,6 +328,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         match self.core.advance(&scene!(self), stop) {
             Ok(Advance::Silent) => self.fallen(),
             Ok(Advance::Stopped) => {
+                self.fallen()?;
                 if let Some(k) = time_event {
                     self.plan_at(k);
                 }
@@ -332,30 +344,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             },
             Err(failure) => Err(self.explain(&failure)),
         }
-    }
-
-    /// An error if an event that came ever faster happened for the last time and its condition has
-    /// held since then: rounding to ticks has carried the unit through the surface.
-    #[inline]
-    fn fallen(&self) -> Result<(), String> {
-        match self.state.hurried {
-            Some(event) if !self.state.resting => self.fallen_through(event),
-            _ => Ok(()),
-        }
-    }
-
-    #[inline(never)]
-    fn fallen_through(&self, event: u16) -> Result<(), String> {
-        if self.silent_due().ticks() < FALLEN || !self.core.holds_still(event.into()) {
-            return Ok(());
-        }
-        let name = &self.equations.events()[usize::from(event)].name;
-        let at = self.settings.resolution.seconds(self.state.last);
-        Err(format!(
-            "event `{name}` came ever faster up to {at} s (Zeno), and its condition has held since: \
-             the unit has fallen through; give the event a `rest`, and a condition that its reset \
-             makes false"
-        ))
     }
 
     /// Place of the first link's event among the watched ones; own events come before.
@@ -441,6 +429,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.note_outputs();
         }
         let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+        // Of one event; which of several does what cannot be told.
+        let ending = match self.state.fired[..] {
+            [event] if self.ending[usize::from(event)] => Some(event),
+            _ => None,
+        };
+        let mut before = Vec::new();
+        if ending.is_some() {
+            before.resize(self.dims.indicators, 0.0);
+            self.equations.indicators(vars, work, &mut before);
+        }
         let now = self.state.last + k;
         let (equations, resolution) = (&self.equations, self.settings.resolution);
         let (happened, mut retiring) = (&self.state.happened, false);
@@ -466,6 +464,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             _ => self.state.fired.retain(|&event| happens(event)),
         }
         self.state.retiring = retiring;
+        self.state.pressing = ending.filter(|&event| self.presses(event, &before));
         if !self.is_finite() {
             return Err(self.bad_reset(t));
         }
@@ -479,24 +478,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.state.plan = Plan::Due(k, Action::Events);
         Ok(())
-    }
-
-    /// Event `event` has happened at the present.
-    pub(super) fn note_event(&mut self, event: u16) {
-        let State { last, happened, paces, hurried, .. } = &mut self.state;
-        let number = usize::from(event);
-        if let Some(before) = happened[number].replace(*last) {
-            let interval = *last - before;
-            let (shortest, count) = paces[number];
-            paces[number] = if interval < shortest {
-                (interval, count + 1)
-            } else if interval / 4 > shortest {
-                (interval, 0)
-            } else {
-                (shortest, count)
-            };
-            *hurried = (paces[number].1 >= HURRY && interval <= HURRIED).then_some(event);
-        }
     }
 
     /// An error unless the scratch's variables are finite.

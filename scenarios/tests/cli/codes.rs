@@ -143,6 +143,36 @@ fn recorded_values_are_finite() {
     good(&dir, "run ln.toml --force --quiet");
 }
 
+/// A reset onto the surface from where the unit goes on into it, as in the starter without any
+/// restitution.
+#[test]
+fn a_unit_that_falls_through_is_an_error() {
+    let dir = folder("through");
+    good(&dir, "new ball --quiet");
+    good(&dir, "run ball.toml --quiet --out bounces");
+    refused(
+        &dir,
+        "run ball.toml --quiet --set restitution=0",
+        3,
+        "has fallen through; give the event",
+    );
+    let event = |when: &str, reset: &str| {
+        format!(
+            "stop = 3\n[unit.u]\nkind = 'equations'\nstates = {{ x = 0 }}\n\
+             discrete = {{ n = 0 }}\nderivatives = {{ x = '1' }}\n\
+             [[unit.u.event]]\nwhen = '{when}'\nreset = {{ {reset} }}\n"
+        )
+    };
+    // What happens on a surface that the reset does not touch goes on, as does what it does not
+    // change, and what leaves the surface to the other side.
+    for (when, reset) in
+        [("x >= 1", "n = 'n + 1'"), ("x >= 1", "x = 'x'"), ("x >= 1 or x <= -1", "x = '-x'")]
+    {
+        fs::write(dir.join("goes_on.toml"), event(when, reset)).unwrap();
+        good(&dir, "run goes_on.toml --quiet --force");
+    }
+}
+
 /// What is not defined behind an event is no matter, as long as the event comes before.
 #[test]
 fn conditions_need_not_be_defined_behind_their_events() {

@@ -1,0 +1,80 @@
+//! Events that leave their unit where it was: a unit that falls through a surface.
+use super::{
+    core::Core,
+    equations::{Equations, Trigger},
+    unit::{Scratch, State, Unit},
+};
+
+/// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
+const HURRY: u32 = 8;
+/// down to so many ticks;
+pub(super) const HURRIED: i64 = 64;
+/// its unit has fallen through if it does not come again for so many ticks.
+const FALLEN: i64 = 1000;
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// An error if an event that came ever faster, or whose reset left its condition true, happened for
+    /// the last time and its condition has held since then.
+    #[inline]
+    pub(super) fn fallen(&self) -> Result<(), String> {
+        match self.state.hurried {
+            Some(event) if !self.state.resting => self.fallen_through(event),
+            _ => Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn fallen_through(&self, event: u16) -> Result<(), String> {
+        if self.silent_due().ticks() < FALLEN || !self.core.holds_still(event.into()) {
+            return Ok(());
+        }
+        let name = &self.equations.events()[usize::from(event)].name;
+        let at = self.settings.resolution.seconds(self.state.last);
+        let how = match self.state.paces[usize::from(event)].1 {
+            HURRY.. => "came ever faster up to",
+            _ => "happened last at",
+        };
+        Err(format!(
+            "event `{name}` {how} {at} s (Zeno), and its condition has held since: the unit has \
+             fallen through; give the event a `rest`, and a condition that its reset makes false"
+        ))
+    }
+
+    /// Whether the reset of an event, to which the scratch's variables belong, has changed its
+    /// indicators, which were `before`, and left its condition true, but only just: on the surface,
+    /// from where the unit goes either way.
+    #[inline(never)]
+    pub(super) fn presses(&mut self, event: u16, before: &[f64]) -> bool {
+        let Scratch { vars, work, .. } = &mut self.scratch;
+        let mut after = vec![0.0; before.len()];
+        self.equations.indicators(vars, work, &mut after);
+        let spec = &self.equations.events()[usize::from(event)];
+        let Trigger::State { indicators, strict, .. } = &spec.trigger else { return false };
+        let weak = |k: &usize| !strict && !spec.strictly.contains(k);
+        let holds = |k: &usize| after[*k] < 0.0 || (after[*k] == 0.0 && weak(k));
+        indicators.iter().all(holds)
+            && indicators.iter().any(|&k| after[k] == 0.0)
+            && indicators.iter().any(|&k| after[k] != before[k])
+    }
+
+    /// Event `event` has happened at the present.
+    pub(super) fn note_event(&mut self, event: u16) {
+        let State { last, happened, paces, hurried, pressing, .. } = &mut self.state;
+        let number = usize::from(event);
+        if let Some(before) = happened[number].replace(*last) {
+            let interval = *last - before;
+            let (shortest, count) = paces[number];
+            paces[number] = if interval < shortest {
+                (interval, count + 1)
+            } else if interval / 4 > shortest {
+                (interval, 0)
+            } else {
+                (shortest, count)
+            };
+            *hurried = (paces[number].1 >= HURRY && interval <= HURRIED).then_some(event);
+        }
+        if pressing.take() == Some(event) {
+            *hurried = Some(event);
+        }
+    }
+}
