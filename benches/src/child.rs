@@ -227,7 +227,8 @@ fn devstone_run(engine: Engine, d: Devstone) -> Result<(f64, f64, u64), String> 
         |sim| {
             let method = if PARALLEL { Method::Auto } else { Method::Sequential };
             let executor = Executor { method, workers: None };
-            let ended = Driver::new(executor, Partition::Blocks).run_through(sim, i64::MAX - 1);
+            let mut driver = Driver::new(executor, Partition::Blocks, i64::MAX);
+            let ended = driver.run_through(sim, i64::MAX - 1);
             assert_eq!(ended, Ok(Ended::Idle));
             (sim.counts(), sim.models() as u64)
         },

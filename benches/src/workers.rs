@@ -92,7 +92,8 @@ fn measure<M: Message>(
 ) -> Result<(), String> {
     let run = |method: Method| -> Result<(f64, u64, u64, Statistics), String> {
         let (mut sim, stop) = build();
-        let mut driver = Driver::new(Executor { method, workers: Some(2) }, Partition::Blocks);
+        let executor = Executor { method, workers: Some(2) };
+        let mut driver = Driver::new(executor, Partition::Blocks, stop);
         let start = Instant::now();
         // Only `auto` needs parts of a run.
         let slices = if method == Method::Auto { SLICES } else { 1 };

@@ -70,6 +70,8 @@ pub fn nanoseconds() -> u64 {
 
 /// Wall time of sequential execution before anything else is tried, and of each trial.
 const TRIAL: Duration = Duration::from_millis(200);
+/// A run goes on for so many trials at least, or none is made: one may cost as much as it takes.
+const TRIALS: f64 = 10.0;
 /// Predicted or measured gain below which a run stays sequential.
 const GAIN: f64 = 1.15;
 /// What a transition costs more in parallel, in seconds: saved state, record, commit. Measured with
@@ -108,6 +110,8 @@ impl Trial {
 pub struct Driver {
     executor: Executor,
     partition: Partition,
+    /// Last tick of the run.
+    stop: i64,
     /// What `auto` measured: sequential, Time Warp, conservative.
     trials: [Trial; 3],
     /// What it settled for.
@@ -118,8 +122,8 @@ pub struct Driver {
 
 impl Driver {
     /// A driver that has measured nothing.
-    pub fn new(executor: Executor, partition: Partition) -> Self {
-        Self { executor, partition, ..Self::default() }
+    pub fn new(executor: Executor, partition: Partition, stop: i64) -> Self {
+        Self { executor, partition, stop, ..Self::default() }
     }
 
     /// The executor that was asked for.
@@ -138,7 +142,7 @@ impl Driver {
     ) -> Result<Ended, RunError> {
         let method = match self.executor.method {
             Method::Auto if self.is_heavy(sim, limit) => Method::Conservative,
-            Method::Auto => self.next_method(),
+            Method::Auto => self.next_method(sim.clock()),
             method => method,
         };
         let (start, before) = (Instant::now(), transitions(sim));
@@ -180,14 +184,20 @@ impl Driver {
     }
 
     /// What `auto` tries or has chosen: sequential first; then, if work per transition lets expect
-    /// a gain, each parallel method; then the fastest.
-    fn next_method(&mut self) -> Method {
+    /// a gain and enough is left, each parallel method; then the fastest. The clock is at `now`.
+    fn next_method(&mut self, now: i64) -> Method {
         if let Some(choice) = self.choice {
             return choice;
         }
         let [sequential, warp, conservative] = self.trials;
         if !sequential.is_over() {
             return Method::Sequential;
+        }
+        let done = now.max(1) as f64 / self.stop.max(1) as f64;
+        let left = sequential.seconds * (1.0 - done) / done;
+        let tried = warp.transitions + conservative.transitions > 0;
+        if !tried && left < TRIALS * TRIAL.as_secs_f64() {
+            return self.settle(Method::Sequential);
         }
         let workers = self.executor.workers().min(cores());
         let cost = 1.0 / sequential.rate();
@@ -233,7 +243,7 @@ mod tests {
     fn driver(rates: [f64; 3]) -> Driver {
         let trial = |rate: f64| Trial { seconds: 1.0, transitions: rate as u64 };
         let executor = Executor { method: Method::Auto, workers: Some(2) };
-        Driver { trials: rates.map(trial), ..Driver::new(executor, Partition::Blocks) }
+        Driver { trials: rates.map(trial), ..Driver::new(executor, Partition::Blocks, 1000) }
     }
 
     #[test]
@@ -251,11 +261,14 @@ mod tests {
             // 0.1 us: none at all.
             ([1e7, 1e9, 1e9], Method::Sequential),
         ] {
-            assert_eq!(driver(rates).next_method(), choice, "{rates:?}");
+            assert_eq!(driver(rates).next_method(100), choice, "{rates:?}");
         }
         let mut fresh = driver([1e5, 0.0, 0.0]);
         fresh.trials[1] = Trial::default();
-        assert_eq!(fresh.next_method(), Method::TimeWarp, "a trial");
+        assert_eq!(fresh.next_method(100), Method::TimeWarp, "a trial");
         assert_eq!(fresh.choice, None);
+        let mut late = driver([1e5, 0.0, 0.0]);
+        (late.trials[1], late.trials[2]) = Default::default();
+        assert_eq!(late.next_method(900), Method::Sequential, "too little is left for a trial");
     }
 }
