@@ -86,8 +86,10 @@ const EFFICIENCY: f64 = 0.8;
 /// others counts no more, and to part the models, some microseconds for each, is worth its while
 /// within tens of cycles.
 const HEAVY: u64 = 100_000;
-/// The same for each model of the run.
+/// The same for each model of the run, and for each that the cycle reaches: lighter ones are not
+/// worth the meetings of the workers.
 const HEAVY_PER_MODEL: u64 = 300;
+const HEAVY_EACH: u64 = 700;
 
 /// Wall seconds and transitions under one method.
 #[derive(Debug, Clone, Copy, Default)]
@@ -179,7 +181,9 @@ impl Driver {
         let begins = !sim.has_run() && self.executor.workers().min(cores()) > 1;
         let least = HEAVY.max(HEAVY_PER_MODEL * sim.models() as u64);
         // One model keeps one worker busy.
-        let shared = |weight: Weight| weight.nanoseconds > least && weight.models > 1;
+        let shared = |weight: Weight| {
+            weight.models > 1 && weight.nanoseconds > least.max(HEAVY_EACH * weight.models as u64)
+        };
         begins && sim.weigh_next(limit, nanoseconds).is_some_and(shared)
     }
 
