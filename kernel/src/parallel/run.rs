@@ -62,9 +62,12 @@ impl<M: Message> Simulation<M> {
         end: i64,
         settings: &Settings,
     ) -> Result<(Ended, Statistics), RunError> {
-        // More would have nothing to do but to wait for each other.
-        let workers = settings.workers.min(self.core.keys.len() as u32);
-        let settings = &Settings { workers, ..settings.clone() };
+        let models = self.core.keys.len() as u32;
+        if settings.workers > models {
+            // More would have nothing to do but to wait for each other.
+            let settings = Settings { workers: models, ..settings.clone() };
+            return self.run_through_parallel(end, &settings);
+        }
         if settings.workers == 1 && settings.schedule == Schedule::Threads && !settings.probe {
             return self.by_one(end);
         }

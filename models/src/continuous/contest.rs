@@ -42,14 +42,16 @@ pub(super) fn steps(
 ) -> Vec<(Choice, f64)> {
     let from = Beginning { dims, derivatives: &programs.derivatives, vars };
     let tight = Quanta { relative: TIGHTER * quanta.relative, minimum: TIGHTER * quanta.minimum };
-    let reference = run(leader, from, quanta, None)
-        .filter(|first| first.end > 0.0)
-        .and_then(|first| run(leader, from, tight, Some(first.end)));
-    let Some(reference) = reference else { return Vec::new() };
+    let own = run(leader, from, quanta, None).filter(|own| own.end > 0.0);
+    let Some(own) = own else { return Vec::new() };
+    let Some(reference) = run(leader, from, tight, Some(own.end)) else { return Vec::new() };
     let scale = |x: f64| (quanta.relative * x.abs()).max(quanta.minimum);
     let tolerated = norm(reference.x.iter().map(|&x| scale(x)));
     let of = |choice: Choice| {
-        let trial = run(choice, from, quanta, Some(reference.end))?;
+        let trial = match choice == leader {
+            true => own.clone(),
+            false => run(choice, from, quanta, Some(own.end))?,
+        };
         let error = norm(trial.x.iter().zip(&reference.x).map(|(a, b)| a - b)) / tolerated;
         let order = if choice == Choice::Qss1 { 1.0 } else { 0.5 };
         Some((choice, trial.steps as f64 * libm::pow(error.max(LEAST), order)))

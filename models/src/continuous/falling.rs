@@ -40,21 +40,34 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
-    /// Whether the reset of an event, to which the scratch's variables belong, has changed its
-    /// indicators, which were `before`, and left its condition true, but only just: on the surface,
-    /// from where the unit goes either way.
-    #[inline(never)]
-    pub(super) fn presses(&mut self, event: u16, before: &[f64]) -> bool {
-        let Scratch { vars, work, .. } = &mut self.scratch;
-        let mut after = vec![0.0; before.len()];
-        self.equations.indicators(vars, work, &mut after);
+    /// Whether the reset of an event at offset `t`, to which the scratch's variables belong, has left
+    /// its condition true, but only just, and has changed its indicators: it put the unit on the
+    /// surface, from where it goes either way.
+    pub(super) fn presses(&mut self, event: u16, t: f64) -> bool {
+        let Scratch { vars, work, z, .. } = &mut self.scratch;
+        z.resize(self.dims.indicators, 0.0);
+        self.equations.indicators(vars, work, z);
         let spec = &self.equations.events()[usize::from(event)];
         let Trigger::State { indicators, strict, .. } = &spec.trigger else { return false };
         let weak = |k: &usize| !strict && !spec.strictly.contains(k);
-        let holds = |k: &usize| after[*k] < 0.0 || (after[*k] == 0.0 && weak(k));
+        let holds = |k: &usize| z[*k] < 0.0 || (z[*k] == 0.0 && weak(k));
         indicators.iter().all(holds)
-            && indicators.iter().any(|&k| after[k] == 0.0)
-            && indicators.iter().any(|&k| after[k] != before[k])
+            && indicators.iter().any(|&k| z[k] == 0.0)
+            && self.has_changed(event, t)
+    }
+
+    /// Whether indicators of the event at offset `t` are others than they were before its reset.
+    #[cold]
+    fn has_changed(&mut self, event: u16, t: f64) -> bool {
+        let mut vars = Vec::new();
+        self.look_into(t, &mut vars);
+        let mut before = vec![0.0; self.dims.indicators];
+        let Scratch { work, z, .. } = &mut self.scratch;
+        self.equations.indicators(&vars, work, &mut before);
+        match &self.equations.events()[usize::from(event)].trigger {
+            Trigger::State { indicators, .. } => indicators.iter().any(|&k| z[k] != before[k]),
+            _ => false,
+        }
     }
 
     /// Event `event` has happened at the present.

@@ -114,6 +114,8 @@ pub(super) struct Scratch {
     pub x: Vec<f64>,
     pub before: Vec<f64>,
     pub found: Vec<u16>,
+    /// Indicators.
+    pub z: Vec<f64>,
     /// Discrete values before a jump.
     pub discrete: Vec<f64>,
     pub emitted: Vec<(u16, Value)>,
@@ -434,11 +436,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             [event] if self.ending[usize::from(event)] => Some(event),
             _ => None,
         };
-        let mut before = Vec::new();
-        if ending.is_some() {
-            before.resize(self.dims.indicators, 0.0);
-            self.equations.indicators(vars, work, &mut before);
-        }
         let now = self.state.last + k;
         let (equations, resolution) = (&self.equations, self.settings.resolution);
         let (happened, mut retiring) = (&self.state.happened, false);
@@ -464,7 +461,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             _ => self.state.fired.retain(|&event| happens(event)),
         }
         self.state.retiring = retiring;
-        self.state.pressing = ending.filter(|&event| self.presses(event, &before));
+        self.state.pressing = ending.filter(|&event| self.presses(event, t));
         if !self.is_finite() {
             return Err(self.bad_reset(t));
         }

@@ -22,9 +22,10 @@ pub struct Weight {
 }
 
 impl<M: Message> Simulation<M> {
-    /// An estimate of what the transitions of the next cycle weigh, if that is due up to tick `limit` and starts an instant: a few of the models that it reaches make theirs by
-    /// the caller's clock, and go back. Changes nothing. `None` where models make silent steps, or
-    /// one that is tried cannot save its state, or panics.
+    /// An estimate of what the transitions of the next cycle weigh, if that is due up to tick `limit`
+    /// and starts an instant: a few of the models that it reaches make theirs by the caller's
+    /// clock, and go back. Changes nothing. `None` where models make silent steps, or one that is
+    /// tried cannot save its state, or panics.
     ///
     /// **Why.** Where all happens at a few tags, as in DEVStone, what a run weighs is not known from
     /// cycles before.
