@@ -148,8 +148,11 @@ impl Formulas {
         mode: Option<usize>,
     ) -> Option<Expr> {
         let scope = mode.map_or(&self.scope, |k| &self.in_mode[k]);
-        let expr = r.expression(p, scope)?;
-        let expr = self.without_helpers(&expr);
+        let short = r.expression(p, scope)?;
+        let expr = self.without_helpers(&short);
+        if expr.nodes().len() > short.nodes().len() && !r.fits(&p.span, expr.nodes().len()) {
+            return None;
+        }
         let only = self.mode.zip(mode).map(|(var, k)| (var, k as f64));
         Some(match &mut self.freezer {
             Some(freezer) => freezer.freeze(&expr, only),

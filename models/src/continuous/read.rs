@@ -22,7 +22,14 @@ pub(super) struct Reader<'a> {
     parsed: HashMap<String, Rc<Parsed>>,
     /// Texts of arrays that are wrong, by their place: one element's mistakes are enough.
     told: HashSet<Span>,
+    /// Operations of all long formulas so far.
+    long: usize,
 }
+
+/// Most operations of all long formulas of a unit together: sums over many in each of many.
+const MAX_LONG: usize = 10_000_000;
+/// Formulas up to so many operations do not count; their number is limited by that of elements.
+const SHORT: usize = 64;
 
 enum Parsed {
     Constant(f64),
@@ -40,7 +47,27 @@ pub(super) fn constant_scope<'a>(
 impl<'a> Reader<'a> {
     pub(super) fn new(params: &'a Params) -> Self {
         let (parsed, told) = (HashMap::new(), HashSet::new());
-        Self { params, errors: Vec::new(), indices: Vec::new(), parsed, told }
+        Self { params, errors: Vec::new(), indices: Vec::new(), parsed, told, long: 0 }
+    }
+
+    /// Whether a formula of so many operations, written out, still fits in; if not, that is told
+    /// once, and no later one does.
+    pub(super) fn fits(&mut self, span: &Span, operations: usize) -> bool {
+        if operations <= SHORT {
+            return true;
+        }
+        let before = self.long;
+        self.long = before.saturating_add(operations);
+        if self.long > MAX_LONG && before <= MAX_LONG {
+            let error = format!(
+                "written out, the formulas of this unit have more than {MAX_LONG} operations, this \
+                 one alone {operations}"
+            );
+            let help = "choose smaller ranges, or form a sum that many formulas need in a unit of \
+                        its own and connect it as an input";
+            self.errors.push(ParamError::at(span.clone(), error).help(help));
+        }
+        self.long <= MAX_LONG
     }
 
     pub(super) fn table(&mut self, name: &str) -> Vec<Entry<'a>> {
@@ -105,8 +132,11 @@ impl<'a> Reader<'a> {
                 };
                 // An element of an array inside an event knows its own indices only.
                 let own = if indices.is_empty() { &*self.indices } else { indices };
+                if self.long > MAX_LONG {
+                    return None;
+                }
                 match ast.real(&Indexed { names: scope, indices: own }) {
-                    Ok(expr) => Some(expr),
+                    Ok(expr) => self.fits(&p.span, expr.nodes().len()).then_some(expr),
                     Err(errors) => {
                         let own = own.to_vec();
                         self.indexed_errors(&p.span, text, errors, &own);
@@ -155,8 +185,14 @@ impl<'a> Reader<'a> {
         text: &str,
         scope: &dyn Scope,
     ) -> Option<Condition> {
+        if self.long > MAX_LONG {
+            return None;
+        }
         match Condition::parse(text, &Indexed { names: scope, indices: &self.indices }) {
-            Ok(condition) => Some(condition),
+            Ok(condition) => {
+                let operations = condition.atoms().iter().map(|part| part.expr.nodes().len()).sum();
+                self.fits(span, operations).then_some(condition)
+            }
             Err(errors) => {
                 let own = self.indices.clone();
                 self.indexed_errors(span, text, errors, &own);

@@ -344,7 +344,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
-            Err(failure) => Err(self.explain(&failure)),
+            Err(failure) => {
+                // At its own instant, not at that of the step that came upon it.
+                let ticks = rounding::ceil_ticks(failure.t, self.ticks_per_second());
+                let why = self.explain(&failure);
+                self.plan_failure(ticks.unwrap_or(begun).max(begun + 1), why);
+                Ok(())
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use super::{
     links,
     parameters::{Scope, flatten},
     session::{Session, did_you_mean},
+    size,
     tree::{Body, Child, Group, GroupPort, Tree, Unit, dotted, join, member_name},
 };
 use crate::{diagnostics::Mistake, document::Table};
@@ -13,9 +14,9 @@ use std::{collections::BTreeSet, rc::Rc, sync::Arc};
 use superdense_models::registry::{Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Most units of a scenario.
-const MAX_UNITS: usize = 10_000_000;
+pub(super) const MAX_UNITS: usize = 10_000_000;
 /// Deepest nesting of templates.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// Makes all instances. Group 0 is the scenario.
 pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
@@ -29,6 +30,10 @@ pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
         used: BTreeSet::new(),
         full: false,
     };
+    let (total, largest) = size::of(declarations, &scope, session);
+    if let Some(unit) = largest.filter(|_| total > MAX_UNITS as u64) {
+        e.refuse(total, unit);
+    }
     e.group(String::new(), &declarations.root, Rc::clone(&scope));
     let mut tree = std::mem::take(&mut e.tree);
     e.check_unused(&scope);
@@ -43,7 +48,7 @@ pub(super) struct Expander<'a> {
     /// Templates around the current one.
     open: Vec<String>,
     used: BTreeSet<String>,
-    /// The size limit is exceeded, which has been reported.
+    /// There are too many units, or templates without end, which has been reported.
     full: bool,
 }
 
@@ -103,7 +108,7 @@ impl Expander<'_> {
             },
             _ => 1,
         };
-        if !self.room(count, unit) {
+        if self.full {
             return child;
         }
         match &unit.of {
@@ -115,17 +120,16 @@ impl Expander<'_> {
         child
     }
 
-    fn room(&mut self, count: u64, unit: &UnitDecl) -> bool {
-        let total = (self.tree.units.len() + self.tree.groups.len()) as u64;
-        if !self.full && total.saturating_add(count) > MAX_UNITS as u64 {
-            self.full = true;
-            let message =
-                format!("with `{}` the scenario has more than 10 million units", unit.name.value);
-            let span = unit.count.as_ref().map_or(&unit.name.span, |n| &n.span);
-            let mistake = Mistake::new("too-large", span, message);
-            self.session.report(mistake.help("choose smaller values of `count`"));
-        }
-        !self.full
+    fn refuse(&mut self, total: u64, unit: &UnitDecl) {
+        self.full = true;
+        let name = &unit.name.value;
+        let message = match total {
+            u64::MAX => format!("with `{name}` the scenario has more units than can be counted"),
+            _ => format!("with `{name}` the scenario has {total} units, more than 10 million"),
+        };
+        let span = unit.count.as_ref().map_or(&unit.name.span, |n| &n.span);
+        let help = "choose smaller values of `count`; templates in templates multiply";
+        self.session.report(Mistake::new("too-large", span, message).help(help));
     }
 
     fn units(
@@ -231,14 +235,18 @@ impl Expander<'_> {
         };
         let decl = Rc::clone(decl);
         self.used.insert(template.value.clone());
-        if self.open.contains(&template.value) || self.open.len() >= MAX_DEPTH {
-            let from = self.open.iter().position(|t| *t == template.value).unwrap_or(0);
-            let ring: Vec<&str> = self.open[from..]
-                .iter()
-                .map(String::as_str)
-                .chain([template.value.as_str()])
-                .collect();
-            let message = format!("templates contain themselves: {}", ring.join(" -> "));
+        let from = self.open.iter().position(|open| *open == template.value);
+        if from.is_some() || self.open.len() >= MAX_DEPTH {
+            // What holds this twice would come here twice as often on each level.
+            self.full = true;
+            let ring = self.open[from.unwrap_or(0)..].iter().chain([&template.value]);
+            let ring: Vec<&str> = ring.map(String::as_str).collect();
+            let message = match from {
+                Some(_) => format!("templates contain themselves: {}", ring.join(" -> ")),
+                None => {
+                    format!("`{}` is a template in {MAX_DEPTH} others: too deep", template.value)
+                }
+            };
             let help = format!("a template cannot hold itself; nesting ends at {MAX_DEPTH} levels");
             self.session.report(Mistake::new("template-cycle", &template.span, message).help(help));
             return;
@@ -246,7 +254,7 @@ impl Expander<'_> {
         self.open.push(template.value.clone());
         let mut shared: Option<Rc<Scope>> = None;
         for i in 0..count as u32 {
-            if !self.room(0, unit) {
+            if self.full {
                 break;
             }
             let name = join(path, &member_name(child, i));
@@ -256,7 +264,7 @@ impl Expander<'_> {
                     let locals = [("i", f64::from(i))];
                     let locals = if child.array { &locals[..] } else { &[] };
                     let eval = Evaluator::new(self.session, scope, locals);
-                    let inner = Rc::new(self.scope_of(&decl, unit, &eval));
+                    let inner = Rc::new(scope_of(&self.tree.groups[0].scope, self.session, &decl, unit, &eval));
                     if !eval.varies.get() {
                         shared = Some(Rc::clone(&inner));
                     }
@@ -275,28 +283,6 @@ impl Expander<'_> {
         if child.members.len() < count as usize {
             child.members.clear();
         }
-    }
-
-    /// The parameters of an instance: defaults of the template, and what the instance gives.
-    fn scope_of(&self, decl: &GroupDecl, unit: &UnitDecl, eval: &Evaluator<'_>) -> Scope {
-        let root = Rc::clone(&self.tree.groups[0].scope);
-        let mut scope = Scope::new(&decl.parameters, Some(root));
-        let given = flatten(&Table { entries: unit.keys.clone() });
-        for (key, node) in given {
-            if scope.has(&key.value) {
-                let value = eval.number(&node, &format!("`{}`", key.value));
-                scope.give(&key.value, value);
-            } else {
-                let Of::Template(template) = &unit.of else { continue };
-                let message =
-                    format!("template `{}` has no parameter `{}`", template.value, key.value);
-                let help = did_you_mean(&key.value, scope.names(), "its parameters");
-                let mistake = Mistake::new("unknown-parameter", &key.span, message);
-                self.session.report(mistake.help(help));
-            }
-        }
-        scope.check(self.session);
-        scope
     }
 
     /// A port of a group, with the specification of what it leads to.
@@ -344,4 +330,31 @@ impl Expander<'_> {
         }
         self.tree = Tree::default();
     }
+}
+
+/// The parameters of an instance: defaults of the template, and what the instance gives.
+pub(super) fn scope_of(
+    root: &Rc<Scope>,
+    session: &Session,
+    decl: &GroupDecl,
+    unit: &UnitDecl,
+    eval: &Evaluator<'_>,
+) -> Scope {
+    let mut scope = Scope::new(&decl.parameters, Some(Rc::clone(root)));
+    let given = flatten(&Table { entries: unit.keys.clone() });
+    for (key, node) in given {
+        if scope.has(&key.value) {
+            let value = eval.number(&node, &format!("`{}`", key.value));
+            scope.give(&key.value, value);
+        } else {
+            let Of::Template(template) = &unit.of else { continue };
+            let message =
+                format!("template `{}` has no parameter `{}`", template.value, key.value);
+            let help = did_you_mean(&key.value, scope.names(), "its parameters");
+            let mistake = Mistake::new("unknown-parameter", &key.span, message);
+            session.report(mistake.help(help));
+        }
+    }
+    scope.check(session);
+    scope
 }

@@ -27,6 +27,7 @@ mod selector;
 mod session;
 mod set;
 mod settings;
+mod size;
 mod tree;
 
 use crate::{
