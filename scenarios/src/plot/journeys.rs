@@ -138,7 +138,10 @@ pub(super) fn span(curves: &[Curve]) -> (f64, f64) {
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     match high - low {
         spread if spread > 0.0 => (low - 0.03 * spread, high + 0.03 * spread),
-        _ if low.is_finite() => (low - 0.5, low + 0.5),
+        _ if low.is_finite() => {
+            let room = if low == 0.0 { 1.0 } else { 0.1 * low.abs() };
+            (low - room, low + room)
+        }
         _ => (0.0, 1.0),
     }
 }
