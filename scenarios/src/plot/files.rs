@@ -311,7 +311,7 @@ fn read_trajectory(
     let apart = (samples.rows < SPARSE).then_some((end - begin) / (2 * SPARSE) as f64);
     let mut rows = 0;
     each_row(file, 5, |fields| {
-        let [tick, _, signal, value, derivatives] = &fields[..] else { return Ok(true) };
+        let [tick, _, signal, value, derivatives] = fields else { return Ok(true) };
         let Some((track, last)) = tracks.get_mut(&**signal) else { return Ok(true) };
         rows += 1;
         if rows > ROWS {

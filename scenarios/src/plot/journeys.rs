@@ -53,7 +53,9 @@ fn arrivals(from: &[(i64, &str)], to: &[(i64, &str)]) -> Vec<Option<i64>> {
     to.iter().for_each(|&(at, text)| by_text.entry(text).or_default().push_back(at));
     let arrival = |&(at, text): &(i64, &str)| {
         let queue = by_text.get_mut(text)?;
-        while queue.pop_front_if(|arrived| *arrived < at).is_some() {}
+        while queue.front().is_some_and(|arrived| *arrived < at) {
+            queue.pop_front();
+        }
         queue.pop_front()
     };
     from.iter().map(arrival).collect()
