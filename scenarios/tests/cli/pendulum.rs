@@ -102,7 +102,8 @@ fn pre_step_of_document_001() {
 #[test]
 fn pre_step_tells_where_it_is_unstable() {
     for (h, unstable) in [("4e-2", false), ("6e-2", true)] {
-        let sets = ["--until", "0.3", "--set", &format!("H={h}"), "--set", "coupling.pre_step=\"dt\""];
+        let sets =
+            ["--until", "0.3", "--set", &format!("H={h}"), "--set", "coupling.pre_step=\"dt\""];
         let summary = Results::of("papers/001_pendulum.toml", &sets).summary();
         let notes = summary["notes"].as_array().cloned().unwrap_or_default();
         assert_eq!(notes.len(), usize::from(unstable), "H = {h}: {notes:?}");
