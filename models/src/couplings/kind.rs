@@ -98,6 +98,12 @@ const PARAMS: &[ParamSpec] = &[
     ),
     with("iterate", ParamType::Raw, "", "repeat steps: { method = \"newton\", tolerance = 1e-9 }"),
     with("pre_step", ParamType::Duration, "", "micro-step of models for pre-step stabilisation"),
+    with(
+        "pre_step_extrapolation",
+        ParamType::Choice(&["micro-steps", "macro-step"]),
+        "micro-steps",
+        "whether the exact solution is continued by micro-steps or by one implicit macro step",
+    ),
     with("orders", ParamType::Raw, "", "orders of single signals: { \"upper.v\" = 0 }"),
     with("rates", ParamType::Raw, "", "signals that are rates: { \"upper.x\" = \"upper.v\" }"),
     with("power", ParamType::Raw, "", "pairs whose product is power: [[\"spring.f\", \"mass.v\"]]"),

@@ -68,7 +68,7 @@ pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;
 pub use needs::{SCHEMES, Scheme, Whom, Without};
 pub use pace::{Control, Pace};
-pub use pre_step::PreStep;
+pub use pre_step::{Ahead, PreStep};
 pub use rehearsal::{Rehearsal, Rehearse};
 pub use sequence::{Foreseen, Sequence};
 pub use trust::Estimate;

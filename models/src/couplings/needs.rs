@@ -133,6 +133,12 @@ pub const SCHEMES: &[Scheme] = &[
         &[restore("compensation = \"nepce-memory\"")],
     ),
     scheme(
+        "pre_step_extrapolation",
+        "\"macro-step\"",
+        "the same by one implicit macro step, as printed",
+        &[restore("compensation = \"nepce-memory\"")],
+    ),
+    scheme(
         "estimate",
         "\"doubling\"",
         "step control by one step against two halves",
@@ -207,7 +213,7 @@ impl Scheme {
                 "shared events end steps, and are compared with what is told for their start",
                 "the same with events = \"interrupt\" and an extrapolation of at least 1",
             )),
-            "pre_step" => Some((
+            "pre_step" | "pre_step_extrapolation" => Some((
                 "shared events are compared with what is told, which is not what is true here",
                 "`iterate` with events = \"interrupt\" and extrapolation = 1",
             )),

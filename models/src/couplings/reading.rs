@@ -1,6 +1,6 @@
 //! The parameters of a master into a policy; contradictions are found here.
 use super::{
-    Balance, Compensation, Control, Estimate, Extrapolation, Foreseen, Iteration, Kalman,
+    Ahead, Balance, Compensation, Control, Estimate, Extrapolation, Foreseen, Iteration, Kalman,
     LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling, Slopes, Solver, Until,
     kind::{SIGNALS, TEAM},
 };
@@ -391,6 +391,9 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         let message = format!("`{name}` is for adaptive macro steps");
         r.check(!used || r.given("tolerance"), name, message, "add a `tolerance`, or delete it");
     }
+    let ok = r.given("pre_step") || params.text("pre_step_extrapolation") == "micro-steps";
+    let message = "`pre_step_extrapolation` is for pre-step stabilisation";
+    r.check(ok, "pre_step_extrapolation", message, "add `pre_step`, or delete it");
     if !rehearses(params) {
         return None;
     }
@@ -428,7 +431,11 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         let help = "delete it, or `iterate`, `pre_step`, `estimate` and `correction`";
         r.check(!used, name, message, help);
     }
-    let pre_step = r.given("pre_step").then(|| PreStep::new(r.span("pre_step"), signals));
+    let ahead = match params.text("pre_step_extrapolation") {
+        "macro-step" => Ahead::MacroStep,
+        _ => Ahead::MicroSteps,
+    };
+    let pre_step = r.given("pre_step").then(|| PreStep::new(r.span("pre_step"), ahead, signals));
     for (name, used) in [
         ("iterate", iteration.is_some()),
         ("tolerance", r.given("tolerance")),

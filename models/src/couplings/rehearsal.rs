@@ -26,7 +26,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use superdense_kernel::{
-    Atomic, Bag, Effects, Outbox, Simulation, Snapshot,
+    Atomic, Bag, Effects, Fact, Outbox, Simulation, Snapshot,
     port::OutPort,
     snapshot::{SnapshotError, decode, encode},
     time::{Duration, Tag},
@@ -70,6 +70,8 @@ pub(super) struct Plan {
     steps: u64,
     pub(super) corrections: u64,
     refused: u64,
+    /// What is to be said of the step just tried out.
+    remark: Option<String>,
 }
 
 /// Why a step could not be made.
@@ -129,6 +131,7 @@ impl Rehearsal {
             steps: 0,
             corrections: 0,
             refused: 0,
+            remark: None,
             rehearse,
         };
         Ok(Self { trial, plan })
@@ -309,7 +312,8 @@ impl Rehearsal {
     fn leg_with_first(&mut self, until: i64) -> Step<(Vec<Told>, Vec<f64>)> {
         self.trial.exchange();
         if let Some(pre_step) = &mut self.plan.rehearse.pre_step {
-            let told = pre_step.leg(&mut self.trial, until)?;
+            let (told, remark) = pre_step.leg(&mut self.trial, until)?;
+            self.plan.remark = remark;
             return Ok((vec![told], self.trial.ends()));
         }
         let interrupts = self.plan.policy.interrupts;
@@ -495,6 +499,9 @@ impl Rehearsal {
             fx.fail(why);
             self.plan.timer.set(NEVER);
             return;
+        }
+        if let Some(remark) = self.plan.remark.take() {
+            fx.report(Fact::Note(remark.into()));
         }
         let next = self.plan.agenda.front().map_or(self.plan.planned, |told| told.at);
         self.plan.timer.set(next.max(now));

@@ -17,8 +17,7 @@ use superdense_models::registry::{Located, PortKind};
 const DEFAULT_RECORDS: usize = 64;
 /// Most columns.
 const MAX_RECORDS: usize = 1_000_000;
-const PLOT_KEYS: &[&str] =
-    &["title", "kind", "y", "to", "x_label", "y_label", "events", "style"];
+const PLOT_KEYS: &[&str] = &["title", "kind", "y", "to", "x_label", "y_label", "events", "style"];
 const STYLES: &[(&str, Style)] =
     &[("line", Style::Line), ("step", Style::Step), ("points", Style::Points)];
 const KINDS: &[(&str, Figure)] = &[

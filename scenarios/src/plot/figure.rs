@@ -101,9 +101,8 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
         for (i, panel) in figure.panels.iter().enumerate() {
             let (area, rest) = body.split_vertically(s(height_of(panel)));
             body = rest;
-            let same = |p: &Panel| {
-                p.declared.x_label == panel.declared.x_label && p.span == panel.span
-            };
+            let same =
+                |p: &Panel| p.declared.x_label == panel.declared.x_label && p.span == panel.span;
             let shared_axis = figure.panels.get(i + 1).is_some_and(same);
             let (plot, side) = area.split_horizontally(s(WIDTH - legend));
             let kinds = draw_panel(&plot, panel, figure, (left, shared_axis))?;

@@ -11,8 +11,8 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, path::Path};
-use superdense_models::registry::PortKind;
 use superdense_kernel::time::Resolution;
+use superdense_models::registry::PortKind;
 
 /// File of the declared plots in the output directory.
 pub const NAME: &str = "plots.json";
@@ -221,9 +221,8 @@ fn read_samples(file: &Path, declared: &Declared) -> Result<Samples, PlotError> 
         return Err(damaged(file, "the first line does not begin with `time`"));
     }
     let columns = labels.iter().enumerate().skip(1);
-    let mut columns: Vec<(usize, bool, Vec<Point>)> = columns
-        .filter_map(|(i, label)| Some((i, style(label)?, Vec::new())))
-        .collect();
+    let mut columns: Vec<(usize, bool, Vec<Point>)> =
+        columns.filter_map(|(i, label)| Some((i, style(label)?, Vec::new()))).collect();
     let (mut span, mut rows) = ((f64::INFINITY, f64::NEG_INFINITY), 0);
     each_row(file, labels.len(), |fields| {
         let time = number(file, &fields[0])?;
@@ -312,7 +311,7 @@ fn read_trajectory(
     let apart = (samples.rows < SPARSE).then_some((end - begin) / (2 * SPARSE) as f64);
     let mut rows = 0;
     each_row(file, 5, |fields| {
-        let [tick, _, signal, value, derivatives] = &fields[..] else { return Ok(true) };
+        let [tick, _, signal, value, derivatives] = fields else { return Ok(true) };
         let Some((track, last)) = tracks.get_mut(&**signal) else { return Ok(true) };
         rows += 1;
         if rows > ROWS {

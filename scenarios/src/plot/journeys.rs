@@ -53,7 +53,9 @@ fn arrivals(from: &[(i64, &str)], to: &[(i64, &str)]) -> Vec<Option<i64>> {
     to.iter().for_each(|&(at, text)| by_text.entry(text).or_default().push_back(at));
     let arrival = |&(at, text): &(i64, &str)| {
         let queue = by_text.get_mut(text)?;
-        while queue.pop_front_if(|arrived| *arrived < at).is_some() {}
+        while queue.front().is_some_and(|arrived| *arrived < at) {
+            queue.pop_front();
+        }
         queue.pop_front()
     };
     from.iter().map(arrival).collect()
@@ -138,7 +140,10 @@ pub(super) fn span(curves: &[Curve]) -> (f64, f64) {
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     match high - low {
         spread if spread > 0.0 => (low - 0.03 * spread, high + 0.03 * spread),
-        _ if low.is_finite() => (low - 0.5, low + 0.5),
+        _ if low.is_finite() => {
+            let room = if low == 0.0 { 1.0 } else { 0.1 * low.abs() };
+            (low - room, low + room)
+        }
         _ => (0.0, 1.0),
     }
 }

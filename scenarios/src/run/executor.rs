@@ -302,7 +302,10 @@ mod tests {
             assert_eq!(driver.next_method(100), choice, "{rates:?}");
             let (chosen, why) = driver.verdict();
             assert_eq!(chosen, choice);
-            assert!(why.starts_with(&format!("transitions per second: sequential {}", rates[0])), "{why}");
+            assert!(
+                why.starts_with(&format!("transitions per second: sequential {}", rates[0])),
+                "{why}"
+            );
         }
         let mut fresh = driver([1e5, 0.0, 0.0]);
         fresh.trials[1] = Trial::default();

@@ -29,6 +29,9 @@ fn scenario(policy: &str) -> String {
             "tolerance = 1e-3, estimate = 'conservation', bonds = [['other.f', 'mass.v']]"
         }
         "estimate = \"milne\"" => "tolerance = 1e-3, estimate = 'milne', iterate = {}",
+        "pre_step_extrapolation = \"macro-step\"" => {
+            "pre_step = '10 ms', pre_step_extrapolation = 'macro-step'"
+        }
         "correction = \"pessimistic\"" => "tolerance = 1e-3, correction = 'pessimistic'",
         "step = \"10 ms\"" | "[[link]]" => "order = 'jacobi'",
         line => line,
@@ -68,6 +71,7 @@ fn what_is_possible_can_be_done() {
             "iterate = {}",
             "iterate = { method = \"waveform\" }",
             "pre_step = \"100 us\"",
+            "pre_step_extrapolation = \"macro-step\"",
             "estimate = \"doubling\"",
             "estimate = \"milne\"",
             "estimate = \"multi-order\"",
