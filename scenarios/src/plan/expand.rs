@@ -11,10 +11,12 @@ use super::{
 };
 use crate::{diagnostics::Mistake, document::Table};
 use std::{collections::BTreeSet, rc::Rc, sync::Arc};
-use superdense_models::registry::{Params, PortKind, PortSpec, Ports, UnitKind};
+use superdense_models::registry::{Param, Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Most units of a scenario.
 pub(super) const MAX_UNITS: usize = 10_000_000;
+/// Below it a relative tolerance is that of rounding.
+const LEAST_TOLERANCE: f64 = 1e-14;
 /// Deepest nesting of templates.
 pub(super) const MAX_DEPTH: usize = 32;
 
@@ -179,6 +181,9 @@ impl Expander<'_> {
         eval: &Evaluator<'_>,
     ) -> Option<(Rc<Params>, Arc<Ports>)> {
         let params = convert::params(kind, unit, eval)?;
+        if kind.accuracy().contains(&"tolerance") {
+            self.check_tolerance(unit, &params);
+        }
         let made = kind
             .elaborate(params, &|name| eval.constant(name))
             .and_then(|params| Ok((kind.ports_in(&params, &self.session.folder)?, params)));
@@ -188,6 +193,18 @@ impl Expander<'_> {
                 self.session.unit_errors(&unit.name.span, &dotted(name), errors);
                 None
             }
+        }
+    }
+
+    /// Refuses relative tolerances that no method can keep, or that mean nothing.
+    fn check_tolerance(&self, unit: &UnitDecl, params: &Params) {
+        let Some(Param::Real(tolerance)) = params.get("tolerance").map(|p| &p.value) else { return };
+        if !(LEAST_TOLERANCE..1.0).contains(tolerance) {
+            let at = unit.keys.iter().find(|(key, _)| key.value == "tolerance");
+            let span = at.map_or(&unit.name.span, |(_, node)| &node.span);
+            let message = format!("`tolerance` is {tolerance:e}");
+            let help = "a relative tolerance is at least 1e-14, what doubles allow, and below 1";
+            self.session.report(Mistake::new("bad-tolerance", span, message).help(help));
         }
     }
 

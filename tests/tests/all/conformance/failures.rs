@@ -61,7 +61,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "tolerances out of reach",
-        unit: "tolerance = 1e-30\nabsolute_tolerance = 1e-300\ndq_rel = 0\ndq_min = 1e-200\n\
+        unit: "tolerance = 1e-14\nabsolute_tolerance = 1e-300\ndq_rel = 0\ndq_min = 1e-200\n\
                states = { x = 1, v = 0 }\nderivatives = { x = 'v', v = '-x' }",
         says: [
             &["`tolerance` and `absolute_tolerance` are out of reach"],
