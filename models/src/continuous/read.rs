@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         }
         match Condition::parse(text, &Indexed { names: scope, indices: &self.indices }) {
             Ok(condition) => {
-                let operations = condition.atoms().iter().map(|part| part.expr.nodes().len()).sum();
+                let operations = condition.atoms().iter().map(|part| part.z.nodes().len()).sum();
                 self.fits(span, operations).then_some(condition)
             }
             Err(errors) => {

@@ -5,6 +5,7 @@ use std::fmt;
 use super::error::Span;
 use super::op::Op;
 use super::program::{Program, Registers};
+use super::scope::VarId;
 use super::tree::Origin;
 
 /// The part of an expression that first became infinite or NaN; [`Program::explain_non_finite`].

@@ -192,11 +192,9 @@ fn seconds(text: &str) -> Result<f64, String> {
             _ => None,
         },
     };
-    number
-        .filter(|x| x.is_finite() && *x >= 0.0)
-        .ok_or_else(|| {
-            "write it as seconds, zero or more, or with a unit, such as 30 or '500 ms'".to_owned()
-        })
+    number.filter(|x| x.is_finite() && *x >= 0.0).ok_or_else(|| {
+        "write it as seconds, zero or more, or with a unit, such as 30 or '500 ms'".to_owned()
+    })
 }
 
 fn same_dimension(a: Option<&Quantity>, b: &Quantity) -> bool {

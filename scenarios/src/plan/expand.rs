@@ -198,7 +198,9 @@ impl Expander<'_> {
 
     /// Refuses relative tolerances that no method can keep, or that mean nothing.
     fn check_tolerance(&self, unit: &UnitDecl, params: &Params) {
-        let Some(Param::Real(tolerance)) = params.get("tolerance").map(|p| &p.value) else { return };
+        let Some(Param::Real(tolerance)) = params.get("tolerance").map(|p| &p.value) else {
+            return;
+        };
         if !(LEAST_TOLERANCE..1.0).contains(tolerance) {
             let at = unit.keys.iter().find(|(key, _)| key.value == "tolerance");
             let span = at.map_or(&unit.name.span, |(_, node)| &node.span);
@@ -281,7 +283,13 @@ impl Expander<'_> {
                     let locals = [("i", f64::from(i))];
                     let locals = if child.array { &locals[..] } else { &[] };
                     let eval = Evaluator::new(self.session, scope, locals);
-                    let inner = Rc::new(scope_of(&self.tree.groups[0].scope, self.session, &decl, unit, &eval));
+                    let inner = Rc::new(scope_of(
+                        &self.tree.groups[0].scope,
+                        self.session,
+                        &decl,
+                        unit,
+                        &eval,
+                    ));
                     if !eval.varies.get() {
                         shared = Some(Rc::clone(&inner));
                     }
@@ -365,8 +373,7 @@ pub(super) fn scope_of(
             scope.give(&key.value, value);
         } else {
             let Of::Template(template) = &unit.of else { continue };
-            let message =
-                format!("template `{}` has no parameter `{}`", template.value, key.value);
+            let message = format!("template `{}` has no parameter `{}`", template.value, key.value);
             let help = did_you_mean(&key.value, scope.names(), "its parameters");
             let mistake = Mistake::new("unknown-parameter", &key.span, message);
             session.report(mistake.help(help));
