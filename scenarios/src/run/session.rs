@@ -171,7 +171,7 @@ impl Session {
         sim.measure(stopwatch.clone());
         let now = Instant::now();
         Self {
-            driver: Driver::new(settings.executor, plan.partition.clone(), plan.stop),
+            driver: Driver::new(settings.executor, plan.partition.of(&sim), plan.stop),
             settings,
             plan,
             identity,
