@@ -345,10 +345,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
             Err(failure) => {
-                // At its own instant, not at that of the step that came upon it.
-                let ticks = rounding::ceil_ticks(failure.t, self.ticks_per_second());
+                // Where the solution ends, not at the instant of the call that came upon it.
                 let why = self.explain(&failure);
-                self.plan_failure(ticks.unwrap_or(begun).max(begun + 1), why);
+                self.plan_failure(begun + 1, why);
                 Ok(())
             }
         }
