@@ -10,7 +10,7 @@ use super::{
     tree::{Body, Child, Group, GroupPort, Tree, Unit, dotted, join, member_name},
 };
 use crate::{diagnostics::Mistake, document::Table};
-use std::{collections::BTreeSet, rc::Rc, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeSet, rc::Rc, sync::Arc};
 use superdense_models::registry::{Param, Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Most units of a scenario.
@@ -32,10 +32,7 @@ pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
         used: BTreeSet::new(),
         full: false,
     };
-    let (total, largest) = size::of(declarations, &scope, session);
-    if let Some(unit) = largest.filter(|_| total > MAX_UNITS as u64) {
-        e.refuse(total, unit);
-    }
+    e.measure(&declarations.root, [&scope, &scope]);
     e.group(String::new(), &declarations.root, Rc::clone(&scope));
     let mut tree = std::mem::take(&mut e.tree);
     e.check_unused(&scope);
@@ -122,7 +119,10 @@ impl Expander<'_> {
         child
     }
 
-    fn refuse(&mut self, total: u64, unit: &UnitDecl) {
+    /// Refuses a group that would have too many units.
+    fn measure(&mut self, group: &GroupDecl, scopes: [&Rc<Scope>; 2]) {
+        let (total, largest) = size::of(self.declarations, group, scopes, self.session);
+        let Some(unit) = largest.filter(|_| total > MAX_UNITS as u64) else { return };
         self.full = true;
         let name = &unit.name.value;
         let message = match total {
@@ -339,18 +339,28 @@ impl Expander<'_> {
 
     /// Templates that nobody uses are checked with their defaults.
     fn check_unused(&mut self, scope: &Rc<Scope>) {
-        for (name, (_, decl)) in &self.declarations.templates {
-            if self.used.contains(name) || self.full {
+        let declarations = self.declarations;
+        let mut unused = Vec::new();
+        for (name, (_, decl)) in &declarations.templates {
+            if !self.used.contains(name) {
+                let inner = Rc::new(Scope::new(&decl.parameters, Some(Rc::clone(scope))));
+                let (size, _) = size::of(declarations, decl, [scope, &inner], self.session);
+                unused.push((Reverse(size), name, decl, inner));
+            }
+        }
+        // The largest first, which use the others.
+        unused.sort_by_key(|u| u.0);
+        for (_, name, decl, inner) in unused {
+            if self.full || !self.used.insert(name.clone()) {
                 continue;
             }
-            self.used.insert(name.clone());
-            let inner = Scope::new(&decl.parameters, Some(Rc::clone(scope)));
             inner.check(self.session);
+            self.measure(decl, [scope, &inner]);
             // A group 0 to find the scenario's parameters in.
             self.tree = Tree::default();
             self.group(String::new(), &Rc::new(GroupDecl::default()), Rc::clone(scope));
             self.open.push(name.clone());
-            self.group(name.clone(), decl, Rc::new(inner));
+            self.group(name.clone(), decl, inner);
             self.open.pop();
         }
         self.tree = Tree::default();

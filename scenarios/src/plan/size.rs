@@ -13,18 +13,20 @@ use super::{
 use crate::document::Table;
 use std::{collections::HashMap, rc::Rc};
 
-/// The units and groups of a scenario, and the unit at the top that has the most of them.
+/// The units and groups of a group, and the one of its units that has the most of them. `scopes`: of
+/// the scenario, and of the group.
 pub(super) fn of<'a>(
-    declarations: &'a Declarations,
-    scope: &Rc<Scope>,
+    declarations: &Declarations,
+    group: &'a GroupDecl,
+    scopes: [&Rc<Scope>; 2],
     session: &Session,
 ) -> (u64, Option<&'a UnitDecl>) {
-    let (memo, open) = (HashMap::new(), Vec::new());
-    let mut sizes = Sizes { declarations, root: Rc::clone(scope), session, memo, open };
+    let (memo, open, root) = (HashMap::new(), Vec::new(), Rc::clone(scopes[0]));
+    let mut sizes = Sizes { declarations, root, session, memo, open };
     // What is wrong is told when units are made.
     session.sink.unheard(|| {
-        let all: Vec<(u64, &UnitDecl)> =
-            declarations.root.units.iter().map(|u| (sizes.unit(u, scope), u)).collect();
+        let size = |u| (sizes.unit(u, scopes[1]), u);
+        let all: Vec<(u64, &UnitDecl)> = group.units.iter().map(size).collect();
         let total = all.iter().fold(1, |sum: u64, (size, _)| sum.saturating_add(*size));
         (total, all.into_iter().max_by_key(|(size, _)| *size).map(|(_, unit)| unit))
     })
