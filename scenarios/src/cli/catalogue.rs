@@ -12,7 +12,7 @@ pub fn list(console: &Console) -> Done {
     let mut text = String::new();
     for kind in kinds() {
         text.push_str(&format!("{}: {}\n", kind.name(), kind.summary()));
-        text.push_str(&format!("  {}\n", superdense::schema::ports(*kind)));
+        text.push_str(&format!("  {}\n", superdense::schema::ports(kind)));
         let rows: Vec<_> = public(kind).map(row).collect();
         text.push_str(&columns(&rows, &[]));
     }

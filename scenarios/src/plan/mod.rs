@@ -37,11 +37,10 @@ use crate::{
     document,
 };
 pub(crate) use adapters::ADAPTERS;
+pub(crate) use partition::PARTITIONS;
+pub use partition::Partition;
 use serde::{Deserialize, Serialize};
 use session::Session;
-pub use partition::Partition;
-pub(crate) use partition::PARTITIONS;
-pub use usual::usual_ports;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -52,6 +51,7 @@ use superdense_models::{
     value::Value,
 };
 use tree::Tree;
+pub use usual::usual_ports;
 
 /// A scenario, checked and ready to run.
 #[derive(Debug)]

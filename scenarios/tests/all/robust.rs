@@ -280,7 +280,11 @@ fn what_multiplies_is_counted_first() {
     let cases = [
         (doubling(31, ""), "2147483648 units", "toml:2:"),
         (doubling(31, "p = 'p + 1'"), "2147483648 units", "toml:2:"),
-        (doubling(31, "").replace("[unit.top]\ntemplate = 't30'\n", ""), "1073741824 units", "toml:"),
+        (
+            doubling(31, "").replace("[unit.top]\ntemplate = 't30'\n", ""),
+            "1073741824 units",
+            "toml:",
+        ),
         (doubling(41, ""), "is a template in 32 others", "toml:"),
         (sums.to_owned(), "more than 10000000 operations, this one alone", "toml:5:"),
         (helper.to_owned(), "more than 10000000 operations, this one alone", "toml:6:"),

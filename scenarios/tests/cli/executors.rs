@@ -124,7 +124,10 @@ fn a_scenario_names_who_shares_a_worker() {
             let run = format!("run {file} --quiet --out {out} --until 20ms --executor {executor}");
             good(&dir, &format!("{run} --workers 2"));
             for table in ["samples.csv", "trajectory.csv", "units.csv"] {
-                assert_eq!(read(&dir, &format!("{out}/{table}")), read(&dir, &format!("plain/{table}")));
+                assert_eq!(
+                    read(&dir, &format!("{out}/{table}")),
+                    read(&dir, &format!("plain/{table}"))
+                );
             }
             let told = json(&read(&dir, &format!("{out}/performance.json")))["executor"].clone();
             assert_eq!(told["migrated"], 0, "{told}");

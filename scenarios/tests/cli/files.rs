@@ -211,9 +211,7 @@ fn every_command_speaks_json() {
     assert!(equations["parameters"].as_array().unwrap().iter().any(|p| p["name"] == "states"));
 
     let gain = kinds.as_array().unwrap().iter().find(|k| k["name"] == "gain").unwrap();
-    let port = |name: &str| {
-        serde_json::json!([{ "name": name, "kind": "signal", "type": "real", "optional": false }])
-    };
+    let port = |name: &str| serde_json::json!([{ "name": name, "kind": "signal", "type": "real", "optional": false }]);
     assert_eq!((&gain["inputs"], &gain["outputs"]), (&port("u"), &port("y")));
     assert!(equations["inputs"].is_null(), "its ports are parameters");
     let text = good(&dir, "list");
