@@ -121,8 +121,16 @@ impl Expander<'_> {
 
     /// Refuses a group that would have too many units.
     fn measure(&mut self, group: &GroupDecl, scopes: [&Rc<Scope>; 2]) {
-        let (total, largest) = size::of(self.declarations, group, scopes, self.session);
-        let Some(unit) = largest.filter(|_| total > MAX_UNITS as u64) else { return };
+        let size = size::of(self.declarations, group, scopes, self.session);
+        if let Some(template) = size.deep {
+            self.full = true;
+            let message = format!("`{}` is a template in {MAX_DEPTH} others", template.value);
+            let mistake = Mistake::new("template-cycle", &template.span, message);
+            self.session.report(mistake.help("nest templates less deep, or use arrays"));
+            return;
+        }
+        let total = size.total;
+        let Some(unit) = size.largest.filter(|_| total > MAX_UNITS as u64) else { return };
         self.full = true;
         let name = &unit.name.value;
         let message = match total {
@@ -204,7 +212,7 @@ impl Expander<'_> {
         if !(LEAST_TOLERANCE..1.0).contains(tolerance) {
             let at = unit.keys.iter().find(|(key, _)| key.value == "tolerance");
             let span = at.map_or(&unit.name.span, |(_, node)| &node.span);
-            let message = format!("`tolerance` is {tolerance:e}");
+            let message = format!("`tolerance` is {tolerance:?}");
             let help = "a relative tolerance is at least 1e-14, what doubles allow, and below 1";
             self.session.report(Mistake::new("bad-tolerance", span, message).help(help));
         }
@@ -254,18 +262,12 @@ impl Expander<'_> {
         };
         let decl = Rc::clone(decl);
         self.used.insert(template.value.clone());
-        let from = self.open.iter().position(|open| *open == template.value);
-        if from.is_some() || self.open.len() >= MAX_DEPTH {
+        if let Some(from) = self.open.iter().position(|open| *open == template.value) {
             // What holds this twice would come here twice as often on each level.
             self.full = true;
-            let ring = self.open[from.unwrap_or(0)..].iter().chain([&template.value]);
+            let ring = self.open[from..].iter().chain([&template.value]);
             let ring: Vec<&str> = ring.map(String::as_str).collect();
-            let message = match from {
-                Some(_) => format!("templates contain themselves: {}", ring.join(" -> ")),
-                None => {
-                    format!("`{}` is a template in {MAX_DEPTH} others: too deep", template.value)
-                }
-            };
+            let message = format!("templates contain themselves: {}", ring.join(" -> "));
             let help = format!("a template cannot hold itself; nesting ends at {MAX_DEPTH} levels");
             self.session.report(Mistake::new("template-cycle", &template.span, message).help(help));
             return;
@@ -344,8 +346,8 @@ impl Expander<'_> {
         for (name, (_, decl)) in &declarations.templates {
             if !self.used.contains(name) {
                 let inner = Rc::new(Scope::new(&decl.parameters, Some(Rc::clone(scope))));
-                let (size, _) = size::of(declarations, decl, [scope, &inner], self.session);
-                unused.push((Reverse(size), name, decl, inner));
+                let size = size::of(declarations, decl, [scope, &inner], self.session);
+                unused.push((Reverse(size.total), name, decl, inner));
             }
         }
         // The largest first, which use the others.

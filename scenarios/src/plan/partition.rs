@@ -111,8 +111,10 @@ fn named(node: &Node, parts: &[Node], tree: &Tree, session: &Session) -> Partiti
 fn units_of(piece: Piece<'_>, tree: &Tree, session: &Session) -> Vec<String> {
     let steps = match selector::steps(piece) {
         Ok(steps) => steps,
-        Err(mistake) => {
-            session.report(Mistake { code: "bad-partition", ..mistake });
+        Err(_) => {
+            let message = format!("`{}` is not the name of a unit", piece.text());
+            let help = "write `unit`, `unit[2]`, `unit[*]` or `group.unit[0..5]`";
+            session.report(Mistake::new("bad-partition", &piece.span(), message).help(help));
             return Vec::new();
         }
     };

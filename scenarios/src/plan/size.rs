@@ -12,23 +12,34 @@ use super::{
 };
 use crate::document::Table;
 use std::{collections::HashMap, rc::Rc};
+use superdense_models::registry::Located;
 
-/// The units and groups of a group, and the one of its units that has the most of them. `scopes`: of
-/// the scenario, and of the group.
+/// What was counted.
+pub(super) struct Size<'a> {
+    /// Units and groups.
+    pub total: u64,
+    /// The unit that has the most of them.
+    pub largest: Option<&'a UnitDecl>,
+    /// A template that is nested too deep.
+    pub deep: Option<Located<String>>,
+}
+
+/// The size of a group. `scopes`: of the scenario, and of the group.
 pub(super) fn of<'a>(
     declarations: &Declarations,
     group: &'a GroupDecl,
     scopes: [&Rc<Scope>; 2],
     session: &Session,
-) -> (u64, Option<&'a UnitDecl>) {
+) -> Size<'a> {
     let (memo, open, root) = (HashMap::new(), Vec::new(), Rc::clone(scopes[0]));
-    let mut sizes = Sizes { declarations, root, session, memo, open };
+    let mut sizes = Sizes { declarations, root, session, memo, open, deep: None };
     // What is wrong is told when units are made.
     session.sink.unheard(|| {
         let size = |u| (sizes.unit(u, scopes[1]), u);
         let all: Vec<(u64, &UnitDecl)> = group.units.iter().map(size).collect();
         let total = all.iter().fold(1, |sum: u64, (size, _)| sum.saturating_add(*size));
-        (total, all.into_iter().max_by_key(|(size, _)| *size).map(|(_, unit)| unit))
+        let largest = all.into_iter().max_by_key(|(size, _)| *size).map(|(_, unit)| unit);
+        Size { total, largest, deep: sizes.deep }
     })
 }
 
@@ -40,6 +51,7 @@ struct Sizes<'a> {
     memo: HashMap<(String, Vec<(String, u64)>), u64>,
     /// Templates around the current one.
     open: Vec<String>,
+    deep: Option<Located<String>>,
 }
 
 impl Sizes<'_> {
@@ -54,15 +66,27 @@ impl Sizes<'_> {
         let count = count.map_or(0, |n| n.max(0) as u64);
         match &unit.of {
             Of::Kind(_) => count,
-            Of::Template(template) => self.instances(&template.value, unit, scope, count),
+            Of::Template(template) => self.instances(template, unit, scope, count),
             Of::Unknown => 0,
         }
     }
 
-    fn instances(&mut self, name: &str, unit: &UnitDecl, scope: &Rc<Scope>, count: u64) -> u64 {
+    fn instances(
+        &mut self,
+        template: &Located<String>,
+        unit: &UnitDecl,
+        scope: &Rc<Scope>,
+        count: u64,
+    ) -> u64 {
+        let name = &template.value;
         let Some((_, decl)) = self.declarations.templates.get(name) else { return 0 };
         let decl = Rc::clone(decl);
-        if self.open.len() >= MAX_DEPTH || self.open.iter().any(|open| open == name) {
+        // Rings are told when units are made.
+        if self.open.contains(name) {
+            return 0;
+        }
+        if self.open.len() >= MAX_DEPTH {
+            self.deep.get_or_insert_with(|| template.clone());
             return 0;
         }
         let mut total = 0u64;

@@ -278,11 +278,11 @@ fn what_multiplies_is_counted_first() {
                   [[unit.u.event]]\nname = 'e'\nfor = 'i in 1..=N'\n\
                   when = 'sum(x[k] for k in 1..=N) > i'\n";
     let cases = [
-        (doubling(31, ""), "2147483648 units", "toml:2:"),
-        (doubling(31, "p = 'p + 1'"), "2147483648 units", "toml:2:"),
+        (doubling(31, ""), "4294967296 units", "toml:2:"),
+        (doubling(31, "p = 'p + 1'"), "4294967296 units", "toml:2:"),
         (
             doubling(31, "").replace("[unit.top]\ntemplate = 't30'\n", ""),
-            "1073741824 units",
+            "4294967295 units",
             "toml:",
         ),
         (doubling(41, ""), "is a template in 32 others", "toml:"),
