@@ -86,7 +86,15 @@ const PARAMS: &[ParamSpec] = &[
     with("tolerance", ParamType::Real(None), "", "aim of the adaptive macro step"),
     with(
         "estimate",
-        ParamType::Choice(&["extrapolation", "doubling", "milne", "multi-order", "conservation"]),
+        ParamType::Choice(&[
+            "extrapolation",
+            "doubling",
+            "milne",
+            "multi-order",
+            "conservation",
+            "embedded",
+            "parallel-embedded",
+        ]),
         "extrapolation",
         "where the error comes from that the macro step follows",
     ),

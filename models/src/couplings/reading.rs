@@ -311,7 +311,7 @@ fn settling(r: &mut Reader<'_>, params: &Params) -> Option<Settling> {
 pub(super) fn rehearses(params: &Params) -> bool {
     params.get("iterate").is_some()
         || params.get("pre_step").is_some()
-        || matches!(params.text("estimate"), "doubling" | "milne" | "multi-order")
+        || !matches!(params.text("estimate"), "extrapolation" | "conservation")
         || params.text("correction") == "pessimistic"
 }
 
@@ -402,11 +402,17 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         "milne" => Estimate::Milne,
         "multi-order" => Estimate::MultiOrder,
         "conservation" => Estimate::Conservation,
+        "embedded" => Estimate::Embedded,
+        "parallel-embedded" => Estimate::ParallelEmbedded,
         _ => Estimate::Extrapolation,
     };
     let ok = estimate != Estimate::Milne || iteration.is_some();
     let message = "Milne's device compares a step with its correction";
     r.check(ok, "estimate", message, "add `iterate`, or choose \"doubling\"");
+    let ok = estimate != Estimate::Embedded || iteration.is_none();
+    let message = "estimate = \"embedded\" and `iterate` contradict each other";
+    let help = "iterated steps are told what is true at their end: choose \"parallel-embedded\" or \"milne\"";
+    r.check(ok, "estimate", message, help);
     let waveform = iteration.as_ref().is_some_and(Iteration::is_waveform);
     let message = "`tolerance` and the method waveform contradict each other";
     let help = "what it tells is the solution itself: delete `tolerance`, or choose another method";

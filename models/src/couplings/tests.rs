@@ -283,6 +283,14 @@ fn estimates_are_near_the_true_errors() {
         (0, None, Estimate::MultiOrder),
         (1, None, Estimate::MultiOrder),
         (2, None, Estimate::MultiOrder),
+        (0, None, Estimate::Embedded),
+        (1, None, Estimate::Embedded),
+        (2, None, Estimate::Embedded),
+        (0, None, Estimate::ParallelEmbedded),
+        (1, None, Estimate::ParallelEmbedded),
+        (2, None, Estimate::ParallelEmbedded),
+        (0, converged(), Estimate::ParallelEmbedded),
+        (1, converged(), Estimate::ParallelEmbedded),
     ] {
         for (masses, whole) in [(2, two()), (3, three())] {
             for step in STEPS {

@@ -184,20 +184,28 @@ impl Trial {
     pub fn ends(&self) -> Vec<f64> {
         let Progress { timer, lines, last, .. } = &self.now;
         let at = timer.now();
-        let exact = |port: usize| {
-            let (unit, port) = (*self.sources.get(port)?)?;
-            self.units.read(|units| units.probe(unit, port, at))?.as_real()
-        };
         let end = |(port, line): (usize, &Line)| {
             if at == *last {
                 line.value(at, timer)
             } else if line.since() < Some(at) {
-                exact(port).unwrap_or_else(|| line.left(at, timer))
+                self.exact(port).unwrap_or_else(|| line.left(at, timer))
             } else {
                 line.left(at, timer)
             }
         };
         lines.iter().enumerate().map(end).collect()
+    }
+
+    /// A signal as its unit knows it.
+    fn exact(&self, port: usize) -> Option<f64> {
+        let (unit, port) = (*self.sources.get(port)?)?;
+        self.units.read(|units| units.probe(unit, port, self.tick()))?.as_real()
+    }
+
+    /// What the signals are, after all that happened, as the units know it.
+    pub fn exactly(&self) -> Vec<f64> {
+        let each = self.values().into_iter().enumerate();
+        each.map(|(port, y)| self.exact(port).unwrap_or(y)).collect()
     }
 
     /// What the signals are, after all that happened.

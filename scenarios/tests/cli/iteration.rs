@@ -157,6 +157,9 @@ fn steps_are_refused() {
     };
     for estimate in [
         "estimate=\"doubling\"",
+        "estimate=\"embedded\"",
+        "estimate=\"parallel-embedded\"",
+        "estimate=\"parallel-embedded\",iterate={}",
         "estimate=\"milne\",iterate={}",
         "estimate=\"doubling\",iterate={}",
     ] {

@@ -25,6 +25,8 @@ fn scenario(policy: &str) -> String {
         "look_ahead = []" => "look_ahead = ['mass.x <= 0 and mass.v < 0']",
         "estimate = \"doubling\"" => "tolerance = 1e-3, estimate = 'doubling'",
         "estimate = \"multi-order\"" => "tolerance = 1e-3, estimate = 'multi-order'",
+        "estimate = \"embedded\"" => "tolerance = 1e-3, estimate = 'embedded'",
+        "estimate = \"parallel-embedded\"" => "tolerance = 1e-3, estimate = 'parallel-embedded'",
         "estimate = \"conservation\"" => {
             "tolerance = 1e-3, estimate = 'conservation', bonds = [['other.f', 'mass.v']]"
         }
@@ -75,6 +77,8 @@ fn what_is_possible_can_be_done() {
             "estimate = \"doubling\"",
             "estimate = \"milne\"",
             "estimate = \"multi-order\"",
+            "estimate = \"embedded\"",
+            "estimate = \"parallel-embedded\"",
             "correction = \"pessimistic\"",
         ];
         let expected =
