@@ -1,6 +1,6 @@
 //! A macro step tried out, with its error as an estimate of `trust.rs` wants it.
 use super::{
-    Estimate, Policy, Rehearsal,
+    Correction, Estimate, Policy, Rehearsal,
     rehearsal::Step,
     trial::{Progress, Saved, Told},
     trust::residual,
@@ -12,6 +12,9 @@ impl Rehearsal {
         let tolerance = self.plan.policy.pace.tolerance();
         match (tolerance, self.plan.rehearse.estimate) {
             (None, _) => Ok((self.leg(until)?, None)),
+            (Some(tolerance), _) if self.plan.rehearse.correction == Correction::Selective => {
+                self.selective(until, start, tolerance)
+            }
             (Some(tolerance), Estimate::Doubling) => {
                 self.leg(until)?;
                 let (whole, end) = (self.trial.ends(), self.trial.tick());

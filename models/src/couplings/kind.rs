@@ -100,9 +100,9 @@ const PARAMS: &[ParamSpec] = &[
     ),
     with(
         "correction",
-        ParamType::Choice(&["optimistic", "pessimistic"]),
+        ParamType::Choice(&["optimistic", "pessimistic", "selective"]),
         "optimistic",
-        "whether a step with too large an error stands or is repeated",
+        "whether a step with too large an error stands, is repeated, or for the units that need it",
     ),
     with("iterate", ParamType::Raw, "", "repeat steps: { method = \"newton\", tolerance = 1e-9 }"),
     with("pre_step", ParamType::Duration, "", "micro-step of models for pre-step stabilisation"),

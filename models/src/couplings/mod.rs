@@ -22,6 +22,7 @@
 //! | `waveform.rs` | the same with all that sources did within the step |
 //! | `pre_step.rs` | inputs by which outputs meet the exact solution (model-based pre-step) |
 //! | `trust.rs`, `embedded.rs`, `parallel_embedded.rs` | error estimates by which a macro step is accepted or repeated |
+//! | `selective.rs` | of a step with too large an error only the sensitive units are repeated |
 //! | `rehearsal.rs`, `attempt.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
 //! | `kind.rs`, `reading.rs` | the parameters in a scenario |
 //! | `needs.rs` | what each policy needs of the units, for `check` |
@@ -52,6 +53,7 @@ mod parallel_embedded;
 mod pre_step;
 mod reading;
 mod rehearsal;
+mod selective;
 mod sequence;
 #[cfg(test)]
 mod tests;
@@ -72,6 +74,6 @@ pub use low_pass::LowPass;
 pub use needs::{SCHEMES, Scheme, Whom, Without};
 pub use pace::{Control, Pace};
 pub use pre_step::{Ahead, PreStep};
-pub use rehearsal::{Rehearsal, Rehearse};
+pub use rehearsal::{Correction, Rehearsal, Rehearse};
 pub use sequence::{Foreseen, Sequence};
 pub use trust::Estimate;

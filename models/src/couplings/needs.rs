@@ -181,6 +181,12 @@ pub const SCHEMES: &[Scheme] = &[
         &[restore("correction = \"optimistic\"")],
     ),
     scheme(
+        "correction",
+        "\"selective\"",
+        "the same only for units that hear signals which missed their aim",
+        &[restore("correction = \"optimistic\""), CUT],
+    ),
+    scheme(
         "",
         "[[link]]",
         "shared events of coupled units",

@@ -34,6 +34,17 @@ use superdense_kernel::{
     time::{Duration, Tag},
 };
 
+/// What becomes of a step with too large an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Correction {
+    /// It stands, only the next one is shorter.
+    Optimistic,
+    /// It is repeated with a shorter one.
+    Pessimistic,
+    /// The same only of the units that need it, if that is not all.
+    Selective,
+}
+
 /// How steps are tried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rehearse {
@@ -43,8 +54,8 @@ pub struct Rehearse {
     pub pre_step: Option<PreStep>,
     /// Where the error comes from that the macro step follows.
     pub estimate: Estimate,
-    /// A step with too large an error is repeated, not only the next one smaller.
-    pub pessimistic: bool,
+    /// What becomes of a step with too large an error.
+    pub correction: Correction,
 }
 
 /// A master with its units on trial.
@@ -71,7 +82,7 @@ pub(super) struct Plan {
     consistent: bool,
     steps: u64,
     pub(super) corrections: u64,
-    refused: u64,
+    pub(super) refused: u64,
     /// What is to be said of the step just tried out.
     remark: Option<String>,
     /// The last exchanges, the latest first, as far as an estimate needs them.
@@ -164,15 +175,14 @@ impl Rehearsal {
         }
         self.compare()?;
         let controlled = self.plan.policy.pace.tolerance();
+        let repeats = self.plan.rehearse.correction != Correction::Optimistic;
         let start = self.trial.save()?;
         let before = self.plan.rehearse.iteration.clone();
         let exchanges = self.trial.now.exchanges;
         loop {
             let until = self.plan.policy.pace.ahead(now);
             let (told, ratio) = match self.attempt(until, &start) {
-                Err(Failure::Diverges(_))
-                    if self.plan.rehearse.pessimistic && self.plan.policy.pace.can_shrink() =>
-                {
+                Err(Failure::Diverges(_)) if repeats && self.plan.policy.pace.can_shrink() => {
                     self.refuse(&start, 1e3, &before)?;
                     continue;
                 }
@@ -182,7 +192,7 @@ impl Rehearsal {
                 return self.accept(told, exchanges);
             };
             let pace = &self.plan.policy.pace;
-            if ratio > 1.0 && self.plan.rehearse.pessimistic && pace.can_shrink() {
+            if ratio > 1.0 && repeats && pace.can_shrink() {
                 self.refuse(&start, ratio, &before)?;
                 continue;
             }

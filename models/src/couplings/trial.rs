@@ -104,15 +104,28 @@ impl Trial {
         *last = timer.now();
     }
 
+    /// An exchange of `some` signals within a macro step.
+    pub fn exchange_some(&mut self, some: &[bool]) {
+        let Progress { timer, lines, last, .. } = &mut self.now;
+        let elapsed = timer.seconds(*last, timer.now());
+        let each = lines.iter_mut().zip(some).filter(|(_, some)| **some);
+        each.for_each(|(line, _)| line.exchange(timer.now(), elapsed, timer));
+    }
+
     /// Tells all signals, each by its polynomial in seconds from the present tick.
     pub fn tell(&mut self, all: &[Cubic]) -> Result<Told, String> {
+        self.tell_some((0u16..).zip(all.iter().copied()))
+    }
+
+    /// Tells some of them.
+    pub fn tell_some(&mut self, some: impl Iterator<Item = (u16, Cubic)>) -> Result<Told, String> {
         let micro = self.micro();
         let Progress { timer, lines, .. } = &mut self.now;
         let at = timer.now();
-        let each = (0u16..).zip(lines.iter_mut().zip(all));
-        let signals: Vec<(u16, Segment)> = each
-            .filter_map(|(port, (line, p))| Some((port, line.tell(p, at, timer)?.clone())))
-            .collect();
+        let mut tell = |(port, p): (u16, Cubic)| {
+            Some((port, lines[usize::from(port)].tell(&p, at, timer)?.clone()))
+        };
+        let signals: Vec<(u16, Segment)> = some.filter_map(&mut tell).collect();
         let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
         let told = self.units.write(|units| units.commit(at, inputs));
         told.map_err(|e| e.to_string())?;

@@ -22,7 +22,8 @@
 //! `tolerance` · (1 + |e f| H).
 //!
 //! Under *pessimistic* correction a step with too large an error is brought back and repeated with
-//! a shorter one; under *optimistic* correction it stands, and the next one is shorter.
+//! a shorter one; under *optimistic* correction it stands, and the next one is shorter; under *selective*
+//! correction only the units that need it are repeated (`selective.rs`).
 use super::{Extrapolation, Line, extrapolation::HIGHEST};
 use crate::signal::Timer;
 use serde::{Deserialize, Serialize};

@@ -34,6 +34,7 @@ fn scenario(policy: &str) -> String {
         "pre_step_extrapolation = \"macro-step\"" => {
             "pre_step = '10 ms', pre_step_extrapolation = 'macro-step'"
         }
+        "correction = \"selective\"" => "tolerance = 1e-3, correction = 'selective'",
         "correction = \"pessimistic\"" => "tolerance = 1e-3, correction = 'pessimistic'",
         "step = \"10 ms\"" | "[[link]]" => "order = 'jacobi'",
         line => line,
@@ -80,6 +81,7 @@ fn what_is_possible_can_be_done() {
             "estimate = \"embedded\"",
             "estimate = \"parallel-embedded\"",
             "correction = \"pessimistic\"",
+            "correction = \"selective\"",
         ];
         let expected =
             if changes.is_empty() { links.to_vec() } else { [&repeats[..], &links].concat() };
