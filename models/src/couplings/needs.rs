@@ -54,6 +54,11 @@ const FOLLOWED: Need = (
 );
 const CUT: Need =
     (C::AnySteps, Receivers, StandsIn("they hear of it at their own next communication point"));
+const SHOWN: Need = (
+    C::AnySteps,
+    Sources,
+    StandsIn("derivatives are taken over their own steps, which have to be short"),
+);
 const FORESEEN: Need = (C::Equations, Sources, StandsIn("their events are not foreseen"));
 const fn restore(instead: &'static str) -> Need {
     (C::Restore, Group, Refused(instead))
@@ -156,12 +161,30 @@ pub const SCHEMES: &[Scheme] = &[
         "step control by a run that is told more exactly",
         &[restore("estimate = \"extrapolation\", or \"conservation\" with `bonds`")],
     ),
+    scheme(
+        "estimate",
+        "\"embedded\"",
+        "step control by how units go on, told what they hold and what is true",
+        &[restore("estimate = \"extrapolation\""), SHOWN],
+    ),
+    scheme(
+        "estimate",
+        "\"parallel-embedded\"",
+        "step control by a usual method on the derivatives of the outputs",
+        &[restore("estimate = \"extrapolation\""), SHOWN],
+    ),
     scheme("estimate", "\"conservation\"", "step control by the energy on bonds", &[CUT]),
     scheme(
         "correction",
         "\"pessimistic\"",
         "steps with too large an error are repeated",
         &[restore("correction = \"optimistic\"")],
+    ),
+    scheme(
+        "correction",
+        "\"selective\"",
+        "the same only for units that hear signals which missed their aim",
+        &[restore("correction = \"optimistic\""), CUT],
     ),
     scheme(
         "",
