@@ -24,12 +24,24 @@ pub(super) struct Reader<'a> {
     told: HashSet<Span>,
     /// Operations of all long formulas so far.
     long: usize,
+    /// How many formulas each text stands for; once there is a long one.
+    copies: Option<HashMap<Span, usize>>,
 }
 
 /// Most operations of all long formulas of a unit together: sums over many in each of many.
 const MAX_LONG: usize = 10_000_000;
 /// Formulas up to so many operations do not count; their number is limited by that of elements.
-const SHORT: usize = 64;
+pub(super) const SHORT: usize = 64;
+
+/// Counts texts by their places.
+fn count(p: &Located<Param>, copies: &mut HashMap<Span, usize>) {
+    match indexed(&p.value).0 {
+        Param::Text(_) => *copies.entry(p.span.clone()).or_default() += 1,
+        Param::Table(entries) => entries.iter().for_each(|(_, p)| count(p, copies)),
+        Param::List(list) => list.iter().for_each(|p| count(p, copies)),
+        _ => {}
+    }
+}
 
 enum Parsed {
     Constant(f64),
@@ -47,21 +59,42 @@ pub(super) fn constant_scope<'a>(
 impl<'a> Reader<'a> {
     pub(super) fn new(params: &'a Params) -> Self {
         let (parsed, told) = (HashMap::new(), HashSet::new());
-        Self { params, errors: Vec::new(), indices: Vec::new(), parsed, told, long: 0 }
+        Self {
+            params,
+            errors: Vec::new(),
+            indices: Vec::new(),
+            parsed,
+            told,
+            long: 0,
+            copies: None,
+        }
     }
 
-    /// Whether a formula of so many operations, written out, still fits in; if not, that is told
-    /// once, and no later one does.
+    /// Whether a formula of so many operations, written out, still fits in, with all others that its
+    /// text stands for; if not, that is told once, and no later one does.
     pub(super) fn fits(&mut self, span: &Span, operations: usize) -> bool {
         if operations <= SHORT {
             return true;
         }
+        let params = self.params;
+        let copies = self.copies.get_or_insert_with(|| {
+            let mut copies = HashMap::new();
+            params.values.iter().for_each(|(_, p)| count(p, &mut copies));
+            copies
+        });
+        // The first one counts for all of them.
+        let copies = copies.insert(span.clone(), 0).unwrap_or(1);
+        self.add(span, operations, copies)
+    }
+
+    /// The same for what the helpers of one formula add to it.
+    pub(super) fn add(&mut self, span: &Span, operations: usize, copies: usize) -> bool {
         let before = self.long;
-        self.long = before.saturating_add(operations);
+        self.long = before.saturating_add(operations.saturating_mul(copies));
         if self.long > MAX_LONG && before <= MAX_LONG {
             let error = format!(
-                "written out, the formulas of this unit have more than {MAX_LONG} operations, this \
-                 one alone {operations}"
+                "written out, the formulas of this unit have more than {MAX_LONG} operations: this \
+                 one {operations}, times {copies}"
             );
             let help = "choose smaller ranges, or form a sum that many formulas need in a unit of \
                         its own and connect it as an input";

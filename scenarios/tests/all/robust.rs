@@ -286,9 +286,9 @@ fn what_multiplies_is_counted_first() {
             "toml:",
         ),
         (doubling(41, ""), "is a template in 32 others", "toml:"),
-        (sums.to_owned(), "more than 10000000 operations, this one alone", "toml:5:"),
-        (helper.to_owned(), "more than 10000000 operations, this one alone", "toml:6:"),
-        (events.to_owned(), "more than 10000000 operations, this one alone", "toml:10:"),
+        (sums.to_owned(), "operations: this one 199999, times 100000", "toml:5:"),
+        (helper.to_owned(), "more than 10000000 operations: this one", "toml:6:"),
+        (events.to_owned(), "operations: this one", "toml:10:"),
     ];
     for (text, why, place) in cases {
         let start = std::time::Instant::now();

@@ -58,7 +58,7 @@ fn peers_are_poisson_distributed() {
 fn a_changed_structure_is_resumed() {
     let dir = folder("workloads-resume");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("library/network/population.toml");
-    let run = format!("run {} --quiet --set time=200000", file.display());
+    let run = format!("run {} --quiet --set time=10000", file.display());
     good(&dir, &format!("{run} --out whole"));
     let parts = format!("{run} --out parts --checkpoint-every 0.05");
     let mut child =
