@@ -114,7 +114,7 @@ mod tests {
              internal_work=10\nexternal_work=10",
             5.0,
         );
-        assert_eq!(bench.events("s.out"), ["1@2 2", "2@2 3"]);
+        assert_eq!(bench.events("s.out"), ["1@1 2", "2@1 3"]);
         assert_eq!(bench.events("t.out"), ["1.5@0 1", "2.5@0 2"]);
     }
 }
