@@ -269,12 +269,12 @@ fn doubling(levels: usize, given: &str) -> String {
 #[test]
 fn what_multiplies_is_counted_first() {
     let sums = "stop = 1\n[unit.u]\nkind = 'equations'\nstates = { 'x[i in 1..=N]' = 1 }\n\
-                derivatives = { 'x[i]' = 'sum(x[k] for k in 1..=N)' }\n[parameters]\nN = 100_000\n";
+                derivatives = { 'x[i]' = 'sum(x[k] for k in 1..=N)' }\n[parameters]\nN = 30_000\n";
     let helper = "stop = 1\n[unit.u]\nkind = 'equations'\nstates = { 'x[i in 1..=N]' = 1 }\n\
                   let = { s = 'sum(x[k] for k in 1..=N)' }\n\
-                  derivatives = { 'x[i]' = 's - x[i]' }\n[parameters]\nN = 100_000\n";
+                  derivatives = { 'x[i]' = 's - x[i]' }\n[parameters]\nN = 30_000\n";
     let events = "stop = 1\n[unit.u]\nkind = 'equations'\nstates = { 'x[i in 1..=N]' = 1 }\n\
-                  derivatives = { 'x[i]' = '0' }\n[parameters]\nN = 50_000\n\
+                  derivatives = { 'x[i]' = '0' }\n[parameters]\nN = 20_000\n\
                   [[unit.u.event]]\nname = 'e'\nfor = 'i in 1..=N'\n\
                   when = 'sum(x[k] for k in 1..=N) > i'\n";
     let cases = [
@@ -286,7 +286,7 @@ fn what_multiplies_is_counted_first() {
             "toml:",
         ),
         (doubling(41, ""), "is a template in 32 others", "toml:"),
-        (sums.to_owned(), "operations: this one 199999, times 100000", "toml:5:"),
+        (sums.to_owned(), "operations: this one 59999, times 30000", "toml:5:"),
         (helper.to_owned(), "more than 10000000 operations: this one", "toml:6:"),
         (events.to_owned(), "operations: this one", "toml:10:"),
     ];
