@@ -12,12 +12,19 @@ pub trait Meter: Send {
     fn enter(&mut self, kind: u16);
     /// They are through.
     fn leave(&mut self, kind: u16);
+    /// A meter for one worker of a parallel run, which works on any thread; without one its work is
+    /// not measured.
+    fn fork(&self) -> Option<Box<dyn Meter>> {
+        None
+    }
 }
 
 impl<M: Message> Simulation<M> {
     /// Gives the run a meter; see [`crate::meter`].
     pub fn measure(&mut self, meter: impl Meter + 'static) {
         self.core.meter = Some(Box::new(meter));
+        // Parts have meters of their own.
+        self.apart = None;
     }
 
     /// The number of the kind of the model at `path`: equal for models of one Rust type.

@@ -163,7 +163,9 @@ fn plot() -> Json {
         &["y"],
         &[
             ("title", json!({ "type": "string" })),
+            ("kind", json!({ "enum": ["curves", "timeline", "distribution"] })),
             ("y", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
+            ("to", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
             ("x_label", json!({ "type": "string", "default": "time / s" })),
             ("y_label", json!({ "type": "string" })),
             ("events", json!({ "type": "boolean", "default": true })),

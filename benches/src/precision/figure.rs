@@ -20,13 +20,11 @@ fn curve(label: String, points: &[&Point]) -> Curve {
 fn panel(title: &str, curves: Vec<Curve>) -> Panel {
     let declared = DeclaredPlot {
         title: title.to_owned(),
-        y: Vec::new(),
-        styles: Vec::new(),
         x_label: "error, power of ten".to_owned(),
         y_label: "seconds, power of ten".to_owned(),
-        events: false,
+        ..DeclaredPlot::default()
     };
-    Panel { declared, curves }
+    Panel { declared, curves, ..Panel::default() }
 }
 
 /// The diagram of a problem as SVG: our methods in scenarios, and below them those of the peers.

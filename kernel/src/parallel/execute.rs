@@ -35,7 +35,7 @@ impl<M: Message> Worker<M> {
             self.units[u as usize].irrevocable = true;
             return self.give_way(u, key, imminent, number);
         }
-        let Self { units, kinds, inputs, fx, .. } = self;
+        let Self { units, kinds, inputs, fx, meter, .. } = self;
         let unit = &units[u as usize];
         let due = inputs.due(unit.inputs, key);
         let kind = match (imminent, due.messages > 0) {
@@ -44,8 +44,12 @@ impl<M: Message> Worker<M> {
             _ => Kind::External,
         };
         let slab = &mut *kinds[unit.kind as usize];
-        let slot = unit.slot;
+        let (slot, which) = (unit.slot, unit.kind);
+        if let Some(meter) = meter {
+            meter.enter(which);
+        }
         let outcome = speculate(|| call(slab, slot, inputs, fx, (key, kind, before.last), &due));
+        self.end_work(which);
         let (mut facts, mut located) = (Vec::new(), before.located);
         let mut may = true;
         if self.fx.raised {
@@ -126,9 +130,13 @@ impl<M: Message> Worker<M> {
             let fx = &mut self.fx;
             fx.now = Tag::new(before.last, 0);
             let unit = &self.units[u as usize];
-            let (kind, slot) = (unit.kind as usize, unit.slot);
-            let kinds = &mut self.kinds;
-            let called = speculate(|| kinds[kind].transition_one(slot, Why::Silent(span), fx));
+            let (kind, slot) = (unit.kind, unit.slot);
+            if let Some(meter) = &mut self.meter {
+                meter.enter(kind);
+            }
+            let slab = &mut self.kinds[kind as usize];
+            let called = speculate(|| slab.transition_one(slot, Why::Silent(span), fx));
+            self.end_work(kind);
             let quiet = !self.fx.raised;
             let _ = self.take_effects();
             let next = called.and_then(|(advance, silent)| {

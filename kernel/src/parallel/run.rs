@@ -192,6 +192,7 @@ impl<M: Message> Simulation<M> {
             worker.begin(&world);
             worker.horizon = horizon;
             worker.samples = deal.balance.is_on();
+            worker.meter = self.core.meter.as_ref().and_then(|meter| meter.fork());
         }
         let mut telling = Telling::new(&self.core, &mut observers, self.ran);
         match settings.schedule {

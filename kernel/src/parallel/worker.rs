@@ -13,6 +13,7 @@ use crate::{
     bus::Bus,
     effects::Effects,
     message::Message,
+    meter::Meter,
     network::Network,
     outbox::Outbox,
     slab::Kind as Slab,
@@ -104,6 +105,7 @@ pub(crate) struct Worker<M: Message> {
     pub(super) bus: Bus<M>,
     pub(super) fx: Effects<M>,
     pub tally: Tally,
+    pub meter: Option<Box<dyn Meter>>,
     pub(super) track: Track,
     /// Messages are sampled.
     pub samples: bool,
@@ -144,6 +146,7 @@ impl<M: Message> Worker<M> {
             bus,
             fx: Effects::new(world.resolution),
             tally: Tally::default(),
+            meter: None,
             track,
             samples: false,
             traffic: Vec::new(),
@@ -358,13 +361,32 @@ impl<M: Message> Worker<M> {
     /// Calls λ; the digest of what it sent, or nothing when it panicked.
     fn output(&mut self, world: &World<'_, M>, u: u32, key: Tag) -> Option<u64> {
         let Unit { model, slot, kind, .. } = self.units[u as usize];
+        self.begin_work(kind);
         let (kinds, bus) = (&self.kinds, &mut self.bus);
-        speculate(|| {
+        let sum = speculate(|| {
             let mut out = Outbox::new(bus, world.network, key, world.resolution);
             out.of(model);
             kinds[kind as usize].output_one(slot, &mut out);
             out.sum()
-        })
+        });
+        self.end_work(kind);
+        sum
+    }
+
+    /// Tells the meter that a model of a kind begins to work.
+    #[inline(always)]
+    pub(super) fn begin_work(&mut self, kind: u16) {
+        if let Some(meter) = &mut self.meter {
+            meter.enter(kind);
+        }
+    }
+
+    /// Tells the meter that it is through.
+    #[inline(always)]
+    pub(super) fn end_work(&mut self, kind: u16) {
+        if let Some(meter) = &mut self.meter {
+            meter.leave(kind);
+        }
     }
 
     fn post(&mut self, world: &World<'_, M>, packet: Packet<M>) {

@@ -21,8 +21,9 @@
 //! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
 //! | `waveform.rs` | the same with all that sources did within the step |
 //! | `pre_step.rs` | inputs by which outputs meet the exact solution (model-based pre-step) |
-//! | `trust.rs` | error estimates by which a macro step is accepted or repeated |
-//! | `rehearsal.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
+//! | `trust.rs`, `embedded.rs`, `parallel_embedded.rs` | error estimates by which a macro step is accepted or repeated |
+//! | `selective.rs` | of a step with too large an error only the sensitive units are repeated |
+//! | `rehearsal.rs`, `attempt.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
 //! | `kind.rs`, `reading.rs` | the parameters in a scenario |
 //! | `needs.rs` | what each policy needs of the units, for `check` |
 //!
@@ -34,9 +35,11 @@
 //! # Which schemes are these
 //! Macro step, holds, Jacobi and Gauss-Seidel: Gomes et al. 2017 (document 004), sections 3.2 and
 //! 4.3.6. Interrupted sequential scheme: Dejaco & Benedikt 2017 (document 000), section 3.
+mod attempt;
 mod balance;
 mod compensation;
 mod coupler;
+mod embedded;
 mod extrapolation;
 mod iteration;
 mod kalman;
@@ -46,9 +49,11 @@ mod look_ahead;
 mod low_pass;
 mod needs;
 mod pace;
+mod parallel_embedded;
 mod pre_step;
 mod reading;
 mod rehearsal;
+mod selective;
 mod sequence;
 #[cfg(test)]
 mod tests;
@@ -68,7 +73,7 @@ pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;
 pub use needs::{SCHEMES, Scheme, Whom, Without};
 pub use pace::{Control, Pace};
-pub use pre_step::PreStep;
-pub use rehearsal::{Rehearsal, Rehearse};
+pub use pre_step::{Ahead, PreStep};
+pub use rehearsal::{Correction, Rehearsal, Rehearse};
 pub use sequence::{Foreseen, Sequence};
 pub use trust::Estimate;

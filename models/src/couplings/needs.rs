@@ -54,6 +54,11 @@ const FOLLOWED: Need = (
 );
 const CUT: Need =
     (C::AnySteps, Receivers, StandsIn("they hear of it at their own next communication point"));
+const SHOWN: Need = (
+    C::AnySteps,
+    Sources,
+    StandsIn("derivatives are taken over their own steps, which have to be short"),
+);
 const FORESEEN: Need = (C::Equations, Sources, StandsIn("their events are not foreseen"));
 const fn restore(instead: &'static str) -> Need {
     (C::Restore, Group, Refused(instead))
@@ -133,6 +138,12 @@ pub const SCHEMES: &[Scheme] = &[
         &[restore("compensation = \"nepce-memory\"")],
     ),
     scheme(
+        "pre_step_extrapolation",
+        "\"macro-step\"",
+        "the same by one implicit macro step, as printed",
+        &[restore("compensation = \"nepce-memory\"")],
+    ),
+    scheme(
         "estimate",
         "\"doubling\"",
         "step control by one step against two halves",
@@ -150,12 +161,30 @@ pub const SCHEMES: &[Scheme] = &[
         "step control by a run that is told more exactly",
         &[restore("estimate = \"extrapolation\", or \"conservation\" with `bonds`")],
     ),
+    scheme(
+        "estimate",
+        "\"embedded\"",
+        "step control by how units go on, told what they hold and what is true",
+        &[restore("estimate = \"extrapolation\""), SHOWN],
+    ),
+    scheme(
+        "estimate",
+        "\"parallel-embedded\"",
+        "step control by a usual method on the derivatives of the outputs",
+        &[restore("estimate = \"extrapolation\""), SHOWN],
+    ),
     scheme("estimate", "\"conservation\"", "step control by the energy on bonds", &[CUT]),
     scheme(
         "correction",
         "\"pessimistic\"",
         "steps with too large an error are repeated",
         &[restore("correction = \"optimistic\"")],
+    ),
+    scheme(
+        "correction",
+        "\"selective\"",
+        "the same only for units that hear signals which missed their aim",
+        &[restore("correction = \"optimistic\""), CUT],
     ),
     scheme(
         "",
@@ -207,7 +236,7 @@ impl Scheme {
                 "shared events end steps, and are compared with what is told for their start",
                 "the same with events = \"interrupt\" and an extrapolation of at least 1",
             )),
-            "pre_step" => Some((
+            "pre_step" | "pre_step_extrapolation" => Some((
                 "shared events are compared with what is told, which is not what is true here",
                 "`iterate` with events = \"interrupt\" and extrapolation = 1",
             )),

@@ -55,6 +55,10 @@ impl Pace {
             None => (now / self.step + 1).saturating_mul(self.step),
         }
     }
+    /// The shortest step in ticks, and the power of the step with which the error goes.
+    pub fn limits(&self) -> (i64, f64) {
+        self.control.map_or((self.step, 1.0), |c| (c.shortest, c.power))
+    }
     /// Whether there is a shorter step to try.
     pub fn can_shrink(&self) -> bool {
         self.control.is_some_and(|c| self.step > c.shortest)

@@ -1,7 +1,8 @@
 //! The parameters of a master into a policy; contradictions are found here.
 use super::{
-    Balance, Compensation, Control, Estimate, Extrapolation, Foreseen, Iteration, Kalman,
-    LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling, Slopes, Solver, Until,
+    Ahead, Balance, Compensation, Control, Correction, Estimate, Extrapolation, Foreseen,
+    Iteration, Kalman, LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling,
+    Slopes, Solver, Until,
     kind::{SIGNALS, TEAM},
 };
 use crate::{
@@ -311,8 +312,8 @@ fn settling(r: &mut Reader<'_>, params: &Params) -> Option<Settling> {
 pub(super) fn rehearses(params: &Params) -> bool {
     params.get("iterate").is_some()
         || params.get("pre_step").is_some()
-        || matches!(params.text("estimate"), "doubling" | "milne" | "multi-order")
-        || params.text("correction") == "pessimistic"
+        || !matches!(params.text("estimate"), "extrapolation" | "conservation")
+        || params.text("correction") != "optimistic"
 }
 
 /// How an implicit coupling is solved.
@@ -391,6 +392,9 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         let message = format!("`{name}` is for adaptive macro steps");
         r.check(!used || r.given("tolerance"), name, message, "add a `tolerance`, or delete it");
     }
+    let ok = r.given("pre_step") || params.text("pre_step_extrapolation") == "micro-steps";
+    let message = "`pre_step_extrapolation` is for pre-step stabilisation";
+    r.check(ok, "pre_step_extrapolation", message, "add `pre_step`, or delete it");
     if !rehearses(params) {
         return None;
     }
@@ -399,11 +403,30 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         "milne" => Estimate::Milne,
         "multi-order" => Estimate::MultiOrder,
         "conservation" => Estimate::Conservation,
+        "embedded" => Estimate::Embedded,
+        "parallel-embedded" => Estimate::ParallelEmbedded,
         _ => Estimate::Extrapolation,
     };
     let ok = estimate != Estimate::Milne || iteration.is_some();
     let message = "Milne's device compares a step with its correction";
     r.check(ok, "estimate", message, "add `iterate`, or choose \"doubling\"");
+    let ok = estimate != Estimate::Embedded || iteration.is_none();
+    let message = "estimate = \"embedded\" and `iterate` contradict each other";
+    let help = "iterated steps are told what is true at their end: choose \"parallel-embedded\" or \"milne\"";
+    r.check(ok, "estimate", message, help);
+    let correction = match params.text("correction") {
+        "pessimistic" => Correction::Pessimistic,
+        "selective" => Correction::Selective,
+        _ => Correction::Optimistic,
+    };
+    for (name, used) in
+        [("estimate", estimate != Estimate::Extrapolation), ("iterate", iteration.is_some())]
+    {
+        let message = format!("`{name}` and selective correction contradict each other");
+        let help = "which units are sensitive is seen by what they were told: delete it, or choose \
+                    correction = \"pessimistic\"";
+        r.check(!used || correction != Correction::Selective, name, message, help);
+    }
     let waveform = iteration.as_ref().is_some_and(Iteration::is_waveform);
     let message = "`tolerance` and the method waveform contradict each other";
     let help = "what it tells is the solution itself: delete `tolerance`, or choose another method";
@@ -428,7 +451,11 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         let help = "delete it, or `iterate`, `pre_step`, `estimate` and `correction`";
         r.check(!used, name, message, help);
     }
-    let pre_step = r.given("pre_step").then(|| PreStep::new(r.span("pre_step"), signals));
+    let ahead = match params.text("pre_step_extrapolation") {
+        "macro-step" => Ahead::MacroStep,
+        _ => Ahead::MicroSteps,
+    };
+    let pre_step = r.given("pre_step").then(|| PreStep::new(r.span("pre_step"), ahead, signals));
     for (name, used) in [
         ("iterate", iteration.is_some()),
         ("tolerance", r.given("tolerance")),
@@ -440,12 +467,7 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         let help = "the inputs that a pre-step finds are held over a fixed step: delete one";
         r.check(pre_step.is_none() || !used, name, message, help);
     }
-    Some(Rehearse {
-        iteration,
-        pre_step,
-        estimate,
-        pessimistic: params.text("correction") == "pessimistic",
-    })
+    Some(Rehearse { iteration, pre_step, estimate, correction })
 }
 
 /// The policy, and how its steps are tried out if they are.
@@ -477,7 +499,7 @@ pub(super) fn policy(
         ("feed_through", params.text("feed_through") == "settled"),
         ("iterate", params.get("iterate").is_some()),
         ("pre_step", r.given("pre_step")),
-        ("correction", params.text("correction") == "pessimistic"),
+        ("correction", params.text("correction") != "optimistic"),
         ("estimate", rehearses(params)),
     ] {
         let message = format!("`{name}` and an order that changes contradict each other");

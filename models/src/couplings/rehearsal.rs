@@ -11,12 +11,14 @@
 //! records, events, checkpoints, executors.
 //!
 //! What is tried out: corrections of an implicit coupling (`iteration.rs`), inputs by which outputs
-//! meet the exact solution (`pre_step.rs`), and steps that are refused for their error (`trust.rs`).
+//! meet the exact solution (`pre_step.rs`), and steps that are refused for their error (`attempt.rs`,
+//! `trust.rs`).
 use super::{
     Iteration, Line, Policy, PreStep, Until,
     extrapolation::{Cubic, through},
+    parallel_embedded::Node,
     trial::{Progress, Saved, Told, Trial},
-    trust::{Estimate, residual},
+    trust::Estimate,
 };
 use crate::{
     poly::eval,
@@ -26,11 +28,22 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use superdense_kernel::{
-    Atomic, Bag, Effects, Outbox, Simulation, Snapshot,
+    Atomic, Bag, Effects, Fact, Outbox, Simulation, Snapshot,
     port::OutPort,
     snapshot::{SnapshotError, decode, encode},
     time::{Duration, Tag},
 };
+
+/// What becomes of a step with too large an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Correction {
+    /// It stands, only the next one is shorter.
+    Optimistic,
+    /// It is repeated with a shorter one.
+    Pessimistic,
+    /// The same only of the units that need it, if that is not all.
+    Selective,
+}
 
 /// How steps are tried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,8 +54,8 @@ pub struct Rehearse {
     pub pre_step: Option<PreStep>,
     /// Where the error comes from that the macro step follows.
     pub estimate: Estimate,
-    /// A step with too large an error is repeated, not only the next one smaller.
-    pub pessimistic: bool,
+    /// What becomes of a step with too large an error.
+    pub correction: Correction,
 }
 
 /// A master with its units on trial.
@@ -57,7 +70,7 @@ pub struct Rehearsal {
 pub(super) struct Plan {
     timer: Timer,
     pub policy: Policy,
-    rehearse: Rehearse,
+    pub(super) rehearse: Rehearse,
     /// What the members gave.
     members: Vec<Option<Held>>,
     /// What they are going to be told.
@@ -69,7 +82,11 @@ pub(super) struct Plan {
     consistent: bool,
     steps: u64,
     pub(super) corrections: u64,
-    refused: u64,
+    pub(super) refused: u64,
+    /// What is to be said of the step just tried out.
+    remark: Option<String>,
+    /// The last exchanges, the latest first, as far as an estimate needs them.
+    pub(super) past: Vec<Node>,
 }
 
 /// Why a step could not be made.
@@ -129,6 +146,8 @@ impl Rehearsal {
             steps: 0,
             corrections: 0,
             refused: 0,
+            remark: None,
+            past: Vec::new(),
             rehearse,
         };
         Ok(Self { trial, plan })
@@ -156,15 +175,14 @@ impl Rehearsal {
         }
         self.compare()?;
         let controlled = self.plan.policy.pace.tolerance();
+        let repeats = self.plan.rehearse.correction != Correction::Optimistic;
         let start = self.trial.save()?;
         let before = self.plan.rehearse.iteration.clone();
         let exchanges = self.trial.now.exchanges;
         loop {
             let until = self.plan.policy.pace.ahead(now);
             let (told, ratio) = match self.attempt(until, &start) {
-                Err(Failure::Diverges(_))
-                    if self.plan.rehearse.pessimistic && self.plan.policy.pace.can_shrink() =>
-                {
+                Err(Failure::Diverges(_)) if repeats && self.plan.policy.pace.can_shrink() => {
                     self.refuse(&start, 1e3, &before)?;
                     continue;
                 }
@@ -174,7 +192,7 @@ impl Rehearsal {
                 return self.accept(told, exchanges);
             };
             let pace = &self.plan.policy.pace;
-            if ratio > 1.0 && self.plan.rehearse.pessimistic && pace.can_shrink() {
+            if ratio > 1.0 && repeats && pace.can_shrink() {
                 self.refuse(&start, ratio, &before)?;
                 continue;
             }
@@ -214,102 +232,17 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// A step to `until`, with the ratio of its error and its aim, if that is estimated.
-    pub(super) fn attempt(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<f64>)> {
-        let tolerance = self.plan.policy.pace.tolerance();
-        match (tolerance, self.plan.rehearse.estimate) {
-            (None, _) => Ok((self.leg(until)?, None)),
-            (Some(tolerance), Estimate::Doubling) => {
-                self.leg(until)?;
-                let (whole, end) = (self.trial.ends(), self.trial.tick());
-                let part = self.half();
-                self.trial.restore(start)?;
-                let middle = i64::midpoint(self.trial.tick(), end);
-                let mut told = self.leg(middle)?;
-                if self.trial.tick() == middle && middle < end {
-                    told.extend(self.leg(end)?);
-                }
-                let halves = self.trial.ends();
-                // Cut short by an event: nothing can be compared.
-                let same = self.trial.tick() == end;
-                let ratio = Estimate::doubling(part, &whole, &halves, tolerance);
-                Ok((told, Some(if same { ratio } else { 1.0 })))
-            }
-            (Some(tolerance), Estimate::MultiOrder) => {
-                let (told, better) = self.twice(until, start)?;
-                let ends = self.trial.ends();
-                let better = better.unwrap_or_else(|| self.trial.held());
-                Ok((told, Some(Estimate::missed(&better, &ends, tolerance))))
-            }
-            (Some(tolerance), Estimate::Conservation) => {
-                let last = self.trial.tick();
-                let told = self.leg(until)?;
-                let Policy { bonds, extrapolations, .. } = &self.plan.policy;
-                let Progress { timer, lines, .. } = &self.trial.now;
-                let span = (last, timer.now());
-                let ratio = residual(bonds, (lines, extrapolations), span, timer, tolerance);
-                Ok((told, Some(ratio)))
-            }
-            (Some(tolerance), estimate) => {
-                let (told, first) = self.leg_with_first(until)?;
-                let last = self.trial.ends();
-                let ratio = if estimate == Estimate::Milne {
-                    Estimate::milne(&self.orders(), &first, &last, tolerance)
-                } else {
-                    Estimate::missed(&self.trial.held(), &last, tolerance)
-                };
-                Ok((told, Some(ratio)))
-            }
-        }
-    }
-
-    /// A step, and how it ends when receivers are told polynomials of higher order; that is not known
-    /// where an event comes in between, or where there are too few samples yet.
-    fn twice(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<Vec<f64>>)> {
-        let own = self.plan.policy.extrapolations.clone();
-        let before = self.plan.rehearse.iteration.clone();
-        let each = self.plan.policy.extrapolations.iter_mut();
-        each.for_each(|e| *e = Estimate::raised(*e));
-        let higher = self.leg(until);
-        self.plan.policy.extrapolations = own;
-        higher?;
-        let (better, end) = (self.trial.ends(), self.trial.tick());
-        self.trial.restore(start)?;
-        self.plan.rehearse.iteration = before;
-        let told = self.leg(until)?;
-        let each = self.trial.now.lines.iter().zip(&self.plan.policy.extrapolations);
-        let known = each.clone().all(|(line, e)| e.reaches(line, e.order + 1));
-        let same = self.trial.tick() == end;
-        Ok((told, (known && same).then_some(better)))
-    }
-
-    /// Part of the difference between the step just made and its halves that is the halves' error: of
-    /// the signal of lowest order, by which units answer, and the samples that it went through.
-    fn half(&self) -> f64 {
-        let Progress { timer, lines, last, .. } = &self.trial.now;
-        let each = lines.iter().zip(&self.plan.policy.extrapolations);
-        let Some((line, e)) = each.min_by_key(|(_, e)| e.order) else { return 1.0 };
-        let sampled = self.plan.rehearse.iteration.is_none() && !e.follows_source();
-        let step = timer.seconds(*last, timer.now());
-        let place = |s: &(i64, f64)| timer.seconds(*last, s.0) / step;
-        let samples: Vec<f64> = line.samples().iter().take(e.order + 1).map(place).collect();
-        Estimate::half(e.order, if sampled { &samples } else { &[] })
-    }
-
-    fn orders(&self) -> Vec<usize> {
-        self.plan.policy.extrapolations.iter().map(|e| e.order).collect()
-    }
-
-    fn leg(&mut self, until: i64) -> Step<Vec<Told>> {
+    pub(super) fn leg(&mut self, until: i64) -> Step<Vec<Told>> {
         Ok(self.leg_with_first(until)?.0)
     }
 
     /// From one exchange to the next, corrected as often as wanted; gives also how signals end
     /// without any correction.
-    fn leg_with_first(&mut self, until: i64) -> Step<(Vec<Told>, Vec<f64>)> {
+    pub(super) fn leg_with_first(&mut self, until: i64) -> Step<(Vec<Told>, Vec<f64>)> {
         self.trial.exchange();
         if let Some(pre_step) = &mut self.plan.rehearse.pre_step {
-            let told = pre_step.leg(&mut self.trial, until)?;
+            let (told, remark) = pre_step.leg(&mut self.trial, until)?;
+            self.plan.remark = remark;
             return Ok((vec![told], self.trial.ends()));
         }
         let interrupts = self.plan.policy.interrupts;
@@ -495,6 +428,9 @@ impl Rehearsal {
             fx.fail(why);
             self.plan.timer.set(NEVER);
             return;
+        }
+        if let Some(remark) = self.plan.remark.take() {
+            fx.report(Fact::Note(remark.into()));
         }
         let next = self.plan.agenda.front().map_or(self.plan.planned, |told| told.at);
         self.plan.timer.set(next.max(now));

@@ -1,7 +1,7 @@
 //! Estimates against true errors of single macro steps, on two linear masses with exact units.
 use super::{
-    Compensation, Control, Estimate, Extrapolation, Iteration, Pace, Policy, Rehearsal, Rehearse,
-    Slopes, Solver, Until,
+    Compensation, Control, Correction, Estimate, Extrapolation, Iteration, Pace, Policy, Rehearsal,
+    Rehearse, Slopes, Solver, Until,
 };
 use crate::{
     signal::{Held, NEVER, Poly, Timer},
@@ -219,7 +219,8 @@ impl Whole {
     }
 
     fn master(&self, order: usize, iteration: Option<Iteration>, estimate: Estimate) -> Rehearsal {
-        let rehearse = Rehearse { iteration, pre_step: None, estimate, pessimistic: true };
+        let rehearse =
+            Rehearse { iteration, pre_step: None, estimate, correction: Correction::Pessimistic };
         let units = Simulation::new(self.model(), superdense_kernel::Options::default()).unwrap();
         let timer = Timer::due(NEVER, RESOLUTION);
         let mut master = Rehearsal::new(self.policy(order), rehearse, timer, units, &[]).unwrap();
@@ -283,6 +284,14 @@ fn estimates_are_near_the_true_errors() {
         (0, None, Estimate::MultiOrder),
         (1, None, Estimate::MultiOrder),
         (2, None, Estimate::MultiOrder),
+        (0, None, Estimate::Embedded),
+        (1, None, Estimate::Embedded),
+        (2, None, Estimate::Embedded),
+        (0, None, Estimate::ParallelEmbedded),
+        (1, None, Estimate::ParallelEmbedded),
+        (2, None, Estimate::ParallelEmbedded),
+        (0, converged(), Estimate::ParallelEmbedded),
+        (1, converged(), Estimate::ParallelEmbedded),
     ] {
         for (masses, whole) in [(2, two()), (3, three())] {
             for step in STEPS {
@@ -373,7 +382,7 @@ fn who_cannot_be_brought_back_is_named() {
         iteration: None,
         pre_step: None,
         estimate: Estimate::Doubling,
-        pessimistic: true,
+        correction: Correction::Pessimistic,
     };
     let policy = master(0, None, Estimate::Doubling).plan.policy.clone();
     let timer = Timer::due(NEVER, RESOLUTION);

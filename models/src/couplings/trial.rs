@@ -104,15 +104,28 @@ impl Trial {
         *last = timer.now();
     }
 
+    /// An exchange of `some` signals within a macro step.
+    pub fn exchange_some(&mut self, some: &[bool]) {
+        let Progress { timer, lines, last, .. } = &mut self.now;
+        let elapsed = timer.seconds(*last, timer.now());
+        let each = lines.iter_mut().zip(some).filter(|(_, some)| **some);
+        each.for_each(|(line, _)| line.exchange(timer.now(), elapsed, timer));
+    }
+
     /// Tells all signals, each by its polynomial in seconds from the present tick.
     pub fn tell(&mut self, all: &[Cubic]) -> Result<Told, String> {
+        self.tell_some((0u16..).zip(all.iter().copied()))
+    }
+
+    /// Tells some of them.
+    pub fn tell_some(&mut self, some: impl Iterator<Item = (u16, Cubic)>) -> Result<Told, String> {
         let micro = self.micro();
         let Progress { timer, lines, .. } = &mut self.now;
         let at = timer.now();
-        let each = (0u16..).zip(lines.iter_mut().zip(all));
-        let signals: Vec<(u16, Segment)> = each
-            .filter_map(|(port, (line, p))| Some((port, line.tell(p, at, timer)?.clone())))
-            .collect();
+        let mut tell = |(port, p): (u16, Cubic)| {
+            Some((port, lines[usize::from(port)].tell(&p, at, timer)?.clone()))
+        };
+        let signals: Vec<(u16, Segment)> = some.filter_map(&mut tell).collect();
         let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
         let told = self.units.write(|units| units.commit(at, inputs));
         told.map_err(|e| e.to_string())?;
@@ -184,20 +197,28 @@ impl Trial {
     pub fn ends(&self) -> Vec<f64> {
         let Progress { timer, lines, last, .. } = &self.now;
         let at = timer.now();
-        let exact = |port: usize| {
-            let (unit, port) = (*self.sources.get(port)?)?;
-            self.units.read(|units| units.probe(unit, port, at))?.as_real()
-        };
         let end = |(port, line): (usize, &Line)| {
             if at == *last {
                 line.value(at, timer)
             } else if line.since() < Some(at) {
-                exact(port).unwrap_or_else(|| line.left(at, timer))
+                self.exact(port).unwrap_or_else(|| line.left(at, timer))
             } else {
                 line.left(at, timer)
             }
         };
         lines.iter().enumerate().map(end).collect()
+    }
+
+    /// A signal as its unit knows it.
+    fn exact(&self, port: usize) -> Option<f64> {
+        let (unit, port) = (*self.sources.get(port)?)?;
+        self.units.read(|units| units.probe(unit, port, self.tick()))?.as_real()
+    }
+
+    /// What the signals are, after all that happened, as the units know it.
+    pub fn exactly(&self) -> Vec<f64> {
+        let each = self.values().into_iter().enumerate();
+        each.map(|(port, y)| self.exact(port).unwrap_or(y)).collect()
     }
 
     /// What the signals are, after all that happened.

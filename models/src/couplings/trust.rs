@@ -10,6 +10,8 @@
 //! | `conservation` | the energy that the coupling makes on power bonds: what one side gives, ∫ e ũ_f, less what the other gets, ∫ ũ_e f | document 004, 4.3.4; Sadjina et al. 2016 |
 //! | `doubling` | one step and two of half its length, by Richardson: (y½ - y1)/(2^(q+1) - 1), or what past samples make of that; the two halves are kept | document 004, 4.3.4 |
 //! | `milne` | the first run, told extrapolations, and the last one, corrected: Milne's device with the error constants of Adams-Bashforth and Adams-Moulton formulas, which these are for the inputs | document 004, 4.3.4 |
+//! | `embedded` | how the outputs go on from the end of the step, told what receivers hold and what is true there (`embedded.rs`) | document 004, 4.3.4 (embedded solver method) |
+//! | `parallel-embedded` | the derivatives of the outputs at exchanges, integrated by a formula of Störmer and Cowell (`parallel_embedded.rs`) | document 004, 4.3.4 (parallel embedded method) |
 //!
 //! # Energy on bonds
 //! The unit that gives the effort e is told the flow ũ_f, the one that gives the flow f is told ũ_e;
@@ -20,7 +22,8 @@
 //! `tolerance` · (1 + |e f| H).
 //!
 //! Under *pessimistic* correction a step with too large an error is brought back and repeated with
-//! a shorter one; under *optimistic* correction it stands, and the next one is shorter.
+//! a shorter one; under *optimistic* correction it stands, and the next one is shorter; under *selective*
+//! correction only the units that need it are repeated (`selective.rs`).
 use super::{Extrapolation, Line, extrapolation::HIGHEST};
 use crate::signal::Timer;
 use serde::{Deserialize, Serialize};
@@ -38,6 +41,10 @@ pub enum Estimate {
     MultiOrder,
     /// Energy that comes of nothing.
     Conservation,
+    /// How units go on, told what they hold and what is true.
+    Embedded,
+    /// A usual method that goes along.
+    ParallelEmbedded,
 }
 
 /// By how much the order is higher in the run that is told more exactly.
@@ -54,7 +61,7 @@ fn worst(pairs: impl Iterator<Item = (f64, f64)>, tolerance: f64) -> f64 {
 
 /// The product of t - t_i in powers of t: the course of the error of a polynomial through values at
 /// t_i.
-fn product(nodes: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(super) fn product(nodes: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut product = vec![1.0];
     for at in nodes {
         product.push(0.0);
@@ -67,9 +74,14 @@ fn product(nodes: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 /// The integral of a polynomial from 0.
+pub(super) fn integrated(c: &[f64]) -> Vec<f64> {
+    let each = c.iter().enumerate().map(|(k, c)| c / (k as f64 + 1.0));
+    std::iter::once(0.0).chain(each).collect()
+}
+
+/// Its value.
 fn integral(c: &[f64], t: f64) -> f64 {
-    let sum = c.iter().enumerate().rev().fold(0.0, |sum, (k, c)| sum * t + c / (k as f64 + 1.0));
-    sum * t
+    crate::poly::eval(&integrated(c), t)
 }
 
 /// The integral of the extrapolation error over the step that ends at tick `now`, as a part of its

@@ -110,12 +110,9 @@ impl Radii {
 
     fn figure(&self, name: &str) -> Figure {
         let declared = DeclaredPlot {
-            title: String::new(),
-            y: Vec::new(),
-            styles: Vec::new(),
             x_label: "log10 of the macro step / s".into(),
             y_label: "spectral radius".into(),
-            events: false,
+            ..DeclaredPlot::default()
         };
         let points: Vec<_> = self.steps.iter().map(|(h, r)| (h.log10(), *r)).collect();
         let bound = |of: fn(&Switched) -> f64| {
@@ -134,7 +131,7 @@ impl Radii {
         Figure {
             title: format!("{name}: numerical stability"),
             caption: "Spectral radius of the matrix of one macro step; stable below 1.".into(),
-            panels: vec![Panel { declared, curves }],
+            panels: vec![Panel { declared, curves, ..Panel::default() }],
             markers: Vec::new(),
             span,
         }

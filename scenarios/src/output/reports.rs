@@ -71,7 +71,8 @@ pub struct Performance {
     /// Largest resident memory of the process, where the system tells.
     pub peak_memory_bytes: Option<u64>,
     /// Seconds in transitions, outputs and silent steps per kind of unit, estimated from a
-    /// sample of the calls since the run was started or resumed.
+    /// sample of the calls since the run was started or resumed; of all workers, also what was
+    /// undone.
     pub seconds_per_kind: BTreeMap<String, f64>,
     /// Units per kind.
     pub units_per_kind: BTreeMap<String, u64>,
@@ -84,6 +85,12 @@ pub struct Performance {
 pub struct Executor {
     /// Its name.
     pub name: &'static str,
+    /// What `auto` ran most of the run under or settled for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<&'static str>,
+    /// Why that: what was measured, or what stood against trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// Implementation of the event list.
     pub event_list: &'static str,
     /// Workers that run models, each on a thread.

@@ -149,9 +149,13 @@ pub enum Aggregate {
 pub struct Plot {
     /// Heading.
     pub title: String,
+    /// What is drawn.
+    pub kind: Figure,
     /// Labels of [`Plan::record`].
     pub y: Vec<String>,
-    /// Label of the time axis.
+    /// Labels of outputs where what is sent on `y` arrives.
+    pub to: Vec<String>,
+    /// Label of the horizontal axis.
     pub x_label: String,
     /// Label of the value axis.
     pub y_label: String,
@@ -159,6 +163,28 @@ pub struct Plot {
     pub events: bool,
     /// How curves are drawn; `None` draws a line for a continuous record, steps for the others.
     pub style: Option<Style>,
+}
+
+/// What a diagram shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figure {
+    /// Curves over time.
+    Curves,
+    /// When something was sent on outputs, a row for each, and when it arrived.
+    Timeline,
+    /// Empirical distribution functions of values, or of the time between outputs.
+    Distribution,
+}
+
+impl Figure {
+    /// The name in files; empty for curves.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Curves => "",
+            Self::Timeline => "timeline",
+            Self::Distribution => "distribution",
+        }
+    }
 }
 
 /// How a curve is drawn.

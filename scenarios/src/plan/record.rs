@@ -1,6 +1,6 @@
 //! What is written and drawn: `record` and `[[plot]]`.
 use super::{
-    Aggregate, Plot, Record, Source, Style, connect,
+    Aggregate, Figure, Plot, Record, Source, Style, connect,
     evaluate::Evaluator,
     selector::{self, Piece, Selector, Step},
     session::{Session, did_you_mean},
@@ -10,18 +10,25 @@ use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, hash_map::Entry};
 use superdense_models::registry::{Located, PortKind};
 
 /// Columns of a scenario that does not say what to record.
 const DEFAULT_RECORDS: usize = 64;
 /// Most columns.
 const MAX_RECORDS: usize = 1_000_000;
-const PLOT_KEYS: &[&str] = &["title", "y", "x_label", "y_label", "events", "style"];
+const PLOT_KEYS: &[&str] = &["title", "kind", "y", "to", "x_label", "y_label", "events", "style"];
+const STYLES: &[(&str, Style)] =
+    &[("line", Style::Line), ("step", Style::Step), ("points", Style::Points)];
+const KINDS: &[(&str, Figure)] = &[
+    ("curves", Figure::Curves),
+    ("timeline", Figure::Timeline),
+    ("distribution", Figure::Distribution),
+];
 
 /// The records and plots of a scenario.
 pub(super) fn results(root: &Table, tree: &Tree, session: &Session) -> (Vec<Record>, Vec<Plot>) {
-    let mut r = Recorder { tree, session, records: Vec::new(), labels: HashSet::new() };
+    let mut r = Recorder { tree, session, records: Vec::new(), labels: HashMap::new() };
     let example = "record = [\"tank.level\", \"sum(plant[*].power)\"]";
     let list = root.get("record").and_then(|n| n.list("`record`", example, &session.sink));
     for item in list.unwrap_or_default() {
@@ -42,7 +49,8 @@ struct Recorder<'a> {
     tree: &'a Tree,
     session: &'a Session,
     records: Vec<Record>,
-    labels: HashSet<String>,
+    /// Places of records.
+    labels: HashMap<String, usize>,
 }
 
 /// A label with the group and end it stands for.
@@ -64,7 +72,8 @@ impl Recorder<'_> {
                     .report(mistake.help("record an aggregate such as sum(plant[*].power)"));
                 break;
             }
-            if self.labels.insert(record.label.clone()) {
+            if let Entry::Vacant(new) = self.labels.entry(record.label.clone()) {
+                new.insert(self.records.len());
                 self.records.push(record);
             }
         }
@@ -225,47 +234,93 @@ impl Recorder<'_> {
                 true
             }
         };
-        let style = self.style(table);
+        let style = self.choice(table, "style", "styles", STYLES);
+        let kind = self.choice(table, "kind", "kinds of plots", KINDS).unwrap_or(Figure::Curves);
         let (title, x_label, y_label) = (text("title"), text("x_label"), text("y_label"));
-        let Some(y) = table.get("y") else {
+        if table.get("y").is_none() {
             let mistake = Mistake::new("missing-key", &node.span, "this plot has no `y`");
             sink.push(mistake.help("add y = [\"tank.level\"]"));
             return None;
-        };
-        let items = match &y.item {
-            Item::Text(_) => std::slice::from_ref(y),
-            _ => y.list("`y`", "y = [\"tank.level\"]", sink)?,
-        };
-        let mut labels = Vec::new();
-        for item in items {
-            if let Some(text) = item.text("a curve", "\"tank.level\"", &self.session.sink) {
-                labels.extend(self.add(&text));
-            }
         }
+        let moves = kind == Figure::Timeline || kind != Figure::Curves && table.get("to").is_some();
+        let y = self.outputs(table, "y", moves)?;
+        let to = if table.get("to").is_some() { self.outputs(table, "to", true)? } else { vec![] };
+        if let Some(node) = table.get("to").filter(|_| kind == Figure::Curves) {
+            let message = "`to` is for timelines and distributions";
+            let mistake = Mistake::new("contradiction", &node.span, message);
+            self.session.report(mistake.help("add kind = \"timeline\" or \"distribution\""));
+        }
+        let (x, share) = match kind {
+            Figure::Distribution if to.is_empty() => ("value", "share of values up to this"),
+            Figure::Distribution => ("delay / s", "share with at most this delay"),
+            _ => ("time / s", ""),
+        };
         Some(Plot {
             title: title.unwrap_or_default(),
-            y: labels,
-            x_label: x_label.unwrap_or_else(|| "time / s".into()),
-            y_label: y_label.unwrap_or_default(),
+            kind,
+            y,
+            to,
+            x_label: x_label.unwrap_or_else(|| x.into()),
+            y_label: y_label.unwrap_or_else(|| share.into()),
             events,
             style,
         })
     }
 
-    fn style(&self, table: &Table) -> Option<Style> {
-        let node = table.get("style")?;
-        let text = node.text("`style`", "style = \"line\"", &self.session.sink)?;
-        match text.value.as_str() {
-            "line" => Some(Style::Line),
-            "step" => Some(Style::Step),
-            "points" => Some(Style::Points),
-            other => {
-                let help = did_you_mean(other, ["line", "step", "points"], "styles");
-                let message = format!("there is no style \"{other}\"");
-                let mistake = Mistake::new("unknown-choice", &text.span, message);
-                self.session.report(mistake.help(help));
-                None
+    /// The outputs of a plot, which are recorded; of events only, if these are wanted.
+    fn outputs(&mut self, table: &Table, key: &str, events: bool) -> Option<Vec<String>> {
+        let node = table.get(key)?;
+        let items = match &node.item {
+            Item::Text(_) => std::slice::from_ref(node),
+            _ => {
+                let (what, example) = (format!("`{key}`"), format!("{key} = [\"tank.level\"]"));
+                node.list(&what, &example, &self.session.sink)?
             }
+        };
+        if items.is_empty() {
+            let mistake = Mistake::new("empty", &node.span, format!("`{key}` names no output"));
+            self.session.report(mistake.help("name one, or remove this plot"));
         }
+        let mut labels = Vec::new();
+        for item in items {
+            let Some(text) = item.text("an output", "\"tank.level\"", &self.session.sink) else {
+                continue;
+            };
+            let found = self.add(&text);
+            let is_event = |label: &String| {
+                let record = self.labels.get(label).and_then(|&k| self.records.get(k));
+                record.is_none_or(|r| {
+                    r.kind == PortKind::Event && matches!(r.source, Source::Port { .. })
+                })
+            };
+            if events && let Some(label) = found.iter().find(|label| !is_event(label)) {
+                let message = format!("`{label}` sends no events");
+                let mistake = Mistake::new("type-mismatch", &item.span, message);
+                let help = "timelines and delays are of outputs of events, such as packets or jobs";
+                self.session.report(mistake.help(help));
+            }
+            labels.extend(found);
+        }
+        Some(labels)
+    }
+
+    /// One of some words.
+    fn choice<T: Copy>(
+        &self,
+        table: &Table,
+        key: &str,
+        all: &str,
+        words: &[(&'static str, T)],
+    ) -> Option<T> {
+        let (what, example) = (format!("`{key}`"), format!("{key} = \"{}\"", words[0].0));
+        let text = table.get(key)?.text(&what, &example, &self.session.sink)?;
+        let found = words.iter().find(|(word, _)| *word == text.value);
+        if found.is_none() {
+            let help = did_you_mean(&text.value, words.iter().map(|(word, _)| *word), all);
+            let message = format!("there is no {key} \"{}\"", text.value);
+            let mistake = Mistake::new("unknown-choice", &text.span, message);
+            self.session.report(mistake.help(help));
+        }
+        found.map(|(_, value)| *value)
     }
 }

@@ -46,6 +46,18 @@ pub fn with_jumps(samples: Vec<Point>, jumps: &[Jump]) -> Vec<Point> {
     points
 }
 
+/// Samples with points between them, in the order of time.
+pub fn merge(samples: &[Point], between: &[Point]) -> Vec<Point> {
+    let mut between = between.iter().peekable();
+    let mut points = Vec::with_capacity(samples.len());
+    for sample in samples {
+        points.extend(std::iter::from_fn(|| between.next_if(|p| p.0 < sample.0)));
+        points.push(*sample);
+    }
+    points.extend(between);
+    points
+}
+
 /// The corners of a staircase through points that hold until the next one.
 pub fn staircase(points: &[Point]) -> Vec<Point> {
     let mut stairs: Vec<Point> = Vec::with_capacity(points.len() * 2);

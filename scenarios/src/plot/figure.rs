@@ -4,6 +4,7 @@ use super::{
     curves::{self, Curve, Point},
     files::{Figure, Marker, Panel},
     ticks::{Axis, Ticks},
+    timeline,
 };
 use crate::plan::Style;
 use plotters::{
@@ -27,11 +28,11 @@ const CURVE_WIDTH: u32 = 17;
 /// Up to this many events a panel has full lines, beyond short marks at its upper edge.
 const FULL_LINES: usize = 60;
 
-const INK: RGBColor = RGBColor(34, 34, 34);
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
 const GRID: RGBColor = RGBColor(224, 224, 224);
 const MARK: RGBColor = RGBColor(125, 125, 125);
 /// Okabe and Ito, "Color universal design" (2008), without the yellow that is too light for lines.
-const COLOURS: [RGBColor; 7] = [
+pub(super) const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -47,19 +48,19 @@ const MARK_WIDTH: u32 = 9;
 const MARK_DASHES: [&str; 3] = ["50 30", "", "10 25"];
 const KINDS: [&str; 3] = ["private event", "shared event", "time event"];
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
-fn draw_error(e: impl std::fmt::Display) -> PlotError {
+pub(super) fn draw_error(e: impl std::fmt::Display) -> PlotError {
     PlotError::Draw(e.to_string())
 }
 
-fn text(size: u32, colour: &RGBColor) -> TextStyle<'static> {
+pub(super) fn text(size: u32, colour: &RGBColor) -> TextStyle<'static> {
     // plotters divides the size by 1.24 on its way into SVG.
     (FAMILY, f64::from(size * SCALE) * 1.24).into_font().color(colour)
 }
 
-fn s(x: u32) -> i32 {
+pub(super) fn s(x: u32) -> i32 {
     (x * SCALE) as i32
 }
 
@@ -74,7 +75,7 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
     let mut caption = textwrap::wrap(&figure.caption, CAPTION_COLUMNS);
     caption.retain(|line| !line.is_empty());
     let caption_height = LINE * caption.len() as u32;
-    let panels = PANEL * figure.panels.len() as u32;
+    let panels = figure.panels.iter().map(height_of).sum::<u32>();
     let height = heading + panels + 8 + caption_height;
     let mut canvas = String::new();
     {
@@ -89,29 +90,36 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
             ));
             head.draw_text(&figure.title, &style, (s(16), s(24))).map_err(draw_error)?;
         }
-        let (body, foot) = body.split_vertically(s(panels + 8));
+        let (mut body, foot) = body.split_vertically(s(panels + 8));
         for (i, line) in caption.iter().enumerate() {
             foot.draw_text(line, &text(13, &INK), (s(16), s(LINE) * i as i32))
                 .map_err(draw_error)?;
         }
         let legend = legend_width(figure);
-        for (i, (panel, area)) in figure
-            .panels
-            .iter()
-            .zip(body.margin(0, s(8), 0, 0).split_evenly((figure.panels.len(), 1)))
-            .enumerate()
-        {
-            let shared_axis = figure
-                .panels
-                .get(i + 1)
-                .is_some_and(|p| p.declared.x_label == panel.declared.x_label);
+        // The same for all, so that instants stand below each other.
+        let left = timeline::names_width(figure.panels.iter().flat_map(|p| &p.rows)).max(70);
+        for (i, panel) in figure.panels.iter().enumerate() {
+            let (area, rest) = body.split_vertically(s(height_of(panel)));
+            body = rest;
+            let same =
+                |p: &Panel| p.declared.x_label == panel.declared.x_label && p.span == panel.span;
+            let shared_axis = figure.panels.get(i + 1).is_some_and(same);
             let (plot, side) = area.split_horizontally(s(WIDTH - legend));
-            let kinds = draw_panel(&plot, panel, figure, shared_axis)?;
-            draw_legend(&side, panel, kinds)?;
+            let kinds = draw_panel(&plot, panel, figure, (left, shared_axis))?;
+            if panel.rows.is_empty() {
+                draw_legend(&side, panel, kinds)?;
+            } else {
+                timeline::legend(&side, &panel.rows, !panel.declared.to.is_empty())?;
+            }
         }
         root.present().map_err(draw_error)?;
     }
     Ok(finish(canvas, height))
+}
+
+/// Room for all rows of a timeline.
+fn height_of(panel: &Panel) -> u32 {
+    PANEL.max(76 + timeline::ROW * panel.rows.len() as u32)
 }
 
 /// Scales the canvas down, puts in dash patterns and fallback fonts.
@@ -151,7 +159,7 @@ fn legend_width(figure: &Figure) -> u32 {
 }
 
 /// A label of the legend, cut in the middle when very long.
-fn short(label: &str) -> String {
+pub(super) fn short(label: &str) -> String {
     let chars: Vec<char> = label.chars().collect();
     if chars.len() <= 36 {
         return label.to_owned();
@@ -165,14 +173,20 @@ fn draw_panel(
     area: &Area<'_>,
     panel: &Panel,
     figure: &Figure,
-    shared_axis: bool,
+    (left, shared_axis): (u32, bool),
 ) -> Result<[bool; 3], PlotError> {
+    let span = panel.span.unwrap_or(figure.span);
+    let x_ticks = Ticks::new(span.0, span.1, 9);
     let (low, high) = value_range(&panel.curves);
-    let x_ticks = Ticks::new(figure.span.0, figure.span.1, 9);
     // States and lengths of queues have no halves.
     let whole = |c: &Curve| c.points.iter().all(|p| !p.1.is_finite() || p.1.fract() == 0.0);
     let wanted = if panel.curves.iter().all(whole) { 6.0f64.min(high - low).max(1.0) } else { 6.0 };
-    let y_ticks = Ticks::new(low, high, wanted as usize);
+    let ((low, high), y_ticks) = if panel.rows.is_empty() {
+        ((low, high), Ticks::new(low, high, wanted as usize))
+    } else {
+        let names = panel.rows.iter().rev().map(|row| short(&row.label)).collect();
+        ((0.0, panel.rows.len() as f64), Ticks::named(names))
+    };
     let mut kinds = [false; 3];
     let title = &panel.declared.title;
     let above = if title.is_empty() { 12 } else { 30 };
@@ -184,9 +198,9 @@ fn draw_panel(
         .margin_right(s(14))
         .margin_left(s(8))
         .margin_bottom(s(4))
-        .set_label_area_size(LabelAreaPosition::Left, s(70))
+        .set_label_area_size(LabelAreaPosition::Left, s(left))
         .set_label_area_size(LabelAreaPosition::Bottom, s(if shared_axis { 24 } else { 44 }))
-        .build_cartesian_2d(Axis::new(figure.span, &x_ticks), Axis::new((low, high), &y_ticks))
+        .build_cartesian_2d(Axis::new(span, &x_ticks), Axis::new((low, high), &y_ticks))
         .map_err(draw_error)?;
     let x_label =
         if shared_axis { String::new() } else { x_ticks.axis_label(&panel.declared.x_label) };
@@ -202,9 +216,10 @@ fn draw_panel(
         .y_desc(y_ticks.axis_label(&panel.declared.y_label))
         .draw()
         .map_err(draw_error)?;
-    if panel.declared.events {
-        kinds = draw_markers(area, &chart, &figure.markers, figure.span, (low, high))?;
+    if panel.declared.events && panel.span.is_none() {
+        kinds = draw_markers(area, &chart, &figure.markers, span, (low, high))?;
     }
+    timeline::draw(&chart, &panel.rows, span, !panel.declared.to.is_empty())?;
     for (i, curve) in panel.curves.iter().enumerate() {
         for piece in curves::pieces(&curve.points) {
             draw_piece(&chart, curve.style, piece, i)?;

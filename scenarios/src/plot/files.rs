@@ -2,19 +2,17 @@
 use super::{
     PlotError,
     curves::{self, Curve, Jump, Point},
+    journeys::{self, Row},
+    rows::{each_row, first_line},
 };
 use crate::{
     output::csv,
-    plan::{Plan, Style},
+    plan::{Figure as Kind, Plan, Style},
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::HashMap,
-    fs::File,
-    io::{BufRead, BufReader},
-    path::Path,
-};
+use std::{collections::HashMap, path::Path};
 use superdense_kernel::time::Resolution;
+use superdense_models::registry::PortKind;
 
 /// File of the declared plots in the output directory.
 pub const NAME: &str = "plots.json";
@@ -23,7 +21,10 @@ const DEFAULT_CURVES: usize = 12;
 /// Columns to which long curves are thinned.
 pub(super) const COLUMNS: usize = 2000;
 /// Rows of `trajectory.csv` that are read for jumps; beyond them samples alone draw the curve.
-const ROWS: usize = 5_000_000;
+pub(super) const ROWS: usize = 5_000_000;
+/// Samples of a run below which continuous curves also go through points of their segments, so many
+/// in all.
+const SPARSE: usize = 200;
 
 /// The declared plots, as a run stores them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,13 +38,19 @@ pub struct Declared {
 }
 
 /// One panel.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct DeclaredPlot {
     /// Heading.
     pub title: String,
+    /// `timeline`, `distribution`, or empty for curves over time.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
     /// Columns of `samples.csv`.
     pub y: Vec<String>,
-    /// `line`, `step` or `points`, per column.
+    /// Where what left on `y` arrives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<String>,
+    /// `line`, `step` or `points`, per column; `event` for events of another kind of panel.
     pub styles: Vec<String>,
     /// Label of the time axis.
     pub x_label: String,
@@ -56,8 +63,11 @@ pub struct DeclaredPlot {
 impl Declared {
     /// The plots of a scenario; one of the first records, if it declares none.
     pub fn of(plan: &Plan) -> Self {
-        let style = |label: &String, declared: Option<Style>| {
+        let style = |label: &String, declared: Option<Style>, kind: Kind| {
             let record = plan.record.iter().find(|r| r.label == *label);
+            if kind != Kind::Curves && record.is_some_and(|r| r.kind == PortKind::Event) {
+                return "event".to_owned();
+            }
             let natural =
                 if record.is_some_and(|r| r.continuous) { Style::Line } else { Style::Step };
             name(declared.unwrap_or(natural)).to_owned()
@@ -67,8 +77,10 @@ impl Declared {
             .iter()
             .map(|p| DeclaredPlot {
                 title: p.title.clone(),
-                styles: p.y.iter().map(|label| style(label, p.style)).collect(),
+                kind: p.kind.name().to_owned(),
+                styles: p.y.iter().map(|label| style(label, p.style, p.kind)).collect(),
                 y: p.y.clone(),
+                to: p.to.clone(),
                 x_label: p.x_label.clone(),
                 y_label: p.y_label.clone(),
                 events: p.events,
@@ -78,12 +90,11 @@ impl Declared {
             let y: Vec<_> =
                 plan.record.iter().take(DEFAULT_CURVES).map(|r| r.label.clone()).collect();
             plots.push(DeclaredPlot {
-                title: String::new(),
-                styles: y.iter().map(|label| style(label, None)).collect(),
+                styles: y.iter().map(|label| style(label, None, Kind::Curves)).collect(),
                 y,
                 x_label: "time / s".into(),
-                y_label: String::new(),
                 events: true,
+                ..DeclaredPlot::default()
             });
         }
         Self { title: plan.title.clone(), resolution: plan.resolution.exponent(), plots }
@@ -108,12 +119,16 @@ pub struct Marker {
 }
 
 /// One panel with its data.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Panel {
     /// What was declared.
     pub declared: DeclaredPlot,
     /// Its curves.
     pub curves: Vec<Curve>,
+    /// Instead of curves: what a timeline shows.
+    pub rows: Vec<Row>,
+    /// First and last value on the horizontal axis, if that is not time.
+    pub span: Option<(f64, f64)>,
 }
 
 /// A figure with its data.
@@ -138,71 +153,99 @@ pub fn read(dir: &Path) -> Result<Figure, PlotError> {
     let declared: Declared =
         serde_json::from_str(&text).map_err(|e| damaged(&file, &e.to_string()))?;
     let mut samples = read_samples(&dir.join("samples.csv"), &declared)?;
-    let tracks = read_trajectory(&dir.join("trajectory.csv"), &declared)?;
-    let mut panels = Vec::new();
-    for plot in declared.plots {
-        let curves = plot.y.iter().zip(&plot.styles).filter_map(|(label, style)| {
-            let samples = samples.columns.get(label)?;
-            let track = tracks.get(label);
-            let (style, points) = match style.as_str() {
-                "points" => (Style::Points, samples.clone()),
-                "step" => {
-                    let steps = track.filter(|t| t.constant && !t.cut);
-                    let points = steps.map_or_else(|| samples.clone(), |t| t.held(samples));
-                    (Style::Step, curves::staircase(&points))
-                }
-                _ => {
-                    let jumps = track.map_or(&[][..], |t| &t.jumps);
-                    (Style::Line, curves::with_jumps(samples.clone(), jumps))
-                }
-            };
-            Some(Curve { label: label.clone(), style, points: curves::thin(points, COLUMNS) })
-        });
-        panels.push(Panel { curves: curves.collect(), declared: plot });
-    }
     if samples.span.0 >= samples.span.1 {
         samples.span.1 = samples.span.0 + 1.0;
+    }
+    let trajectory = dir.join("trajectory.csv");
+    let tracks = read_trajectory(&trajectory, &declared, &samples)?;
+    let sent = journeys::read(&trajectory, &declared.plots)?;
+    let resolution = Resolution::from_exponent(declared.resolution).unwrap_or_default();
+    let mut panels = Vec::new();
+    for plot in declared.plots {
+        let (mut curves, mut rows, mut span) = (Vec::new(), Vec::new(), None);
+        match plot.kind.as_str() {
+            "timeline" => rows = journeys::rows(&sent, &plot, resolution),
+            "distribution" => {
+                curves = journeys::distributions((&sent, &samples.columns), &plot, resolution);
+                span = Some(journeys::span(&curves));
+            }
+            _ => {
+                let all = plot.y.iter().zip(&plot.styles);
+                let all = all.filter_map(|(label, style)| {
+                    Some(curve(label, style, samples.columns.get(label)?, tracks.get(label)))
+                });
+                curves = all.collect();
+            }
+        }
+        panels.push(Panel { curves, declared: plot, rows, span });
     }
     let markers = read_events(&dir.join("events.csv"))?;
     let (title, caption) = (declared.title, String::new());
     Ok(Figure { title, caption, panels, markers, span: samples.span })
 }
 
+/// A curve over time.
+fn curve(label: &str, style: &str, samples: &[Point], track: Option<&Track>) -> Curve {
+    let (style, points) = match style {
+        "points" => (Style::Points, samples.to_vec()),
+        "step" => {
+            let steps = track.filter(|t| t.constant && !t.cut);
+            let points = steps.map_or_else(|| samples.to_vec(), |t| t.held(samples));
+            (Style::Step, curves::staircase(&points))
+        }
+        _ => {
+            let (jumps, between) = track.map_or((&[][..], &[][..]), |t| (&t.jumps, &t.between));
+            let points = curves::merge(samples, between);
+            (Style::Line, curves::with_jumps(points, jumps))
+        }
+    };
+    Curve { label: label.to_owned(), style, points: curves::thin(points, COLUMNS) }
+}
+
 struct Samples {
     columns: HashMap<String, Vec<Point>>,
+    rows: usize,
     span: (f64, f64),
 }
 
 fn read_samples(file: &Path, declared: &Declared) -> Result<Samples, PlotError> {
-    let mut lines = lines(file)?;
-    let header = lines.next().transpose().map_err(|e| io(file, e))?.unwrap_or_default();
-    let wanted = |label: &str| declared.plots.iter().any(|p| p.y.iter().any(|y| y == label));
+    let header = first_line(file)?;
+    // Continuous columns hold numbers, others may hold texts.
+    let style = |label: &str| {
+        let all = declared.plots.iter().flat_map(|p| p.y.iter().zip(&p.styles));
+        let mut styles = all.filter(|(y, _)| *y == label).map(|(_, style)| style);
+        styles.next().map(|style| style == "line")
+    };
     let labels = csv::split(&header);
-    let mut columns: Vec<(usize, Vec<Point>)> = labels
-        .iter()
-        .enumerate()
-        .skip(1)
-        .filter(|(_, label)| wanted(label))
-        .map(|(i, _)| (i, Vec::new()))
-        .collect();
-    let mut span = (f64::INFINITY, f64::NEG_INFINITY);
-    for line in lines {
-        let line = line.map_err(|e| io(file, e))?;
-        let fields = csv::split(&line);
-        if fields.len() != labels.len() {
-            continue; // the torn last line of a killed run
-        }
-        let time = number(file, &fields[0])?;
-        span = (span.0.min(time), span.1.max(time));
-        for (i, points) in &mut columns {
-            points.push((time, fields[*i].parse().unwrap_or(f64::NAN)));
-        }
+    if labels.first().is_none_or(|label| label != "time") {
+        return Err(damaged(file, "the first line does not begin with `time`"));
     }
+    let columns = labels.iter().enumerate().skip(1);
+    let mut columns: Vec<(usize, bool, Vec<Point>)> =
+        columns.filter_map(|(i, label)| Some((i, style(label)?, Vec::new()))).collect();
+    let (mut span, mut rows) = ((f64::INFINITY, f64::NEG_INFINITY), 0);
+    each_row(file, labels.len(), |fields| {
+        let time = number(file, &fields[0])?;
+        if time < span.1 {
+            return Err(damaged(file, &format!("time goes back to {time}")));
+        }
+        span = (span.0.min(time), time);
+        rows += 1;
+        for (i, numeric, points) in &mut columns {
+            let field = &fields[*i];
+            let value = field.parse();
+            if *numeric && value.is_err() && !field.is_empty() {
+                return Err(damaged(file, &format!("'{field}' is no number")));
+            }
+            points.push((time, value.unwrap_or(f64::NAN)));
+        }
+        Ok(true)
+    })?;
     if !span.0.is_finite() {
         span = (0.0, 1.0);
     }
-    let columns = columns.into_iter().map(|(i, points)| (labels[i].to_string(), points));
-    Ok(Samples { columns: columns.collect(), span })
+    let columns = columns.into_iter().map(|(i, _, points)| (labels[i].to_string(), points));
+    Ok(Samples { columns: columns.collect(), rows, span })
 }
 
 /// What the segments of one signal say about its curve.
@@ -210,6 +253,8 @@ fn read_samples(file: &Path, declared: &Declared) -> Result<Samples, PlotError> 
 struct Track {
     jumps: Vec<Jump>,
     values: Vec<Point>,
+    /// Points within segments, where samples are few.
+    between: Vec<Point>,
     constant: bool,
     cut: bool,
 }
@@ -227,53 +272,85 @@ impl Track {
         points.extend(told);
         points
     }
+
+    /// Points of a curved segment, so many seconds apart.
+    fn bend(&mut self, last: &Last, from: f64, length: f64, apart: Option<f64>) {
+        let curved = last.derivatives.iter().skip(2).any(|d| *d != 0.0);
+        let Some(apart) = apart.filter(|_| curved) else { return };
+        let steps = (length / apart).ceil() as usize;
+        for k in 1..steps.min(2 * SPARSE) {
+            let e = length * k as f64 / steps as f64;
+            self.between.push((from + e, taylor(&last.derivatives, e)));
+        }
+    }
 }
 
-fn read_trajectory(file: &Path, declared: &Declared) -> Result<HashMap<String, Track>, PlotError> {
-    let mut tracks: HashMap<String, (Track, i64, Vec<f64>)> = HashMap::new();
+/// The last segment of a signal.
+#[derive(Default)]
+struct Last {
+    tick: Option<i64>,
+    derivatives: Vec<f64>,
+}
+
+fn read_trajectory(
+    file: &Path,
+    declared: &Declared,
+    samples: &Samples,
+) -> Result<HashMap<String, Track>, PlotError> {
+    let mut tracks: HashMap<String, (Track, Last)> = HashMap::new();
     if !file.is_file() {
         // Written in another format, or not at all.
         return Ok(HashMap::new());
     }
-    for label in declared.plots.iter().flat_map(|p| &p.y) {
+    for label in declared.plots.iter().filter(|p| p.kind.is_empty()).flat_map(|p| &p.y) {
         let track = Track { constant: true, ..Track::default() };
-        tracks.insert(label.clone(), (track, i64::MIN, Vec::new()));
+        tracks.insert(label.clone(), (track, Last::default()));
     }
     let resolution = Resolution::from_exponent(declared.resolution).unwrap_or_default();
+    let (begin, end) = samples.span;
+    let apart = (samples.rows < SPARSE).then_some((end - begin) / (2 * SPARSE) as f64);
     let mut rows = 0;
-    for line in lines(file)?.skip(1) {
-        let line = line.map_err(|e| io(file, e))?;
-        let fields = csv::split(&line);
-        let [tick, _, signal, value, derivatives] = &fields[..] else { continue };
-        let Some((track, last, derivative_values)) = tracks.get_mut(&**signal) else { continue };
+    each_row(file, 5, |fields| {
+        let [tick, _, signal, value, derivatives] = fields else { return Ok(true) };
+        let Some((track, last)) = tracks.get_mut(&**signal) else { return Ok(true) };
         rows += 1;
         if rows > ROWS {
             track.cut = true;
-            break;
+            return Ok(false);
         }
-        let (Ok(tick), Ok(value)) = (tick.parse::<i64>(), value.parse::<f64>()) else { continue };
+        let (Ok(tick), Ok(value)) = (tick.parse::<i64>(), value.parse::<f64>()) else {
+            return Ok(true);
+        };
         let at = resolution.seconds(tick);
-        if *last == tick {
+        if last.tick == Some(tick) {
             if let Some(jump) = track.jumps.last_mut().filter(|j| j.at == at) {
                 jump.right = value;
             }
             track.values.pop();
-        } else if *last != i64::MIN {
-            let left = taylor(derivative_values, resolution.seconds(tick - *last));
+        } else if let Some(before) = last.tick {
+            let length = resolution.seconds(tick - before);
+            let left = taylor(&last.derivatives, length);
             track.jumps.push(Jump { at, left, right: value });
+            track.bend(last, resolution.seconds(before), length, apart);
         }
         track.values.push((at, value));
-        derivative_values.clear();
-        derivative_values.push(value);
+        last.derivatives.clear();
+        last.derivatives.push(value);
         let rest = derivatives.split_ascii_whitespace();
-        derivative_values.extend(rest.map(|d| d.parse().unwrap_or(0.0)));
-        track.constant &= derivative_values[1..].iter().all(|d| *d == 0.0);
-        *last = tick;
+        last.derivatives.extend(rest.map(|d| d.parse().unwrap_or(0.0)));
+        track.constant &= last.derivatives[1..].iter().all(|d| *d == 0.0);
+        last.tick = Some(tick);
+        Ok(true)
+    })?;
+    for (track, last) in tracks.values_mut() {
+        track.cut |= rows > ROWS;
+        if let Some(tick) = last.tick.filter(|_| !track.cut) {
+            let at = resolution.seconds(tick);
+            track.bend(last, at, end - at, apart);
+        }
     }
-    if rows > ROWS {
-        tracks.values_mut().for_each(|t| t.0.cut = true);
-    }
-    Ok(tracks.into_iter().filter(|t| t.1.1 != i64::MIN).map(|(l, t)| (l, t.0)).collect())
+    let there = tracks.into_iter().filter(|(_, (_, last))| last.tick.is_some());
+    Ok(there.map(|(label, (track, _))| (label, track)).collect())
 }
 
 /// The value `e` after a point with these derivatives.
@@ -284,30 +361,24 @@ fn taylor(derivatives: &[f64], e: f64) -> f64 {
 
 fn read_events(file: &Path) -> Result<Vec<Marker>, PlotError> {
     let mut markers = Vec::new();
-    for line in lines(file)?.skip(1) {
-        let line = line.map_err(|e| io(file, e))?;
-        let fields = csv::split(&line);
-        let [time, _, _, _, kind] = &fields[..] else { continue };
-        let Some(kind) = ["private", "shared", "time"].iter().position(|k| k == kind) else {
-            continue;
-        };
-        markers.push(Marker { at: number(file, time)?, kind });
-    }
+    each_row(file, 5, |fields| {
+        let (time, kind) = (&fields[0], &fields[4]);
+        if let Some(kind) = ["private", "shared", "time"].iter().position(|k| k == kind) {
+            markers.push(Marker { at: number(file, time)?, kind });
+        }
+        Ok(true)
+    })?;
     Ok(markers)
 }
 
-fn lines(file: &Path) -> Result<impl Iterator<Item = std::io::Result<String>>, PlotError> {
-    Ok(BufReader::new(File::open(file).map_err(|e| io(file, e))?).lines())
-}
-
-fn number(file: &Path, text: &str) -> Result<f64, PlotError> {
+pub(super) fn number(file: &Path, text: &str) -> Result<f64, PlotError> {
     text.parse().map_err(|_| damaged(file, &format!("'{text}' is no number")))
 }
 
-fn io(file: &Path, source: std::io::Error) -> PlotError {
+pub(super) fn io(file: &Path, source: std::io::Error) -> PlotError {
     PlotError::Io { file: file.display().to_string(), source }
 }
 
-fn damaged(file: &Path, why: &str) -> PlotError {
+pub(super) fn damaged(file: &Path, why: &str) -> PlotError {
     PlotError::Format { file: file.display().to_string(), why: why.to_owned() }
 }

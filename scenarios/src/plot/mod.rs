@@ -11,13 +11,17 @@
 mod curves;
 mod figure;
 mod files;
+mod journeys;
 mod png;
+mod rows;
 mod ticks;
+mod timeline;
 
 use crate::plan::Style;
 pub use curves::{Curve, Point};
 pub use figure::svg;
 pub use files::{Declared, DeclaredPlot, Figure, NAME, Panel};
+pub use journeys::Row;
 use std::{fs, path::Path};
 
 /// Why there is no figure.

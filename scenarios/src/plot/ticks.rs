@@ -10,6 +10,8 @@ pub struct Ticks {
     /// Power of ten that the labels leave out.
     pub exponent: i32,
     step: f64,
+    /// Instead of numbers: names of rows from the bottom up, each one unit high.
+    names: Vec<String>,
 }
 
 impl Ticks {
@@ -31,11 +33,20 @@ impl Ticks {
             e if e <= -4 => e - e.rem_euclid(3),
             _ => 0,
         };
-        Self { at, exponent, step }
+        Self { at, exponent, step, names: Vec::new() }
+    }
+
+    /// Names of rows from the bottom up, each one unit high.
+    pub fn named(names: Vec<String>) -> Self {
+        let at = (0..names.len()).map(|i| i as f64 + 0.5).collect();
+        Self { at, exponent: 0, step: 1.0, names }
     }
 
     /// The label of a tick.
     pub fn label(&self, x: f64) -> String {
+        if !self.names.is_empty() {
+            return self.names.get(x.max(0.0) as usize).cloned().unwrap_or_default();
+        }
         let factor = 10f64.powi(self.exponent);
         let step = self.step / factor;
         let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 12.0) as usize;

@@ -62,13 +62,12 @@ impl Bench<'_, '_> {
         Ok(plot::Panel {
             declared: DeclaredPlot {
                 title: panel.title.clone(),
-                y: Vec::new(),
-                styles: Vec::new(),
                 x_label: panel.x_label.clone(),
                 y_label: panel.y_label.clone(),
-                events: false,
+                ..DeclaredPlot::default()
             },
             curves,
+            ..plot::Panel::default()
         })
     }
 

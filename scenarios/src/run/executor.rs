@@ -56,6 +56,11 @@ impl Executor {
             _ => self.workers.unwrap_or_else(cores),
         }
     }
+
+    /// How many of them are at work at a time.
+    pub fn threads(self) -> u32 {
+        self.workers().min(cores())
+    }
 }
 
 fn cores() -> u32 {
@@ -116,8 +121,8 @@ pub struct Driver {
     stop: i64,
     /// What `auto` measured: sequential, Time Warp, conservative.
     trials: [Trial; 3],
-    /// What it settled for.
-    choice: Option<Method>,
+    /// What it settled for, and why.
+    choice: Option<(Method, String)>,
     /// What parallel slices did.
     pub statistics: Statistics,
 }
@@ -178,7 +183,7 @@ impl Driver {
 
     /// Whether the first cycle of all is worth dividing, before anything is measured.
     fn is_heavy<M: Message>(&self, sim: &mut Simulation<M>, limit: i64) -> bool {
-        let begins = !sim.has_run() && self.executor.workers().min(cores()) > 1;
+        let begins = !sim.has_run() && self.executor.threads() > 1;
         let least = HEAVY.max(HEAVY_PER_MODEL * sim.models() as u64);
         // One model keeps one worker busy.
         let shared = |weight: Weight| {
@@ -190,39 +195,67 @@ impl Driver {
     /// What `auto` tries or has chosen: sequential first; then, if work per transition lets expect
     /// a gain and enough is left, each parallel method; then the fastest. The clock is at `now`.
     fn next_method(&mut self, now: i64) -> Method {
-        if let Some(choice) = self.choice {
+        if let Some((choice, _)) = self.choice {
             return choice;
         }
         let [sequential, warp, conservative] = self.trials;
         if !sequential.is_over() {
             return Method::Sequential;
         }
+        let threads = self.executor.threads();
+        if threads < 2 {
+            return self.settle(Method::Sequential, "there is one worker or one core".into());
+        }
         let done = now.max(1) as f64 / self.stop.max(1) as f64;
         let left = sequential.seconds * (1.0 - done) / done;
         let tried = warp.transitions + conservative.transitions > 0;
         if !tried && left < TRIALS * TRIAL.as_secs_f64() {
-            return self.settle(Method::Sequential);
+            let why = format!("about {left:.1} s were left, too little for trials of others");
+            return self.settle(Method::Sequential, why);
         }
-        let workers = self.executor.workers().min(cores());
         let cost = 1.0 / sequential.rate();
         // Bound 4.13: p η (g + s)/(g + s + o).
-        let gain = |o: f64| f64::from(workers) * EFFICIENCY * cost / (cost + o);
+        let gain = |o: f64| f64::from(threads) * EFFICIENCY * cost / (cost + o);
         let tries = [
             (Method::TimeWarp, warp, gain(OVERHEAD)),
             (Method::Conservative, conservative, gain(OVERHEAD_IN_WINDOWS)),
         ];
-        let tries = tries.into_iter().filter(|t| workers > 1 && t.2 >= GAIN);
+        let tries = tries.into_iter().filter(|t| t.2 >= GAIN);
         if let Some((method, ..)) = tries.clone().find(|(_, trial, _)| !trial.is_over()) {
             return method;
         }
         let pays = |t: &(Method, Trial, f64)| t.1.rate() > GAIN * sequential.rate();
         let best = tries.filter(pays).max_by(|a, b| a.1.rate().total_cmp(&b.1.rate()));
-        self.settle(best.map_or(Method::Sequential, |(method, ..)| method))
+        self.settle(best.map_or(Method::Sequential, |(method, ..)| method), self.measured())
     }
 
-    fn settle(&mut self, method: Method) -> Method {
-        self.choice = Some(method);
+    fn settle(&mut self, method: Method, why: String) -> Method {
+        self.choice = Some((method, why));
         method
+    }
+
+    /// The transitions per second of what was tried.
+    fn measured(&self) -> String {
+        let of = |method: Method| match self.trials[place(method)] {
+            trial if trial.is_over() => format!("{} {:.0}", method.name(), trial.rate()),
+            _ => format!("{} not tried, too little work in each", method.name()),
+        };
+        let rates = [Method::Sequential, Method::TimeWarp, Method::Conservative].map(of);
+        format!("transitions per second: {}; others must gain 15 %", rates.join(", "))
+    }
+
+    /// What `auto` ran the run under, and why.
+    pub fn verdict(&self) -> (Method, String) {
+        if let Some(choice) = &self.choice {
+            return choice.clone();
+        }
+        let [sequential, warp, conservative] = self.trials.map(|trial| trial.seconds);
+        let why = "the run was over before anything else was measured, or while it was";
+        if conservative > sequential.max(warp) {
+            let why = "the first cycle was worth dividing, and the run was over before a trial";
+            return (Method::Conservative, why.into());
+        }
+        (if warp > sequential { Method::TimeWarp } else { Method::Sequential }, why.into())
     }
 }
 
@@ -265,7 +298,14 @@ mod tests {
             // 0.1 us: none at all.
             ([1e7, 1e9, 1e9], Method::Sequential),
         ] {
-            assert_eq!(driver(rates).next_method(100), choice, "{rates:?}");
+            let mut driver = driver(rates);
+            assert_eq!(driver.next_method(100), choice, "{rates:?}");
+            let (chosen, why) = driver.verdict();
+            assert_eq!(chosen, choice);
+            assert!(
+                why.starts_with(&format!("transitions per second: sequential {}", rates[0])),
+                "{why}"
+            );
         }
         let mut fresh = driver([1e5, 0.0, 0.0]);
         fresh.trials[1] = Trial::default();
@@ -274,5 +314,6 @@ mod tests {
         let mut late = driver([1e5, 0.0, 0.0]);
         (late.trials[1], late.trials[2]) = Default::default();
         assert_eq!(late.next_method(900), Method::Sequential, "too little is left for a trial");
+        assert_eq!(late.verdict().1, "about 0.1 s were left, too little for trials of others");
     }
 }

@@ -425,11 +425,12 @@ impl Session {
         for unit in &self.plan.units {
             *units_per_kind.entry(unit.kind.to_owned()).or_insert(0) += 1;
         }
-        // Some transitions are timed, for all: never more than there was.
+        // Some transitions are timed, for all: never more than there was on all threads.
         let mut seconds_per_kind = self.stopwatch.seconds(&self.sim, &self.plan.units);
         let sum: f64 = seconds_per_kind.values().sum();
-        if sum > wall_seconds {
-            seconds_per_kind.values_mut().for_each(|s| *s *= wall_seconds / sum);
+        let most = wall_seconds * f64::from(self.settings.executor.threads());
+        if sum > most {
+            seconds_per_kind.values_mut().for_each(|s| *s *= most / sum);
         }
         Performance {
             wall_seconds,
@@ -444,8 +445,12 @@ impl Session {
     fn executor(&self) -> reports::Executor {
         let executor = self.settings.executor;
         let parallel = executor.method != Method::Sequential;
+        let verdict = (executor.method == Method::Auto).then(|| self.driver.verdict());
+        let (chosen, why) = verdict.map(|(method, why)| (method.name(), why)).unzip();
         reports::Executor {
             name: executor.method.name(),
+            chosen,
+            why,
             event_list: self.settings.event_list.name(),
             workers: executor.workers(),
             models: self.sim.models() as u64,

@@ -2,7 +2,7 @@
 use crate::plan::UnitInfo;
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 use superdense_kernel::{Simulation, meter::Meter};
@@ -12,7 +12,7 @@ use superdense_models::value::Value;
 /// prime, so that it does not beat with a pattern of the model.
 const EVERY: u32 = 61;
 
-/// Calls, measured calls and their time, by the kernel's number of the kind.
+/// Calls, measured calls and their time, by the kernel's number of the kind; of all workers.
 type Times = Vec<(u64, u64, Duration)>;
 
 /// A meter whose other handle is read at the end.
@@ -22,6 +22,7 @@ pub struct Stopwatch {
     /// Calls until the next measured one.
     left: u32,
     since: Option<Instant>,
+    /// Since a call was measured last.
     calls: Vec<u64>,
 }
 
@@ -44,20 +45,37 @@ impl Meter for Stopwatch {
     fn leave(&mut self, kind: u16) {
         let Some(since) = self.since.take() else { return };
         let spent = since.elapsed();
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        if times.len() < self.calls.len() {
-            times.resize(self.calls.len(), (0, 0, Duration::ZERO));
-        }
-        for (entry, calls) in times.iter_mut().zip(&self.calls) {
-            entry.0 = *calls;
-        }
-        let entry = &mut times[usize::from(kind)];
+        let entry = &mut self.hand_over()[usize::from(kind)];
         entry.1 += 1;
         entry.2 += spent;
+    }
+
+    fn fork(&self) -> Option<Box<dyn Meter>> {
+        let mut fork = Self::default();
+        fork.times = Arc::clone(&self.times);
+        Some(Box::new(fork))
+    }
+}
+
+impl Drop for Stopwatch {
+    fn drop(&mut self) {
+        drop(self.hand_over());
     }
 }
 
 impl Stopwatch {
+    /// Adds the calls counted here.
+    fn hand_over(&mut self) -> MutexGuard<'_, Times> {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        if times.len() < self.calls.len() {
+            times.resize(self.calls.len(), (0, 0, Duration::ZERO));
+        }
+        for (entry, calls) in times.iter_mut().zip(&mut self.calls) {
+            entry.0 += std::mem::take(calls);
+        }
+        times
+    }
+
     /// Estimated seconds by registered kind.
     pub fn seconds(&self, sim: &Simulation<Value>, units: &[UnitInfo]) -> BTreeMap<String, f64> {
         let mut names: BTreeMap<&str, u16> = BTreeMap::new();

@@ -85,6 +85,26 @@ fn performance_tells_what_a_parallel_run_did() {
     assert!(busy.iter().all(|b| b.as_f64() <= Some(1.0)), "{busy:?}");
 }
 
+/// The time of each kind of unit is told under every executor; `auto` says what it chose, and why.
+#[test]
+fn performance_tells_kinds_and_what_auto_chose() {
+    let dir = folder("executors-kinds");
+    let phold = Path::new(env!("CARGO_MANIFEST_DIR")).join("library/phold.toml");
+    for executor in ["sequential", "time-warp", "conservative", "auto"] {
+        let workers = if executor == "sequential" { "" } else { "--workers 2" };
+        let run = format!(
+            "run {} --quiet --out {executor} --until 20ms --executor {executor} {workers}",
+            phold.display()
+        );
+        good(&dir, &run);
+        let told = json(&read(&dir, &format!("{executor}/performance.json")));
+        let kinds = told["seconds_per_kind"].as_object().unwrap();
+        assert!(kinds["phold-entity"].as_f64() > Some(0.0), "{executor}: {kinds:?}");
+        let (chosen, why) = (&told["executor"]["chosen"], &told["executor"]["why"]);
+        assert_eq!(chosen.is_string() && why.is_string(), executor == "auto", "{told}");
+    }
+}
+
 /// A program without the feature says so; one with it writes one track per worker.
 #[test]
 fn a_timeline_has_one_track_per_worker() {

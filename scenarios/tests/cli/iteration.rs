@@ -157,6 +157,9 @@ fn steps_are_refused() {
     };
     for estimate in [
         "estimate=\"doubling\"",
+        "estimate=\"embedded\"",
+        "estimate=\"parallel-embedded\"",
+        "estimate=\"parallel-embedded\",iterate={}",
         "estimate=\"milne\",iterate={}",
         "estimate=\"doubling\",iterate={}",
     ] {
@@ -173,6 +176,73 @@ fn steps_are_refused() {
         assert_eq!(optimistic.2, 0, "{estimate}");
         assert!(optimistic.0 > 3.0 * before.0, "{estimate}: {optimistic:?}, {before:?}");
     }
+}
+
+/// Two masses that swing fast against each other, and slow ones that hear a mean of them: only the fast
+/// ones are repeated. The error is as under pessimistic correction, with three fifths of the messages.
+#[test]
+fn only_sensitive_units_are_repeated() {
+    let unit = |name: &str, states: &str, inputs: &str, derivatives: &str, outputs: &str| {
+        format!(
+            "[unit.{name}]\nkind = 'equations'\nstates = {{ {states} }}\ninputs = {{ {inputs} }}\n\
+             derivatives = {{ {derivatives} }}\noutputs = {{ {outputs} }}\n"
+        )
+    };
+    let mut text = unit(
+        "a",
+        "x = 0.1, v = 0, m = 0.5",
+        "y = -0.1, s0 = 1, s1 = 1, s2 = 1",
+        "x = 'v', v = '200*(y - x) - x - v + 0.1*(s0 + s1 + s2)', m = '0.2*(x - m)'",
+        "x = 'x', m = 'm'",
+    );
+    let fast = "x = 'v', v = '200*(y - x) - x - v'";
+    text += &unit("b", "x = -0.1, v = 0", "y = 0.1", fast, "x = 'x'");
+    let mut wires = "'a.x -> b.y', 'b.x -> a.y'".to_owned();
+    let mut z = vec![0.1, 0.0, 0.5, -0.1, 0.0];
+    let mut whole = vec![vec![0.0; 11]; 11];
+    whole[0][1] = 1.0;
+    whole[1][..4].copy_from_slice(&[-201.0, -1.0, 0.0, 200.0]);
+    whole[2][..3].copy_from_slice(&[0.2, 0.0, -0.2]);
+    whole[3][4] = 1.0;
+    whole[4][..5].copy_from_slice(&[200.0, 0.0, 0.0, -201.0, -1.0]);
+    for k in 0..3 {
+        let stiffness = 1.0 + 0.2 * k as f64;
+        let slow = format!("x = 'v', v = '-{stiffness}*x + 0.3*m'");
+        text += &unit(&format!("s{k}"), "x = 1, v = 0", "m = 0.5", &slow, "x = 'x'");
+        wires += &format!(", 's{k}.x -> a.s{k}', 'a.m -> s{k}.m'");
+        let at = 5 + 2 * k;
+        z.extend([1.0, 0.0]);
+        whole[at][at + 1] = 1.0;
+        (whole[at + 1][at], whole[at + 1][2]) = (-stiffness, 0.3);
+        whole[1][at] = 0.1;
+    }
+    let dir = super::folder("iteration-selective");
+    let text = format!(
+        "stop = '2 s'\nsample = '0.05 s'\nconnections = [{wires}]\n\
+         record = ['a.x', 'a.m', 'b.x', 's0.x', 's1.x', 's2.x']\n{text}\
+         [coupling]\nstep = '10 ms'\nextrapolation = 1\ntolerance = 1e-3\n"
+    );
+    std::fs::write(dir.join("fast.toml"), text).unwrap();
+    let measure = |correction: &str| {
+        let set =
+            format!("run fast.toml --out {correction} --set coupling.correction=\"{correction}\"");
+        super::good(&dir, &set);
+        let summary = super::json(&super::read(&dir.join(correction), "summary.json"));
+        let rows = super::read(&dir.join(correction), "samples.csv");
+        let (mut worst, mut exact) = (0.0f64, z.clone());
+        for row in rows.lines().skip(1) {
+            let row: Vec<f64> = row.split(',').map(number).collect();
+            let off = [0, 2, 3, 5, 7, 9].iter().zip(&row[1..]).map(|(&k, y)| (exact[k] - y).abs());
+            worst = worst.max(off.fold(0.0, f64::max));
+            exact = flow(&whole, &exact, 0.05);
+        }
+        let count = |name: &str| summary[name].as_u64().unwrap();
+        (worst, count("exchanges"), count("macro_steps"))
+    };
+    let (pessimistic, selective) = (measure("pessimistic"), measure("selective"));
+    assert!(selective.0 < 3e-3 && pessimistic.0 < 3e-3, "{selective:?}, {pessimistic:?}");
+    assert!(3 * selective.1 < 2 * pessimistic.1, "{selective:?}, {pessimistic:?}");
+    assert!(3 * selective.2 < pessimistic.2, "{selective:?}, {pessimistic:?}");
 }
 
 /// Told all that sources did within a step, units come to the solution of the whole, however long the

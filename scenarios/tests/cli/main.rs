@@ -14,6 +14,7 @@ mod iteration;
 mod library;
 mod network;
 mod pendulum;
+mod plots;
 mod policies;
 mod power_window;
 mod quantised;

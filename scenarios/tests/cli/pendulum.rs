@@ -98,6 +98,20 @@ fn pre_step_of_document_001() {
     }
 }
 
+/// Where pre-step is unstable in the paper's sense it says so once, by its own estimate.
+#[test]
+fn pre_step_tells_where_it_is_unstable() {
+    for (h, unstable) in [("4e-2", false), ("6e-2", true)] {
+        let sets =
+            ["--until", "0.3", "--set", &format!("H={h}"), "--set", "coupling.pre_step=\"dt\""];
+        let summary = Results::of("papers/001_pendulum.toml", &sets).summary();
+        let notes = summary["notes"].as_array().cloned().unwrap_or_default();
+        assert_eq!(notes.len(), usize::from(unstable), "H = {h}: {notes:?}");
+        let said = |n: &serde_json::Value| n.as_str().is_some_and(|n| n.contains("pre-step"));
+        assert!(notes.iter().all(said), "{notes:?}");
+    }
+}
+
 /// NEPCE, which is unstable on the stiff pair at long steps, with a low-pass on what is told.
 #[test]
 fn a_low_pass_calms_nepce() {

@@ -62,7 +62,8 @@ impl<M: Message> Apart<M> {
             };
             let homes = Homes::of_some(models.iter().map(place), core.keys.len());
             let network = layout.network(&core.network, number);
-            let part = sim.part(network, homes, Slabs::of(Vec::new()));
+            let mut part = sim.part(network, homes, Slabs::of(Vec::new()));
+            part.core.meter = core.meter.as_ref().and_then(|meter| meter.fork());
             parts.push((number, Part::new(part, models, &layout, (heard.0, heard.1))));
         }
         let (heard, asked) = ((heard.0, heard.1.clone()), (asked.to_vec(), workers));

@@ -25,10 +25,16 @@ fn scenario(policy: &str) -> String {
         "look_ahead = []" => "look_ahead = ['mass.x <= 0 and mass.v < 0']",
         "estimate = \"doubling\"" => "tolerance = 1e-3, estimate = 'doubling'",
         "estimate = \"multi-order\"" => "tolerance = 1e-3, estimate = 'multi-order'",
+        "estimate = \"embedded\"" => "tolerance = 1e-3, estimate = 'embedded'",
+        "estimate = \"parallel-embedded\"" => "tolerance = 1e-3, estimate = 'parallel-embedded'",
         "estimate = \"conservation\"" => {
             "tolerance = 1e-3, estimate = 'conservation', bonds = [['other.f', 'mass.v']]"
         }
         "estimate = \"milne\"" => "tolerance = 1e-3, estimate = 'milne', iterate = {}",
+        "pre_step_extrapolation = \"macro-step\"" => {
+            "pre_step = '10 ms', pre_step_extrapolation = 'macro-step'"
+        }
+        "correction = \"selective\"" => "tolerance = 1e-3, correction = 'selective'",
         "correction = \"pessimistic\"" => "tolerance = 1e-3, correction = 'pessimistic'",
         "step = \"10 ms\"" | "[[link]]" => "order = 'jacobi'",
         line => line,
@@ -68,10 +74,14 @@ fn what_is_possible_can_be_done() {
             "iterate = {}",
             "iterate = { method = \"waveform\" }",
             "pre_step = \"100 us\"",
+            "pre_step_extrapolation = \"macro-step\"",
             "estimate = \"doubling\"",
             "estimate = \"milne\"",
             "estimate = \"multi-order\"",
+            "estimate = \"embedded\"",
+            "estimate = \"parallel-embedded\"",
             "correction = \"pessimistic\"",
+            "correction = \"selective\"",
         ];
         let expected =
             if changes.is_empty() { links.to_vec() } else { [&repeats[..], &links].concat() };

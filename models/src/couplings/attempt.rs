@@ -1,0 +1,102 @@
+//! A macro step tried out, with its error as an estimate of `trust.rs` wants it.
+use super::{
+    Correction, Estimate, Policy, Rehearsal,
+    rehearsal::Step,
+    trial::{Progress, Saved, Told},
+    trust::residual,
+};
+
+impl Rehearsal {
+    /// A step to `until`, with the ratio of its error and its aim, if that is estimated.
+    pub(super) fn attempt(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<f64>)> {
+        let tolerance = self.plan.policy.pace.tolerance();
+        match (tolerance, self.plan.rehearse.estimate) {
+            (None, _) => Ok((self.leg(until)?, None)),
+            (Some(tolerance), _) if self.plan.rehearse.correction == Correction::Selective => {
+                self.selective(until, start, tolerance)
+            }
+            (Some(tolerance), Estimate::Doubling) => {
+                self.leg(until)?;
+                let (whole, end) = (self.trial.ends(), self.trial.tick());
+                let part = self.half();
+                self.trial.restore(start)?;
+                let middle = i64::midpoint(self.trial.tick(), end);
+                let mut told = self.leg(middle)?;
+                if self.trial.tick() == middle && middle < end {
+                    told.extend(self.leg(end)?);
+                }
+                let halves = self.trial.ends();
+                // Cut short by an event: nothing can be compared.
+                let same = self.trial.tick() == end;
+                let ratio = Estimate::doubling(part, &whole, &halves, tolerance);
+                Ok((told, Some(if same { ratio } else { 1.0 })))
+            }
+            (Some(tolerance), Estimate::MultiOrder) => {
+                let (told, better) = self.twice(until, start)?;
+                let ends = self.trial.ends();
+                let better = better.unwrap_or_else(|| self.trial.held());
+                Ok((told, Some(Estimate::missed(&better, &ends, tolerance))))
+            }
+            (Some(tolerance), Estimate::Embedded) => self.embedded(until, tolerance),
+            (Some(tolerance), Estimate::ParallelEmbedded) => {
+                self.parallel_embedded(until, tolerance)
+            }
+            (Some(tolerance), Estimate::Conservation) => {
+                let last = self.trial.tick();
+                let told = self.leg(until)?;
+                let Policy { bonds, extrapolations, .. } = &self.plan.policy;
+                let Progress { timer, lines, .. } = &self.trial.now;
+                let span = (last, timer.now());
+                let ratio = residual(bonds, (lines, extrapolations), span, timer, tolerance);
+                Ok((told, Some(ratio)))
+            }
+            (Some(tolerance), estimate) => {
+                let (told, first) = self.leg_with_first(until)?;
+                let last = self.trial.ends();
+                let ratio = if estimate == Estimate::Milne {
+                    Estimate::milne(&self.orders(), &first, &last, tolerance)
+                } else {
+                    Estimate::missed(&self.trial.held(), &last, tolerance)
+                };
+                Ok((told, Some(ratio)))
+            }
+        }
+    }
+
+    /// A step, and how it ends when receivers are told polynomials of higher order; that is not known
+    /// where an event comes in between, or where there are too few samples yet.
+    fn twice(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<Vec<f64>>)> {
+        let own = self.plan.policy.extrapolations.clone();
+        let before = self.plan.rehearse.iteration.clone();
+        let each = self.plan.policy.extrapolations.iter_mut();
+        each.for_each(|e| *e = Estimate::raised(*e));
+        let higher = self.leg(until);
+        self.plan.policy.extrapolations = own;
+        higher?;
+        let (better, end) = (self.trial.ends(), self.trial.tick());
+        self.trial.restore(start)?;
+        self.plan.rehearse.iteration = before;
+        let told = self.leg(until)?;
+        let each = self.trial.now.lines.iter().zip(&self.plan.policy.extrapolations);
+        let known = each.clone().all(|(line, e)| e.reaches(line, e.order + 1));
+        let same = self.trial.tick() == end;
+        Ok((told, (known && same).then_some(better)))
+    }
+
+    /// Part of the difference between the step just made and its halves that is the halves' error: of
+    /// the signal of lowest order, by which units answer, and the samples that it went through.
+    fn half(&self) -> f64 {
+        let Progress { timer, lines, last, .. } = &self.trial.now;
+        let each = lines.iter().zip(&self.plan.policy.extrapolations);
+        let Some((line, e)) = each.min_by_key(|(_, e)| e.order) else { return 1.0 };
+        let sampled = self.plan.rehearse.iteration.is_none() && !e.follows_source();
+        let step = timer.seconds(*last, timer.now());
+        let place = |s: &(i64, f64)| timer.seconds(*last, s.0) / step;
+        let samples: Vec<f64> = line.samples().iter().take(e.order + 1).map(place).collect();
+        Estimate::half(e.order, if sampled { &samples } else { &[] })
+    }
+
+    fn orders(&self) -> Vec<usize> {
+        self.plan.policy.extrapolations.iter().map(|e| e.order).collect()
+    }
+}

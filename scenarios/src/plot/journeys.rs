@@ -1,0 +1,173 @@
+//! What was sent on outputs, one by one, and when each of it came out elsewhere: for timelines and
+//! distributions.
+//!
+//! Packets and jobs are known again by what the trajectory says of them: `source/number`, and the
+//! number.
+use super::{
+    PlotError,
+    curves::{self, Curve, Point},
+    files::{COLUMNS, DeclaredPlot, ROWS, damaged},
+    rows::each_row,
+};
+use crate::plan::Style;
+use std::{
+    collections::{HashMap, VecDeque},
+    path::Path,
+};
+use superdense_kernel::time::Resolution;
+
+/// What was sent on one output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The output.
+    pub label: String,
+    /// When, and when it arrived, in seconds; NaN where it did not.
+    pub marks: Vec<Point>,
+}
+
+/// By output: tick and text of all that was sent, in the order of time.
+pub(super) type Sent = HashMap<String, Vec<(i64, String)>>;
+
+/// Reads what was sent on the outputs of timelines and distributions.
+pub(super) fn read(file: &Path, plots: &[DeclaredPlot]) -> Result<Sent, PlotError> {
+    let wanted = plots.iter().filter(|p| !p.kind.is_empty()).flat_map(|p| p.y.iter().chain(&p.to));
+    let mut sent: Sent = wanted.map(|label| (label.clone(), Vec::new())).collect();
+    if sent.is_empty() || !file.is_file() {
+        return Ok(sent);
+    }
+    let mut rows = 0;
+    each_row(file, 5, |fields| {
+        let Some(all) = sent.get_mut(&*fields[2]) else { return Ok(true) };
+        let tick = fields[0].parse();
+        let tick = tick.map_err(|_| damaged(file, &format!("'{}' is no tick", fields[0])))?;
+        all.push((tick, fields[3].to_string()));
+        rows += 1;
+        Ok(rows < ROWS)
+    })?;
+    Ok(sent)
+}
+
+/// The arrival at `to` of each of `from`, in the order of time.
+fn arrivals(from: &[(i64, &str)], to: &[(i64, &str)]) -> Vec<Option<i64>> {
+    let mut by_text: HashMap<&str, VecDeque<i64>> = HashMap::new();
+    to.iter().for_each(|&(at, text)| by_text.entry(text).or_default().push_back(at));
+    let arrival = |&(at, text): &(i64, &str)| {
+        let queue = by_text.get_mut(text)?;
+        while queue.front().is_some_and(|arrived| *arrived < at) {
+            queue.pop_front();
+        }
+        queue.pop_front()
+    };
+    from.iter().map(arrival).collect()
+}
+
+/// All that was sent on some outputs, in the order of time, with the place of the output.
+fn together<'a>(sent: &'a Sent, labels: &[String]) -> Vec<(usize, (i64, &'a str))> {
+    let of = |(k, label): (usize, &String)| {
+        let all = sent.get(label).into_iter().flatten();
+        all.map(move |(at, text)| (k, (*at, text.as_str())))
+    };
+    let mut all: Vec<_> = labels.iter().enumerate().flat_map(of).collect();
+    all.sort_by_key(|(_, (at, _))| *at);
+    all
+}
+
+/// The rows of a timeline.
+pub(super) fn rows(sent: &Sent, plot: &DeclaredPlot, resolution: Resolution) -> Vec<Row> {
+    let row = |label: &String| Row { label: label.clone(), marks: Vec::new() };
+    let mut rows: Vec<Row> = plot.y.iter().map(row).collect();
+    let (places, from): (Vec<usize>, Vec<_>) = together(sent, &plot.y).into_iter().unzip();
+    let (_, to): (Vec<usize>, Vec<_>) = together(sent, &plot.to).into_iter().unzip();
+    let ends = arrivals(&from, &to);
+    for ((place, (at, _)), end) in places.into_iter().zip(from).zip(ends) {
+        let end = end.map_or(f64::NAN, |end| resolution.seconds(end));
+        rows[place].marks.push((resolution.seconds(at), end));
+    }
+    rows
+}
+
+/// The curves of a distribution: of the times from any of `y` to each of `to`, or of the values on
+/// each of `y`, which for signals are its samples.
+pub(super) fn distributions(
+    (sent, samples): (&Sent, &HashMap<String, Vec<Point>>),
+    plot: &DeclaredPlot,
+    resolution: Resolution,
+) -> Vec<Curve> {
+    if plot.to.is_empty() {
+        let of = |(label, style): (&String, &String)| {
+            let values: Vec<f64> = if style == "event" {
+                let all = sent.get(label).into_iter().flatten();
+                all.filter_map(|(_, text)| text.parse().ok()).collect()
+            } else {
+                samples.get(label).into_iter().flatten().map(|p| p.1).collect()
+            };
+            distribution(label, values)
+        };
+        return plot.y.iter().zip(&plot.styles).map(of).collect();
+    }
+    let (_, from): (Vec<usize>, Vec<_>) = together(sent, &plot.y).into_iter().unzip();
+    let of = |label: &String| {
+        let to: Vec<_> = sent.get(label).into_iter().flatten().map(|(t, x)| (*t, &**x)).collect();
+        let both = from.iter().zip(arrivals(&from, &to));
+        let times = both.filter_map(|((at, _), end)| Some(resolution.seconds(end? - at)));
+        distribution(label, times.collect())
+    };
+    plot.to.iter().map(of).collect()
+}
+
+/// The empirical distribution function: the share of values up to each.
+fn distribution(label: &str, mut values: Vec<f64>) -> Curve {
+    values.retain(|x| x.is_finite());
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let every = (n / (4 * COLUMNS)).max(1);
+    let mut points: Vec<Point> = values.first().map(|&x| (x, 0.0)).into_iter().collect();
+    for (k, &x) in values.iter().enumerate() {
+        // The last of equal ones has their share.
+        let last = k + 1 == n;
+        if last || (values[k + 1] > x && k % every == 0) {
+            points.push((x, (k + 1) as f64 / n as f64));
+        }
+    }
+    let points = curves::thin(curves::staircase(&points), COLUMNS);
+    Curve { label: format!("{label} ({n})"), style: Style::Step, points }
+}
+
+/// The horizontal axis of distributions: all values, with a little room.
+pub(super) fn span(curves: &[Curve]) -> (f64, f64) {
+    let all = curves.iter().flat_map(|c| &c.points).map(|p| p.0);
+    let (low, high) =
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+    match high - low {
+        spread if spread > 0.0 => (low - 0.03 * spread, high + 0.03 * spread),
+        _ if low.is_finite() => {
+            let room = if low == 0.0 { 1.0 } else { 0.1 * low.abs() };
+            (low - room, low + room)
+        }
+        _ => (0.0, 1.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_known_again() {
+        let from = [(1, "0/1"), (2, "0/2"), (3, "0/1"), (9, "0/3")];
+        let to = [(0, "0/3"), (5, "0/1"), (6, "0/1")];
+        assert_eq!(arrivals(&from, &to), [Some(5), None, Some(6), None]);
+    }
+
+    #[test]
+    fn shares_of_values() {
+        let curve = distribution("x", vec![3.0, 1.0, f64::NAN, 1.0, 2.0]);
+        assert_eq!(curve.label, "x (4)");
+        let corners = [(1.0, 0.0), (1.0, 0.5), (2.0, 0.5), (2.0, 0.75), (3.0, 0.75), (3.0, 1.0)];
+        assert_eq!(curve.points, corners);
+        let many = distribution("x", (0..100_000).map(f64::from).collect());
+        assert!(many.points.len() <= 4 * COLUMNS, "{}", many.points.len());
+        assert!(many.points.iter().all(|(x, share)| (share * 1e5 - x).abs() < 60.0));
+        assert_eq!(distribution("x", Vec::new()).points, []);
+    }
+}

@@ -1,0 +1,151 @@
+//! Figures of runs: kinds of plots, curves between samples, damaged files.
+use super::{folder, good, read, superdense};
+use std::{fs, path::Path};
+
+/// Packets on their way for 50 ms, of which some are lost; a signal that bends.
+const PACKETS: &str = r#"
+title = "Packets"
+stop = "4 s"
+sample = "none"
+connections = ["source.out -> link.in", "link.out -> sink.in", "ring.x -> twice.u"]
+
+[unit.source]
+kind = "packet-source"
+pattern = "periodic"
+period = 0.1
+bytes = 100
+
+[unit.link]
+kind = "link"
+rate = "8 Mb/s"
+propagation = "50 ms"
+loss = 0.3
+minstd = 12345
+
+[unit.sink]
+kind = "packet-sink"
+
+[unit.ring]
+kind = "equations"
+states = { x = 1, v = 0 }
+derivatives = { x = "9*v", v = "-9*x" }
+outputs = { x = "x" }
+
+[unit.twice]
+kind = "gain"
+gain = 2.0
+
+[[plot]]
+title = "When"
+kind = "timeline"
+y = ["source.out"]
+to = ["link.out"]
+
+[[plot]]
+title = "How long"
+kind = "distribution"
+y = ["source.out"]
+to = ["link.out"]
+
+[[plot]]
+y = ["ring.x"]
+events = false
+"#;
+
+fn run(name: &str) -> std::path::PathBuf {
+    let dir = folder(name);
+    fs::write(dir.join("packets.toml"), PACKETS).unwrap();
+    good(&dir, "run packets.toml --quiet --out out");
+    dir
+}
+
+/// The lines of a figure, as points in its own units.
+fn lines(svg: &str) -> Vec<Vec<(f64, f64)>> {
+    let points = |text: &str| {
+        let text = text.split('"').next().unwrap();
+        let point = |p: &str| {
+            let (x, y) = p.split_once(',').unwrap();
+            (x.parse().unwrap(), y.parse().unwrap())
+        };
+        text.split_whitespace().map(point).collect()
+    };
+    svg.split("points=\"").skip(1).map(points).collect()
+}
+
+#[test]
+fn timelines_and_distributions() {
+    let dir = run("plots-kinds");
+    let svg = read(&dir, "out/plot.svg");
+    let trajectory = read(&dir, "out/trajectory.csv");
+    let rows = |signal: &str| trajectory.lines().filter(|l| l.contains(signal)).count();
+    let (sent, arrived) = (rows("source.out"), rows("link.out"));
+    assert!(arrived > 10 && arrived < sent, "{arrived} of {sent}");
+    for text in ["source.out", "did not arrive", "on its way", "share with at most this delay"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert!(svg.contains(&format!("link.out ({arrived})")), "how many are drawn");
+    // A cross is two lines; a bar and a mark one each; there is room to see all.
+    let short = lines(&svg).into_iter().filter(|l| l.len() == 2).count();
+    assert!(short >= sent + arrived, "{short} marks for {sent} packets");
+    // Rate and length of the link: 0.1 ms and 50 ms for all.
+    assert!(svg.contains("0.050"), "the delay stands on its axis");
+}
+
+#[test]
+fn curves_are_curved_without_samples() {
+    let dir = run("plots-curves");
+    assert_eq!(read(&dir, "out/samples.csv").lines().count(), 3, "start and end only");
+    let svg = read(&dir, "out/plot.svg");
+    let longest = lines(&svg).into_iter().max_by_key(Vec::len).unwrap();
+    assert!(longest.len() > 200, "{} points", longest.len());
+    // Six turns: no step of the curve is higher than a tenth of its range.
+    let range = |f: fn(&(f64, f64)) -> f64| {
+        let all = longest.iter().map(f);
+        all.clone().fold(f64::MIN, f64::max) - all.fold(f64::MAX, f64::min)
+    };
+    let height = range(|p| p.1);
+    let steepest = longest.windows(2).map(|w| (w[1].1 - w[0].1).abs()).fold(0.0, f64::max);
+    assert!(steepest < height / 10.0, "{steepest} of {height}");
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let dir = run("plots-damaged");
+    let whole = read(&dir, "out/samples.csv");
+    let names = whole.lines().next().unwrap();
+    let rows: Vec<&str> = whole.lines().skip(1).collect();
+    let broken = [
+        (format!("{names}\n{}\n0,1\n{}\n", rows[0], rows[1]), "line 3 has 2 fields"),
+        (whole.replace("ring.x", "ring.x,more"), "fields"),
+        (whole.replacen("time,", "tim,", 1), "time"),
+        (whole.replacen("\n0,", "\nzero,", 1), "'zero' is no number"),
+        (String::new(), "time"),
+    ];
+    for (text, why) in broken {
+        fs::write(dir.join("out/samples.csv"), &text).unwrap();
+        let output = superdense(&dir, "plot out");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{text}");
+        assert!(told.contains(why) && told.contains("samples.csv"), "{told}");
+    }
+    // What a killed run leaves is drawn.
+    fs::write(dir.join("out/samples.csv"), format!("{whole}4,1")).unwrap();
+    good(&dir, "plot out");
+}
+
+/// The plots that the field asks for: packets of s1c, delays of s4a.
+#[test]
+fn shipped_networks_draw_packets_and_delays() {
+    let dir = folder("plots-shipped");
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");
+    let file = library.join("network/s4a.toml");
+    good(&dir, &format!("run {} --quiet --out s4a --until 2s", file.display()));
+    assert!(read(&dir, "s4a/plot.svg").contains("bottleneck.out ("));
+    let file = library.join("grid/s1c.toml");
+    let options = "--until 6s --set network.loss=0.4 --set network.delay=0.2";
+    good(&dir, &format!("run {} --quiet --out s1c {options}", file.display()));
+    let svg = read(&dir, "s1c/plot.svg");
+    for text in ["sensor[9].out", "agc.out", "did not arrive"] {
+        assert!(svg.contains(text), "{text}");
+    }
+}
