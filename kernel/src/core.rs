@@ -18,7 +18,13 @@ use crate::{
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, link},
 };
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 /// How far a slab may go on by itself, cycle after cycle of single models.
 pub(crate) struct Ahead<'a> {
@@ -145,6 +151,10 @@ pub(crate) struct Core<M: Message> {
     pub counts: Counts,
     pub guards: Guards,
     pub observers: Vec<Box<dyn Observer<M>>>,
+    /// Whether an observer wants to hear of every cycle.
+    pub watched: bool,
+    /// Set from outside when the run is to stop, and the reason that is then given.
+    pub halt: Option<(Arc<AtomicBool>, String)>,
     pub meter: Option<Box<dyn Meter>>,
     pub error: Option<RunError>,
     pub stop: Option<String>,
@@ -182,6 +192,8 @@ impl<M: Message> Core<M> {
             counts: Counts::default(),
             guards: options.guards,
             observers: Vec::new(),
+            watched: false,
+            halt: None,
             meter: None,
             error: None,
             stop: None,
@@ -508,6 +520,7 @@ impl<M: Message> Core<M> {
             || self.stop.is_some()
             || !self.changes.is_empty()
             || self.bus.bad_port.is_some()
+            || halted(&self.halt).is_some()
     }
 
     /// Asks observers which models they want to hear of.
@@ -515,6 +528,7 @@ impl<M: Message> Core<M> {
         let wanted = |&key: &ModelKey| self.observers.iter().any(|o| o.wants_transitions(key));
         let heard: Vec<bool> = self.keys.iter().map(wanted).collect();
         self.fx.observed = !self.observers.is_empty();
+        self.watched = self.observers.iter().any(|o| o.wants_cycles());
         self.bus.heard = if heard.contains(&true) { heard } else { Vec::new() };
     }
 
@@ -524,4 +538,11 @@ impl<M: Message> Core<M> {
         let (run, end) = self.homes.run(list[0]);
         (run, count_before(list, end))
     }
+}
+
+/// The reason to stop, when somebody outside wants that.
+#[inline(always)]
+pub(crate) fn halted(halt: &Option<(Arc<AtomicBool>, String)>) -> Option<&str> {
+    let (flag, reason) = halt.as_ref()?;
+    flag.load(Ordering::Relaxed).then_some(reason)
 }

@@ -7,12 +7,19 @@ use crate::{
     time::{Duration, Resolution, Tag},
     trace::Observer,
 };
+use std::sync::{Arc, atomic::AtomicBool};
 
 impl<M: Message> Simulation<M> {
     /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
     pub fn observe(&mut self, observer: impl Observer<M> + 'static) {
         self.core.observers.push(Box::new(observer));
         self.core.find_heard();
+    }
+
+    /// Stops the run after the cycle in which `flag` is found set, as if an observer asked for it
+    /// with this reason. Any thread may set the flag; the caller clears it.
+    pub fn halt_on(&mut self, flag: Arc<AtomicBool>, reason: &str) {
+        self.core.halt = Some((flag, reason.to_owned()));
     }
 
     /// The tag of the last cycle.

@@ -5,7 +5,7 @@
 use crate::{
     bag::{Envelope, NONE},
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Ahead, Core, Guards},
+    core::{Ahead, Core, Guards, halted},
     coupled::Coupled,
     error::RunError,
     event_list::{EARLIEST, EventList, EventListKind, LATEST},
@@ -287,7 +287,7 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         let slabs = &mut self.slabs.kinds;
         // Observers look on between cycles; silent units may find something before the next one.
-        let limit = limit.filter(|_| core.observers.is_empty() && core.silent.is_empty());
+        let limit = limit.filter(|_| !core.watched && core.silent.is_empty());
         let mut ahead = Ahead { limit, imminent: &mut self.imminent, taken: None, own: (m, 0) };
         let left = loop {
             let (run, _) = core.homes.run(m);
@@ -415,10 +415,16 @@ impl<M: Message> Simulation<M> {
         if !self.core.changes.is_empty() {
             self.restructure();
         }
-        for o in &mut self.core.observers {
-            if let ControlFlow::Break(reason) = o.cycle(now) {
-                self.core.stop.get_or_insert(reason);
+        let core = &mut self.core;
+        if core.watched {
+            for o in core.observers.iter_mut().filter(|o| o.wants_cycles()) {
+                if let ControlFlow::Break(reason) = o.cycle(now) {
+                    core.stop.get_or_insert(reason);
+                }
             }
+        }
+        if let Some(reason) = halted(&core.halt) {
+            core.stop.get_or_insert_with(|| reason.to_owned());
         }
         if self.core.error.is_some() { self.failure() } else { Ok(true) }
     }

@@ -117,6 +117,11 @@ pub trait Observer<M: Message>: Send {
         let _ = (tag, change);
         Verdict::Continue(())
     }
+    /// Whether [`Observer::cycle`] wants to be called. Asked when the observer is added, and again
+    /// when the structure changed. A run that nobody watches cycle by cycle goes on faster.
+    fn wants_cycles(&self) -> bool {
+        true
+    }
     /// A cycle is committed.
     fn cycle(&mut self, tag: Tag) -> Verdict {
         let _ = tag;
@@ -141,6 +146,9 @@ impl<M: Message, O: Observer<M>> Observer<M> for Arc<Mutex<O>> {
     }
     fn structure(&mut self, tag: Tag, change: &str) -> Verdict {
         self.lock().map_or(Verdict::Continue(()), |mut o| o.structure(tag, change))
+    }
+    fn wants_cycles(&self) -> bool {
+        self.lock().is_ok_and(|o| o.wants_cycles())
     }
     fn cycle(&mut self, tag: Tag) -> Verdict {
         self.lock().map_or(Verdict::Continue(()), |mut o| o.cycle(tag))

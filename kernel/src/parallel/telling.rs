@@ -6,18 +6,24 @@ use super::{
 use crate::{
     bag::{Bag, Envelope, NONE, Slice},
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Core, Counts},
+    core::{Core, Counts, halted},
     message::Message,
     time::Tag,
     trace::{Kind, Observer, Transition},
 };
-use std::ops::ControlFlow;
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// Tells observers, and counts, what workers commit.
 pub(super) struct Telling<'a, M: Message> {
     blueprint: &'a Blueprint<M>,
     keys: &'a [ModelKey],
     observers: &'a mut [Box<dyn Observer<M>>],
+    /// Whether one of them wants to hear of every cycle.
+    watched: bool,
+    halt: &'a Option<(Arc<AtomicBool>, String)>,
     pub counts: Counts,
     pub now: Tag,
     pub ran: bool,
@@ -25,15 +31,15 @@ pub(super) struct Telling<'a, M: Message> {
     pub stop: Option<String>,
     // Buffers.
     entries: Vec<Entry<M>>,
-    tags: Vec<Tag>,
+    tags: [Vec<Tag>; 2],
 }
 
 impl<'a, M: Message> Telling<'a, M> {
     pub fn new(core: &'a Core<M>, observers: &'a mut [Box<dyn Observer<M>>], ran: bool) -> Self {
-        let Core { blueprint, keys, now, .. } = core;
-        let (counts, now) = (Counts::default(), *now);
-        let (stop, entries, tags) = (None, Vec::new(), Vec::new());
-        Self { blueprint, keys, observers, counts, now, ran, stop, entries, tags }
+        let Core { blueprint, keys, now, watched, halt, .. } = core;
+        let (counts, now, watched) = (Counts::default(), *now, *watched);
+        let (stop, entries, tags) = (None, Vec::new(), Default::default());
+        Self { blueprint, keys, observers, watched, halt, counts, now, ran, stop, entries, tags }
     }
 
     /// Takes what workers hand over, tells observers in canonical order, and returns the tag after
@@ -55,7 +61,7 @@ impl<'a, M: Message> Telling<'a, M> {
 
     /// Nobody looks on: cycles are all that workers cannot count alone.
     fn count(&mut self, committed: &mut [Committed<M>]) {
-        let tags = &mut self.tags;
+        let [tags, _] = &mut self.tags;
         for part in committed {
             let Counts { internal, external, confluent, messages, .. } = part.counts;
             self.counts.internal += internal;
@@ -90,6 +96,24 @@ impl<'a, M: Message> Telling<'a, M> {
         // A model's own are in order already.
         news.sort_by_cached_key(|n| (n.tag, place(n.key)));
         let mut news = news.into_iter().peekable();
+        if !self.watched {
+            // Cycles of which there is nothing to tell only count.
+            while let Some(News { tag, key, kind, told }) = news.next() {
+                (self.now, self.ran) = (tag, true);
+                let (model, told) = (place(key), Some(Box::new(told)));
+                self.one(&Entry { tag, model, kind, messages: 0, told });
+                if self.stop.is_some() && news.peek().is_none_or(|n| n.tag != tag) {
+                    return self.stop.clone();
+                }
+            }
+            if let Some(last) = done.iter().filter_map(|part| part.tags.last()).max() {
+                (self.now, self.ran) = (*last, true);
+                counts.cycles = self.different(done);
+            }
+            self.counts.add(counts);
+            self.cycle();
+            return self.stop.clone();
+        }
         let mut heads: Vec<&[Tag]> = done.iter().map(|part| &part.tags[..]).collect();
         while let Some(&tag) = heads.iter().filter_map(|head| head.first()).min() {
             for head in &mut heads {
@@ -114,12 +138,33 @@ impl<'a, M: Message> Telling<'a, M> {
         self.stop.clone()
     }
 
+    /// How many tags parts have, each counted once.
+    fn different(&mut self, done: &[&mut Done<M>]) -> u64 {
+        let [all, merged] = &mut self.tags;
+        all.clear();
+        for part in done {
+            if all.is_empty() {
+                all.extend_from_slice(&part.tags);
+                continue;
+            }
+            merged.clear();
+            union(all, &part.tags, merged);
+            std::mem::swap(all, merged);
+        }
+        all.len() as u64
+    }
+
     /// A cycle is over.
     fn cycle(&mut self) {
-        for o in self.observers.iter_mut() {
-            if let ControlFlow::Break(reason) = o.cycle(self.now) {
-                self.stop.get_or_insert(reason);
+        if self.watched {
+            for o in self.observers.iter_mut().filter(|o| o.wants_cycles()) {
+                if let ControlFlow::Break(reason) = o.cycle(self.now) {
+                    self.stop.get_or_insert(reason);
+                }
             }
+        }
+        if let Some(reason) = halted(self.halt) {
+            self.stop.get_or_insert_with(|| reason.to_owned());
         }
     }
 
@@ -179,4 +224,17 @@ impl<'a, M: Message> Telling<'a, M> {
             verdict(blueprint.site(key, |site| o.transition(site, &transition)));
         }
     }
+}
+
+/// The tags of two ascending lists, each once.
+fn union(a: &[Tag], b: &[Tag], into: &mut Vec<Tag>) {
+    let (mut i, mut j) = (0, 0);
+    while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {
+        into.push(x.min(y));
+        // Not one or the other: nothing can predict which.
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    into.extend_from_slice(&a[i..]);
+    into.extend_from_slice(&b[j..]);
 }

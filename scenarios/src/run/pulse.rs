@@ -15,24 +15,35 @@ const BEAT: Duration = Duration::from_millis(100);
 const PATIENCE: u32 = 10;
 
 /// Shared between the run, its timer and the signal handler.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Pulse {
     flags: Arc<Flags>,
-    /// Beats after which the run should pause.
-    patience: u32,
 }
 
-impl Default for Pulse {
-    fn default() -> Self {
-        Self { flags: Arc::default(), patience: 1 }
-    }
-}
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Flags {
     /// Since the last pause.
     beats: AtomicU32,
+    /// Beats after which the run should pause.
+    patience: AtomicU32,
     interrupt: AtomicBool,
+    /// The run should pause.
+    halt: Arc<AtomicBool>,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        let [beats, patience] = [0, 1].map(AtomicU32::new);
+        Self { beats, patience, interrupt: AtomicBool::new(false), halt: Arc::default() }
+    }
+}
+
+impl Flags {
+    fn interrupt(&self) -> bool {
+        let again = self.interrupt.swap(true, Ordering::Relaxed);
+        self.halt.store(true, Ordering::Relaxed);
+        again
+    }
 }
 
 impl Pulse {
@@ -44,7 +55,10 @@ impl Pulse {
             loop {
                 thread::sleep(BEAT);
                 let Some(flags) = flags.upgrade() else { return };
-                flags.beats.fetch_add(1, Ordering::Relaxed);
+                let beats = flags.beats.fetch_add(1, Ordering::Relaxed) + 1;
+                if beats >= flags.patience.load(Ordering::Relaxed) {
+                    flags.halt.store(true, Ordering::Relaxed);
+                }
             }
         });
         pulse
@@ -57,17 +71,15 @@ impl Pulse {
     pub fn on_interrupt(&self) -> Result<(), ctrlc::Error> {
         let pulse = self.clone();
         ctrlc::set_handler(move || {
-            if pulse.flags.interrupt.swap(true, Ordering::Relaxed) {
+            if pulse.flags.interrupt() {
                 std::process::exit(130);
             }
-            pulse.flags.beats.store(PATIENCE, Ordering::Relaxed);
         })
     }
 
     /// Asks the run to end as if by Ctrl-C.
     pub fn interrupt(&self) {
-        self.flags.interrupt.store(true, Ordering::Relaxed);
-        self.flags.beats.store(PATIENCE, Ordering::Relaxed);
+        self.flags.interrupt();
     }
 
     /// Whether Ctrl-C was pressed.
@@ -75,16 +87,21 @@ impl Pulse {
         self.flags.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Whether the run should pause; takes the request.
-    #[inline]
-    pub fn take_pause(&self) -> bool {
-        let beats = &self.flags.beats;
-        beats.load(Ordering::Relaxed) >= self.patience && beats.swap(0, Ordering::Relaxed) > 0
+    /// Set when the run should pause.
+    pub fn halt(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flags.halt)
     }
 
-    /// A handle by which the run pauses only where a pause is long overdue: workers come home after
+    /// Whether there was a beat since the last pause; begins to wait for the next one.
+    pub fn take_pause(&self) -> bool {
+        self.flags.halt.store(false, Ordering::Relaxed);
+        self.flags.beats.swap(0, Ordering::Relaxed) > 0
+    }
+
+    /// Whether the run pauses at a cycle only where a pause is long overdue: workers come home after
     /// slices of a run anyway, and to stop at a cycle makes them go back.
-    pub fn patient(&self) -> Self {
-        Self { flags: Arc::clone(&self.flags), patience: PATIENCE }
+    pub fn be_patient(&self, patient: bool) {
+        let beats = if patient { PATIENCE } else { 1 };
+        self.flags.patience.store(beats, Ordering::Relaxed);
     }
 }

@@ -1,5 +1,5 @@
-//! The observer of a run: events, segments on recorded outputs, pauses.
-use super::{LISTED, pulse::Pulse};
+//! The observer of a run: events, segments on recorded outputs.
+use super::LISTED;
 use crate::output::{csv, table::Table, trajectory::Trajectory};
 use serde::{Deserialize, Serialize};
 use slotmap::SecondaryMap;
@@ -11,8 +11,6 @@ use superdense_kernel::{
 };
 use superdense_models::value::Value;
 
-/// Reason by which the observer pauses a run; no scenario text can be it.
-pub const PAUSE: &str = "\0pause";
 /// Remarks of units that are kept.
 const NOTES: usize = 20;
 
@@ -54,7 +52,6 @@ pub struct Recorder {
     /// Recorded outputs of a model: port and number of the signal.
     signals: SecondaryMap<ModelKey, Vec<(u16, u32)>>,
     resolution: Resolution,
-    pulse: Pulse,
 }
 
 /// Header of `events.csv`.
@@ -67,7 +64,6 @@ impl Recorder {
         signals: &[(ModelKey, u16, Option<String>)],
         memory: Memory,
         resolution: Resolution,
-        pulse: Pulse,
     ) -> Self {
         let mut map: SecondaryMap<ModelKey, Vec<(u16, u32)>> = SecondaryMap::new();
         for (number, (key, port, _)) in signals.iter().enumerate() {
@@ -77,7 +73,7 @@ impl Recorder {
         }
         let mut memory = memory;
         memory.last.resize(signals.len(), None);
-        Self { events, trajectory, memory, signals: map, resolution, pulse }
+        Self { events, trajectory, memory, signals: map, resolution }
     }
 
     fn event(&mut self, tag: Tag, unit: String, event: &str, kind: EventKind) {
@@ -139,10 +135,7 @@ impl Observer<Value> for Recorder {
         ControlFlow::Continue(())
     }
 
-    fn cycle(&mut self, _: Tag) -> Verdict {
-        if self.pulse.take_pause() {
-            return ControlFlow::Break(PAUSE.to_owned());
-        }
-        ControlFlow::Continue(())
+    fn wants_cycles(&self) -> bool {
+        false
     }
 }

@@ -4,7 +4,7 @@ use super::{
     checkpoint::{Checkpoint, Identity},
     executor::{Driver, Method},
     pulse::Pulse,
-    recorder::{EVENTS, Memory, PAUSE, Recorder},
+    recorder::{EVENTS, Memory, Recorder},
     sampler::{Sampler, Signals},
     stopwatch::Stopwatch,
 };
@@ -32,6 +32,8 @@ use superdense_models::{statistics::UnitStatistics, value::Value};
 const FLUSH: Duration = Duration::from_secs(1);
 /// Slices of a run, so that one without any event can be interrupted.
 const SLICES: i64 = 1000;
+/// Reason by which a run pauses; no scenario text can be it.
+const PAUSE: &str = "\0pause";
 /// Slices of parallel runs grow until one takes this long.
 const BRISK: Duration = Duration::from_millis(20);
 
@@ -169,8 +171,9 @@ impl Session {
         let Built { mut sim, sampler, signals, identity } = built;
         let tables = (events, trajectory);
         let sequential = settings.executor.method == Method::Sequential;
-        let beat = if sequential { pulse.clone() } else { pulse.patient() };
-        let recorder = Recorder::new(tables, &signals, memory, plan.resolution, beat);
+        pulse.be_patient(!sequential);
+        sim.halt_on(pulse.halt(), PAUSE);
+        let recorder = Recorder::new(tables, &signals, memory, plan.resolution);
         let recorder = Arc::new(Mutex::new(recorder));
         sim.observe(Arc::clone(&recorder));
         let stopwatch = Stopwatch::default();
@@ -267,6 +270,7 @@ impl Session {
             let begun = Instant::now();
             match self.driver.run_through(&mut self.sim, limit)? {
                 Ended::Stopped(reason) if reason == PAUSE => {
+                    self.pulse.take_pause();
                     self.pause(tell)?;
                     continue;
                 }

@@ -58,6 +58,9 @@ impl<M: Message> Observer<M> for Scribe<M> {
     fn wants_transitions(&self, _: ModelKey) -> bool {
         true
     }
+    fn wants_cycles(&self) -> bool {
+        false
+    }
     fn transition(&mut self, site: &Site<'_>, transition: &Transition<'_, M>) -> Verdict {
         let &Transition { tag, kind, ref bag, outputs, next } = transition;
         let bag = bag.iter().flat_map(|bag| bag.iter());
