@@ -2,11 +2,12 @@
 use super::{assert_equal_results, folder, good, library::number, read};
 use std::path::{Path, PathBuf};
 
-/// Two masses in a group, and a third outside that bounces, so that what it tells the group jumps.
+/// Two masses in a group, and outside a third that bounces, so that what it tells the group jumps, and a
+/// clock that kicks one of them.
 const MASSES: &str = r#"
 stop = "2 s"
 sample = "0.05 s"
-connections = ["pair.x -> outer.u", "outer.w -> pair.u"]
+connections = ["pair.x -> outer.u", "outer.w -> pair.u", "clock.y -> pair.kick"]
 record = ["pair.a.x", "pair.b.x", "outer.w"]
 [unit.outer]
 kind = "equations"
@@ -18,18 +19,25 @@ outputs = { w = "w" }
 name = "bounce"
 when = "y <= 0.05 and w < 0"
 reset = { w = "-0.9*w" }
+[unit.clock]
+kind = "clock"
+period = "0.3 s"
 [unit.pair]
 template = "pair"
 [template.pair]
-inputs = { u = "a.w" }
+inputs = { u = "a.w", kick = "a.kick" }
 outputs = { x = "b.x" }
 connections = ["a.x -> b.u", "b.x -> a.u"]
 [template.pair.unit.a]
 kind = "equations"
 states = { x = 1.0, v = 0.0 }
 inputs = { u = 0.0, w = 1.0 }
+event_inputs = ["kick"]
 derivatives = { x = "v", v = "-2*x + u + w" }
 outputs = { x = "x" }
+[[template.pair.unit.a.on]]
+input = "kick"
+reset = { v = "v + 0.2" }
 [template.pair.unit.b]
 kind = "equations"
 states = { x = 0.0, v = 0.0 }
@@ -62,8 +70,8 @@ fn distance(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
     each.fold(0.0, f64::max)
 }
 
-/// Inputs that come when the group exchanges anyway make no difference: it does what one does that never
-/// repeats anything.
+/// Inputs that come when the group exchanges anyway make no difference, but for what units that are kicked
+/// tell of themselves anew: it does what one does that never repeats anything.
 #[test]
 fn inputs_at_exchanges_change_nothing() {
     let dir = masses("nested-exchanges");
@@ -73,7 +81,7 @@ fn inputs_at_exchanges_change_nothing() {
         let once = samples(&dir, &inside, &around);
         let tried = samples(&dir, &format!("{inside},iterate={{corrections=0}}"), &around);
         let off = distance(&once, &tried);
-        assert!(off < 1e-12, "order {order}: {off}");
+        assert!(off < 1e-7, "order {order}: {off}");
     }
 }
 
