@@ -4,12 +4,12 @@
 //! covers the form of a file; names, types of ports and formulas are the plan's to check.
 use crate::{
     kinds::kinds,
-    plan::{ADAPTERS, PARTITIONS},
+    plan::{ADAPTERS, PARTITIONS, usual_ports},
 };
 use serde_json::{Map, Value as Json, json};
 use superdense_kernel::Guards;
 use superdense_models::couplings::CouplingKind;
-use superdense_models::registry::{ParamSpec, ParamType, UnitKind};
+use superdense_models::registry::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind};
 
 /// The schema.
 ///
@@ -26,7 +26,9 @@ pub fn schema() -> Json {
             "if": { "required": ["kind"], "properties": { "kind": { "const": kind.name() } } },
             "then": { "$ref": format!("#/$defs/{name}") },
         }));
-        definitions.insert(name, unit(kind));
+        let mut schema = unit(kind);
+        schema["description"] = json!(format!("{}; {}", kind.summary(), ports(kind)));
+        definitions.insert(name, schema);
     }
     let names: Vec<&str> = kinds().iter().map(|k| k.name()).collect();
     let mut define = |name: &str, schema: Json| definitions.insert(name.to_owned(), schema);
@@ -114,8 +116,16 @@ fn root() -> Vec<(&'static str, Json)> {
         ("sample", json!({ "anyOf": [reference("duration"), { "const": "none" }] })),
         (
             "partition",
-            json!({ "enum": PARTITIONS, "default": PARTITIONS[0],
-            "description": "which units share a worker of a parallel executor, at the start" }),
+            json!({
+                "anyOf": [
+                    { "enum": PARTITIONS },
+                    { "type": "array", "items": { "anyOf": [
+                        { "type": "string" }, reference("texts")
+                    ] } },
+                ],
+                "default": PARTITIONS[0],
+                "description": "which units share a worker of a parallel executor, at the start",
+            }),
         ),
         ("record", reference("texts")),
         ("include", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
@@ -172,6 +182,24 @@ fn plot() -> Json {
             ("style", json!({ "enum": ["line", "step", "points"] })),
         ],
     )
+}
+
+/// The ports that units of a kind have by default, in words.
+pub fn ports(kind: &dyn UnitKind) -> String {
+    let Some(ports) = usual_ports(kind) else {
+        return "inputs and outputs as the parameters say".into();
+    };
+    let names = |list: &[PortSpec]| {
+        let name = |p: &PortSpec| match p.kind {
+            PortKind::Signal => p.name.clone(),
+            PortKind::Event => format!("{} (event: {})", p.name, p.ty.name()),
+        };
+        match list {
+            [] => "none".to_owned(),
+            _ => list.iter().map(name).collect::<Vec<_>>().join(", "),
+        }
+    };
+    format!("inputs: {}; outputs: {}", names(&ports.inputs), names(&ports.outputs))
 }
 
 fn unit(kind: &dyn UnitKind) -> Json {

@@ -225,7 +225,13 @@ fn method(r: &mut Reader<'_>) -> Method {
         }
         step.unwrap_or(1.0)
     };
-    match params.text("method") {
+    let name = params.text("method");
+    if step.is_some() && !["rk4", "euler", "taylor"].contains(&name) {
+        let error = format!("the method `{name}` has no fixed step");
+        let help = "remove `step`, write `max_step`, or choose \"rk4\", \"euler\" or \"taylor\"";
+        r.errors.push(ParamError::at(params.span("step"), error).help(help));
+    }
+    match name {
         "rk23" => Method::Rk23,
         "rk4" => Method::Rk4(fixed(r, "rk4")),
         "euler" => Method::Euler(fixed(r, "euler")),

@@ -105,7 +105,7 @@ impl Consistent {
                 "the algebraic equation {} and the others do not determine the algebraic \
                  variables{} (index > 1: their Jacobian is singular); start from other values, or \
                  replace a constraint by its time derivative",
-                named(equations, row),
+                named(equations, row, vars),
                 near(equations, vars),
             )
         })
@@ -157,7 +157,7 @@ impl Consistent {
         self.residuals(equations, vars, &mut step);
         for _ in 0..MAX_TURNS {
             if let Some(row) = step.iter().position(|r| !r.is_finite()) {
-                return Err(format!("{} is not finite", named(equations, row)));
+                return Err(format!("{} is not finite", named(equations, row, vars)));
             }
             let linearised = self.linearise(equations, vars)?;
             linearised.solve(&mut step);
@@ -201,7 +201,7 @@ impl Consistent {
         format!(
             "no values of the algebraic variables make {} hold: its residual stays at {:e}{}; \
              start from other values",
-            named(equations, row),
+            named(equations, row, vars),
             left[row],
             near(equations, vars),
         )
@@ -209,8 +209,8 @@ impl Consistent {
 }
 
 /// The algebraic equation `row`.
-fn named<E: Equations>(equations: &E, row: usize) -> String {
-    match equations.equation(equations.dims().differential() + row) {
+fn named<E: Equations>(equations: &E, row: usize, vars: &[f64]) -> String {
+    match equations.equation(equations.dims().differential() + row, vars) {
         Some(text) => format!("`{text}`"),
         None => format!("number {row}"),
     }

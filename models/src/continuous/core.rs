@@ -112,7 +112,9 @@ impl<E: Equations> Scene<'_, E> {
 
     /// The equation of a state, for an error message.
     pub fn equation(&self, state: usize) -> String {
-        match self.equations.equation(state) {
+        let mut vars = Vec::new();
+        self.surround(0.0, &mut vars);
+        match self.equations.equation(state, &vars) {
             Some(text) => format!("`{text}`"),
             None => format!("the derivative of state {state}"),
         }

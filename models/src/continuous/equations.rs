@@ -325,9 +325,10 @@ pub trait Equations: Send + Sync + 'static {
         let _ = port;
         None
     }
-    /// The equation of state `index`, such as `x' = -x` or `0 = x + z`, for an error message.
-    fn equation(&self, index: usize) -> Option<String> {
-        let _ = index;
+    /// The equation of state `index` that holds at these variables, such as `x' = -x` or
+    /// `0 = x + z`, for an error message.
+    fn equation(&self, index: usize, vars: &[f64]) -> Option<String> {
+        let _ = (index, vars);
         None
     }
     /// The name of a signal output or input, for an error message.

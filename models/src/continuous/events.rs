@@ -128,9 +128,9 @@ impl<'f> Events<'f> {
         table: &Table<'_>,
     ) {
         let triggers = self.triggers(r, context, table);
-        let scope = self.scope(table.mode).clone();
+        let scope = self.scope(table.mode);
         let what = [table.get("reset"), table.get("emit"), table.get("to")];
-        let reset = self.reset(r, d, &scope, what);
+        let reset = self.reset(r, d, scope, what);
         let priority = match table.get("priority").map(|p| (&p.value, &p.span)) {
             None => 0,
             Some((Param::Int(i), _)) => *i,

@@ -2,7 +2,7 @@
 use super::{
     elaborate::by_name,
     equations::Dims,
-    read::{Declared, Entry, MODE, Reader},
+    read::{Declared, Entry, MODE, Reader, SHORT},
 };
 use crate::{
     expr::{Expr, Freezer, Frozen, Names, Symbol, VarId, nearest},
@@ -148,8 +148,12 @@ impl Formulas {
         mode: Option<usize>,
     ) -> Option<Expr> {
         let scope = mode.map_or(&self.scope, |k| &self.in_mode[k]);
-        let expr = r.expression(p, scope)?;
-        let expr = self.without_helpers(&expr);
+        let short = r.expression(p, scope)?;
+        let expr = self.without_helpers(&short);
+        let more = expr.nodes().len().saturating_sub(short.nodes().len());
+        if more > SHORT && !r.add(&p.span, more, 1) {
+            return None;
+        }
         let only = self.mode.zip(mode).map(|(var, k)| (var, k as f64));
         Some(match &mut self.freezer {
             Some(freezer) => freezer.freeze(&expr, only),

@@ -22,6 +22,25 @@ pub(super) struct Reader<'a> {
     parsed: HashMap<String, Rc<Parsed>>,
     /// Texts of arrays that are wrong, by their place: one element's mistakes are enough.
     told: HashSet<Span>,
+    /// Operations of all long formulas so far.
+    long: usize,
+    /// How many formulas each text stands for; once there is a long one.
+    copies: Option<HashMap<Span, usize>>,
+}
+
+/// Most operations of all long formulas of a unit together: sums over many in each of many.
+const MAX_LONG: usize = 10_000_000;
+/// Formulas up to so many operations do not count; their number is limited by that of elements.
+pub(super) const SHORT: usize = 64;
+
+/// Counts texts by their places.
+fn count(p: &Located<Param>, copies: &mut HashMap<Span, usize>) {
+    match indexed(&p.value).0 {
+        Param::Text(_) => *copies.entry(p.span.clone()).or_default() += 1,
+        Param::Table(entries) => entries.iter().for_each(|(_, p)| count(p, copies)),
+        Param::List(list) => list.iter().for_each(|p| count(p, copies)),
+        _ => {}
+    }
 }
 
 enum Parsed {
@@ -40,7 +59,48 @@ pub(super) fn constant_scope<'a>(
 impl<'a> Reader<'a> {
     pub(super) fn new(params: &'a Params) -> Self {
         let (parsed, told) = (HashMap::new(), HashSet::new());
-        Self { params, errors: Vec::new(), indices: Vec::new(), parsed, told }
+        Self {
+            params,
+            errors: Vec::new(),
+            indices: Vec::new(),
+            parsed,
+            told,
+            long: 0,
+            copies: None,
+        }
+    }
+
+    /// Whether a formula of so many operations, written out, still fits in, with all others that its
+    /// text stands for; if not, that is told once, and no later one does.
+    pub(super) fn fits(&mut self, span: &Span, operations: usize) -> bool {
+        if operations <= SHORT {
+            return true;
+        }
+        let params = self.params;
+        let copies = self.copies.get_or_insert_with(|| {
+            let mut copies = HashMap::new();
+            params.values.iter().for_each(|(_, p)| count(p, &mut copies));
+            copies
+        });
+        // The first one counts for all of them.
+        let copies = copies.insert(span.clone(), 0).unwrap_or(1);
+        self.add(span, operations, copies)
+    }
+
+    /// The same for what the helpers of one formula add to it.
+    pub(super) fn add(&mut self, span: &Span, operations: usize, copies: usize) -> bool {
+        let before = self.long;
+        self.long = before.saturating_add(operations.saturating_mul(copies));
+        if self.long > MAX_LONG && before <= MAX_LONG {
+            let error = format!(
+                "written out, the formulas of this unit have more than {MAX_LONG} operations: this \
+                 one {operations}, times {copies}"
+            );
+            let help = "choose smaller ranges, or form a sum that many formulas need in a unit of \
+                        its own and connect it as an input";
+            self.errors.push(ParamError::at(span.clone(), error).help(help));
+        }
+        self.long <= MAX_LONG
     }
 
     pub(super) fn table(&mut self, name: &str) -> Vec<Entry<'a>> {
@@ -105,8 +165,11 @@ impl<'a> Reader<'a> {
                 };
                 // An element of an array inside an event knows its own indices only.
                 let own = if indices.is_empty() { &*self.indices } else { indices };
+                if self.long > MAX_LONG {
+                    return None;
+                }
                 match ast.real(&Indexed { names: scope, indices: own }) {
-                    Ok(expr) => Some(expr),
+                    Ok(expr) => self.fits(&p.span, expr.nodes().len()).then_some(expr),
                     Err(errors) => {
                         let own = own.to_vec();
                         self.indexed_errors(&p.span, text, errors, &own);
@@ -155,8 +218,14 @@ impl<'a> Reader<'a> {
         text: &str,
         scope: &dyn Scope,
     ) -> Option<Condition> {
+        if self.long > MAX_LONG {
+            return None;
+        }
         match Condition::parse(text, &Indexed { names: scope, indices: &self.indices }) {
-            Ok(condition) => Some(condition),
+            Ok(condition) => {
+                let operations = condition.atoms().iter().map(|part| part.z.nodes().len()).sum();
+                self.fits(span, operations).then_some(condition)
+            }
             Err(errors) => {
                 let own = self.indices.clone();
                 self.indexed_errors(span, text, errors, &own);

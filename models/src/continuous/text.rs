@@ -5,7 +5,7 @@ use super::{
     sides::Sides,
 };
 use crate::{
-    expr::{Program, Scalar},
+    expr::{Program, Scalar, VarId},
     ode::Arm,
     value::Value,
 };
@@ -195,8 +195,9 @@ impl Equations for TextEquations {
         let assigned = |id: &crate::expr::VarId| reset.targets.contains(&(id.0 as usize));
         indicators.iter().any(|&k| parts[k].inputs().iter().any(assigned))
     }
-    fn equation(&self, index: usize) -> Option<String> {
-        let (name, text) = (self.names.get(index)?, self.derivatives.text(index));
+    fn equation(&self, index: usize, vars: &[f64]) -> Option<String> {
+        let mode = self.mode.map(|at| (VarId(at as u32), vars[at]));
+        let (name, text) = (self.names.get(index)?, self.derivatives.text(index, mode));
         let algebraic = index >= self.dims.differential();
         Some(if algebraic { format!("0 = {text}") } else { format!("{name}' = {text}") })
     }

@@ -344,7 +344,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
-            Err(failure) => Err(self.explain(&failure)),
+            Err(failure) => {
+                // Where the solution ends, not at the instant of the call that came upon it.
+                let why = self.explain(&failure);
+                self.plan_failure(begun + 1, why);
+                Ok(())
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use super::error::Span;
 use super::op::Op;
 use super::program::{Program, Registers};
+use super::scope::VarId;
 use super::tree::Origin;
 
 /// The part of an expression that first became infinite or NaN; [`Program::explain_non_finite`].
@@ -83,9 +84,13 @@ impl Program {
         Some(self.blame(output, origin, values[register], None))
     }
 
-    /// The source text of result `output`; a number for one that is constant.
-    pub fn text(&self, output: usize) -> String {
-        let register = self.outputs[output] as usize;
+    /// The source text of result `output`; a number for one that is constant. Where the value of a
+    /// variable chooses between texts ([`Expr::choose`](super::Expr::choose)), the one for `chosen`.
+    pub fn text(&self, output: usize, chosen: Option<(VarId, f64)>) -> String {
+        let mut register = self.outputs[output] as usize;
+        while let Some(branch) = chosen.and_then(|chosen| self.branch(register, chosen)) {
+            register = branch;
+        }
         let Some(other) = register.checked_sub(self.constants.len()) else {
             return format!("{:?}", self.constants[register]);
         };
@@ -94,6 +99,24 @@ impl Program {
             None => self.input_origins[other],
         };
         self.sources.get(origin.source as usize).map_or("", |text| origin.span.of(text)).to_owned()
+    }
+
+    /// The branch that a register takes if it is a choice by the value of a variable.
+    fn branch(&self, register: usize, (var, value): (VarId, f64)) -> Option<usize> {
+        let instr = |register: usize| self.code.get(register.checked_sub(self.first())?);
+        let choice = instr(register).filter(|i| i.op == Op::Select)?;
+        let test = instr(choice.args[0] as usize).filter(|i| i.op == Op::Equal)?;
+        let of = |operand: u32| {
+            let at = (operand as usize).checked_sub(self.constants.len());
+            at.and_then(|at| self.inputs.get(at)).copied()
+        };
+        let [a, b] = [test.args[0], test.args[1]];
+        let other = if of(a) == Some(var) { b } else { a };
+        if of(a) != Some(var) && of(b) != Some(var) {
+            return None;
+        }
+        let number = *self.constants.get(other as usize)?;
+        Some(choice.args[if value == number { 1 } else { 2 }] as usize)
     }
 
     fn blame(

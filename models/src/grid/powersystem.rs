@@ -117,7 +117,15 @@ fn disturbances(
         read().map_err(|why| errors.push(why)).ok()
     };
     if let Some(Param::List(list)) = params.get("trips").map(|p| &p.value) {
-        plan.trips = list.iter().filter_map(|p| trip(p, errors)).collect();
+        for p in list {
+            let Some((at, machine)) = trip(p, errors) else { continue };
+            if plan.trips.iter().any(|&(_, other)| other == machine) {
+                let bus = case.buses[case.machines[machine].bus].id;
+                let what = format!("the machine at bus {bus} trips twice");
+                errors.push(ParamError::at(p.span.clone(), what).help("remove one of the two"));
+            }
+            plan.trips.push((at, machine));
+        }
     }
     let Some(p) = params.get("fault").filter(|p| matches!(p.value, Param::Table(_))) else {
         return;

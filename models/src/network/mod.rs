@@ -1,5 +1,6 @@
 //! Packet networks: sources, links with drop-tail queues, static routes, sinks, a wide-area
-//! network with a fixed delay, nodes of open Jackson networks, and entities of PHOLD.
+//! network with a fixed delay, nodes of open Jackson networks, entities of PHOLD, atomics of DEVStone,
+//! and populations of nodes that join and leave.
 //!
 //! **Order.** Packets that reach a unit in one cycle are taken by creation, source and number
 //! ([`crate::value::Packet::key`]); a packet that leaves a transmitter at a tick makes room for
@@ -8,9 +9,11 @@
 //! **Statistics** are outputs that recording reads at any time; wired receivers hear of them at
 //! the start and then after every `every` packets ([`board`]).
 pub mod board;
+pub mod devstone;
 pub mod link;
 pub mod node;
 pub mod phold;
+pub mod population;
 pub mod routes;
 pub mod sink;
 pub mod source;

@@ -66,7 +66,7 @@ impl Entity {
 
 /// Integer arithmetic, branches and copies within a small record.
 #[inline(never)]
-fn work(rounds: u32) {
+pub(super) fn work(rounds: u32) {
     let mut record = [0u32; 16];
     for i in 0..rounds {
         let at = (i & 15) as usize;

@@ -4,14 +4,15 @@ use super::{
     report::{Console, columns},
 };
 use serde_json::{Value as Json, json};
-use superdense::kinds::kinds;
-use superdense_models::registry::{ParamSpec, ParamType, UnitKind};
+use superdense::{kinds::kinds, plan::usual_ports};
+use superdense_models::registry::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind};
 
-/// Prints the kinds of units with their parameters.
+/// Prints the kinds of units with their ports and parameters.
 pub fn list(console: &Console) -> Done {
     let mut text = String::new();
     for kind in kinds() {
         text.push_str(&format!("{}: {}\n", kind.name(), kind.summary()));
+        text.push_str(&format!("  {}\n", superdense::schema::ports(kind)));
         let rows: Vec<_> = public(kind).map(row).collect();
         text.push_str(&columns(&rows, &[]));
     }
@@ -51,10 +52,24 @@ fn kind(kind: &dyn UnitKind) -> Json {
             "doc": p.doc,
         })
     };
+    let port = |p: &PortSpec| {
+        json!({
+            "name": p.name,
+            "kind": if p.kind == PortKind::Signal { "signal" } else { "event" },
+            "type": if p.kind == PortKind::Signal { "real" } else { p.ty.name() },
+            "optional": p.optional,
+        })
+    };
+    let ports = usual_ports(kind);
+    let list = |of: fn(&superdense_models::registry::Ports) -> &Vec<PortSpec>| {
+        ports.as_ref().map(|ports| of(ports).iter().map(port).collect::<Vec<_>>())
+    };
     json!({
         "name": kind.name(),
         "summary": kind.summary(),
         "continuous": kind.is_continuous(),
+        "inputs": list(|ports| &ports.inputs),
+        "outputs": list(|ports| &ports.outputs),
         "parameters": public(kind).map(parameter).collect::<Vec<_>>(),
     })
 }

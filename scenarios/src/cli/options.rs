@@ -105,7 +105,7 @@ pub struct RunOptions {
     pub verify: bool,
     /// Tighten until the error bars of event times (of samples, without events) are at most this,
     /// or say why that cannot be.
-    #[arg(long, value_name = "BAR", value_parser = seconds)]
+    #[arg(long, value_name = "BAR", value_parser = seconds, allow_hyphen_values = true)]
     pub tighten: Option<f64>,
     /// How every value sent on a recorded output is written.
     #[arg(long, value_enum, default_value_t)]
@@ -192,9 +192,9 @@ fn seconds(text: &str) -> Result<f64, String> {
             _ => None,
         },
     };
-    number
-        .filter(|x| x.is_finite() && *x >= 0.0)
-        .ok_or_else(|| "write it as seconds or with a unit, such as 30 or '500 ms'".to_owned())
+    number.filter(|x| x.is_finite() && *x >= 0.0).ok_or_else(|| {
+        "write it as seconds, zero or more, or with a unit, such as 30 or '500 ms'".to_owned()
+    })
 }
 
 fn same_dimension(a: Option<&Quantity>, b: &Quantity) -> bool {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use superdense::{
     output::{
         OutputError,
-        directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
+        directory::{self, CHECKPOINT, SUMMARY, TIGHTENED, VERIFYING},
         reports,
         trajectory::Format,
     },
@@ -45,7 +45,7 @@ struct Runs<'a> {
 }
 
 fn folder(out: &Path, level: u32) -> PathBuf {
-    out.join(format!("tightened-{level}"))
+    out.join(format!("{TIGHTENED}{level}"))
 }
 
 impl Runs<'_> {
@@ -81,13 +81,6 @@ impl Runs<'_> {
 
 /// Runs a scenario and its tightenings, and tells the error bars.
 pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse: &Pulse) -> Done {
-    // Results of an earlier request must not be taken for this one's.
-    for level in 0..LEVELS + 3 {
-        let folder = folder(&settings.out, level);
-        if folder.is_dir() {
-            directory::prepare(&folder, true)?;
-        }
-    }
     let request = Request { settings: settings.absolute(), wanted };
     let file = settings.out.join(VERIFYING);
     directory::replace(&file, &reports::to_json(&request))?;

@@ -13,6 +13,9 @@ pub const SUMMARY: &str = "summary.json";
 /// What a verification was asked for, while it has not ended.
 pub const VERIFYING: &str = "verifying.json";
 
+/// Folders of tightened runs: this and a number.
+pub const TIGHTENED: &str = "tightened-";
+
 /// Every file that a run may write, for `--force`.
 const FILES: [&str; 14] = [
     super::reports::UNITS,
@@ -51,6 +54,15 @@ pub fn prepare(dir: &Path, force: bool) -> Result<(), OutputError> {
     // The summary goes first: while it is there, the directory holds a complete run.
     for name in [SUMMARY].iter().chain(&FILES) {
         remove(&dir.join(name))?;
+    }
+    // Of `--verify` and `--tighten`; with them their files go, and no others.
+    for entry in fs::read_dir(dir).map_err(OutputError::at(dir))?.flatten() {
+        let name = entry.file_name();
+        let level = name.to_str().and_then(|name| name.strip_prefix(TIGHTENED));
+        if level.is_some_and(|n| n.parse::<u32>().is_ok()) && entry.path().is_dir() {
+            prepare(&entry.path(), true)?;
+            let _ = fs::remove_dir(entry.path());
+        }
     }
     #[cfg(feature = "parquet")]
     for entry in fs::read_dir(dir).map_err(OutputError::at(dir))?.flatten() {

@@ -11,6 +11,7 @@
 //! | `plots.json` | the declared plots, for `superdense plot` |
 //! | `plot.svg`, `plot.png` | the figure |
 //! | `event_bars.csv`, `sample_bars.csv`, `verify.json` | error bars, after `--verify` or `--tighten` |
+//! | `tightened-1`, `tightened-2`, ... | folders: the same run ten, a hundred, ... times tighter |
 //! | `verifying.json` | what was asked for, until these are there |
 //! | `checkpoint` | what `superdense resume` goes on from, while the run has not ended |
 //!

@@ -6,16 +6,19 @@ use super::{
     links,
     parameters::{Scope, flatten},
     session::{Session, did_you_mean},
+    size,
     tree::{Body, Child, Group, GroupPort, Tree, Unit, dotted, join, member_name},
 };
 use crate::{diagnostics::Mistake, document::Table};
-use std::{collections::BTreeSet, rc::Rc, sync::Arc};
-use superdense_models::registry::{Params, PortKind, PortSpec, Ports, UnitKind};
+use std::{cmp::Reverse, collections::BTreeSet, rc::Rc, sync::Arc};
+use superdense_models::registry::{Param, Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Most units of a scenario.
-const MAX_UNITS: usize = 10_000_000;
+pub(super) const MAX_UNITS: usize = 10_000_000;
+/// Below it a relative tolerance is that of rounding.
+const LEAST_TOLERANCE: f64 = 1e-14;
 /// Deepest nesting of templates.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// Makes all instances. Group 0 is the scenario.
 pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
@@ -29,6 +32,7 @@ pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
         used: BTreeSet::new(),
         full: false,
     };
+    e.measure(&declarations.root, [&scope, &scope]);
     e.group(String::new(), &declarations.root, Rc::clone(&scope));
     let mut tree = std::mem::take(&mut e.tree);
     e.check_unused(&scope);
@@ -43,7 +47,7 @@ pub(super) struct Expander<'a> {
     /// Templates around the current one.
     open: Vec<String>,
     used: BTreeSet<String>,
-    /// The size limit is exceeded, which has been reported.
+    /// There are too many units, or templates without end, which has been reported.
     full: bool,
 }
 
@@ -103,7 +107,7 @@ impl Expander<'_> {
             },
             _ => 1,
         };
-        if !self.room(count, unit) {
+        if self.full {
             return child;
         }
         match &unit.of {
@@ -115,17 +119,27 @@ impl Expander<'_> {
         child
     }
 
-    fn room(&mut self, count: u64, unit: &UnitDecl) -> bool {
-        let total = (self.tree.units.len() + self.tree.groups.len()) as u64;
-        if !self.full && total.saturating_add(count) > MAX_UNITS as u64 {
+    /// Refuses a group that would have too many units.
+    fn measure(&mut self, group: &GroupDecl, scopes: [&Rc<Scope>; 2]) {
+        let size = size::of(self.declarations, group, scopes, self.session);
+        if let Some(template) = size.deep {
             self.full = true;
-            let message =
-                format!("with `{}` the scenario has more than 10 million units", unit.name.value);
-            let span = unit.count.as_ref().map_or(&unit.name.span, |n| &n.span);
-            let mistake = Mistake::new("too-large", span, message);
-            self.session.report(mistake.help("choose smaller values of `count`"));
+            let message = format!("`{}` is a template in {MAX_DEPTH} others", template.value);
+            let mistake = Mistake::new("template-cycle", &template.span, message);
+            self.session.report(mistake.help("nest templates less deep, or use arrays"));
+            return;
         }
-        !self.full
+        let total = size.total;
+        let Some(unit) = size.largest.filter(|_| total > MAX_UNITS as u64) else { return };
+        self.full = true;
+        let name = &unit.name.value;
+        let message = match total {
+            u64::MAX => format!("with `{name}` the scenario has more units than can be counted"),
+            _ => format!("with `{name}` the scenario has {total} units, more than 10 million"),
+        };
+        let span = unit.count.as_ref().map_or(&unit.name.span, |n| &n.span);
+        let help = "choose smaller values of `count`; templates in templates multiply";
+        self.session.report(Mistake::new("too-large", span, message).help(help));
     }
 
     fn units(
@@ -175,6 +189,9 @@ impl Expander<'_> {
         eval: &Evaluator<'_>,
     ) -> Option<(Rc<Params>, Arc<Ports>)> {
         let params = convert::params(kind, unit, eval)?;
+        if kind.accuracy().contains(&"tolerance") {
+            self.check_tolerance(unit, &params);
+        }
         let made = kind
             .elaborate(params, &|name| eval.constant(name))
             .and_then(|params| Ok((kind.ports_in(&params, &self.session.folder)?, params)));
@@ -184,6 +201,20 @@ impl Expander<'_> {
                 self.session.unit_errors(&unit.name.span, &dotted(name), errors);
                 None
             }
+        }
+    }
+
+    /// Refuses relative tolerances that no method can keep, or that mean nothing.
+    fn check_tolerance(&self, unit: &UnitDecl, params: &Params) {
+        let Some(Param::Real(tolerance)) = params.get("tolerance").map(|p| &p.value) else {
+            return;
+        };
+        if !(LEAST_TOLERANCE..1.0).contains(tolerance) {
+            let at = unit.keys.iter().find(|(key, _)| key.value == "tolerance");
+            let span = at.map_or(&unit.name.span, |(_, node)| &node.span);
+            let message = format!("`tolerance` is {tolerance:?}");
+            let help = "a relative tolerance is at least 1e-14, what doubles allow, and below 1";
+            self.session.report(Mistake::new("bad-tolerance", span, message).help(help));
         }
     }
 
@@ -231,13 +262,11 @@ impl Expander<'_> {
         };
         let decl = Rc::clone(decl);
         self.used.insert(template.value.clone());
-        if self.open.contains(&template.value) || self.open.len() >= MAX_DEPTH {
-            let from = self.open.iter().position(|t| *t == template.value).unwrap_or(0);
-            let ring: Vec<&str> = self.open[from..]
-                .iter()
-                .map(String::as_str)
-                .chain([template.value.as_str()])
-                .collect();
+        if let Some(from) = self.open.iter().position(|open| *open == template.value) {
+            // What holds this twice would come here twice as often on each level.
+            self.full = true;
+            let ring = self.open[from..].iter().chain([&template.value]);
+            let ring: Vec<&str> = ring.map(String::as_str).collect();
             let message = format!("templates contain themselves: {}", ring.join(" -> "));
             let help = format!("a template cannot hold itself; nesting ends at {MAX_DEPTH} levels");
             self.session.report(Mistake::new("template-cycle", &template.span, message).help(help));
@@ -246,7 +275,7 @@ impl Expander<'_> {
         self.open.push(template.value.clone());
         let mut shared: Option<Rc<Scope>> = None;
         for i in 0..count as u32 {
-            if !self.room(0, unit) {
+            if self.full {
                 break;
             }
             let name = join(path, &member_name(child, i));
@@ -256,7 +285,13 @@ impl Expander<'_> {
                     let locals = [("i", f64::from(i))];
                     let locals = if child.array { &locals[..] } else { &[] };
                     let eval = Evaluator::new(self.session, scope, locals);
-                    let inner = Rc::new(self.scope_of(&decl, unit, &eval));
+                    let inner = Rc::new(scope_of(
+                        &self.tree.groups[0].scope,
+                        self.session,
+                        &decl,
+                        unit,
+                        &eval,
+                    ));
                     if !eval.varies.get() {
                         shared = Some(Rc::clone(&inner));
                     }
@@ -275,28 +310,6 @@ impl Expander<'_> {
         if child.members.len() < count as usize {
             child.members.clear();
         }
-    }
-
-    /// The parameters of an instance: defaults of the template, and what the instance gives.
-    fn scope_of(&self, decl: &GroupDecl, unit: &UnitDecl, eval: &Evaluator<'_>) -> Scope {
-        let root = Rc::clone(&self.tree.groups[0].scope);
-        let mut scope = Scope::new(&decl.parameters, Some(root));
-        let given = flatten(&Table { entries: unit.keys.clone() });
-        for (key, node) in given {
-            if scope.has(&key.value) {
-                let value = eval.number(&node, &format!("`{}`", key.value));
-                scope.give(&key.value, value);
-            } else {
-                let Of::Template(template) = &unit.of else { continue };
-                let message =
-                    format!("template `{}` has no parameter `{}`", template.value, key.value);
-                let help = did_you_mean(&key.value, scope.names(), "its parameters");
-                let mistake = Mistake::new("unknown-parameter", &key.span, message);
-                self.session.report(mistake.help(help));
-            }
-        }
-        scope.check(self.session);
-        scope
     }
 
     /// A port of a group, with the specification of what it leads to.
@@ -328,20 +341,56 @@ impl Expander<'_> {
 
     /// Templates that nobody uses are checked with their defaults.
     fn check_unused(&mut self, scope: &Rc<Scope>) {
-        for (name, (_, decl)) in &self.declarations.templates {
-            if self.used.contains(name) || self.full {
+        let declarations = self.declarations;
+        let mut unused = Vec::new();
+        for (name, (_, decl)) in &declarations.templates {
+            if !self.used.contains(name) {
+                let inner = Rc::new(Scope::new(&decl.parameters, Some(Rc::clone(scope))));
+                let size = size::of(declarations, decl, [scope, &inner], self.session);
+                unused.push((Reverse(size.total), name, decl, inner));
+            }
+        }
+        // The largest first, which use the others.
+        unused.sort_by_key(|u| u.0);
+        for (_, name, decl, inner) in unused {
+            if self.full || !self.used.insert(name.clone()) {
                 continue;
             }
-            self.used.insert(name.clone());
-            let inner = Scope::new(&decl.parameters, Some(Rc::clone(scope)));
             inner.check(self.session);
+            self.measure(decl, [scope, &inner]);
             // A group 0 to find the scenario's parameters in.
             self.tree = Tree::default();
             self.group(String::new(), &Rc::new(GroupDecl::default()), Rc::clone(scope));
             self.open.push(name.clone());
-            self.group(name.clone(), decl, Rc::new(inner));
+            self.group(name.clone(), decl, inner);
             self.open.pop();
         }
         self.tree = Tree::default();
     }
+}
+
+/// The parameters of an instance: defaults of the template, and what the instance gives.
+pub(super) fn scope_of(
+    root: &Rc<Scope>,
+    session: &Session,
+    decl: &GroupDecl,
+    unit: &UnitDecl,
+    eval: &Evaluator<'_>,
+) -> Scope {
+    let mut scope = Scope::new(&decl.parameters, Some(Rc::clone(root)));
+    let given = flatten(&Table { entries: unit.keys.clone() });
+    for (key, node) in given {
+        if scope.has(&key.value) {
+            let value = eval.number(&node, &format!("`{}`", key.value));
+            scope.give(&key.value, value);
+        } else {
+            let Of::Template(template) = &unit.of else { continue };
+            let message = format!("template `{}` has no parameter `{}`", template.value, key.value);
+            let help = did_you_mean(&key.value, scope.names(), "its parameters");
+            let mistake = Mistake::new("unknown-parameter", &key.span, message);
+            session.report(mistake.help(help));
+        }
+    }
+    scope.check(session);
+    scope
 }

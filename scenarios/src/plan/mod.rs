@@ -20,6 +20,7 @@ mod loops;
 mod order;
 pub mod outline;
 mod parameters;
+mod partition;
 pub mod policies;
 mod read;
 mod record;
@@ -27,26 +28,30 @@ mod selector;
 mod session;
 mod set;
 mod settings;
+mod size;
 mod tree;
+mod usual;
 
 use crate::{
     diagnostics::{Diagnostics, Mistake},
     document,
 };
 pub(crate) use adapters::ADAPTERS;
+pub(crate) use partition::PARTITIONS;
+pub use partition::Partition;
 use serde::{Deserialize, Serialize};
 use session::Session;
-pub(crate) use settings::PARTITIONS;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use superdense_kernel::{Coupled, Guards, Options, parallel::Partition, time::Resolution};
+use superdense_kernel::{Coupled, Guards, Options, time::Resolution};
 use superdense_models::{
     registry::{PortKind, Ports},
     value::Value,
 };
 use tree::Tree;
+pub use usual::usual_ports;
 
 /// A scenario, checked and ready to run.
 #[derive(Debug)]
@@ -328,7 +333,7 @@ fn plan<T>(
         micro_steps: session.micro_steps,
         stop: settings.stop,
         sample: settings.sample,
-        partition: settings.partition,
+        partition: partition::partition(&root, &tree, session),
         seed: session.seed,
         record,
         plots,

@@ -25,11 +25,10 @@ pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Ta
     let mut reader = Reader { sources, sink, open: Vec::new(), done: Vec::new() };
     let text = match text_of(file) {
         Ok(text) => text,
-        Err(problem) => {
+        Err((problem, help)) => {
             let message = format!("`{}` {problem}", file.display());
-            sink.push(
-                Mistake::whole("unreadable-file", message).help("check the name of the file"),
-            );
+            let help = help.unwrap_or("check the name of the file");
+            sink.push(Mistake::whole("unreadable-file", message).help(help));
             return None;
         }
     };
@@ -92,9 +91,9 @@ impl Reader<'_> {
         }
         let text = match text_of(&file) {
             Ok(text) => text,
-            Err(problem) => {
+            Err((problem, help)) => {
                 let message = format!("the included file `{name}` {problem}");
-                let help = "the path is relative to the file that includes it";
+                let help = help.unwrap_or("the path is relative to the file that includes it");
                 return refuse("include-missing", message, help);
             }
         };
@@ -127,20 +126,28 @@ fn canonical(file: &Path) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| file.to_owned())
 }
 
-/// The text of a file, or what is wrong with it.
-fn text_of(file: &Path) -> Result<String, String> {
+/// What is wrong with a file, and what to do, if it is not its name.
+type Unreadable = (String, Option<&'static str>);
+
+/// The text of a file.
+fn text_of(file: &Path) -> Result<String, Unreadable> {
     let say = |e: std::io::Error| match e.kind() {
-        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
-        _ => format!("cannot be read: {e}"),
+        std::io::ErrorKind::NotFound => ("does not exist".to_owned(), None),
+        _ => (format!("cannot be read: {e}"), None),
     };
     let mut bytes = Vec::new();
     let open = File::open(file).map_err(say)?;
     open.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(say)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("is larger than {} MiB", MAX_BYTES >> 20));
+        return Err((format!("is larger than {} MiB", MAX_BYTES >> 20), None));
     }
-    String::from_utf8(bytes)
-        .map_err(|e| format!("is not UTF-8 text (byte {})", e.utf8_error().valid_up_to()))
+    String::from_utf8(bytes).map_err(|e| {
+        let (at, bytes) = (e.utf8_error().valid_up_to(), e.as_bytes());
+        let line = bytes[..at].iter().filter(|b| **b == b'\n').count() + 1;
+        let byte = bytes[at];
+        let why = format!("is not UTF-8 text: byte {byte:#04x} in line {line} (offset {at})");
+        (why, Some("save it as UTF-8 in your editor, or convert it with iconv"))
+    })
 }
 
 /// Adds an included document: units, templates and parameters by name, connections and links to

@@ -151,6 +151,15 @@ const ENDPOINT: &str = "write `unit.port`, `unit[2].port` or `unit[*].port`";
 
 /// `plant[3].pump.flow`.
 pub(super) fn selector(piece: Piece<'_>) -> Parsed<Selector> {
+    let steps = steps(piece)?;
+    if steps.len() < 2 {
+        return Err(piece.wrong(format!("`{}` names no port", piece.text()), ENDPOINT));
+    }
+    Ok(Selector { steps, span: piece.span() })
+}
+
+/// Names and indices between points: `plant[*].pump`.
+pub(super) fn steps(piece: Piece<'_>) -> Parsed<Vec<Step>> {
     let mut steps = Vec::new();
     for part in piece.split(".") {
         // `..` of a range lies inside brackets and is not split.
@@ -171,10 +180,7 @@ pub(super) fn selector(piece: Piece<'_>) -> Parsed<Selector> {
         };
         steps.push(Step { name: name.located(), index });
     }
-    if steps.len() < 2 {
-        return Err(piece.wrong(format!("`{}` names no port", piece.text()), ENDPOINT));
-    }
-    Ok(Selector { steps, span: piece.span() })
+    Ok(steps)
 }
 
 fn index(inner: Piece<'_>) -> Parsed<Index> {

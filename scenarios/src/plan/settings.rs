@@ -8,7 +8,7 @@ use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
 };
-use superdense_kernel::{parallel::Partition, time::Resolution};
+use superdense_kernel::time::Resolution;
 use superdense_models::quantity::{Decimal, Dimension, Quantity};
 
 /// Samples of a run that does not say how many.
@@ -19,28 +19,6 @@ pub(super) struct Settings {
     pub description: String,
     pub stop: i64,
     pub sample: Option<i64>,
-    pub partition: Partition,
-}
-
-/// Names of partitions; the first one is the default.
-pub(crate) const PARTITIONS: [&str; 3] = ["blocks", "wiring", "round-robin"];
-
-fn partition(node: &Node, session: &Session) -> Partition {
-    let example = "partition = \"wiring\"";
-    let Some(name) = node.text("`partition`", example, &session.sink) else {
-        return Partition::default();
-    };
-    match name.value.as_str() {
-        "blocks" => Partition::Blocks,
-        "wiring" => Partition::Wiring,
-        "round-robin" => Partition::RoundRobin,
-        other => {
-            let message = format!("there is no partition `{other}`");
-            let help = did_you_mean(other, PARTITIONS, "write one of");
-            session.report(Mistake::new("bad-partition", &node.span, message).help(help));
-            Partition::default()
-        }
-    }
 }
 
 /// Reads `resolution`, `seed` and `micro_steps` into the session; they are needed by everything else.
@@ -123,7 +101,6 @@ pub(super) fn settings(root: &Table, scope: &Scope, session: &Session) -> Settin
         title: text("title"),
         description: text("description").unwrap_or_default(),
         stop: stop.unwrap_or(0),
-        partition: root.get("partition").map_or_else(Partition::default, |n| partition(n, session)),
         sample,
     }
 }

@@ -88,8 +88,7 @@ fn build(plan: &mut Plan, settings: &Settings) -> Result<Built, Failure> {
     let model = std::mem::take(&mut plan.model);
     let options = Options { event_list: settings.event_list, ..plan.options() };
     let sim = Simulation::new(model, options)?;
-    let (sampler, signals) = Sampler::new(&sim, &plan.record)
-        .map_err(|path| Failure::Mismatch(format!("there is no unit '{path}' to record")))?;
+    let (sampler, signals) = sampler_of(&sim, plan)?;
     let identity = Identity {
         plan_hash: plan.plan_hash,
         resolution: plan.resolution,
@@ -98,6 +97,11 @@ fn build(plan: &mut Plan, settings: &Settings) -> Result<Built, Failure> {
         columns: Sampler::header(&plan.record),
     };
     Ok(Built { sim, sampler, signals, identity })
+}
+
+fn sampler_of(sim: &Simulation<Value>, plan: &Plan) -> Result<(Sampler, Signals), Failure> {
+    Sampler::new(sim, &plan.record)
+        .map_err(|path| Failure::Mismatch(format!("there is no unit '{path}' to record")))
 }
 
 impl Session {
@@ -136,6 +140,8 @@ impl Session {
             return Err(Failure::Mismatch(why));
         }
         built.sim.resume(&checkpoint.kernel)?;
+        // The structure may be another one than at the start, and with it the keys of models.
+        (built.sampler, built.signals) = sampler_of(&built.sim, &plan)?;
         let out = &settings.out;
         directory::remove(&out.join(SUMMARY))?;
         let [events, samples] = checkpoint.lengths;
@@ -171,7 +177,7 @@ impl Session {
         sim.measure(stopwatch.clone());
         let now = Instant::now();
         Self {
-            driver: Driver::new(settings.executor, plan.partition.clone(), plan.stop),
+            driver: Driver::new(settings.executor, plan.partition.of(&sim), plan.stop),
             settings,
             plan,
             identity,

@@ -85,7 +85,7 @@ fn files_that_are_none() {
     let d = load(&folder.0.join("nothing.toml")).unwrap_err();
     assert!(d.render(false).contains("does not exist"));
     let d = load(&folder.write("bytes.toml", [b'a', 0xff, 0xfe])).unwrap_err();
-    assert!(d.render(false).contains("is not UTF-8 text (byte 1)"));
+    assert!(d.render(false).contains("in line 1 (offset 1)"));
     let d = load(&folder.0).unwrap_err();
     assert!(d.render(false).contains("cannot be read"));
     let d = load(&folder.write("large.toml", vec![b'#'; (16 << 20) + 1])).unwrap_err();

@@ -251,3 +251,54 @@ fn long_lines_are_clipped() {
     let longest = told.lines().map(str::len).max().unwrap();
     assert!(longest < 5000, "a line of {longest} bytes");
 }
+
+/// Templates within templates, each with the one below twice.
+fn doubling(levels: usize, given: &str) -> String {
+    let level = |k: usize| {
+        let below = |name: &str| match k {
+            0 => format!("[template.t0.unit.{name}]\nkind = 'constant'\nvalue = 1\n"),
+            _ => format!("[template.t{k}.unit.{name}]\ntemplate = 't{}'\n{given}\n", k - 1),
+        };
+        format!("[template.t{k}]\nparameters = {{ p = 1 }}\n{}{}", below("a"), below("b"))
+    };
+    let templates: String = (0..levels).map(level).collect();
+    format!("stop = 1\n[unit.top]\ntemplate = 't{}'\n{templates}", levels - 1)
+}
+
+/// What multiplies beyond all bounds is refused before it is made.
+#[test]
+fn what_multiplies_is_counted_first() {
+    let sums = "stop = 1\n[unit.u]\nkind = 'equations'\nstates = { 'x[i in 1..=N]' = 1 }\n\
+                derivatives = { 'x[i]' = 'sum(x[k] for k in 1..=N)' }\n[parameters]\nN = 30_000\n";
+    let helper = "stop = 1\n[unit.u]\nkind = 'equations'\nstates = { 'x[i in 1..=N]' = 1 }\n\
+                  let = { s = 'sum(x[k] for k in 1..=N)' }\n\
+                  derivatives = { 'x[i]' = 's - x[i]' }\n[parameters]\nN = 30_000\n";
+    let events = "stop = 1\n[unit.u]\nkind = 'equations'\nstates = { 'x[i in 1..=N]' = 1 }\n\
+                  derivatives = { 'x[i]' = '0' }\n[parameters]\nN = 20_000\n\
+                  [[unit.u.event]]\nname = 'e'\nfor = 'i in 1..=N'\n\
+                  when = 'sum(x[k] for k in 1..=N) > i'\n";
+    let cases = [
+        (doubling(31, ""), "4294967296 units", "toml:2:"),
+        (doubling(31, "p = 'p + 1'"), "4294967296 units", "toml:2:"),
+        (
+            doubling(31, "").replace("[unit.top]\ntemplate = 't30'\n", ""),
+            "4294967295 units",
+            "toml:",
+        ),
+        (doubling(41, ""), "is a template in 32 others", "toml:"),
+        (sums.to_owned(), "operations: this one 59999, times 30000", "toml:5:"),
+        (helper.to_owned(), "more than 10000000 operations: this one", "toml:6:"),
+        (events.to_owned(), "operations: this one", "toml:11:"),
+    ];
+    for (text, why, place) in cases {
+        let start = std::time::Instant::now();
+        let told = crate::plan(&text).expect_err(why).render(false);
+        let head: String = text.chars().take(200).collect();
+        // Lines of messages are wrapped.
+        let plain = told.split_whitespace().filter(|w| *w != "|").collect::<Vec<_>>().join(" ");
+        assert!(plain.contains(why) && told.contains(place), "{told}\nfor {head}");
+        assert!(told.contains("help"), "{told}");
+        let seconds = start.elapsed().as_secs();
+        assert!(seconds < 30, "{seconds} s for {head}");
+    }
+}

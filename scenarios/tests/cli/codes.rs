@@ -24,6 +24,7 @@ fn mistakes_end_with_2() {
         ("run mixed.toml --checkpoint-every 5m", "seconds"),
         ("run mixed.toml --event-list calendar", "ladder"),
         ("run mixed.toml --executor parallel", "sequential"),
+        ("run mixed.toml --tighten -1", "zero or more"),
         ("fly mixed.toml", "fly"),
         ("resume nowhere", "no checkpoint"),
         ("resume mixed.toml", "not a Superdense checkpoint"),
@@ -46,8 +47,14 @@ fn results_are_not_overwritten_by_accident() {
     refused(&dir, "run mixed.toml --until 2", 2, "--force");
     assert_eq!(read(&dir.join("out/mixed"), "summary.json"), before);
     fs::write(dir.join("out/mixed/mine.txt"), "notes").unwrap();
+    for folder in ["tightened-1", "tightened-mine"] {
+        fs::create_dir(dir.join("out/mixed").join(folder)).unwrap();
+    }
+    fs::write(dir.join("out/mixed/tightened-1/samples.csv"), "old").unwrap();
     assert_eq!(good(&dir, "run mixed.toml --until 2 --force --quiet"), "");
     assert_ne!(read(&dir.join("out/mixed"), "summary.json"), before);
+    assert!(!dir.join("out/mixed/tightened-1").exists(), "of an earlier --verify");
+    assert!(dir.join("out/mixed/tightened-mine").exists());
     assert_eq!(read(&dir.join("out/mixed"), "mine.txt"), "notes", "other files stay");
     good(&dir, "new mine");
     refused(&dir, "new mine.toml", 2, "--force");

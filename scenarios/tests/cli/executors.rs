@@ -105,6 +105,40 @@ fn performance_tells_kinds_and_what_auto_chose() {
     }
 }
 
+/// Parts that a scenario names keep their units, and results are the same.
+#[test]
+fn a_scenario_names_who_shares_a_worker() {
+    let dir = folder("executors-partition");
+    let parts = [
+        "partition = [['entity[0..1024]'], ['entity[1024..2048]']]",
+        "partition = [['entity[0]'], ['entity[1..2048]']]",
+    ];
+    let phold = Path::new(env!("CARGO_MANIFEST_DIR")).join("library/phold.toml");
+    let text = fs::read_to_string(phold).unwrap();
+    fs::write(dir.join("plain.toml"), &text).unwrap();
+    good(&dir, "run plain.toml --quiet --out plain --until 20ms");
+    for (k, part) in parts.into_iter().enumerate() {
+        fs::write(dir.join(format!("plain{k}.toml")), format!("{part}\n{text}")).unwrap();
+        for executor in ["time-warp", "conservative"] {
+            let (file, out) = (format!("plain{k}.toml"), format!("{executor}-{k}"));
+            let run = format!("run {file} --quiet --out {out} --until 20ms --executor {executor}");
+            good(&dir, &format!("{run} --workers 2"));
+            for table in ["samples.csv", "trajectory.csv", "units.csv"] {
+                assert_eq!(
+                    read(&dir, &format!("{out}/{table}")),
+                    read(&dir, &format!("plain/{table}"))
+                );
+            }
+            let told = json(&read(&dir, &format!("{out}/performance.json")))["executor"].clone();
+            assert_eq!(told["migrated"], 0, "{told}");
+            let share = told["share"][0].as_f64().unwrap();
+            // Half of the entities, or one of them.
+            let (low, high) = [(0.4, 0.6), (0.0, 0.02)][k];
+            assert!(low < share && share < high, "{executor}, {part}: {told}");
+        }
+    }
+}
+
 /// A program without the feature says so; one with it writes one track per worker.
 #[test]
 fn a_timeline_has_one_track_per_worker() {

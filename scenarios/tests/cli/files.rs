@@ -210,8 +210,22 @@ fn every_command_speaks_json() {
     let equations = kinds.as_array().unwrap().iter().find(|k| k["name"] == "equations").unwrap();
     assert!(equations["parameters"].as_array().unwrap().iter().any(|p| p["name"] == "states"));
 
+    let gain = kinds.as_array().unwrap().iter().find(|k| k["name"] == "gain").unwrap();
+    let port = |name: &str| serde_json::json!([{ "name": name, "kind": "signal", "type": "real", "optional": false }]);
+    assert_eq!((&gain["inputs"], &gain["outputs"]), (&port("u"), &port("y")));
+    assert!(equations["inputs"].is_null(), "its ports are parameters");
+    let text = good(&dir, "list");
+    for line in [
+        "  inputs: in (event: packet); outputs: count, delay, low, high, loss, loss_low, loss_high",
+        "  inputs and outputs as the parameters say",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
+    }
+
     let schema = json(&good(&dir, "schema"));
     assert_eq!(schema["required"], serde_json::json!(["stop"]));
+    let gain = schema["$defs"]["kind_gain"]["description"].as_str().unwrap();
+    assert!(gain.ends_with("inputs: u; outputs: y"), "{gain}");
 
     let new = json(&good(&dir, "new first --json"));
     assert_eq!(new["file"], "first.toml");

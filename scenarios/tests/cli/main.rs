@@ -24,6 +24,7 @@ mod reproduce;
 mod resume;
 mod stability;
 mod told;
+mod workloads;
 
 use serde_json::Value as Json;
 use std::{

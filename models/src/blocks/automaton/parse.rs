@@ -101,7 +101,26 @@ pub(super) fn arrows(params: &Params, names: &Names, context: &Context<'_>) -> C
                 .help("write transitions = [ { from = \"a\", after = \"1 s\", to = \"b\" } ]"),
         ),
     }
+    if errors.is_empty() {
+        unreached(params, names, &arrows, &mut errors);
+    }
     if errors.is_empty() { Ok(arrows) } else { Err(errors) }
+}
+
+/// Refuses states to which no sequence of transitions leads.
+fn unreached(params: &Params, names: &Names, arrows: &[Arrow], errors: &mut Vec<ParamError>) {
+    let mut reached = vec![false; names.states.len()];
+    let mut open = vec![names.initial];
+    while let Some(state) = open.pop() {
+        if !std::mem::replace(&mut reached[state as usize], true) {
+            open.extend(arrows.iter().filter(|a| a.from.contains(&state)).map(|a| a.to));
+        }
+    }
+    for (name, _) in names.states.iter().zip(reached).filter(|(_, reached)| !reached) {
+        let what = format!("no transitions lead to the state `{name}`");
+        let error = ParamError::at(params.span("states"), what);
+        errors.push(error.help("add one that does, or remove the state and what begins there"));
+    }
 }
 
 const KEYS: [&str; 6] = ["from", "to", "after", "on", "value", "emit"];

@@ -61,7 +61,7 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "tolerances out of reach",
-        unit: "tolerance = 1e-30\nabsolute_tolerance = 1e-300\ndq_rel = 0\ndq_min = 1e-200\n\
+        unit: "tolerance = 1e-14\nabsolute_tolerance = 1e-300\ndq_rel = 0\ndq_min = 1e-200\n\
                states = { x = 1, v = 0 }\nderivatives = { x = 'v', v = '-x' }",
         says: [
             &["`tolerance` and `absolute_tolerance` are out of reach"],
@@ -104,6 +104,42 @@ const CASES: &[Case] = &[
         says: all(&[]),
     },
 ];
+
+/// The equation of the present mode, and the tag at which it fails: units, what is said, seconds.
+const MODES: &[(&str, [&str; 2], i64)] = &[
+    (
+        "states = { x = 1, y = 0 }\ninitial = 'wait'\n\
+         [unit.u.mode.wait]\nderivatives = { x = '-1', y = '0' }\n\
+         [[unit.u.mode.wait.event]]\nname = 'go'\nwhen = 'x <= 0'\nto = 'run'\n\
+         [unit.u.mode.run]\nderivatives = { x = '-2', y = 'sqrt(x + 2)' }\n\
+         [unit.u.mode.last]\nderivatives = { x = '-3', y = 'x + 7' }",
+        ["`y' = sqrt(x + 2)` is not finite at ", "y' = x + 7"],
+        2,
+    ),
+    (
+        "states = { x = 1, y = 0 }\nderivatives = { y = 'x' }\ninitial = 'wait'\n\
+         [unit.u.mode.wait]\nderivatives = { x = '-1', y = 'log(x)' }\n\
+         [unit.u.mode.run]\nderivatives = { x = '-2' }",
+        ["`y' = log(x)` ", "`y' = x`"],
+        1,
+    ),
+];
+
+#[test]
+fn failures_name_the_mode_and_their_tag() {
+    for (unit, [says, not], second) in MODES {
+        for method in METHODS {
+            let text = format!("[unit.u]\nkind = 'equations'\nMETHOD\n{unit}");
+            let told = Ran::with(&text, method, 10 * S).end.expect_err("a failure").to_string();
+            assert!(told.contains(says) && !told.contains(not), "{method}: {told}");
+            let tag = told.strip_prefix("u at (").and_then(|rest| rest.split(',').next());
+            let tick: i64 =
+                tag.and_then(|tick| tick.parse().ok()).unwrap_or_else(|| panic!("{told}"));
+            // Quantised states differ by their quanta.
+            assert!((tick - second * S).abs() < S / 50, "{method}: {told}");
+        }
+    }
+}
 
 #[test]
 fn failures_name_unit_and_expression() {
