@@ -77,6 +77,8 @@ pub(crate) struct Bus<M> {
     /// The order of the arena is not that in which bags are shown: some model sent in another
     /// order than that of its ports, or there is a seed that permutes them.
     pub disordered: bool,
+    /// Messages of the cycle may own memory.
+    pub owning: bool,
     /// What leaves this part of a simulation, until it is taken.
     pub away: Vec<(Tag, Envelope<M>)>,
     /// A send to a port that its model does not have: (model, port).
@@ -102,6 +104,7 @@ impl<M: Message> Bus<M> {
             merged: Vec::new(),
             ties,
             disordered: ties.is_some(),
+            owning: false,
             away: Vec::new(),
             bad_port: None,
         }
@@ -201,6 +204,7 @@ impl<M: Message> Bus<M> {
         let at = self.arena.len() as u32;
         // What came through the root's ports has numbers of its own.
         self.disordered |= self.arena.last().is_some_and(|last| last.source == network.models);
+        self.owning = true;
         self.arena.push(Envelope {
             value,
             source: network.models,
@@ -299,7 +303,14 @@ impl<M: Message> Bus<M> {
         if self.arena.is_empty() {
             return;
         }
-        self.arena.clear();
+        if self.owning {
+            self.owning = false;
+            self.arena.clear();
+        } else {
+            while let Some(plain) = self.arena.pop() {
+                std::mem::forget(plain);
+            }
+        }
         self.deliveries.clear();
         self.influenced.clear();
         self.nets.truncate(self.fixed);

@@ -11,6 +11,7 @@ use crate::{
     meter::Meter,
     moves::{Due, count_before},
     network::Network,
+    order::Marks,
     outbox::Outbox,
     simulation::Options,
     structure::Change,
@@ -151,6 +152,7 @@ pub(crate) struct Core<M: Message> {
     /// Window start and count of located events per model, for guard R11(b).
     pub located: BTreeMap<u32, (i64, u32)>,
     pub log_cursor: usize,
+    pub marks: Marks,
     /// Tags of all cycles, where this is a part of a simulation.
     pub tags: Option<Vec<Tag>>,
 }
@@ -186,6 +188,7 @@ impl<M: Message> Core<M> {
             changes: Vec::new(),
             located: BTreeMap::new(),
             log_cursor: 0,
+            marks: Marks::default(),
             tags: None,
         }
     }
@@ -520,17 +523,5 @@ impl<M: Message> Core<M> {
     pub fn run_of(&mut self, list: &[u32]) -> (Run, usize) {
         let (run, end) = self.homes.run(list[0]);
         (run, count_before(list, end))
-    }
-}
-
-/// Sorts unless sorted already, which is the usual case.
-#[inline(always)]
-pub(crate) fn order(list: &mut [u32]) {
-    if let [a, b] = list {
-        if a > b {
-            std::mem::swap(a, b);
-        }
-    } else if list.len() > 1 && !list.is_sorted() {
-        list.sort_unstable();
     }
 }

@@ -19,6 +19,7 @@ mod moves;
 pub mod nested;
 mod network;
 mod nursery;
+mod order;
 pub mod outbox;
 pub mod parallel;
 pub mod path;

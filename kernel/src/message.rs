@@ -35,6 +35,9 @@ pub trait Message: Clone + Debug + PartialEq + Send + Sync + 'static {
 /// assert_eq!(<u32 as Payload<Parcel>>::unwrap(&parcel), Some(&7));
 /// ```
 pub trait Payload<M>: Sized {
+    /// Whether the message that it is put into owns no memory. A cycle whose messages are all plain
+    /// forgets them without a look at each; of one that owns memory after all, that would leak.
+    const PLAIN: bool = false;
     /// Into the message type.
     fn wrap(self) -> M;
     /// Back, when the message holds this type.
@@ -42,6 +45,7 @@ pub trait Payload<M>: Sized {
 }
 
 impl<M: Message> Payload<M> for M {
+    const PLAIN: bool = !std::mem::needs_drop::<M>();
     #[inline(always)]
     fn wrap(self) -> M {
         self

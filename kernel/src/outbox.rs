@@ -100,6 +100,9 @@ impl<'a, M: Message> Outbox<'a, M> {
             if port > 0 {
                 self.last_port = port;
             }
+            if !T::PLAIN {
+                self.bus.owning = true;
+            }
             let envelope = Envelope { value, source, emission, next: NONE, port };
             return self.bus.hand(model, digest, envelope);
         }
@@ -125,6 +128,7 @@ impl<'a, M: Message> Outbox<'a, M> {
     #[inline(never)]
     fn carry(&mut self, digest: u64, identity: u64, envelope: Envelope<M>) {
         let port = envelope.port;
+        self.bus.owning = true;
         if self.bus.hears(self.source) {
             self.log(port, &envelope.value);
         }

@@ -5,7 +5,7 @@
 use crate::{
     bag::{Envelope, NONE},
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Ahead, Core, Guards, order},
+    core::{Ahead, Core, Guards},
     coupled::Coupled,
     error::RunError,
     event_list::{EARLIEST, EventList, EventListKind, LATEST},
@@ -14,6 +14,7 @@ use crate::{
     message::Message,
     moves::Moves,
     network::Network,
+    order::order,
     outbox::Outbox,
     parallel::{Apart, Deal},
     slab::{Left, Slabs},
@@ -265,7 +266,7 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         self.before = core.now;
         core.begin(tag);
-        order(&mut self.imminent);
+        order(&mut self.imminent, &mut core.marks);
     }
 
     /// (b) to (e) for a single imminent model, when its output reaches at most one other; tells
@@ -378,7 +379,7 @@ impl<M: Message> Simulation<M> {
             self.inject_due(self.core.now.ticks);
         }
         let core = &mut self.core;
-        order(&mut core.bus.influenced);
+        order(&mut core.bus.influenced, &mut core.marks);
         core.log_cursor = 0;
         let influenced = std::mem::take(&mut core.bus.influenced);
         let sums = std::mem::take(&mut core.bus.out_sums);
@@ -504,7 +505,7 @@ impl<M: Message> Simulation<M> {
         self.imminent.clear();
         let units = &mut self.imminent;
         core.silent.take(at, &mut |m| units.push(m));
-        order(units);
+        order(units, &mut core.marks);
         let others = if units.len() > 1 { at } else { core.silent.next_time().unwrap_or(i64::MAX) };
         let bound = next.min(others.saturating_add(1)).min(limit);
         for &m in units.iter() {

@@ -1,6 +1,6 @@
 //! What scenario units send each other.
 use serde::{Deserialize, Serialize};
-use std::{borrow::Cow, fmt, slice, sync::Arc};
+use std::{fmt, sync::Arc};
 use superdense_kernel::{
     Bag, Message, Payload,
     message::{Digest, real_word},
@@ -233,32 +233,36 @@ impl fmt::Display for Value {
     }
 }
 
-/// What came to a port, in the order of a key: a bag has no order, a queue needs one. Most bags hold
-/// one message, which stays where it is.
-#[inline]
-pub fn in_order<'a, T: Payload<Value> + Copy, K: Ord>(
-    bag: &Bag<'a, Value>,
+/// Takes what came to a port, in the order of a key: a bag has no order, a queue needs one. Most bags
+/// hold one message, which stays where it is.
+#[inline(always)]
+pub fn each_in_order<T: Payload<Value> + Copy, K: Ord>(
+    bag: &Bag<'_, Value>,
     port: InPort<T>,
     key: impl FnMut(&T) -> K,
-) -> Cow<'a, [T]> {
+    mut take: impl FnMut(&T),
+) {
     match bag.single() {
-        Some((at, value)) => {
-            let one = T::unwrap(value).filter(|_| at == port.index());
-            Cow::Borrowed(one.map_or(&[], slice::from_ref))
+        Some((at, value)) if at == port.index() => {
+            if let Some(one) = T::unwrap(value) {
+                take(one);
+            }
         }
-        None => Cow::Owned(sorted(bag.clone(), port, key)),
+        Some(_) => {}
+        None => sorted(bag, port, key, &mut take),
     }
 }
 
 #[inline(never)]
 fn sorted<T: Payload<Value> + Copy, K: Ord>(
-    bag: Bag<'_, Value>,
+    bag: &Bag<'_, Value>,
     port: InPort<T>,
     key: impl FnMut(&T) -> K,
-) -> Vec<T> {
+    take: &mut dyn FnMut(&T),
+) {
     let mut all: Vec<T> = bag.on(port).copied().collect();
     all.sort_unstable_by_key(key);
-    all
+    all.iter().for_each(take);
 }
 
 impl Message for Value {
@@ -318,6 +322,7 @@ impl Packet {
 macro_rules! payload {
     ($($t:ty => $variant:ident;)*) => {$(
         impl Payload<Value> for $t {
+            const PLAIN: bool = !std::mem::needs_drop::<$t>();
             #[inline(always)]
             fn wrap(self) -> Value {
                 Value::$variant(self)

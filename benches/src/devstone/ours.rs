@@ -33,6 +33,7 @@ impl Atomic<u64> for Stone {
     fn time_advance(&self) -> Duration {
         self.sigma
     }
+    #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, u64>) {
         out.send(OUTPUT, self.events);
     }

@@ -344,7 +344,7 @@ impl<M: Message> Simulation<M> {
                 kind.push(slab);
             }
         }
-        crate::core::order(&mut core.ready);
+        crate::order::order(&mut core.ready, &mut core.marks);
         for ((kind, parts), slabs) in self.slabs.kinds.iter_mut().zip(part_of).zip(slabs) {
             kind.collect(parts, slabs);
         }

@@ -9,7 +9,7 @@ use crate::{
     random::{Distribution, RandomStream},
     registry::{ParamType, ValueType},
     signal::{Level, NEVER, Timer},
-    value::{Job, Segment, Value, in_order},
+    value::{Job, Segment, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -127,14 +127,14 @@ impl Atomic<Value> for Station {
     #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        for &job in in_order(bag, Self::IN, |&job| job).iter() {
+        each_in_order(bag, Self::IN, Job::clone, |&job| {
             if self.capacity.is_some_and(|most| self.present() >= most) {
                 self.lost.push(job);
             } else {
                 self.queue.push_back((self.timer.now(), job));
                 self.serve();
             }
-        }
+        });
         self.count();
         let news = !self.lost.is_empty() || self.length.is_pending() || self.busy.is_pending();
         self.timer.set(if news { self.timer.now() } else { self.departure() });

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     registry::{ParamType, ValueType},
     signal::{Level, Timer},
-    value::{Job, Segment, Value, in_order},
+    value::{Job, Segment, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -95,16 +95,16 @@ impl Atomic<Value> for Statistics {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let (now, since) = (fx.now().ticks, fx.now().ticks - self.timer.now());
-        for job in in_order(bag, Self::IN, |&job| job).iter() {
+        each_in_order(bag, Self::IN, Job::clone, |job| {
             if job.created - since < self.warm_up {
-                continue;
+                return;
             }
             let ticks = match self.measure {
                 Measure::Sojourn => now - job.created,
                 Measure::Waiting => job.waited,
             };
             self.batches.push(self.timer.resolution().seconds(ticks));
-        }
+        });
         let count = self.batches.count();
         if count >= self.next {
             self.next = (count / self.every + 1).saturating_mul(self.every);

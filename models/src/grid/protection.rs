@@ -16,7 +16,7 @@ use crate::{
     },
     feed_through::{FeedThrough, Passing},
     registry::{ParamType, ValueType},
-    value::{Packet, Value, in_order},
+    value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,8 +36,9 @@ const TRIPPED: InPort<i64> = InPort::new(1);
 
 /// The packets of a code, in the order in which they queue up.
 fn heard(bag: &Bag<'_, Value>, code: u32) -> impl Iterator<Item = Packet> {
-    let all = in_order(bag, PACKETS, Packet::key);
-    (0..all.len()).map(move |k| all[k]).filter(move |p| p.code == code)
+    let mut all = Vec::new();
+    each_in_order(bag, PACKETS, Packet::key, |&packet| all.push(packet));
+    all.into_iter().filter(move |p| p.code == code)
 }
 
 /// Puts values into packets. Input 0: values.

@@ -11,7 +11,7 @@ use crate::{
     random::RandomStream,
     registry::{ParamType, ValueType},
     signal::{NEVER, Timer},
-    value::{Packet, Value, in_order},
+    value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -91,8 +91,9 @@ impl Link {
         }
         let ticks = self.transmission(packet.bits);
         self.bunched |= ticks == 0;
-        self.free = self.free.max(now).saturating_add(ticks);
-        self.work = self.work.saturating_add(ticks);
+        let start = self.free.max(now);
+        self.free = start.saturating_add(ticks);
+        self.work += self.free - start;
         // Lost packets take their time on the transmitter; without losses there is no draw.
         if self.loss > 0.0 && self.stream.uniform() < self.loss {
             self.gone += 1;
@@ -172,12 +173,12 @@ impl Atomic<Value> for Link {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        for &packet in in_order(bag, Self::IN, Packet::key).iter() {
+        each_in_order(bag, Self::IN, Packet::key, |&packet| {
             self.take(packet);
             if self.board.is_time() {
                 self.board.tell(&self.values(now), now);
             }
-        }
+        });
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {

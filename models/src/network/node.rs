@@ -10,7 +10,7 @@ use crate::{
     random::{Distribution, RandomStream},
     registry::{ParamType, Ports, ValueType},
     signal::{NEVER, Timer},
-    value::{Job, Value, in_order},
+    value::{Job, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -154,9 +154,9 @@ impl Atomic<Value> for Node {
     #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        for &job in in_order(bag, Self::IN, |&job| job).iter() {
+        each_in_order(bag, Self::IN, Job::clone, |&job| {
             self.join(job);
-        }
+        });
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {

@@ -5,7 +5,7 @@ use crate::{
         params::{Entries, Reader, with},
     },
     registry::{Located, Param, ParamError, ParamType, Params, Ports, ValueType},
-    value::{Packet, Value, in_order},
+    value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ impl Atomic<Value> for Routes {
         self.waiting.clear();
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
-        for &packet in in_order(bag, Self::IN, Packet::key).iter() {
+        each_in_order(bag, Self::IN, Packet::key, |&packet| {
             let to = packet.destination;
             match self.route(to) {
                 Some(port) => self.waiting.push((port, packet)),
@@ -65,7 +65,7 @@ impl Atomic<Value> for Routes {
                     packet.id, packet.source
                 )),
             }
-        }
+        });
         // Stable: by output, and then in order.
         self.waiting.sort_by_key(|(port, _)| *port);
     }

@@ -9,7 +9,7 @@ use crate::{
     },
     registry::{ParamType, ValueType},
     signal::{NEVER, Timer},
-    value::{Packet, Value, in_order},
+    value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ impl Atomic<Value> for Meter {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = fx.now().ticks;
-        for packet in in_order(bag, Self::IN, Packet::key).iter() {
+        each_in_order(bag, Self::IN, Packet::key, |packet| {
             self.received += 1;
             let highest = self.highest(packet.source);
             *highest = packet.id.max(*highest);
@@ -88,7 +88,7 @@ impl Atomic<Value> for Meter {
             if self.board.is_time() {
                 self.board.tell(&self.values(), self.timer.now());
             }
-        }
+        });
         self.timer.set(if self.board.pending() { self.timer.now() } else { NEVER });
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {

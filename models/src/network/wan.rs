@@ -10,7 +10,7 @@ use crate::{
     random::RandomStream,
     registry::{Param, ParamError, ParamType, Params, Ports, ValueType},
     signal::{NEVER, Timer},
-    value::{Packet, Value, in_order},
+    value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -76,14 +76,14 @@ impl Atomic<Value> for Wan {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        for &packet in in_order(bag, Self::IN, Packet::key).iter() {
+        each_in_order(bag, Self::IN, Packet::key, |&packet| {
             let Some(&port) = self.ports.get(&packet.destination) else {
                 let (to, from) = (packet.destination, packet.source);
                 fx.fail(format!(
                     "source {from} sends to address {to}, which the network does not know: add \
                      it to `addresses`"
                 ));
-                continue;
+                return;
             };
             self.sent += 1;
             // One draw per packet, none without losses.
@@ -95,7 +95,7 @@ impl Atomic<Value> for Wan {
             if self.board.is_time() {
                 self.board.tell(&self.values(), now);
             }
-        }
+        });
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {

@@ -2,10 +2,10 @@
 use super::{layout::Layout, part::Part};
 use crate::{
     checkpoint::SavedSimulation,
-    core::order,
     event_list::EventList,
     homes::Homes,
     message::Message,
+    order::order,
     simulation::Simulation,
     slab::{Kind as Slab, Slabs},
 };
@@ -128,7 +128,7 @@ impl<M: Message> Simulation<M> {
             core.ready.append(&mut part.sim.core.ready);
             kinds.push((*number, std::mem::take(&mut part.sim.slabs.kinds)));
         }
-        order(&mut core.ready);
+        order(&mut core.ready, &mut core.marks);
         kinds.sort_by_key(|(number, _)| *number);
         let mut slabs: Vec<Kinds<M>> = apart.part_of.iter().map(|_| Vec::new()).collect();
         for (_, kinds) in kinds {
