@@ -50,7 +50,8 @@ pub struct DeclaredPlot {
     /// Where what left on `y` arrives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<String>,
-    /// `line`, `step` or `points`, per column; `event` for events of another kind of panel.
+    /// Per column: `line`, `step` or `points`; `signal`: as its pieces are, sloped or not; `event` in
+    /// other kinds of panels.
     pub styles: Vec<String>,
     /// Label of the time axis.
     pub x_label: String,
@@ -68,9 +69,12 @@ impl Declared {
             if kind != Kind::Curves && record.is_some_and(|r| r.kind == PortKind::Event) {
                 return "event".to_owned();
             }
-            let natural =
-                if record.is_some_and(|r| r.continuous) { Style::Line } else { Style::Step };
-            name(declared.unwrap_or(natural)).to_owned()
+            let natural = match record {
+                Some(r) if r.continuous => "line",
+                Some(r) if r.kind == PortKind::Signal => "signal",
+                _ => "step",
+            };
+            declared.map_or(natural, name).to_owned()
         };
         let mut plots: Vec<DeclaredPlot> = plan
             .plots
@@ -186,7 +190,9 @@ pub fn read(dir: &Path) -> Result<Figure, PlotError> {
 
 /// A curve over time.
 fn curve(label: &str, style: &str, samples: &[Point], track: Option<&Track>) -> Curve {
+    let sloped = track.is_some_and(|t| !t.constant && !t.cut);
     let (style, points) = match style {
+        "signal" if !sloped => return curve(label, "step", samples, track),
         "points" => (Style::Points, samples.to_vec()),
         "step" => {
             let steps = track.filter(|t| t.constant && !t.cut);
