@@ -157,6 +157,12 @@ impl Line {
         Some(self.told.insert(Held::new(segment, now)).segment())
     }
 
+    /// Receivers are told `segment` at tick `now`, as once before.
+    pub fn take_told(&mut self, segment: Segment, now: i64) {
+        self.passed = false;
+        self.told = Some(Held::new(segment, now));
+    }
+
     /// Receivers are told a piece of the source's own solution from tick `now` on.
     pub fn hand_on(&mut self, piece: Segment, now: i64, timer: &Timer) -> Segment {
         let c = piece.coefficients();

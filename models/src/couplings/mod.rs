@@ -23,6 +23,7 @@
 //! | `pre_step.rs` | inputs by which outputs meet the exact solution (model-based pre-step) |
 //! | `trust.rs`, `embedded.rs`, `parallel_embedded.rs` | error estimates by which a macro step is accepted or repeated |
 //! | `selective.rs` | of a step with too large an error only the sensitive units are repeated |
+//! | `outside.rs` | inputs of a group whose steps are tried out: they end a step |
 //! | `rehearsal.rs`, `attempt.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
 //! | `kind.rs`, `reading.rs` | the parameters in a scenario |
 //! | `needs.rs` | what each policy needs of the units, for `check` |
@@ -48,6 +49,7 @@ mod line;
 mod look_ahead;
 mod low_pass;
 mod needs;
+mod outside;
 mod pace;
 mod parallel_embedded;
 mod pre_step;

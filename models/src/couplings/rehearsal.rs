@@ -16,6 +16,7 @@
 use super::{
     Iteration, Line, Policy, PreStep, Until,
     extrapolation::{Cubic, through},
+    outside::{Begun, Inputs},
     parallel_embedded::Node,
     trial::{Progress, Saved, Told, Trial},
     trust::Estimate,
@@ -74,9 +75,9 @@ pub(super) struct Plan {
     /// What the members gave.
     members: Vec<Option<Held>>,
     /// What they are going to be told.
-    agenda: VecDeque<Told>,
+    pub(super) agenda: VecDeque<Told>,
     /// Tick of the next exchange.
-    planned: i64,
+    pub(super) planned: i64,
     started: bool,
     /// Whether values have been made consistent (document 004, 4.3.3), by a step of no length.
     consistent: bool,
@@ -85,6 +86,8 @@ pub(super) struct Plan {
     pub(super) refused: u64,
     /// What is to be said of the step just tried out.
     remark: Option<String>,
+    /// Where the step began, if something from outside may end it.
+    pub(super) begun: Option<Begun>,
     /// The last exchanges, the latest first, as far as an estimate needs them.
     pub(super) past: Vec<Node>,
 }
@@ -135,6 +138,9 @@ impl Rehearsal {
         units.save().map_err(|e| e.to_string())?;
         let lines = policy.lines(|e| rehearse.estimate.looks_at(e));
         let trial = Trial::new(units, sources, lines, timer.resolution())?;
+        if trial.outside() > 0 {
+            trial.to_bytes().map_err(|e| e.to_string())?;
+        }
         let plan = Plan {
             timer,
             policy,
@@ -148,6 +154,7 @@ impl Rehearsal {
             refused: 0,
             remark: None,
             past: Vec::new(),
+            begun: None,
             rehearse,
         };
         Ok(Self { trial, plan })
@@ -168,8 +175,10 @@ impl Rehearsal {
     /// One macro step from the present on: what is told in it, and when the next exchange is.
     fn step(&mut self) -> Step<()> {
         let now = self.trial.tick();
+        self.keep()?;
         if !std::mem::replace(&mut self.plan.consistent, true) {
             let told = self.begin(now)?;
+            self.note(&told);
             self.plan.agenda.extend(told);
             return Ok(());
         }
@@ -227,6 +236,7 @@ impl Rehearsal {
 
     fn accept(&mut self, told: Vec<Told>, exchanges: u64) -> Step<()> {
         self.plan.steps += self.trial.now.exchanges - exchanges;
+        self.note(&told);
         self.plan.agenda.extend(told);
         self.plan.planned = self.trial.tick();
         Ok(())
@@ -389,10 +399,15 @@ impl Rehearsal {
         Ok(())
     }
 
-    fn hear(&mut self, bag: &Bag<'_, Value>) {
+    /// Takes what members sent; gives what came from outside.
+    fn hear(&mut self, bag: &Bag<'_, Value>) -> Inputs {
         let now = self.plan.timer.now();
+        let mut outside = Inputs::new();
         for (port, value) in bag.iter() {
-            let Some(slot) = self.plan.members.get_mut(usize::from(port)) else { continue };
+            let Some(slot) = self.plan.members.get_mut(usize::from(port)) else {
+                outside.push((port, value.clone()));
+                continue;
+            };
             match value {
                 Value::Segment(s) => Held::receive(slot, s, now),
                 other => {
@@ -402,6 +417,7 @@ impl Rehearsal {
                 }
             }
         }
+        outside
     }
 
     /// Whether something of the agenda is told at this tag.
@@ -412,13 +428,12 @@ impl Rehearsal {
 
     /// After everything that happened at this tag: the first exchange, or the next one if it is due
     /// and all is told; and when something is due again.
-    fn go_on(&mut self, fx: &mut Effects<Value>) {
+    fn go_on(&mut self, outside: Inputs, fx: &mut Effects<Value>) {
         let now = self.plan.timer.now();
-        let done = if !self.plan.started && self.plan.members.iter().all(Option::is_some) {
-            self.start()
-        } else {
-            Ok(())
-        };
+        let mut done = if outside.is_empty() { Ok(()) } else { self.interrupt(fx.now(), outside) };
+        if done.is_ok() && !self.plan.started && self.plan.members.iter().all(Option::is_some) {
+            done = self.start();
+        }
         let due = self.plan.started && self.plan.agenda.is_empty() && now >= self.plan.planned;
         // Only when all has happened at this tick that did in the trial.
         let done = done.and_then(|()| {
@@ -468,7 +483,7 @@ impl Snapshot for Rehearsal {
 
 impl Atomic<Value> for Rehearsal {
     fn inputs(&self) -> u16 {
-        self.plan.members.len() as u16
+        self.plan.members.len() as u16 + self.trial.outside()
     }
     fn outputs(&self) -> u16 {
         self.plan.members.len() as u16
@@ -488,12 +503,12 @@ impl Atomic<Value> for Rehearsal {
         if told {
             self.plan.agenda.pop_front();
         }
-        self.go_on(fx);
+        self.go_on(Inputs::new(), fx);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.plan.timer.pass(elapsed);
-        self.hear(bag);
-        self.go_on(fx);
+        let outside = self.hear(bag);
+        self.go_on(outside, fx);
     }
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         let told = self.tells(fx.now()).is_some();
@@ -501,8 +516,8 @@ impl Atomic<Value> for Rehearsal {
         if told {
             self.plan.agenda.pop_front();
         }
-        self.hear(bag);
-        self.go_on(fx);
+        let outside = self.hear(bag);
+        self.go_on(outside, fx);
     }
     fn statistics(&self) -> Vec<(&'static str, u64)> {
         vec![

@@ -1,12 +1,12 @@
 //! A group on trial: its units once more, ahead of themselves, and brought back at will.
-use super::{Line, extrapolation::Cubic};
+use super::{Line, extrapolation::Cubic, outside::Inputs};
 use crate::{
     signal::{NEVER, Timer},
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
-    ModelKey, Simulation, Snapshot,
+    Atomic, ModelKey, Simulation, Snapshot,
     nested::Nested,
     snapshot::SnapshotError,
     time::{Duration, Resolution},
@@ -19,6 +19,8 @@ pub(super) struct Told {
     /// The micro-step: before it, other things may happen in the same tick, the steps of a shared
     /// event for instance, and members must be told at the same place as in the trial.
     pub micro: u32,
+    /// Whether there was an exchange of all signals before.
+    exchange: bool,
     pub signals: Vec<(u16, Segment)>,
 }
 
@@ -39,6 +41,8 @@ pub(super) struct Progress {
     pub exchanges: u64,
     /// The last run ended because what receivers held was refuted.
     pub refuted: bool,
+    /// Something came from outside after the last exchange, so that nothing now is an answer to that.
+    outside: bool,
 }
 
 /// A state to come back to.
@@ -69,7 +73,7 @@ impl Trial {
         Ok(Self {
             units,
             sources,
-            now: Progress { timer, lines, last: 0, exchanges: 0, refuted: false },
+            now: Progress { timer, lines, last: 0, exchanges: 0, refuted: false, outside: false },
         })
     }
 
@@ -97,8 +101,9 @@ impl Trial {
 
     /// An exchange at the present tick: notes what all signals are.
     pub fn exchange(&mut self) {
-        let Progress { timer, lines, last, exchanges, .. } = &mut self.now;
+        let Progress { timer, lines, last, exchanges, outside, .. } = &mut self.now;
         *exchanges += 1;
+        *outside = false;
         let elapsed = timer.seconds(*last, timer.now());
         lines.iter_mut().for_each(|line| line.exchange(timer.now(), elapsed, timer));
         *last = timer.now();
@@ -120,16 +125,15 @@ impl Trial {
     /// Tells some of them.
     pub fn tell_some(&mut self, some: impl Iterator<Item = (u16, Cubic)>) -> Result<Told, String> {
         let micro = self.micro();
-        let Progress { timer, lines, .. } = &mut self.now;
+        let Progress { timer, lines, last, .. } = &mut self.now;
         let at = timer.now();
+        let exchange = at == *last;
         let mut tell = |(port, p): (u16, Cubic)| {
             Some((port, lines[usize::from(port)].tell(&p, at, timer)?.clone()))
         };
         let signals: Vec<(u16, Segment)> = some.filter_map(&mut tell).collect();
-        let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
-        let told = self.units.write(|units| units.commit(at, inputs));
-        told.map_err(|e| e.to_string())?;
-        Ok(Told { at, micro, signals })
+        self.commit(&signals)?;
+        Ok(Told { at, micro, exchange, signals })
     }
 
     /// Hands pieces of signals on at the present tick.
@@ -138,14 +142,66 @@ impl Trial {
         pieces: impl Iterator<Item = (u16, Segment)>,
     ) -> Result<Told, String> {
         let micro = self.micro();
-        let Progress { timer, lines, .. } = &mut self.now;
+        let Progress { timer, lines, last, .. } = &mut self.now;
         let at = timer.now();
+        let exchange = at == *last;
         let each = pieces.map(|(port, s)| (port, lines[usize::from(port)].hand_on(s, at, timer)));
         let signals: Vec<(u16, Segment)> = each.collect();
+        self.commit(&signals)?;
+        Ok(Told { at, micro, exchange, signals })
+    }
+
+    fn commit(&mut self, signals: &[(u16, Segment)]) -> Result<(), String> {
+        let at = self.tick();
         let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
         let told = self.units.write(|units| units.commit(at, inputs));
-        told.map_err(|e| e.to_string())?;
-        Ok(Told { at, micro, signals })
+        told.map(drop).map_err(|e| e.to_string())
+    }
+
+    /// Goes to where something was told, and tells it again; of `some` signals within a step.
+    pub fn repeat(&mut self, told: &Told, some: bool) -> Result<(), String> {
+        self.run(told.at, false)?;
+        if told.exchange {
+            self.exchange();
+        } else if some {
+            let sampled = |port| told.signals.iter().any(|s| usize::from(s.0) == port);
+            self.exchange_some(&(0..self.now.lines.len()).map(sampled).collect::<Vec<_>>());
+        }
+        for (port, segment) in &told.signals {
+            self.now.lines[usize::from(*port)].take_told(segment.clone(), told.at);
+        }
+        self.commit(&told.signals)
+    }
+
+    /// How many inputs units have from outside of the group.
+    pub fn outside(&self) -> u16 {
+        self.units.inputs() - self.now.lines.len() as u16
+    }
+
+    /// Lets the units go on to tick and micro-step `at`, where they are given inputs from outside.
+    pub fn give(&mut self, at: (i64, u32), inputs: Inputs) -> Result<(), String> {
+        let Progress { timer, lines, outside, .. } = &mut self.now;
+        *outside = true;
+        let mut inputs = Some(inputs);
+        let done = self.units.write(|units| {
+            while let Some(given) = inputs.take() {
+                let next = units.next_within(at.0)?.filter(|tag| (tag.ticks, tag.micro) < at);
+                let tick = next.map_or(at.0, |tag| tag.ticks);
+                timer.pass(Duration::between(timer.now(), tick));
+                for (port, value) in units.emit(tick)? {
+                    lines[usize::from(port)].hear(&value, false, timer);
+                }
+                match next {
+                    Some(_) => {
+                        units.commit(tick, Vec::new())?;
+                        inputs = Some(given);
+                    }
+                    None => drop(units.commit(tick, given)?),
+                }
+            }
+            Ok(())
+        });
+        done.map_err(|e: superdense_kernel::error::RunError| e.to_string())
     }
 
     /// Lets the units go on through tick `until`, or with `interrupts` through the first later one
@@ -162,7 +218,7 @@ impl Trial {
         interrupts: bool,
         mut note: impl FnMut(u16, i64, &Segment),
     ) -> Result<i64, String> {
-        let Progress { timer, lines, refuted, .. } = &mut self.now;
+        let Progress { timer, lines, refuted, outside, .. } = &mut self.now;
         let (start, mut until) = (timer.now(), until);
         *refuted = false;
         let done = self.units.write(|units| {
@@ -170,7 +226,7 @@ impl Trial {
                 timer.pass(Duration::between(timer.now(), tag.ticks));
                 for (port, value) in units.emit(tag.ticks)? {
                     let line = &mut lines[usize::from(port)];
-                    let jumps = line.hear(&value, tag.ticks == start, timer);
+                    let jumps = line.hear(&value, tag.ticks == start && !*outside, timer);
                     if let Some(segment) = line.heard_last() {
                         note(port, tag.ticks, segment);
                     }

@@ -126,7 +126,7 @@ impl<'a> Builder<'a> {
         let names = |list: &[PortSpec]| list.iter().map(|p| p.name.clone()).collect();
         let (inputs, outputs): (Vec<String>, Vec<String>) = match master {
             None => (specs(&g.inputs), specs(&g.outputs)),
-            Some((_, ports)) => (names(&ports.outputs), names(&ports.inputs)),
+            Some((_, ports)) => (names(&ports.inputs), names(&ports.outputs)),
         };
         let inputs: Vec<InPort<Value>> = inputs.into_iter().map(|n| model.add_input(n)).collect();
         let outputs: Vec<OutPort<Value>> =
@@ -170,7 +170,14 @@ impl<'a> Builder<'a> {
                 model.couple(output(from), input(to));
             }
         }
-        if master.is_some() {
+        if let Some(master) = master {
+            for spec in &g.inputs {
+                let (own, units): (Vec<End>, _) = spec.ends.iter().partition(|e| e.child == master);
+                for (own, e) in own.iter().flat_map(|own| units.iter().map(move |e| (own, e))) {
+                    let input = child(*e).input(InPort::<Value>::new(e.port));
+                    model.couple(inputs[usize::from(own.port)].inside(), input);
+                }
+            }
             return model;
         }
         for (port, spec) in inputs.iter().zip(&g.inputs) {

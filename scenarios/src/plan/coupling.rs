@@ -23,7 +23,7 @@ use std::{
 };
 use superdense_models::{
     couplings::{self, CouplingKind, SIGNALS},
-    registry::{Located, Param, Params, PortKind, UnitKind},
+    registry::{Located, Param, Params, PortKind, PortSpec, UnitKind},
 };
 
 /// The name of the hidden child.
@@ -116,11 +116,11 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         return;
     }
     let g = &tree.groups[group as usize];
-    if couplings::rehearses(&params) && !g.inputs.is_empty() {
-        let message = "this coupling repeats steps, but its group has inputs";
-        let help = "what comes in between is not known in a trial: move the coupling to the group \
-                    around, or use one without `iterate`, pessimistic `correction` and `estimate`";
-        session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
+    if params.get("pre_step").is_some() && !g.inputs.is_empty() {
+        let message = "`pre_step` finds inputs for whole steps, but its group has inputs";
+        let help = "what comes in between would end them: move the coupling to the group around, or use \
+                    another one";
+        session.report(Mistake::new("coupling", span_of(coupling, "pre_step"), message).help(help));
         return;
     }
     let links = |m: &Member| {
@@ -159,8 +159,24 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         params.values.push((to, list(receivers)));
     }
     match KIND.ports(&params) {
-        Ok(ports) => insert(tree, group, coupling, (lines, echoes), (params, ports)),
+        Ok(mut ports) => {
+            if couplings::rehearses(&params) {
+                listen(tree, group, &mut ports);
+            }
+            insert(tree, group, coupling, (lines, echoes), (params, ports));
+        }
         Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
+    }
+}
+
+/// What comes from outside of the group reaches its master, too.
+fn listen(tree: &mut Tree, group: u32, ports: &mut superdense_models::registry::Ports) {
+    let g = &mut tree.groups[group as usize];
+    let child = g.children.len() as u32;
+    for input in &mut g.inputs {
+        input.ends.push(End { child, member: 0, port: ports.inputs.len() as u16 });
+        let name = format!("~{}", input.spec.name);
+        ports.inputs.push(PortSpec { name, ..input.spec.clone() });
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) fn graph(tree: &Tree, session: &Session) -> Graph {
             let unit = &tree.units[u as usize];
             let (inputs, outputs) = (unit.ports.inputs.len(), unit.ports.outputs.len());
             match is_master(u) {
-                true => (0..inputs as u16).map(|k| (k, k, Passing::Value)).collect(),
+                true => (0..outputs as u16).map(|k| (k, k, Passing::Value)).collect(),
                 false => feed_through(tree, u, session).pairs(inputs, outputs),
             }
         })

@@ -141,12 +141,11 @@ fn policy(
             };
             return told;
         }
-        if inputs && need == Capability::Restore {
-            told.possible = false;
-            told.missing = vec!["the group has inputs, unknown while steps are tried out".into()];
-            told.instead = Some("the coupling in the group around");
-            return told;
-        }
+    }
+    if inputs && s.line().starts_with("pre_step") {
+        told.possible = false;
+        told.missing = vec!["the group has inputs, which would end whole steps".into()];
+        told.instead = Some("the coupling in the group around");
     }
     told
 }

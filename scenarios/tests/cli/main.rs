@@ -12,6 +12,7 @@ mod graph;
 mod grid;
 mod iteration;
 mod library;
+mod nested;
 mod network;
 mod pendulum;
 mod plots;
