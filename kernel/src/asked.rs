@@ -1,6 +1,6 @@
 //! What transitions asked for beside changing their models, and what observers hear of them.
 use crate::{
-    core::{Core, Guards},
+    core::{Core, Guards, halted},
     error::RunError,
     message::Message,
     time::Tag,
@@ -52,6 +52,21 @@ impl<M: Message> Core<M> {
         }
         if let Some(reason) = self.fx.stop.take() {
             self.stop.get_or_insert(reason);
+        }
+    }
+
+    /// Tells observers that a cycle is committed, and looks whether somebody wants the run to halt.
+    #[inline(always)]
+    pub fn committed(&mut self, tag: Tag) {
+        if self.watched {
+            for o in self.observers.iter_mut().filter(|o| o.wants_cycles()) {
+                if let ControlFlow::Break(reason) = o.cycle(tag) {
+                    self.stop.get_or_insert(reason);
+                }
+            }
+        }
+        if let Some(reason) = halted(&self.halt) {
+            self.stop.get_or_insert_with(|| reason.to_owned());
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::{
     bag::{Envelope, NONE},
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Ahead, Core, Guards, halted},
+    core::{Ahead, Core, Guards},
     coupled::Coupled,
     error::RunError,
     event_list::{EARLIEST, EventList, EventListKind, LATEST},
@@ -20,7 +20,7 @@ use crate::{
     slab::{Left, Slabs},
     time::{Duration, Resolution, Tag, TimeError},
 };
-use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// How to run a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -415,17 +415,7 @@ impl<M: Message> Simulation<M> {
         if !self.core.changes.is_empty() {
             self.restructure();
         }
-        let core = &mut self.core;
-        if core.watched {
-            for o in core.observers.iter_mut().filter(|o| o.wants_cycles()) {
-                if let ControlFlow::Break(reason) = o.cycle(now) {
-                    core.stop.get_or_insert(reason);
-                }
-            }
-        }
-        if let Some(reason) = halted(&core.halt) {
-            core.stop.get_or_insert_with(|| reason.to_owned());
-        }
+        self.core.committed(now);
         if self.core.error.is_some() { self.failure() } else { Ok(true) }
     }
 
