@@ -64,6 +64,10 @@ impl<M: Message> Simulation<M> {
             }
             self.complete(Some(limit), &mut taken)?;
             if self.core.stop.is_some() {
+                // A run may be halted after the next cycle was taken from the list.
+                if let Some(at) = taken {
+                    self.imminent.iter().for_each(|&m| self.core.list.schedule(m, at));
+                }
                 return Ok(self.stopped());
             }
         }
@@ -108,12 +112,17 @@ impl<M: Message> Simulation<M> {
 
 #[cfg(test)]
 mod tests {
+    use crate::Ended;
     use crate::{
         Atomic, Bag, Coupled, Effects, Outbox, Simulation,
         port::{InPort, OutPort},
         time::Duration,
     };
     use serde::{Deserialize, Serialize};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
 
     #[derive(Clone, Serialize, Deserialize)]
     struct Node {
@@ -141,6 +150,47 @@ mod tests {
             self.next -= e.ticks();
             self.heard += bag.len() as u32;
         }
+    }
+
+    /// Whenever a run is halted, it goes on as if it had not been.
+    #[test]
+    fn halted_at_any_moment() {
+        const HALTS: usize = 2_000;
+        let run = |halt: Option<Arc<AtomicBool>>| {
+            let mut top = Coupled::new();
+            // Single models, and two at a time.
+            for (i, next) in [3, 7, 100, 100].into_iter().enumerate() {
+                top.add(("n", i), Node { next, heard: 0 });
+            }
+            let mut sim = Simulation::new(top, Default::default()).expect("proper wiring");
+            let mut halts = 0;
+            if let Some(halt) = &halt {
+                sim.halt_on(Arc::clone(halt), "a break");
+            }
+            while let Ended::Stopped(_) = sim.run_through(3_000_000).expect("no error") {
+                halts += 1;
+                halt.iter().for_each(|halt| halt.store(halts >= HALTS, Ordering::Relaxed));
+                if halts >= HALTS {
+                    sim.halt_on(Arc::default(), "");
+                }
+            }
+            (sim.trace_hash(), sim.counts(), halts)
+        };
+        let halt = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&halt);
+        let thread = std::thread::spawn(move || {
+            for _ in 0..HALTS {
+                other.store(true, Ordering::Relaxed);
+                while other.load(Ordering::Relaxed) && Arc::strong_count(&other) > 1 {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        let (hash, counts, _) = run(None);
+        let (halted, halted_counts, halts) = run(Some(halt));
+        thread.join().expect("no panic");
+        assert!(halts > 10, "halted {halts} times only");
+        assert_eq!((halted, halted_counts), (hash, counts));
     }
 
     /// Cycles of single models follow each other in one slab, with no, one, several receivers, and

@@ -12,7 +12,7 @@
 //!   bound sharper: P = I + γ Σ Aᵀ P A with the largest γ that has a solution.
 //! - *Dwell time*: a system that can be made to grow may be stable if each mode lasts at least k steps.
 //!   Then sequences are made of blocks Aʲ with k ≤ j < 2k, to which all longer ones can be cut.
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, Schur};
 
 /// Products that are looked at for one bound.
 const PRODUCTS: usize = 20_000;
@@ -154,10 +154,13 @@ fn grows(bounds: &Bounds, blocks: &[(usize, usize)]) -> Option<(Vec<(usize, usiz
     Some((runs, bounds.lower.powi(bounds.sequence.len() as i32)))
 }
 
-/// The largest absolute value of an eigenvalue.
+/// The largest absolute value of an eigenvalue; NaN where they are not found.
 pub fn radius(map: &DMatrix<f64>) -> f64 {
-    let values = map.complex_eigenvalues();
-    values.iter().map(|z| z.norm()).fold(0.0, f64::max)
+    const ITERATIONS: usize = 100_000;
+    let Some(schur) = Schur::try_new(map.clone(), f64::EPSILON, ITERATIONS) else {
+        return f64::NAN;
+    };
+    schur.complex_eigenvalues().iter().map(|z| z.norm()).fold(0.0, f64::max)
 }
 
 fn norm(map: &DMatrix<f64>) -> f64 {

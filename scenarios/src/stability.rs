@@ -197,7 +197,9 @@ impl Coupled {
                 self.refuse_what_is_not_linear(&places, &paths, &observe, true)?;
             }
             if let Some((map, _)) = map {
-                return Ok(radius(&map));
+                let radius = radius(&map);
+                let unknown = || "no eigenvalues were found of what a macro step does".to_owned();
+                return (!radius.is_nan()).then_some(radius).ok_or_else(unknown);
             }
         }
         Err("the scenario is not linear: its macro steps do not add up".to_owned())

@@ -382,6 +382,9 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
     Some(Iteration::new(solver, until))
 }
 
+/// Pre-steps of a macro step, at most: each is kept.
+const MOST_MICRO_STEPS: i64 = 100_000;
+
 /// What of a policy needs trials of macro steps, if anything does.
 fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehearse> {
     let iteration = iteration(r, params);
@@ -405,8 +408,18 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         "conservation" => Estimate::Conservation,
         "embedded" => Estimate::Embedded,
         "parallel-embedded" => Estimate::ParallelEmbedded,
+        // What was told for the end of an iterated step is what came.
+        _ if iteration.is_some() && !r.given("estimate") => Estimate::ParallelEmbedded,
         _ => Estimate::Extrapolation,
     };
+    let ok = estimate != Estimate::Extrapolation || iteration.is_none() || !r.given("tolerance");
+    let message = "estimate = \"extrapolation\" and `iterate` contradict each other";
+    let help = "iterated steps are told what is true at their end: choose \"parallel-embedded\" or \"milne\"";
+    r.check(ok, "estimate", message, help);
+    let ok = estimate != Estimate::Embedded || params.text("order") == "jacobi";
+    let message = "estimate = \"embedded\" sees only what the coupling tells";
+    let help = "units of a sequence hear each other directly: choose \"parallel-embedded\", or order = \"jacobi\"";
+    r.check(ok, "estimate", message, help);
     let ok = estimate != Estimate::Milne || iteration.is_some();
     let message = "Milne's device compares a step with its correction";
     r.check(ok, "estimate", message, "add `iterate`, or choose \"doubling\"");
@@ -455,6 +468,12 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         "macro-step" => Ahead::MacroStep,
         _ => Ahead::MicroSteps,
     };
+    if r.given("pre_step") && r.given("step") {
+        let (micro, step) = (r.span("pre_step"), r.span("step"));
+        let ok = micro <= step && step / micro.max(1) <= MOST_MICRO_STEPS;
+        let message = "a macro step holds from 1 to 100000 pre-steps";
+        r.check(ok, "pre_step", message, "give a time from step/100000 to step");
+    }
     let pre_step = r.given("pre_step").then(|| PreStep::new(r.span("pre_step"), ahead, signals));
     for (name, used) in [
         ("iterate", iteration.is_some()),

@@ -67,7 +67,7 @@ pub fn resume(console: &Console, from: &Path) -> Done {
     }
     let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
     // A directory may have been moved; a checkpoint may have been copied out of it.
-    let beside = dir.filter(|d| d.join("samples.csv").is_file());
+    let beside = dir.filter(|d| is_dir || d.join("samples.csv").is_file());
     let out = beside.map_or_else(|| checkpoint.settings.out.clone(), Path::to_owned);
     let settings = Settings { out, ..checkpoint.settings.clone() };
     let plan = plan_of(&settings)?;

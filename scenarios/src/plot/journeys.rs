@@ -122,11 +122,12 @@ fn distribution(label: &str, mut values: Vec<f64>) -> Curve {
     let n = values.len();
     let every = (n / (4 * COLUMNS)).max(1);
     let mut points: Vec<Point> = values.first().map(|&x| (x, 0.0)).into_iter().collect();
-    for (k, &x) in values.iter().enumerate() {
+    let mut drawn = 0;
+    for (k, &x) in (1..).zip(&values) {
         // The last of equal ones has their share.
-        let last = k + 1 == n;
-        if last || (values[k + 1] > x && k % every == 0) {
-            points.push((x, (k + 1) as f64 / n as f64));
+        if k == n || (values[k] > x && k - drawn >= every) {
+            points.push((x, k as f64 / n as f64));
+            drawn = k;
         }
     }
     let points = curves::thin(curves::staircase(&points), COLUMNS);
@@ -165,6 +166,15 @@ mod tests {
         assert_eq!(curve.label, "x (4)");
         let corners = [(1.0, 0.0), (1.0, 0.5), (2.0, 0.5), (2.0, 0.75), (3.0, 0.75), (3.0, 1.0)];
         assert_eq!(curve.points, corners);
+        // Many of few: each value has its step.
+        let many = distribution("x", (0..20_001).map(|k| f64::from(k % 5)).collect());
+        let shares: Vec<f64> = (0..5)
+            .map(|x| {
+                let last = many.points.iter().rfind(|p| p.0 == f64::from(x));
+                last.map_or(0.0, |p| (p.1 * 5.0).round())
+            })
+            .collect();
+        assert_eq!(shares, [1.0, 2.0, 3.0, 4.0, 5.0]);
         let many = distribution("x", (0..100_000).map(f64::from).collect());
         assert!(many.points.len() <= 4 * COLUMNS, "{}", many.points.len());
         assert!(many.points.iter().all(|(x, share)| (share * 1e5 - x).abs() < 60.0));
