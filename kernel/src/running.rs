@@ -155,42 +155,37 @@ mod tests {
     /// Whenever a run is halted, it goes on as if it had not been.
     #[test]
     fn halted_at_any_moment() {
-        const HALTS: usize = 2_000;
-        let run = |halt: Option<Arc<AtomicBool>>| {
+        let build = || {
             let mut top = Coupled::new();
             // Single models, and two at a time.
             for (i, next) in [3, 7, 100, 100].into_iter().enumerate() {
                 top.add(("n", i), Node { next, heard: 0 });
             }
-            let mut sim = Simulation::new(top, Default::default()).expect("proper wiring");
-            let mut halts = 0;
-            if let Some(halt) = &halt {
-                sim.halt_on(Arc::clone(halt), "a break");
-            }
-            while let Ended::Stopped(_) = sim.run_through(3_000_000).expect("no error") {
-                halts += 1;
-                halt.iter().for_each(|halt| halt.store(halts >= HALTS, Ordering::Relaxed));
-                if halts >= HALTS {
-                    sim.halt_on(Arc::default(), "");
-                }
-            }
-            (sim.trace_hash(), sim.counts(), halts)
+            Simulation::new(top, Default::default()).expect("proper wiring")
         };
-        let halt = Arc::new(AtomicBool::new(false));
-        let other = Arc::clone(&halt);
-        let thread = std::thread::spawn(move || {
-            for _ in 0..HALTS {
-                other.store(true, Ordering::Relaxed);
-                while other.load(Ordering::Relaxed) && Arc::strong_count(&other) > 1 {
-                    std::thread::yield_now();
+        let (mut halted, mut plain) = (build(), build());
+        let [halt, over] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        halted.halt_on(Arc::clone(&halt), "a break");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    halt.store(true, Ordering::Relaxed);
+                    std::hint::spin_loop();
                 }
+            });
+            for _ in 0..1000 {
+                let ended = halted.run_through(i64::MAX - 1);
+                assert_eq!(ended, Ok(Ended::Stopped("a break".into())));
+                halt.store(false, Ordering::Relaxed);
             }
+            over.store(true, Ordering::Relaxed);
         });
-        let (hash, counts, _) = run(None);
-        let (halted, halted_counts, halts) = run(Some(halt));
-        thread.join().expect("no panic");
-        assert!(halts > 10, "halted {halts} times only");
-        assert_eq!((halted, halted_counts), (hash, counts));
+        halted.halt_on(Arc::default(), "");
+        let end = halted.now().ticks;
+        for sim in [&mut halted, &mut plain] {
+            sim.run_through(end).expect("no error");
+        }
+        assert_eq!((halted.trace_hash(), halted.counts()), (plain.trace_hash(), plain.counts()));
     }
 
     /// Cycles of single models follow each other in one slab, with no, one, several receivers, and

@@ -166,9 +166,12 @@ impl<'a> Evaluator<'a> {
         if x.fract() == 0.0 && x.abs() < 9.0e15 {
             return Some(x as i64);
         }
-        let message = format!("{what} is {x}, but must be a whole number");
-        let mistake = Mistake::new("wrong-type", &node.span, message);
-        self.session.report(mistake.help("write a whole number such as 3"));
+        let (must, help) = match x.fract() == 0.0 {
+            true => ("be smaller", "write a whole number between -9e15 and 9e15"),
+            false => ("be a whole number", "write a whole number such as 3"),
+        };
+        let message = format!("{what} is {x}, but must {must}");
+        self.session.report(Mistake::new("wrong-type", &node.span, message).help(help));
         None
     }
 
@@ -198,7 +201,13 @@ impl<'a> Evaluator<'a> {
         let resolution = self.session.resolution;
         let coarse =
             || format!("{what} is beyond the largest time at a resolution of {resolution}");
-        let coarser = || "choose a coarser resolution, such as resolution = \"ns\"".to_owned();
+        let coarser = || match resolution.exponent() {
+            0 => "give a shorter time".to_owned(),
+            finer => format!(
+                "give a shorter time, or choose a coarser resolution, such as resolution = \"{}\"",
+                ["s", "ms", "us", "ns", "ps", "fs"][usize::from(finer - 1) / 3]
+            ),
+        };
         if n.value == f64::INFINITY {
             return Some(i64::MAX);
         }

@@ -133,6 +133,8 @@ fn finish(mut svg: String, height: u32) -> String {
         let plain = format!("stroke-width=\"{width}\"");
         svg = svg.replace(&plain, &format!("{plain} stroke-dasharray=\"{dash}\""));
     }
+    // Names and titles may hold what XML may not.
+    let svg = svg.replace(|c: char| c.is_control() && c != '\n', "\u{FFFD}");
     svg.replace(
         &format!("font-family=\"{FAMILY}\""),
         &format!("font-family=\"{FAMILY}, Verdana, sans-serif\""),

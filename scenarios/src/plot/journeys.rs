@@ -72,6 +72,9 @@ fn together<'a>(sent: &'a Sent, labels: &[String]) -> Vec<(usize, (i64, &'a str)
     all
 }
 
+/// Rows of a timeline, at most: a picture of more is too large to draw, and to look at.
+const LINES: usize = 300;
+
 /// The rows of a timeline.
 pub(super) fn rows(sent: &Sent, plot: &DeclaredPlot, resolution: Resolution) -> Vec<Row> {
     let row = |label: &String| Row { label: label.clone(), marks: Vec::new() };
@@ -82,6 +85,10 @@ pub(super) fn rows(sent: &Sent, plot: &DeclaredPlot, resolution: Resolution) -> 
     for ((place, (at, _)), end) in places.into_iter().zip(from).zip(ends) {
         let end = end.map_or(f64::NAN, |end| resolution.seconds(end));
         rows[place].marks.push((resolution.seconds(at), end));
+    }
+    if rows.len() > LINES {
+        let more = rows.split_off(LINES - 1).len();
+        rows.push(Row { label: format!("… and {more} more"), marks: Vec::new() });
     }
     rows
 }
@@ -158,6 +165,14 @@ mod tests {
         let from = [(1, "0/1"), (2, "0/2"), (3, "0/1"), (9, "0/3")];
         let to = [(0, "0/3"), (5, "0/1"), (6, "0/1")];
         assert_eq!(arrivals(&from, &to), [Some(5), None, Some(6), None]);
+    }
+
+    #[test]
+    fn timelines_of_many_outputs_end() {
+        let y = (0..40_000).map(|i| format!("source[{i}].y")).collect();
+        let plot = DeclaredPlot { y, ..Default::default() };
+        let rows = rows(&Sent::default(), &plot, Resolution::NANO);
+        assert_eq!((rows.len(), &*rows[299].label), (300, "… and 39701 more"));
     }
 
     #[test]
