@@ -1,10 +1,10 @@
 //! What transitions asked for beside changing their models, and what observers hear of them.
 use crate::{
-    core::{Core, Guards, halted},
+    core::{Core, Guards, Halt, halted},
     error::RunError,
     message::Message,
     time::Tag,
-    trace::{Kind, Transition},
+    trace::{Kind, Observer, Transition},
 };
 use std::ops::ControlFlow;
 
@@ -58,16 +58,8 @@ impl<M: Message> Core<M> {
     /// Tells observers that a cycle is committed, and looks whether somebody wants the run to halt.
     #[inline(always)]
     pub fn committed(&mut self, tag: Tag) {
-        if self.watched {
-            for o in self.observers.iter_mut().filter(|o| o.wants_cycles()) {
-                if let ControlFlow::Break(reason) = o.cycle(tag) {
-                    self.stop.get_or_insert(reason);
-                }
-            }
-        }
-        if let Some(reason) = halted(&self.halt) {
-            self.stop.get_or_insert_with(|| reason.to_owned());
-        }
+        let watching = if self.watched { &mut self.observers[..] } else { &mut [] };
+        tell_cycle(watching, &self.halt, tag, &mut self.stop);
     }
 
     #[inline(never)]
@@ -130,5 +122,24 @@ impl<M: Message> Core<M> {
             }
         }
         self.bus.log = log;
+    }
+}
+
+/// Tells those who watch that a cycle is committed; `stop` is why the run stops, if one of them wants
+/// that, or somebody outside.
+#[inline(always)]
+pub(crate) fn tell_cycle<M: Message>(
+    watching: &mut [Box<dyn Observer<M>>],
+    halt: &Halt,
+    tag: Tag,
+    stop: &mut Option<String>,
+) {
+    for o in watching {
+        if let ControlFlow::Break(reason) = o.cycle(tag) {
+            stop.get_or_insert(reason);
+        }
+    }
+    if let Some(reason) = halted(halt) {
+        stop.get_or_insert_with(|| reason.to_owned());
     }
 }

@@ -153,8 +153,8 @@ pub(crate) struct Core<M: Message> {
     pub observers: Vec<Box<dyn Observer<M>>>,
     /// Whether an observer wants to hear of every cycle.
     pub watched: bool,
-    /// Set from outside when the run is to stop, and the reason that is then given.
-    pub halt: Option<(Arc<AtomicBool>, String)>,
+    /// Set from outside when the run is to stop.
+    pub halt: Halt,
     pub meter: Option<Box<dyn Meter>>,
     pub error: Option<RunError>,
     pub stop: Option<String>,
@@ -540,9 +540,12 @@ impl<M: Message> Core<M> {
     }
 }
 
+/// A flag that stops a run, and the reason that is then given.
+pub(crate) type Halt = Option<(Arc<AtomicBool>, String)>;
+
 /// The reason to stop, when somebody outside wants that.
 #[inline(always)]
-pub(crate) fn halted(halt: &Option<(Arc<AtomicBool>, String)>) -> Option<&str> {
+pub(crate) fn halted(halt: &Halt) -> Option<&str> {
     let (flag, reason) = halt.as_ref()?;
     flag.load(Ordering::Relaxed).then_some(reason)
 }

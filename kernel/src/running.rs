@@ -112,9 +112,8 @@ impl<M: Message> Simulation<M> {
 
 #[cfg(test)]
 mod tests {
-    use crate::Ended;
     use crate::{
-        Atomic, Bag, Coupled, Effects, Outbox, Simulation,
+        Atomic, Bag, Coupled, Effects, Ended, Outbox, Simulation,
         port::{InPort, OutPort},
         time::Duration,
     };

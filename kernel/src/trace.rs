@@ -117,8 +117,9 @@ pub trait Observer<M: Message>: Send {
         let _ = (tag, change);
         Verdict::Continue(())
     }
-    /// Whether [`Observer::cycle`] wants to be called. Asked when the observer is added, and again
-    /// when the structure changed. A run that nobody watches cycle by cycle goes on faster.
+    /// Whether [`Observer::cycle`] is of use. Asked when the observer is added, and again when the
+    /// structure changed; it is called unless it is of use to no observer. A run that nobody watches
+    /// cycle by cycle goes on faster.
     fn wants_cycles(&self) -> bool {
         true
     }

@@ -4,17 +4,15 @@ use super::{
     windows::{Done, News},
 };
 use crate::{
+    asked::tell_cycle,
     bag::{Bag, Envelope, NONE, Slice},
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Core, Counts, halted},
+    core::{Core, Counts, Halt},
     message::Message,
     time::Tag,
     trace::{Kind, Observer, Transition},
 };
-use std::{
-    ops::ControlFlow,
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::ops::ControlFlow;
 
 /// Tells observers, and counts, what workers commit.
 pub(super) struct Telling<'a, M: Message> {
@@ -23,7 +21,7 @@ pub(super) struct Telling<'a, M: Message> {
     observers: &'a mut [Box<dyn Observer<M>>],
     /// Whether one of them wants to hear of every cycle.
     watched: bool,
-    halt: &'a Option<(Arc<AtomicBool>, String)>,
+    halt: &'a Halt,
     pub counts: Counts,
     pub now: Tag,
     pub ran: bool,
@@ -156,16 +154,8 @@ impl<'a, M: Message> Telling<'a, M> {
 
     /// A cycle is over.
     fn cycle(&mut self) {
-        if self.watched {
-            for o in self.observers.iter_mut().filter(|o| o.wants_cycles()) {
-                if let ControlFlow::Break(reason) = o.cycle(self.now) {
-                    self.stop.get_or_insert(reason);
-                }
-            }
-        }
-        if let Some(reason) = halted(self.halt) {
-            self.stop.get_or_insert_with(|| reason.to_owned());
-        }
+        let watching = if self.watched { &mut self.observers[..] } else { &mut [] };
+        tell_cycle(watching, self.halt, self.now, &mut self.stop);
     }
 
     fn cycles(&mut self, entries: &[Entry<M>]) -> Option<Tag> {
