@@ -17,6 +17,8 @@ pub struct Master {
     pub group: String,
     /// There is a `[coupling]`.
     pub declared: bool,
+    /// Its macro step in ticks; zero without a coupling.
+    pub step: i64,
     /// The units that lack something, with what and why.
     pub lacking: Vec<(String, Vec<(Capability, String)>)>,
     /// All policies.
@@ -97,6 +99,7 @@ fn master(tree: &Tree, at: u32, session: &Session) -> Option<Master> {
     Some(Master {
         group: dotted(&g.path),
         declared: params.is_some(),
+        step: params.map_or(0, |p| p.duration("step").ticks()),
         lacking: units.iter().filter_map(lacks).collect(),
         policies: SCHEMES.iter().map(policy).collect(),
     })
