@@ -131,11 +131,15 @@ fn policy(
             Whom::Receivers => &members.receivers,
             Whom::Group => &members.all,
         };
-        let missing: Vec<String> = units
-            .iter()
-            .filter(|u| concerned.contains(&u.unit))
-            .filter_map(|u| Some(format!("{}: {}", u.path, missing(need, u.can.lacks(need)?))))
-            .collect();
+        // Where something from outside may end a step, its start is kept as bytes.
+        let also = (inputs && need == Capability::Restore).then_some(Capability::Serialise);
+        let missing = |u: &Able| {
+            let lacks = |need: Capability| Some((need.name(), u.can.lacks(need)?));
+            let (name, why) = lacks(need).or_else(|| lacks(also?))?;
+            Some(format!("{}: no {name} ({why})", u.path))
+        };
+        let concerned = units.iter().filter(|u| concerned.contains(&u.unit));
+        let missing: Vec<String> = concerned.filter_map(missing).collect();
         if !missing.is_empty() {
             told.missing = missing;
             (told.possible, told.instead) = match without {
@@ -151,10 +155,6 @@ fn policy(
         told.instead = Some("the coupling in the group around");
     }
     told
-}
-
-fn missing(need: Capability, why: &str) -> String {
-    format!("no {} ({why})", need.name())
 }
 
 /// The members of a coupling; without one, all continuous units of the group if there are two.
