@@ -387,5 +387,5 @@ fn a_macro_step_without_headway_ends() {
         assert!(said.contains(part), "{part}: {said}");
     }
     let samples = super::read(&dir, "out/samples.csv");
-    assert!(samples.lines().any(|l| l.starts_with("0.2,")), "{samples}");
+    assert!(samples.lines().any(|l| l.starts_with("0.1,")), "{samples}");
 }

@@ -206,7 +206,8 @@ fn inner_steps_go_into_macro_steps() {
         let line = format!("check {file} --set H2={inner} --stability H={h}");
         let output = super::superdense(&dir, &line);
         let said = String::from_utf8_lossy(&output.stderr);
-        let wanted = format!("the step of the coupling of `rest`, {inner} s, does not go into macro steps");
+        let wanted =
+            format!("the step of the coupling of `rest`, {inner} s, does not go into macro steps");
         assert!(output.status.code() == Some(2) && said.contains(&wanted), "{line}: {said}");
         assert!(said.contains(&format!("H = {h}")) && said.contains("take multiples"), "{said}");
     }
