@@ -7,9 +7,18 @@ pub(crate) fn order(list: &mut [u32], marks: &mut Marks) {
         if a > b {
             std::mem::swap(a, b);
         }
-    } else if list.len() > 1 && !list.is_sorted() {
+    } else if list.len() > 1 && !is_sorted(list) {
         marks.sort(list);
     }
+}
+
+/// The same as of slices; sixteen neighbours are compared at once.
+#[inline(never)]
+fn is_sorted(list: &[u32]) -> bool {
+    let (blocks, later) = (list.as_chunks::<16>().0, list[1..].as_chunks::<16>().0);
+    let ordered =
+        |(a, b): (&[u32; 16], &[u32; 16])| a.iter().zip(b).fold(true, |all, (a, b)| all & (a <= b));
+    blocks.iter().zip(later).all(ordered) && list[16 * later.len()..].is_sorted()
 }
 
 /// Lists shorter than this are sorted by comparisons.
