@@ -70,6 +70,20 @@ mod tests {
     use super::*;
     use proptest::{collection::hash_set, prelude::*};
 
+    /// Wherever the one pair is that is not in order.
+    #[test]
+    fn one_pair() {
+        for length in 2..50u32 {
+            for at in 1..length as usize {
+                let sorted: Vec<u32> = (0..length).collect();
+                let mut list = sorted.clone();
+                list.swap(at - 1, at);
+                order(&mut list, &mut Marks::default());
+                assert_eq!(list, sorted);
+            }
+        }
+    }
+
     proptest! {
         /// Near and far numbers, as often as one likes with the same marks.
         #[test]
