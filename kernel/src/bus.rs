@@ -63,8 +63,6 @@ pub(crate) struct Bus<M> {
     cycle: u32,
     /// Models that receive something, in the order in which they were reached.
     pub influenced: Vec<u32>,
-    /// Digest of each imminent model's outputs, in their order.
-    pub out_sums: Vec<u64>,
     /// What was sent, kept for observers only.
     pub log: Vec<Sent<M>>,
     /// By model: whether observers want to hear of it. Empty when there is none, so that models
@@ -97,7 +95,6 @@ impl<M: Message> Bus<M> {
             deliveries: Vec::new(),
             cycle: 1,
             influenced: Vec::new(),
-            out_sums: Vec::new(),
             log: Vec::new(),
             heard: Vec::new(),
             slices: Vec::new(),
@@ -121,10 +118,9 @@ impl<M: Message> Bus<M> {
         self.heard.get(model as usize) == Some(&true)
     }
 
-    /// Makes room for as many receivers and senders.
+    /// Makes room for as many receivers.
     pub fn reserve(&mut self, models: usize) {
         self.influenced.reserve(models);
-        self.out_sums.reserve(models);
     }
 
     /// Whether one more message finds room.
@@ -291,10 +287,9 @@ impl<M: Message> Bus<M> {
         reached.then(|| self.bag(network.models, tag).0)
     }
 
-    /// Forgets the cycle; one without any message has left nothing but sums.
+    /// Forgets the cycle.
     #[inline(always)]
     pub fn clear(&mut self) {
-        self.out_sums.clear();
         if !self.log.is_empty() {
             self.log.clear();
         }

@@ -260,7 +260,7 @@ impl<M: Message> Simulation<M> {
         core.reset_lists(self.slabs.may_be_silent());
         for m in 0..core.keys.len() {
             let (kind, slot) = core.homes.of(m as u32);
-            let cell = Cell { last: p.last[m], chain: p.chain[m] };
+            let cell = Cell { last: p.last[m], chain: p.chain[m], sent: 0 };
             self.slabs.kinds[kind as usize].set_cell(slot, cell);
             if let Some(at) = p.visible[m] {
                 core.list.schedule(m as u32, at);

@@ -10,7 +10,7 @@ use crate::{
     homes::{Homes, Run},
     message::Message,
     meter::Meter,
-    moves::{Due, count_before},
+    moves::{Moves, Stretch, count_before},
     network::Network,
     order::Marks,
     outbox::Outbox,
@@ -69,6 +69,8 @@ pub(crate) struct Cell {
     pub last: i64,
     /// Trace-hash chain.
     pub chain: u64,
+    /// Digest of what it sends in this cycle; from λ to its transition only.
+    pub sent: u64,
 }
 
 /// A model in its slab, beside what is read and written with it.
@@ -102,6 +104,15 @@ impl Counts {
     /// Transitions of all kinds.
     pub fn transitions(&self) -> u64 {
         self.internal + self.external + self.confluent
+    }
+
+    #[inline(always)]
+    fn of(&mut self, kind: Kind) -> &mut u64 {
+        match kind {
+            Kind::Internal => &mut self.internal,
+            Kind::External => &mut self.external,
+            Kind::Confluent => &mut self.confluent,
+        }
     }
 
     /// Adds those of a later part of the same run.
@@ -289,12 +300,13 @@ impl<M: Message> Core<M> {
 
     /// λ of imminent models of one kind.
     #[inline]
-    pub fn outputs<'a, A: Atomic<M>>(&mut self, run: &[u32], model: impl Fn(u32) -> &'a A) {
+    pub fn outputs<A: Atomic<M>>(&mut self, run: Run, models: &[u32], seats: &mut [Seat<A>]) {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
-        for &m in run {
+        for &m in models {
+            let Seat { cell, model } = &mut seats[run.slot(m)];
             out.of(m);
-            model(m).output(&mut out);
-            out.finish();
+            model.output(&mut out);
+            cell.sent = out.sum();
         }
     }
 
@@ -308,65 +320,102 @@ impl<M: Message> Core<M> {
     }
 
     /// The one transition of each of these models in this cycle, and their next time advances.
-    ///
-    /// Always inlined, with [`Core::plan`]: two callers per kind of model, of which one knows that
-    /// it has a single model (a tenth of the instructions of *hold*).
     #[inline(always)]
-    pub fn transitions<A: Atomic<M>>(
-        &mut self,
-        run: Run,
-        due: impl Iterator<Item = Due>,
-        seats: &mut [Seat<A>],
-    ) {
-        let now = self.now;
-        // Counted here, and added up once for all.
-        let (mut internal, mut external, mut confluent, mut messages) = (0, 0, 0, 0);
-        for due in due {
-            let m = due.model;
-            let Seat { cell, model } = &mut seats[run.slot(m)];
-            let fx = &mut self.fx;
-            let (kind, bag_sum) = if due.influenced {
-                let (bag, sum) = self.bus.bag(m, now);
-                messages += bag.len() as u64;
-                if due.imminent {
-                    confluent += 1;
-                    model.confluent(&bag, fx);
-                    (Kind::Confluent, sum)
-                } else {
-                    external += 1;
-                    model.external(Duration::between(cell.last, now.ticks), &bag, fx);
-                    (Kind::External, sum)
-                }
-            } else {
-                internal += 1;
-                model.internal(fx);
-                (Kind::Internal, 0)
-            };
-            cell.last = now.ticks;
-            cell.chain = link(cell.chain, now, kind, bag_sum, due.outputs);
-            let silent = A::SILENT && model.is_silent();
-            let next = self.plan::<A>(due, now, model.time_advance(), silent);
-            if self.fx.raised {
-                self.settle(m);
-            }
-            if self.bus.hears(m) {
-                self.tell(m, kind, next);
+    pub fn transitions<A: Atomic<M>>(&mut self, run: Run, moves: Moves<'_>, seats: &mut [Seat<A>]) {
+        for stretch in moves {
+            match stretch {
+                Stretch::Internal(models) => self.each::<A, true, false>(run, models, seats),
+                Stretch::External(models) => self.each::<A, false, true>(run, models, seats),
+                Stretch::Confluent(models) => self.each::<A, true, true>(run, models, seats),
             }
         }
-        self.counts.internal += internal;
-        self.counts.external += external;
-        self.counts.confluent += confluent;
+    }
+
+    /// The transitions of models that are all imminent or not, and all influenced or not.
+    #[inline(always)]
+    fn each<A: Atomic<M>, const IMMINENT: bool, const INFLUENCED: bool>(
+        &mut self,
+        run: Run,
+        models: &[u32],
+        seats: &mut [Seat<A>],
+    ) {
+        // What is the same for all is read once, and counts are added up once.
+        let (now, mut messages) = (self.now, 0);
+        for &m in models {
+            let seat = &mut seats[run.slot(m)];
+            let sent = if IMMINENT { seat.cell.sent } else { 0 };
+            messages += self.transition::<A, IMMINENT, INFLUENCED>(now, m, seat, sent);
+        }
         self.counts.messages += messages;
+        *self.counts.of(Kind::of(IMMINENT, INFLUENCED)) += models.len() as u64;
+    }
+
+    /// The transition of a single imminent model, which sent what has this digest.
+    #[inline(always)]
+    pub fn internal<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, sent: u64) {
+        self.transition::<A, true, false>(self.now, m, seat, sent);
+        self.counts.internal += 1;
+    }
+
+    /// The transition of a single model that something reaches, and that is not imminent.
+    #[inline(always)]
+    pub fn external<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>) {
+        self.counts.messages += self.transition::<A, false, true>(self.now, m, seat, 0);
+        self.counts.external += 1;
+    }
+
+    /// One transition, and the next time advance; the number of messages.
+    ///
+    /// Always inlined, with [`Core::plan`]: each caller knows what it calls (a tenth of the
+    /// instructions of *hold*).
+    #[inline(always)]
+    fn transition<A: Atomic<M>, const IMMINENT: bool, const INFLUENCED: bool>(
+        &mut self,
+        now: Tag,
+        m: u32,
+        Seat { cell, model }: &mut Seat<A>,
+        sent: u64,
+    ) -> u64 {
+        let fx = &mut self.fx;
+        let (mut messages, mut bag_sum) = (0, 0);
+        if INFLUENCED {
+            let (bag, sum) = self.bus.bag(m, now);
+            (messages, bag_sum) = (bag.len() as u64, sum);
+            if IMMINENT {
+                model.confluent(&bag, fx);
+            } else {
+                model.external(Duration::between(cell.last, now.ticks), &bag, fx);
+            }
+        } else {
+            model.internal(fx);
+        }
+        let kind = Kind::of(IMMINENT, INFLUENCED);
+        cell.last = now.ticks;
+        cell.chain = link(cell.chain, now, kind, bag_sum, sent);
+        let silent = A::SILENT && model.is_silent();
+        let next = self.plan::<A, IMMINENT>(m, now, model.time_advance(), silent);
+        if self.fx.raised {
+            self.settle(m);
+        }
+        if self.bus.hears(m) {
+            self.tell(m, kind, next);
+        }
+        messages
     }
 
     /// Enters the next event of a model; a bad advance becomes the run's error.
     #[inline(always)]
-    fn plan<A: Atomic<M>>(&mut self, due: Due, now: Tag, advance: Duration, silent: bool) -> Tag {
-        let m = due.model;
+    fn plan<A: Atomic<M>, const IMMINENT: bool>(
+        &mut self,
+        m: u32,
+        now: Tag,
+        advance: Duration,
+        silent: bool,
+    ) -> Tag {
         let ticks = advance.ticks();
         if (ticks == 0 && !silent) || advance.is_infinite() {
             // An imminent model is in no list any more.
-            if !due.imminent {
+            if !IMMINENT {
                 if !self.list.is_empty() {
                     self.list.cancel(m);
                 }
@@ -384,10 +433,10 @@ impl<M: Message> Core<M> {
             Some(at) if ticks >= 0 && at != i64::MAX => {
                 if !A::SILENT {
                     // Many inputs leave the next event where it is.
-                    if due.imminent || self.list.time_of(m) != Some(at) {
+                    if IMMINENT || self.list.time_of(m) != Some(at) {
                         self.list.schedule(m, at);
                     }
-                } else if due.imminent {
+                } else if IMMINENT {
                     self.enlist(m, at, silent);
                 } else {
                     self.list.cancel(m);

@@ -60,12 +60,6 @@ impl<'a, M: Message> Outbox<'a, M> {
         self.sum
     }
 
-    /// Notes the digest of all that the model sent.
-    #[inline(always)]
-    pub(crate) fn finish(&mut self) {
-        self.bus.out_sums.push(self.sum);
-    }
-
     /// The tag of this cycle.
     pub fn now(&self) -> Tag {
         self.now
@@ -125,36 +119,53 @@ impl<'a, M: Message> Outbox<'a, M> {
     }
 
     /// Any other way of a message.
-    #[inline(never)]
+    #[inline(always)]
     fn carry(&mut self, digest: u64, identity: u64, envelope: Envelope<M>) {
         let port = envelope.port;
-        self.bus.owning = true;
-        if self.bus.hears(self.source) {
-            self.log(port, &envelope.value);
-        }
         if port != self.last_port {
             self.bus.disordered |= port < self.last_port;
             self.last_port = port;
         }
-        let to = self.network.target(self.source, port);
+        // Not of the outbox, which would have to lie in memory all the time then.
+        Carrier { bus: self.bus, network: self.network, now: self.now }
+            .carry(digest, identity, envelope);
+    }
+}
+
+/// What an outbox needs for all but the usual way of a message.
+struct Carrier<'a, M: Message> {
+    bus: &'a mut Bus<M>,
+    network: &'a Network<M>,
+    now: Tag,
+}
+
+impl<M: Message> Carrier<'_, M> {
+    #[inline(never)]
+    fn carry(&mut self, digest: u64, identity: u64, envelope: Envelope<M>) {
+        let (source, port) = (envelope.source, envelope.port);
+        self.bus.owning = true;
+        if self.bus.hears(source) {
+            self.log(source, port, &envelope.value);
+        }
+        let to = self.network.target(source, port);
         match to.decode() {
             To::Model(model) => self.bus.hand(model, digest, envelope),
             To::Net(net) => self.bus.join(self.network, net, digest, envelope),
             To::Routes(_) if to == Target::NOWHERE => {}
             To::Routes(_) if to == Target::AWAY => self.bus.away.push((self.now, envelope)),
-            To::Routes(_) if to == Target::MISSING => self.refuse(port),
+            To::Routes(_) if to == Target::MISSING => self.refuse(source, port),
             To::Routes(list) => self.spread(list, digest, identity, envelope),
         }
     }
 
     #[cold]
-    fn log(&mut self, port: u16, value: &M) {
-        self.bus.log.push(Sent { model: self.source, port, value: value.clone() });
+    fn log(&mut self, model: u32, port: u16, value: &M) {
+        self.bus.log.push(Sent { model, port, value: value.clone() });
     }
 
     #[cold]
-    fn refuse(&mut self, port: u16) {
-        self.bus.bad_port.get_or_insert((self.source, port));
+    fn refuse(&mut self, model: u32, port: u16) {
+        self.bus.bad_port.get_or_insert((model, port));
     }
 
     /// Sends along no, several or translated routes.

@@ -382,9 +382,7 @@ impl<M: Message> Simulation<M> {
         order(&mut core.bus.influenced, &mut core.marks);
         core.log_cursor = 0;
         let influenced = std::mem::take(&mut core.bus.influenced);
-        let sums = std::mem::take(&mut core.bus.out_sums);
-        debug_assert_eq!(self.imminent.len(), sums.len(), "each λ was called once");
-        let mut rest = Moves { imminent: &self.imminent, sums: &sums, influenced: &influenced };
+        let mut rest = Moves { imminent: &self.imminent, influenced: &influenced };
         let moved = rest.first().is_some();
         while let Some(first) = rest.first() {
             let (run, end) = core.homes.run(first);
@@ -393,7 +391,7 @@ impl<M: Message> Simulation<M> {
             self.slabs.kinds[run.kind as usize].transitions(run, moves, core);
             core.leave(run.kind);
         }
-        (core.bus.influenced, core.bus.out_sums) = (influenced, sums);
+        core.bus.influenced = influenced;
         moved
     }
 

@@ -11,7 +11,7 @@ use crate::{
     event_list::EventList,
     homes::Run,
     message::Message,
-    moves::{Due, Moves},
+    moves::Moves,
     nursery::Placed,
     outbox::Outbox,
     snapshot::SnapshotError,
@@ -51,7 +51,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn set_cell(&mut self, slot: u32, cell: Cell);
     /// Whether models of this kind may make silent steps.
     fn may_be_silent(&self) -> bool;
-    fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>);
+    fn outputs(&mut self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, moves: Moves<'_>, core: &mut Core<M>);
     /// λ of one model, and as many transitions as that lets this slab make; when that is all, so
     /// on with the cycles `ahead`, as long as they are this slab's. Tells what is left.
@@ -153,7 +153,7 @@ impl<A> Slab<A> {
     where
         A: Atomic<M>,
     {
-        core.transitions(run, [Due::influenced(model)].into_iter(), &mut self.seats);
+        core.external(model, &mut self.seats[run.slot(model)]);
     }
 }
 
@@ -166,7 +166,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn start(&mut self, slot: u32, last: i64) -> (Duration, bool) {
         let Seat { cell, model } = &mut self.seats[slot as usize];
-        *cell = Cell { last, chain: 0 };
+        *cell = Cell { last, chain: 0, sent: 0 };
         (model.time_advance(), A::SILENT && model.is_silent())
     }
     fn cell(&self, slot: u32) -> Cell {
@@ -178,14 +178,13 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn may_be_silent(&self) -> bool {
         A::SILENT
     }
-    fn outputs(&self, run: Run, models: &[u32], core: &mut Core<M>) {
-        core.outputs(models, |m| &self.seats[run.slot(m)].model);
+    fn outputs(&mut self, run: Run, models: &[u32], core: &mut Core<M>) {
+        core.outputs(run, models, &mut self.seats);
     }
     fn alone(&mut self, run: Run, model: u32, ahead: &mut Ahead<'_>, core: &mut Core<M>) -> Left {
         let mut model = model;
         loop {
             let sent = core.output(model, &self.seats[run.slot(model)].model);
-            let due = Due::imminent(model, sent);
             core.log_cursor = 0;
             // In path order, as always.
             let mut later = NONE;
@@ -193,7 +192,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
                 if core.bus.influenced.len() > 1 || other == model {
                     ahead.imminent.clear();
                     ahead.imminent.push(model);
-                    core.bus.out_sums.push(sent);
+                    self.seats[run.slot(model)].cell.sent = sent;
                     return Left::All;
                 }
                 if other > model {
@@ -205,7 +204,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
                     return Left::Both(other);
                 }
             }
-            core.transitions(run, [due].into_iter(), &mut self.seats);
+            core.internal(model, &mut self.seats[run.slot(model)], sent);
             if later != NONE {
                 if !core.homes.is_neighbour(later) {
                     return Left::Other(later);
@@ -233,8 +232,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         }
     }
     fn imminent(&mut self, run: Run, model: u32, outputs: u64, core: &mut Core<M>) {
-        let due = Due::imminent(model, outputs);
-        core.transitions(run, [due].into_iter(), &mut self.seats);
+        core.internal(model, &mut self.seats[run.slot(model)], outputs);
     }
     fn influenced(&mut self, run: Run, model: u32, core: &mut Core<M>) {
         self.reached(run, model, core);

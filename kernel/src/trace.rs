@@ -32,6 +32,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What a model does that is imminent or influenced, or both.
+    #[inline(always)]
+    pub(crate) const fn of(imminent: bool, influenced: bool) -> Self {
+        match (imminent, influenced) {
+            (_, false) => Self::Internal,
+            (false, true) => Self::External,
+            (true, true) => Self::Confluent,
+        }
+    }
+
     /// `INT`, `EXT` or `CONF`.
     pub fn name(self) -> &'static str {
         match self {

@@ -104,7 +104,8 @@ impl Source {
     }
 
     /// The next increment, at least one tick.
-    #[inline]
+    // In every loop that is compared, whatever else is in it.
+    #[inline(always)]
     pub fn draw(&mut self, increments: Increments) -> i64 {
         const M: f64 = MEAN as f64;
         let ticks = match increments {

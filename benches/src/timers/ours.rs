@@ -20,6 +20,7 @@ impl Atomic<u64> for Timer {
     fn time_advance(&self) -> Duration {
         Duration::from_ticks(self.sigma)
     }
+    #[inline(always)]
     fn internal(&mut self, _: &mut Effects<u64>) {
         self.sigma = self.source.draw(self.increments);
     }

@@ -326,7 +326,7 @@ impl<M: Message> Simulation<M> {
         for mut worker in crew {
             for unit in worker.units {
                 let (m, clock) = (unit.model, unit.clock);
-                let cell = Cell { last: clock.last, chain: clock.chain };
+                let cell = Cell { last: clock.last, chain: clock.chain, sent: 0 };
                 worker.kinds[unit.kind as usize].set_cell(unit.slot, cell);
                 if clock.located.1 > 0 {
                     core.located.set(m, clock.located);
