@@ -124,7 +124,7 @@ impl<M: Message> Simulation<M> {
             visible: models.clone().map(|m| core.list.time_of(m)).collect(),
             silent: models.map(|m| core.silent.time_of(m)).collect(),
             ready: core.ready.clone(),
-            located: core.located.iter().map(|(&m, &v)| (m, v)).collect(),
+            located: core.located.iter().collect(),
         }
     }
 

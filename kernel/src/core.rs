@@ -1,5 +1,6 @@
 //! The hot half of a simulation: what a cycle does for one model.
 use crate::{
+    asked::Located,
     atomic::Atomic,
     blueprint::{Blueprint, ModelKey},
     bus::Bus,
@@ -18,12 +19,9 @@ use crate::{
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, link},
 };
-use std::{
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
 };
 
 /// How far a slab may go on by itself, cycle after cycle of single models.
@@ -171,7 +169,7 @@ pub(crate) struct Core<M: Message> {
     pub stop: Option<String>,
     pub changes: Vec<(u32, Change<M>)>,
     /// Window start and count of located events per model, for guard R11(b).
-    pub located: BTreeMap<u32, (i64, u32)>,
+    pub located: Located,
     pub log_cursor: usize,
     pub marks: Marks,
     /// Tags of all cycles, where this is a part of a simulation.
@@ -209,7 +207,7 @@ impl<M: Message> Core<M> {
             error: None,
             stop: None,
             changes: Vec::new(),
-            located: BTreeMap::new(),
+            located: Located::default(),
             log_cursor: 0,
             marks: Marks::default(),
             tags: None,

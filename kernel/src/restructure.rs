@@ -231,7 +231,7 @@ impl<M: Message> Simulation<M> {
         });
         let located = std::mem::take(&mut core.located);
         core.located = located
-            .into_iter()
+            .iter()
             .filter_map(|(m, v)| Some((new_number[m as usize], v)).filter(|x| x.0 != NONE))
             .collect();
         core.bus.fit(&network);

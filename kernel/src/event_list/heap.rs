@@ -69,6 +69,20 @@ impl HeapList {
         self.places[entry.1 as usize] = place as u32;
     }
 
+    #[inline(never)]
+    fn schedule_among(&mut self, model: u32, at: i64) {
+        let place = self.places[model as usize];
+        if place == ABSENT {
+            self.heap.push((at, model));
+            self.sift_up(self.heap.len() - 1, (at, model));
+        } else if at < self.heap[place as usize].0 {
+            self.sift_up(place as usize, (at, model));
+        } else {
+            self.sift_down(place as usize, (at, model));
+        }
+    }
+
+    #[inline(never)]
     fn remove(&mut self, place: usize) {
         let last = self.heap.pop().expect("a place lies within the heap");
         if place < self.heap.len() {
@@ -89,24 +103,19 @@ impl EventList for HeapList {
         self.places.resize(models, ABSENT);
     }
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, model: u32, at: i64) {
         debug_assert!((EARLIEST..=LATEST).contains(&at), "time {at} out of range");
-        let place = self.places[model as usize];
-        if self.heap.is_empty() {
+        // A lone entry, most often where one unit makes silent steps.
+        if self.heap.is_empty() && self.heap.capacity() > 0 {
             self.heap.push((at, model));
             self.places[model as usize] = 0;
-        } else if place == ABSENT {
-            self.heap.push((at, model));
-            self.sift_up(self.heap.len() - 1, (at, model));
-        } else if at < self.heap[place as usize].0 {
-            self.sift_up(place as usize, (at, model));
         } else {
-            self.sift_down(place as usize, (at, model));
+            self.schedule_among(model, at);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&mut self, model: u32) {
         if let Some(place) = self.places.get_mut(model as usize)
             && *place != ABSENT

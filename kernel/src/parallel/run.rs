@@ -307,7 +307,7 @@ impl<M: Message> Simulation<M> {
                 last: cell.last,
                 chain: cell.chain,
                 next: visible.or(silent).unwrap_or(Tag::NEVER),
-                located: core.located.get(&m).copied().unwrap_or_default(),
+                located: core.located.get(m),
             }
         };
         let mut clocks: Vec<Clockwork> = (0..).zip(self.cells()).map(clock).collect();
@@ -329,7 +329,7 @@ impl<M: Message> Simulation<M> {
                 let cell = Cell { last: clock.last, chain: clock.chain, sent: 0 };
                 worker.kinds[unit.kind as usize].set_cell(unit.slot, cell);
                 if clock.located.1 > 0 {
-                    core.located.insert(m, clock.located);
+                    core.located.set(m, clock.located);
                 }
                 core.list.cancel(m);
                 core.silent.cancel(m);

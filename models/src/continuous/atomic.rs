@@ -49,9 +49,10 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         }
     }
 
+    #[inline]
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        for (port, value) in &self.state.outbox {
-            out.send(OutPort::<Value>::new(*port), value.clone());
+        if !self.state.outbox.is_empty() {
+            self.send(out);
         }
     }
 
@@ -120,6 +121,13 @@ struct Received {
 }
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
+    #[inline(never)]
+    fn send(&self, out: &mut Outbox<'_, Value>) {
+        for (port, value) in &self.state.outbox {
+            out.send(OutPort::<Value>::new(*port), value.clone());
+        }
+    }
+
     fn transition(
         &mut self,
         imminent: bool,

@@ -23,7 +23,6 @@ use crate::{
     value::Segment,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use superdense_kernel::time::Resolution;
 
 /// A segment, and the tick of the message that brought or took it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,22 +38,27 @@ pub struct Held {
 pub struct Clock {
     /// Tick of the unit's last transition: the origin of all offsets.
     pub last: i64,
-    /// Resolution of the run.
-    pub resolution: Resolution,
+    /// Ticks per second.
+    pub rate: f64,
     /// The length of a tick in seconds.
     pub tick: f64,
 }
 
 impl Clock {
+    /// Seconds of a number of ticks, rounded to the nearest number.
+    #[inline]
+    pub fn seconds(&self, ticks: i64) -> f64 {
+        ticks as f64 / self.rate
+    }
     /// Absolute time in seconds at offset `t`.
     #[inline]
     pub fn absolute(&self, t: f64) -> f64 {
-        self.resolution.seconds(self.last) + t
+        self.seconds(self.last) + t
     }
     /// Seconds from the tag of `held` to offset `t`.
     #[inline]
     pub fn age(&self, held: &Held, t: f64) -> f64 {
-        if held.at == self.last { t } else { t - self.resolution.seconds(held.at - self.last) }
+        if held.at == self.last { t } else { t - self.seconds(held.at - self.last) }
     }
 }
 

@@ -309,6 +309,13 @@ impl Expander {
         self.programs.as_ref().is_some_and(|c| c.affine.is_some())
     }
 
+    /// The matrix of the equations, if it is known to make parabolas of all solutions.
+    #[inline]
+    pub(super) fn parabolic<E>(&mut self, scene: &Scene<'_, E>) -> Option<&mut Linear> {
+        let linear = self.programs.as_mut()?.linear.as_mut()?;
+        (!scene.resting && linear.parabolic(scene.discrete)).then_some(linear)
+    }
+
     /// The solution's series around `t`; see [`Tape::solve`].
     #[inline]
     pub(super) fn solve<E: Equations>(

@@ -8,7 +8,10 @@ use super::{
     dual::Dual,
     equations::{Dims, Equations, Work},
 };
-use crate::{expr::Program, ode::Partials};
+use crate::{
+    expr::Program,
+    ode::{Partials, put},
+};
 
 /// Most states: the matrix is made state by state, and larger systems have better ways.
 const STATES: usize = 16;
@@ -46,11 +49,7 @@ impl Linear {
         stride: usize,
         rows: &mut [f64],
     ) -> usize {
-        let known = self.discrete.as_ref().is_some_and(|d| {
-            // Most have none, and a call to compare nothing costs all the same.
-            d.len() == scene.discrete.len() && d.iter().zip(scene.discrete).all(|(a, b)| a == b)
-        });
-        if !known {
+        if !self.knows(scene.discrete) {
             self.learn(scene, dual, vars);
         }
         let n = scene.dims.states;
@@ -61,16 +60,6 @@ impl Linear {
             let (row, others) = rest.split_at_mut(stride);
             rest = others;
             (row[0], row[1]) = (*x, *dx);
-        }
-        if self.nilpotent == 2 && stride > 2 {
-            // The solutions are parabolas: what follows, for the one power that is left.
-            for i in 0..n {
-                rows[i * stride + 2] = 0.0;
-            }
-            for &(row, column, value) in &self.entries {
-                rows[row * stride + 2] += 0.5 * value * self.dx[column];
-            }
-            return 3;
         }
         for k in 1..stride.min(self.nilpotent + 1) - 1 {
             let share = 1.0 / (k + 1) as f64;
@@ -92,6 +81,42 @@ impl Linear {
             }
         }
         stride.min(self.nilpotent + 1)
+    }
+
+    /// Whether the matrix is that for these discrete values.
+    #[inline]
+    fn knows(&self, discrete: &[f64]) -> bool {
+        self.discrete.as_ref().is_some_and(|d| {
+            // Most have none, and a call to compare nothing costs all the same.
+            d.len() == discrete.len() && d.iter().zip(discrete).all(|(a, b)| a == b)
+        })
+    }
+
+    /// Whether it is known that all solutions are parabolas, whatever the states.
+    #[inline]
+    pub(super) fn parabolic(&self, discrete: &[f64]) -> bool {
+        self.nilpotent <= 2 && self.knows(discrete)
+    }
+
+    /// The [`parabolic`](Self::parabolic) solution around `x`, three coefficients per state; `vars`
+    /// have discrete values in place.
+    #[inline(always)]
+    pub(super) fn parabolas<E: Equations>(
+        &mut self,
+        equations: &E,
+        work: &mut Work,
+        (vars, x): (&mut [f64], &[f64]),
+        rows: &mut [f64],
+    ) {
+        put(&mut vars[Dims::STATES..], x);
+        equations.derivatives(vars, work, &mut self.dx);
+        let rows = rows.as_chunks_mut::<3>().0;
+        for (row, (x, dx)) in rows.iter_mut().zip(x.iter().zip(&self.dx)) {
+            *row = [*x, *dx, 0.0];
+        }
+        for &(row, column, value) in &self.entries {
+            rows[row][2] += 0.5 * value * self.dx[column];
+        }
     }
 
     /// The matrix for the present discrete values.

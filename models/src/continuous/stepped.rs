@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     ode::{
-        Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError,
+        Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put,
         rounding,
     },
     statistics::UnitStatistics,
@@ -161,6 +161,43 @@ impl Stepped {
         let snap = 1.0 / (settings.resolution.ticks_per_second() as f64 * SNAP);
         let (dual, consistent, work) = Default::default();
         Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x, z })
+    }
+
+    /// A step by the closed form of solutions that are parabolas; gives whether there is one.
+    #[inline]
+    fn parabolic<E: Equations>(&mut self, scene: &Scene<'_, E>, stop: Option<f64>) -> bool {
+        let Self { state, expander, work, vars, .. } = self;
+        if !state.solver.method().follows_parabolas() {
+            return false;
+        }
+        let Some(linear) = expander.parabolic(scene) else { return false };
+        let variables = scene.dims.variables();
+        if vars.len() != variables {
+            vars.resize(variables, 0.0);
+        }
+        if !scene.discrete.is_empty() {
+            put(&mut vars[scene.dims.first_discrete()..], scene.discrete);
+        }
+        state.solver.parabolic(stop, |x, rows| {
+            linear.parabolas(scene.equations, work, (vars, x), rows);
+        })
+    }
+
+    /// A step of the solver.
+    #[inline(never)]
+    fn step<E: Equations>(
+        &mut self,
+        scene: &Scene<'_, E>,
+        stop: Option<f64>,
+    ) -> Result<(), Box<Failure>> {
+        let Self { state, expander, dual, consistent, work, vars, .. } = self;
+        let options = state.solver.options();
+        let algebra = (consistent, (options.rtol, options.atol));
+        let mut field = Field::new(scene, (expander, dual), algebra, work, vars);
+        match state.solver.step(&mut field, stop) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.explain(scene, &error)),
+        }
     }
 
     #[cold]
@@ -342,15 +379,10 @@ impl<E: Equations> Core<E> for Stepped {
         scene: &Scene<'_, E>,
         stop: Option<f64>,
     ) -> Result<Advance, Box<Failure>> {
-        let Self { state, snap, expander, watch, dual, consistent, work, vars, .. } = self;
-        if state.at >= state.solver.time() {
-            let options = state.solver.options();
-            let algebra = (consistent, (options.rtol, options.atol));
-            let mut field = Field::new(scene, (expander, dual), algebra, work, vars);
-            if let Err(error) = state.solver.step(&mut field, stop) {
-                return Err(self.explain(scene, &error));
-            }
+        if self.state.at >= self.state.solver.time() && !self.parabolic(scene, stop) {
+            self.step(scene, stop)?;
         }
+        let Self { state, snap, watch, work, .. } = self;
         // What lies within the rounding of the limit's tick happens at the limit.
         let end = state.solver.time();
         let limit = stop.is_some_and(|stop| stop <= end);
@@ -380,8 +412,11 @@ impl<E: Equations> Core<E> for Stepped {
     }
 
     fn found(&self, until: f64, events: &mut Vec<u16>) {
-        let hit = |i: &usize| self.state.locator.hit(*i).is_some_and(|t| t <= until);
-        events.extend((0..self.watch.events()).filter(hit).map(|i| i as u16));
+        for i in 0..self.watch.events() {
+            if self.state.locator.hit(i).is_some_and(|t| t <= until) {
+                events.push(i as u16);
+            }
+        }
     }
 
     #[inline]

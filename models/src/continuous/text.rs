@@ -23,13 +23,15 @@ pub struct Reset {
 
 impl Reset {
     fn carry_out(&self, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
-        let mut values = vec![0.0; self.targets.len() + self.emits.len()];
-        self.program.eval(vars, &mut work.reset, &mut values);
-        let (assigned, sent) = values.split_at(self.targets.len());
-        for (&target, &value) in self.targets.iter().zip(assigned) {
+        self.program.run(vars, &mut work.reset);
+        let mut values = self.program.results(&work.reset);
+        // What the values are computed from is in the registers, and so not assigned yet.
+        for (&target, &value) in self.targets.iter().zip(&mut values) {
             vars[target] = value;
         }
-        emit.extend(self.emits.iter().zip(sent).map(|(&port, &v)| (port, Value::Real(v))));
+        for (&port, &value) in self.emits.iter().zip(values) {
+            emit.push((port, Value::Real(value)));
+        }
     }
 }
 

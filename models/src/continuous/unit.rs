@@ -97,7 +97,7 @@ pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     audible: bool,
     ending: Vec<bool>,
     /// Ticks per second, and the length of one.
-    rate: f64,
+    pub(super) rate: f64,
     pub(super) tick: f64,
     pub(super) settings: Settings,
     pub(super) core: C,
@@ -154,7 +154,7 @@ macro_rules! scene {
             dims: &$unit.dims,
             clock: $crate::continuous::core::Clock {
                 last: $unit.state.last,
-                resolution: $unit.settings.resolution,
+                rate: $unit.rate,
                 tick: $unit.tick,
             },
             inputs: &$unit.state.inputs,
@@ -192,8 +192,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             sent: vec![held(&0.0); dims.outputs],
             plan: Plan::Due(0, Action::Send),
             outbox: Vec::new(),
-            fired: Vec::new(),
-            after: Vec::new(),
+            fired: Vec::with_capacity(equations.events().len()),
+            after: vec![0.0; dims.variables()],
             failure: String::new(),
             sessions: Vec::new(),
             resting: false,
@@ -367,16 +367,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Leaves in `fired` the events of the unit that happen `k` ticks from now, in order of
     /// declaration; gives the link that is due, if no event of the unit is.
-    #[inline]
+    #[inline(always)]
     fn choose(&mut self, k: i64, t: f64) -> Option<usize> {
         let until = t + self.snap();
+        self.state.fired.clear();
+        self.core.found(until, &mut self.state.fired);
+        if self.timed || !self.equations.links().is_empty() { self.choose_among(k) } else { None }
+    }
+
+    /// The same, of what was found, time events and links.
+    #[inline(never)]
+    fn choose_among(&mut self, k: i64) -> Option<usize> {
         let (at, first) = (self.state.last + k, self.first_link());
         let fired = &mut self.state.fired;
-        fired.clear();
-        self.core.found(until, fired);
-        if !self.timed && self.equations.links().is_empty() {
-            return None;
-        }
         let links: Vec<u16> = fired.iter().copied().filter(|&i| usize::from(i) >= first).collect();
         fired.truncate(fired.len() - links.len());
         let states = fired.len();
@@ -435,38 +438,30 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.audible {
             self.note_outputs();
         }
-        let Scratch { vars, work, emitted, .. } = &mut self.scratch;
         // Of one event; which of several does what cannot be told.
         let ending = match self.state.fired[..] {
             [event] if self.ending[usize::from(event)] => Some(event),
             _ => None,
         };
         let now = self.state.last + k;
-        let (equations, resolution) = (&self.equations, self.settings.resolution);
-        let (happened, mut retiring) = (&self.state.happened, false);
-        let mut happens = |event: u16| {
-            let number = usize::from(event);
-            if !equations.concerns(number, vars) {
-                return false;
-            }
-            match (&equations.events()[number].rest, happened[number]) {
-                (Some(rest), Some(before)) if resolution.seconds(now - before) < rest.within => {
-                    rest.values.iter().for_each(|&(var, value)| vars[var] = value);
-                    equations.settle(vars, work);
-                    retiring = true;
-                }
-                _ => equations.reset(number, vars, work, emitted),
-            }
-            true
-        };
+        self.state.retiring = false;
         match self.state.fired[..] {
             // As a rule.
-            [event] if happens(event) => {}
-            [_] => self.state.fired.clear(),
-            _ => self.state.fired.retain(|&event| happens(event)),
+            [event] => {
+                if !self.happens(event, now) {
+                    self.state.fired.clear();
+                }
+            }
+            _ => {
+                let mut fired = std::mem::take(&mut self.state.fired);
+                fired.retain(|&event| self.happens(event, now));
+                self.state.fired = fired;
+            }
         }
-        self.state.retiring = retiring;
-        self.state.pressing = ending.filter(|&event| self.presses(event, t));
+        self.state.pressing = match ending {
+            Some(event) if self.presses(event, t) => ending,
+            _ => None,
+        };
         if !self.is_finite() {
             return Err(self.bad_reset(t));
         }
@@ -482,6 +477,28 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(())
     }
 
+    /// Carries out an event at tick `now` on the scratch's variables, if it still concerns these;
+    /// gives whether it does.
+    #[inline]
+    fn happens(&mut self, event: u16, now: i64) -> bool {
+        let number = usize::from(event);
+        let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+        if !self.equations.concerns(number, vars) {
+            return false;
+        }
+        if let Some(rest) = &self.equations.events()[number].rest
+            && let Some(before) = self.state.happened[number]
+            && self.settings.resolution.seconds(now - before) < rest.within
+        {
+            rest.values.iter().for_each(|&(var, value)| vars[var] = value);
+            self.equations.settle(vars, work);
+            self.state.retiring = true;
+        } else {
+            self.equations.reset(number, vars, work, emitted);
+        }
+        true
+    }
+
     /// An error unless the scratch's variables are finite.
     pub(super) fn finite_after(&self, what: &str) -> Result<(), String> {
         if self.is_finite() { Ok(()) } else { Err(self.complain(&self.scratch.vars, what)) }
@@ -489,7 +506,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Whether the scratch's variables are finite.
     pub(super) fn is_finite(&self) -> bool {
-        self.scratch.vars.iter().all(|v| v.is_finite())
+        // Zero times what is not finite is NaN.
+        self.scratch.vars.iter().fold(0.0, |sum, v| sum + 0.0 * v) == 0.0
     }
 
     /// Gives the algebraic variables among the scratch's their values; with `settle`, brings sides

@@ -158,7 +158,7 @@ impl Watch {
         if path.start() != *at {
             return None;
         }
-        locator.parabolas(|k| path.parabola(states[k]), (*at, end - *at), tick)
+        locator.parabolas((path.parabolas()?, states), (*at, end - *at), tick)
     }
 
     #[inline(never)]

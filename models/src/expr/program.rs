@@ -109,14 +109,36 @@ impl Program {
     /// [`outputs`](Self::outputs).
     pub fn eval<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>, out: &mut [S]) {
         assert_eq!(out.len(), self.outputs.len(), "one place per expression");
+        if self.code.is_empty() {
+            return self.pick(vars, out);
+        }
         self.run(vars, registers);
         for (out, &register) in out.iter_mut().zip(&self.outputs) {
             *out = registers.slots[register as usize].clone();
         }
     }
 
+    /// All expressions, where they are variables and numbers.
+    fn pick<S: Scalar>(&self, vars: &[S], out: &mut [S]) {
+        for (out, &register) in out.iter_mut().zip(&self.outputs) {
+            let register = register as usize;
+            *out = match register.checked_sub(self.constants.len()) {
+                Some(input) => vars[self.inputs[input].0 as usize].clone(),
+                None => S::constant(self.constants[register]),
+            };
+        }
+    }
+
+    /// The registers of the results, after [`run`](Self::run).
+    pub(crate) fn results<'a, S>(
+        &'a self,
+        registers: &'a Registers<S>,
+    ) -> impl Iterator<Item = &'a S> {
+        self.outputs.iter().map(|&register| &registers.slots[register as usize])
+    }
+
     /// Computes all registers.
-    pub(super) fn run<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>) {
+    pub(crate) fn run<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>) {
         assert!(
             vars.len() >= self.vars_needed(),
             "the program reads {} variables, got {}",

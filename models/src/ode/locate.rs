@@ -35,7 +35,7 @@ mod curves;
 mod sampled;
 mod walk;
 
-use curves::Polynomials;
+use curves::{Parabolas, Polynomials};
 pub use curves::{Rows, spread};
 use sampled::{Models, Probe, Sampled};
 use walk::{Direct, Walk};
@@ -68,8 +68,13 @@ impl Event {
 
     #[inline]
     fn satisfied(&self, k: usize, z: f64) -> bool {
-        // Which of the two counts is looked up in the rare case only.
-        z < 0.0 || (z == 0.0 && !self.strict && !self.strictly.contains(&k))
+        z < 0.0 || (z == 0.0 && self.counts_zero(k))
+    }
+
+    // Looked up in the rare case only.
+    #[inline(never)]
+    fn counts_zero(&self, k: usize) -> bool {
+        !self.strict && !self.strictly.contains(&k)
     }
 
     /// Whether the condition holds for these indicators.
@@ -248,12 +253,12 @@ impl Locator {
         best
     }
 
-    /// A whole search of `[start, start + width]` for all events, whose indicators are parabolas:
-    /// `row(k)` has their coefficients. Nothing if that takes more than formulas.
-    #[inline]
+    /// A whole search of `[start, start + width]` for all events, whose indicators are parabolas.
+    /// Nothing if that takes more than formulas.
+    #[inline(always)]
     pub(crate) fn parabolas(
         &mut self,
-        row: impl Fn(usize) -> Option<[f64; 3]>,
+        parabolas: Parabolas<'_>,
         (start, width): (f64, f64),
         tick: f64,
     ) -> Option<Option<f64>> {
@@ -263,7 +268,7 @@ impl Locator {
             if event.indicators.is_empty() {
                 continue;
             }
-            match curves::comes_true(event, &row, (start, width)) {
+            match curves::comes_true(event, parabolas, (start, width)) {
                 Direct::Never => known.ahead = Arm::Armed,
                 Direct::At(hit) if known.passed != Arm::Disarmed || hit - start > tick / 512.0 => {
                     known.hit = hit;
@@ -272,7 +277,10 @@ impl Locator {
                 _ => return None,
             }
         }
-        Some(self.close(best, tick))
+        if self.known.len() > 1 {
+            return Some(self.close(best, tick));
+        }
+        Some((best < f64::INFINITY).then_some(best))
     }
 
     /// Searches `[t_a, t_b]`, or up to `best` if that is earlier, for the events that `select`
@@ -360,7 +368,7 @@ impl Locator {
     #[inline]
     pub fn snapped(&self, t: f64, snap: f64) -> f64 {
         let hits = self.known.iter().map(|known| known.hit);
-        hits.fold(t, |at, hit| if hit <= t + snap { at.max(hit) } else { at })
+        hits.fold(t, |at, hit| if hit <= t + snap && hit > at { hit } else { at })
     }
 
     /// Takes over the step up to `t`, where the indicators are `z` (before any reset): events with

@@ -40,6 +40,12 @@ impl Method {
         matches!(self, Self::Rodas | Self::Taylor(..) | Self::Closed)
     }
 
+    /// Whether steps are as long as they may be where solutions are parabolas.
+    #[inline]
+    pub(crate) fn follows_parabolas(self) -> bool {
+        matches!(self, Self::Closed | Self::Taylor(3.., None))
+    }
+
     /// The order of a method that expands the solution in a series.
     pub fn series_order(self) -> Option<usize> {
         match self {

@@ -81,26 +81,20 @@ impl Path {
         &self.rows[i * self.stride..][..self.length]
     }
 
-    /// State `i` as a parabola, if none of the states is more than that.
+    /// All states as parabolas, if there is room for no more.
     #[inline]
-    pub fn parabola(&self, i: usize) -> Option<[f64; 3]> {
-        match *self.row(i) {
-            [c0, c1, c2] => Some([c0, c1, c2]),
-            [c0, c1] => Some([c0, c1, 0.0]),
-            [c0] => Some([c0, 0.0, 0.0]),
-            _ => None,
-        }
+    pub(crate) fn parabolas(&self) -> Option<&[[f64; 3]]> {
+        (self.length == 3 && self.stride == 3).then(|| self.rows.as_chunks::<3>().0)
     }
 
     /// States at `t`. Outside the step this extrapolates.
     #[inline]
     pub fn eval(&self, t: f64, x: &mut [f64]) {
         let e = t - self.t0;
-        if self.length == 3 {
+        if let Some(rows) = self.parabolas() {
             // Most paths in closed form.
-            for (i, slot) in x.iter_mut().enumerate() {
-                let row = &self.rows[i * self.stride..][..3];
-                *slot = (row[2] * e + row[1]) * e + row[0];
+            for (slot, c) in x.iter_mut().zip(rows) {
+                *slot = (c[2] * e + c[1]) * e + c[0];
             }
             return;
         }
@@ -131,10 +125,8 @@ impl Path {
     }
 }
 
-/// Copies to the beginning of `to`, one by one: there are few, and a call to copy them costs more.
+/// Copies to the beginning of `to`.
 #[inline(always)]
 pub(crate) fn put(to: &mut [f64], from: &[f64]) {
-    for (k, value) in from.iter().enumerate() {
-        to[k] = *value;
-    }
+    to[..from.len()].copy_from_slice(from);
 }

@@ -31,8 +31,8 @@ pub const SNAP_BITS: u32 = 10;
 /// Ticks of a located event `offset` seconds after the unit's last tag:
 /// `ceil(offset · ticks_per_second - 2⁻¹⁰)`, and at least 1 for a positive offset.
 ///
-/// The product is formed exactly in integers, so large offsets and fine ticks lose nothing beyond
-/// the rounding of `offset` itself. That rounding exceeds the snap where an ulp of the offset is
+/// The product is as good as exact (formed in integers where its rounding could matter), so large
+/// offsets and fine ticks lose nothing beyond the rounding of `offset` itself. That rounding exceeds the snap where an ulp of the offset is
 /// above 2⁻¹⁰ tick (from about two hours at 1 ns): one more reason for offsets from the last tag.
 ///
 /// `None` if the offset is negative, NaN or infinite, or the ticks do not fit into `i64`.
@@ -43,7 +43,23 @@ pub const SNAP_BITS: u32 = 10;
 /// assert_eq!(ceil_ticks(0.1, 1_000_000_000), Some(100_000_000));
 /// assert_eq!(ceil_ticks(1e-20, 1_000_000_000), Some(1));
 /// ```
+#[inline]
 pub fn ceil_ticks(offset: f64, ticks_per_second: u64) -> Option<i64> {
+    const SNAP: f64 = 1.0 / (1u32 << SNAP_BITS) as f64;
+    let product = offset * ticks_per_second as f64;
+    if (1.0..9e15).contains(&product) {
+        let whole = product as i64;
+        let beyond = product - whole as f64 - SNAP;
+        // By far the most: the rounding of the product does not reach to where it would matter.
+        if beyond.abs() > 2.0 * f64::EPSILON * product {
+            return Some(whole + i64::from(beyond > 0.0));
+        }
+    }
+    ceil_ticks_exactly(offset, ticks_per_second)
+}
+
+#[inline(never)]
+fn ceil_ticks_exactly(offset: f64, ticks_per_second: u64) -> Option<i64> {
     const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
     if offset.is_nan() || offset < 0.0 || offset.is_infinite() {
         return None;
@@ -61,21 +77,6 @@ pub fn ceil_ticks(offset: f64, ticks_per_second: u64) -> Option<i64> {
         (fraction | 1 << MANTISSA_BITS, biased - 1075)
     };
     let product = u128::from(mantissa) * u128::from(ticks_per_second);
-    let shift = -exponent;
-    let (low, high) = (product as u64, (product >> 64) as u64);
-    if shift > SNAP_BITS as i32 && shift < 64 && high >> shift == 0 {
-        // By far the most: whole ticks above the point, and behind it a part of one. A word each.
-        let (whole, part) = (low >> shift | high << (64 - shift), low << (64 - shift));
-        let snapped = part <= 1 << (64 - SNAP_BITS);
-        return i64::try_from(whole.saturating_add(u64::from(!snapped)))
-            .ok()
-            .map(|ticks| ticks.max(1));
-    }
-    if shift > SNAP_BITS as i32 && shift < 128 {
-        let (whole, part) = (product >> shift, product << (128 - shift));
-        let snapped = part <= 1 << (128 - SNAP_BITS);
-        return i64::try_from(whole + u128::from(!snapped)).ok().map(|ticks| ticks.max(1));
-    }
     let ticks = if exponent >= 0 {
         let shift = exponent.unsigned_abs();
         if product.leading_zeros() <= shift {

@@ -176,7 +176,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
 
     /// The engine's time at the tag of `held`.
     fn time_of<E: Equations>(&self, scene: &Scene<'_, E>, held: &Held) -> f64 {
-        scene.clock.resolution.seconds(held.at - self.state.base)
+        scene.clock.seconds(held.at - self.state.base)
     }
 
     fn take_input<E: Equations>(&mut self, scene: &Scene<'_, E>, port: usize) {
@@ -457,7 +457,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.state.clear.fill(f64::NEG_INFINITY);
         let ticks = (t / scene.clock.tick).round() as i64;
         let last = scene.clock.last + ticks - self.state.base;
-        self.state.shift = scene.clock.resolution.seconds(last);
+        self.state.shift = scene.clock.seconds(last);
         self.state.at = 0.0;
     }
 

@@ -99,9 +99,7 @@ impl<M: Message> Simulation<M> {
                 if let Some(at) = home.silent.time_of(m) {
                     core.silent.schedule(m, at);
                 }
-                if let Some(&located) = home.located.get(&m) {
-                    core.located.insert(m, located);
-                }
+                core.located.set(m, home.located.get(m));
             }
             core.now = home.now;
             (part.sim.ran, part.sim.floor) = (self.ran, self.floor);
@@ -124,7 +122,9 @@ impl<M: Message> Simulation<M> {
                     core.silent.schedule(m, at);
                 }
             }
-            core.located.append(&mut part.sim.core.located);
+            for (m, window) in part.sim.core.located.iter() {
+                core.located.set(m, window);
+            }
             core.ready.append(&mut part.sim.core.ready);
             kinds.push((*number, std::mem::take(&mut part.sim.slabs.kinds)));
         }

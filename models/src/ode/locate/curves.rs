@@ -136,51 +136,62 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
     }
 }
 
-/// Most indicators of an event that is looked at as below.
-const FEW: usize = 4;
+/// Indicators that are parabolas: coefficients, and the place among these of each indicator's.
+pub(crate) type Parabolas<'a> = (&'a [[f64; 3]], &'a [usize]);
 
 /// When an event whose indicators are parabolas comes true, as [`Polynomials`] would say.
-#[inline]
+///
+/// From each time at which some indicator is open, that is, not satisfied yet, on to where it comes to
+/// be, by formula; the number that is exact in rounding is looked for once, where all are.
+#[inline(always)]
 pub(super) fn comes_true(
     event: &Event,
-    row: &impl Fn(usize) -> Option<[f64; 3]>,
+    (rows, places): Parabolas<'_>,
     (start, width): (f64, f64),
 ) -> Direct {
     let count = event.indicators.len();
-    if event.graze.is_some() || count > FEW {
+    if event.graze.is_some() || count == 0 {
         return Direct::Unknown;
     }
-    let mut rows = [[0.0; 3]; FEW];
-    for (c, &k) in rows.iter_mut().zip(&event.indicators) {
-        match row(k) {
-            Some(parabola) => *c = parabola,
-            None => return Direct::Unknown,
+    // The indicator in question; how many before it are known to be satisfied at `e`.
+    let (mut place, mut good, mut e) = (0, 0, 0.0);
+    // That which came to be satisfied last, and since when it was known to be open.
+    let (mut last, mut before) = (count, 0.0);
+    // Each comes to be satisfied twice at most.
+    let mut rest = 2 * count;
+    while good < count {
+        let k = event.indicators[place];
+        let c = &rows[places[k]];
+        if place == last || event.satisfied(k, parabola(c, e)) {
+            good += 1;
+        } else {
+            match root_after(c, 0.0, width, e, |e| parabola(c, e)) {
+                Root::At(root) if rest > 0 => (last, before, e) = (place, e, root),
+                Root::Never => return Direct::Never,
+                _ => return Direct::Unknown,
+            }
+            (good, rest) = (1, rest - 1);
+        }
+        place = if place + 1 == count { 0 } else { place + 1 };
+    }
+    let Some(&k) = event.indicators.get(last) else { return Direct::Unknown };
+    let c = &rows[places[k]];
+    let satisfied = |e: f64| event.satisfied(k, parabola(c, e));
+    let Some(e) = first_nearby(e, before, satisfied) else { return Direct::Unknown };
+    // What was satisfied there may not be so next to it.
+    for (place, &k) in event.indicators.iter().enumerate() {
+        if place != last && !event.satisfied(k, parabola(&rows[places[k]], e)) {
+            return Direct::Unknown;
         }
     }
-    let rows = &rows[..count];
-    let mut t = start;
-    // An indicator comes to be satisfied twice at most.
-    for _ in 0..=2 * count {
-        let e = t - start;
-        let value = |c: &[f64; 3], e: f64| (c[2] * e + c[1]) * e + c[0];
-        let open =
-            rows.iter().zip(&event.indicators).find(|&(c, &k)| !event.satisfied(k, value(c, e)));
-        let Some((c, &k)) = open else {
-            return if t > start { Direct::At(t) } else { Direct::Unknown };
-        };
-        match satisfied_after(c, width, e, |z| event.satisfied(k, z)) {
-            Direct::At(next) => t = start + next,
-            other => return other,
-        }
-        if t > start + width {
-            return Direct::Never;
-        }
-        // The sum may have been rounded to the wrong side.
-        if start != 0.0 && !event.satisfied(k, value(c, t - start)) {
-            t = t.next_up();
-        }
-    }
-    Direct::Unknown
+    let t = start + e;
+    // The sum may have been rounded to the wrong side.
+    Direct::At(if start != 0.0 && !satisfied(t - start) { t.next_up() } else { t })
+}
+
+#[inline(always)]
+fn parabola(&[c0, c1, c2]: &[f64; 3], e: f64) -> f64 {
+    (c2 * e + c1) * e + c0
 }
 
 /// Terms beyond the second power that are this part of a polynomial do not decide how many roots it
@@ -189,69 +200,102 @@ const SMALL: f64 = 1e-10;
 
 /// Where an indicator that is not satisfied at `e`, that is, not negative, comes to be, if it is a
 /// parabola but for small terms: the first number at which its computed value is.
-#[inline(always)]
 fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> bool) -> Direct {
-    /// Numbers between a root by formula and that of the computed value.
-    const APART: u32 = 8;
-    let (c0, c1, c2, tail) = match *row {
-        [c0, c1, c2] => (c0, c1, c2, 0.0),
+    let (c, tail) = match *row {
+        [c0, c1, c2] => ([c0, c1, c2], 0.0),
         [c0, c1, c2, ref more @ ..] => {
             let size = more.iter().rev().fold(0.0, |sum, c| (sum + c.abs()) * width);
-            (c0, c1, c2, size * width * width)
+            ([c0, c1, c2], size * width * width)
         }
-        [c0, c1] => (c0, c1, 0.0, 0.0),
+        [c0, c1] => ([c0, c1, 0.0], 0.0),
         _ => return Direct::Unknown,
     };
-    let parabola = row.len() <= 3;
-    let size = c0.abs() + (c1.abs() + c2.abs() * width) * width;
-    if 2.0 * c0 > size + tail {
-        return Direct::Never;
+    let mut root = match root_after(&c, tail, width, e, |e| poly::eval(row, e)) {
+        Root::At(root) => root,
+        Root::Never => return Direct::Never,
+        Root::Unknown => return Direct::Unknown,
+    };
+    if tail > 0.0 {
+        let (value, slope) = poly::eval_slope(row, root);
+        root -= value / slope;
     }
-    if !parabola && tail > SMALL * size {
-        return Direct::Unknown;
+    match first_nearby(root, e, |e| satisfied(poly::eval(row, e))) {
+        Some(e) => Direct::At(e),
+        None => Direct::Unknown,
+    }
+}
+
+/// What a formula says of the time at which an indicator comes to be satisfied.
+enum Root {
+    Unknown,
+    Never,
+    At(f64),
+}
+
+/// By formula, where an indicator that is open at `e` comes to be satisfied: a parabola, and `tail`,
+/// the size of further terms. `value` computes all of it.
+#[inline(always)]
+fn root_after(
+    &[c0, c1, c2]: &[f64; 3],
+    tail: f64,
+    width: f64,
+    e: f64,
+    value: impl Fn(f64) -> f64,
+) -> Root {
+    let size = c0.abs() + (c1.abs() + c2.abs() * width) * width;
+    if tail > 0.0 {
+        if 2.0 * c0 > size + tail {
+            return Root::Never;
+        }
+        if tail > SMALL * size {
+            return Root::Unknown;
+        }
     }
     let slope = |e: f64| 2.0 * c2 * e + c1;
-    let clear = |slope: f64| parabola || tail == 0.0 || slope.abs() * width > 1e-4 * size;
-    let value = |e: f64| if parabola { (c2 * e + c1) * e + c0 } else { poly::eval(row, e) };
+    let clear = |slope: f64| tail == 0.0 || slope.abs() * width > 1e-4 * size;
     let root = if c2 == 0.0 {
         if c1 >= 0.0 {
-            return if value(e) > tail { Direct::Never } else { Direct::Unknown };
+            return if value(e) > tail { Root::Never } else { Root::Unknown };
         }
         -c0 / c1
     } else {
         let discriminant = c1 * c1 - 4.0 * c0 * c2;
         // Touching is a matter of rounding.
         if discriminant.abs() <= 1e-14 * (c1 * c1) + 8.0 * c2.abs() * tail {
-            return Direct::Unknown;
+            return Root::Unknown;
         }
         if discriminant < 0.0 {
-            return if c2 > 0.0 { Direct::Never } else { Direct::Unknown };
+            return if c2 > 0.0 { Root::Never } else { Root::Unknown };
         }
         // It falls through zero at the first root if it opens upwards, else at the second: where
         // its slope is minus the root of the discriminant.
         let root = discriminant.sqrt();
         if c1 > 0.0 { -0.5 * (c1 + root) / c2 } else { 2.0 * c0 / (root - c1) }
     };
-    // Also sorts out what is not finite.
-    if !(root > e && root < f64::INFINITY) {
+    if root <= e || root.is_nan() {
         let rises = c2 > 0.0 && slope(e) > 0.0 && (tail == 0.0 || value(e) > tail);
-        return if rises { Direct::Never } else { Direct::Unknown };
+        return if rises { Root::Never } else { Root::Unknown };
     }
     if !clear(slope(e)) && value(e) <= tail {
-        return Direct::Unknown;
+        return Root::Unknown;
     }
     if root > width {
-        return Direct::Never;
+        return if root < f64::INFINITY { Root::Never } else { Root::Unknown };
     }
     if !clear(slope(root)) {
-        return Direct::Unknown;
+        return Root::Unknown;
     }
+    Root::At(root)
+}
+
+/// The first number, near a positive `root` by formula and behind `e`, at which the computed value is
+/// satisfied.
+#[inline(always)]
+fn first_nearby(root: f64, e: f64, satisfied: impl Fn(f64) -> bool) -> Option<f64> {
+    /// Numbers between a root by formula and that of the computed value.
+    const APART: u32 = 8;
     let mut root = root;
-    if !parabola && tail > 0.0 {
-        let (value, slope) = poly::eval_slope(row, root);
-        root -= value / slope;
-    }
-    let over = satisfied(value(root));
+    let over = satisfied(root);
     for _ in 0..APART {
         // Its neighbour: it is positive and finite.
         let bits = root.to_bits();
@@ -259,13 +303,13 @@ fn satisfied_after(row: &[f64], width: f64, e: f64, satisfied: impl Fn(f64) -> b
         if next <= e {
             break;
         }
-        match (over, satisfied(value(next))) {
+        match (over, satisfied(next)) {
             (true, true) | (false, false) => root = next,
-            (true, false) => return Direct::At(root),
-            (false, true) => return Direct::At(next),
+            (true, false) => return Some(root),
+            (false, true) => return Some(next),
         }
     }
-    Direct::Unknown
+    None
 }
 
 /// How many coefficients matter over `width`.

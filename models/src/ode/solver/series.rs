@@ -8,6 +8,38 @@
 use super::{Method, OdeSystem, Solver, StepError, StepInfo};
 
 impl Solver {
+    /// A step on which all states are parabolas, as long as steps may be: `series(x, rows)` writes
+    /// three coefficients per state. Gives whether that was a step; else nothing has changed.
+    #[inline(always)]
+    pub(crate) fn parabolic(
+        &mut self,
+        t_stop: Option<f64>,
+        series: impl FnOnce(&[f64], &mut [f64]),
+    ) -> bool {
+        let (t, n, natural) = (self.t, self.x.len(), self.options.longest());
+        let short = natural < self.options.min_step || t + 0.1 * natural == t;
+        if short || t_stop.is_some_and(|stop| stop.is_nan() || stop <= t) {
+            return false;
+        }
+        let (t1, _) = self.end(natural, t_stop);
+        let rows = self.path.open(t, t1, n, 3);
+        series(&self.x, rows);
+        let (e, rows) = (t1 - t, rows.as_chunks::<3>().0);
+        let mut finite = true;
+        for (x, c) in self.x.iter_mut().zip(rows) {
+            *x = (c[2] * e + c[1]) * e + c[0];
+            finite &= x.is_finite();
+        }
+        if !finite {
+            self.x.iter_mut().zip(rows).for_each(|(x, c)| *x = c[0]);
+            return false;
+        }
+        (self.t, self.h, self.last_h) = (t1, natural, natural);
+        self.statistics.evaluations += 1;
+        self.statistics.accepted += 1;
+        true
+    }
+
     /// A step by the series of this order; of a fixed size, if one is given.
     pub(super) fn expanded<S: OdeSystem + ?Sized>(
         &mut self,
