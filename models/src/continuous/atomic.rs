@@ -260,12 +260,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     if before.is_some_and(|before| now - before <= HURRIED) {
                         fx.located();
                     }
-                    self.core.set_arm(event.into(), Arm::Disarmed);
+                    self.core.set_arm(event.into(), Arm::Happened);
                     continue;
                 }
                 Trigger::State { .. } => {
                     fx.located();
-                    self.core.set_arm(event.into(), Arm::Disarmed);
+                    self.core.set_arm(event.into(), Arm::Happened);
                     EventKind::Private
                 }
                 _ => EventKind::Time,

@@ -14,6 +14,7 @@
 use super::{
     core::Core,
     equations::{Equations, LinkEquations},
+    falling::HURRIED,
     unit::{Action, Cause, Plan, Scratch, Unit, scene},
 };
 use crate::{
@@ -24,6 +25,9 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use superdense_kernel::{Effects, EventKind, Fact};
+
+/// So many proposals in a row may be refused.
+const STUBBORN: u32 = 1000;
 
 /// A link's exchange of values at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,8 +124,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Opens a session by an own proposal, just sent.
     pub(super) fn open_session(&mut self, link: usize) {
+        let l = &self.equations.links()[link];
+        let (number, member) = (l.link, l.member as usize);
+        let said = |(_, value): &(u16, Value)| match value {
+            Value::Link(message) if message.link == number => Some(Arc::clone(&message.values)),
+            _ => None,
+        };
+        let values = self.state.outbox.iter().find_map(said);
         let mut sessions = std::mem::take(&mut self.state.sessions);
-        self.session(&mut sessions, link, true).proposed = true;
+        let session = self.session(&mut sessions, link, true);
+        session.proposed = true;
+        if values.is_some() {
+            // What the others hear, which was computed ahead, may differ in its last bits from what is
+            // computed on arrival.
+            session.values[member] = values;
+        }
         self.state.sessions = sessions;
         // Armed again if the session comes to nothing.
         self.arm_link(link, Arm::Disarmed);
@@ -215,9 +232,30 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 self.arm_link(link, Arm::Armed);
                 self.present();
                 self.queue_segments(0.0, Cause::Request)?;
+                if session.proposed {
+                    self.note_refusal(link)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// An error after very many refusals in a row: the run would not get on.
+    fn note_refusal(&mut self, link: usize) -> Result<(), String> {
+        let now = self.state.last;
+        let (last, count) = self.state.refused;
+        let count = if now - last <= HURRIED { count + 1 } else { 1 };
+        self.state.refused = (now, count);
+        if count < STUBBORN {
+            return Ok(());
+        }
+        Err(format!(
+            "shared event '{}' was proposed {count} times in a row, at most {HURRIED} ticks apart, and \
+             always refused: from what is known here of the other units its condition is true, and on \
+             the values of all it is false; leave a margin above rounding in `when`, such as \
+             `a.x > b.x + 1e-9`",
+            self.equations.links()[link].name
+        ))
     }
 
     fn jump<M: superdense_kernel::Message>(
@@ -241,7 +279,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.make_consistent(true)?;
         self.adopt(false);
         self.queue_segments(0.0, Cause::Jump)?;
-        self.arm_link(link, Arm::Disarmed);
+        self.arm_link(link, Arm::Happened);
         self.state.events += 1;
         fx.located();
         if first {

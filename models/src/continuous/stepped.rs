@@ -487,7 +487,7 @@ impl<E: Equations> Core<E> for Stepped {
     }
 
     fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.passed(event) == Arm::Disarmed
+        self.state.locator.passed(event).waits()
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

@@ -69,6 +69,8 @@ pub(super) struct State {
     /// Why the planned action fails.
     pub failure: String,
     pub sessions: Vec<Session>,
+    /// Tick of the last own proposal that was refused, and how many followed each other closely.
+    pub refused: (i64, u32),
     /// Whether the unit is at rest, and whether it will be after the planned events.
     pub resting: bool,
     pub retiring: bool,
@@ -196,6 +198,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             after: vec![0.0; dims.variables()],
             failure: String::new(),
             sessions: Vec::new(),
+            refused: (start, 0),
             resting: false,
             retiring: false,
             happened: vec![None; equations.events().len()],

@@ -22,10 +22,13 @@
 //!    it is disarmed.
 //! 2. *Armed*: it happens at the first time at which the condition holds. That may be the very
 //!    start of a step, if a jump of something else made it true meanwhile.
-//! 3. *Disarmed* by having happened: armed again as soon as the condition is false; so after a reset
+//! 3. *Happened*, and then *disarmed*: armed again as soon as the condition is false; so after a reset
 //!    onto the surface either the indicator leaves it or nothing happens. Since a tick may lie 2⁻¹⁰
-//!    tick before the crossing it was rounded from, a disarmed event whose condition is false at the
-//!    start but true within 2⁻⁹ tick has not left.
+//!    tick before the crossing it was rounded from, an event whose condition is false at the start but
+//!    true within 2⁻⁹ tick has not left. The same holds where the condition is computed to be false
+//!    still at its tick, or at a later one up to which it did not leave as the search saw it (*left*):
+//!    that is what becomes of a strict condition whose crossing lies on a tick, and of one that comes
+//!    true with so small a slope that rounding hides it for some ticks.
 //!
 //! A touching event (`graze`) counts as left beyond its band.
 
@@ -105,6 +108,30 @@ pub enum Arm {
     Armed,
     /// Waits for the condition to be false.
     Disarmed,
+    /// The same, since just now.
+    Happened,
+    /// Armed since the condition is computed to be false, but what comes true at once has not left.
+    Left,
+}
+
+impl Arm {
+    /// Whether what comes true at once is what has happened already.
+    #[inline]
+    fn is_recent(self) -> bool {
+        matches!(self, Self::Disarmed | Self::Happened | Self::Left)
+    }
+
+    /// Whether it waits for the condition to be false.
+    #[inline]
+    pub fn waits(self) -> bool {
+        matches!(self, Self::Disarmed | Self::Happened)
+    }
+
+    /// Whether a condition that is true now makes it happen.
+    #[inline]
+    fn is_armed(self) -> bool {
+        matches!(self, Self::Armed | Self::Left)
+    }
 }
 
 /// An indicator that is NaN or infinite.
@@ -127,7 +154,6 @@ struct Known {
     /// When it happens in the last located step; infinite for not at all.
     hit: f64,
     /// At the end of the last located step, if nothing happened in it.
-    #[serde(skip)]
     ahead: Arm,
 }
 
@@ -141,7 +167,13 @@ impl Known {
 
     #[inline]
     fn set(&mut self, arm: Arm) {
-        (self.arm, self.passed) = (arm, arm);
+        (self.arm, self.passed, self.ahead) = (arm, arm, arm);
+    }
+
+    /// It happens at `hit`, before which its condition was false.
+    #[inline]
+    fn find(&mut self, hit: f64) {
+        (self.hit, self.ahead) = (hit, Arm::Armed);
     }
 
     /// Takes over a step to where the indicators are `z` and the event `holds`; a hit up to `until`
@@ -149,9 +181,12 @@ impl Known {
     #[inline]
     fn accept(&mut self, event: &Event, holds: bool, z: &[f64], until: f64) {
         if self.hit <= until {
-            self.arm = Arm::Disarmed;
+            self.arm = Arm::Happened;
         } else if !holds && event.graze.is_none_or(|band| event.worst(z) > band) {
-            self.arm = Arm::Armed;
+            let stayed = self.arm.is_recent() && self.ahead.waits();
+            self.arm = if stayed { Arm::Left } else { Arm::Armed };
+        } else if self.arm.is_recent() {
+            self.arm = Arm::Disarmed;
         } else if self.arm == Arm::Undecided {
             // On the surface the direction decides, at the next search.
             if !holds {
@@ -161,7 +196,22 @@ impl Known {
             }
         }
         self.hit = f64::INFINITY;
-        self.passed = self.arm;
+        (self.passed, self.ahead) = (self.arm, self.arm);
+    }
+
+    /// Takes over what the indicators `z` say at the present, after a jump.
+    #[inline]
+    fn settle(&mut self, event: &Event, holds: bool, z: &[f64]) {
+        match self.arm {
+            Arm::Happened | Arm::Left if !holds => self.set(Arm::Left),
+            Arm::Happened => {}
+            Arm::Left => self.set(Arm::Armed),
+            _ => {
+                // What a jump leads out of its condition has left it.
+                self.ahead = Arm::Armed;
+                self.accept(event, holds, z, 0.0);
+            }
+        }
     }
 }
 
@@ -246,7 +296,7 @@ impl Locator {
             let interval = (start, start + width);
             let found = self.walk.first(&mut curves, watched, interval, tick / 512.0);
             if let Some(found) = found {
-                known.hit = found;
+                known.find(found);
                 best = best.min(found);
             }
         }
@@ -270,8 +320,8 @@ impl Locator {
             }
             match curves::comes_true(event, parabolas, (start, width)) {
                 Direct::Never => known.ahead = Arm::Armed,
-                Direct::At(hit) if known.passed != Arm::Disarmed || hit - start > tick / 512.0 => {
-                    known.hit = hit;
+                Direct::At(hit) if !known.passed.is_recent() || hit - start > tick / 512.0 => {
+                    known.find(hit);
                     best = best.min(hit);
                 }
                 _ => return None,
@@ -321,11 +371,12 @@ impl Locator {
             let snap = if low == t_a { tick / 512.0 } else { 0.0 };
             let mut curves = Sampled { probe: &mut probe, models, low, high };
             for (index, event) in listed() {
-                let Known { hit, ahead, .. } = &mut known[index];
-                if *hit == f64::INFINITY
-                    && let Some(found) = walk.first(&mut curves, (event, ahead), (low, high), snap)
+                let known = &mut known[index];
+                let watched = (event, &mut known.ahead);
+                if known.hit == f64::INFINITY
+                    && let Some(found) = walk.first(&mut curves, watched, (low, high), snap)
                 {
-                    *hit = found;
+                    known.find(found);
                     best = best.min(found);
                 }
             }
@@ -390,7 +441,7 @@ impl Locator {
         let all = self.known.iter().all(|known| known.hit <= until);
         if all {
             for known in &mut self.known {
-                known.set(Arm::Disarmed);
+                known.set(Arm::Happened);
                 known.hit = f64::INFINITY;
             }
         }
@@ -408,18 +459,11 @@ impl Locator {
     pub(crate) fn settle(&mut self, z: &[f64], mut due: impl FnMut(usize)) {
         for (index, (event, known)) in self.events.iter().zip(&mut self.known).enumerate() {
             let holds = event.holds(z);
-            if holds && known.arm == Arm::Armed && !event.indicators.is_empty() {
+            if holds && known.arm.is_armed() && !event.indicators.is_empty() {
                 due(index);
             }
-            known.accept(event, holds, z, 0.0);
+            known.settle(event, holds, z);
         }
-    }
-
-    /// Whether event `index` is armed and holds for these indicators.
-    #[inline]
-    pub fn is_due(&self, index: usize, z: &[f64]) -> bool {
-        let event = &self.events[index];
-        self.known[index].arm == Arm::Armed && !event.indicators.is_empty() && event.holds(z)
     }
 
     /// Sets the readiness of event `index`, where the caller knows better (a shared event that was

@@ -496,9 +496,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     fn settle(&mut self, scene: &Scene<'_, E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
         if self.count > 0 {
             self.look(scene, Some(vars));
-            let due = |i: &usize| self.state.locator.is_due(*i, &self.z);
-            events.extend((0..self.count).filter(due).map(|i| i as u16));
-            self.state.locator.accept(0.0, &self.z);
+            self.state.locator.settle(&self.z, |event| events.push(event as u16));
             self.state.clear.fill(f64::NEG_INFINITY);
         }
         // Bands are looked at in the next advance, for any output that has left its own.
@@ -548,7 +546,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     }
 
     fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.arm(event) == Arm::Disarmed
+        self.state.locator.arm(event).waits()
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

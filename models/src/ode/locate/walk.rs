@@ -58,7 +58,7 @@ impl Walk {
                 *arm = Arm::Armed;
                 return None;
             }
-            Direct::At(hit) if *arm != Arm::Disarmed || hit - low > snap => return Some(hit),
+            Direct::At(hit) if !arm.is_recent() || hit - low > snap => return Some(hit),
             _ => {}
         }
         let band = event.graze.unwrap_or(0.0);
@@ -87,7 +87,7 @@ impl Walk {
                 }
                 true
             }
-            Arm::Disarmed => {
+            Arm::Disarmed | Arm::Happened | Arm::Left => {
                 fresh = event.left(self.values(0));
                 fresh
             }
