@@ -85,6 +85,12 @@ impl Program {
         &self.inputs
     }
 
+    /// The variable that expression `k` is, if it is one.
+    pub(crate) fn variable(&self, k: usize) -> Option<usize> {
+        let input = (self.outputs[k] as usize).checked_sub(self.constants.len())?;
+        self.inputs.get(input).map(|id| id.0 as usize)
+    }
+
     /// The registers that hold the results at the end.
     pub fn outputs(&self) -> &[u32] {
         &self.outputs
@@ -107,6 +113,7 @@ impl Program {
     /// # Panics
     /// If `vars` is shorter than [`vars_needed`](Self::vars_needed) or `out` is not as long as
     /// [`outputs`](Self::outputs).
+    #[inline]
     pub fn eval<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>, out: &mut [S]) {
         assert_eq!(out.len(), self.outputs.len(), "one place per expression");
         if self.code.is_empty() {
@@ -119,6 +126,7 @@ impl Program {
     }
 
     /// All expressions, where they are variables and numbers.
+    #[inline]
     fn pick<S: Scalar>(&self, vars: &[S], out: &mut [S]) {
         for (out, &register) in out.iter_mut().zip(&self.outputs) {
             let register = register as usize;
