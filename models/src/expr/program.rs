@@ -113,7 +113,6 @@ impl Program {
     /// # Panics
     /// If `vars` is shorter than [`vars_needed`](Self::vars_needed) or `out` is not as long as
     /// [`outputs`](Self::outputs).
-    #[inline]
     pub fn eval<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>, out: &mut [S]) {
         assert_eq!(out.len(), self.outputs.len(), "one place per expression");
         if self.code.is_empty() {
@@ -146,6 +145,7 @@ impl Program {
     }
 
     /// Computes all registers.
+    #[inline(always)]
     pub(crate) fn run<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>) {
         assert!(
             vars.len() >= self.vars_needed(),
