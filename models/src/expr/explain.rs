@@ -55,9 +55,8 @@ impl Program {
     /// ```
     pub fn explain_non_finite(&self, vars: &[f64]) -> Option<NonFinite> {
         let mut registers = Registers::default();
-        let mut out = vec![0.0; self.outputs.len()];
-        self.eval(vars, &mut registers, &mut out);
-        let output = out.iter().position(|value| !value.is_finite())?;
+        self.run(vars, &mut registers);
+        let output = self.results(&registers).position(|value: &f64| !value.is_finite())?;
         let values = registers.as_slice();
         let first = self.first();
         let mut register = self.outputs[output] as usize;

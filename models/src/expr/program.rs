@@ -63,8 +63,8 @@ pub struct Registers<S = f64> {
 }
 
 impl<S> Registers<S> {
-    /// The values of the last evaluation, laid out as in [`Program::first`].
-    pub fn as_slice(&self) -> &[S] {
+    /// The values of the last [`Program::run`], laid out as in [`Program::first`].
+    pub(super) fn as_slice(&self) -> &[S] {
         &self.slots
     }
 }
