@@ -10,6 +10,8 @@
 pub enum Capability {
     /// Its state can be saved, and brought back any number of times.
     Restore,
+    /// What is saved of it can be kept as bytes.
+    Serialise,
     /// Its outputs come with their time derivatives.
     OutputDerivatives,
     /// Its inputs follow polynomials inside its steps.
@@ -24,8 +26,9 @@ pub enum Capability {
 
 impl Capability {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Restore,
+        Self::Serialise,
         Self::OutputDerivatives,
         Self::InputPolynomials,
         Self::AnySteps,
@@ -37,6 +40,7 @@ impl Capability {
     pub fn name(self) -> &'static str {
         match self {
             Self::Restore => "state access",
+            Self::Serialise => "serialisable state",
             Self::OutputDerivatives => "output derivatives",
             Self::InputPolynomials => "inputs inside steps",
             Self::AnySteps => "steps of any length",

@@ -12,7 +12,8 @@
 //! the space that they span; where one step is not enough, because the master remembers earlier
 //! exchanges, vectors of several steps are stacked. The last step is not used for that, and tells
 //! whether the result predicts it; a scenario that is not linear is refused by that, and by runs from
-//! other sizes, the other sign, and several at once, which must add up.
+//! other sizes, the other sign, and several at once, which must add up. Steps of inner masters have to
+//! go into macro steps, or these would not be alike.
 //!
 //! Units with modes are measured in each mode by itself, without the events that lead to others; what
 //! switching between them may do is told by [`crate::joint`].
@@ -20,7 +21,11 @@ use crate::joint::{Switched, radius, switched};
 use crate::{
     Overrides, load,
     output::numbers,
-    plan::outline::{Equations, outline},
+    plan::{
+        Plan,
+        outline::{Equations, outline},
+        policies::Master,
+    },
     run::sampler::{Sampler, Signals},
 };
 use nalgebra::{DMatrix, DVector};
@@ -202,7 +207,9 @@ impl Coupled {
                 return (!radius.is_nan()).then_some(radius).ok_or_else(unknown);
             }
         }
-        Err("the scenario is not linear: its macro steps do not add up".to_owned())
+        Err("the scenario is not linear, or some clock in it does not go into macro steps: they do \
+             not add up"
+            .to_owned())
     }
 
     /// Observed vectors for a one in each of some places.
@@ -305,6 +312,9 @@ impl Coupled {
         sets.push(("plot".to_owned(), "[]".to_owned()));
         let overrides = Overrides { until: Some(macro_step.to_owned()), ..Overrides::default() };
         let plan = load(&self.file, &sets, &overrides).map_err(|e| e.render(false))?;
+        if steps > 0 {
+            refuse_inner_steps(&plan)?;
+        }
         let options = plan.options();
         let mut sim = Simulation::new(plan.model, options).map_err(|e| e.to_string())?;
         let (_, signals) = Sampler::new(&sim, &plan.record).map_err(|e| format!("no unit {e}"))?;
@@ -316,6 +326,27 @@ impl Coupled {
             })
             .collect()
     }
+}
+
+/// Refuses a master inside that exchanges in some macro steps only: no two are alike.
+fn refuse_inner_steps(plan: &Plan) -> Result<(), String> {
+    // Thirds are cut to whole ticks.
+    let uneven = |m: &&Master| {
+        let times = (m.step > 0).then(|| plan.stop.saturating_add(m.step / 2) / m.step);
+        times.is_some_and(|n| n == 0 || (plan.stop - n * m.step).abs() > n)
+    };
+    let Some(master) = plan.couplings.iter().find(uneven) else { return Ok(()) };
+    let seconds = |ticks| plan.resolution.format(ticks);
+    let whose = match master.group.as_str() {
+        "" => "the scenario's coupling".to_owned(),
+        group => format!("the coupling of `{group}`"),
+    };
+    Err(format!(
+        "the step of {whose}, {step} s, does not go into macro steps of {} s; take multiples of \
+         {step} s, or a shorter `step` there",
+        seconds(plan.stop),
+        step = seconds(master.step)
+    ))
 }
 
 fn less(mut course: Course, base: &Course) -> Course {

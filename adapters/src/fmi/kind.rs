@@ -238,6 +238,7 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
     let withheld =
         if params.bool("state_access") { "false in its description" } else { "withheld" };
     let restores = d.state_access && params.bool("state_access");
+    let serialises = restores && d.serialisable;
     let ahead = restores || layout.ports.inputs.is_empty();
     let order = d.output_derivatives > 0
         && (params.get("segment_order").is_none() || params.int("segment_order") > 0);
@@ -245,6 +246,7 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
         let v = p.variable;
         !v.continuous || (d.intermediate_update && v.intermediate && v.ty == Type::Float64)
     };
+    let unserialised = if d.serialisable { "no state access" } else { "false in its description" };
     let late = if ahead {
         "no hasEventMode: jumps at the ends of its own steps"
     } else {
@@ -253,6 +255,7 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
     use Capability as C;
     Capabilities::all()
         .unless(!restores, C::Restore, format!("canGetAndSetFMUState: {withheld}"))
+        .unless(!serialises, C::Serialise, format!("canSerializeFMUState: {unserialised}"))
         .unless(!order, C::OutputDerivatives, "no maxOutputDerivativeOrder, or segment_order = 0")
         .unless(
             !layout.ported(&layout.inputs).all(polynomials),

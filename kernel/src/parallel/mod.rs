@@ -137,7 +137,7 @@ pub struct Settings {
     /// Transitions between looks at the inbox.
     pub batch: usize,
     /// Transitions of one worker that may be uncommitted, per model; beyond, only the earliest
-    /// goes on.
+    /// goes on. From 1 on, a worker may have 64 in any case.
     pub memory: f64,
     /// Rollbacks of a model at one GVT, after which it waits.
     pub patience: u32,

@@ -263,7 +263,7 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
             partition,
             migration,
             schedule: Schedule::Virtual(seed),
-            memory: [2.0, 0.0, 1e3][seed as usize / 5 % 3],
+            memory: [0.9, 0.0, 2.0][seed as usize / 5 % 3],
             patience: [16, 2][seed as usize / 7 % 2],
             batch: 64,
             clock: None,

@@ -45,6 +45,10 @@ const SAMPLE: u64 = 16;
 /// Messages that are noted.
 pub(super) const MOST_SAMPLES: usize = 1 << 16;
 
+/// Uncommitted transitions that a worker of few models may have in any case: one of two models that
+/// had to wait after four spent its time on waiting (M/M/1: a round of GVT for each event).
+const ROOM: usize = 64;
+
 /// A key that nothing has.
 const NOWHERE: Tag = Tag { ticks: i64::MIN, micro: 0 };
 
@@ -160,7 +164,9 @@ impl<M: Message> Worker<M> {
     /// Enters the keys of all units, which are dealt out.
     pub fn begin(&mut self, world: &World<'_, M>) {
         self.agenda.reset(self.units.len());
-        self.memory = (self.units.len() as f64 * world.settings.memory) as usize;
+        let each = world.settings.memory;
+        let room = (self.units.len() as f64 * each) as usize;
+        self.memory = if each < 1.0 { room } else { room.max(ROOM) };
         (0..self.units.len() as u32).for_each(|u| self.requeue(world, u));
     }
 

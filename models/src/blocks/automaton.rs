@@ -219,22 +219,22 @@ unit_kind! {
     },
     feed_through: |params, context| {
         let names = parse::names(params);
-        let arrows = names.and_then(|names| Ok((names.inputs.len(), parse::arrows(params, &names, context)?)));
+        let arrows = names.and_then(|names| Ok((names.inputs.len(), parse::arrows(params, &names, context)?.1)));
         FeedThrough::Pairs(arrows.map_or(Vec::new(), |(inputs, arrows)| answers(inputs, &arrows)))
     },
     build: |params, context| {
         let names = parse::names(params)?;
-        let arrows = parse::arrows(params, &names, context)?;
+        let (initial, arrows) = parse::arrows(params, &names, context)?;
         let mut model = Automaton {
             timer: Timer::due(0, context.resolution),
             names: names.states.iter().map(|s| Arc::from(s.as_str())).collect(),
             arrows: arrows.into(),
             inputs: names.inputs.len() as u16,
             outputs: Automaton::OWN + names.outputs.len() as u16,
-            state: names.initial,
+            state: initial,
             entered: 0,
             told: None,
-            level: Level::new(f64::from(names.initial)),
+            level: Level::new(f64::from(initial)),
         };
         model.reschedule();
         Ok(Component::atomic(model))
@@ -331,15 +331,10 @@ mod tests {
              transitions=[{from='a',to='x',after=1},{from='a',to='b'},\
              {from='b',on='v',to='a'},{from='b',on='u',to='a',emit='q'},{color=1}]",
         );
-        assert_eq!(text, ["no state `c`; the states are a, b",]);
-        let text = mistakes(
-            "[unit.m]\nkind='automaton'\nstates=['a','b']\ninputs=['u']\n\
-             transitions=[{from='a',to='x',after=1},{from='a',to='b'},\
-             {from='b',on='v',to='a'},{from='b',on='u',to='a',emit='q'},{color=1}]",
-        );
         assert_eq!(
             text,
             [
+                "no state `c`; the states are a, b",
                 "no state `x`; the states are a, b",
                 "a transition needs either `after` or `on`; add after = \"5 s\" or on = \"input\"",
                 "no input `v`; the inputs are u",

@@ -2,18 +2,19 @@
 use super::{
     equations::{Dims, Equations, Work},
     events::Events,
+    expander::MAX_SEGMENT_ORDER,
     formulas::Formulas,
     read::{Declared, Entry, Reader},
     settings::Settings,
     sides::Sides,
     slide::{Slopes, slide},
-    start::{Start, under_method},
+    start::{Refused, Start, under_method},
     stepped::ALGEBRAIC,
     text::TextEquations,
 };
 use crate::{
     expr::{Expr, Frozen, Names, Program, Symbol},
-    ode::{Method, Options},
+    ode::{MAX_ORDER, Method, Options},
     registry::{Context, Param, ParamError},
     value::Value,
 };
@@ -89,6 +90,9 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     let mut events = Events::new(&formulas);
     events.read(r, context, &d);
     events.links(r, context);
+    if r.errors.is_empty() {
+        events.unreached(r, &d, mode);
+    }
     if !r.errors.is_empty() {
         return None;
     }
@@ -132,9 +136,13 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     let start = Start { initial: &initial, inputs: &inputs, discrete };
     match under_method(r.params, equations, &start, settings) {
         Ok(unit) => Some(unit),
-        Err(why) => {
-            let error = ParamError::whole(format!("at the start {why}"));
-            r.errors.push(error.help("check initial values, start values of inputs, parameters"));
+        Err(refused) => {
+            r.errors.push(match refused {
+                Refused::Method(why) => ParamError::at(r.params.span("method"), why)
+                    .help("choose another `method`; \"auto\" looks for one that fits"),
+                Refused::Start(why) => ParamError::whole(format!("at the start {why}"))
+                    .help("check initial values, start values of inputs, parameters"),
+            });
             None
         }
     }
@@ -187,6 +195,26 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
         }
     }
     let method = method(r);
+    let order = |name| params.get(name).map(|_| params.int(name));
+    let (taylor, sent) = (params.text("method") == "taylor", order("segment_order").unwrap_or(3));
+    for (name, order, least, most) in [
+        ("order", order("order").filter(|_| taylor).unwrap_or(12), 2, MAX_ORDER as i64),
+        ("segment_order", sent, 1, MAX_SEGMENT_ORDER as i64),
+    ] {
+        if !(least..=most).contains(&order) {
+            let error = ParamError::at(params.span(name), format!("`{name}` is {order}"));
+            r.errors.push(error.help(format!("give {least} to {most}")));
+        }
+    }
+    let tick = 1.0 / context.resolution.ticks_per_second() as f64;
+    for name in ["step", "max_step"] {
+        let length = params.real(name);
+        if length > 0.0 && length < tick {
+            let error = format!("`{name}` is shorter than a tick of {tick:e} s");
+            let help = "give a longer one, or a finer `resolution`";
+            r.errors.push(ParamError::at(params.span(name), error).help(help));
+        }
+    }
     if !r.errors.is_empty() {
         return None;
     }
@@ -201,8 +229,7 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
         method,
         solver,
         exchange_tolerance: params.real("exchange_tolerance"),
-        segment_order: params.get("segment_order").map_or(3, |_| params.int("segment_order"))
-            as usize,
+        segment_order: sent as usize,
         remark: None,
         sources: context.input_sources.to_vec(),
         connected: context.output_connected.iter().copied().take(outputs).collect(),

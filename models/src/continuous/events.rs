@@ -37,6 +37,8 @@ pub(super) struct Events<'a> {
     pub(super) specs: Vec<Spec>,
     pub(super) handlers: Vec<Handler>,
     pub(super) links: Vec<LinkEquations>,
+    /// From a mode, or from all of them, to a mode.
+    ways: Vec<(Option<usize>, usize)>,
     received: VarId,
 }
 
@@ -77,7 +79,8 @@ impl<'f> Events<'f> {
     pub(super) fn new(formulas: &'f Formulas) -> Self {
         let received = VarId(formulas.dims.received() as u32);
         let (indicators, specs) = (Vec::new(), Vec::new());
-        Self { formulas, indicators, specs, handlers: Vec::new(), links: Vec::new(), received }
+        let (handlers, links, ways) = (Vec::new(), Vec::new(), Vec::new());
+        Self { formulas, indicators, specs, handlers, links, ways, received }
     }
 
     /// Reads the events and handlers of the unit and of its modes.
@@ -91,6 +94,28 @@ impl<'f> Events<'f> {
             self.handlers(r, d, get("on"), Some(k));
         }
         self.specs.sort_by_key(|s| s.priority);
+    }
+
+    /// Refuses modes to which nothing leads from the first one. Without any `to`, modes are variants,
+    /// chosen by `initial`.
+    pub(super) fn unreached(&self, r: &mut Reader<'_>, d: &Declared<'_>, initial: f64) {
+        if self.ways.is_empty() {
+            return;
+        }
+        let (mut reached, mut open) = (vec![false; d.modes.len()], vec![initial as usize]);
+        while let Some(mode) = open.pop() {
+            if !std::mem::replace(&mut reached[mode], true) {
+                let on = self.ways.iter().filter(|(from, _)| from.is_none_or(|from| from == mode));
+                open.extend(on.map(|(_, to)| to));
+            }
+        }
+        for ((name, _), _) in d.modes.iter().zip(reached).filter(|(_, reached)| !reached) {
+            let what = format!("no events lead to the mode `{}`", name.value);
+            let error = ParamError::at(name.span.clone(), what);
+            r.errors.push(
+                error.help(format!("add one with to = {:?}, or remove the mode", name.value)),
+            );
+        }
     }
 
     fn tables(
@@ -130,7 +155,7 @@ impl<'f> Events<'f> {
         let triggers = self.triggers(r, context, table);
         let scope = self.scope(table.mode);
         let what = [table.get("reset"), table.get("emit"), table.get("to")];
-        let reset = self.reset(r, d, scope, what);
+        let reset = self.reset(r, d, (table.mode, scope), what);
         let priority = match table.get("priority").map(|p| (&p.value, &p.span)) {
             None => 0,
             Some((Param::Int(i), _)) => *i,
@@ -373,7 +398,7 @@ impl<'f> Events<'f> {
                 _ => None,
             };
             let what = [table.get("reset"), table.get("emit"), table.get("to")];
-            let reset = self.reset(r, d, &scope, what);
+            let reset = self.reset(r, d, (mode, &scope), what);
             r.indices.clear();
             match port {
                 Some(port) => {
@@ -390,10 +415,10 @@ impl<'f> Events<'f> {
 
     /// What an event does: `reset`, `emit` and `to`.
     fn reset(
-        &self,
+        &mut self,
         r: &mut Reader<'_>,
         d: &Declared<'_>,
-        scope: &Names,
+        (from, scope): (Option<usize>, &Names),
         [reset, emit, to]: [Option<&Located<Param>>; 3],
     ) -> Reset {
         let (mut targets, mut emits, mut values) = (Vec::new(), Vec::new(), Vec::new());
@@ -409,6 +434,7 @@ impl<'f> Events<'f> {
                 (Some(var), Some(mode)) => {
                     targets.push(var.0 as usize);
                     values.push(Expr::constant(mode));
+                    self.ways.push((from, mode as usize));
                 }
                 (Some(_), None) => {}
                 (None, _) => {

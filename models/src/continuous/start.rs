@@ -21,6 +21,27 @@ pub(crate) struct Start<'a> {
     pub discrete: &'a [f64],
 }
 
+/// Why there is no unit.
+pub(crate) enum Refused {
+    /// The method does not take the equations.
+    Method(String),
+    /// What is not defined at the start.
+    Start(String),
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Self {
+        Self::Start(why)
+    }
+}
+
+impl From<Refused> for String {
+    fn from(refused: Refused) -> Self {
+        let (Refused::Method(why) | Refused::Start(why)) = refused;
+        why
+    }
+}
+
 /// The unit under the method that the parameters name: `method`, and `dq_rel` and `dq_min` of the
 /// quantised ones.
 ///
@@ -31,11 +52,12 @@ pub(crate) fn under_method<E: Equations>(
     equations: E,
     start: &Start<'_>,
     settings: Settings,
-) -> Result<Component<Value>, String> {
+) -> Result<Component<Value>, Refused> {
     let quanta = || Quanta { relative: params.real("dq_rel"), minimum: params.real("dq_min") };
     macro_rules! quantised {
         ($method:ty, $order:literal) => {{
-            let core = Quantised::<$method, $order>::new(&equations, &settings, quanta())?;
+            let core = Quantised::<$method, $order>::new(&equations, &settings, quanta());
+            let core = core.map_err(Refused::Method)?;
             Component::atomic(start.unit(equations, core, settings)?)
         }};
     }
@@ -48,7 +70,7 @@ pub(crate) fn under_method<E: Equations>(
         "mliqss2" => quantised!(Paired, 2),
         "auto" => return automatic(equations, start, settings),
         _ => {
-            let core = Stepped::new(&equations, &settings)?;
+            let core = Stepped::new(&equations, &settings).map_err(Refused::Method)?;
             Component::atomic(start.unit(equations, core, settings)?)
         }
     })
@@ -59,7 +81,7 @@ fn automatic<E: Equations>(
     equations: E,
     start: &Start<'_>,
     mut settings: Settings,
-) -> Result<Component<Value>, String> {
+) -> Result<Component<Value>, Refused> {
     let mut vars = vec![0.0];
     vars.extend(start.initial.iter().chain(start.inputs).chain(start.discrete));
     vars.push(0.0);
@@ -88,7 +110,7 @@ fn automatic<E: Equations>(
             attempt!(Quantised::<Implicit, 2>::new(&equations, &settings, quanta));
         }
     }
-    Err(refused)
+    Err(Refused::Method(refused))
 }
 
 impl Start<'_> {

@@ -32,10 +32,8 @@ impl Rehearsal {
                 Ok((told, Some(if same { ratio } else { 1.0 })))
             }
             (Some(tolerance), Estimate::MultiOrder) => {
-                let (told, better) = self.twice(until, start)?;
-                let ends = self.trial.ends();
-                let better = better.unwrap_or_else(|| self.trial.held());
-                Ok((told, Some(Estimate::missed(&better, &ends, tolerance))))
+                let (told, ratio) = self.twice(until, start, tolerance)?;
+                Ok((told, Some(ratio)))
             }
             (Some(tolerance), Estimate::Embedded) => self.embedded(until, tolerance),
             (Some(tolerance), Estimate::ParallelEmbedded) => {
@@ -63,9 +61,11 @@ impl Rehearsal {
         }
     }
 
-    /// A step, and how it ends when receivers are told polynomials of higher order; that is not known
-    /// where an event comes in between, or where there are too few samples yet.
-    fn twice(&mut self, until: i64, start: &Saved) -> Step<(Vec<Told>, Option<Vec<f64>>)> {
+    /// A step, compared with how it ends when receivers are told polynomials of higher order. That is not
+    /// known where an event comes in between, or where there are too few samples yet: then it is
+    /// compared with what was told - which says nothing of a step that was corrected to just that, and
+    /// there with how it ended before.
+    fn twice(&mut self, until: i64, start: &Saved, aim: f64) -> Step<(Vec<Told>, f64)> {
         let own = self.plan.policy.extrapolations.clone();
         let before = self.plan.rehearse.iteration.clone();
         let each = self.plan.policy.extrapolations.iter_mut();
@@ -76,11 +76,20 @@ impl Rehearsal {
         let (better, end) = (self.trial.ends(), self.trial.tick());
         self.trial.restore(start)?;
         self.plan.rehearse.iteration = before;
-        let told = self.leg(until)?;
+        let (told, first) = self.leg_with_first(until)?;
+        let ends = self.trial.ends();
         let each = self.trial.now.lines.iter().zip(&self.plan.policy.extrapolations);
         let known = each.clone().all(|(line, e)| e.reaches(line, e.order + 1));
         let same = self.trial.tick() == end;
-        Ok((told, (known && same).then_some(better)))
+        let ratio = if known && same {
+            Estimate::missed(&better, &ends, aim)
+        } else if self.plan.rehearse.iteration.is_some() {
+            let reached = each.map(|(line, e)| e.order.min(line.samples().len().saturating_sub(1)));
+            Estimate::milne(&reached.collect::<Vec<_>>(), &first, &ends, aim)
+        } else {
+            Estimate::missed(&self.trial.held(), &ends, aim)
+        };
+        Ok((told, ratio))
     }
 
     /// Part of the difference between the step just made and its halves that is the halves' error: of

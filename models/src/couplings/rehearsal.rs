@@ -137,7 +137,7 @@ impl Rehearsal {
         let signals = policy.extrapolations.len();
         units.save().map_err(|e| e.to_string())?;
         let lines = policy.lines(|e| rehearse.estimate.looks_at(e));
-        let trial = Trial::new(units, sources, lines, timer.resolution())?;
+        let trial = Trial::new(units, policy.names.clone(), sources, lines, timer.resolution())?;
         if trial.outside() > 0 {
             trial.to_bytes().map_err(|e| e.to_string())?;
         }

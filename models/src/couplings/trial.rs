@@ -43,7 +43,12 @@ pub(super) struct Progress {
     pub refuted: bool,
     /// Something came from outside after the last exchange, so that nothing now is an answer to that.
     outside: bool,
+    /// Cycles since the last exchange.
+    cycles: usize,
 }
+
+/// Most cycles between two exchanges, for each signal: a trial that makes no headway cannot be halted.
+const CYCLES: usize = 20_000;
 
 /// A state to come back to.
 pub(super) struct Saved(<Nested<Value> as Snapshot>::Saved, Progress);
@@ -55,13 +60,16 @@ pub(super) struct Trial {
     units: Nested<Value>,
     /// The unit and port behind each signal.
     sources: Vec<Option<(ModelKey, u16)>>,
+    /// What signals are called.
+    names: Vec<String>,
     pub now: Progress,
 }
 
 impl Trial {
-    /// Of units and the `sources` of its signals, by path and port.
+    /// Of units, and the names of its signals with their `sources` by path and port.
     pub fn new(
         units: Simulation<Value>,
+        names: Vec<String>,
         sources: &[(String, u16)],
         lines: Vec<Line>,
         resolution: Resolution,
@@ -70,11 +78,16 @@ impl Trial {
         let source = |(path, port): &(String, u16)| Some((units.find(path)?, *port));
         let sources = sources.iter().map(source).collect();
         let units = Nested::new(units).map_err(|e| e.to_string())?;
-        Ok(Self {
-            units,
-            sources,
-            now: Progress { timer, lines, last: 0, exchanges: 0, refuted: false, outside: false },
-        })
+        let now = Progress {
+            timer,
+            lines,
+            last: 0,
+            exchanges: 0,
+            refuted: false,
+            outside: false,
+            cycles: 0,
+        };
+        Ok(Self { units, sources, names, now })
     }
 
     pub fn tick(&self) -> i64 {
@@ -101,9 +114,10 @@ impl Trial {
 
     /// An exchange at the present tick: notes what all signals are.
     pub fn exchange(&mut self) {
-        let Progress { timer, lines, last, exchanges, outside, .. } = &mut self.now;
+        let Progress { timer, lines, last, exchanges, outside, cycles, .. } = &mut self.now;
         *exchanges += 1;
         *outside = false;
+        *cycles = 0;
         let elapsed = timer.seconds(*last, timer.now());
         lines.iter_mut().for_each(|line| line.exchange(timer.now(), elapsed, timer));
         *last = timer.now();
@@ -218,13 +232,19 @@ impl Trial {
         interrupts: bool,
         mut note: impl FnMut(u16, i64, &Segment),
     ) -> Result<i64, String> {
-        let Progress { timer, lines, refuted, outside, .. } = &mut self.now;
+        let Progress { timer, lines, refuted, outside, cycles, .. } = &mut self.now;
         let (start, mut until) = (timer.now(), until);
+        let (most, mut heard) = (CYCLES * lines.len(), None);
         *refuted = false;
         let done = self.units.write(|units| {
-            while !*refuted && let Some(tag) = units.next_within(until)? {
+            while !*refuted
+                && *cycles <= most
+                && let Some(tag) = units.next_within(until)?
+            {
+                *cycles += 1;
                 timer.pass(Duration::between(timer.now(), tag.ticks));
                 for (port, value) in units.emit(tag.ticks)? {
+                    heard = Some(usize::from(port));
                     let line = &mut lines[usize::from(port)];
                     let jumps = line.hear(&value, tag.ticks == start && !*outside, timer);
                     if let Some(segment) = line.heard_last() {
@@ -243,8 +263,26 @@ impl Trial {
             Ok(())
         });
         done.map_err(|e: superdense_kernel::error::RunError| e.to_string())?;
+        if *cycles > most {
+            return Err(self.stuck(most, heard));
+        }
         timer.pass(Duration::between(timer.now(), until));
         Ok(until)
+    }
+
+    #[cold]
+    fn stuck(&self, most: usize, heard: Option<usize>) -> String {
+        let timer = &self.now.timer;
+        let at = timer.resolution().format(timer.now());
+        let of = |port: usize| {
+            let (name, value) = (&self.names[port], self.now.lines[port].value(timer.now(), timer));
+            format!(", the last of them by `{name}`, which is {value:e} then")
+        };
+        format!(
+            "the macro step makes no headway: it took more than {most} events to {at} s{}; the coupling \
+             may diverge: take a shorter `step`, or a larger `exchange_tolerance` of the unit",
+            heard.map_or_else(String::new, of)
+        )
     }
 
     /// What the signals are at the end of a step, before anything happens there: as the units know

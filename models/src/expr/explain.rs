@@ -56,7 +56,7 @@ impl Program {
     pub fn explain_non_finite(&self, vars: &[f64]) -> Option<NonFinite> {
         let mut registers = Registers::default();
         self.run(vars, &mut registers);
-        let output = self.results(&registers).position(|value: &f64| !value.is_finite())?;
+        let output = self.results(&registers).position(|value| !value.is_finite())?;
         let values = registers.as_slice();
         let first = self.first();
         let mut register = self.outputs[output] as usize;

@@ -280,7 +280,7 @@ impl UnitKind for PowerSystem {
         let built = Machines::new(&case, &plan).and_then(|machines| {
             let (x, d) = machines.initial()?;
             let start = Start { initial: &x, inputs: &[], discrete: &d };
-            under_method(params, machines, &start, settings)
+            Ok(under_method(params, machines, &start, settings)?)
         });
         match built {
             Ok(unit) => Ok(unit),

@@ -20,8 +20,8 @@ pub enum Stop {
     Usage(String),
     /// Mistakes in the scenario.
     Scenario(Box<Diagnostics>),
-    /// The run stopped in error; what was printed is in the object.
-    Failed { failure: Failure, results: Option<String> },
+    /// The run stopped in error: why, where results are, and what may have to do with it.
+    Failed { failure: Failure, results: Option<String>, notes: Vec<String> },
     /// So many numbers of the papers are not reproduced; which was printed already.
     Different(usize),
     /// Ctrl-C; the object was printed already.
@@ -41,7 +41,7 @@ impl Stop {
                 Self::Usage(failure.to_string())
             }
             Failure::Run(RunError::Build(_)) => Self::Usage(failure.to_string()),
-            failure => Self::Failed { failure, results: None },
+            failure => Self::Failed { failure, results: None, notes: Vec::new() },
         }
     }
 
@@ -124,7 +124,8 @@ impl Console {
                 put(&mut err, &diagnostics.render(fancy));
             }
             Stop::Usage(message) => put(&mut err, &format!("error: {message}\n")),
-            Stop::Failed { failure, results } => {
+            Stop::Failed { failure, results, notes } => {
+                notes.iter().for_each(|note| put(&mut err, &format!("note: {note}\n")));
                 put(&mut err, &format!("error: {failure}\n"));
                 if let Some(dir) = results {
                     put(&mut err, &format!("results up to the error are in {dir}\n"));
@@ -155,9 +156,10 @@ impl Stop {
                 let mistakes: Vec<_> = diagnostics.mistakes().iter().map(mistake).collect();
                 object["mistakes"] = json!(mistakes);
             }
-            Self::Failed { failure, results } => {
+            Self::Failed { failure, results, notes } => {
                 object["error"] = json!(failure.to_string());
                 object["out"] = json!(results);
+                object["notes"] = json!(notes);
             }
             Self::Different(_) => {}
             Self::Interrupted => object["status"] = json!("interrupted"),

@@ -14,7 +14,10 @@ use std::{
 };
 use superdense::{
     Plan, load, load_with_graph,
-    output::directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
+    output::{
+        directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
+        trajectory::Format,
+    },
     run::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
         pulse::Pulse, ties, timeline::Timeline,
@@ -26,6 +29,12 @@ use superdense_kernel::error::RunError;
 pub fn run(console: &Console, options: &RunOptions) -> Done {
     let settings = options.settings()?;
     let plan = plan_of(&settings)?;
+    if settings.trajectory != Format::Csv && plan.plots.iter().any(|p| p.is_of_events(&plan)) {
+        console.remark(
+            "note: timelines, and distributions of events, stay empty: they are drawn from \
+             trajectory.csv, which is not written; leave `--trajectory` out",
+        );
+    }
     let pulse = Pulse::start();
     // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
     let _ = pulse.on_interrupt();
@@ -99,8 +108,8 @@ fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
     let results = out.display().to_string();
     match outcome {
         Err(failure) => {
-            loops(console, session.settings(), &failure);
-            Err(Stop::Failed { failure, results: Some(results) })
+            let notes = loops(session.settings(), &failure);
+            Err(Stop::Failed { failure, results: Some(results), notes })
         }
         Ok(Outcome::Interrupted { at, checkpoint }) => {
             Err(interrupted(console, &at, &checkpoint, &out))
@@ -144,22 +153,17 @@ pub(super) fn interrupted(
 
 /// Names the loops of a scenario that failed after so many micro-steps of an instant that it went round
 /// in one.
-fn loops(console: &Console, settings: &Settings, failure: &Failure) {
-    const MANY: u32 = 100;
+fn loops(settings: &Settings, failure: &Failure) -> Vec<String> {
+    const MANY: u32 = 8;
     let at = match failure {
         Failure::Run(RunError::MicroSteps { at, .. } | RunError::Model { at, .. }) => at,
-        _ => return,
+        _ => return Vec::new(),
     };
     if at.micro < MANY {
-        return;
+        return Vec::new();
     }
-    let Ok((_, graph)) = load_with_graph(&settings.file, &settings.sets, &settings.overrides)
-    else {
-        return;
-    };
-    for warning in graph::warnings(&graph) {
-        console.remark(&format!("note: {warning}"));
-    }
+    let graph = load_with_graph(&settings.file, &settings.sets, &settings.overrides);
+    graph.map_or_else(|_| Vec::new(), |(_, graph)| graph::warnings(&graph))
 }
 
 /// `--ties`: the seed and the models that depend on the order of simultaneous messages.
@@ -172,10 +176,11 @@ fn check_ties(
     let Some(seed) = settings.ties else { return Ok(None) };
     let plan = plan_of(settings)?;
     let end = plan.resolution.parse_ticks(report.summary.end_time.get()).unwrap_or(plan.stop);
-    let units =
-        ties::compare(session.simulation(), plan, end, settings.event_list, seed, pulse).map_err(
-            |failure| Stop::Failed { failure, results: Some(settings.out.display().to_string()) },
-        )?;
+    let units = ties::compare(session.simulation(), plan, end, settings.event_list, seed, pulse)
+        .map_err(|failure| {
+            let results = Some(settings.out.display().to_string());
+            Stop::Failed { failure, results, notes: Vec::new() }
+        })?;
     units.map(|u| Some((seed, u))).ok_or(Stop::Interrupted)
 }
 

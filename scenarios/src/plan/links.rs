@@ -70,8 +70,12 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
         None
     };
     let mut members: Vec<(String, End, u32)> = Vec::new();
+    let mut known = true;
     for (step, text) in &link.units {
-        let (child, found) = connect::members(g, step, &eval)?;
+        let Some((child, found)) = connect::members(g, step, &eval) else {
+            known = false;
+            continue;
+        };
         for member in found {
             let end = End { child, member, port: 0 };
             let name = g.name_of(end);
@@ -90,6 +94,9 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
             }
             members.push((name, end, unit));
         }
+    }
+    if !known {
+        return None;
     }
     if members.len() < 2 {
         let message = format!("link `{}` has no partner", link.name.value);
@@ -134,16 +141,18 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
         }
     }
     let priority = match &link.priority {
-        Some(node) => eval.whole(node, "`priority`")?,
-        None => 0,
+        Some(node) => eval.whole(node, "`priority`"),
+        None => Some(0),
     };
+    // Each has its own mistakes.
+    let detection = detection(g, link, &members, &eval);
+    let models = models(link, &names, session);
+    let (priority, detection, models) = (priority?, detection?, models?);
     let variables: Vec<(u32, String)> = names.used.borrow().iter().cloned().collect();
     if good && variables.is_empty() {
         let message = format!("link `{}` uses no variable of its members", link.name.value);
         return refuse(&link.when.span, message, "compare variables, as in \"a.x >= b.x\"");
     }
-    let detection = detection(g, link, &members, &eval)?;
-    let models = models(link, &names, session)?;
     let (name, when) = (link.name.value.clone(), link.when.clone());
     let believed = link.detectors.is_some();
     good.then_some(Resolved {

@@ -47,7 +47,7 @@ use std::{
 };
 use superdense_kernel::{Coupled, Guards, Options, time::Resolution};
 use superdense_models::{
-    registry::{PortKind, Ports},
+    registry::{PortKind, Ports, ValueType},
     value::Value,
 };
 use tree::Tree;
@@ -110,6 +110,8 @@ pub struct Record {
     pub source: Source,
     /// Signal or event; an aggregate has the kind of its members.
     pub kind: PortKind,
+    /// What is sent, likewise.
+    pub ty: ValueType,
     /// The values come from continuous units, so that a line between samples makes sense.
     pub continuous: bool,
     /// Physical unit, when the port declares one.
@@ -168,6 +170,14 @@ pub struct Plot {
     pub events: bool,
     /// How curves are drawn; `None` draws a line for a continuous record, steps for the others.
     pub style: Option<Style>,
+}
+
+impl Plot {
+    /// Whether it shows single events: when they were sent, or what they carried.
+    pub fn is_of_events(&self, plan: &Plan) -> bool {
+        let event = |r: &Record| r.kind == PortKind::Event && self.y.contains(&r.label);
+        self.kind != Figure::Curves && plan.record.iter().any(event)
+    }
 }
 
 /// What a diagram shows.

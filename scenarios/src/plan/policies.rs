@@ -17,6 +17,8 @@ pub struct Master {
     pub group: String,
     /// There is a `[coupling]`.
     pub declared: bool,
+    /// Its macro step in ticks; zero without a coupling.
+    pub step: i64,
     /// The units that lack something, with what and why.
     pub lacking: Vec<(String, Vec<(Capability, String)>)>,
     /// All policies.
@@ -97,6 +99,7 @@ fn master(tree: &Tree, at: u32, session: &Session) -> Option<Master> {
     Some(Master {
         group: dotted(&g.path),
         declared: params.is_some(),
+        step: params.map_or(0, |p| p.duration("step").ticks()),
         lacking: units.iter().filter_map(lacks).collect(),
         policies: SCHEMES.iter().map(policy).collect(),
     })
@@ -128,11 +131,15 @@ fn policy(
             Whom::Receivers => &members.receivers,
             Whom::Group => &members.all,
         };
-        let missing: Vec<String> = units
-            .iter()
-            .filter(|u| concerned.contains(&u.unit))
-            .filter_map(|u| Some(format!("{}: {}", u.path, missing(need, u.can.lacks(need)?))))
-            .collect();
+        // Where something from outside may end a step, its start is kept as bytes.
+        let also = (inputs && need == Capability::Restore).then_some(Capability::Serialise);
+        let missing = |u: &Able| {
+            let lacks = |need: Capability| Some((need.name(), u.can.lacks(need)?));
+            let (name, why) = lacks(need).or_else(|| lacks(also?))?;
+            Some(format!("{}: no {name} ({why})", u.path))
+        };
+        let concerned = units.iter().filter(|u| concerned.contains(&u.unit));
+        let missing: Vec<String> = concerned.filter_map(missing).collect();
         if !missing.is_empty() {
             told.missing = missing;
             (told.possible, told.instead) = match without {
@@ -148,10 +155,6 @@ fn policy(
         told.instead = Some("the coupling in the group around");
     }
     told
-}
-
-fn missing(need: Capability, why: &str) -> String {
-    format!("no {} ({why})", need.name())
 }
 
 /// The members of a coupling; without one, all continuous units of the group if there are two.

@@ -11,12 +11,14 @@ use crate::{
     document::{Item, Node, Table},
 };
 use std::collections::{HashMap, hash_map::Entry};
-use superdense_models::registry::{Located, PortKind};
+use superdense_models::registry::{Located, PortKind, ValueType};
 
 /// Columns of a scenario that does not say what to record.
 const DEFAULT_RECORDS: usize = 64;
 /// Most columns.
 const MAX_RECORDS: usize = 1_000_000;
+/// Most plots: they are panels of one picture.
+const MAX_PLOTS: usize = 100;
 const PLOT_KEYS: &[&str] = &["title", "kind", "y", "to", "x_label", "y_label", "events", "style"];
 const STYLES: &[(&str, Style)] =
     &[("line", Style::Line), ("step", Style::Step), ("points", Style::Points)];
@@ -38,7 +40,13 @@ pub(super) fn results(root: &Table, tree: &Tree, session: &Session) -> (Vec<Reco
     }
     let example = "[[plot]] with two brackets";
     let plots = root.get("plot").and_then(|n| n.list("`plot`", example, &session.sink));
-    let plots: Vec<Plot> = plots.unwrap_or_default().iter().filter_map(|n| r.plot(n)).collect();
+    let plots = plots.unwrap_or_default();
+    if let Some(node) = plots.get(MAX_PLOTS) {
+        let message = format!("{} plots are more than {MAX_PLOTS}", plots.len());
+        let mistake = Mistake::new("too-large", &node.span, message);
+        session.report(mistake.help("all stand in one picture: draw several curves in a plot"));
+    }
+    let plots: Vec<Plot> = plots.iter().take(MAX_PLOTS).filter_map(|n| r.plot(n)).collect();
     if list.is_none() && r.records.is_empty() {
         r.defaults();
     }
@@ -92,6 +100,7 @@ impl Recorder<'_> {
             label,
             source: Source::Port { unit: unit.path.clone(), port },
             kind: spec.kind,
+            ty: spec.ty,
             continuous: unit.kind.is_continuous(),
             unit: spec.unit.clone(),
         })
@@ -120,6 +129,7 @@ impl Recorder<'_> {
             label: whole.text().split_whitespace().collect(),
             source: Source::Aggregate { how, members: found.iter().filter_map(member).collect() },
             kind: first.kind,
+            ty: first.ty,
             continuous: found.iter().all(|r| r.continuous) && how != Aggregate::Count,
             unit: first.unit.clone().filter(|_| how != Aggregate::Count),
         }]
@@ -250,6 +260,14 @@ impl Recorder<'_> {
             let mistake = Mistake::new("contradiction", &node.span, message);
             self.session.report(mistake.help("add kind = \"timeline\" or \"distribution\""));
         }
+        if let Some(node) = table.get("style").filter(|_| kind != Figure::Curves) {
+            let mistake = Mistake::new("contradiction", &node.span, "`style` is for curves");
+            self.session
+                .report(mistake.help("delete it: timelines and distributions have their own"));
+        }
+        if kind == Figure::Distribution && to.is_empty() {
+            self.numbers(table, &y);
+        }
         let (x, share) = match kind {
             Figure::Distribution if to.is_empty() => ("value", "share of values up to this"),
             Figure::Distribution => ("delay / s", "share with at most this delay"),
@@ -302,6 +320,20 @@ impl Recorder<'_> {
             labels.extend(found);
         }
         Some(labels)
+    }
+
+    /// Refuses outputs whose values have no distribution.
+    fn numbers(&self, table: &Table, y: &[String]) {
+        use ValueType::{Bool, Link, Packet, Text, Unit};
+        let mut records = y.iter().filter_map(|label| self.records.get(*self.labels.get(label)?));
+        let Some(r) = records.find(|r| matches!(r.ty, Bool | Link | Packet | Text | Unit)) else {
+            return;
+        };
+        let message = format!("`{}` sends no numbers, but values of type {}", r.label, r.ty.name());
+        let span = table.get("y").map_or(0..0, |node| node.span.clone());
+        let mistake = Mistake::new("type-mismatch", &span, message);
+        let help = "add `to` for the delays until they arrive there, or name outputs with numbers";
+        self.session.report(mistake.help(help));
     }
 
     /// One of some words.

@@ -102,13 +102,17 @@ pub(super) fn distributions(
 ) -> Vec<Curve> {
     if plot.to.is_empty() {
         let of = |(label, style): (&String, &String)| {
-            let values: Vec<f64> = if style == "event" {
-                let all = sent.get(label).into_iter().flatten();
-                all.filter_map(|(_, text)| text.parse().ok()).collect()
-            } else {
-                samples.get(label).into_iter().flatten().map(|p| p.1).collect()
-            };
-            distribution(label, values)
+            if style != "event" {
+                let values = samples.get(label).into_iter().flatten().map(|p| p.1);
+                return distribution(label, values.collect());
+            }
+            let all = sent.get(label).map_or(&[][..], |all| all);
+            let values: Vec<f64> = all.iter().filter_map(|(_, text)| text.parse().ok()).collect();
+            let mut curve = distribution(label, values);
+            if curve.points.is_empty() && !all.is_empty() {
+                curve.label = format!("{label} (no numbers)");
+            }
+            curve
         };
         return plot.y.iter().zip(&plot.styles).map(of).collect();
     }

@@ -63,8 +63,11 @@ fn algebraic_loops_are_found_in_texts() {
     };
     let (code, said) = warned("check loop.toml");
     assert!(code == Some(0) && said.contains("warning: algebraic loop: a.y -> b.u, b.y -> a.u"));
-    let (code, said) = warned("run loop.toml");
+    let (code, said) = warned("run loop.toml --quiet");
     assert!(code == Some(3) && said.contains("note: algebraic loop: a.y -> b.u"), "{said}");
+    let output = superdense(&dir, "run loop.toml --force --json");
+    let told = super::json(&String::from_utf8_lossy(&output.stdout));
+    assert!(told["notes"][0].as_str().unwrap().contains("a.y -> b.u, b.y -> a.u"), "{told:#}");
     // Errors have names, not numbers.
     let plain = LOOP.replace("GAIN", "(-1.5)").replace("method = \"rodas\"", "");
     let plain = plain.replace("algebraic = { z = 0 }\nresiduals = { z = \"z - u\" }\n", "");

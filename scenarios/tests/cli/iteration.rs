@@ -372,3 +372,20 @@ fn empty_look_ahead_is_none() {
         Results::of("papers/002_look_ahead.toml", &[&options[..], &["--until", "1"]].concat());
     assert!(results.summary()["corrections"].as_u64().expect("a count") > 0);
 }
+
+/// A coupling that grows beyond bounds, in units that Euler's kinks make send all the time: a macro step
+/// that makes no headway while it is tried out is an error, and what was before it is kept.
+#[test]
+fn a_macro_step_without_headway_ends() {
+    let dir = super::folder("iteration-stuck");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/library/papers/003_three_masses.toml");
+    let policy = "coupling={step=\"10ms\",pre_step=\"1ms\",pre_step_extrapolation=\"macro-step\"}";
+    let output = super::superdense(&dir, &format!("run {file} --quiet --out out --set {policy}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    for part in ["~coupling at (2", "makes no headway", "`third.", "take a shorter `step`"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let samples = super::read(&dir, "out/samples.csv");
+    assert!(samples.lines().any(|l| l.starts_with("0.1,")), "{samples}");
+}

@@ -148,3 +148,33 @@ fn shipped_networks_draw_packets_and_delays() {
         assert!(svg.contains(text), "{text}");
     }
 }
+
+/// What single events would be drawn from is not written: that is said.
+#[test]
+fn empty_timelines_are_told() {
+    let dir = folder("plots-none");
+    fs::write(dir.join("packets.toml"), PACKETS).unwrap();
+    for (trajectory, told) in [("none", true), ("csv", false)] {
+        let line = format!("run packets.toml --force --out out --trajectory {trajectory}");
+        let output = superdense(&dir, &line);
+        assert!(output.status.success());
+        let said = String::from_utf8_lossy(&output.stderr).contains("trajectory.csv, which is not");
+        assert_eq!(said, told, "{trajectory}");
+    }
+}
+
+/// Many panels are one picture that is drawn less dense; more than a hundred are refused.
+#[test]
+fn many_plots_end() {
+    let dir = folder("plots-many");
+    let head = PACKETS.split("[[plot]]").next().unwrap();
+    for (count, code) in [(100, 0), (5000, 2)] {
+        let plots = "[[plot]]\ny = [\"ring.x\"]\n".repeat(count);
+        fs::write(dir.join("many.toml"), format!("{head}{plots}")).unwrap();
+        let output = superdense(&dir, "run many.toml --quiet --force --out out");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{count}: {said}");
+        assert!(code == 0 || said.contains("5000 plots are more than 100"), "{said}");
+    }
+    assert!(fs::metadata(dir.join("out/plot.png")).unwrap().len() > 10_000);
+}

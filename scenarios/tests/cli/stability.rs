@@ -196,3 +196,22 @@ fn switching_may_make_stable_modes_grow() {
         assert!(output.status.code() == Some(2) && said.contains(why), "{line}: {said}");
     }
 }
+
+/// What exchanges in some macro steps only has no matrix of one macro step.
+#[test]
+fn inner_steps_go_into_macro_steps() {
+    let dir = super::folder("stability-inner");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/library/papers/003_hierarchical.toml");
+    for (h, inner) in [("0.004", "0.025"), ("0.03", "0.025"), ("0.1", "0.03")] {
+        let line = format!("check {file} --set H2={inner} --stability H={h}");
+        let output = super::superdense(&dir, &line);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let wanted =
+            format!("the step of the coupling of `rest`, {inner} s, does not go into macro steps");
+        assert!(output.status.code() == Some(2) && said.contains(&wanted), "{line}: {said}");
+        assert!(said.contains(&format!("H = {h}")) && said.contains("take multiples"), "{said}");
+    }
+    for inner in ["0.004", "H", "H/3"] {
+        super::good(&dir, &format!("check {file} --set H2={inner} --stability H=0.004"));
+    }
+}

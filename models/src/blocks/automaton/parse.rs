@@ -10,7 +10,6 @@ pub(super) struct Names {
     pub states: Vec<String>,
     pub inputs: Vec<String>,
     pub outputs: Vec<String>,
-    pub initial: u32,
 }
 
 fn list(params: &Params, name: &str, errors: &mut Vec<ParamError>) -> Vec<String> {
@@ -55,13 +54,7 @@ pub(super) fn names(params: &Params) -> Checked<Names> {
             errors.push(ParamError::at(params.span("outputs"), message).help("rename yours"));
         }
     }
-    let mut initial = 0;
-    let wanted = params.text("initial");
-    if !wanted.is_empty() {
-        initial = find(&states, "state", wanted, &params.span("initial"), &mut errors);
-    }
-    let names = Names { states, inputs, outputs, initial: initial.into() };
-    if errors.is_empty() { Ok(names) } else { Err(errors) }
+    if errors.is_empty() { Ok(Names { states, inputs, outputs }) } else { Err(errors) }
 }
 
 fn find(
@@ -86,9 +79,17 @@ fn find(
     }
 }
 
-/// The transitions.
-pub(super) fn arrows(params: &Params, names: &Names, context: &Context<'_>) -> Checked<Vec<Arrow>> {
+/// The state at the start, and the transitions.
+pub(super) fn arrows(
+    params: &Params,
+    names: &Names,
+    context: &Context<'_>,
+) -> Checked<(u32, Vec<Arrow>)> {
     let mut errors = Vec::new();
+    let initial = match params.text("initial") {
+        "" => 0,
+        wanted => find(&names.states, "state", wanted, &params.span("initial"), &mut errors),
+    };
     let mut arrows = Vec::new();
     match params.get("transitions").map(|p| &p.value) {
         Some(Param::List(list)) => {
@@ -102,15 +103,20 @@ pub(super) fn arrows(params: &Params, names: &Names, context: &Context<'_>) -> C
         ),
     }
     if errors.is_empty() {
-        unreached(params, names, &arrows, &mut errors);
+        unreached(params, (names, initial.into()), &arrows, &mut errors);
     }
-    if errors.is_empty() { Ok(arrows) } else { Err(errors) }
+    if errors.is_empty() { Ok((initial.into(), arrows)) } else { Err(errors) }
 }
 
 /// Refuses states to which no sequence of transitions leads.
-fn unreached(params: &Params, names: &Names, arrows: &[Arrow], errors: &mut Vec<ParamError>) {
+fn unreached(
+    params: &Params,
+    (names, initial): (&Names, u32),
+    arrows: &[Arrow],
+    errors: &mut Vec<ParamError>,
+) {
     let mut reached = vec![false; names.states.len()];
-    let mut open = vec![names.initial];
+    let mut open = vec![initial];
     while let Some(state) = open.pop() {
         if !std::mem::replace(&mut reached[state as usize], true) {
             open.extend(arrows.iter().filter(|a| a.from.contains(&state)).map(|a| a.to));

@@ -6,6 +6,8 @@ const NO_DERIVATIVES: (&str, &str) =
     ("maxOutputDerivativeOrder=\"3\"", "maxOutputDerivativeOrder=\"0\"");
 const NO_UPDATE: (&str, &str) =
     ("providesIntermediateUpdate=\"true\"", "providesIntermediateUpdate=\"false\"");
+const WITHOUT_BYTES: (&str, &str) =
+    ("canSerializeFMUState=\"true\"", "canSerializeFMUState=\"false\"");
 const EQUAL_STEPS: (&str, &str) = (
     "canHandleVariableCommunicationStepSize=\"true\"",
     "canHandleVariableCommunicationStepSize=\"false\"",
@@ -86,6 +88,36 @@ fn what_is_possible_can_be_done() {
         let expected =
             if changes.is_empty() { links.to_vec() } else { [&repeats[..], &links].concat() };
         assert_eq!(impossible, expected, "{name}");
+    }
+}
+
+/// Where something from outside may end a step, a unit that is repeated has to be kept as bytes.
+#[test]
+fn groups_with_inputs_keep_bytes() {
+    for (name, changes) in [("kept", &[][..]), ("not-kept", &[WITHOUT_BYTES])] {
+        let bench = Bench::new(&format!("policies-{name}")).fmu("mass", changes);
+        let grouped = |policy: &str| {
+            let inner = scenario(policy).replace("[unit.", "[template.pair.unit.");
+            let inner = inner.replace("v1 = 0 }", "v1 = 0, u = 0 }");
+            format!(
+                "connections = ['drive.y -> pair.u']\n[unit.drive]\nkind = 'sine'\nfrequency = 1\n\
+                 [unit.pair]\ntemplate = 'pair'\n[template.pair]\ninputs = {{ u = 'other.u' }}\n{inner}"
+            )
+        };
+        let plan = bench.load(&grouped("order = 'jacobi'")).unwrap_or_else(|e| panic!("{e:?}"));
+        let told = &plan.couplings[0].policies;
+        let tried = |p: &&Policy| !["check --stability", "[[link]]"].contains(&&*p.line);
+        for policy in told.iter().filter(tried) {
+            let done = bench.load(&grouped(&policy.line));
+            assert_eq!(done.is_ok(), policy.possible, "{name}: {policy:?}: {:?}", done.err());
+        }
+        let iterate = told.iter().find(|p| p.line == "iterate = {}").unwrap();
+        assert_eq!(iterate.possible, changes.is_empty(), "{iterate:?}");
+        if let Err(mistakes) = bench.load(&grouped("iterate = {}")) {
+            let (said, told) = (format!("{mistakes:?}"), iterate.missing.join("; "));
+            let part = "no serialisable state (canSerializeFMUState";
+            assert!(said.contains(part) && told.contains(part), "{said}, {told}");
+        }
     }
 }
 
