@@ -221,7 +221,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let scene = &self.scene;
         for (port, value) in &self.state.outbox {
             if let Value::Segment(_) = value {
-                self.core.sent(&scene, usize::from(*port));
+                self.core.sent(scene, usize::from(*port));
             }
         }
     }

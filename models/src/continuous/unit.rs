@@ -239,7 +239,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut bad = None;
         let order = self.settings.segment_order;
         let all = cause != Cause::Band;
-        self.core.expand(&scene, (t, vars), order, all, &mut |port, c| {
+        self.core.expand(scene, (t, vars), order, all, &mut |port, c| {
             let finite = c.iter().take_while(|c| c.is_finite()).count();
             if finite == 0 {
                 bad.get_or_insert(port);
