@@ -4,7 +4,7 @@ use super::{
     equations::{Dims, Equations, Trigger},
     falling::HURRIED,
     links::Session,
-    unit::{Action, Cause, Plan, Scratch, Unit, scene},
+    unit::{Action, Cause, Plan, Scratch, Unit},
 };
 use crate::{
     ode::Arm,
@@ -20,12 +20,12 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     const SILENT: bool = true;
 
     fn inputs(&self) -> u16 {
-        let links = usize::from(!self.equations.links().is_empty());
-        (self.dims.inputs + self.dims.event_inputs + links) as u16
+        let links = usize::from(!self.scene.equations.links().is_empty());
+        (self.scene.dims.inputs + self.scene.dims.event_inputs + links) as u16
     }
 
     fn outputs(&self) -> u16 {
-        self.link_port() + u16::from(!self.equations.links().is_empty())
+        self.link_port() + u16::from(!self.scene.equations.links().is_empty())
     }
 
     fn time_advance(&self) -> Duration {
@@ -79,20 +79,20 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
-        if usize::from(port) >= self.dims.outputs {
+        if usize::from(port) >= self.scene.dims.outputs {
             return None;
         }
         let mut vars = Vec::new();
         self.look_into(self.seconds(elapsed.ticks()), &mut vars);
-        let mut y = vec![0.0; self.dims.outputs];
-        self.equations.outputs(&vars, &mut super::equations::Work::default(), &mut y);
+        let mut y = vec![0.0; self.scene.dims.outputs];
+        self.scene.equations.outputs(&vars, &mut super::equations::Work::default(), &mut y);
         Some(Value::Real(y[usize::from(port)]))
     }
 
     fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
         let mut vars = Vec::new();
         self.look_into(self.seconds(elapsed.ticks()), &mut vars);
-        self.equations.explain_outputs(&vars)
+        self.scene.equations.explain_outputs(&vars)
     }
 }
 
@@ -160,7 +160,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             match plan {
                 Plan::Due(_, Action::Events) => {
                     self.commit_events(fx);
-                    known = bag.is_none() && self.dims.inputs == 0 && self.dims.algebraic == 0;
+                    known = bag.is_none()
+                        && self.scene.dims.inputs == 0
+                        && self.scene.dims.algebraic == 0;
                 }
                 Plan::Due(_, Action::Propose(link)) => self.open_session(link.into()),
                 Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
@@ -188,14 +190,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Moves the unit's own time to `now`, on the dense output.
     #[inline]
     fn arrive(&mut self, now: i64, imminent: bool) {
-        let ticks = now - self.state.last;
+        let ticks = now - self.scene.frame.last;
         if ticks == 0 {
             return;
         }
         let t = self.seconds(ticks);
         let snap = imminent.then(|| self.snap());
-        self.core.arrive(&scene!(self), t, snap);
-        self.state.last = now;
+        self.core.arrive(&self.scene, t, snap);
+        self.scene.frame.last = now;
     }
 
     /// Receivers now hold what λ sent.
@@ -208,18 +210,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     #[inline(never)]
     fn note_all_sent(&mut self) {
-        let last = self.state.last;
+        let last = self.scene.frame.last;
         for (port, value) in &self.state.outbox {
             if let (Value::Segment(s), Some(held)) =
-                (value, self.state.sent.get_mut(usize::from(*port)))
+                (value, self.scene.frame.sent.get_mut(usize::from(*port)))
             {
                 *held = Held { segment: s.clone(), at: last };
             }
         }
-        let scene = scene!(self);
+        let scene = &self.scene;
         for (port, value) in &self.state.outbox {
             if let Value::Segment(_) = value {
-                self.core.sent(&scene, usize::from(*port));
+                self.core.sent(scene, usize::from(*port));
             }
         }
     }
@@ -228,19 +230,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// not.
     #[inline(always)]
     pub(super) fn adopt(&mut self, resting: bool) {
-        self.state.resting = resting;
-        let first = self.dims.first_discrete();
+        self.scene.frame.resting = resting;
+        let first = self.scene.dims.first_discrete();
         let vars = &self.scratch.vars;
-        std::mem::swap(&mut self.state.discrete, &mut self.scratch.discrete);
-        self.state.discrete.clear();
-        for value in &vars[first..first + self.dims.discrete] {
-            self.state.discrete.push(*value);
+        if self.scene.dims.discrete > 0 {
+            std::mem::swap(&mut self.scene.frame.discrete, &mut self.scratch.discrete);
+            self.scene.frame.discrete.clear();
+            for value in &vars[first..first + self.scene.dims.discrete] {
+                self.scene.frame.discrete.push(*value);
+            }
         }
-        let x = &vars[Dims::STATES..Dims::STATES + self.dims.states];
-        self.core.jump(&scene!(self), x);
+        let x = &vars[Dims::STATES..Dims::STATES + self.scene.dims.states];
+        self.core.jump(&self.scene, x);
         let Scratch { vars, discrete, work, .. } = &mut self.scratch;
         let core = &mut self.core;
-        self.equations.rearm(discrete, vars, self.tick, work, &mut |event, arm| {
+        self.scene.equations.rearm(discrete, vars, self.scene.tick, work, &mut |event, arm| {
             core.set_arm(event, arm);
         });
     }
@@ -248,14 +252,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn commit_events(&mut self, fx: &mut Effects<Value>) {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.adopt(self.state.retiring);
-        let internal = self.equations.first_internal();
+        let internal = self.scene.equations.first_internal();
         for k in 0..self.state.fired.len() {
             let event = self.state.fired[k];
-            let spec = &self.equations.events()[usize::from(event)];
+            let spec = &self.scene.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
                 Trigger::State { .. } if usize::from(event) >= internal => {
                     // Chattering; else they are nobody's business.
-                    let (happened, now) = (&mut self.state.happened, self.state.last);
+                    let (happened, now) = (&mut self.state.happened, self.scene.frame.last);
                     let before = happened[usize::from(event)].replace(now);
                     if before.is_some_and(|before| now - before <= HURRIED) {
                         fx.located();
@@ -298,15 +302,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 self.hear(message, deciding);
                 continue;
             }
-            if port < self.dims.inputs {
+            if port < self.scene.dims.inputs {
                 received.jump |= self.hold(port, value)?;
                 received.signal = true;
             } else {
                 let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-                let (place, number) = (self.dims.received(), value.as_real());
-                let port = port - self.dims.inputs;
+                let (place, number) = (self.scene.dims.received(), value.as_real());
+                let port = port - self.scene.dims.inputs;
                 vars[place] = number.unwrap_or(f64::NAN);
-                self.equations.receive(port, vars, work, emitted);
+                self.scene.equations.receive(port, vars, work, emitted);
                 vars[place] = number.unwrap_or(0.0);
                 if number.is_none() && !self.is_finite() {
                     let why = "its effect reads `value`; send a number, or leave `value` out";
@@ -315,7 +319,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     ));
                 }
                 received.event = true;
-                if let Some(name) = self.equations.reception(port).filter(|_| fx.observed()) {
+                if let Some(name) = self.scene.equations.reception(port).filter(|_| fx.observed()) {
                     let (name, kind) = (Arc::clone(name), EventKind::Private);
                     fx.report(Fact::Event { unit: None, name, kind });
                 }
@@ -335,7 +339,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// A new segment of input `port`; gives whether it jumps.
     fn hold(&mut self, port: usize, value: &Value) -> Result<bool, String> {
-        let place = self.dims.first_input() + port;
+        let place = self.scene.dims.first_input() + port;
         let segment = match value {
             Value::Segment(s) => s.clone(),
             other => {
@@ -350,9 +354,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return Err(format!("input {name} received a value that is not finite"));
         }
         self.scratch.vars[place] = start;
-        self.state.inputs[port] = Held { segment, at: self.state.last };
+        self.scene.frame.inputs[port] = Held { segment, at: self.scene.frame.last };
         if !jump {
-            self.core.input(&scene!(self), port);
+            self.core.input(&self.scene, port);
         }
         Ok(jump)
     }
@@ -366,14 +370,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         if received.event || received.jump {
             let Scratch { vars, work, .. } = &mut self.scratch;
-            self.equations.settle(vars, work);
+            self.scene.equations.settle(vars, work);
             self.make_consistent(true)?;
             // Only what an event does to a unit at rest wakes it.
-            self.adopt(self.state.resting && !received.event);
+            self.adopt(self.scene.frame.resting && !received.event);
             let same = {
                 let Scratch { vars, work, x, before, .. } = &mut self.scratch;
                 x.resize(before.len(), 0.0);
-                self.equations.outputs(vars, work, x);
+                self.scene.equations.outputs(vars, work, x);
                 x == before
             };
             if !same || received.event {
@@ -398,13 +402,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return Ok(());
         }
         if known {
-            self.scratch.vars[0] = scene!(self).clock.absolute(0.0);
+            self.scratch.vars[0] = self.scene.absolute(0.0);
         } else {
             self.present();
         }
         let Scratch { vars, found, .. } = &mut self.scratch;
         found.clear();
-        let left = self.core.settle(&scene!(self), vars, found);
+        let left = self.core.settle(&self.scene, vars, found);
         if !left && !told && found.is_empty() {
             return Ok(());
         }

@@ -8,7 +8,7 @@
 //! next time.
 //!
 //! # Times
-//! All times are seconds since the tag of the unit's last transition ([`Clock::last`]), so that
+//! All times are seconds since the tag of the unit's last transition ([`Frame::last`]), so that
 //! they stay small. [`Core::arrive`] moves that origin.
 //!
 //! # The order of calls
@@ -33,60 +33,63 @@ pub struct Held {
     pub at: i64,
 }
 
-/// How offsets relate to the run's time.
-#[derive(Debug, Clone, Copy)]
-pub struct Clock {
+/// What of a scene changes in a run, at transitions only.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Frame {
     /// Tick of the unit's last transition: the origin of all offsets.
     pub last: i64,
+    /// Signal inputs.
+    pub inputs: Vec<Held>,
+    /// Discrete values.
+    pub discrete: Vec<f64>,
+    /// What receivers hold, per signal output.
+    pub sent: Vec<Held>,
+    /// Whether the unit is at rest: then all derivatives are zero.
+    pub resting: bool,
+}
+
+/// What surrounds the states: equations, inputs, discrete values, and what receivers hold.
+#[derive(Debug)]
+pub struct Scene<E> {
+    /// The equations.
+    pub equations: E,
+    /// Their sizes.
+    pub dims: Dims,
+    /// What changes.
+    pub frame: Frame,
     /// Ticks per second.
     pub rate: f64,
     /// The length of a tick in seconds.
     pub tick: f64,
+    /// Per signal output: whether anybody receives it.
+    pub connected: Vec<bool>,
+    /// How far an output may leave what receivers hold; infinite for outputs that are sent at
+    /// jumps only.
+    pub band: f64,
 }
 
-impl Clock {
+impl<E> Scene<E> {
     /// Seconds of a number of ticks, rounded to the nearest number.
     #[inline]
     pub fn seconds(&self, ticks: i64) -> f64 {
         ticks as f64 / self.rate
     }
+
     /// Absolute time in seconds at offset `t`.
     #[inline]
     pub fn absolute(&self, t: f64) -> f64 {
-        self.seconds(self.last) + t
+        self.seconds(self.frame.last) + t
     }
+
     /// Seconds from the tag of `held` to offset `t`.
     #[inline]
     pub fn age(&self, held: &Held, t: f64) -> f64 {
-        if held.at == self.last { t } else { t - self.seconds(held.at - self.last) }
+        let last = self.frame.last;
+        if held.at == last { t } else { t - self.seconds(held.at - last) }
     }
 }
 
-/// What surrounds the states: equations, inputs, discrete values, and what receivers hold.
-#[derive(Debug)]
-pub struct Scene<'a, E> {
-    /// The equations.
-    pub equations: &'a E,
-    /// Their sizes.
-    pub dims: &'a Dims,
-    /// Origin of the offsets.
-    pub clock: Clock,
-    /// Signal inputs.
-    pub inputs: &'a [Held],
-    /// Discrete values.
-    pub discrete: &'a [f64],
-    /// What receivers hold, per signal output.
-    pub sent: &'a [Held],
-    /// Per signal output: whether anybody receives it.
-    pub connected: &'a [bool],
-    /// How far an output may leave what receivers hold; infinite for outputs that are sent at
-    /// jumps only.
-    pub band: f64,
-    /// Whether the unit is at rest: then all derivatives are zero.
-    pub resting: bool,
-}
-
-impl<E: Equations> Scene<'_, E> {
+impl<E: Equations> Scene<E> {
     /// Puts the variables together at offset `t`, for states `x`.
     #[inline]
     pub fn fill(&self, t: f64, x: &[f64], vars: &mut Vec<f64>) {
@@ -101,15 +104,15 @@ impl<E: Equations> Scene<'_, E> {
         if vars.len() != received + 1 {
             vars.resize(received + 1, 0.0);
         }
-        vars[0] = self.clock.absolute(t);
-        if !self.inputs.is_empty() {
+        vars[0] = self.absolute(t);
+        if !self.frame.inputs.is_empty() {
             let inputs = &mut vars[self.dims.first_input()..];
-            for (var, held) in inputs.iter_mut().zip(self.inputs) {
-                *var = held.segment.value(self.clock.age(held, t));
+            for (var, held) in inputs.iter_mut().zip(&self.frame.inputs) {
+                *var = held.segment.value(self.age(held, t));
             }
         }
-        if !self.discrete.is_empty() {
-            put(&mut vars[self.dims.first_discrete()..], self.discrete);
+        if !self.frame.discrete.is_empty() {
+            put(&mut vars[self.dims.first_discrete()..], &self.frame.discrete);
         }
         vars[received] = 0.0;
     }
@@ -126,8 +129,8 @@ impl<E: Equations> Scene<'_, E> {
 
     /// What receivers hold of output `port` at offset `t`.
     pub fn held(&self, port: usize, t: f64) -> f64 {
-        let held = &self.sent[port];
-        held.segment.value(self.clock.age(held, t))
+        let held = &self.frame.sent[port];
+        held.segment.value(self.age(held, t))
     }
 
     /// Whether output `port` is watched for leaving its band.
@@ -175,7 +178,7 @@ pub trait Core<E: Equations>: Send + 'static {
     fn state_mut(&mut self) -> &mut Self::State;
 
     /// Begins at offset zero in states `x`.
-    fn start(&mut self, scene: &Scene<'_, E>, x: &[f64]);
+    fn start(&mut self, scene: &Scene<E>, x: &[f64]);
     /// Where the next [`advance`](Self::advance) begins.
     fn time(&self) -> f64;
     /// Goes on from [`time`](Self::time): one step, or less where something is found in it; not
@@ -183,8 +186,7 @@ pub trait Core<E: Equations>: Send + 'static {
     ///
     /// # Errors
     /// When there is no solution to go on with.
-    fn advance(&mut self, scene: &Scene<'_, E>, stop: Option<f64>)
-    -> Result<Advance, Box<Failure>>;
+    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>>;
     /// Appends the watched events found by the last advance up to offset `until`, ascending.
     fn found(&self, until: f64, events: &mut Vec<u16>);
     /// States at `t`, between the last transition and what the last advance covered (a tick
@@ -194,17 +196,17 @@ pub trait Core<E: Equations>: Send + 'static {
     /// as no [`jump`](Self::jump) or [`input`](Self::input) makes it void. Events found up to
     /// `t + snap` have happened, if `snap` is given; without it the unit comes here for other
     /// reasons before anything happened. `scene` still has the old origin.
-    fn arrive(&mut self, scene: &Scene<'_, E>, t: f64, snap: Option<f64>);
+    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>);
     /// States are now `x` by a jump, or discrete values or inputs jumped.
-    fn jump(&mut self, scene: &Scene<'_, E>, x: &[f64]);
+    fn jump(&mut self, scene: &Scene<E>, x: &[f64]);
     /// Input `port` has a new segment that continues the old one.
-    fn input(&mut self, scene: &Scene<'_, E>, port: usize);
+    fn input(&mut self, scene: &Scene<E>, port: usize);
     /// Receivers hold a new segment of output `port`.
-    fn sent(&mut self, scene: &Scene<'_, E>, port: usize);
+    fn sent(&mut self, scene: &Scene<E>, port: usize);
     /// Appends the watched events that hold at the present and have not happened yet; those whose
     /// conditions are false can happen again. `vars` are the variables at the present. Gives
     /// whether an output is outside its band.
-    fn settle(&mut self, scene: &Scene<'_, E>, vars: &[f64], events: &mut Vec<u16>) -> bool;
+    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool;
     /// Sets the readiness of a watched event, where the wrapper knows better.
     fn set_arm(&mut self, event: usize, arm: Arm);
     /// Expands the outputs that receivers need anew around offset `t`, up to powers of `order`:
@@ -213,7 +215,7 @@ pub trait Core<E: Equations>: Send + 'static {
     /// leave their bands by `t`.
     fn expand(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         at: (f64, &[f64]),
         order: usize,
         all: bool,

@@ -46,12 +46,10 @@ impl Functions {
     fn new(program: Program, dims: &Dims, largest: Option<u32>) -> Self {
         let (states, past) = (Dims::STATES..dims.first_input(), dims.first_discrete());
         let moves = |var: VarId| (var.0 as usize) < past;
-        let first = program.constants().len();
         let degrees = program.degrees(moves);
-        let form = |(&register, degree): (&u32, Degree)| {
-            let input = (register as usize).checked_sub(first);
-            if let Some(id) = input.and_then(|i| program.inputs().get(i)) {
-                return Form::Variable(id.0 as usize);
+        let form = |(k, degree): (usize, Degree)| {
+            if let Some(var) = program.variable(k) {
+                return Form::Variable(var);
             }
             match (degree, largest) {
                 (Degree::Switching, _) | (Degree::Smooth, Some(_)) => Form::Sampled,
@@ -59,7 +57,7 @@ impl Functions {
                 _ => Form::Series(degree),
             }
         };
-        let forms: Vec<Form> = program.outputs().iter().zip(degrees).map(form).collect();
+        let forms: Vec<Form> = degrees.into_iter().enumerate().map(form).collect();
         let degree = |form: &Form| match form {
             Form::Series(Degree::Polynomial(d)) => Some(*d),
             _ => None,
@@ -98,7 +96,7 @@ impl Functions {
     /// order of the functions. `vars` are the variables there.
     pub(super) fn along<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         (t, vars): (f64, &[f64]),
         states: &impl Rows,
         stride: usize,
@@ -148,13 +146,7 @@ impl Rows for Table<'_> {
 
 /// Coefficients of a variable from the first power on, at offset `t`.
 #[inline]
-fn fill<E: Equations>(
-    scene: &Scene<'_, E>,
-    t: f64,
-    states: &impl Rows,
-    var: usize,
-    row: &mut [f64],
-) {
+fn fill<E: Equations>(scene: &Scene<E>, t: f64, states: &impl Rows, var: usize, row: &mut [f64]) {
     let (first, past) = (scene.dims.first_input(), scene.dims.first_discrete());
     if var == 0 {
         row.fill(0.0);
@@ -162,8 +154,8 @@ fn fill<E: Equations>(
     } else if var < first {
         copy(&states.row(var - Dims::STATES)[1..], row);
     } else if var < past {
-        let held = &scene.inputs[var - first];
-        let (c, length) = expanded(&held.segment, scene.clock.age(held, t));
+        let held = &scene.frame.inputs[var - first];
+        let (c, length) = expanded(&held.segment, scene.age(held, t));
         copy(&c[1..length], row);
     } else {
         row.fill(0.0);
@@ -203,8 +195,8 @@ fn still(x: &[f64], stride: usize, rows: &mut [f64]) {
 }
 
 /// Highest power among the inputs.
-pub(super) fn input_order<E: Equations>(scene: &Scene<'_, E>) -> usize {
-    scene.inputs.iter().map(|held| held.segment.order()).max().unwrap_or(0)
+pub(super) fn input_order<E: Equations>(scene: &Scene<E>) -> usize {
+    scene.frame.inputs.iter().map(|held| held.segment.order()).max().unwrap_or(0)
 }
 
 /// Everything about a unit that is known as series.
@@ -236,12 +228,12 @@ impl Compiled {
     #[inline(never)]
     fn solve<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         (t, vars): (f64, &[f64]),
         stride: usize,
         rows: &mut [f64],
     ) -> usize {
-        if scene.resting {
+        if scene.frame.resting {
             still(&vars[Dims::STATES..], stride, rows);
             return 1;
         }
@@ -311,16 +303,16 @@ impl Expander {
 
     /// The matrix of the equations, if it is known to make parabolas of all solutions.
     #[inline]
-    pub(super) fn parabolic<E>(&mut self, scene: &Scene<'_, E>) -> Option<&mut Linear> {
+    pub(super) fn parabolic<E>(&mut self, scene: &Scene<E>) -> Option<&mut Linear> {
         let linear = self.programs.as_mut()?.linear.as_mut()?;
-        (!scene.resting && linear.parabolic(scene.discrete)).then_some(linear)
+        (!scene.frame.resting && linear.parabolic(&scene.frame.discrete)).then_some(linear)
     }
 
     /// The solution's series around `t`; see [`Tape::solve`].
     #[inline]
     pub(super) fn solve<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         memory: (&mut Dual, &mut Work),
         (t, vars): (f64, &[f64]),
         stride: usize,
@@ -328,7 +320,9 @@ impl Expander {
     ) -> Option<usize> {
         let compiled = self.programs.as_mut()?;
         match &mut compiled.linear {
-            Some(linear) if !scene.resting => Some(linear.solve(scene, memory, vars, stride, rows)),
+            Some(linear) if !scene.frame.resting => {
+                Some(linear.solve(scene, memory, vars, stride, rows))
+            }
             _ => Some(compiled.solve(scene, (t, vars), stride, rows)),
         }
     }
@@ -336,7 +330,7 @@ impl Expander {
     /// Learns what stays the same, for the variables `vars`.
     pub(super) fn prepare<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         dual: &mut Dual,
         vars: &[f64],
     ) {
@@ -348,7 +342,7 @@ impl Expander {
     /// The connected outputs' series around `t`, up to powers of `order`.
     pub(super) fn segments<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         (t, vars): (f64, &[f64]),
         order: usize,
         take: &mut dyn FnMut(usize, &[f64]),
@@ -364,7 +358,7 @@ impl Expander {
         let inputs = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
         let Compiled { derivatives, segments, outputs, .. } = compiled;
         let rows = &mut self.rows;
-        if scene.resting {
+        if scene.frame.resting {
             still(&vars[Dims::STATES..], stride, rows);
         } else if scene.dims.algebraic > 0 {
             let (at, algebraic) = ((vars, Dims::STATES), scene.dims.algebraic);
@@ -385,7 +379,7 @@ impl Expander {
     /// series as often as there are powers.
     fn evaluated<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         (t, vars): (f64, &[f64]),
         order: usize,
         take: &mut dyn FnMut(usize, &[f64]),
@@ -394,12 +388,12 @@ impl Expander {
         let order = order.min(3);
         let mut s: Vec<Series<4>> = vars.iter().map(|&v| Series::from_slice(&[v])).collect();
         s[0].0[1] = 1.0;
-        for (held, var) in scene.inputs.iter().zip(&mut s[dims.first_input()..]) {
-            let (c, length) = expanded(&held.segment, scene.clock.age(held, t));
+        for (held, var) in scene.frame.inputs.iter().zip(&mut s[dims.first_input()..]) {
+            let (c, length) = expanded(&held.segment, scene.age(held, t));
             *var = Series::from_slice(&c[..length]);
         }
         let mut dx = vec![Series::default(); dims.states];
-        for k in 1..=if scene.resting { 0 } else { order } {
+        for k in 1..=if scene.frame.resting { 0 } else { order } {
             scene.equations.derivatives(&s, &mut self.work, &mut dx);
             for (x, dx) in s[Dims::STATES..].iter_mut().zip(&dx) {
                 x.0[k] = dx.0[k - 1] / k as f64;

@@ -2,12 +2,12 @@
 use super::{
     core::{Core, Failure},
     equations::Equations,
-    unit::{Scratch, Unit, scene},
+    unit::{Scratch, Unit},
 };
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn complain(&self, vars: &[f64], what: &str) -> String {
-        match self.equations.explain(vars) {
+        match self.scene.equations.explain(vars) {
             Some(why) => format!("{what}: {why}"),
             None => what.to_owned(),
         }
@@ -16,14 +16,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// A signal by its name, or else its number.
     #[cold]
     pub(super) fn signal(&self, output: bool, port: usize) -> String {
-        let name = self.equations.signal(output, port);
+        let name = self.scene.equations.signal(output, port);
         name.map_or_else(|| port.to_string(), |name| format!("`{name}`"))
     }
 
     #[cold]
     pub(super) fn explain(&self, failure: &Failure) -> String {
         let mut vars = Vec::new();
-        scene!(self).fill(failure.t, &failure.x, &mut vars);
+        self.scene.fill(failure.t, &failure.x, &mut vars);
         self.complain(&vars, &format!("{} at {} s", failure.what, vars[0]))
     }
 
@@ -35,10 +35,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         for &event in &self.state.fired {
             let number = usize::from(event);
             let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-            let before = self.equations.explain_reset(number, vars);
-            self.equations.reset(number, vars, work, emitted);
+            let before = self.scene.equations.explain_reset(number, vars);
+            self.scene.equations.reset(number, vars, work, emitted);
             if !self.is_finite() {
-                let what = format!("event `{}`: {what}", self.equations.events()[number].name);
+                let what =
+                    format!("event `{}`: {what}", self.scene.equations.events()[number].name);
                 return match before {
                     Some(why) => format!("{what}: {why}"),
                     None => self.complain(&self.scratch.vars, &what),

@@ -18,7 +18,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline]
     pub(super) fn fallen(&self) -> Result<(), String> {
         match self.state.hurried {
-            Some(event) if !self.state.resting => self.fallen_through(event),
+            Some(event) if !self.scene.frame.resting => self.fallen_through(event),
             _ => Ok(()),
         }
     }
@@ -28,8 +28,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.silent_due().ticks() < FALLEN || !self.core.holds_still(event.into()) {
             return Ok(());
         }
-        let name = &self.equations.events()[usize::from(event)].name;
-        let at = self.settings.resolution.seconds(self.state.last);
+        let name = &self.scene.equations.events()[usize::from(event)].name;
+        let at = self.settings.resolution.seconds(self.scene.frame.last);
         let how = match self.state.paces[usize::from(event)].1 {
             HURRY.. => "came ever faster up to",
             _ => "happened last at",
@@ -43,11 +43,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Whether the reset of an event at offset `t`, to which the scratch's variables belong, has left
     /// its condition true, but only just, and has changed its indicators: it put the unit on the
     /// surface, from where it goes either way.
+    #[inline]
     pub(super) fn presses(&mut self, event: u16, t: f64) -> bool {
+        let variables = self.ending[usize::from(event)].iter().flatten();
+        // Mostly a variable that is an indicator has become positive.
+        let over = variables.into_iter().any(|&var| self.scratch.vars[var] > 0.0);
+        !over && self.holds_at_zero(event, t)
+    }
+
+    #[inline(never)]
+    fn holds_at_zero(&mut self, event: u16, t: f64) -> bool {
         let Scratch { vars, work, z, .. } = &mut self.scratch;
-        z.resize(self.dims.indicators, 0.0);
-        self.equations.indicators(vars, work, z);
-        let spec = &self.equations.events()[usize::from(event)];
+        z.resize(self.scene.dims.indicators, 0.0);
+        self.scene.equations.indicators(vars, work, z);
+        let spec = &self.scene.equations.events()[usize::from(event)];
         let Trigger::State { indicators, strict, .. } = &spec.trigger else { return false };
         let weak = |k: &usize| !strict && !spec.strictly.contains(k);
         let holds = |k: &usize| z[*k] < 0.0 || (z[*k] == 0.0 && weak(k));
@@ -61,10 +70,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn has_changed(&mut self, event: u16, t: f64) -> bool {
         let mut vars = Vec::new();
         self.look_into(t, &mut vars);
-        let mut before = vec![0.0; self.dims.indicators];
+        let mut before = vec![0.0; self.scene.dims.indicators];
         let Scratch { work, z, .. } = &mut self.scratch;
-        self.equations.indicators(&vars, work, &mut before);
-        match &self.equations.events()[usize::from(event)].trigger {
+        self.scene.equations.indicators(&vars, work, &mut before);
+        match &self.scene.equations.events()[usize::from(event)].trigger {
             Trigger::State { indicators, .. } => indicators.iter().any(|&k| z[k] != before[k]),
             _ => false,
         }
@@ -72,7 +81,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Event `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
-        let State { last, happened, paces, hurried, pressing, .. } = &mut self.state;
+        let last = &self.scene.frame.last;
+        let State { happened, paces, hurried, pressing, .. } = &mut self.state;
         let number = usize::from(event);
         if let Some(before) = happened[number].replace(*last) {
             let interval = *last - before;

@@ -8,10 +8,7 @@ use super::{
     dual::Dual,
     equations::{Dims, Equations, Work},
 };
-use crate::{
-    expr::Program,
-    ode::{Partials, put},
-};
+use crate::{expr::Program, ode::Partials};
 
 /// Most states: the matrix is made state by state, and larger systems have better ways.
 const STATES: usize = 16;
@@ -43,13 +40,13 @@ impl Linear {
     /// many there are before all are zero, `stride` in general.
     pub(super) fn solve<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         (dual, work): (&mut Dual, &mut Work),
         vars: &[f64],
         stride: usize,
         rows: &mut [f64],
     ) -> usize {
-        if !self.knows(scene.discrete) {
+        if !self.knows(&scene.frame.discrete) {
             self.learn(scene, dual, vars);
         }
         let n = scene.dims.states;
@@ -98,39 +95,36 @@ impl Linear {
         self.nilpotent <= 2 && self.knows(discrete)
     }
 
-    /// The [`parabolic`](Self::parabolic) solution around `x`, three coefficients per state; `vars`
-    /// have discrete values in place.
+    /// The [`parabolic`](Self::parabolic) solution at `vars`: for each state in turn, given its
+    /// number and value, the coefficients.
     #[inline(always)]
     pub(super) fn parabolas<E: Equations>(
         &mut self,
         equations: &E,
         work: &mut Work,
-        (vars, x): (&mut [f64], &[f64]),
-        rows: &mut [f64],
-    ) {
-        put(&mut vars[Dims::STATES..], x);
+        vars: &[f64],
+    ) -> impl FnMut(usize, f64) -> [f64; 3] {
         equations.derivatives(vars, work, &mut self.dx);
-        let rows = rows.as_chunks_mut::<3>().0;
-        for (row, (x, dx)) in rows.iter_mut().zip(x.iter().zip(&self.dx)) {
-            *row = [*x, *dx, 0.0];
-        }
-        for &(row, column, value) in &self.entries {
-            rows[row][2] += 0.5 * value * self.dx[column];
+        let (dx, mut entries) = (&self.dx[..], &self.entries[..]);
+        move |i, x| {
+            let mut c = [x, dx[i], 0.0];
+            while let [(row, column, value), rest @ ..] = entries
+                && *row == i
+            {
+                c[2] += 0.5 * value * dx[*column];
+                entries = rest;
+            }
+            c
         }
     }
 
     /// The matrix for the present discrete values.
     #[inline(never)]
-    pub(super) fn learn<E: Equations>(
-        &mut self,
-        scene: &Scene<'_, E>,
-        dual: &mut Dual,
-        vars: &[f64],
-    ) {
+    pub(super) fn learn<E: Equations>(&mut self, scene: &Scene<E>, dual: &mut Dual, vars: &[f64]) {
         let n = scene.dims.states;
         let (mut dx, mut drift, mut jacobian) = (vec![0.0; n], vec![0.0; n], vec![0.0; n * n]);
         let to = Partials { dx: &mut dx, jacobian: &mut jacobian, drift: &mut drift };
-        dual.linearise(scene.equations, vars, |_| 0.0, to);
+        dual.linearise(&scene.equations, vars, |_| 0.0, to);
         let places = (0..n).flat_map(|row| (0..n).map(move |column| (row, column)));
         self.entries.clear();
         for (row, column) in places {
@@ -141,7 +135,7 @@ impl Linear {
         }
         self.dx.resize(n, 0.0);
         self.nilpotent = nilpotent(n, &self.entries);
-        self.discrete = Some(scene.discrete.to_vec());
+        self.discrete = Some(scene.frame.discrete.to_vec());
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     core::Core,
     equations::{Equations, LinkEquations},
     falling::HURRIED,
-    unit::{Action, Cause, Plan, Scratch, Unit, scene},
+    unit::{Action, Cause, Plan, Scratch, Unit},
 };
 use crate::{
     ode::Arm,
@@ -45,14 +45,14 @@ pub(super) struct Session {
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Links by priority, then by number.
     pub(super) fn rank(&self, link: usize) -> (i64, u32) {
-        let l = &self.equations.links()[link];
+        let l = &self.scene.equations.links()[link];
         (l.priority, l.link)
     }
 
     pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
         let t = self.seconds(k);
         let values = self.link_values(t, link);
-        let l = &self.equations.links()[link];
+        let l = &self.scene.equations.links()[link];
         let message = LinkMessage {
             link: l.link,
             member: l.member,
@@ -64,22 +64,22 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     pub(super) fn link_port(&self) -> u16 {
-        (self.dims.outputs + self.dims.event_outputs) as u16
+        (self.scene.dims.outputs + self.scene.dims.event_outputs) as u16
     }
 
     /// The own values that this unit tells the other members, at offset `t`.
     pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
         let mut vars = Vec::new();
         self.look_into(t, &mut vars);
-        self.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
+        self.scene.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
     }
 
     /// Leaves the variables at offset `t` in `vars`, not in the scratch, which may hold what a bag
     /// changed so far.
     pub(super) fn look_into(&self, t: f64, vars: &mut Vec<f64>) {
-        let mut x = vec![0.0; self.dims.states];
+        let mut x = vec![0.0; self.scene.dims.states];
         self.core.states(t, &mut x);
-        scene!(self).fill(t, &x, vars);
+        self.scene.fill(t, &x, vars);
     }
 
     /// The session of a link among `sessions`, opened with the own values if there is none.
@@ -93,7 +93,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Some(at) => at,
             None => {
                 let own = self.link_values(0.0, link);
-                let l = &self.equations.links()[link];
+                let l = &self.scene.equations.links()[link];
                 let mut values = vec![None; l.members as usize];
                 values[l.member as usize] = Some(own.into());
                 sessions.push(Session { link: link as u16, proposed, withdrawn: false, values });
@@ -111,20 +111,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The links whose events this unit looks for when it hears of others, and which hold now.
     pub(super) fn received_links(&mut self) -> Vec<usize> {
         let received = |l: &LinkEquations| l.detection == Detection::Received;
-        let links = self.equations.links();
+        let links = self.scene.equations.links();
         if !links.iter().any(received) {
             return Vec::new();
         }
-        let mut z = vec![0.0; self.dims.indicators];
+        let mut z = vec![0.0; self.scene.dims.indicators];
         let Scratch { vars, work, .. } = &mut self.scratch;
-        self.equations.indicators(vars, work, &mut z);
+        self.scene.equations.indicators(vars, work, &mut z);
         let holds = |l: &LinkEquations| received(l) && l.event().holds(&z);
         (0..).zip(links).filter(|(_, l)| holds(l)).map(|(i, _)| i).collect()
     }
 
     /// Opens a session by an own proposal, just sent.
     pub(super) fn open_session(&mut self, link: usize) {
-        let l = &self.equations.links()[link];
+        let l = &self.scene.equations.links()[link];
         let (number, member) = (l.link, l.member as usize);
         let said = |(_, value): &(u16, Value)| match value {
             Value::Link(message) if message.link == number => Some(Arc::clone(&message.values)),
@@ -147,7 +147,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// A message of the protocol: answers belong to the sessions that are decided in this cycle,
     /// proposals open new ones.
     pub(super) fn hear(&mut self, message: &LinkMessage, deciding: &mut [Session]) {
-        let known = self.equations.links().iter().position(|l| l.link == message.link);
+        let known = self.scene.equations.links().iter().position(|l| l.link == message.link);
         let Some(link) = known else { return };
         if message.kind == LinkKind::Proposal {
             let mut sessions = std::mem::take(&mut self.state.sessions);
@@ -178,7 +178,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 continue;
             }
             self.state.sessions[i].withdrawn = !chosen;
-            let l = &self.equations.links()[usize::from(link)];
+            let l = &self.scene.equations.links()[usize::from(link)];
             let (number, member) = (l.link, l.member);
             let own = self.state.sessions[i].values[member as usize].clone();
             let message = LinkMessage {
@@ -205,7 +205,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 continue;
             }
-            let l = &self.equations.links()[link];
+            let l = &self.scene.equations.links()[link];
             let mut next = vec![0; l.members as usize];
             let mut exchanged = Vec::with_capacity(l.sender.len());
             for &sender in &l.sender {
@@ -222,10 +222,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if l.believed && session.proposed {
                 let mut vars = Vec::new();
                 self.look_into(0.0, &mut vars);
-                let known = &self.equations.links()[link].known;
+                let known = &self.scene.equations.links()[link].known;
                 exchanged.iter_mut().zip(known).for_each(|(x, &var)| *x = vars[var]);
             }
-            let l = &self.equations.links()[link];
+            let l = &self.scene.equations.links()[link];
             if l.believed || l.condition.eval(&exchanged) {
                 self.jump(link, &exchanged, fx)?;
             } else {
@@ -242,7 +242,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// An error after very many refusals in a row: the run would not get on.
     fn note_refusal(&mut self, link: usize) -> Result<(), String> {
-        let now = self.state.last;
+        let now = self.scene.frame.last;
         let (last, count) = self.state.refused;
         let count = if now - last <= HURRIED { count + 1 } else { 1 };
         self.state.refused = (now, count);
@@ -254,7 +254,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
              always refused: from what is known here of the other units its condition is true, and on \
              the values of all it is false; leave a margin above rounding in `when`, such as \
              `a.x > b.x + 1e-9`",
-            self.equations.links()[link].name
+            self.scene.equations.links()[link].name
         ))
     }
 
@@ -266,7 +266,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     ) -> Result<(), String> {
         self.present();
         self.note_outputs();
-        let l = &self.equations.links()[link];
+        let l = &self.scene.equations.links()[link];
         let mut assigned = vec![0.0; l.targets.len()];
         let scratch = &mut self.scratch;
         l.reset.eval(exchanged, &mut scratch.work.reset, &mut assigned);
@@ -274,7 +274,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             scratch.vars[target] = value;
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
-        self.equations.settle(&mut scratch.vars, &mut scratch.work);
+        self.scene.equations.settle(&mut scratch.vars, &mut scratch.work);
         self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
         self.make_consistent(true)?;
         self.adopt(false);

@@ -52,8 +52,8 @@ pub struct Stepped {
 }
 
 /// The right-hand side with inputs filled in.
-struct Field<'a, 'b, E> {
-    scene: &'a Scene<'b, E>,
+struct Field<'a, E> {
+    scene: &'a Scene<E>,
     expander: &'a mut Expander,
     dual: &'a mut Dual,
     consistent: &'a mut Consistent,
@@ -67,9 +67,9 @@ struct Field<'a, 'b, E> {
     driven: bool,
 }
 
-impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
+impl<'a, E: Equations> Field<'a, E> {
     fn new(
-        scene: &'a Scene<'b, E>,
+        scene: &'a Scene<E>,
         (expander, dual): (&'a mut Expander, &'a mut Dual),
         (consistent, tolerances): (&'a mut Consistent, (f64, f64)),
         work: &'a mut Work,
@@ -77,7 +77,7 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
     ) -> Self {
         scene.surround(0.0, vars);
         let origin = vars[0];
-        let driven = scene.inputs.iter().any(|held| held.segment.order() > 0);
+        let driven = scene.frame.inputs.iter().any(|held| held.segment.order() > 0);
         Self { scene, expander, dual, consistent, tolerances, work, vars, origin, driven }
     }
 
@@ -87,14 +87,14 @@ impl<'a, 'b, E: Equations> Field<'a, 'b, E> {
         self.vars[Dims::STATES..Dims::STATES + x.len()].copy_from_slice(x);
         if self.driven {
             let first = self.scene.dims.first_input();
-            for (var, held) in self.vars[first..].iter_mut().zip(self.scene.inputs) {
-                *var = held.segment.value(self.scene.clock.age(held, t));
+            for (var, held) in self.vars[first..].iter_mut().zip(&self.scene.frame.inputs) {
+                *var = held.segment.value(self.scene.age(held, t));
             }
         }
     }
 }
 
-impl<E: Equations> OdeSystem for Field<'_, '_, E> {
+impl<E: Equations> OdeSystem for Field<'_, E> {
     // A wide pointer comes back in registers, a `String` does not (2 % of an oscillator).
     type Error = Box<str>;
     fn dim(&self) -> usize {
@@ -102,11 +102,11 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
     }
     fn differential(&self) -> usize {
         // At rest all keep their values.
-        if self.scene.resting { self.dim() } else { self.scene.dims.differential() }
+        if self.scene.frame.resting { self.dim() } else { self.scene.dims.differential() }
     }
     #[inline]
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error> {
-        if self.scene.resting {
+        if self.scene.frame.resting {
             dx.fill(0.0);
             return Ok(());
         }
@@ -124,22 +124,25 @@ impl<E: Equations> OdeSystem for Field<'_, '_, E> {
         self.put(t, x);
         if self.differential() < x.len() {
             // Series hold their residuals where these are; that they are zero is seen to here.
-            self.consistent.find(self.scene.equations, self.vars, self.tolerances)?;
+            self.consistent.find(&self.scene.equations, self.vars, self.tolerances)?;
         }
         let memory = (&mut *self.dual, &mut *self.work);
         Ok(self.expander.solve(self.scene, memory, (t, self.vars), stride, rows))
     }
     fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
-        if self.scene.resting {
+        if self.scene.frame.resting {
             for row in [to.dx, to.jacobian, to.drift] {
                 row.fill(0.0);
             }
             return Ok(true);
         }
         self.put(t, x);
-        let Scene { equations, inputs, clock, .. } = *self.scene;
-        let rate = |k: usize| inputs[k].segment.value_and_slope(clock.age(&inputs[k], t)).1;
-        self.dual.linearise(equations, self.vars, rate, to);
+        let scene = self.scene;
+        let rate = |k: usize| {
+            let held = &scene.frame.inputs[k];
+            held.segment.value_and_slope(scene.age(held, t)).1
+        };
+        self.dual.linearise(&scene.equations, self.vars, rate, to);
         Ok(true)
     }
 }
@@ -165,7 +168,7 @@ impl Stepped {
 
     /// A step by the closed form of solutions that are parabolas; gives whether there is one.
     #[inline]
-    fn parabolic<E: Equations>(&mut self, scene: &Scene<'_, E>, stop: Option<f64>) -> bool {
+    fn parabolic<E: Equations>(&mut self, scene: &Scene<E>, stop: Option<f64>) -> bool {
         let Self { state, expander, work, vars, .. } = self;
         if !state.solver.method().follows_parabolas() {
             return false;
@@ -175,19 +178,19 @@ impl Stepped {
         if vars.len() != variables {
             vars.resize(variables, 0.0);
         }
-        if !scene.discrete.is_empty() {
-            put(&mut vars[scene.dims.first_discrete()..], scene.discrete);
+        if !scene.frame.discrete.is_empty() {
+            put(&mut vars[scene.dims.first_discrete()..], &scene.frame.discrete);
         }
-        state.solver.parabolic(stop, |x, rows| {
-            linear.parabolas(scene.equations, work, (vars, x), rows);
-        })
+        put(&mut vars[Dims::STATES..], state.solver.state());
+        let series = linear.parabolas(&scene.equations, work, vars);
+        state.solver.parabolic(stop, series)
     }
 
     /// A step of the solver.
     #[inline(never)]
     fn step<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         stop: Option<f64>,
     ) -> Result<(), Box<Failure>> {
         let Self { state, expander, dual, consistent, work, vars, .. } = self;
@@ -210,7 +213,7 @@ impl Stepped {
     #[cold]
     fn explain<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         error: &StepError<Box<str>>,
     ) -> Box<Failure> {
         let at = self.state.at;
@@ -236,13 +239,13 @@ impl Stepped {
     }
 
     /// The state that changes fastest in comparison with its size, at the end of the last step.
-    fn steepest<E: Equations>(&mut self, scene: &Scene<'_, E>) -> Result<usize, String> {
+    fn steepest<E: Equations>(&mut self, scene: &Scene<E>) -> Result<usize, String> {
         let x = self.state.solver.state();
         scene.fill(self.state.solver.time(), x, &mut self.vars);
         let mut dx = vec![0.0; x.len()];
         scene.equations.derivatives(&self.vars, &mut self.work, &mut dx);
         if scene.dims.algebraic > 0 {
-            self.consistent.rates(scene.equations, &self.vars, &mut dx)?;
+            self.consistent.rates(&scene.equations, &self.vars, &mut dx)?;
         }
         let pace = |i: usize| dx[i].abs() / (1.0 + x[i].abs());
         let last = |&i: &usize, &j: &usize| pace(i).total_cmp(&pace(j)).then(j.cmp(&i));
@@ -251,7 +254,7 @@ impl Stepped {
 
     /// Leaves the indicators at the variables `vars` in `z`; places of bands hold 1 (inside).
     #[inline(always)]
-    fn indicators<E: Equations>(&mut self, scene: &Scene<'_, E>, vars: &[f64]) {
+    fn indicators<E: Equations>(&mut self, scene: &Scene<E>, vars: &[f64]) {
         let own = scene.dims.indicators;
         let places = own + 2 * self.watch.sampled_ports().len();
         if self.z.len() != places {
@@ -263,7 +266,7 @@ impl Stepped {
 
     /// Arrives at `t`, where some of the watched events have happened, or none.
     #[inline(never)]
-    fn arrive_among<E: Equations>(&mut self, scene: &Scene<'_, E>, t: f64, snap: f64) {
+    fn arrive_among<E: Equations>(&mut self, scene: &Scene<E>, t: f64, snap: f64) {
         let solver = &mut self.state.solver;
         if t > solver.time() && solver.truncate_to(t).is_err() {
             // A tick beyond a step that is shorter than some ticks.
@@ -284,7 +287,7 @@ impl Stepped {
     }
 
     /// Takes over what the indicators say at `t`, where nothing happens but what was found.
-    fn settle_arms<E: Equations>(&mut self, scene: &Scene<'_, E>, t: f64, snap: f64) {
+    fn settle_arms<E: Equations>(&mut self, scene: &Scene<E>, t: f64, snap: f64) {
         if self.watch.events() == 0 || self.state.locator.disarm_all(t + snap) {
             return;
         }
@@ -362,7 +365,7 @@ impl<E: Equations> Core<E> for Stepped {
         &mut self.state
     }
 
-    fn start(&mut self, scene: &Scene<'_, E>, x: &[f64]) {
+    fn start(&mut self, scene: &Scene<E>, x: &[f64]) {
         self.state.solver.begin(0.0, x);
         self.state.at = 0.0;
         self.arm_bands();
@@ -374,11 +377,9 @@ impl<E: Equations> Core<E> for Stepped {
         self.state.at
     }
 
-    fn advance(
-        &mut self,
-        scene: &Scene<'_, E>,
-        stop: Option<f64>,
-    ) -> Result<Advance, Box<Failure>> {
+    // Always inlined: a unit without time events advances without a limit, which leaves less to do.
+    #[inline(always)]
+    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>> {
         if self.state.at >= self.state.solver.time() && !self.parabolic(scene, stop) {
             self.step(scene, stop)?;
         }
@@ -390,7 +391,7 @@ impl<E: Equations> Core<E> for Stepped {
         let mut found = watch.search(scene, state, work, end);
         // What is not defined somewhere in the step may be so behind an event: nearer, then.
         while let Err(NotFinite { t, .. }) = found
-            && t - state.at > scene.clock.tick
+            && t - state.at > scene.tick
         {
             found = watch.search(scene, state, work, state.at + 0.5 * (t - state.at));
         }
@@ -402,7 +403,7 @@ impl<E: Equations> Core<E> for Stepped {
                 state.at = state.solver.time().min(end);
                 self.arm_bands();
                 // The origin may have moved since the limit was set.
-                let reached = |stop| stop - self.state.at < 0.5 * scene.clock.tick;
+                let reached = |stop| stop - self.state.at < 0.5 * scene.tick;
                 Ok(if stop.is_some_and(reached) { Advance::Stopped } else { Advance::Silent })
             }
             Err(NotFinite { t, .. }) => {
@@ -425,7 +426,7 @@ impl<E: Equations> Core<E> for Stepped {
     }
 
     #[inline]
-    fn arrive(&mut self, scene: &Scene<'_, E>, t: f64, snap: Option<f64>) {
+    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>) {
         let own = scene.equations.events().len();
         let within = t + snap.unwrap_or(0.0);
         if t <= self.state.solver.time()
@@ -441,22 +442,22 @@ impl<E: Equations> Core<E> for Stepped {
         self.state.at = 0.0;
     }
 
-    fn jump(&mut self, _: &Scene<'_, E>, x: &[f64]) {
+    fn jump(&mut self, _: &Scene<E>, x: &[f64]) {
         self.state.solver.restart(0.0, x);
         self.state.at = 0.0;
         self.state.jumps += 1;
     }
 
-    fn input(&mut self, _: &Scene<'_, E>, _: usize) {
+    fn input(&mut self, _: &Scene<E>, _: usize) {
         let at = self.state.at;
         // It lies inside the step, where the unit arrived.
         let cut = self.state.solver.truncate_to(at);
         debug_assert!(cut.is_ok());
     }
 
-    fn sent(&mut self, _: &Scene<'_, E>, _: usize) {}
+    fn sent(&mut self, _: &Scene<E>, _: usize) {}
 
-    fn settle(&mut self, scene: &Scene<'_, E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
+    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
         let count = self.watch.events();
         if count > 0 {
             self.indicators(scene, vars);
@@ -477,7 +478,7 @@ impl<E: Equations> Core<E> for Stepped {
 
     fn expand(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         at: (f64, &[f64]),
         order: usize,
         _: bool,

@@ -90,50 +90,10 @@ impl TextEquations {
             _ => false,
         }
     }
-}
 
-impl Equations for TextEquations {
-    fn dims(&self) -> Dims {
-        self.dims
-    }
-    fn events(&self) -> &[EventSpec] {
-        &self.events
-    }
-    fn links(&self) -> &[LinkEquations] {
-        &self.links
-    }
-    fn derivatives<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, dx: &mut [S]) {
-        self.derivatives.eval(vars, &mut work.derivatives, dx);
-    }
-    fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]) {
-        self.outputs.eval(vars, &mut work.outputs, y);
-    }
-    fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
-        self.indicators.eval(vars, &mut work.indicators, z);
-    }
-    fn programs(&self) -> Option<Programs> {
-        Some(Programs {
-            derivatives: self.derivatives.clone(),
-            outputs: self.outputs.clone(),
-            indicators: self.indicators.clone(),
-        })
-    }
-    fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
-        self.resets[event].carry_out(vars, work, emit);
-        if event < self.first_internal {
-            self.sides.settle(vars, work);
-        }
-    }
-    fn concerns(&self, event: usize, vars: &[f64]) -> bool {
-        self.is_active(self.modes[event], vars)
-    }
-    fn first_internal(&self) -> usize {
-        self.first_internal
-    }
-    fn settle(&self, vars: &mut [f64], work: &mut Work) {
-        self.sides.settle(vars, work);
-    }
-    fn rearm(
+    /// After an event in a system with modes or sides.
+    #[inline(never)]
+    fn rearm_modes(
         &self,
         before: &[f64],
         vars: &[f64],
@@ -172,6 +132,62 @@ impl Equations for TextEquations {
                     self.urgent[event] && self.holds(event, &z) && self.holds(event, &later);
                 set(event, if stays { Arm::Armed } else { Arm::Undecided });
             }
+        }
+    }
+}
+
+impl Equations for TextEquations {
+    fn dims(&self) -> Dims {
+        self.dims
+    }
+    fn events(&self) -> &[EventSpec] {
+        &self.events
+    }
+    fn links(&self) -> &[LinkEquations] {
+        &self.links
+    }
+    fn derivatives<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, dx: &mut [S]) {
+        self.derivatives.eval(vars, &mut work.derivatives, dx);
+    }
+    fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]) {
+        self.outputs.eval(vars, &mut work.outputs, y);
+    }
+    fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
+        self.indicators.eval(vars, &mut work.indicators, z);
+    }
+    fn programs(&self) -> Option<Programs> {
+        Some(Programs {
+            derivatives: self.derivatives.clone(),
+            outputs: self.outputs.clone(),
+            indicators: self.indicators.clone(),
+        })
+    }
+    fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
+        self.resets[event].carry_out(vars, work, emit);
+        if event < self.first_internal && !self.sides.is_empty() {
+            self.sides.settle(vars, work);
+        }
+    }
+    fn concerns(&self, event: usize, vars: &[f64]) -> bool {
+        self.is_active(self.modes[event], vars)
+    }
+    fn first_internal(&self) -> usize {
+        self.first_internal
+    }
+    fn settle(&self, vars: &mut [f64], work: &mut Work) {
+        self.sides.settle(vars, work);
+    }
+    #[inline]
+    fn rearm(
+        &self,
+        before: &[f64],
+        vars: &[f64],
+        tick: f64,
+        work: &mut Work,
+        set: &mut dyn FnMut(usize, Arm),
+    ) {
+        if self.mode.is_some() || !self.sides.is_empty() {
+            self.rearm_modes(before, vars, tick, work, set);
         }
     }
     fn receive(

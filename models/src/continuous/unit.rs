@@ -12,7 +12,7 @@
 //! the absolute time.
 use super::{
     consistent::Consistent,
-    core::{Advance, Core, Held},
+    core::{Advance, Core, Frame, Held, Scene},
     equations::{Dims, Equations, Trigger, Work},
     links::Session,
     settings::Settings,
@@ -51,15 +51,9 @@ pub(super) enum Action {
     Fail,
 }
 
-/// Everything that changes in a run, beside the state of the core.
+/// Everything that changes in a run, beside the scene's frame and the state of the core.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
-    /// Tick of the last transition.
-    pub last: i64,
-    pub discrete: Vec<f64>,
-    pub inputs: Vec<Held>,
-    /// What receivers hold of each output.
-    pub sent: Vec<Held>,
     pub plan: Plan,
     /// What λ sends at the planned time.
     pub outbox: Vec<(u16, Value)>,
@@ -71,8 +65,7 @@ pub(super) struct State {
     pub sessions: Vec<Session>,
     /// Tick of the last own proposal that was refused, and how many followed each other closely.
     pub refused: (i64, u32),
-    /// Whether the unit is at rest, and whether it will be after the planned events.
-    pub resting: bool,
+    /// Whether the unit will be at rest after the planned events.
     pub retiring: bool,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
@@ -91,16 +84,12 @@ pub(super) struct State {
 
 /// A continuous unit as an atomic model: equations `E`, solved by the core `C`.
 pub struct Unit<E: Equations, C: Core<E> = Stepped> {
-    pub(super) equations: E,
-    pub(super) dims: Dims,
+    pub(super) scene: Scene<E>,
     /// Whether there are time events, whether anybody receives signals, and which events assign what
-    /// their own conditions read.
+    /// their own conditions read, with the variables that are indicators of these.
     timed: bool,
     audible: bool,
-    ending: Vec<bool>,
-    /// Ticks per second, and the length of one.
-    pub(super) rate: f64,
-    pub(super) tick: f64,
+    pub(super) ending: Vec<Option<Vec<usize>>>,
     pub(super) settings: Settings,
     pub(super) core: C,
     pub(super) state: State,
@@ -125,7 +114,7 @@ pub(super) struct Scratch {
 
 impl<E: Equations, C: Core<E>> std::fmt::Debug for Unit<E, C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Unit({:?}, {:?})", self.dims, self.state.plan)
+        write!(f, "Unit({:?}, {:?})", self.scene.dims, self.state.plan)
     }
 }
 
@@ -148,28 +137,6 @@ impl<E: Equations> Unit<E> {
     }
 }
 
-/// The scene of a unit, beside which its core and its working memory can be borrowed.
-macro_rules! scene {
-    ($unit:ident) => {
-        $crate::continuous::core::Scene {
-            equations: &$unit.equations,
-            dims: &$unit.dims,
-            clock: $crate::continuous::core::Clock {
-                last: $unit.state.last,
-                rate: $unit.rate,
-                tick: $unit.tick,
-            },
-            inputs: &$unit.state.inputs,
-            discrete: &$unit.state.discrete,
-            sent: &$unit.state.sent,
-            connected: &$unit.settings.connected,
-            band: $unit.settings.exchange_tolerance,
-            resting: $unit.state.resting,
-        }
-    };
-}
-pub(super) use scene;
-
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The same with another core.
     ///
@@ -184,22 +151,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         mut settings: Settings,
     ) -> Result<Self, String> {
         let dims = equations.dims();
-        settings.connected.resize(dims.outputs, true);
-        let start = settings.start;
-        let held = |&x: &f64| Held { segment: Segment::step(x, x), at: start };
-        let state = State {
-            last: start,
-            discrete: discrete.to_vec(),
+        let mut connected = std::mem::take(&mut settings.connected);
+        connected.resize(dims.outputs, true);
+        let held = |&x: &f64| Held { segment: Segment::step(x, x), at: settings.start };
+        let frame = Frame {
+            last: settings.start,
             inputs: inputs.iter().map(held).collect(),
+            discrete: discrete.to_vec(),
             sent: vec![held(&0.0); dims.outputs],
+            resting: false,
+        };
+        let state = State {
             plan: Plan::Due(0, Action::Send),
             outbox: Vec::new(),
             fired: Vec::with_capacity(equations.events().len()),
             after: vec![0.0; dims.variables()],
             failure: String::new(),
             sessions: Vec::new(),
-            refused: (start, 0),
-            resting: false,
+            refused: (i64::MIN / 2, 0),
             retiring: false,
             happened: vec![None; equations.events().len()],
             paces: vec![(i64::MAX, 0); equations.events().len()],
@@ -210,31 +179,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             exchanged_bytes: 0,
             events: 0,
         };
-        let scratch = Scratch::default();
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
-        let audible = settings.connected[..dims.outputs].contains(&true);
-        let ending = (0..equations.events().len()).map(|k| equations.resets_its_condition(k));
-        let ending = ending.collect();
+        let audible = connected.contains(&true);
+        let ending = endings(&equations);
         let rate = settings.resolution.ticks_per_second() as f64;
-        let tick = 1.0 / rate;
-        let mut unit = Self {
-            equations,
-            dims,
-            timed,
-            audible,
-            ending,
-            rate,
-            tick,
-            settings,
-            core,
-            state,
-            scratch,
-        };
-        scene!(unit).fill(0.0, initial, &mut unit.scratch.vars);
+        let (tick, band) = (1.0 / rate, settings.exchange_tolerance);
+        let scene = Scene { equations, dims, frame, rate, tick, connected, band };
+        let scratch = Scratch::default();
+        let mut unit = Self { scene, timed, audible, ending, settings, core, state, scratch };
+        unit.scene.fill(0.0, initial, &mut unit.scratch.vars);
         unit.make_consistent(true)?;
         let vars = &unit.scratch.vars;
-        unit.state.discrete.copy_from_slice(&vars[dims.first_discrete()..dims.received()]);
-        unit.core.start(&scene!(unit), &vars[Dims::STATES..dims.first_input()]);
+        unit.scene.frame.discrete.copy_from_slice(&vars[dims.first_discrete()..dims.received()]);
+        unit.core.start(&unit.scene, &vars[Dims::STATES..dims.first_input()]);
         unit.present();
         unit.queue_segments(0.0, Cause::Start)?;
         Ok(unit)
@@ -246,15 +203,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     #[inline]
     pub(super) fn seconds(&self, ticks: i64) -> f64 {
-        ticks as f64 / self.rate
+        ticks as f64 / self.scene.rate
     }
 
     /// Leaves the variables at offset `t` of the dense output in the scratch.
     #[inline(always)]
     pub(super) fn look(&mut self, t: f64) {
         let vars = &mut self.scratch.vars;
-        scene!(self).surround(t, vars);
-        self.core.states(t, &mut vars[Dims::STATES..Dims::STATES + self.dims.states]);
+        self.scene.surround(t, vars);
+        self.core.states(t, &mut vars[Dims::STATES..Dims::STATES + self.scene.dims.states]);
     }
 
     /// Leaves the variables at the present in the scratch.
@@ -265,8 +222,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Leaves the outputs for the scratch's variables in `before`.
     pub(super) fn note_outputs(&mut self) {
         let Scratch { vars, before, work, .. } = &mut self.scratch;
-        before.resize(self.dims.outputs, 0.0);
-        self.equations.outputs(vars, work, before);
+        before.resize(self.scene.dims.outputs, 0.0);
+        self.scene.equations.outputs(vars, work, before);
     }
 
     /// Expands outputs around offset `t`, for the scratch's variables, and lines the segments up
@@ -279,13 +236,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     #[inline(never)]
     fn queue_audible(&mut self, t: f64, cause: Cause) -> Result<(), String> {
-        let scene = scene!(self);
+        let scene = &self.scene;
         let Scratch { vars, before, .. } = &self.scratch;
         let outbox = &mut self.state.outbox;
         let mut bad = None;
         let order = self.settings.segment_order;
         let all = cause != Cause::Band;
-        self.core.expand(&scene, (t, vars), order, all, &mut |port, c| {
+        self.core.expand(scene, (t, vars), order, all, &mut |port, c| {
             let finite = c.iter().take_while(|c| c.is_finite()).count();
             if finite == 0 {
                 bad.get_or_insert(port);
@@ -310,27 +267,33 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    #[cold]
     /// The tick (after the last transition) of the next time event.
-    #[inline]
-    fn next_time_event(&self) -> Option<i64> {
-        if self.timed { self.earliest_time_event() } else { None }
-    }
-
     #[inline(never)]
-    fn earliest_time_event(&self) -> Option<i64> {
-        let last = self.state.last;
+    fn next_time_event(&self) -> Option<i64> {
+        let last = self.scene.frame.last;
         let next = |t: &Trigger| t.next(last, false).map(|at| at - last);
-        self.equations.events().iter().filter_map(|e| next(&e.trigger)).min()
+        self.scene.equations.events().iter().filter_map(|e| next(&e.trigger)).min()
     }
 
     /// One advance of the core, which begins in tick `begun`, and the plan for what it found.
     // Not inlined: the loop around it, which mostly goes round once, keeps nothing in between.
     #[inline(never)]
     pub(super) fn silent_step(&mut self, begun: i64) -> Result<(), String> {
+        if self.timed { self.timed_step(begun) } else { self.step(begun, None) }
+    }
+
+    #[inline(never)]
+    fn timed_step(&mut self, begun: i64) -> Result<(), String> {
         let time_event = self.next_time_event();
+        self.step(begun, time_event)
+    }
+
+    /// The same, up to a time event.
+    // Always inlined: there is less to do where there is none.
+    #[inline(always)]
+    fn step(&mut self, begun: i64, time_event: Option<i64>) -> Result<(), String> {
         let stop = time_event.map(|k| self.seconds(k));
-        match self.core.advance(&scene!(self), stop) {
+        match self.core.advance(&self.scene, stop) {
             Ok(Advance::Silent) => self.fallen(),
             Ok(Advance::Stopped) => {
                 self.fallen()?;
@@ -358,14 +321,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Place of the first link's event among the watched ones; own events come before.
     pub(super) fn first_link(&self) -> usize {
-        self.equations.events().len()
+        self.scene.equations.events().len()
     }
 
     /// The part of a tick, in seconds, by which a tick may precede the crossing it stands for (R14).
     #[inline]
     pub(super) fn snap(&self) -> f64 {
         const PART: f64 = 1.0 / (1u32 << rounding::SNAP_BITS) as f64;
-        PART * self.tick
+        PART * self.scene.tick
     }
 
     /// Leaves in `fired` the events of the unit that happen `k` ticks from now, in order of
@@ -375,18 +338,22 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let until = t + self.snap();
         self.state.fired.clear();
         self.core.found(until, &mut self.state.fired);
-        if self.timed || !self.equations.links().is_empty() { self.choose_among(k) } else { None }
+        if self.timed || !self.scene.equations.links().is_empty() {
+            self.choose_among(k)
+        } else {
+            None
+        }
     }
 
     /// The same, of what was found, time events and links.
     #[inline(never)]
     fn choose_among(&mut self, k: i64) -> Option<usize> {
-        let (at, first) = (self.state.last + k, self.first_link());
+        let (at, first) = (self.scene.frame.last + k, self.first_link());
         let fired = &mut self.state.fired;
         let links: Vec<u16> = fired.iter().copied().filter(|&i| usize::from(i) >= first).collect();
         fired.truncate(fired.len() - links.len());
         let states = fired.len();
-        for (i, e) in self.equations.events().iter().enumerate() {
+        for (i, e) in self.scene.equations.events().iter().enumerate() {
             if k > 0 && e.trigger.next(at, true) == Some(at) {
                 fired.push(i as u16);
             }
@@ -443,10 +410,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         // Of one event; which of several does what cannot be told.
         let ending = match self.state.fired[..] {
-            [event] if self.ending[usize::from(event)] => Some(event),
+            [event] if self.ending[usize::from(event)].is_some() => Some(event),
             _ => None,
         };
-        let now = self.state.last + k;
+        let now = self.scene.frame.last + k;
         self.state.retiring = false;
         match self.state.fired[..] {
             // As a rule.
@@ -468,11 +435,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !self.is_finite() {
             return Err(self.bad_reset(t));
         }
-        let internal = self.equations.first_internal();
+        let internal = self.scene.equations.first_internal();
         self.make_consistent(self.state.fired.iter().any(|&e| usize::from(e) < internal))?;
-        let resting = std::mem::replace(&mut self.state.resting, self.state.retiring);
+        let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
         let queued = self.queue_segments(t, Cause::Jump);
-        self.state.resting = resting;
+        self.scene.frame.resting = resting;
         queued?;
         self.queue_emitted();
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
@@ -486,18 +453,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn happens(&mut self, event: u16, now: i64) -> bool {
         let number = usize::from(event);
         let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-        if !self.equations.concerns(number, vars) {
+        if !self.scene.equations.concerns(number, vars) {
             return false;
         }
-        if let Some(rest) = &self.equations.events()[number].rest
+        if let Some(rest) = &self.scene.equations.events()[number].rest
             && let Some(before) = self.state.happened[number]
             && self.settings.resolution.seconds(now - before) < rest.within
         {
             rest.values.iter().for_each(|&(var, value)| vars[var] = value);
-            self.equations.settle(vars, work);
+            self.scene.equations.settle(vars, work);
             self.state.retiring = true;
         } else {
-            self.equations.reset(number, vars, work, emitted);
+            self.scene.equations.reset(number, vars, work, emitted);
         }
         true
     }
@@ -517,7 +484,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// of switching functions in line with them.
     #[inline]
     pub(super) fn make_consistent(&mut self, settle: bool) -> Result<(), String> {
-        if self.dims.algebraic == 0 { Ok(()) } else { self.solve_algebraic(settle) }
+        if self.scene.dims.algebraic == 0 { Ok(()) } else { self.solve_algebraic(settle) }
     }
 
     #[inline(never)]
@@ -526,13 +493,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let Scratch { vars, work, consistent, .. } = &mut self.scratch;
         let options = &self.settings.solver;
         for _ in 0..ROUNDS {
-            consistent.find(&self.equations, vars, (options.rtol, options.atol))?;
+            consistent.find(&self.scene.equations, vars, (options.rtol, options.atol))?;
             if !settle {
                 return Ok(());
             }
-            let discrete = vars[self.dims.first_discrete()..].to_vec();
-            self.equations.settle(vars, work);
-            if discrete == vars[self.dims.first_discrete()..] {
+            let discrete = vars[self.scene.dims.first_discrete()..].to_vec();
+            self.scene.equations.settle(vars, work);
+            if discrete == vars[self.scene.dims.first_discrete()..] {
                 return Ok(());
             }
         }
@@ -550,7 +517,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     #[inline(never)]
     fn queue_all_emitted(&mut self) {
-        let first = self.dims.outputs as u16;
+        let first = self.scene.dims.outputs as u16;
         let emitted = self.scratch.emitted.drain(..);
         self.state.outbox.extend(emitted.map(|(port, v)| (first + port, v)));
     }
@@ -565,9 +532,26 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The tick of the next silent step, rounded down.
     pub(super) fn silent_due(&self) -> Duration {
-        let ticks = self.core.time() * self.rate;
+        let ticks = self.core.time() * self.scene.rate;
         Duration::from_ticks(ticks.max(0.0) as i64)
     }
+}
+
+/// Per event that assigns what its own condition reads: the variables that are its indicators.
+fn endings<E: Equations>(equations: &E) -> Vec<Option<Vec<usize>>> {
+    let count = equations.events().len();
+    let mut found = vec![None; count];
+    let ending: Vec<usize> = (0..count).filter(|&k| equations.resets_its_condition(k)).collect();
+    if !ending.is_empty() {
+        let programs = equations.programs();
+        let variable = |&k: &usize| programs.as_ref().and_then(|p| p.indicators.variable(k));
+        for event in ending {
+            if let Trigger::State { indicators, .. } = &equations.events()[event].trigger {
+                found[event] = Some(indicators.iter().filter_map(variable).collect());
+            }
+        }
+    }
+    found
 }
 
 /// Why segments are sent.

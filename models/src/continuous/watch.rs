@@ -136,12 +136,12 @@ impl Watch {
     #[inline]
     pub(super) fn search<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         state: &mut SteppedState,
         work: &mut Work,
         end: f64,
     ) -> Result<(Option<f64>, f64), NotFinite> {
-        match self.parabolas(state, end, scene.clock.tick) {
+        match self.parabolas(state, end, scene.tick) {
             Some(found) => Ok((found, end)),
             None => self.search_pieces(scene, state, work, end),
         }
@@ -164,13 +164,13 @@ impl Watch {
     #[inline(never)]
     fn search_pieces<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         state: &mut SteppedState,
         work: &mut Work,
         end: f64,
     ) -> Result<(Option<f64>, f64), NotFinite> {
         let start = state.at;
-        let tick = scene.clock.tick;
+        let tick = scene.tick;
         let banded = self.banded;
         let mut end = end;
         if self.any_followed || banded {
@@ -194,7 +194,7 @@ impl Watch {
     /// up to where the expansions hold if that is earlier.
     fn expand<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         state: &SteppedState,
         end: f64,
         banded: bool,
@@ -231,16 +231,11 @@ impl Watch {
             hold = hold.min(self.trust(outputs, path.order(), self.strides[1], &self.bands));
         }
         self.functions = Some(functions);
-        if hold < end - start { start + hold.max(scene.clock.tick) } else { end }
+        if hold < end - start { start + hold.max(scene.tick) } else { end }
     }
 
     /// Length of the rows of `functions` along paths of `order`.
-    fn stride<E: Equations>(
-        &self,
-        scene: &Scene<'_, E>,
-        order: usize,
-        functions: &Functions,
-    ) -> usize {
+    fn stride<E: Equations>(&self, scene: &Scene<E>, order: usize, functions: &Functions) -> usize {
         let order = order.max(input_order(scene)).max(1);
         let whole = order * functions.degree as usize;
         let smooth = |f: &Form| matches!(f, Form::Series(Degree::Smooth | Degree::Switching));
@@ -274,7 +269,7 @@ impl Watch {
     /// Events whose indicators are polynomials or have series.
     fn followed<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         state: &mut SteppedState,
         work: &mut Work,
         (start, end): (f64, f64),
@@ -300,7 +295,7 @@ impl Watch {
                 let rows = Rows { rows: &self.z, stride };
                 let chosen = |i: usize| i < self.events && !self.sampled[i];
                 let interval = (start, end - start);
-                let tick = scene.clock.tick;
+                let tick = scene.tick;
                 Ok(locator.polynomials(rows, interval, tick, chosen, correct))
             }
         }
@@ -309,14 +304,14 @@ impl Watch {
     /// Events and bands that can only be sampled.
     fn sampled<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         state: &mut SteppedState,
         work: &mut Work,
         interval: (f64, f64),
         best: f64,
     ) -> Result<f64, NotFinite> {
         let SteppedState { solver, locator, looks, .. } = state;
-        let (dims, tick) = (scene.dims, scene.clock.tick);
+        let (dims, tick) = (scene.dims, scene.tick);
         let Self { sampled, sampled_ports, events, vars, x, y, .. } = self;
         x.resize(dims.states, 0.0);
         y.resize(dims.outputs, 0.0);
@@ -349,7 +344,7 @@ impl Watch {
     /// When the first output leaves its band, among those that are polynomials or have series.
     fn bands<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         (start, end): (f64, f64),
     ) -> Result<f64, NotFinite> {
         let Some(both) = self.functions.take() else {
@@ -362,8 +357,8 @@ impl Watch {
             if !scene.connected[port] || functions.forms[port] == Form::Sampled {
                 continue;
             }
-            let held = &scene.sent[port];
-            let (mut c, length) = expanded(&held.segment, scene.clock.age(held, start));
+            let held = &scene.frame.sent[port];
+            let (mut c, length) = expanded(&held.segment, scene.age(held, start));
             let length = length.max(stride);
             for (c, y) in c.iter_mut().zip(row) {
                 *c = y - *c;
@@ -393,7 +388,7 @@ impl Watch {
     #[inline]
     pub(super) fn outside<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         vars: &[f64],
         work: &mut Work,
     ) -> bool {
@@ -403,7 +398,7 @@ impl Watch {
     #[inline(never)]
     fn any_outside<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         vars: &[f64],
         work: &mut Work,
     ) -> bool {

@@ -63,8 +63,8 @@ pub struct Registers<S = f64> {
 }
 
 impl<S> Registers<S> {
-    /// The values of the last evaluation, laid out as in [`Program::first`].
-    pub fn as_slice(&self) -> &[S] {
+    /// The values of the last [`Program::run`], laid out as in [`Program::first`].
+    pub(super) fn as_slice(&self) -> &[S] {
         &self.slots
     }
 }
@@ -83,6 +83,12 @@ impl Program {
     /// The variables in the registers after the constants.
     pub fn inputs(&self) -> &[VarId] {
         &self.inputs
+    }
+
+    /// The variable that expression `k` is, if it is one.
+    pub(crate) fn variable(&self, k: usize) -> Option<usize> {
+        let input = (self.outputs[k] as usize).checked_sub(self.constants.len())?;
+        self.inputs.get(input).map(|id| id.0 as usize)
     }
 
     /// The registers that hold the results at the end.
@@ -119,6 +125,8 @@ impl Program {
     }
 
     /// All expressions, where they are variables and numbers.
+    // A function of its own: what computes shares no registers with it (2 % of an oscillator).
+    #[inline(never)]
     fn pick<S: Scalar>(&self, vars: &[S], out: &mut [S]) {
         for (out, &register) in out.iter_mut().zip(&self.outputs) {
             let register = register as usize;
@@ -138,6 +146,7 @@ impl Program {
     }
 
     /// Computes all registers.
+    #[inline(always)]
     pub(crate) fn run<S: Scalar>(&self, vars: &[S], registers: &mut Registers<S>) {
         assert!(
             vars.len() >= self.vars_needed(),

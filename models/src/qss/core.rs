@@ -175,19 +175,19 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     }
 
     /// The engine's time at the tag of `held`.
-    fn time_of<E: Equations>(&self, scene: &Scene<'_, E>, held: &Held) -> f64 {
-        scene.clock.seconds(held.at - self.state.base)
+    fn time_of<E: Equations>(&self, scene: &Scene<E>, held: &Held) -> f64 {
+        scene.seconds(held.at - self.state.base)
     }
 
-    fn take_input<E: Equations>(&mut self, scene: &Scene<'_, E>, port: usize) {
-        let held = &scene.inputs[port];
+    fn take_input<E: Equations>(&mut self, scene: &Scene<E>, port: usize) {
+        let held = &scene.frame.inputs[port];
         let at = self.time_of(scene, held);
         let coefficients = held.segment.coefficients().to_vec();
         self.state.engine.inputs[port] = Input { at, coefficients };
     }
 
     /// Everything has to be looked at again.
-    fn touch_all<E: Equations>(&mut self, scene: &Scene<'_, E>) {
+    fn touch_all<E: Equations>(&mut self, scene: &Scene<E>) {
         self.state.clear.fill(f64::NEG_INFINITY);
         for port in 0..self.outputs.len() {
             self.look_at_band(scene, port, self.state.shift + self.state.at);
@@ -196,12 +196,12 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
 
     /// Sets when output `port` leaves its band, seen from engine's time `e`; gives whether it has
     /// left already.
-    fn look_at_band<E: Equations>(&mut self, scene: &Scene<'_, E>, port: usize, e: f64) -> bool {
+    fn look_at_band<E: Equations>(&mut self, scene: &Scene<E>, port: usize, e: f64) -> bool {
         if !scene.watches(port) {
             return false;
         }
         let row = self.outputs.row(port, &Along { state: &self.state.engine, t: e });
-        let held = &scene.sent[port];
+        let held = &scene.frame.sent[port];
         let mut gap = [0.0; poly::MAX_DEGREE + 1];
         let own = held.segment.coefficients();
         let length = own.len().min(gap.len());
@@ -215,17 +215,17 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let gap = &gap[..length.max(ROW)];
         let leave = poly::first_exceed(gap, scene.band, trust);
         self.state.leave.set(port, e + leave.unwrap_or(trust));
-        leave.is_some_and(|leave| leave <= 0.25 * scene.clock.tick)
+        leave.is_some_and(|leave| leave <= 0.25 * scene.tick)
             || gap[0].abs() >= (1.0 - 1e-9) * scene.band
     }
 
     /// Whether an input has powers that rows do not hold.
-    fn curved<E: Equations>(&self, scene: &Scene<'_, E>) -> bool {
-        scene.inputs.iter().any(|held| held.segment.order() > P)
+    fn curved<E: Equations>(&self, scene: &Scene<E>) -> bool {
+        scene.frame.inputs.iter().any(|held| held.segment.order() > P)
     }
 
     /// Makes the steps that are due at the present, and marks what reads the new polynomials.
-    fn steps<E: Equations>(&mut self, scene: &Scene<'_, E>) -> Result<(), NotFinite> {
+    fn steps<E: Equations>(&mut self, scene: &Scene<E>) -> Result<(), NotFinite> {
         let e = self.state.shift + self.state.at;
         // The same arithmetic as where an advance ends: else rounding could stop the clock for ever.
         while self.state.engine.queue.least() - self.state.shift <= self.state.at {
@@ -247,7 +247,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     }
 
     /// State `j` has a new polynomial.
-    fn mark<E: Equations>(&mut self, scene: &Scene<'_, E>, j: usize, e: f64) {
+    fn mark<E: Equations>(&mut self, scene: &Scene<E>, j: usize, e: f64) {
         for &event in self.events_of.readers(j) {
             self.state.clear[event as usize] = f64::NEG_INFINITY;
         }
@@ -260,7 +260,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     /// may be less.
     fn search<E: Equations>(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         width: &mut f64,
     ) -> Result<Option<f64>, Box<Failure>> {
         let (start, e) = (self.state.at, self.state.shift + self.state.at);
@@ -284,14 +284,14 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 }
                 self.rows[k * ROW..][..ROW].copy_from_slice(&row);
                 let trust = self.indicators.trust(k, &row, curved);
-                *width = width.min(trust.max(scene.clock.tick));
+                *width = width.min(trust.max(scene.tick));
                 safe = safe.max(positive(&row).min(trust));
                 self.state.looks += 1;
             }
             self.safe.push(safe);
         }
         let rows = Rows { rows: &self.rows, stride: ROW };
-        let tick = scene.clock.tick;
+        let tick = scene.tick;
         let locator = &mut self.state.locator;
         locator.open();
         let select = |i: usize| self.chosen.binary_search(&i).is_ok();
@@ -308,7 +308,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     }
 
     /// When the first output leaves its band, before engine's time `until`.
-    fn band<E: Equations>(&mut self, scene: &Scene<'_, E>, until: f64) -> Option<f64> {
+    fn band<E: Equations>(&mut self, scene: &Scene<E>, until: f64) -> Option<f64> {
         loop {
             let (port, time) = self.state.leave.earliest();
             if time > until {
@@ -321,7 +321,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         }
     }
 
-    fn take_arms<E: Equations>(&mut self, scene: &Scene<'_, E>, t: f64, snap: f64) {
+    fn take_arms<E: Equations>(&mut self, scene: &Scene<E>, t: f64, snap: f64) {
         if self.count == 0 {
             return;
         }
@@ -332,7 +332,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         self.state.locator.accept_within(t, &self.z, snap);
     }
 
-    fn look<E: Equations>(&mut self, scene: &Scene<'_, E>, vars: Option<&[f64]>) {
+    fn look<E: Equations>(&mut self, scene: &Scene<E>, vars: Option<&[f64]>) {
         self.z.resize(scene.dims.indicators, 0.0);
         let vars = vars.unwrap_or(&self.vars);
         scene.equations.indicators(vars, &mut self.work, &mut self.z);
@@ -375,12 +375,12 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         &mut self.state
     }
 
-    fn start(&mut self, scene: &Scene<'_, E>, x: &[f64]) {
+    fn start(&mut self, scene: &Scene<E>, x: &[f64]) {
         let none = Input { at: 0.0, coefficients: vec![0.0] };
         self.state.engine.inputs = vec![none; scene.dims.inputs];
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
-        let origin = scene.clock.absolute(0.0);
-        let result = self.run(|engine| engine.start(origin, x, scene.discrete));
+        let origin = scene.absolute(0.0);
+        let result = self.run(|engine| engine.start(origin, x, &scene.frame.discrete));
         self.note(result);
         self.touch_all(scene);
     }
@@ -389,12 +389,8 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.state.at
     }
 
-    fn advance(
-        &mut self,
-        scene: &Scene<'_, E>,
-        stop: Option<f64>,
-    ) -> Result<Advance, Box<Failure>> {
-        self.engine.system.resting = scene.resting;
+    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>> {
+        self.engine.system.resting = scene.frame.resting;
         if let Err(bad) = self.steps(scene) {
             self.note(Err(bad));
         }
@@ -444,7 +440,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         }
     }
 
-    fn arrive(&mut self, scene: &Scene<'_, E>, t: f64, snap: Option<f64>) {
+    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>) {
         let first = scene.equations.events().len();
         let within = t + snap.unwrap_or(0.0);
         let due = |s: &Self, i| s.state.locator.hit(i).is_some_and(|hit| hit <= within);
@@ -455,17 +451,17 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             self.state.locator.set(i, Arm::Armed);
         }
         self.state.clear.fill(f64::NEG_INFINITY);
-        let ticks = (t / scene.clock.tick).round() as i64;
-        let last = scene.clock.last + ticks - self.state.base;
-        self.state.shift = scene.clock.seconds(last);
+        let ticks = (t / scene.tick).round() as i64;
+        let last = scene.frame.last + ticks - self.state.base;
+        self.state.shift = scene.seconds(last);
         self.state.at = 0.0;
     }
 
-    fn jump(&mut self, scene: &Scene<'_, E>, x: &[f64]) {
-        self.engine.system.resting = scene.resting;
+    fn jump(&mut self, scene: &Scene<E>, x: &[f64]) {
+        self.engine.system.resting = scene.frame.resting;
         let e = self.state.shift;
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
-        self.state.engine.discrete.copy_from_slice(scene.discrete);
+        self.state.engine.discrete.copy_from_slice(&scene.frame.discrete);
         let moved = |(v, x): (&Variable<P>, &f64)| v.state(e) != *x;
         let result = if self.state.engine.variables.iter().zip(x).any(moved) {
             for (v, &x) in self.state.engine.variables.iter_mut().zip(x) {
@@ -480,8 +476,8 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.touch_all(scene);
     }
 
-    fn input(&mut self, scene: &Scene<'_, E>, port: usize) {
-        self.engine.system.resting = scene.resting;
+    fn input(&mut self, scene: &Scene<E>, port: usize) {
+        self.engine.system.resting = scene.frame.resting;
         self.take_input(scene, port);
         let e = self.state.shift + self.state.at;
         let result = self.run(|engine| engine.refresh(e));
@@ -489,11 +485,11 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.touch_all(scene);
     }
 
-    fn sent(&mut self, scene: &Scene<'_, E>, port: usize) {
+    fn sent(&mut self, scene: &Scene<E>, port: usize) {
         self.look_at_band(scene, port, self.state.shift + self.state.at);
     }
 
-    fn settle(&mut self, scene: &Scene<'_, E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
+    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
         if self.count > 0 {
             self.look(scene, Some(vars));
             self.state.locator.settle(&self.z, |event| events.push(event as u16));
@@ -510,15 +506,15 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
 
     fn expand(
         &mut self,
-        scene: &Scene<'_, E>,
+        scene: &Scene<E>,
         (t, vars): (f64, &[f64]),
         order: usize,
         all: bool,
         take: &mut dyn FnMut(usize, &[f64]),
     ) {
-        self.engine.system.resting = scene.resting;
+        self.engine.system.resting = scene.frame.resting;
         let e = self.state.shift + t;
-        let dims = scene.dims;
+        let dims = &scene.dims;
         let discrete = &vars[dims.first_discrete()..][..dims.discrete];
         let x = &vars[Dims::STATES..][..dims.states];
         let held = |(v, x): (&Variable<P>, &f64)| v.state(e) == *x;
@@ -527,7 +523,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             all && !(discrete == engine.discrete && engine.variables.iter().zip(x).all(held));
         let states = if jumped { self.restarted(dims, vars, e) } else { Vec::new() };
         for port in 0..self.outputs.len() {
-            let late = self.state.leave.get(port) > e + scene.clock.tick;
+            let late = self.state.leave.get(port) > e + scene.tick;
             if !scene.connected[port] || (late && !all) {
                 continue;
             }

@@ -126,6 +126,9 @@ fn the_culprit_is_named() {
     }
     let harmless = expr("if x > 0 then sqrt(x) else 1/exp(-1000*x)");
     assert_eq!(Program::compile([&harmless]).explain_non_finite(&[-1.0]), None);
+    // Nothing is computed, and a variable is to blame.
+    let why = Program::compile([&expr("y"), &expr("x")]).explain_non_finite(&[f64::NAN, 1.0]);
+    assert_eq!(why.unwrap().to_string(), "`x` is NaN");
 
     let slope = expr("y*sqrt(x)").differentiate(VarId(0));
     let why = Program::compile([&slope]).explain_non_finite(&[0.0, 1.0]).unwrap();

@@ -8,30 +8,30 @@
 use super::{Method, OdeSystem, Solver, StepError, StepInfo};
 
 impl Solver {
-    /// A step on which all states are parabolas, as long as steps may be: `series(x, rows)` writes
-    /// three coefficients per state. Gives whether that was a step; else nothing has changed.
+    /// A step on which all states are parabolas, as long as steps may be: `series(i, x)` are the
+    /// coefficients of state `i`. Gives whether that was a step; else nothing has changed.
     #[inline(always)]
     pub(crate) fn parabolic(
         &mut self,
         t_stop: Option<f64>,
-        series: impl FnOnce(&[f64], &mut [f64]),
+        mut series: impl FnMut(usize, f64) -> [f64; 3],
     ) -> bool {
-        let (t, n, natural) = (self.t, self.x.len(), self.options.longest());
+        let (t, natural) = (self.t, self.options.longest());
         let short = natural < self.options.min_step || t + 0.1 * natural == t;
         if short || t_stop.is_some_and(|stop| stop.is_nan() || stop <= t) {
             return false;
         }
         let (t1, _) = self.end(natural, t_stop);
-        let rows = self.path.open(t, t1, n, 3);
-        series(&self.x, rows);
-        let (e, rows) = (t1 - t, rows.as_chunks::<3>().0);
-        let mut finite = true;
-        for (x, c) in self.x.iter_mut().zip(rows) {
+        let rows = self.path.open(t, t1, self.x.len(), 3).as_chunks_mut::<3>().0;
+        let (e, mut sum) = (t1 - t, 0.0);
+        for (i, (x, c)) in self.x.iter_mut().zip(&mut *rows).enumerate() {
+            *c = series(i, *x);
             *x = (c[2] * e + c[1]) * e + c[0];
-            finite &= x.is_finite();
+            sum += 0.0 * *x;
         }
-        if !finite {
-            self.x.iter_mut().zip(rows).for_each(|(x, c)| *x = c[0]);
+        // Zero times what is not finite is NaN.
+        if sum != 0.0 {
+            self.x.iter_mut().zip(&*rows).for_each(|(x, c)| *x = c[0]);
             return false;
         }
         (self.t, self.h, self.last_h) = (t1, natural, natural);

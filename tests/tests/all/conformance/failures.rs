@@ -112,6 +112,7 @@ const MODES: &[(&str, [&str; 2], i64)] = &[
          [unit.u.mode.wait]\nderivatives = { x = '-1', y = '0' }\n\
          [[unit.u.mode.wait.event]]\nname = 'go'\nwhen = 'x <= 0'\nto = 'run'\n\
          [unit.u.mode.run]\nderivatives = { x = '-2', y = 'sqrt(x + 2)' }\n\
+         [[unit.u.mode.run.event]]\nname = 'end'\nwhen = 'x <= -9'\nto = 'last'\n\
          [unit.u.mode.last]\nderivatives = { x = '-3', y = 'x + 7' }",
         ["`y' = sqrt(x + 2)` is not finite at ", "y' = x + 7"],
         2,
