@@ -225,24 +225,28 @@ impl Solver {
                 }
             }
         }
+        // The rise of each state as it was before it was added to the state: a dense output that ends at
+        // the rounded sum would bend back where a state begins to move from rest.
+        let rise = &mut inner[..n];
+        combine::<N>(n, rows[rows.len() - 1], k, |i, sum| rise[i] = h * sum);
         let slope = |stage: usize, i: usize| k[stage * n + i];
         let scale = 1.0 / h;
         if bogacki {
             let rows = self.path.open(t, t1, n, 4);
             for (i, row) in rows.chunks_exact_mut(4).enumerate() {
-                hermite(row, scale, x[i], y[i], h * slope(0, i), h * slope(3, i));
+                hermite(row, scale, x[i], rise[i], h * slope(0, i), h * slope(3, i));
             }
         } else if quintic {
             let rows = self.path.open(t, t1, n, 6);
             for (i, row) in rows.chunks_exact_mut(6).enumerate() {
                 let slopes = [slope(0, i), slope(6, i), slope(7, i), slope(8, i)];
-                self::quintic(row, h, x[i], y[i], slopes);
+                self::quintic(row, h, x[i], rise[i], slopes);
                 per_second(row, scale);
             }
         } else {
             let rows = self.path.open(t, t1, n, 5);
             for (i, row) in rows.chunks_exact_mut(5).enumerate() {
-                quartic(row, h, x[i], y[i], |stage| slope(stage, i));
+                quartic(row, h, x[i], rise[i], |stage| slope(stage, i));
                 per_second(row, scale);
             }
         }
@@ -271,7 +275,7 @@ impl Solver {
         }
         let rows = self.path.open(t, t1, n, 4);
         for (i, row) in rows.chunks_exact_mut(4).enumerate() {
-            hermite(row, 1.0 / h, x[i], y[i], h * k[i], h * k[4 * n + i]);
+            hermite(row, 1.0 / h, x[i], y[i] - x[i], h * k[i], h * k[4 * n + i]);
         }
         Ok(Trial::Error(0.0))
     }
@@ -309,29 +313,27 @@ fn per_second(row: &mut [f64], scale: f64) {
     }
 }
 
-/// Hermite's cubic through both ends, given `h` times the slopes there.
-fn hermite(row: &mut [f64], scale: f64, x0: f64, x1: f64, d0: f64, d1: f64) {
-    let rise = x1 - x0;
+/// Hermite's cubic from a state over its rise, given `h` times the slopes at both ends.
+fn hermite(row: &mut [f64], scale: f64, x0: f64, rise: f64, d0: f64, d1: f64) {
     row.copy_from_slice(&[x0, d0, 3.0 * rise - 2.0 * d0 - d1, d0 + d1 - 2.0 * rise]);
     per_second(row, scale);
 }
 
-/// Shampine's quartic from both ends and the seven stage slopes.
-fn quartic(row: &mut [f64], h: f64, x0: f64, x1: f64, k: impl Fn(usize) -> f64) {
-    let rise = x1 - x0;
+/// Shampine's quartic from a state, its rise and the seven stage slopes.
+fn quartic(row: &mut [f64], h: f64, x0: f64, rise: f64, k: impl Fn(usize) -> f64) {
     let bend = h * k(0) - rise;
     let twist = rise - h * k(6) - bend;
     let last = h * D.iter().enumerate().fold(0.0, |sum, (stage, d)| sum + d * k(stage));
     row.copy_from_slice(&[x0, h * k(0), twist + last - bend, -twist - 2.0 * last, last]);
 }
 
-/// Fifth-order quintic from both ends and four slopes: at both ends, 1/5, 1/2.
+/// Fifth-order quintic from a state, its rise and four slopes: at both ends, 1/5, 1/2.
 /// Differences from a parabola keep the small coefficients of smooth solutions small.
 #[inline(always)]
-fn quintic(row: &mut [f64], h: f64, x0: f64, x1: f64, [f0, f1, fa, fb]: [f64; 4]) {
+fn quintic(row: &mut [f64], h: f64, x0: f64, rise: f64, [f0, f1, fa, fb]: [f64; 4]) {
     let bend = h * (f1 - f0);
     let data = [
-        (x1 - x0) - (h * f0 + 0.5 * bend),
+        rise - (h * f0 + 0.5 * bend),
         h * (fa - f0) - EXTRA_C[0] * bend,
         h * (fb - f0) - EXTRA_C[1] * bend,
     ];

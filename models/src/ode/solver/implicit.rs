@@ -157,7 +157,9 @@ impl Solver {
         let rows = self.path.open(t, t1, n, 4);
         for (i, row) in rows.chunks_exact_mut(4).enumerate() {
             let [one, other] = DENSE.map(|weights| weighted(&weights, stages, n, i));
-            let (a, b, c) = (y[i] - x[i] + one, other - one, -other);
+            // The rise before it was added to the state, as in explicit steps.
+            let rise = weighted(A[5], stages, n, i) + last[i];
+            let (a, b, c) = (rise + one, other - one, -other);
             row.copy_from_slice(&[x[i], a / h, b / h / h, c / h / h / h]);
         }
         Ok(Trial::Error(error))

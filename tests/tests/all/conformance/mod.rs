@@ -3,6 +3,7 @@
 mod algebraic;
 mod auto;
 mod continuous;
+mod edges;
 mod errors;
 mod failures;
 mod fixpoint;
