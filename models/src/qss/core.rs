@@ -542,7 +542,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     }
 
     fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.arm(event).waits()
+        self.state.locator.passed(event).waits()
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

@@ -104,3 +104,14 @@ fn proposals_that_are_always_refused_are_an_error() {
     assert!(told.contains("shared event 'hit' was proposed 1000 times in a row"), "{told}");
     assert!(told.contains("leave a margin above rounding"), "{told}");
 }
+
+/// A reset onto the surface, from where the state leaves it: quantised states, too, do not fall through.
+#[test]
+fn resets_onto_the_surface() {
+    for method in ["qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2", "rk45", "closed"] {
+        let text = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1.25, v = 0 }\n\
+                    derivatives = { x = 'v', v = '-10' }\noutputs = { x = 'x' }\n\
+                    [[unit.a.event]]\nname = 'b'\nwhen = 'x <= 0'\nreset = { x = 0, v = '-v' }";
+        assert_eq!(run(text, method, 3 * S, &[]).0, 3, "{method}");
+    }
+}
