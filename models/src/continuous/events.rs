@@ -238,6 +238,10 @@ impl<'f> Events<'f> {
             let error = ParamError::at(direction.span.clone(), "`direction` goes with `crossing`");
             r.errors.push(error.help("`when` happens as its condition becomes true"));
         }
+        if let (Some(from), false) = (table.get("from"), key == "every") {
+            let error = ParamError::at(from.span.clone(), "`from` goes with `every`");
+            r.errors.push(error.help("it is when a periodic event happens first"));
+        }
         let touching = table.get("touching").map(|p| self.band(r, p));
         match key {
             "at" => {

@@ -98,8 +98,14 @@ fn disturbances(
     errors: &mut Vec<ParamError>,
 ) {
     let place = |e: &Entries<'_>| -> Result<(u32, usize), ParamError> {
-        let bus = number(e, "bus", Some(context))? as u32;
-        let place = case.place(bus).map_err(|why| {
+        let given = number(e, "bus", Some(context))?;
+        let bus = given as u32;
+        let known = if f64::from(bus) == given {
+            case.place(bus)
+        } else {
+            Err(format!("{given} is no number of a bus"))
+        };
+        let place = known.map_err(|why| {
             ParamError::at(e.span.clone(), why).help("name a bus of the network file")
         })?;
         Ok((bus, place))
