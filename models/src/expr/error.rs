@@ -85,7 +85,9 @@ pub enum ExprError {
     OutOfRange { name: String, base: String, low: i64, high: i64, span: Span },
     #[error("`{name}` cannot be taken over a range")]
     NotOverRange { name: String, span: Span },
-    #[error("the range {from}..{to} has no members, or the sums of this formula have more than {limit}")]
+    #[error(
+        "the range {from}..{to} has no members, or the sums of this formula have more than {limit}"
+    )]
     BadRange { from: f64, to: f64, limit: usize, span: Span },
     #[error("the constant `{name}` is {value}")]
     NonFiniteConstant { name: String, value: f64, span: Span },

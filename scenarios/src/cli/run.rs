@@ -41,6 +41,7 @@ pub fn run(console: &Console, options: &RunOptions) -> Done {
     // Ends, and is complete, after the session whose workers it shows.
     let timeline = options.timeline.as_deref().map(Timeline::start);
     let _timeline = timeline.transpose().map_err(Stop::usage)?;
+    let _held = directory::hold(&settings.out)?;
     directory::prepare(&settings.out, options.force)?;
     if options.verify || options.tighten.is_some() {
         return verify(console, settings, options.tighten, &pulse);
@@ -78,6 +79,7 @@ pub fn resume(console: &Console, from: &Path) -> Done {
     // A directory may have been moved; a checkpoint may have been copied out of it.
     let beside = dir.filter(|d| is_dir || d.join("samples.csv").is_file());
     let out = beside.map_or_else(|| checkpoint.settings.out.clone(), Path::to_owned);
+    let _held = out.is_dir().then(|| directory::hold(&out)).transpose()?;
     let settings = Settings { out, ..checkpoint.settings.clone() };
     let plan = plan_of(&settings)?;
     let pulse = Pulse::start();

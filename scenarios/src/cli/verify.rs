@@ -89,6 +89,7 @@ pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse:
 
 /// Goes on with the verification in a directory.
 pub fn resume(console: &Console, out: &Path) -> Done {
+    let _held = directory::hold(out)?;
     let file = out.join(VERIFYING);
     let text = std::fs::read_to_string(&file).map_err(OutputError::at(&file))?;
     let request = serde_json::from_str::<Request>(&text);

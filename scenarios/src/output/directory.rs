@@ -1,7 +1,7 @@
 //! The output directory: what may be written where.
 use super::OutputError;
 use std::{
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -37,6 +37,24 @@ const FILES: [&str; 14] = [
 /// The results directory of a scenario, unless `--out` names another.
 pub fn default_for(scenario: &str) -> PathBuf {
     Path::new("out").join(scenario)
+}
+
+/// Makes the directory, and keeps other runs out of it for as long as what is given lives, also of other
+/// programs; where the system can lock no directories, nothing is kept out.
+///
+/// # Errors
+/// When another run holds it, or it cannot be made.
+pub fn hold(dir: &Path) -> Result<Option<File>, OutputError> {
+    fs::create_dir_all(dir).map_err(OutputError::at(dir))?;
+    let Ok(held) = File::open(dir) else { return Ok(None) };
+    match held.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let why = "another run is writing its results here; wait for its end, or choose another \
+                       directory with --out";
+            Err(OutputError::at(dir)(io::Error::new(io::ErrorKind::ResourceBusy, why)))
+        }
+        locked => Ok(locked.ok().map(|()| held)),
+    }
 }
 
 /// Makes the directory, and removes the files of an earlier run.

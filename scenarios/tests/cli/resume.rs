@@ -75,6 +75,30 @@ fn kills_leave_no_trace() {
     }
 }
 
+/// Two programs do not write into one directory, and the one that was there first goes on unharmed.
+#[cfg(unix)]
+#[test]
+fn a_directory_has_one_run() {
+    let dir = mixed("held");
+    good(&dir, &format!("run mixed.toml --quiet --until {UNTIL} --out whole"));
+    let first = format!("run mixed.toml --until {UNTIL} --out parts --checkpoint-every 0.1");
+    let mut child = spawn(&dir, &first);
+    while !dir.join("parts/checkpoint").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it has ended without a checkpoint");
+        sleep(Duration::from_millis(1));
+    }
+    for line in ["run mixed.toml --quiet --until 1 --force --out parts", "resume parts"] {
+        let refused = superdense(&dir, line);
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        let err = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(err.contains("another run is writing its results here"), "{line}: {err}");
+    }
+    assert!(child.wait().unwrap().success());
+    assert_equal_results(&dir.join("whole"), &dir.join("parts"));
+}
+
 /// Starts a long run, sends it a signal by its number after a while, and returns the exit code.
 #[cfg(unix)]
 fn interrupt(dir: &Path, line: &str) -> Output {
