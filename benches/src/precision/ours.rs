@@ -201,7 +201,7 @@ fn run(
 pub(super) fn reference(problem: Problem) -> Result<Vec<f64>, String> {
     let limits = Limits { seconds: 120.0, total: 0.0 };
     let method = if problem == Problem::Bounces { "closed" } else { "taylor" };
-    let build = || scenario(problem, method, 1e-15, 20);
+    let build = || scenario(problem, method, 1e-14, 20);
     run(problem, limits, &build).map(|run| run.states)
 }
 
@@ -240,6 +240,6 @@ pub(super) fn runs(problem: Problem, limits: Limits, sink: &mut dyn FnMut(Run)) 
 
 /// The problem's Taylor unit at the tolerance and order of heyoka.
 pub(super) fn taylor(problem: Problem, limits: Limits) -> Result<Run, String> {
-    let found = run(problem, limits, &|| scenario(problem, "taylor", f64::EPSILON, 20))?;
-    Ok(Run { method: "taylor".into(), tolerance: f64::EPSILON, ..found })
+    let found = run(problem, limits, &|| scenario(problem, "taylor", 1e-14, 20))?;
+    Ok(Run { method: "taylor".into(), tolerance: 1e-14, ..found })
 }
