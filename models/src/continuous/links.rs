@@ -82,21 +82,23 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scene.fill(t, &x, vars);
     }
 
-    /// The session of a link among `sessions`, opened with the own values if there is none.
+    /// The session of a link among `sessions`, opened if there is none: with the own values that were
+    /// `said`, or those of now.
     fn session<'a>(
-        &mut self,
+        &self,
         sessions: &'a mut Vec<Session>,
         link: usize,
-        proposed: bool,
+        said: Option<Arc<[f64]>>,
     ) -> &'a mut Session {
         let at = match sessions.iter().position(|s| usize::from(s.link) == link) {
             Some(at) => at,
             None => {
-                let own = self.link_values(0.0, link);
+                let own = said.unwrap_or_else(|| self.link_values(0.0, link).into());
                 let l = &self.scene.equations.links()[link];
                 let mut values = vec![None; l.members as usize];
-                values[l.member as usize] = Some(own.into());
-                sessions.push(Session { link: link as u16, proposed, withdrawn: false, values });
+                values[l.member as usize] = Some(own);
+                let link = link as u16;
+                sessions.push(Session { link, proposed: false, withdrawn: false, values });
                 sessions.len() - 1
             }
         };
@@ -124,21 +126,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Opens a session by an own proposal, just sent.
     pub(super) fn open_session(&mut self, link: usize) {
-        let l = &self.scene.equations.links()[link];
-        let (number, member) = (l.link, l.member as usize);
-        let said = |(_, value): &(u16, Value)| match value {
+        // What the others hear, which was computed ahead, may differ in its last bits from what is
+        // computed on arrival.
+        let number = self.scene.equations.links()[link].link;
+        let values = |(_, value): &(u16, Value)| match value {
             Value::Link(message) if message.link == number => Some(Arc::clone(&message.values)),
             _ => None,
         };
-        let values = self.state.outbox.iter().find_map(said);
+        let said = self.state.outbox.iter().find_map(values);
         let mut sessions = std::mem::take(&mut self.state.sessions);
-        let session = self.session(&mut sessions, link, true);
-        session.proposed = true;
-        if values.is_some() {
-            // What the others hear, which was computed ahead, may differ in its last bits from what is
-            // computed on arrival.
-            session.values[member] = values;
-        }
+        self.session(&mut sessions, link, said).proposed = true;
         self.state.sessions = sessions;
         // Armed again if the session comes to nothing.
         self.arm_link(link, Arm::Disarmed);
@@ -151,7 +148,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let Some(link) = known else { return };
         if message.kind == LinkKind::Proposal {
             let mut sessions = std::mem::take(&mut self.state.sessions);
-            let session = self.session(&mut sessions, link, false);
+            let session = self.session(&mut sessions, link, None);
             if let Some(place) = session.values.get_mut(message.member as usize) {
                 *place = Some(Arc::clone(&message.values));
             }
