@@ -6,8 +6,8 @@ use crate::ode::{
     tableau::{A, BOGACKI, C, D, E, EXTRA_A, EXTRA_C, QUINTIC, RK4},
 };
 
-/// Rows of the working memory: trial state, state of an inner stage, slopes of up to nine stages.
-const ROWS: usize = 11;
+/// Rows of the working memory: trial state, state of an inner stage, slopes of up to nine stages, rise.
+const ROWS: usize = 12;
 
 /// What a trial step came to.
 pub(super) enum Trial {
@@ -60,6 +60,19 @@ impl<S: OdeSystem + ?Sized, const N: usize> Stages<'_, S, N> {
     ) -> Result<Option<Trial>, S::Error> {
         let (n, h, x) = (self.n, self.h, self.x);
         combine::<N>(n, weights, k, |i, sum| y[i] = x[i] + h * sum);
+        self.slope(y, k, slot, at)
+    }
+
+    /// The slope of `y` at `at` in row `slot` of `k`; gives the first state whose slope is not finite.
+    #[inline(always)]
+    fn slope(
+        &mut self,
+        y: &[f64],
+        k: &mut [f64],
+        slot: usize,
+        at: f64,
+    ) -> Result<Option<Trial>, S::Error> {
+        let n = self.n;
         let slope = &mut k[slot * n..][..n];
         self.system.rhs(at, y, slope)?;
         *self.evaluations += 1;
@@ -195,18 +208,29 @@ impl Solver {
         let n = if N > 0 { N } else { self.x.len() };
         let (t, x) = (self.t, &self.x[..n]);
         let (y, rest) = self.scratch.0[..ROWS * n].split_at_mut(n);
-        let (inner, k) = rest.split_at_mut(n);
+        let (inner, rest) = rest.split_at_mut(n);
+        let (k, rise) = rest.split_at_mut((ROWS - 3) * n);
         k[..n].copy_from_slice(&self.slope);
         let evaluations = &mut self.statistics.evaluations;
         let mut stages = Stages::<S, N> { system, n, h, x, evaluations };
         let bogacki = self.method == Method::Rk23;
         let (nodes, rows, errors): (&[f64], &[&[f64]], &[f64]) =
             if bogacki { (&BOGACKI.0, &BOGACKI.1, &BOGACKI.2) } else { (&C, &A, &E) };
-        for stage in 1..rows.len() {
+        let last = rows.len() - 1;
+        for stage in 1..last {
             let at = if nodes[stage] == 1.0 { t1 } else { t + nodes[stage] * h };
             if let Some(bad) = stages.evaluate(rows[stage], y, k, stage, at)? {
                 return Ok(bad);
             }
+        }
+        // The rise of each state is kept as it was before it was added to the state: a dense output
+        // that ends at the rounded sum would bend back where a state begins to move from rest.
+        combine::<N>(n, rows[last], k, |i, sum| {
+            rise[i] = h * sum;
+            y[i] = x[i] + rise[i];
+        });
+        if let Some(bad) = stages.slope(y, k, last, t1)? {
+            return Ok(bad);
         }
         let mut sum = 0.0;
         combine::<N>(n, errors, k, |i, e| {
@@ -225,10 +249,6 @@ impl Solver {
                 }
             }
         }
-        // The rise of each state as it was before it was added to the state: a dense output that ends at
-        // the rounded sum would bend back where a state begins to move from rest.
-        let rise = &mut inner[..n];
-        combine::<N>(n, rows[rows.len() - 1], k, |i, sum| rise[i] = h * sum);
         let slope = |stage: usize, i: usize| k[stage * n + i];
         let scale = 1.0 / h;
         if bogacki {
