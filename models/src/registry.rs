@@ -158,6 +158,8 @@ pub enum ParamType {
     Choice(&'static [&'static str]),
     /// A duration: a bare number is seconds, text has a unit ("5 ms").
     Duration,
+    /// A duration after which something repeats; need not be a whole number of ticks.
+    Period,
     /// A file beside the scenario.
     File,
     /// A list of real numbers.
@@ -212,6 +214,8 @@ pub enum Param {
     Text(String),
     /// Duration in ticks.
     Duration(Duration),
+    /// Seconds as numerator and denominator; a numerator of `i64::MAX` is infinite.
+    Period(i64, i64),
     /// List.
     List(Vec<Located<Param>>),
     /// Table, in the order of the file.
