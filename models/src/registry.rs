@@ -420,6 +420,12 @@ pub trait UnitKind: Sync {
     fn summary(&self) -> &'static str;
     /// Declared parameters.
     fn params(&self) -> &'static [ParamSpec];
+    /// What makes a parameter that is given useless beside the others, and what to do; most kinds use all
+    /// theirs.
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        let _ = (params, name);
+        None
+    }
     /// Writes out what the scenario writes once for many, such as `u[1..=N]`. All other functions
     /// get the parameters that come from this one.
     ///

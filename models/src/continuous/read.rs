@@ -151,6 +151,20 @@ impl<'a> Reader<'a> {
         names
     }
 
+    /// Refuses ports of one side that have the same name.
+    pub(super) fn named_once<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n Located<String>>,
+        side: &str,
+    ) {
+        let mut seen = HashSet::new();
+        for name in names.filter(|name| !seen.insert(name.value.as_str())) {
+            let error = format!("this unit has two {side} named `{}`", name.value);
+            let help = "signals and events share their names; give one of them another";
+            self.errors.push(ParamError::at(name.span.clone(), error).help(help));
+        }
+    }
+
     /// An expression: a number, a quantity (in SI base units), or text.
     pub(super) fn expression(&mut self, p: &Located<Param>, scope: &dyn Scope) -> Option<Expr> {
         let (value, indices) = indexed(&p.value);

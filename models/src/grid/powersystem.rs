@@ -12,7 +12,7 @@ use crate::{
     },
     continuous::{
         Settings, Trigger,
-        start::{Start, under_method},
+        start::{Start, under_method, unused_by_method},
     },
     ode::{Method, Options},
     registry::{
@@ -236,6 +236,9 @@ impl UnitKind for PowerSystem {
     }
     fn is_continuous(&self) -> bool {
         true
+    }
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        unused_by_method(params, name)
     }
     fn ports(&self, params: &Params) -> Checked<Ports> {
         self.ports_in(params, Path::new(""))

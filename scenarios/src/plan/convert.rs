@@ -60,6 +60,14 @@ pub(super) fn of_keys(
             None => good = false,
         }
     }
+    // What the command line changes does not make mistakes of what the file has beside it.
+    let method = keys.iter().find(|(k, _)| k.value == "method").map(|(_, n)| n.span.start);
+    let beside = |at: usize| method.is_none_or(|m| session.sources.same(m, at));
+    for (key, _) in keys.iter().filter(|(_, node)| beside(node.span.start)) {
+        if let Some((message, help)) = kind.unused(&params, &key.value) {
+            session.report(Mistake::new("unused-parameter", &key.span, message).help(help));
+        }
+    }
     good.then_some(params)
 }
 
