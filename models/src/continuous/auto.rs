@@ -16,6 +16,7 @@
 //! | coefficients of order 2 | steps of quantised states, each for itself: the activity |
 //! | who reads whom | cost of such a step |
 //! | a trial of quantised methods, where one leads | which of them, at equal error |
+//! | the same beside some steps of the pair | whether any of them: it has to come to the same states |
 use super::{
     consistent::Consistent,
     contest,
@@ -103,9 +104,14 @@ pub(super) fn ranked<E: Equations>(
             .collect();
     costs.sort_by(|a, b| a.1.total_cmp(&b.1));
     if costs[0].0.stepped().is_none() {
-        let start = (equations.dims(), &vars[..]);
-        let steps = contest::steps(&programs, start, quanta(settings), costs[0].0);
-        outlook.correct(&mut costs, &steps);
+        let (start, quanta) = ((equations.dims(), &vars[..]), quanta(settings));
+        let (end, x) = pair(equations, settings, vars);
+        if contest::misses(&programs, start, quanta, costs[0].0, (end, &x)) {
+            costs.retain(|c| c.0.stepped().is_some());
+        } else {
+            let steps = contest::steps(&programs, start, quanta, costs[0].0);
+            outlook.correct(&mut costs, &steps);
+        }
     }
     let table: Vec<String> =
         costs.iter().map(|(c, cost)| format!("{} {cost:.1e}", c.name())).collect();
@@ -213,6 +219,20 @@ impl<E: Equations> OdeSystem for Alone<'_, E> {
         self.dual.linearise(self.equations, &self.now, |_| 0.0, to);
         Ok(true)
     }
+}
+
+/// How far the pair comes in its first steps, and the states there.
+fn pair<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> (f64, Vec<f64>) {
+    const STEPS: usize = 100;
+    let mut system = Alone::new(equations, vars);
+    let mut solver = Solver::new(Method::Rk45, settings.solver.clone());
+    solver.begin(0.0, &vars[Dims::STATES..][..equations.dims().states]);
+    for _ in 0..STEPS {
+        if solver.step(&mut system, None).is_err() {
+            break;
+        }
+    }
+    (solver.time(), solver.state().to_vec())
 }
 
 /// The mean step of the implicit method in its first ones from the start: the last one alone may

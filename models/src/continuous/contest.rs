@@ -21,6 +21,8 @@ const LIMIT: u64 = 20 * STEPS;
 const TIGHTER: f64 = 0.01;
 /// An error below this part of the quanta counts no more: the quanta stay as they are.
 const LEAST: f64 = 0.1;
+/// Errors beyond so many quanta are no longer what tolerances add up to.
+const MOST: f64 = 100.0;
 
 fn run(choice: Choice, from: Beginning<'_>, q: Quanta, seconds: Option<f64>) -> Option<Trial> {
     let steps = if seconds.is_none() { STEPS } else { LIMIT };
@@ -57,6 +59,24 @@ pub(super) fn steps(
         Some((choice, trial.steps as f64 * libm::pow(error.max(LEAST), order)))
     };
     [Choice::Qss1, Choice::Qss2, Choice::Liqss2].into_iter().filter_map(of).collect()
+}
+
+/// Whether the `leader` with tight quanta comes elsewhere than `to`, where a method of another kind is
+/// after so many seconds: what agrees with itself alone may be wrong.
+pub(super) fn misses(
+    programs: &Programs,
+    (dims, vars): (Dims, &[f64]),
+    quanta: Quanta,
+    leader: Choice,
+    (seconds, to): (f64, &[f64]),
+) -> bool {
+    let from = Beginning { dims, derivatives: &programs.derivatives, vars };
+    let tight = Quanta { relative: TIGHTER * quanta.relative, minimum: TIGHTER * quanta.minimum };
+    let scale = |x: &f64| (quanta.relative * x.abs()).max(quanta.minimum);
+    run(leader, from, tight, Some(seconds)).is_some_and(|trial| {
+        let error = norm(trial.x.iter().zip(to).map(|(a, b)| a - b));
+        error.is_nan() || error > MOST * norm(to.iter().map(scale))
+    })
 }
 
 fn norm(values: impl Iterator<Item = f64>) -> f64 {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{continuous::series::Series, poly};
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
+use std::{cell::Cell, marker::PhantomData};
 
 /// How far quantised states may leave their states: `max(relative |x|, minimum)`, fixed anew
 /// whenever a variable is quantised.
@@ -89,8 +89,11 @@ pub struct State<const P: usize> {
     idle: u32,
 }
 
-/// Coefficients for derivatives that change by themselves: enough to see what is cut off.
+/// Coefficients of derivatives whose expansions are looked at: enough to see what is cut off.
 const WIDE: usize = 5;
+/// A derivative that is curved has its expansion looked at where a step would be so many times as
+/// long as the one before: where its last coefficient vanishes, though others do not.
+const GROWTH: f64 = 4.0;
 
 /// A system under a quantised-state method of order `P`.
 #[derive(Debug)]
@@ -102,7 +105,9 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     /// Variables that read each other, for methods that step in pairs.
     pub(super) partners: Influence,
     quanta: Quanta,
-    driven: Vec<bool>,
+    /// Steps longer than so many of those before are those whose expansion is looked at: all where
+    /// the derivative changes by itself, and none where it is exact.
+    growth: Vec<f64>,
     /// Seconds at which the run ends, as far as it is known.
     end: f64,
     /// How far the implicit quantisers look ahead at most.
@@ -110,6 +115,7 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     /// Time goes on only if it does by more than this.
     pub(super) shortest: f64,
     scratch: Vec<Series<P>>,
+    values: Vec<Series<1>>,
     slopes: Vec<Series<2>>,
     wide: Vec<Series<WIDE>>,
     method: PhantomData<M>,
@@ -141,6 +147,36 @@ impl<const P: usize, const N: usize> View<Series<N>> for Along<'_, P> {
     #[inline]
     fn discrete(&self, index: usize) -> f64 {
         self.state.discrete[index]
+    }
+}
+
+/// The same, noting whether anything that is read moves.
+struct Noting<'a, const P: usize> {
+    along: Along<'a, P>,
+    moves: Cell<bool>,
+}
+
+impl<const P: usize> Noting<'_, P> {
+    fn note(&self, read: Series<WIDE>) -> Series<WIDE> {
+        self.moves.set(self.moves.get() || read.0[1..].iter().any(|&c| c != 0.0));
+        read
+    }
+}
+
+impl<const P: usize> View<Series<WIDE>> for Noting<'_, P> {
+    fn time(&self) -> Series<WIDE> {
+        self.note(self.along.time())
+    }
+    fn state(&self, index: usize) -> Series<WIDE> {
+        self.note(self.along.state(index))
+    }
+    fn input(&self, index: usize) -> Series<WIDE> {
+        let c = self.along.state.inputs[index].expanded(self.along.t);
+        self.moves.set(self.moves.get() || c[1..].iter().any(|&c| c != 0.0));
+        cut(&c)
+    }
+    fn discrete(&self, index: usize) -> f64 {
+        self.along.state.discrete[index]
     }
 }
 
@@ -186,6 +222,13 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             }
         };
         let influence = Influence::of(states, states, reads);
+        let growth = (0..states).map(|i| match (driven[i], system.is_curved(i)) {
+            (true, _) => 0.0,
+            // Constant copies leave nothing out.
+            (false, true) if P > 1 => GROWTH,
+            _ => f64::INFINITY,
+        });
+        let growth = growth.collect();
         let mutual = |i: usize, read: &mut Vec<u32>| {
             if M::PAIRS {
                 reads(i, read);
@@ -211,11 +254,12 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             influence,
             partners,
             quanta,
-            driven,
+            growth,
             end,
             longest: f64::INFINITY,
             shortest: 1e-18,
             scratch: Vec::new(),
+            values: Vec::new(),
             slopes: Vec::new(),
             wide: Vec::new(),
             method: PhantomData,
@@ -434,8 +478,10 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             v.move_quantised(t);
         }
         let mut next = M::next(v, own);
-        if self.driven[j] {
-            next = next.min(self.trust(j, t));
+        if next > self.growth[j] * v.usual {
+            next = self.trust(j, t, next);
+        } else if own {
+            v.usual = next;
         }
         // Squares have overflowed, perhaps, where nothing seems to happen any more.
         let large = || self.state.variables[j].d.iter().any(|d| d.abs() > 1e150);
@@ -446,17 +492,46 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         }
     }
 
-    /// How long the expansion of a derivative that changes by itself holds: what it leaves out
-    /// adds up to a quantum of the state. Two further terms are looked at, since one may vanish.
+    /// The next step of variable `j`, or how long the expansion of its derivative holds: what it
+    /// leaves out adds up to a quantum of the state. All terms that are known are looked at, since
+    /// some may vanish.
     #[cold]
-    fn trust(&mut self, j: usize, t: f64) -> f64 {
-        let view = Along { state: &self.state, t };
-        let f: Series<WIDE> = self.system.derivative(j, &view, &mut self.wide);
-        let quantum = self.state.variables[j].quantum;
+    fn trust(&mut self, j: usize, t: f64, next: f64) -> f64 {
+        let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
+        let f = self.system.derivative(j, &view, &mut self.wide).0;
+        let Variable { quantum, usual, .. } = self.state.variables[j];
         let term = |k: usize| {
-            let size = (f.0[k] / (k + 1) as f64).abs();
+            let size = (f[k] / (k + 1) as f64).abs();
             libm::pow(quantum / size, 1.0 / (k + 1) as f64)
         };
-        term(P).min(term(P + 1))
+        let holds = (P..WIDE).map(term).fold(f64::INFINITY, f64::min);
+        let mut short = next.min(holds);
+        if next > GROWTH * usual && view.moves.get() {
+            short = self.scan(j, t, &f, short);
+        }
+        self.state.variables[j].usual = if short.is_finite() { short } else { 0.0 };
+        short
+    }
+
+    /// The step `next`, or less where what the expansion `f` leaves out adds up to more, though its
+    /// own terms do not tell: by looking farther and farther ahead.
+    fn scan(&mut self, j: usize, t: f64, f: &[f64], next: f64) -> f64 {
+        const WIDER: f64 = 16.0;
+        let end = next.min(self.longest).min(1e15);
+        let Variable { quantum, usual, .. } = self.state.variables[j];
+        let mut ahead = usual.max(self.shortest).min(end);
+        loop {
+            let view = Along { state: &self.state, t: t + ahead };
+            let there = self.system.derivative(j, &view, &mut self.values).0[0];
+            let left_out = ahead * (there - poly::eval(&f[..P], ahead)).abs();
+            // What is not a number has to be looked at as well.
+            if left_out.is_nan() || left_out > GROWTH * quantum {
+                return ahead / WIDER;
+            }
+            if ahead >= end {
+                return next;
+            }
+            ahead = (WIDER * ahead).min(end);
+        }
     }
 }
