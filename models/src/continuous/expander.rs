@@ -40,22 +40,16 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// `largest` is the degree up to which polynomials are followed where the path itself is one
+    /// `degrees` are those of the functions. `largest` is the degree up to which polynomials are followed where the path itself is one
     /// exactly; none if the path is the beginning of a series, along which all smooth functions
     /// have one too.
-    fn new(program: Program, dims: &Dims, largest: Option<u32>) -> Self {
+    fn new(program: Program, dims: &Dims, degrees: Vec<Degree>, largest: Option<u32>) -> Self {
         let (states, past) = (Dims::STATES..dims.first_input(), dims.first_discrete());
         let moves = |var: VarId| (var.0 as usize) < past;
-        let degrees = program.degrees(moves);
-        let form = |(k, degree): (usize, Degree)| {
-            if let Some(var) = program.variable(k) {
-                return Form::Variable(var);
-            }
-            match (degree, largest) {
-                (Degree::Switching, _) | (Degree::Smooth, Some(_)) => Form::Sampled,
-                (Degree::Polynomial(d), Some(largest)) if d > largest => Form::Sampled,
-                _ => Form::Series(degree),
-            }
+        let form = |(k, degree): (usize, Degree)| match program.variable(k) {
+            Some(var) => Form::Variable(var),
+            None if is_followed(degree, largest) => Form::Series(degree),
+            None => Form::Sampled,
         };
         let forms: Vec<Form> = degrees.into_iter().enumerate().map(form).collect();
         let degree = |form: &Form| match form {
@@ -120,6 +114,52 @@ impl Functions {
                 Form::Sampled => row.fill(0.0),
             }
         }
+    }
+}
+
+/// Whether a function of this form has a series along a path; see [`Functions::new`].
+fn is_followed(degree: Degree, largest: Option<u32>) -> bool {
+    match (degree, largest) {
+        (Degree::Switching, _) | (Degree::Smooth, Some(_)) => false,
+        (Degree::Polynomial(d), Some(largest)) => d <= largest,
+        _ => true,
+    }
+}
+
+/// Where functions that have series between kinks and jumps have these.
+#[derive(Debug)]
+pub(super) struct Kinks {
+    /// Kinks are at zeros of these functions, or where they and the number in `at` make a whole one.
+    pub functions: Functions,
+    at: Vec<Option<f64>>,
+}
+
+impl Kinks {
+    /// How long no function switches after the start of its row, if it does at all before `width`;
+    /// none if one is just about to, so that its side cannot be told.
+    pub(super) fn first(&self, rows: &[f64], stride: usize, width: f64) -> Option<f64> {
+        let mut first = width;
+        for (row, at) in rows.chunks_exact(stride).zip(&self.at) {
+            let mut c = [0.0; poly::MAX_DEGREE + 1];
+            copy(row, &mut c);
+            let moves = row[1..].iter().any(|&c| c != 0.0);
+            let beyond = match at {
+                None if moves && row[0] == 0.0 => return None,
+                None => {
+                    let root = poly::earliest_root(&c, 0.0, first, poly::Direction::Both, None);
+                    root.map(|root| root.at)
+                }
+                Some(offset) => {
+                    c[0] += offset - 0.5 - (row[0] + offset).floor();
+                    if moves && c[0] == -0.5 {
+                        return None;
+                    }
+                    poly::first_exceed(&c, 0.5, first)
+                }
+            };
+            first = first.min(beyond.unwrap_or(first));
+        }
+        Some(first)
     }
 }
 
@@ -256,25 +296,31 @@ impl Expander {
     pub(super) fn new<E: Equations>(
         equations: &E,
         exact: bool,
-    ) -> (Self, Option<(Functions, Functions)>) {
+    ) -> (Self, Option<(Functions, Functions)>, Option<Kinks>) {
         let dims = equations.dims();
         let past = dims.first_discrete();
         let moves = move |var: VarId| (var.0 as usize) < past;
         // Up to degree three, so that powers of a fifth-order path stay within bounds.
         let largest = exact.then_some(3);
-        let mut watched = None;
+        let (mut watched, mut kinks) = (None, None);
         let programs = equations.programs().map(|programs| {
             let Programs { derivatives, outputs, indicators } = programs;
             let linear = |d: &Degree| *d <= Degree::Polynomial(1);
             let timed = derivatives.inputs().iter().any(|id| id.0 == 0);
             let affine = derivatives.degrees(moves).iter().all(linear);
             let linear = Linear::of(&derivatives, &dims).filter(|_| affine);
+            let pieces = indicators.pieces(moves, |d| is_followed(d, largest));
+            if !pieces.at.is_empty() {
+                let functions = Functions::new(pieces.functions, &dims, pieces.degrees, largest);
+                kinks = Some(Kinks { functions, at: pieces.at });
+            }
+            let degrees = outputs.degrees(moves);
             watched = Some((
-                Functions::new(indicators, &dims, largest),
-                Functions::new(outputs.clone(), &dims, largest),
+                Functions::new(indicators, &dims, pieces.results, largest),
+                Functions::new(outputs.clone(), &dims, degrees.clone(), largest),
             ));
             // A segment follows the branch that is taken at its tag.
-            let mut sent = Functions::new(outputs, &dims, None);
+            let mut sent = Functions::new(outputs, &dims, degrees, None);
             for form in sent.forms.iter_mut().filter(|f| **f == Form::Sampled) {
                 *form = Form::Series(Degree::Switching);
             }
@@ -288,7 +334,7 @@ impl Expander {
             }
         });
         let (work, rows, results) = (Work::default(), Vec::new(), Vec::new());
-        (Self { programs, work, rows, results }, watched)
+        (Self { programs, work, rows, results }, watched, kinks)
     }
 
     /// Whether there are series of any order.

@@ -154,9 +154,9 @@ impl Stepped {
     /// When the method or the order of segments does not fit the equations.
     pub fn new<E: Equations>(equations: &E, settings: &Settings) -> Result<Self, String> {
         let exact = settings.method.series_order().is_none();
-        let (expander, functions) = Expander::new(equations, exact);
+        let (expander, functions, kinks) = Expander::new(equations, exact);
         check(settings, &expander, equations.dims().algebraic)?;
-        let (watch, watched) = Watch::new(equations, functions, settings);
+        let (watch, watched) = Watch::new(equations, functions, kinks, settings);
         let solver = Solver::new(settings.method, settings.solver.clone());
         let locator = Locator::new(watched);
         let state = SteppedState { solver, at: 0.0, locator, located: 0, jumps: 0, looks: 0 };

@@ -8,7 +8,7 @@
 use super::{
     core::Scene,
     equations::{Dims, Equations, Work},
-    expander::{Form, Functions, Table, copy, expanded, input_order},
+    expander::{Form, Functions, Kinks, Table, copy, expanded, input_order},
     settings::Settings,
     stepped::SteppedState,
 };
@@ -27,6 +27,8 @@ pub(super) struct Watch {
     /// Indicators and outputs, if they are known as functions; boxed, for they are taken out and
     /// put back in every search.
     functions: Option<Box<(Functions, Functions)>>,
+    /// Where indicators have kinks and jumps, between which they are followed.
+    kinks: Option<Box<Kinks>>,
     /// Whether paths are whole polynomials.
     exact: bool,
     /// Own events and events of links.
@@ -50,6 +52,7 @@ pub(super) struct Watch {
     path: Vec<f64>,
     z: Vec<f64>,
     bands: Vec<f64>,
+    switches: Vec<f64>,
     y: Vec<f64>,
     vars: Vec<f64>,
     x: Vec<f64>,
@@ -60,6 +63,7 @@ impl Watch {
     pub(super) fn new<E: Equations>(
         equations: &E,
         functions: Option<(Functions, Functions)>,
+        kinks: Option<Kinks>,
         settings: &Settings,
     ) -> (Self, Vec<Event>) {
         let dims = equations.dims();
@@ -100,6 +104,7 @@ impl Watch {
         let watch = Self {
             states,
             functions: functions.map(Box::new),
+            kinks: kinks.map(Box::new),
             exact,
             events: count,
             any_refined: refined.contains(&true),
@@ -113,6 +118,7 @@ impl Watch {
             path: Vec::new(),
             z: Vec::new(),
             bands: Vec::new(),
+            switches: Vec::new(),
             y: Vec::new(),
             vars: Vec::new(),
             x: Vec::new(),
@@ -174,7 +180,15 @@ impl Watch {
         let banded = self.banded;
         let mut end = end;
         if self.any_followed || banded {
-            end = self.expand(scene, state, end, banded);
+            // On which side of a kink or jump the start is can be told right behind it.
+            let beyond = (tick / 1024.0).max(8.0 * f64::EPSILON * start.abs());
+            let mut lead = if self.kinks.is_some() { beyond } else { 0.0 };
+            end = loop {
+                match self.expand(scene, state, (end, lead), banded) {
+                    Some(end) => break end,
+                    None => lead *= 1024.0,
+                }
+            };
         }
         state.locator.open();
         let mut best = f64::INFINITY;
@@ -190,16 +204,17 @@ impl Watch {
         Ok((state.locator.close(best, tick), end))
     }
 
-    /// Expands indicators, and outputs if they are `banded`, around the present. Gives `end`, or
-    /// up to where the expansions hold if that is earlier.
+    /// Expands indicators, and outputs if they are `banded`, around the present, as they are `lead`
+    /// seconds later. Gives `end`, or up to where the expansions hold if that is earlier; nothing if
+    /// an indicator is still on a kink there.
     fn expand<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         state: &SteppedState,
-        end: f64,
+        (end, lead): (f64, f64),
         banded: bool,
-    ) -> f64 {
-        let Some(mut functions) = self.functions.take() else { return end };
+    ) -> Option<f64> {
+        let Some(mut functions) = self.functions.take() else { return Some(end) };
         let (indicators, outputs) = &mut *functions;
         let (path, start) = (state.solver.path(), state.at);
         let length = path.order() + 1;
@@ -207,8 +222,9 @@ impl Watch {
             self.strides[0] = length.max(2);
             indicators.states_along(path, start, self.strides[0], &mut self.z);
             self.functions = Some(functions);
-            return end;
+            return Some(end);
         }
+        let from = start + lead;
         self.path.resize(path.dim() * length, 0.0);
         self.x.resize(path.dim(), 0.0);
         let mut rest = &mut self.path[..];
@@ -217,10 +233,13 @@ impl Watch {
             rest = others;
             copy(path.row(i), row);
             poly::shift(row, start - path.start());
+            if lead > 0.0 {
+                poly::shift(row, lead);
+            }
             *x = row[0];
         }
-        scene.fill(start, &self.x, &mut self.vars);
-        let (at, states) = ((start, &self.vars[..]), Table(&self.path, length));
+        scene.fill(from, &self.x, &mut self.vars);
+        let (at, states) = ((from, &self.vars[..]), Table(&self.path, length));
         let mut hold = end - start;
         self.strides[0] = self.stride(scene, path.order(), indicators);
         indicators.along(scene, at, &states, self.strides[0], &mut self.z);
@@ -230,8 +249,25 @@ impl Watch {
             outputs.along(scene, at, &states, self.strides[1], &mut self.bands);
             hold = hold.min(self.trust(outputs, path.order(), self.strides[1], &self.bands));
         }
+        let mut end = if hold < end - start { start + hold.max(scene.tick) } else { end };
+        let mut told = true;
+        if let Some(mut kinks) = self.kinks.take() {
+            let stride = self.stride(scene, path.order(), &kinks.functions);
+            kinks.functions.along(scene, at, &states, stride, &mut self.switches);
+            let hold = self.trust(&kinks.functions, path.order(), stride, &self.switches);
+            end = end.min(start + hold.max(scene.tick));
+            // What does not leave its kink in the whole step has none there.
+            let first = kinks.first(&self.switches, stride, (end - from).max(0.0));
+            told = first.is_some() || end <= from;
+            end = first.map_or(end, |first| end.min(from + first));
+            let rows = [(&mut self.z, self.strides[0]), (&mut self.bands, self.strides[1])];
+            for (rows, stride) in rows.into_iter().take(1 + usize::from(banded)) {
+                rows.chunks_exact_mut(stride).for_each(|row| poly::shift(row, -lead));
+            }
+            self.kinks = Some(kinks);
+        }
         self.functions = Some(functions);
-        if hold < end - start { start + hold.max(scene.tick) } else { end }
+        told.then_some(end)
     }
 
     /// Length of the rows of `functions` along paths of `order`.

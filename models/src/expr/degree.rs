@@ -23,7 +23,7 @@ impl Degree {
         }
     }
 
-    fn is_still(self) -> bool {
+    pub(super) fn is_still(self) -> bool {
         self == Self::Polynomial(0)
     }
 }
@@ -41,6 +41,17 @@ impl Program {
     /// assert_eq!(degrees, [linear, cubic, Degree::Smooth, Degree::Switching]);
     /// ```
     pub fn degrees(&self, moves: impl Fn(VarId) -> bool) -> Vec<Degree> {
+        let degrees = self.by_register(moves, |_| false);
+        self.outputs.iter().map(|&out| degrees[out as usize]).collect()
+    }
+
+    /// The form of each register; of what switches where a function of a `followed` form does, between
+    /// two such places.
+    pub(super) fn by_register(
+        &self,
+        moves: impl Fn(VarId) -> bool,
+        followed: impl Fn(Degree) -> bool,
+    ) -> Vec<Degree> {
         let still = Degree::Polynomial(0);
         let mut degrees = vec![still; self.constants.len()];
         degrees.extend(self.inputs.iter().map(|&id| Degree::Polynomial(u32::from(moves(id)))));
@@ -55,10 +66,15 @@ impl Program {
                 Op::Div if of(1).is_still() => of(0),
                 Op::Select if of(0).is_still() => of(1).max(of(2)),
                 op if op <= Op::LambertW => worst.max(Degree::Smooth),
+                Op::Mod if !of(1).is_still() && !followed(worst.max(Degree::Smooth)) => {
+                    Degree::Switching
+                }
+                Op::Abs | Op::Min | Op::Max | Op::Mod if followed(worst) => worst,
+                _ if followed(worst) => still,
                 _ => Degree::Switching,
             };
             degrees.push(degree);
         }
-        self.outputs.iter().map(|&out| degrees[out as usize]).collect()
+        degrees
     }
 }

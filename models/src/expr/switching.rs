@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::condition::difference;
 use super::error::Span;
 use super::graph::Graph;
+use super::degree::Degree;
 use super::op::Op;
+use super::program::{Instr, Program, fingerprint};
+use super::scope::VarId;
 use super::tree::{Expr, Node, NodeId};
 
 /// Which values of a switching function matter.
@@ -78,4 +81,69 @@ fn switch(graph: &mut Graph, id: NodeId) -> Option<(NodeId, SwitchAt)> {
         Op::Mod => (graph.binary(Op::Div, a, b), SwitchAt::Integers),
         _ => return None,
     })
+}
+
+/// A program between the places where it switches.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    /// The functions at whose crossings results may jump or bend: at zero, or where the value and the
+    /// number that goes with it make a whole number.
+    pub functions: Program,
+    pub at: Vec<Option<f64>>,
+    /// The forms of these functions, and those of the results, between two such crossings.
+    pub degrees: Vec<Degree>,
+    pub results: Vec<Degree>,
+}
+
+impl Program {
+    /// The program between the crossings of those functions that have a `followed` form.
+    pub(crate) fn pieces(
+        &self,
+        moves: impl Fn(VarId) -> bool,
+        followed: impl Fn(Degree) -> bool,
+    ) -> Pieces {
+        let by_register = self.by_register(moves, followed);
+        let mut functions = self.clone();
+        functions.outputs.clear();
+        let (mut at, mut degrees) = (Vec::new(), Vec::new());
+        for (k, &Instr { op, args: [a, b, _] }) in self.code.iter().enumerate() {
+            let (join, whole) = match op {
+                Op::Jump | Op::JumpIf | Op::JumpUnless => {
+                    // What it would skip is computed; its register stays, with anything in it.
+                    functions.code[k] = Instr { op: Op::Neg, args: [0; 3] };
+                    continue;
+                }
+                Op::Less | Op::LessEq | Op::Equal | Op::NotEqual | Op::Min | Op::Max => {
+                    (Some(Op::Sub), None)
+                }
+                Op::Abs | Op::Sign | Op::Step => (None, None),
+                Op::Floor | Op::Ceil | Op::Trunc => (None, Some(0.0)),
+                Op::Round => (None, Some(0.5)),
+                Op::Mod => (Some(Op::Div), Some(0.0)),
+                _ => continue,
+            };
+            let of = |r: u32| by_register[r as usize];
+            let mut degree = if join.is_some() { of(a).max(of(b)) } else { of(a) };
+            if degree.is_still() || by_register[self.first() + k] == Degree::Switching {
+                continue;
+            }
+            if op == Op::Mod && !of(b).is_still() {
+                degree = degree.max(Degree::Smooth);
+            }
+            functions.outputs.push(match join {
+                Some(op) => {
+                    functions.code.push(Instr { op, args: [a, b, a] });
+                    functions.origins.push(functions.origins[k].clone());
+                    (functions.first() + functions.code.len() - 1) as u32
+                }
+                None => a,
+            });
+            at.push(whole);
+            degrees.push(degree);
+        }
+        functions.fingerprint =
+            fingerprint(&functions.constants, functions.inputs.len(), &functions.code);
+        let results = self.outputs.iter().map(|&out| by_register[out as usize]).collect();
+        Pieces { functions, at, degrees, results }
+    }
 }

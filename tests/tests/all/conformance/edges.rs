@@ -115,3 +115,115 @@ fn resets_onto_the_surface() {
         assert_eq!(run(text, method, 3 * S, &[]).0, 3, "{method}");
     }
 }
+
+/// Where the last coefficient of a quantised state vanishes: by itself at the start, or on the way,
+/// while what its derivative reads goes on.
+#[test]
+fn coefficients_that_vanish() {
+    let cases = [
+        ("x = 0", "x = 'cos(x)'", "auto qss2 qss3 liqss2 mliqss2"),
+        ("x = 1e-9", "x = 'cos(x)'", "auto qss2 qss3"),
+        ("x = 0", "x = '9.81 - 0.1*x^2'", "auto qss2 qss3 liqss2 mliqss2"),
+        ("x = 0", "x = '1 - x^2'", "auto qss2 liqss2"),
+        ("x = -0.5", "x = '1 - x^2'", "qss2 qss3 liqss2"),
+        ("x = 0, y = 0", "x = 'y^2', y = '1'", "auto qss2 qss3 liqss2 mliqss2"),
+        ("x = 0, y = 0", "x = 'atan(y)', y = '1'", "qss2 qss3 liqss2"),
+        ("x = 0, y = 0", "x = 'y^7', y = '1'", "auto qss2 qss3 liqss2 mliqss2"),
+        ("x = 0, y = 0", "x = 't^3', y = '1'", "qss1 qss2 qss3 liqss1"),
+        ("x = 0, y = 0", "x = 't^9', y = '1'", "qss1 qss2 qss3 liqss1"),
+    ];
+    let mut bad = Vec::new();
+    for (states, derivatives, methods) in cases {
+        let text = format!(
+            "[unit.a]\nkind = 'equations'\nMETHOD\nabsolute_tolerance = 1e-6\ntolerance = 1e-6\n\
+             states = {{ {states} }}\nderivatives = {{ {derivatives} }}\noutputs = {{ x = 'x' }}"
+        );
+        let right = run(&text, "rk45", 2 * S, &[("a", 0)]).1[0];
+        for method in methods.split(' ') {
+            let text = match method {
+                "auto" => text.clone(),
+                "qss1" | "liqss1" => text.replace("METHOD", "METHOD\ndq_min = 1e-3\ndq_rel = 1e-3"),
+                _ => text.replace("METHOD", "METHOD\ndq_min = 1e-6\ndq_rel = 1e-6"),
+            };
+            let text = match method {
+                "auto" => text,
+                _ => text.replace("absolute_tolerance = 1e-6\ntolerance = 1e-6\n", ""),
+            };
+            let bound = if method.ends_with("ss1") { 2e-2 } else { 5e-5 };
+            let error = (run(&text, method, 2 * S, &[("a", 0)]).1[0] - right).abs();
+            if error.is_nan() || error > bound * right.abs().max(1.0) {
+                bad.push(format!("{states}, {derivatives}, {method}: {error:e}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// A segment of which a quantiser of first order sees only the vanishing first powers.
+#[test]
+fn segments_that_begin_flat() {
+    for method in ["qss1", "qss2", "liqss1", "liqss2"] {
+        let text = "connections = ['b.y -> c.u']\n\
+                    [unit.b]\nkind = 'equations'\nmethod = 'closed'\nstates = { x = 0 }\n\
+                    derivatives = { x = '1' }\noutputs = { y = 'x^3' }\n\
+                    [unit.c]\nkind = 'equations'\nMETHOD\ndq_min = 1e-3\ninputs = { u = 0 }\n\
+                    states = { z = 0 }\nderivatives = { z = 'u' }\noutputs = { z = 'z' }";
+        let z = run(text, method, 3 * S, &[("c", 0)]).1[0];
+        assert!((z - 20.25).abs() < 0.2, "{method}: {z}");
+    }
+}
+
+/// Conditions with kinks and jumps, along solutions that let steps be long: no event is lost, however
+/// short its condition holds.
+#[test]
+fn kinks_in_conditions() {
+    let fall = "x = -2, v = 3 }\nderivatives = { x = 'v', v = '-1' }";
+    let line = "x = 0 }\nderivatives = { x = '1' }";
+    let wave = "x = 0, v = 1 }\nderivatives = { x = 'v', v = '-x' }";
+    let cases: [(&str, &str, i64, &[f64]); 12] = [
+        (fall, "x >= 2.4 or x <= -1", 6, &[2.552_786_405, 5.645_751_311]),
+        (fall, "not (x < 2.4 and x > -1)", 6, &[2.552_786_405, 5.645_751_311]),
+        (line, "abs(x - 5) <= 1", 100, &[4.0]),
+        (line, "abs(x - 50000.3) <= 1 or abs(x - 700000) <= 1", 1_000_000, &[49_999.3, 699_999.0]),
+        (line, "abs(x - 50000.3) <= 1e-6", 1_000_000, &[50_000.299_999]),
+        (line, "min(x, 3 - x) >= 1 and not (abs(x - 1.5) < 0.25)", 9, &[1.0, 1.75]),
+        (line, "(if x > 2 then 2.5 - x else x + 1) <= 0", 9, &[2.5]),
+        (line, "mod(t, 0.25) >= 0.125 and t < 1", 3, &[0.125, 0.375, 0.625, 0.875]),
+        (line, "mod(x, 1) <= 0.5 and x < 4", 9, &[1.0, 2.0, 3.0]),
+        (line, "floor(x) >= 3 and x < 4 or round(x) >= 7", 9, &[3.0, 6.5]),
+        (line, "max(abs(x - 3), abs(x - 4)) <= 1 or sign(x - 6) > 0", 9, &[3.0, 6.0]),
+        (wave, "abs(x) <= 1e-5 and t < 9", 20, &[3.141_582_654, 6.283_175_307]),
+    ];
+    let mut bad = Vec::new();
+    for (unit, condition, stop, times) in cases {
+        for method in ["rk45", "rk23", "taylor", "closed", "rodas", "auto"] {
+            if unit == wave && method == "closed" {
+                continue;
+            }
+            let text = format!(
+                "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ {unit}\n\
+                 discrete = {{ n = 0, sum = 0 }}\noutputs = {{ n = 'n', sum = 'sum' }}\n\
+                 [[unit.a.event]]\nname = 'e'\nwhen = '{condition}'\n\
+                 reset = {{ n = 'n + 1', sum = 'sum + t' }}"
+            );
+            let (_, at) = run(&text, method, stop * S, &[("a", 0), ("a", 1)]);
+            let (count, sum) = (times.len() as f64, times.iter().sum::<f64>());
+            if at[0] != count || (at[1] - sum).abs() > 1e-7 * count {
+                bad.push(format!("{condition}, {method}: {at:?}, not {count} and {sum}"));
+            }
+        }
+    }
+    let text = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\n\
+                derivatives = { x = '1' }\noutputs = { x = 'x' }\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\nstates = { y = -5 }\n\
+                derivatives = { y = '0' }\noutputs = { y = 'y' }\n\
+                [[link]]\nname = 'L'\nunits = ['a', 'b']\nwhen = 'abs(a.x + b.y) <= 0.5'\n\
+                reset = { 'b.y' = 'b.y - 2' }";
+    for method in ["rk45", "taylor", "closed", "auto"] {
+        let told = run(text, method, 10 * S, &[("b", 0)]);
+        if told != (3, vec![-11.0]) {
+            bad.push(format!("shared, {method}: {told:?}"));
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
