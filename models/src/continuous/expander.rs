@@ -132,14 +132,15 @@ pub(super) struct Kinks {
     /// Kinks are at zeros of these functions, or where they and the number in `at` make a whole one.
     pub functions: Functions,
     at: Vec<Option<f64>>,
+    pub rows: Vec<f64>,
 }
 
 impl Kinks {
-    /// How long no function switches after the start of its row, if it does at all before `width`;
+    /// When the first function switches, in seconds from the start of the rows and `width` at most;
     /// none if one is just about to, so that its side cannot be told.
-    pub(super) fn first(&self, rows: &[f64], stride: usize, width: f64) -> Option<f64> {
+    pub(super) fn first(&self, stride: usize, width: f64) -> Option<f64> {
         let mut first = width;
-        for (row, at) in rows.chunks_exact(stride).zip(&self.at) {
+        for (row, at) in self.rows.chunks_exact(stride).zip(&self.at) {
             let mut c = [0.0; poly::MAX_DEGREE + 1];
             copy(row, &mut c);
             let moves = row[1..].iter().any(|&c| c != 0.0);
@@ -292,7 +293,8 @@ impl Compiled {
 
 impl Expander {
     /// The expander, and the indicators and the outputs as the event search needs them: `exact`
-    /// tells whether paths are polynomials rather than the beginnings of series.
+    /// tells whether paths are polynomials rather than the beginnings of series. Then the kinks
+    /// of indicators, if these have any.
     pub(super) fn new<E: Equations>(
         equations: &E,
         exact: bool,
@@ -309,18 +311,18 @@ impl Expander {
             let timed = derivatives.inputs().iter().any(|id| id.0 == 0);
             let affine = derivatives.degrees(moves).iter().all(linear);
             let linear = Linear::of(&derivatives, &dims).filter(|_| affine);
+            // A segment follows the branch that is taken at its tag.
+            let degrees = outputs.degrees(moves);
+            let mut sent = Functions::new(outputs.clone(), &dims, degrees.clone(), None);
             let pieces = indicators.pieces(moves, |d| is_followed(d, largest));
             if !pieces.at.is_empty() {
                 let functions = Functions::new(pieces.functions, &dims, pieces.degrees, largest);
-                kinks = Some(Kinks { functions, at: pieces.at });
+                kinks = Some(Kinks { functions, at: pieces.at, rows: Vec::new() });
             }
-            let degrees = outputs.degrees(moves);
             watched = Some((
                 Functions::new(indicators, &dims, pieces.results, largest),
-                Functions::new(outputs.clone(), &dims, degrees.clone(), largest),
+                Functions::new(outputs, &dims, degrees, largest),
             ));
-            // A segment follows the branch that is taken at its tag.
-            let mut sent = Functions::new(outputs, &dims, degrees, None);
             for form in sent.forms.iter_mut().filter(|f| **f == Form::Sampled) {
                 *form = Form::Series(Degree::Switching);
             }

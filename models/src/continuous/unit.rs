@@ -308,6 +308,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     self.plan_at(time_event.map_or(k, |due| due.min(k)).max(begun + 1));
                     Ok(())
                 }
+                None if t > 0.0 => {
+                    self.state.plan = Plan::Idle;
+                    Ok(())
+                }
                 None => Err(format!("an event at {t} s is beyond the range of time")),
             },
             Err(failure) => {
@@ -524,16 +528,25 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     pub(super) fn due(&self) -> Duration {
         match self.state.plan {
-            Plan::Due(k, _) => Duration::from_ticks(k),
+            Plan::Due(k, _) => self.ahead(k),
             Plan::Idle => Duration::INFINITE,
             Plan::Silent => self.silent_due(),
+        }
+    }
+
+    /// So many ticks after the last transition; never, where that is beyond the largest time.
+    #[inline]
+    fn ahead(&self, ticks: i64) -> Duration {
+        match self.scene.frame.last.checked_add(ticks) {
+            Some(at) if at < i64::MAX => Duration::from_ticks(ticks),
+            _ => Duration::INFINITE,
         }
     }
 
     /// The tick of the next silent step, rounded down.
     pub(super) fn silent_due(&self) -> Duration {
         let ticks = self.core.time() * self.scene.rate;
-        Duration::from_ticks(ticks.max(0.0) as i64)
+        self.ahead(ticks.max(0.0) as i64)
     }
 }
 

@@ -3,7 +3,9 @@
 //! # Why in this order
 //! Indicators and outputs that are polynomials along the step (or have series, where the step is
 //! one) are composed with it once; bounds on their coefficients exclude most steps for some tens of
-//! instructions; what remains is isolated by its extrema and solved by a bracketed iteration. Only
+//! instructions; what remains is isolated by its extrema and solved by a bracketed iteration. Where
+//! such a function has kinks or jumps (`or`, `abs`, `mod`, ...), what switches is a function of its own,
+//! and a search ends where the first of these does: samples may miss what is short beside the step. Only
 //! what can do no more than be evaluated is sampled.
 use super::{
     core::Scene,
@@ -52,7 +54,6 @@ pub(super) struct Watch {
     path: Vec<f64>,
     z: Vec<f64>,
     bands: Vec<f64>,
-    switches: Vec<f64>,
     y: Vec<f64>,
     vars: Vec<f64>,
     x: Vec<f64>,
@@ -118,7 +119,6 @@ impl Watch {
             path: Vec::new(),
             z: Vec::new(),
             bands: Vec::new(),
-            switches: Vec::new(),
             y: Vec::new(),
             vars: Vec::new(),
             x: Vec::new(),
@@ -253,18 +253,17 @@ impl Watch {
         let mut told = true;
         if let Some(mut kinks) = self.kinks.take() {
             let stride = self.stride(scene, path.order(), &kinks.functions);
-            kinks.functions.along(scene, at, &states, stride, &mut self.switches);
-            let hold = self.trust(&kinks.functions, path.order(), stride, &self.switches);
+            kinks.functions.along(scene, at, &states, stride, &mut kinks.rows);
+            let hold = self.trust(&kinks.functions, path.order(), stride, &kinks.rows);
             end = end.min(start + hold.max(scene.tick));
             // What does not leave its kink in the whole step has none there.
-            let first = kinks.first(&self.switches, stride, (end - from).max(0.0));
-            told = first.is_some() || end <= from;
-            end = first.map_or(end, |first| end.min(from + first));
-            let rows = [(&mut self.z, self.strides[0]), (&mut self.bands, self.strides[1])];
-            for (rows, stride) in rows.into_iter().take(1 + usize::from(banded)) {
-                rows.chunks_exact_mut(stride).for_each(|row| poly::shift(row, -lead));
+            match kinks.first(stride, (end - from).max(0.0)) {
+                Some(first) => end = end.min(from + first),
+                None => told = end <= from,
             }
             self.kinks = Some(kinks);
+            self.z.chunks_exact_mut(self.strides[0]).for_each(|row| poly::shift(row, -lead));
+            self.bands.chunks_exact_mut(self.strides[1]).for_each(|row| poly::shift(row, -lead));
         }
         self.functions = Some(functions);
         told.then_some(end)

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::condition::difference;
+use super::degree::Degree;
 use super::error::Span;
 use super::graph::Graph;
-use super::degree::Degree;
 use super::op::Op;
 use super::program::{Instr, Program, fingerprint};
 use super::scope::VarId;

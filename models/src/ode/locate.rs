@@ -4,7 +4,9 @@
 //! conjunction *becomes* true.
 //!
 //! # How none is lost
-//! Each indicator is sampled at ten points and modelled by a polynomial of degree seven; where that
+//! An indicator that is a polynomial along the step, or the beginning of a series, is solved as such. One
+//! with kinks or jumps is such a function between these, and the step is searched from one to the next.
+//! Each of the others is sampled at ten points and modelled by a polynomial of degree seven; where that
 //! model misses its two check points the interval is halved. The samples and the extrema of the
 //! models cut the interval into pieces on which every indicator is monotone. On such a piece the
 //! conjunction comes true at most once: when the last falling indicator has arrived, if no rising

@@ -292,16 +292,21 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         }
         let rows = Rows { rows: &self.rows, stride: ROW };
         let tick = scene.tick;
-        let locator = &mut self.state.locator;
+        let CoreState { locator, engine: state, shift, clear, .. } = &mut self.state;
         locator.open();
         let select = |i: usize| self.chosen.binary_search(&i).is_ok();
-        let best = locator.polynomials(rows, (start, *width), tick, select, |_, _| None);
+        let functions = &mut self.indicators;
+        let correct = |k: usize, t: f64| {
+            let t = *shift + t;
+            (!functions.holds(k, curved)).then(|| functions.row(k, &Along { state, t })[0])
+        };
+        let best = locator.polynomials(rows, (start, *width), tick, select, correct);
         let found = locator.close(best, tick);
         if found.is_none() {
             locator.pass();
             for (&event, safe) in self.chosen.iter().zip(&self.safe) {
                 let armed = locator.passed(event) == Arm::Armed;
-                self.state.clear[event] = if armed { e + safe } else { f64::NEG_INFINITY };
+                clear[event] = if armed { e + safe } else { f64::NEG_INFINITY };
             }
         }
         Ok(found)

@@ -112,10 +112,15 @@ impl Functions {
         self.formulas[k].value(view, &mut self.scratch).0
     }
 
+    /// Whether a row of function `k` is all of it.
+    pub(super) fn holds(&self, k: usize, curved: bool) -> bool {
+        self.exact[k] && !curved
+    }
+
     /// How long `row` stands for function `k`, in seconds: what it leaves out stays small against
     /// rounding of what it has. `curved` tells whether inputs have many powers.
     pub(super) fn trust(&self, k: usize, row: &[f64; ROW], curved: bool) -> f64 {
-        if self.exact[k] && !curved {
+        if self.holds(k, curved) {
             return f64::INFINITY;
         }
         let size = 1e-11 * (1.0 + row[0].abs());

@@ -101,8 +101,7 @@ fn shift<const P: usize>(c: &mut [f64; P], e: f64) {
 /// Arrays of const length have no serde implementation of their own.
 impl<const P: usize> Serialize for Variable<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let scalars =
-            [self.quantised_at, self.at, self.x, self.quantum, self.slope, self.usual];
+        let scalars = [self.quantised_at, self.at, self.x, self.quantum, self.slope, self.usual];
         (scalars, &self.q[..], &self.d[..]).serialize(serializer)
     }
 }

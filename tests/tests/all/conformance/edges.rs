@@ -227,3 +227,25 @@ fn kinks_in_conditions() {
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
+
+/// A crossing that is known as a series, at a resolution finer than what such a series leaves out.
+#[test]
+fn crossings_of_series_happen_once() {
+    for method in ["qss1", "qss2", "qss3", "liqss2", "rk45", "taylor"] {
+        let text = "resolution = 'ps'\n[unit.b]\nkind = 'equations'\nMETHOD\nstates = { x = 0.68 }\n\
+                    derivatives = { x = '0' }\noutputs = { x = 'x' }\n[[unit.b.event]]\nname = 'e'\n\
+                    crossing = 'log(2 + sin(atan2(x/(1 + 1.62^2), 2 + cos((2+sin(t))^3)))) - 0.752'";
+        assert_eq!(run(text, method, 3_000 * S, &[]).0, 11, "{method}");
+    }
+}
+
+/// What is planned beyond the largest time never happens.
+#[test]
+fn plans_beyond_the_largest_time() {
+    for method in METHODS.into_iter().chain(["liqss2", "qss1"]) {
+        let text = "resolution = 'fs'\n[unit.b]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\n\
+                    derivatives = { x = '1' }\noutputs = { x = 'x' }\n[[unit.b.event]]\nname = 'e'\n\
+                    when = 'x >= 1000'\nreset = { x = '0' }";
+        assert_eq!(run(text, method, 9_100 * 1_000_000 * S, &[]).0, 9, "{method}");
+    }
+}
