@@ -419,16 +419,13 @@ impl RationalClock {
 
     /// The index of the first instant at or after tick `at` (0 when `at` is before the offset).
     pub fn index_from(&self, at: i64) -> u64 {
-        let mut low = 0u64;
-        let mut high = 1u64;
-        while self.tick(high).is_ok_and(|t| t < at) {
-            low = high;
-            high = high.saturating_mul(2);
+        let ahead = i128::from(at) - i128::from(self.offset);
+        if ahead <= 0 {
+            return 0;
         }
-        while low < high {
-            let mid = low + (high - low) / 2;
-            if self.tick(mid).is_ok_and(|t| t < at) { low = mid + 1 } else { high = mid }
-        }
-        low
+        // round(k · per / d) >= ahead  <=>  2 · k · per >= d · (2 · ahead - 1)
+        let per = i128::from(self.numerator) * i128::from(self.ticks_per_second);
+        let reach = i128::from(self.denominator).saturating_mul(2 * ahead - 1);
+        u64::try_from((reach - 1) / 2 / per + 1).unwrap_or(u64::MAX)
     }
 }

@@ -7,7 +7,9 @@
 use std::{fmt, ops::Range};
 use superdense_kernel::time::Resolution;
 
+mod fraction;
 mod table;
+pub use fraction::fraction;
 pub use table::{Dimension, Unit, UnitError, unit};
 
 /// `mantissa * 10^exponent`, exactly.
@@ -124,6 +126,8 @@ pub enum TicksError {
 pub struct Quantity {
     /// The number as written.
     pub number: Decimal,
+    /// What it is divided by, in `1/3 s`.
+    pub over: Option<Decimal>,
     /// Its unit.
     pub unit: Unit,
 }
@@ -138,7 +142,7 @@ pub struct QuantityError {
 }
 
 impl Quantity {
-    /// Reads `number unit`. `Ok(None)` when the text does not have that form (a formula, say).
+    /// Reads `number unit` or `number/number unit`. `Ok(None)` when the text does not have that form (a formula, say).
     ///
     /// ```
     /// use superdense_kernel::time::Resolution;
@@ -156,14 +160,21 @@ impl Quantity {
         let start = text.len() - text.trim_start().len();
         let body = text.trim();
         let Some(end) = number_length(body) else { return Ok(None) };
-        let rest = body[end..].trim_start();
+        let mut rest = body[end..].trim_start();
+        let mut over = None;
+        if let Some(divisor) = rest.strip_prefix('/').map(str::trim_start)
+            && let Some(end) = number_length(divisor)
+        {
+            over = Decimal::parse(&divisor[..end]);
+            rest = divisor[end..].trim_start();
+        }
         if !rest.chars().next().is_some_and(|c| c.is_alphabetic() || "%°Ω".contains(c)) {
             return Ok(None);
         }
         let Some(number) = Decimal::parse(&body[..end]) else { return Ok(None) };
         let at = start + body.len() - rest.len();
         match unit(rest) {
-            Ok(unit) => Ok(Some(Self { number, unit })),
+            Ok(unit) => Ok(Some(Self { number, over, unit })),
             Err(error) => Err(QuantityError { span: at..at + rest.len(), error }),
         }
     }
@@ -172,19 +183,26 @@ impl Quantity {
     pub fn si(&self) -> f64 {
         match self.exact_si() {
             Some(d) => d.to_f64(),
-            None => self.unit.to_si(self.number.to_f64()),
+            None => self.unit.to_si(self.value()),
         }
     }
 
-    /// The same as an exact decimal, when the unit is an exact decimal multiple.
+    fn value(&self) -> f64 {
+        self.number.to_f64() / self.over.map_or(1.0, Decimal::to_f64)
+    }
+
+    /// The same as an exact decimal, when the unit is an exact decimal multiple and nothing is divided.
     pub fn exact_si(&self) -> Option<Decimal> {
+        if self.over.is_some() {
+            return None;
+        }
         self.number.times(self.unit.exact()?)
     }
 }
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.number.to_f64(), self.unit)
+        write!(f, "{} {}", self.value(), self.unit)
     }
 }
 
@@ -255,11 +273,14 @@ mod tests {
         assert_eq!(si("1e3 mm"), 1.0);
         assert_eq!(si("4.7 kΩ"), 4700.0);
         assert_eq!(si("1 µs"), 1e-6);
+        assert_eq!([si("1/3 s"), si("-1 / 60s"), si("5/2 ms")], [1.0 / 3.0, -1.0 / 60.0, 2.5e-3]);
     }
 
     #[test]
     fn formulas_are_no_quantities_and_wrong_units_are_named() {
-        for text in ["2*h", "x", "", "1 / s", "-", "1e", "(1 s)", "1.5", "- 3 s"] {
+        for text in
+            ["2*h", "x", "", "1 / s", "1/3", "1/3*s", "1/3/4 s", "-", "1e", "(1 s)", "1.5", "- 3 s"]
+        {
             assert!(!matches!(Quantity::parse(text), Ok(Some(_))), "{text}");
         }
         let e = Quantity::parse("10 Mbs").unwrap_err();

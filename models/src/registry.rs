@@ -158,6 +158,8 @@ pub enum ParamType {
     Choice(&'static [&'static str]),
     /// A duration: a bare number is seconds, text has a unit ("5 ms").
     Duration,
+    /// A duration after which something repeats; need not be a whole number of ticks.
+    Period,
     /// A file beside the scenario.
     File,
     /// A list of real numbers.
@@ -212,6 +214,8 @@ pub enum Param {
     Text(String),
     /// Duration in ticks.
     Duration(Duration),
+    /// Seconds as numerator and denominator; a numerator of `i64::MAX` is infinite.
+    Period(i64, i64),
     /// List.
     List(Vec<Located<Param>>),
     /// Table, in the order of the file.
@@ -416,6 +420,12 @@ pub trait UnitKind: Sync {
     fn summary(&self) -> &'static str;
     /// Declared parameters.
     fn params(&self) -> &'static [ParamSpec];
+    /// What makes a parameter that is given useless beside the others, and what to do; most kinds use all
+    /// theirs.
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        let _ = (params, name);
+        None
+    }
     /// Writes out what the scenario writes once for many, such as `u[1..=N]`. All other functions
     /// get the parameters that come from this one.
     ///

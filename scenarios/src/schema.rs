@@ -225,7 +225,7 @@ fn unit(kind: &dyn UnitKind) -> Json {
 /// Any number may also be a text: a formula, or a quantity with a unit.
 fn parameter(p: &ParamSpec) -> Json {
     let mut schema = match p.ty {
-        ParamType::Real(_) | ParamType::Duration | ParamType::Expression => {
+        ParamType::Real(_) | ParamType::Duration | ParamType::Period | ParamType::Expression => {
             json!({ "type": ["number", "string"] })
         }
         ParamType::Int => json!({ "type": ["integer", "string"] }),

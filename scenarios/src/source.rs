@@ -41,6 +41,12 @@ impl Sources {
         (at <= text.start + text.text.len()).then_some(text)
     }
 
+    /// Whether two positions are in the same text.
+    pub fn same(&self, a: usize, b: usize) -> bool {
+        let start = |at| self.of(at).map(|t| t.start);
+        start(a) == start(b)
+    }
+
     /// Whether a span lies in one of the texts.
     pub fn holds(&self, span: &Span) -> bool {
         self.of(span.start).is_some_and(|t| span.end <= t.start + t.text.len())

@@ -63,12 +63,11 @@ pub(crate) fn rational(
         r.push(ParamError::whole(message).help("write period = \"0.1 s\", or numerator = 1 and denominator = 3 for a third of a second"));
         return None;
     }
-    let (n, d) = if by_ratio {
-        let one = |name| if params.get(name).is_some() { params.int(name) } else { 1 };
-        (one("numerator"), one("denominator"))
-    } else {
-        (r.span("period"), resolution.ticks_per_second())
-    };
+    if !by_ratio {
+        return Some(r.clock("period", offset, resolution));
+    }
+    let one = |name| if params.get(name).is_some() { params.int(name) } else { 1 };
+    let (n, d) = (one("numerator"), one("denominator"));
     match RationalClock::new(n, d, offset, resolution) {
         Ok(clock) if clock.tick(1).is_ok_and(|t| t > offset) => Some(clock),
         _ => {
@@ -82,21 +81,20 @@ pub(crate) fn rational(
 unit_kind! {
     /// `clock`: an event at `offset + k · period`, k = 0, 1, … Output `y`.
     ///
-    /// The period is a duration, or an exact ratio of seconds: each instant is rounded from its
-    /// index, so nothing drifts.
+    /// Each instant is rounded from its index, so a period that is no whole number of ticks does not
+    /// drift.
     ///
     /// ```toml
     /// [unit.third]
     /// kind = "clock"
-    /// numerator = 1
-    /// denominator = 3      # every third of a second; or period = "20 ms"
+    /// period = "1/3 s"     # or numerator = 1 and denominator = 3, in seconds
     /// offset = "0 s"
     /// limit = 100          # optional: how many events
     /// value = 1.0          # optional: what is sent; default an event without a value
     /// ```
     Clock = "clock", "periodic events",
     params: [
-        with("period", ParamType::Duration, "", "period"),
+        with("period", ParamType::Period, "", "period"),
         with("numerator", ParamType::Int, "", "period in seconds: numerator"),
         with("denominator", ParamType::Int, "", "period in seconds: denominator"),
         with("offset", ParamType::Duration, "0 s", "first event"),

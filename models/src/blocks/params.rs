@@ -1,11 +1,12 @@
 //! Reading parameters: every mistake is collected, and each message says what to do.
 use crate::{
     ode::rounding::nearest_tick,
+    quantity::{Decimal, Dimension, Quantity},
     random::{Distribution, RandomStream},
     registry::{Context, Located, Param, ParamError, ParamSpec, ParamType, Params, Span},
     value::Value,
 };
-use superdense_kernel::time::Resolution;
+use superdense_kernel::time::{RationalClock, Resolution};
 
 pub(crate) use crate::registry::{needed, with};
 
@@ -108,6 +109,19 @@ impl<'a> Reader<'a> {
         if ok { d.ticks() } else { 1 }
     }
 
+    /// The clock of a period of at least one tick, first at tick `offset`.
+    pub fn clock(&mut self, name: &str, offset: i64, resolution: Resolution) -> RationalClock {
+        let (n, d) = match self.params.get(name) {
+            Some(Located { value: Param::Period(n, d), .. }) => (*n, *d),
+            _ => (0, 1),
+        };
+        let ok = n > 0 && n < i64::MAX;
+        let message = format!("`{name}` must be longer than zero");
+        self.check(ok, name, message, "give a time of at least one tick, such as \"5 ms\"");
+        RationalClock::new(if ok { n } else { 1 }, d, offset, resolution)
+            .unwrap_or_else(|_| unreachable!("both are positive"))
+    }
+
     /// A value of any type; `None` when not given.
     pub fn value(&mut self, name: &str) -> Option<Value> {
         let p = self.params.get(name).filter(|_| self.given(name))?;
@@ -134,27 +148,40 @@ pub(crate) fn value_of(p: &Param) -> Option<Value> {
         Param::Int(i) => Value::Int(*i),
         Param::Bool(b) => Value::Bool(*b),
         Param::Text(t) => Value::Text(t.as_str().into()),
-        Param::Duration(_) | Param::List(_) | Param::Table(_) | Param::Indexed(..) => return None,
+        Param::Duration(_)
+        | Param::Period(..)
+        | Param::List(_)
+        | Param::Table(_)
+        | Param::Indexed(..) => return None,
     })
 }
 
-/// Ticks of a time inside a raw list or table: a number of seconds, a text such as `"5 ms"`, or
-/// the name of a scenario parameter in seconds.
+/// Ticks of a time inside a raw list or table: a number of seconds or a text such as `"5 ms"`, both exact,
+/// or the name of a scenario parameter in seconds.
 pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64, ParamError> {
     let fail = |why: String| {
         Err(ParamError::at(p.span.clone(), why)
             .help("give a number of seconds or a text such as \"5 ms\""))
     };
-    let seconds = match &p.value {
+    let written = match &p.value {
         Param::Duration(d) => return Ok(d.ticks()),
-        Param::Real(x) => *x,
-        Param::Int(i) => *i as f64,
-        Param::Text(t) => match parse_time(t, context.resolution) {
-            Some(ticks) => return Ok(ticks),
-            None => match (context.constants)(t.trim()) {
-                Some(x) => x,
-                None => return fail(format!("`{t}` is no time")),
-            },
+        Param::Real(x) => Decimal::parse(&format!("{x:?}")),
+        Param::Int(i) => Some(Decimal::whole(*i)),
+        Param::Text(t) => match Quantity::parse(t) {
+            Ok(Some(q)) => q.exact_si().filter(|_| q.unit.dimension() == Dimension::TIME),
+            _ => Decimal::parse(t.trim()),
+        },
+        _ => None,
+    };
+    let seconds = match (written, &p.value) {
+        (Some(d), _) if d.is_negative() => d.to_f64(),
+        (Some(d), _) => {
+            let why = format!("no whole number of ticks of {}, or too long", context.resolution);
+            return d.ticks(context.resolution).or_else(|_| fail(why));
+        }
+        (None, Param::Text(t)) => match (context.constants)(t.trim()) {
+            Some(x) => x,
+            None => return fail(format!("`{t}` is no time")),
         },
         _ => return fail("not a time".into()),
     };
@@ -163,29 +190,6 @@ pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64,
         Ok(_) => fail(format!("{seconds} is no finite time")),
         Err(e) => fail(e.to_string()),
     }
-}
-
-/// `"5 ms"`, `"1.5"`; `None` for a text that is none, or has digits below one tick.
-pub(crate) fn parse_time(text: &str, resolution: Resolution) -> Option<i64> {
-    let text = text.trim();
-    let number = text.trim_end_matches(|c: char| c.is_alphabetic() || c == 'µ');
-    let unit = text[number.len()..].trim();
-    let number = number.trim();
-    let shift = match unit {
-        "" | "s" => 0,
-        "ms" => -3,
-        "us" | "µs" => -6,
-        "ns" => -9,
-        "ps" => -12,
-        "fs" => -15,
-        "min" | "h" => {
-            let factor = if unit == "h" { 3600 } else { 60 };
-            return resolution.parse_ticks(number).ok()?.checked_mul(factor);
-        }
-        _ => return None,
-    };
-    let ticks = resolution.parse_ticks(&format!("{number}e{shift}")).ok()?;
-    (ticks >= 0).then_some(ticks)
 }
 
 /// Entries of a raw table that a kind reads by itself; unknown keys are mistakes.

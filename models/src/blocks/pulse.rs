@@ -9,15 +9,21 @@ use crate::{
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{
+    Atomic, Component, Effects, Outbox,
+    port::OutPort,
+    time::{Duration, RationalClock},
+};
 
 /// A pulse train. Output 0: the signal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PulseTrain {
     timer: Timer,
-    period: i64,
+    /// Starts of pulses.
+    clock: RationalClock,
+    /// Pulses that have started.
+    started: u64,
     width: i64,
-    offset: i64,
     /// Pulses left; -1 for no limit.
     left: i64,
     low: f64,
@@ -35,7 +41,7 @@ impl PulseTrain {
     /// The level from `next` on.
     fn coming(&self) -> bool {
         match self.level {
-            None => self.offset == 0,
+            None => self.clock.tick(0) == Ok(0),
             Some(level) => !level,
         }
     }
@@ -57,18 +63,15 @@ impl Atomic<Value> for PulseTrain {
         out.send(Self::Y, segment);
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
-        let first = self.level.is_none();
         let level = self.coming();
         self.timer.fire();
         self.level = Some(level);
         if level {
             self.left -= i64::from(self.left > 0);
+            self.started += 1;
             self.timer.set(self.timer.now().saturating_add(self.width));
-        } else if first {
-            self.timer.set(self.offset);
         } else {
-            let rest = self.period - self.width;
-            let next = self.timer.now().saturating_add(rest);
+            let next = self.clock.tick(self.started).unwrap_or(NEVER);
             self.timer.set(if self.left == 0 { NEVER } else { next });
         }
     }
@@ -92,7 +95,7 @@ unit_kind! {
     /// ```
     Pulse = "pulse", "a train of rectangular pulses",
     params: [
-        needed("period", ParamType::Duration, "from the start of a pulse to the next one's"),
+        needed("period", ParamType::Period, "from the start of a pulse to the next one's"),
         with("width", ParamType::Duration, "", "length of a pulse; default half the period"),
         with("low", ParamType::Real(None), "0.0", "value between pulses"),
         with("high", ParamType::Real(None), "1.0", "value during a pulse"),
@@ -102,7 +105,9 @@ unit_kind! {
     ports: |_| Ok(ports([], [signal("y")])),
     build: |params, context| {
         let mut r = Reader::new(params);
-        let period = r.span("period");
+        let offset = r.duration("offset");
+        let clock = r.clock("period", offset, context.resolution);
+        let period = clock.tick(1).unwrap_or(NEVER) - offset;
         let width = if r.given("width") { r.span("width") } else { period / 2 };
         if !(1..period).contains(&width) {
             let error = ParamError::at(params.span("width"), "a pulse must be shorter than the period");
@@ -110,9 +115,9 @@ unit_kind! {
         }
         let model = PulseTrain {
             timer: Timer::due(0, context.resolution),
-            period,
+            clock,
+            started: 0,
             width,
-            offset: r.duration("offset"),
             left: if r.given("limit") { r.int("limit", 1, i64::MAX) } else { -1 },
             low: r.finite("low"),
             high: r.finite("high"),

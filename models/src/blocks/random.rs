@@ -7,17 +7,23 @@ use super::{
 use crate::{
     random::{Distribution, RandomStream},
     registry::{ParamType, Params, ValueType},
-    signal::{Level, Timer},
+    signal::{Level, NEVER, Timer},
     value::Value,
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{
+    Atomic, Component, Effects, Outbox,
+    port::OutPort,
+    time::{Duration, RationalClock},
+};
 
 /// Draws a number at each period. Output 0: events or the signal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Noise {
     timer: Timer,
-    period: i64,
+    clock: RationalClock,
+    /// Index of the next draw.
+    index: u64,
     distribution: Distribution,
     stream: RandomStream,
     /// The number that λ sends next.
@@ -48,13 +54,13 @@ impl Atomic<Value> for Noise {
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
-        let now = self.timer.now();
         if let Some(level) = &mut self.level {
-            level.change(self.next, now);
+            level.change(self.next, self.timer.now());
             level.sent();
         }
         self.next = self.distribution.draw(&mut self.stream);
-        self.timer.set(now.saturating_add(self.period));
+        self.index += 1;
+        self.timer.set(self.clock.tick(self.index).unwrap_or(NEVER));
     }
     fn probe(&self, _: u16, _: Duration) -> Option<Value> {
         self.level.as_ref().map(|l| Value::Real(l.value()))
@@ -85,7 +91,7 @@ unit_kind! {
     /// ```
     Random = "random", "random numbers as events or as a signal",
     params: [
-        needed("period", ParamType::Duration, "time between draws"),
+        needed("period", ParamType::Period, "time between draws"),
         with("of", ParamType::Choice(&["event", "signal"]), "event", "what is sent"),
         DISTRIBUTION[0], DISTRIBUTION[1], DISTRIBUTION[2], DISTRIBUTION[3], DISTRIBUTION[4],
         DISTRIBUTION[5], DISTRIBUTION[6], DISTRIBUTION[7], DISTRIBUTION[8], DISTRIBUTION[9],
@@ -96,13 +102,14 @@ unit_kind! {
     },
     build: |params, context| {
         let mut r = Reader::new(params);
-        let period = r.span("period");
+        let clock = r.clock("period", 0, context.resolution);
         let distribution = r.distribution(false);
         let mut stream = r.stream(context, "values");
         let next = distribution.draw(&mut stream);
         r.finish(Component::atomic(Noise {
             timer: Timer::due(0, context.resolution),
-            period,
+            clock,
+            index: 0,
             distribution,
             stream,
             next,

@@ -118,7 +118,7 @@ unit_kind! {
     /// ```
     Sampler = "sampler", "values of a signal as events",
     params: [
-        with("period", ParamType::Duration, "", "own period"),
+        with("period", ParamType::Period, "", "own period"),
         with("numerator", ParamType::Int, "", "own period in seconds: numerator"),
         with("denominator", ParamType::Int, "", "own period in seconds: denominator"),
         with("offset", ParamType::Duration, "0 s", "first sample"),

@@ -41,6 +41,12 @@ fn convert(p: &toml::Value, ty: ParamType, context: &Context<'_>) -> Param {
             let ticks = super::params::ticks_of(&raw, context).unwrap();
             Param::Duration(superdense_kernel::time::Duration::from_ticks(ticks))
         }
+        (_, ParamType::Period) => {
+            let Param::Duration(ticks) = convert(p, ParamType::Duration, context) else {
+                unreachable!()
+            };
+            Param::Period(ticks.ticks(), context.resolution.ticks_per_second())
+        }
         (toml::Value::Integer(i), ParamType::Real(_)) => Param::Real(*i as f64),
         (toml::Value::String(s), ParamType::Real(_)) => Param::Real(s.parse().unwrap()),
         (toml::Value::String(s), ParamType::Int) => Param::Int(s.parse().unwrap()),

@@ -6,6 +6,7 @@ use crate::{
     value::Value,
 };
 use std::sync::Arc;
+use superdense_kernel::time::RationalClock;
 
 /// How many of what a system of equations has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,13 +79,8 @@ pub enum Trigger {
     },
     /// Ticks, ascending.
     At(Vec<i64>),
-    /// Every so many ticks, from a first one on.
-    Every {
-        /// First tick.
-        from: i64,
-        /// Period in ticks.
-        period: i64,
-    },
+    /// The instants of a clock after the start.
+    Every(RationalClock),
 }
 
 impl Trigger {
@@ -94,13 +90,7 @@ impl Trigger {
         match self {
             Self::State { .. } => None,
             Self::At(ticks) => ticks.get(ticks.partition_point(|&t| t < earliest)).copied(),
-            Self::Every { from, period } => {
-                if earliest <= *from {
-                    return Some(*from);
-                }
-                let behind = (earliest - from + period - 1) / period;
-                from.checked_add(behind.checked_mul(*period)?)
-            }
+            Self::Every(clock) => clock.tick(clock.index_from(earliest.max(1))).ok(),
         }
     }
 }

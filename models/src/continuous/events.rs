@@ -3,7 +3,7 @@ use super::{
     elaborate::indexed,
     equations::{EventSpec, LinkEquations, Rest, Trigger},
     formulas::Formulas,
-    read::{Declared, Entry, MODE, Reader, check_keys, instants, ticks},
+    read::{Declared, Entry, MODE, Reader, check_keys, clock, instants, ticks},
     text::{Handler, Reset},
 };
 use crate::{
@@ -273,17 +273,12 @@ impl<'f> Events<'f> {
         table: &Table<'_>,
         every: &Located<Param>,
     ) -> Option<Trigger> {
-        let period = ticks(r, context, every);
-        let from = table.get("from").map_or(period, |p| ticks(r, context, p));
-        if period.is_some_and(|p| p <= 0) {
-            let error = ParamError::at(every.span.clone(), "a period must be positive");
-            r.errors.push(error.help("write such as every = \"1 s\""));
-        }
+        let from = table.get("from").map_or(Some(0), |p| ticks(r, context, p));
         if let (Some(p), Some(..=0)) = (table.get("from"), from) {
             let error = ParamError::at(p.span.clone(), "a time event must come after the start");
             r.errors.push(error.help("leave `from` out for a first event after one period"));
         }
-        period.zip(from).map(|(period, from)| Trigger::Every { from, period })
+        clock(r, context, every, from.unwrap_or(0)).filter(|_| from.is_some()).map(Trigger::Every)
     }
 
     fn when(

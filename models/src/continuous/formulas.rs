@@ -5,7 +5,7 @@ use super::{
     read::{Declared, Entry, MODE, Reader, SHORT},
 };
 use crate::{
-    expr::{Expr, Freezer, Frozen, Names, Symbol, VarId, nearest},
+    expr::{Expr, Freezer, Frozen, Names, Symbol, VarId, built_in, nearest},
     registry::{Located, Param, ParamError},
 };
 use std::collections::{HashMap, HashSet};
@@ -96,12 +96,16 @@ impl Formulas {
         let variables =
             d.states.iter().copied().chain(d.all_inputs()).chain(d.discrete.iter().copied());
         let parameters = r.table("parameters");
+        for (name, _) in &parameters {
+            free(r, name);
+        }
         let mut seen: HashSet<&str> = HashSet::from(["t", "time", "value"]);
         seen.extend(parameters.iter().map(|(name, _)| name.value.as_str()));
         if !d.modes.is_empty() {
             seen.insert(MODE);
         }
         for (place, (name, _)) in variables.enumerate() {
+            free(r, name);
             if !seen.insert(&name.value) {
                 already(r, name);
             }
@@ -116,6 +120,7 @@ impl Formulas {
     /// `let` expressions, each in terms of variables alone.
     fn helpers(&mut self, r: &mut Reader<'_>, lets: &[Entry<'_>], scope: &mut Names) {
         for (name, p) in lets {
+            free(r, name);
             if let Some(expr) = r.expression(p, scope) {
                 let expr = self.without_helpers(&expr);
                 let symbol = match expr.as_constant() {
@@ -344,6 +349,14 @@ pub(super) fn choice(name: &str, known: &[&str], which: &str) -> String {
         };
     }
     format!("{which}: {}", known.join(", "))
+}
+
+/// Refuses a name that stands for a function or a constant in every formula.
+fn free(r: &mut Reader<'_>, name: &Located<String>) {
+    if let Some(what) = built_in(&name.value) {
+        let error = format!("`{}` is a {what} of all formulas", name.value);
+        r.errors.push(ParamError::at(name.span.clone(), error).help("choose another name"));
+    }
 }
 
 fn already(r: &mut Reader<'_>, name: &Located<String>) {

@@ -20,6 +20,7 @@ use super::{
     feed_through::feed_through,
     foresee::state_events,
     read::{Declared, Entry, MODE, Reader},
+    start::unused_by_method,
 };
 use crate::{
     capabilities::Capabilities,
@@ -132,6 +133,9 @@ impl UnitKind for EquationsKind {
     fn is_continuous(&self) -> bool {
         true
     }
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        unused_by_method(params, name)
+    }
     fn accuracy(&self) -> &'static [&'static str] {
         &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min", "step"]
     }
@@ -182,6 +186,8 @@ impl UnitKind for EquationsKind {
         ports.outputs.extend(d.hidden_outputs.iter().map(signal));
         let sent = |n: &Located<String>| PortSpec::event(n.value.clone(), ValueType::Real);
         ports.outputs.extend(d.event_outputs.iter().map(sent));
+        r.named_once(d.inputs.iter().map(|(k, _)| *k).chain(&d.event_inputs), "inputs");
+        r.named_once(d.outputs.iter().map(|(k, _)| *k).chain(&d.event_outputs), "outputs");
         debug_assert!(ports.inputs.iter().all(|p| p.optional || p.kind == PortKind::Event));
         if r.errors.is_empty() { Ok(ports) } else { Err(r.errors) }
     }

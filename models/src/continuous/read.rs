@@ -2,13 +2,14 @@
 use super::elaborate::indexed;
 use crate::{
     expr::{self, Ast, Condition, Expr, ExprError, Indexed, Names, Scope, Symbol},
-    quantity::{Decimal, Dimension, Quantity, QuantityError},
+    quantity::{Decimal, Dimension, Quantity, QuantityError, fraction},
     registry::{Context, Located, Param, ParamError, Params, Span},
 };
 use std::{
     collections::{HashMap, HashSet},
     rc::Rc,
 };
+use superdense_kernel::time::RationalClock;
 
 pub(super) type Entry<'a> = (&'a Located<String>, &'a Located<Param>);
 
@@ -148,6 +149,20 @@ impl<'a> Reader<'a> {
             }
         }
         names
+    }
+
+    /// Refuses ports of one side that have the same name.
+    pub(super) fn named_once<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n Located<String>>,
+        side: &str,
+    ) {
+        let mut seen = HashSet::new();
+        for name in names.filter(|name| !seen.insert(name.value.as_str())) {
+            let error = format!("this unit has two {side} named `{}`", name.value);
+            let help = "signals and events share their names; give one of them another";
+            self.errors.push(ParamError::at(name.span.clone(), error).help(help));
+        }
     }
 
     /// An expression: a number, a quantity (in SI base units), or text.
@@ -375,13 +390,45 @@ fn unknown_unit(span: &Span, e: &QuantityError) -> ParamError {
 
 /// A point in time, in ticks: a number of seconds, a quantity such as `"50 ms"`, or an expression
 /// of constants. Decimals are exact.
+/// Ticks of a time.
 pub(super) fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param>) -> Option<i64> {
+    time(r, context, p).map(|(ticks, _)| ticks)
+}
+
+/// The clock of a period.
+pub(super) fn clock(
+    r: &mut Reader<'_>,
+    context: &Context<'_>,
+    p: &Located<Param>,
+    from: i64,
+) -> Option<RationalClock> {
+    let per_second = context.resolution.ticks_per_second();
+    let (ticks, computed) = time(r, context, p)?;
+    let (n, d) = computed.and_then(fraction).unwrap_or((ticks, per_second));
+    let clock = RationalClock::new(n, d, from, context.resolution).ok();
+    if clock.is_none() {
+        let error = ParamError::at(p.span.clone(), "a period must be positive");
+        r.errors.push(error.help("write such as every = \"1 s\""));
+    }
+    clock
+}
+
+/// Ticks of a time, and its seconds where these are not exact but come from a formula.
+fn time(
+    r: &mut Reader<'_>,
+    context: &Context<'_>,
+    p: &Located<Param>,
+) -> Option<(i64, Option<f64>)> {
+    let mut computed = None;
     let decimal = match &p.value {
-        Param::Duration(d) => return Some(d.ticks()),
+        Param::Duration(d) => return Some((d.ticks(), None)),
         Param::Real(x) => Decimal::parse(&format!("{x:?}")),
         Param::Int(i) => Some(Decimal::whole(*i)),
         Param::Text(t) => match Quantity::parse(t) {
-            Ok(Some(q)) if q.unit.dimension() == Dimension::TIME => q.exact_si(),
+            Ok(Some(q)) if q.unit.dimension() == Dimension::TIME => {
+                computed = q.over.map(|_| q.si());
+                q.exact_si()
+            }
             Ok(None) => Decimal::parse(t.trim()),
             Ok(Some(_)) => None,
             Err(e) => {
@@ -395,23 +442,27 @@ pub(super) fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param
         (Some(d), _) => d.ticks(context.resolution).map_err(|_| {
             format!("this is no whole number of ticks of {}, or too long", context.resolution)
         }),
-        (None, Param::Text(t)) if matches!(Quantity::parse(t), Ok(None)) => {
-            let scope = |name: &str| (context.constants)(name).map(Symbol::Const);
-            match Expr::parse(t, &scope) {
-                Ok(e) => {
-                    let seconds = e.as_constant().unwrap_or_else(|| e.eval(&[]));
-                    let ticks = context.resolution.duration(seconds).map(|d| d.ticks());
-                    ticks.map_err(|e| e.to_string())
-                }
-                Err(errors) => {
-                    r.expression_errors(&p.span, t, errors);
-                    return None;
+        (None, Param::Text(t)) => {
+            if matches!(Quantity::parse(t), Ok(None)) {
+                let scope = |name: &str| (context.constants)(name).map(Symbol::Const);
+                match Expr::parse(t, &scope) {
+                    Ok(e) => computed = Some(e.as_constant().unwrap_or_else(|| e.eval(&[]))),
+                    Err(errors) => {
+                        r.expression_errors(&p.span, t, errors);
+                        return None;
+                    }
                 }
             }
+            let no_time = || "this is no time".to_owned();
+            computed.ok_or_else(no_time).and_then(|seconds| {
+                let ticks = context.resolution.duration(seconds).map(|d| d.ticks());
+                ticks.map_err(|e| e.to_string())
+            })
         }
         _ => Err("this is no time".into()),
     };
     ticks
+        .map(|ticks| (ticks, computed))
         .map_err(|why| {
             let help = "write seconds, or a time such as \"50 ms\"";
             r.errors.push(ParamError::at(p.span.clone(), why).help(help));

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     qss::{Explicit, Implicit, Paired, Quanta, Quantised},
-    registry::Params,
+    registry::{Param, Params},
     value::Value,
 };
 use superdense_kernel::Component;
@@ -40,6 +40,28 @@ impl From<Refused> for String {
         let (Refused::Method(why) | Refused::Start(why)) = refused;
         why
     }
+}
+
+/// Why `name` is of no use to the method that the parameters name, and what to do.
+pub(crate) fn unused_by_method(params: &Params, name: &str) -> Option<(String, String)> {
+    let method = params.text("method");
+    let given =
+        |name: &str| params.get(name).is_some_and(|p| p.value != Param::Text(String::new()));
+    let adapts =
+        ["rk45", "rk23", "rodas"].contains(&method) || method == "taylor" && !given("step");
+    let (used, takers) = match name {
+        "order" => (method == "taylor", "taylor"),
+        "dq_rel" | "dq_min" => (method.contains("qss"), "qss1 to mliqss2"),
+        // Algebraic variables are solved for to these, too.
+        "tolerance" | "absolute_tolerance" => {
+            (adapts || given("algebraic"), "rk45, rk23, rodas, and taylor without a fixed step")
+        }
+        _ => (true, ""),
+    };
+    (!used && method != "auto").then(|| {
+        let message = format!("the method `{method}` does not use `{name}`");
+        (message, format!("remove it, or choose another method; it is for {takers}"))
+    })
 }
 
 /// The unit under the method that the parameters name: `method`, and `dq_rel` and `dq_min` of the

@@ -86,7 +86,7 @@ pub enum ExprError {
     #[error("`{name}` cannot be taken over a range")]
     NotOverRange { name: String, span: Span },
     #[error(
-        "the range {from}..{to} has no members, or the sums of this formula have more than {limit}"
+        "the range {from}..{to} has no members, or the sums of this formula have more than {limit} terms"
     )]
     BadRange { from: f64, to: f64, limit: usize, span: Span },
     #[error("the constant `{name}` is {value}")]
@@ -179,7 +179,9 @@ impl ExprError {
                     .into()
             }
             Self::BadRange { .. } => {
-                "`a..b` ends before b, `a..=b` with b; both are constant whole numbers".into()
+                "`a..b` ends before b, `a..=b` with b; both are constant whole numbers; a part of a \
+                 large sum can be an output of a unit of its own"
+                    .into()
             }
             Self::NonFiniteConstant { .. } => "constants must be finite".into(),
         };

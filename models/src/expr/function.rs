@@ -68,6 +68,14 @@ pub(super) fn lookup(name: &str) -> Option<Meaning> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, meaning)| meaning)
 }
 
+/// What a name is in every formula, if it is taken: a function or a constant.
+pub fn built_in(name: &str) -> Option<&'static str> {
+    match name {
+        "pi" | "e" => Some("constant"),
+        _ => lookup(name).map(|_| "function"),
+    }
+}
+
 /// All names; `if` is among them for suggestions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|&(name, _)| name).chain(["if"])

@@ -105,6 +105,7 @@ pub use degree::Degree;
 pub use error::{ExprError, Span};
 pub use explain::NonFinite;
 pub use freeze::{Freezer, Frozen, FrozenKind, SideChange};
+pub use function::built_in;
 pub use op::Op;
 pub(crate) use op::apply;
 pub use parser::{Ast, MAX_DEPTH, MAX_SOURCE, parse};

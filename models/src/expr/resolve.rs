@@ -12,7 +12,7 @@ use super::scope::{Scope, Symbol, element};
 use super::suggest::nearest;
 use super::tree::{Expr, NodeId, Origin};
 
-/// Most terms of all sums of an expression together.
+/// Most terms of all sums of an expression together, sums in sums counted each time.
 const MAX_TERMS: usize = 1_000_000;
 
 impl Ast {

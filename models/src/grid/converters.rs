@@ -5,7 +5,7 @@ use crate::{
         params::{Checked, Reader, needed, with},
         signal,
     },
-    continuous::{Dims, Equations, EventSpec, Settings, Trigger, Unit},
+    continuous::{Dims, Equations, EventSpec, Settings, Trigger, Unit, start::unused_by_method},
     expr::Scalar,
     ode::{Method, Options},
     registry::{Context, ParamError, ParamSpec, ParamType, Params, Ports, UnitKind, ValueType},
@@ -150,6 +150,9 @@ impl UnitKind for ConvertersKind {
     }
     fn is_continuous(&self) -> bool {
         true
+    }
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        unused_by_method(params, name)
     }
     fn ports(&self, params: &Params) -> Checked<Ports> {
         let mut r = Reader::new(params);

@@ -42,8 +42,8 @@ pub struct Plan {
     pub fault: Option<Fault>,
     /// Frequencies in Hz, each reported at a machine's first downward crossing.
     pub thresholds: Vec<f64>,
-    /// Machines that tell their speed, and the period in ticks.
-    pub telemetry: (Vec<usize>, i64),
+    /// Machines that tell their speed, and when.
+    pub telemetry: Vec<(usize, Trigger)>,
 }
 
 /// One machine with its place and its start.
@@ -157,7 +157,7 @@ impl Machines {
         it.dims.discrete = places.end - it.dims.first_discrete();
         it.dims.outputs = 2 + 2 * n;
         it.dims.event_inputs = it.loads.len() + n;
-        it.dims.event_outputs = n + plan.telemetry.0.len() + 1;
+        it.dims.event_outputs = n + plan.telemetry.len() + 1;
         it.dims.indicators = n * it.thresholds.len();
         let mut vars = it.start()?;
         it.power = (0..n).map(|k| it.electric(&vars, k)).collect();
@@ -180,10 +180,9 @@ impl Machines {
             add(format!("fault at {bus}"), Trigger::At(vec![from]), Action::Fault(true));
             add(format!("fault at {bus} cleared"), Trigger::At(vec![to]), Action::Fault(false));
         }
-        for (number, &k) in plan.telemetry.0.iter().enumerate() {
-            let period = plan.telemetry.1;
-            let every = Trigger::Every { from: period, period };
-            add(format!("measurement {}", id(k)), every, Action::Measure(k, number as u16));
+        for (number, (k, every)) in plan.telemetry.iter().enumerate() {
+            let k = *k;
+            add(format!("measurement {}", id(k)), every.clone(), Action::Measure(k, number as u16));
         }
         for k in 0..case.machines.len() {
             for (number, hz) in plan.thresholds.iter().enumerate() {

@@ -11,8 +11,8 @@ use crate::{
         signal,
     },
     continuous::{
-        Settings,
-        start::{Start, under_method},
+        Settings, Trigger,
+        start::{Start, under_method, unused_by_method},
     },
     ode::{Method, Options},
     registry::{
@@ -159,7 +159,9 @@ fn plan(params: &Params, case: &Case, context: &Context<'_>) -> Checked<Plan> {
     let with_governor = machines_of(&mut r, params, "governors", case);
     with_governor.into_iter().for_each(|k| governed[k] = true);
     governed.iter_mut().for_each(|g| *g |= all);
-    let telemetry = (machines_of(&mut r, params, "telemetry", case), r.span("telemetry_period"));
+    let every = Trigger::Every(r.clock("telemetry_period", 0, context.resolution));
+    let telemetry = machines_of(&mut r, params, "telemetry", case).into_iter();
+    let telemetry = telemetry.map(|k| (k, every.clone())).collect();
     let mut plan =
         Plan { governed, thresholds: params.reals("thresholds"), telemetry, ..Plan::default() };
     let below = plan.thresholds.iter().all(|f| *f > 0.0 && *f < case.frequency);
@@ -179,7 +181,7 @@ const PARAMS: &[ParamSpec] = &[
     with("fault", ParamType::Raw, "", "{ bus, reactance, from, to }: a short circuit"),
     with("thresholds", ParamType::RealList, "[]", "frequencies in Hz that machines report"),
     with("telemetry", ParamType::RealList, "[]", "buses whose machines tell their speed"),
-    with("telemetry_period", ParamType::Duration, "4 s", "how often"),
+    with("telemetry_period", ParamType::Period, "4 s", "how often"),
     with(
         "method",
         ParamType::Choice(&["rk45", "taylor", "qss2", "qss3"]),
@@ -234,6 +236,9 @@ impl UnitKind for PowerSystem {
     }
     fn is_continuous(&self) -> bool {
         true
+    }
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        unused_by_method(params, name)
     }
     fn ports(&self, params: &Params) -> Checked<Ports> {
         self.ports_in(params, Path::new(""))

@@ -12,15 +12,19 @@ use crate::{
     value::{Packet, Value},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{
+    Atomic, Component, Effects, Outbox,
+    port::OutPort,
+    time::{Duration, RationalClock},
+};
 
 /// When packets are sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Pattern {
     /// Exponential gaps with this mean in seconds. Times add up in seconds and are cut to ticks.
     Poisson { mean: f64, time: f64, stream: RandomStream },
-    /// Every so many ticks.
-    Periodic { period: i64 },
+    /// At the instants of a clock.
+    Periodic(RationalClock),
     /// At these ticks.
     Trace(Vec<i64>),
 }
@@ -59,7 +63,7 @@ impl Source {
                 let ticks = *time * tps;
                 if ticks < 9e18 { ticks as i64 } else { NEVER }
             }
-            Pattern::Periodic { period } => self.next.saturating_add(*period),
+            Pattern::Periodic(clock) => clock.tick(sent).unwrap_or(NEVER),
             Pattern::Trace(ticks) => ticks.get(sent as usize).copied().unwrap_or(NEVER),
         };
         if self.next > self.until {
@@ -144,7 +148,7 @@ unit_kind! {
     params: [
         with("pattern", ParamType::Choice(&["poisson", "periodic", "trace"]), "poisson", "when"),
         with("rate", ParamType::Real(None), "", "packets per second (poisson)"),
-        with("period", ParamType::Duration, "", "time between packets (periodic)"),
+        with("period", ParamType::Period, "", "time between packets (periodic)"),
         with("file", ParamType::File, "", "CSV file with send times in seconds (trace)"),
         with("start", ParamType::Duration, "0 s", "the first gap or period begins here"),
         with("limit", ParamType::Int, "", "number of packets; default no limit"),
@@ -177,7 +181,7 @@ unit_kind! {
         r.check(given, "pattern", message, &format!("add {used} = …"));
         let pattern = match used {
             _ if !given => Pattern::Trace(Vec::new()),
-            "period" => Pattern::Periodic { period: r.span("period") },
+            "period" => Pattern::Periodic(r.clock("period", start, context.resolution)),
             "file" => Pattern::Trace(trace(params, context).unwrap_or_else(|e| {
                 r.push(e);
                 Vec::new()
@@ -189,13 +193,12 @@ unit_kind! {
             },
         };
         let limit = if r.given("limit") { r.int("limit", 0, i64::MAX) as u64 } else { u64::MAX };
-        let first = start.saturating_sub(if let Pattern::Periodic { period } = pattern { period } else { 0 });
         let mut model = Source {
             timer: Timer::due(0, context.resolution),
             pattern,
             limit,
             until: if r.given("until") { r.duration("until") } else { NEVER },
-            next: first,
+            next: start,
             packet,
             board: Board::new(Source::COUNT, &[0.0], r.int("every", 1, i64::MAX) as u64),
         };

@@ -83,7 +83,7 @@ fn type_name(ty: ParamType) -> String {
         ParamType::Bool => "true or false".into(),
         ParamType::Text => "text".into(),
         ParamType::Choice(words) => words.join(" | "),
-        ParamType::Duration => "duration".into(),
+        ParamType::Duration | ParamType::Period => "duration".into(),
         ParamType::File => "file".into(),
         ParamType::RealList => "list of reals".into(),
         ParamType::Value => "value".into(),

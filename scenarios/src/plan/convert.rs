@@ -60,6 +60,14 @@ pub(super) fn of_keys(
             None => good = false,
         }
     }
+    // What the command line changes does not make mistakes of what the file has beside it.
+    let method = keys.iter().find(|(k, _)| k.value == "method").map(|(_, n)| n.span.start);
+    let beside = |at: usize| method.is_none_or(|m| session.sources.same(m, at));
+    for (key, _) in keys.iter().filter(|(_, node)| beside(node.span.start)) {
+        if let Some((message, help)) = kind.unused(&params, &key.value) {
+            session.report(Mistake::new("unused-parameter", &key.span, message).help(help));
+        }
+    }
     good.then_some(params)
 }
 
@@ -87,7 +95,7 @@ pub(crate) fn example(ty: ParamType) -> String {
         ParamType::Choice(words) => {
             words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" or ")
         }
-        ParamType::Duration => "\"0.1 s\"".into(),
+        ParamType::Duration | ParamType::Period => "\"0.1 s\"".into(),
         ParamType::File => "\"data.csv\"".into(),
         ParamType::RealList => "[1.0, 2.0]".into(),
         ParamType::Value => "1".into(),
@@ -128,6 +136,10 @@ fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Locate
         (ParamType::Int, _) => Param::Int(eval.whole(node, &what)?),
         (ParamType::Bool, _) => Param::Bool(eval.truth(node, &what)?),
         (ParamType::Duration, _) => Param::Duration(Duration::from_ticks(eval.ticks(node, &what)?)),
+        (ParamType::Period, _) => {
+            let (n, d) = eval.period(node, &what)?;
+            Param::Period(n, d)
+        }
         (ParamType::Text, Item::Text(t)) => Param::Text(t.clone()),
         (ParamType::Text, _) => return wrong("a text"),
         (ParamType::Choice(words), Item::Text(t)) => {

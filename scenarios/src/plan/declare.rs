@@ -12,7 +12,10 @@ use crate::{
     source::Span,
 };
 use std::{collections::BTreeMap, rc::Rc};
-use superdense_models::registry::{Located, UnitKind};
+use superdense_models::{
+    expr::built_in,
+    registry::{Located, UnitKind},
+};
 
 /// Keys of a scenario.
 pub(super) const ROOT_KEYS: &[&str] = &[
@@ -165,6 +168,10 @@ impl Declarer<'_> {
                 if !name.value.split('.').all(is_name) {
                     let message = format!("`{}` cannot be the name of a parameter", name.value);
                     let help = "names are letters, digits and _, and do not start with a digit";
+                    self.report(Mistake::new("bad-name", &name.span, message).help(help));
+                } else if let Some(what) = built_in(&name.value) {
+                    let message = format!("`{}` is a {what} of all formulas", name.value);
+                    let help = "choose another name for the parameter";
                     self.report(Mistake::new("bad-name", &name.span, message).help(help));
                 }
             }

@@ -75,6 +75,7 @@ fn param(p: &Param, d: &mut Digest) {
         Param::Bool(b) => d.word(u64::from(*b)),
         Param::Text(t) => d.bytes(t.as_bytes()),
         Param::Duration(t) => d.word(t.ticks() as u64),
+        Param::Period(n, over) => [n, over].iter().for_each(|&&x| d.word(x as u64)),
         Param::List(list) => {
             d.word(list.len() as u64);
             list.iter().for_each(|p| param(&p.value, d));

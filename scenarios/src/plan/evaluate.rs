@@ -12,7 +12,7 @@ use std::cell::Cell;
 use superdense_kernel::time::{Resolution, TimeError};
 use superdense_models::{
     expr::{self, Condition, Expr, Symbol},
-    quantity::{Decimal, Dimension, Quantity, TicksError},
+    quantity::{Decimal, Dimension, Quantity, TicksError, fraction},
     registry::Located,
 };
 
@@ -78,7 +78,8 @@ impl<'a> Evaluator<'a> {
         match Quantity::parse(&text.value) {
             Ok(Some(q)) => {
                 let dimension = Some(q.unit.dimension());
-                return Some(Number { value: q.si(), dimension, exact: q.exact_si() });
+                let number = Number { value: q.si(), dimension, exact: q.exact_si() };
+                return self.finite(number, text, what);
             }
             Err(e) => {
                 let span = self.session.sources.inside(&text.span, &text.value, e.span.clone());
@@ -117,13 +118,19 @@ impl<'a> Evaluator<'a> {
             }
         };
         let value = expr.as_constant().unwrap_or_else(|| expr.eval(&[]));
-        if !value.is_finite() {
-            let message = format!("{what} comes out as {value}");
-            let mistake = Mistake::new("not-a-number", &text.span, message);
-            self.session.report(mistake.help("check for divisions by zero and overflow"));
-            return None;
+        // A bare number has the digits that are written.
+        let number = Number { value, dimension: None, exact: Decimal::parse(name) };
+        self.finite(number, text, what)
+    }
+
+    fn finite(&self, number: Number, text: &Located<String>, what: &str) -> Option<Number> {
+        if number.value.is_finite() {
+            return Some(number);
         }
-        Some(Number::plain(value))
+        let message = format!("{what} comes out as {}", number.value);
+        let mistake = Mistake::new("not-a-number", &text.span, message);
+        self.session.report(mistake.help("check for divisions by zero and overflow"));
+        None
     }
 
     /// A truth value from `true`, or from a condition over constants.
@@ -173,6 +180,15 @@ impl<'a> Evaluator<'a> {
         let message = format!("{what} is {x}, but must {must}");
         self.session.report(Mistake::new("wrong-type", &node.span, message).help(help));
         None
+    }
+
+    /// Seconds of a duration, as numerator and denominator: as written, or else the simplest fraction
+    /// that a formula comes to. A numerator of `i64::MAX` is infinite.
+    pub fn period(&self, node: &Node, what: &str) -> Option<(i64, i64)> {
+        let ticks = self.ticks(node, what)?;
+        let number = self.number(node, what)?;
+        let computed = if number.exact.is_none() { fraction(number.value) } else { None };
+        Some(computed.unwrap_or((ticks, self.session.resolution.ticks_per_second())))
     }
 
     /// Ticks of a duration of zero or more; bare numbers are seconds. `i64::MAX` is infinite.

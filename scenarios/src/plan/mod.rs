@@ -45,7 +45,10 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-use superdense_kernel::{Coupled, Guards, Options, time::Resolution};
+use superdense_kernel::{
+    Coupled, Guards, Options,
+    time::{RationalClock, Resolution},
+};
 use superdense_models::{
     registry::{PortKind, Ports, ValueType},
     value::Value,
@@ -70,8 +73,8 @@ pub struct Plan {
     pub micro_steps: u32,
     /// The last tick of the run, included.
     pub stop: i64,
-    /// Ticks between samples; `None` samples only the start and the end.
-    pub sample: Option<i64>,
+    /// When samples are taken; `None` samples only the start and the end.
+    pub sample: Option<RationalClock>,
     /// Which units share a worker of a parallel executor at the start; never changes results.
     pub partition: Partition,
     /// Seed of all random streams.

@@ -8,7 +8,7 @@ use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
 };
-use superdense_kernel::time::Resolution;
+use superdense_kernel::time::{RationalClock, Resolution};
 use superdense_models::quantity::{Decimal, Dimension, Quantity};
 
 /// Samples of a run that does not say how many.
@@ -18,7 +18,7 @@ pub(super) struct Settings {
     pub title: Option<String>,
     pub description: String,
     pub stop: i64,
-    pub sample: Option<i64>,
+    pub sample: Option<RationalClock>,
 }
 
 /// Reads `resolution`, `seed` and `micro_steps` into the session; they are needed by everything else.
@@ -92,11 +92,14 @@ pub(super) fn settings(root: &Table, scope: &Scope, session: &Session) -> Settin
         text.map(|t| t.value)
     };
     let stop = stop(root, &eval);
-    let sample = match (root.get("sample"), stop) {
+    let period = match (root.get("sample"), stop) {
         (Some(node), _) => sample(node, &eval),
-        (None, Some(stop)) => Some(readable(stop / SAMPLES)),
+        (None, Some(stop)) => {
+            Some((readable(stop / SAMPLES), session.resolution.ticks_per_second()))
+        }
         (None, None) => None,
     };
+    let sample = period.and_then(|(n, d)| RationalClock::new(n, d, 0, session.resolution).ok());
     Settings {
         title: text("title"),
         description: text("description").unwrap_or_default(),
@@ -124,19 +127,19 @@ fn stop(root: &Table, eval: &Evaluator<'_>) -> Option<i64> {
     }
 }
 
-fn sample(node: &Node, eval: &Evaluator<'_>) -> Option<i64> {
+fn sample(node: &Node, eval: &Evaluator<'_>) -> Option<(i64, i64)> {
     if matches!(&node.item, Item::Text(t) if t.trim() == "none") {
         return None;
     }
-    match eval.ticks(node, "`sample`")? {
-        0 | i64::MAX => {
+    match eval.period(node, "`sample`")? {
+        (0 | i64::MAX, _) => {
             let mistake =
                 Mistake::new("bad-sample", &node.span, "`sample` must be longer than zero");
             let help = "write a time such as \"10 ms\", or \"none\" for only start and end";
             eval.session.report(mistake.help(help));
             None
         }
-        ticks => Some(ticks),
+        period => Some(period),
     }
 }
 

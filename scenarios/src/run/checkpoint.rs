@@ -4,11 +4,15 @@ use super::{Failure, Settings, recorder::Memory};
 use crate::output::{OutputError, directory, trajectory::Mark};
 use serde::{Deserialize, Serialize};
 use std::{fs, path::Path};
-use superdense_kernel::{error::CheckpointError, message::Digest, time::Resolution};
+use superdense_kernel::{
+    error::CheckpointError,
+    message::Digest,
+    time::{RationalClock, Resolution},
+};
 
 const MAGIC: [u8; 8] = *b"SDENSE\0R";
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,8 +44,8 @@ pub struct Identity {
     pub resolution: Resolution,
     /// Last tick.
     pub stop: i64,
-    /// Ticks between samples.
-    pub sample: Option<i64>,
+    /// When samples are taken.
+    pub sample: Option<RationalClock>,
     /// Header of `samples.csv`.
     pub columns: String,
 }

@@ -300,7 +300,9 @@ impl Session {
     fn next_sample(&self) -> i64 {
         match self.plan.sample {
             _ if self.sampled < 0 => 0,
-            Some(step) => self.sampled.saturating_add(step),
+            Some(clock) => {
+                clock.tick(clock.index_from(self.sampled.saturating_add(1))).unwrap_or(i64::MAX)
+            }
             None => i64::MAX,
         }
     }

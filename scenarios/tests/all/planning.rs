@@ -135,11 +135,11 @@ fn settings() {
         plan("title = 'T'\nstop = '1 h'\nresolution = '10 us'\nseed = 7\nsample = 0.5\n").unwrap();
     assert_eq!((p.title.as_str(), p.name.as_str(), p.seed), ("T", "scenario", 7));
     assert_eq!((p.resolution, p.stop), (Resolution::from_exponent(5).unwrap(), 360_000_000));
-    assert_eq!(p.sample, Some(50_000));
+    assert_eq!(interval(&p), Some(50_000));
     let p = plan("stop = 0.1\nresolution = 1e-12\nsample = 'none'\n").unwrap();
     assert_eq!((p.resolution, p.stop, p.sample), (Resolution::PICO, 100_000_000_000, None));
     let p = plan("stop = 3\n").unwrap();
-    assert_eq!((p.stop, p.sample), (3_000_000_000, Some(2_000_000)));
+    assert_eq!((p.stop, interval(&p)), (3_000_000_000, Some(2_000_000)));
     let p = plan("stop = 'n * period'\n[parameters]\nn = 3\nperiod = '0.1 s'\n").unwrap();
     assert_eq!(p.stop, 300_000_000);
 }
@@ -158,7 +158,7 @@ fn overrides_stand_above_the_file() {
         superdense::load(&file, &[], &o).unwrap()
     };
     let p = load("50 ms", "0.001", Some(9));
-    assert_eq!((p.stop, p.sample, p.seed), (50_000_000, Some(1_000_000), 9));
+    assert_eq!((p.stop, interval(&p), p.seed), (50_000_000, Some(1_000_000), 9));
     assert_eq!(load("2", "none", None).sample, None);
 }
 
@@ -362,4 +362,9 @@ fn no_kind_declares_a_reserved_name() {
             assert!(!["kind", "template", "count"].contains(&p.name), "{}.{}", kind.name(), p.name);
         }
     }
+}
+
+/// Ticks to the first sample after the start.
+fn interval(p: &superdense::Plan) -> Option<i64> {
+    p.sample.map(|clock| clock.tick(1).unwrap())
 }

@@ -95,10 +95,10 @@ segment_order = 9
 exchange_tolerance = 1e-12
 tolerance = 1e-13
 absolute_tolerance = 1e-13
-states = { e = 1.0 }
+states = { length = 1.0 }
 inputs = { v = 0.0 }
-derivatives = { e = "v" }
-outputs = { e = "e", f = "-e" }
+derivatives = { length = "v" }
+outputs = { e = "length", f = "-length" }
 
 [unit.s2]
 kind = "equations"
@@ -107,10 +107,10 @@ segment_order = 9
 exchange_tolerance = 1e-12
 tolerance = 1e-13
 absolute_tolerance = 1e-13
-states = { e = 0.5 }
+states = { length = 0.5 }
 inputs = { v_left = 0.0, v_right = 0.0 }
-derivatives = { e = "v_right - v_left" }
-outputs = { e = "e", f_left = "2*e", f_right = "-2*e" }
+derivatives = { length = "v_right - v_left" }
+outputs = { e = "length", f_left = "2*length", f_right = "-2*length" }
 
 [unit.m1]
 kind = "equations"

@@ -15,6 +15,7 @@ mod library;
 mod nested;
 mod network;
 mod pendulum;
+mod periods;
 mod plots;
 mod policies;
 mod power_window;

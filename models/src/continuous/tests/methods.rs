@@ -161,7 +161,8 @@ impl Equations for Faster {
 /// The matrix of the closed form is that of the present discrete values.
 #[test]
 fn the_matrix_follows_discrete_values() {
-    let trigger = Trigger::Every { from: 1_000_000_000_000, period: 1_000_000_000_000 };
+    let trigger =
+        Trigger::Every(superdense_kernel::time::RationalClock::new(1, 1, 0, ps()).unwrap());
     let equations = Faster([EventSpec::new("faster", trigger)]);
     let settings = settings(Method::Closed, 1e-9);
     let unit = Unit::new(equations, &[1.0], &[], &[1.0], settings).unwrap();

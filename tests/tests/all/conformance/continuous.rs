@@ -306,7 +306,6 @@ fn h19_sticky_masses() {
 fn h21_no_overshoot() {
     let text = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\ndiscrete = { a = -1 }\n\
                 derivatives = { x = 'a*x' }\noutputs = { x = 'x' }\nevent_inputs = ['set']\n\
-                tolerance = 1e-12\nabsolute_tolerance = 1e-12\n\
                 [[unit.u.on]]\ninput = 'set'\nreset = { a = 'value' }\n\
                 [unit.b]\nkind = 'equations'\nstates = { y = 0 }\nderivatives = { y = '1' }\n\
                 event_outputs = ['tell']\n\

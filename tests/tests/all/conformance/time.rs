@@ -167,6 +167,13 @@ fn t07_rational_period() {
         let at = third.tick(k).unwrap();
         assert_eq!((third.index_from(at), third.index_from(at + 1)), (k, k + 1));
     }
+    for (n, d, offset) in [(2, 7, 3), (7, 2, -4), (1, 1, 0), (5, 3, 1)] {
+        let clock = RationalClock::new(n, d, offset, Resolution::SECOND).unwrap();
+        for at in offset - 3..offset + 40 {
+            let first = (0..).find(|&k| clock.tick(k).unwrap() >= at).unwrap();
+            assert_eq!(clock.index_from(at), first, "{n}/{d} from {offset} at {at}");
+        }
+    }
     // The same in a run.
     let mut top = Coupled::new();
     let thirds = add(&mut top, "thirds", Indexed::new(1, 3));
