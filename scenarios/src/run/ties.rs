@@ -2,7 +2,7 @@
 use super::{Failure, Outcome, Session, Settings, executor::Executor, pulse::Pulse};
 use crate::{
     Plan,
-    output::{OutputError, csv, directory, trajectory::Format},
+    output::{OutputError, csv, directory},
     plan::Source,
 };
 use std::{
@@ -28,15 +28,10 @@ pub fn compare(
 ) -> Result<Option<Vec<String>>, Failure> {
     let results = &plain.settings().out;
     let out = results.join("permuted");
-    let trajectory = match plain.settings().trajectory {
-        Format::Csv => Format::Csv,
-        _ => Format::None,
-    };
     let settings = Settings {
         out: out.clone(),
         checkpoint_every: None,
         executor: Executor::default(),
-        trajectory,
         ..plain.settings().clone()
     };
     (plan.ties, plan.stop) = (Some(seed), end);
@@ -88,13 +83,8 @@ fn digests(file: &Path, key: Option<usize>) -> Result<BTreeMap<String, u64>, Out
     let header = lines.next().transpose().map_err(failed())?.unwrap_or_default();
     let header = csv::split(&header);
     let mut digests: BTreeMap<String, Digest> = BTreeMap::new();
-    let mut add = |name: &str, text: &str| match digests.get_mut(name) {
-        Some(digest) => digest.bytes(text.as_bytes()),
-        None => {
-            let mut digest = Digest::new();
-            digest.bytes(text.as_bytes());
-            digests.insert(name.to_owned(), digest);
-        }
+    let mut add = |name: &str, text: &str| {
+        digests.entry(name.to_owned()).or_default().bytes(text.as_bytes());
     };
     for line in lines {
         let line = line.map_err(failed())?;
