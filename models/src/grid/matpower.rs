@@ -4,7 +4,7 @@
 //! file that computes is refused, with the line: MATPOWER's `savecase` writes such a case in numbers.
 //! Comments (`%`, `%{` to `%}`) and continued lines (`...`) are understood; fields of `mpc` other
 //! than these four are passed over.
-use super::case::{Branch, Bus, Case, Generator, bus_type, place};
+use super::case::{Branch, Bus, BusType, Case, Generator, bus_type, place};
 use std::{collections::BTreeMap, mem::take};
 
 type Row = (usize, Vec<f64>);
@@ -36,10 +36,10 @@ pub fn parse(text: &str) -> Result<Case, String> {
     };
     let (mut generators, mut voltages) = (Vec::new(), Vec::new());
     for (line, row) in &generation? {
-        let [id, power, _, _, _, vg, _, status] = head(*line, row, "gen")?;
+        let [id, active, reactive, _, _, vg, _, status] = head(*line, row, "gen")?;
         if status > 0.0 {
             let bus = at(*line, id)?;
-            generators.push(Generator { bus, power });
+            generators.push(Generator { bus, power: [active, reactive] });
             voltages.push((bus, vg));
         }
     }
@@ -53,7 +53,9 @@ pub fn parse(text: &str) -> Result<Case, String> {
         }
     }
     for (bus, vg) in voltages {
-        buses[bus].vm = vg;
+        if matches!(buses[bus].ty, BusType::Generator | BusType::Reference) {
+            buses[bus].vm = vg;
+        }
     }
     let (machines, governor) = (Vec::new(), None);
     Ok(Case { base, frequency: 60.0, buses, branches, generators, machines, governor })
