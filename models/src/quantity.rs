@@ -165,7 +165,8 @@ impl Quantity {
         if let Some(divisor) = rest.strip_prefix('/').map(str::trim_start)
             && let Some(end) = number_length(divisor)
         {
-            over = Decimal::parse(&divisor[..end]);
+            let Some(number) = Decimal::parse(&divisor[..end]) else { return Ok(None) };
+            over = Some(number);
             rest = divisor[end..].trim_start();
         }
         if !rest.chars().next().is_some_and(|c| c.is_alphabetic() || "%°Ω".contains(c)) {
@@ -273,6 +274,8 @@ mod tests {
         assert_eq!(si("1e3 mm"), 1.0);
         assert_eq!(si("4.7 kΩ"), 4700.0);
         assert_eq!(si("1 µs"), 1e-6);
+        let long = format!("1/{} s", "3".repeat(40));
+        assert_eq!(Quantity::parse(&long), Ok(None), "more digits than are exact");
         assert_eq!([si("1/3 s"), si("-1 / 60s"), si("5/2 ms")], [1.0 / 3.0, -1.0 / 60.0, 2.5e-3]);
     }
 

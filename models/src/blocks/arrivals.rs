@@ -5,6 +5,7 @@ use super::{
     ports, signal,
 };
 use crate::{
+    quantity::fraction,
     random::{Distribution, RandomStream},
     registry::{ParamType, ValueType},
     signal::{Level, NEVER, Timer},
@@ -12,7 +13,10 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
-    Atomic, Component, Effects, Outbox, message::Digest, port::OutPort, time::Duration,
+    Atomic, Component, Effects, Outbox,
+    message::Digest,
+    port::OutPort,
+    time::{Duration, RationalClock},
 };
 
 /// Creates jobs. Outputs: 0 the jobs, 1 their number as a signal.
@@ -21,6 +25,8 @@ pub struct Source {
     timer: Timer,
     distribution: Distribution,
     stream: RandomStream,
+    /// For equal gaps: instants from the start on, of which the first is no job.
+    clock: Option<RationalClock>,
     source: u64,
     created: u64,
     limit: Option<u64>,
@@ -34,8 +40,14 @@ impl Source {
     const COUNT: OutPort<Segment> = OutPort::new(1);
 
     fn draw(&mut self) {
-        let gap = random_ticks(self.distribution.draw(&mut self.stream), self.timer.resolution());
-        self.next = self.timer.now().saturating_add(gap);
+        self.next = match self.clock {
+            Some(clock) => clock.tick(self.created + 1).unwrap_or(NEVER),
+            None => {
+                let seconds = self.distribution.draw(&mut self.stream);
+                let gap = random_ticks(seconds, self.timer.resolution());
+                self.timer.now().saturating_add(gap)
+            }
+        };
         if self.limit.is_some_and(|limit| self.created >= limit) {
             self.next = NEVER;
         }
@@ -85,7 +97,7 @@ unit_kind! {
     /// by default: a Poisson stream); the first job comes after the first gap. Outputs `out`
     /// (jobs), `count` (signal: jobs so far).
     ///
-    /// Gaps are rounded to ticks; a gap of zero is the next micro-step.
+    /// Random gaps are rounded to ticks; a gap of zero is the next micro-step. Equal gaps do not drift.
     ///
     /// ```toml
     /// [unit.customers]
@@ -105,12 +117,18 @@ unit_kind! {
         let limit = r.given("limit").then(|| r.int("limit", 1, i64::MAX) as u64);
         let distribution = r.distribution(true);
         let stream = r.stream(context, "gaps");
+        let clock = match distribution {
+            Distribution::Constant(gap) => fraction(gap)
+                .and_then(|(n, d)| RationalClock::new(n, d, 0, context.resolution).ok()),
+            _ => None,
+        };
         let mut path = Digest::new();
         path.bytes(context.path.as_bytes());
         let mut model = Source {
             timer: Timer::due(0, context.resolution),
             distribution,
             stream,
+            clock,
             source: path.finish(),
             created: 0,
             limit,
@@ -139,6 +157,14 @@ mod tests {
         assert_eq!(bench.events("a.out"), ["0.5@0 job 1", "1@0 job 2", "1.5@0 job 3"]);
         assert_eq!(bench.probe("a.count"), 3.0);
         assert_eq!(bench.signal("a.count")[1], "0.5@0 Jump [1.0] left 0");
+    }
+
+    #[test]
+    fn equal_gaps_do_not_drift() {
+        let bench = Bench::run("[unit.a]\nkind='arrivals'\ndistribution='constant'\nrate=3", 1e3);
+        let jobs = bench.events("a.out");
+        assert_eq!(jobs.len(), 3000);
+        assert_eq!([&jobs[1], &jobs[2999]], ["0.666666667@0 job 2", "1000@0 job 3000"]);
     }
 
     #[test]

@@ -157,18 +157,22 @@ pub(crate) fn value_of(p: &Param) -> Option<Value> {
 }
 
 /// Ticks of a time inside a raw list or table: a number of seconds or a text such as `"5 ms"`, both exact,
-/// or the name of a scenario parameter in seconds.
+/// a division such as `"1/3 s"`, or the name of a scenario parameter in seconds.
 pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64, ParamError> {
     let fail = |why: String| {
         Err(ParamError::at(p.span.clone(), why)
             .help("give a number of seconds or a text such as \"5 ms\""))
     };
+    let mut divided = None;
     let written = match &p.value {
         Param::Duration(d) => return Ok(d.ticks()),
         Param::Real(x) => Decimal::parse(&format!("{x:?}")),
         Param::Int(i) => Some(Decimal::whole(*i)),
         Param::Text(t) => match Quantity::parse(t) {
-            Ok(Some(q)) => q.exact_si().filter(|_| q.unit.dimension() == Dimension::TIME),
+            Ok(Some(q)) if q.unit.dimension() == Dimension::TIME => {
+                divided = q.over.map(|_| q.si());
+                q.exact_si()
+            }
             _ => Decimal::parse(t.trim()),
         },
         _ => None,
@@ -179,7 +183,7 @@ pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64,
             let why = format!("no whole number of ticks of {}, or too long", context.resolution);
             return d.ticks(context.resolution).or_else(|_| fail(why));
         }
-        (None, Param::Text(t)) => match (context.constants)(t.trim()) {
+        (None, Param::Text(t)) => match divided.or_else(|| (context.constants)(t.trim())) {
             Some(x) => x,
             None => return fail(format!("`{t}` is no time")),
         },
@@ -253,7 +257,12 @@ pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
     ),
     with("rate", ParamType::Real(None), "", "reciprocal of the mean, instead of `mean`"),
     with("mean", ParamType::Real(None), "", "mean (constant: the value)"),
-    with("deviation", ParamType::Real(None), "", "standard deviation (normal)"),
+    with(
+        "deviation",
+        ParamType::Real(None),
+        "",
+        "standard deviation (normal; of times, what is below zero is zero)",
+    ),
     with("low", ParamType::Real(None), "", "lower end (uniform, triangular)"),
     with("high", ParamType::Real(None), "", "upper end (uniform, triangular)"),
     with("mode", ParamType::Real(None), "", "most frequent value (triangular)"),
@@ -263,7 +272,8 @@ pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
         "minstd",
         ParamType::Int,
         "",
-        "start state of the MINSTD generator, instead of the run's own stream",
+        "start state of the MINSTD generator, instead of the run's own stream; \
+         exponential numbers are -mean ln(1 - u)",
     ),
 ];
 

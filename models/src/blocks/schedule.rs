@@ -141,10 +141,11 @@ mod tests {
 
     #[test]
     fn events_at_their_times() {
-        let text = "[unit.s]\nkind='schedule'\ntimes=[0, '100 ms', 0.1, 'two']\n\
-                    values=['a', 2, true, 0.5]";
+        let text = "[unit.s]\nkind='schedule'\ntimes=[0, '100 ms', 0.1, '1/3 s', 'two', '0.1 min']\n\
+                    values=['a', 2, true, 3, 0.5, 'b']";
         let bench = Bench::run(text, 9.0);
-        assert_eq!(bench.events("s.y"), ["0@0 a", "0.1@0 2", "0.1@0 true", "2@0 0.5"]);
+        let expected = ["0@0 a", "0.1@0 2", "0.1@0 true", "0.333333333@0 3", "2@0 0.5", "6@0 b"];
+        assert_eq!(bench.events("s.y"), expected);
     }
 
     #[test]
@@ -159,6 +160,10 @@ mod tests {
                  seconds or a text such as \"5 ms\"",
             ]
         );
+        for fine in ["0.3333333333333", "'0.3333333333333'", "'333.3333333 ms'"] {
+            let text = format!("[unit.s]\nkind='schedule'\ntimes=[{fine}]\nvalues=[1]");
+            assert!(mistakes(&text)[0].starts_with("no whole number of ticks of 1 ns"), "{fine}");
+        }
         assert_eq!(
             mistakes("[unit.s]\nkind='schedule'\ntimes=[]"),
             ["`times` is empty; list at least one time"]

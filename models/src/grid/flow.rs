@@ -39,7 +39,7 @@ pub fn solve(case: &Case) -> Result<Flow, String> {
     let mut wanted: Vec<C> =
         case.buses.iter().map(|b| C::new(-b.demand[0], -b.demand[1]) / case.base).collect();
     for g in &case.generators {
-        wanted[g.bus] += C::new(g.power / case.base, 0.0);
+        wanted[g.bus] += C::new(g.power[0], g.power[1]) / case.base;
     }
     let of = |types: &[BusType]| -> Vec<usize> {
         (0..case.buses.len()).filter(|&k| types.contains(&case.buses[k].ty)).collect()

@@ -68,7 +68,10 @@ enum Command {
 
 /// The program.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return unparsed(&e),
+    };
     let console = Console { quiet: cli.quiet, json: cli.json };
     let done = match cli.command {
         Command::Run(options) => run::run(&console, &options),
@@ -80,13 +83,29 @@ pub fn main() -> ExitCode {
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
         Command::Plot { dir } => run::plot(&console, &dir),
     };
-    match done {
+    end(&console, done)
+}
+
+fn end(console: &Console, done: Done) -> ExitCode {
+    match done.and_then(|()| console.printed()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => {
             console.complain(&stop);
             ExitCode::from(stop.code())
         }
     }
+}
+
+/// Prints the help that was asked for, or what is wrong with the options.
+fn unparsed(e: &clap::Error) -> ExitCode {
+    let json = e.use_stderr() && std::env::args_os().any(|a| a == "--json");
+    let console = Console { quiet: false, json };
+    if json {
+        let text = e.render().to_string();
+        return end(&console, Err(Stop::usage(text.trim_start_matches("error: ").trim_end())));
+    }
+    report::printing(e.print());
+    if e.use_stderr() { ExitCode::from(2) } else { end(&console, Ok(())) }
 }
 
 /// What a command returns.

@@ -4,11 +4,8 @@ use super::{
     report::{Console, Stop},
 };
 use serde_json::json;
-use std::{
-    fs::OpenOptions,
-    io::{ErrorKind, Write},
-    path::Path,
-};
+use std::path::Path;
+use superdense::output::{OutputError, directory};
 
 const STARTER: &str = include_str!("starter.toml");
 
@@ -26,21 +23,16 @@ pub fn write(console: &Console, name: &Path, force: bool) -> Done {
     if title.is_empty() || title.contains(['"', '\\', '\n']) {
         return Err(Stop::usage("the name of a scenario is a file name without quotes"));
     }
-    let write = || {
-        if let Some(dir) = file.parent() {
-            std::fs::create_dir_all(dir)?;
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).create_new(!force);
-        options.open(&file)?.write_all(STARTER.replace("NAME", &title).as_bytes())
-    };
-    write().map_err(|e| match e.kind() {
-        ErrorKind::AlreadyExists => Stop::usage(format!(
+    if !force && file.exists() {
+        return Err(Stop::usage(format!(
             "{} exists already; choose another name, or overwrite it with --force",
             file.display()
-        )),
-        _ => Stop::usage(format!("{}: {e}", file.display())),
-    })?;
+        )));
+    }
+    if let Some(dir) = file.parent() {
+        std::fs::create_dir_all(dir).map_err(OutputError::at(dir))?;
+    }
+    directory::replace(&file, STARTER.replace("NAME", &title).as_bytes())?;
     let text = format!("wrote {0}; run it with: superdense run {0}\n", file.display());
     console.say(&text, || json!({ "status": "done", "file": file }));
     Ok(())

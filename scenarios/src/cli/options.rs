@@ -31,7 +31,7 @@ pub struct PlanOptions {
     #[arg(long, value_name = "DT", allow_hyphen_values = true)]
     pub sample: Option<String>,
     /// Seed of all random streams.
-    #[arg(long)]
+    #[arg(long, value_parser = seed, allow_hyphen_values = true)]
     pub seed: Option<u64>,
 }
 
@@ -96,8 +96,9 @@ pub struct RunOptions {
     #[arg(long, value_name = "FILE.json")]
     pub timeline: Option<PathBuf>,
     /// Run a second time with permuted bags and report units that depend on the order of
-    /// simultaneous messages.
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["verify", "tighten"])]
+    /// simultaneous messages, by what they send and by what is recorded of them.
+    #[arg(long, value_name = "SEED", value_parser = seed, allow_hyphen_values = true,
+          conflicts_with_all = ["verify", "tighten"])]
     pub ties: Option<u64>,
     /// Run again with tolerances, quanta and exchange bands ten and a hundred times smaller, and
     /// report an error bar for every event and sample.
@@ -167,6 +168,10 @@ fn assignment(text: &str) -> Result<(String, String), String> {
         return Err("the path before '=' is missing".to_owned());
     }
     Ok((path.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| "write a whole number from 0 on, such as 1".to_owned())
 }
 
 /// `H=0.01,0.1`.

@@ -1,7 +1,14 @@
 //! What commands print, as text or JSON.
 use serde_json::{Value as Json, json};
-use std::io::{IsTerminal, Write};
-use superdense::{Diagnostics, output::OutputError, run::Failure};
+use std::{
+    io::{ErrorKind, IsTerminal, Write},
+    sync::OnceLock,
+};
+use superdense::{
+    Diagnostics,
+    output::{OutputError, explained},
+    run::Failure,
+};
 use superdense_kernel::error::RunError;
 
 /// Where and how to print.
@@ -12,6 +19,9 @@ pub struct Console {
     /// One JSON object.
     pub json: bool,
 }
+
+/// Why something could not be printed on standard output.
+static LOST: OnceLock<String> = OnceLock::new();
 
 /// Why a command ended without success.
 #[derive(Debug)]
@@ -74,27 +84,35 @@ impl Console {
         if self.json {
             self.object(&object());
         } else if !self.quiet {
-            put(&mut std::io::stdout().lock(), text);
+            out(text);
         }
     }
 
     /// Prints an object.
     pub fn object(&self, object: &Json) {
-        put(&mut std::io::stdout().lock(), &format!("{object:#}\n"));
+        out(&format!("{object:#}\n"));
     }
 
     /// Prints an object as one line of many.
     pub fn line(&self, object: &impl serde::Serialize) {
         if let Ok(text) = serde_json::to_string(object) {
-            put(&mut std::io::stdout().lock(), &format!("{text}\n"));
+            out(&format!("{text}\n"));
         }
     }
 
     /// Prints text, unless nothing is to be printed.
     pub fn text(&self, text: &str) {
         if !self.quiet {
-            put(&mut std::io::stdout().lock(), text);
+            out(text);
         }
+    }
+
+    /// Whether all that was to be printed was, or nobody listens any more.
+    ///
+    /// # Errors
+    /// What kept standard output from taking it.
+    pub fn printed(&self) -> Result<(), Stop> {
+        LOST.get().map_or(Ok(()), |why| Err(Stop::usage(why)))
     }
 
     /// A remark on standard error.
@@ -115,7 +133,9 @@ impl Console {
         }
         if self.json {
             self.object(&stop.object());
-            return;
+            if self.printed().is_ok() {
+                return;
+            }
         }
         let mut err = std::io::stderr().lock();
         match stop {
@@ -168,7 +188,21 @@ impl Stop {
     }
 }
 
-/// Prints; a closed pipe is no reason to fail.
+fn out(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    printing(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+}
+
+/// Notes what came of printing on standard output; a closed pipe is no reason to fail.
+pub fn printing(done: std::io::Result<()>) {
+    if let Err(e) = done
+        && e.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(format!("standard output: {}", explained(&e)));
+    }
+}
+
+/// Prints on standard error.
 fn put(to: &mut impl Write, text: &str) {
     let _ = to.write_all(text.as_bytes());
     let _ = to.flush();

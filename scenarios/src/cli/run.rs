@@ -178,11 +178,10 @@ fn check_ties(
     let Some(seed) = settings.ties else { return Ok(None) };
     let plan = plan_of(settings)?;
     let end = plan.resolution.parse_ticks(report.summary.end_time.get()).unwrap_or(plan.stop);
-    let units = ties::compare(session.simulation(), plan, end, settings.event_list, seed, pulse)
-        .map_err(|failure| {
-            let results = Some(settings.out.display().to_string());
-            Stop::Failed { failure, results, notes: Vec::new() }
-        })?;
+    let units = ties::compare(session, plan, end, seed, pulse).map_err(|failure| {
+        let results = Some(settings.out.display().to_string());
+        Stop::Failed { failure, results, notes: Vec::new() }
+    })?;
     units.map(|u| Some((seed, u))).ok_or(Stop::Interrupted)
 }
 

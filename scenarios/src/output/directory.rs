@@ -122,5 +122,8 @@ pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), OutputError> {
         }
         Ok(())
     };
-    write().map_err(OutputError::at(file))
+    write().map_err(|e| {
+        let _ = fs::remove_file(&part);
+        OutputError::at(file)(e)
+    })
 }

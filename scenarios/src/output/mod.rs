@@ -23,21 +23,49 @@ pub mod reports;
 pub mod table;
 pub mod trajectory;
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 /// Why a file of a run could not be written or read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", file.display())]
+#[error("{}: {}", file.display(), explained(source))]
 pub struct OutputError {
     /// The file.
     pub file: PathBuf,
     /// Why.
-    pub source: std::io::Error,
+    pub source: io::Error,
+}
+
+/// What to do about an error of the operating system.
+pub fn remedy(e: &io::Error) -> Option<&'static str> {
+    // Errors of our own have one in their text.
+    e.raw_os_error()?;
+    Some(match e.kind() {
+        io::ErrorKind::NotFound => "correct the path, or make the folder",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "choose a place that you may use, or change its permissions"
+        }
+        io::ErrorKind::IsADirectory => "this is a folder, name a file",
+        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
+            "a part of the path is a file, choose another path"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "make room, or write elsewhere"
+        }
+        _ => return None,
+    })
+}
+
+/// An error of the operating system with what to do about it.
+pub fn explained(e: &io::Error) -> String {
+    remedy(e).map_or_else(|| e.to_string(), |help| format!("{e}; {help}"))
 }
 
 impl OutputError {
     /// For `map_err`.
-    pub fn at(file: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+    pub fn at(file: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let file = file.to_owned();
         move |source| Self { file, source }
     }

@@ -235,10 +235,10 @@ impl<'a> Evaluator<'a> {
                 let finer = places.map(|p| [0, 3, 6, 9, 12, 15, 18][usize::from(p.div_ceil(3))]);
                 let help = match finer.and_then(Resolution::from_exponent) {
                     Some(r) => format!(
-                        "set resolution = \"{}\", or give fewer decimals",
+                        "set resolution = \"{}\", give fewer decimals, or divide, as in \"1/3 s\"",
                         r.to_string().trim_start_matches("1 ")
                     ),
-                    None => "give fewer decimals".into(),
+                    None => "give fewer decimals, or divide, as in \"1/3 s\"".into(),
                 };
                 report("time-too-fine", message, help)
             }

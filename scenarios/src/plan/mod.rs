@@ -71,6 +71,8 @@ pub struct Plan {
     pub resolution: Resolution,
     /// The largest micro-step at one instant.
     pub micro_steps: u32,
+    /// Seed by which bags are permuted, to find out what depends on their order.
+    pub ties: Option<u64>,
     /// The last tick of the run, included.
     pub stop: i64,
     /// When samples are taken; `None` samples only the start and the end.
@@ -100,7 +102,7 @@ impl Plan {
     /// Options of a simulation of this plan.
     pub fn options(&self) -> Options {
         let guards = Guards { micro_steps: self.micro_steps, ..Guards::default() };
-        Options { resolution: self.resolution, guards, ..Options::default() }
+        Options { resolution: self.resolution, guards, ties: self.ties, ..Options::default() }
     }
 }
 
@@ -344,6 +346,7 @@ fn plan<T>(
         file: file.to_owned(),
         resolution: session.resolution,
         micro_steps: session.micro_steps,
+        ties: None,
         stop: settings.stop,
         sample: settings.sample,
         partition: partition::partition(&root, &tree, session),

@@ -2,6 +2,7 @@
 use crate::{
     diagnostics::{Mistake, Sink},
     document::{self, Item, Node, Table},
+    output::remedy,
     source::{Sources, Span},
 };
 use std::{
@@ -133,7 +134,7 @@ type Unreadable = (String, Option<&'static str>);
 fn text_of(file: &Path) -> Result<String, Unreadable> {
     let say = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => ("does not exist".to_owned(), None),
-        _ => (format!("cannot be read: {e}"), None),
+        _ => (format!("cannot be read: {e}"), remedy(&e)),
     };
     let mut bytes = Vec::new();
     let open = File::open(file).map_err(say)?;

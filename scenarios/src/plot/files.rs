@@ -6,6 +6,7 @@ use super::{
     rows::{each_row, first_line},
 };
 use crate::{
+    output::OutputError,
     output::csv,
     plan::{Figure as Kind, Plan, Style},
 };
@@ -382,7 +383,7 @@ pub(super) fn number(file: &Path, text: &str) -> Result<f64, PlotError> {
 }
 
 pub(super) fn io(file: &Path, source: std::io::Error) -> PlotError {
-    PlotError::Io { file: file.display().to_string(), source }
+    OutputError::at(file)(source).into()
 }
 
 pub(super) fn damaged(file: &Path, why: &str) -> PlotError {

@@ -17,7 +17,7 @@ mod rows;
 mod ticks;
 mod timeline;
 
-use crate::plan::Style;
+use crate::{output::OutputError, plan::Style};
 pub use curves::{Curve, Point};
 pub use figure::svg;
 pub use files::{Declared, DeclaredPlot, Figure, NAME, Panel};
@@ -28,13 +28,8 @@ use std::{fs, path::Path};
 #[derive(Debug, thiserror::Error)]
 pub enum PlotError {
     /// A file is missing or cannot be read or written.
-    #[error("{file}: {source}")]
-    Io {
-        /// The file.
-        file: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error("{0}")]
+    Io(#[from] OutputError),
     /// A file is not what a run writes.
     #[error("{file}: {why}")]
     Format {
@@ -73,6 +68,5 @@ pub fn draw(dir: &Path) -> Result<usize, PlotError> {
 }
 
 fn write(file: &Path, bytes: &[u8]) -> Result<(), PlotError> {
-    fs::write(file, bytes)
-        .map_err(|source| PlotError::Io { file: file.display().to_string(), source })
+    Ok(fs::write(file, bytes).map_err(OutputError::at(file))?)
 }

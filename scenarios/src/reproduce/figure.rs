@@ -6,7 +6,7 @@ use super::{
     table::{Comparison, Curve, Figure, Panel},
 };
 use crate::{
-    output::directory,
+    output::{OutputError, directory},
     plan::Style,
     plot::{self, DeclaredPlot},
 };
@@ -33,7 +33,7 @@ impl Bench<'_, '_> {
         let svg = plot::svg(&drawn).map_err(|e| failed(&e))?;
         let file = runner::figure(out, &figure.name);
         let folder = file.parent().unwrap_or(out);
-        std::fs::create_dir_all(folder).map_err(|e| failed(&e))?;
+        std::fs::create_dir_all(folder).map_err(OutputError::at(folder)).map_err(|e| failed(&e))?;
         directory::replace(&file, svg.as_bytes()).map_err(|e| failed(&e))?;
         Ok(file)
     }

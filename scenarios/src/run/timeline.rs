@@ -24,7 +24,8 @@ impl Timeline {
         use tracing_chrome::{ChromeLayerBuilder, TraceStyle};
         use tracing_subscriber::{layer::SubscriberExt, util::SubscriberInitExt};
         let shown = file.display();
-        let writer = std::fs::File::create(file).map_err(|e| format!("{shown}: {e}"))?;
+        let writer = std::fs::File::create(file).map_err(crate::output::OutputError::at(file));
+        let writer = writer.map_err(|e| e.to_string())?;
         // Tracks by root span: threads take workers in turn, so theirs would be something else.
         let (layer, guard) = ChromeLayerBuilder::new()
             .writer(writer)

@@ -25,6 +25,8 @@ fn mistakes_end_with_2() {
         ("run mixed.toml --event-list calendar", "ladder"),
         ("run mixed.toml --executor parallel", "sequential"),
         ("run mixed.toml --tighten -1", "zero or more"),
+        ("run mixed.toml --seed -1", "from 0 on"),
+        ("run mixed.toml --ties -1", "from 0 on"),
         ("fly mixed.toml", "fly"),
         ("resume nowhere", "no checkpoint"),
         ("resume mixed.toml", "not a Superdense checkpoint"),
@@ -219,4 +221,101 @@ fn options_that_do_nothing_are_refused() {
     let dir = mixed("nothing");
     refused(&dir, "run mixed.toml --workers 2", 2, "--executor");
     refused(&dir, "run mixed.toml --verify --ties 3", 2, "--ties");
+}
+
+/// With `--json` there is one object, whatever is wrong.
+#[test]
+fn usage_errors_are_objects_too() {
+    let dir = mixed("usage");
+    for line in [
+        "run mixed.toml --json --fly",
+        "--json fly",
+        "run --json",
+        "run mixed.toml --seed -1 --json",
+        "run mixed.toml --executor none --json",
+        "--json",
+    ] {
+        let output = superdense(&dir, line);
+        let told = json(&String::from_utf8_lossy(&output.stdout));
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert_eq!((&told["status"], &told["exit_code"]), (&Json::from("error"), &Json::from(2)));
+        let why = told["error"].as_str().unwrap();
+        assert!(!why.is_empty() && !why.starts_with("error"), "{line}: {why}");
+        assert!(output.stderr.is_empty(), "{line}");
+    }
+    for line in ["--help", "run --help", "--version", "--json --help"] {
+        assert!(!good(&dir, line).is_empty());
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use std::{fs::OpenOptions, process::Stdio};
+
+    /// What cannot be printed is an error; a pipe that is closed is none.
+    #[test]
+    fn a_full_device_is_an_error() {
+        let dir = mixed("full");
+        for line in [
+            "list",
+            "list --json",
+            "schema",
+            "check mixed.toml",
+            "run mixed.toml --until 1 --force",
+            "run mixed.toml --until 1 --force --json",
+            "--help",
+            "--version",
+        ] {
+            let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+            let output = command(&dir, line).stdout(full).stderr(Stdio::piped()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{line}: {said}");
+            let why = ["standard output", "make room"].iter().all(|part| said.contains(part));
+            assert!(why, "{line}: {said}");
+            let (read, write) = std::io::pipe().unwrap();
+            drop(read);
+            let output = command(&dir, line).stdout(write).stderr(Stdio::piped()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!((output.status.success(), said.as_str()), (true, ""), "{line}");
+        }
+    }
+
+    /// A limit on the size of files stands in for a full disk.
+    #[test]
+    fn nothing_half_written_stays() {
+        let dir = folder("limit");
+        let limited = |line: &str| {
+            let program = env!("CARGO_BIN_EXE_superdense");
+            let script = format!("trap '' XFSZ; ulimit -f 0; exec {program} {line}");
+            Command::new("sh").current_dir(&dir).args(["-c", &script]).output().unwrap()
+        };
+        let output = limited("new mine");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("mine.toml") && said.contains("make room"), "{said}");
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0, "nothing stays");
+        fs::write(dir.join("mine.toml"), "stop = 1").unwrap();
+        assert!(!limited("new mine --force").status.success());
+        assert_eq!(read(&dir, "mine.toml"), "stop = 1");
+    }
+}
+
+/// Errors of the operating system say what to do.
+#[test]
+fn errors_of_the_system_have_remedies() {
+    let dir = mixed("system");
+    fs::write(dir.join("file"), "").unwrap();
+    fs::create_dir(dir.join("folder.dot")).unwrap();
+    for (line, says) in [
+        ("check mixed.toml --graph --dot nowhere/x.dot", "make the folder"),
+        ("check mixed.toml --graph --dot file/x.dot", "is a file"),
+        ("check mixed.toml --graph --dot folder.dot", "this is a folder"),
+        ("run mixed.toml --out file/x", "is a file"),
+        ("new file/x", "is a file"),
+        ("plot nowhere", "correct the path"),
+        ("run folder.dot", "this is a folder"),
+    ] {
+        refused(&dir, line, 2, says);
+    }
 }
