@@ -40,9 +40,9 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// `degrees` are those of the functions. `largest` is the degree up to which polynomials are followed where the path itself is one
-    /// exactly; none if the path is the beginning of a series, along which all smooth functions
-    /// have one too.
+    /// `degrees` are those of the functions. `largest` is the degree up to which polynomials are
+    /// followed where the path itself is one exactly; none if the path is the beginning of a series,
+    /// along which all smooth functions have one too.
     fn new(program: Program, dims: &Dims, degrees: Vec<Degree>, largest: Option<u32>) -> Self {
         let (states, past) = (Dims::STATES..dims.first_input(), dims.first_discrete());
         let moves = |var: VarId| (var.0 as usize) < past;
@@ -311,9 +311,7 @@ impl Expander {
             let timed = derivatives.inputs().iter().any(|id| id.0 == 0);
             let affine = derivatives.degrees(moves).iter().all(linear);
             let linear = Linear::of(&derivatives, &dims).filter(|_| affine);
-            // A segment follows the branch that is taken at its tag.
             let degrees = outputs.degrees(moves);
-            let mut sent = Functions::new(outputs.clone(), &dims, degrees.clone(), None);
             let pieces = indicators.pieces(moves, |d| is_followed(d, largest));
             if !pieces.at.is_empty() {
                 let functions = Functions::new(pieces.functions, &dims, pieces.degrees, largest);
@@ -321,8 +319,10 @@ impl Expander {
             }
             watched = Some((
                 Functions::new(indicators, &dims, pieces.results, largest),
-                Functions::new(outputs, &dims, degrees, largest),
+                Functions::new(outputs.clone(), &dims, degrees.clone(), largest),
             ));
+            // A segment follows the branch that is taken at its tag.
+            let mut sent = Functions::new(outputs, &dims, degrees, None);
             for form in sent.forms.iter_mut().filter(|f| **f == Form::Sampled) {
                 *form = Form::Series(Degree::Switching);
             }
