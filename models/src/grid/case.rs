@@ -173,11 +173,11 @@ struct JsonCase {
 
 /// The bus type of a MATPOWER code.
 pub(super) fn bus_type(code: f64) -> Result<BusType, String> {
-    match code as i64 {
-        1 => Ok(BusType::Load),
-        2 => Ok(BusType::Generator),
-        3 => Ok(BusType::Reference),
-        4 => Ok(BusType::Isolated),
+    match code {
+        1.0 => Ok(BusType::Load),
+        2.0 => Ok(BusType::Generator),
+        3.0 => Ok(BusType::Reference),
+        4.0 => Ok(BusType::Isolated),
         _ => Err(format!("bus type {code} is none of 1 to 4")),
     }
 }
@@ -203,7 +203,7 @@ impl Case {
     /// - `branch`: buses `f` and `t`, `r` `x` `b` per unit, `tap` (0 for lines), `shift` in degrees,
     ///   `status` (0 out of service, 1 if left out);
     /// - `gen`: `bus`, power `Pm` per unit, `H` in s and `xdp` per unit on the system base, rating
-    ///   `Sn` in MVA, `status` as above;
+    ///   `Sn` in MVA, `status` as above (at buses of type 1 without reactive power);
     /// - `gov`, if there are governors: `R`, `T1`, `T2`, `T3` (see [`Governor`]).
     ///
     /// `E` and `delta0` of `gen`, and `load_model`, are information for readers: a run starts from
@@ -269,10 +269,18 @@ impl Case {
         }
         for b in &self.branches {
             let [r, x] = b.series;
-            let impedance = r.is_finite() && x.is_finite() && r * r + x * x > 0.0;
-            if !(impedance && positive(b.tap)) {
+            let impedance = r * r + x * x;
+            if !(positive(impedance) && positive(b.tap) && (b.charging + b.shift).is_finite()) {
                 let [from, to] = b.ends.map(|e| self.buses[e].id);
-                return Err(format!("branch {from} to {to}: impedance or tap is not usable"));
+                return Err(format!(
+                    "branch {from} to {to}: impedance, charging, tap or shift is not usable"
+                ));
+            }
+        }
+        for g in &self.generators {
+            if g.power.iter().any(|p| !p.is_finite()) {
+                let id = self.buses[g.bus].id;
+                return Err(format!("generator at bus {id}: its power is no usable number"));
             }
         }
         self.out_of_service();

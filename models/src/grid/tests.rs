@@ -1,6 +1,6 @@
 //! Tests of case files and of the power flow on small networks with known answers.
 use super::{
-    case::Case,
+    case::{Bus, BusType, Case},
     flow,
     machines::{Machines, Plan},
     matpower,
@@ -84,6 +84,32 @@ fn buses_are_what_their_generators_in_service_make_them() {
     }
     let why = second(2, [0, 1]).unwrap_err();
     assert!(why.contains("reference bus 1 has no generator in service"), "{why}");
+}
+
+#[test]
+fn networks_that_would_take_minutes_are_refused() {
+    let mut case = ieee39(|_| {}).unwrap();
+    let bus = Bus { ty: BusType::Isolated, ..case.buses[0].clone() };
+    case.buses.resize(1501, bus);
+    let why = flow::solve(&case).unwrap_err();
+    assert!(
+        why.contains("the network has 1501 buses, and power flows are solved for 1500"),
+        "{why}"
+    );
+}
+
+#[test]
+fn numbers_that_are_none_are_refused() {
+    let whys = [
+        ("1 2 0.0922 0.0470 0", "1 2 0.0922 0.0470 NaN", "branch 1 to 2"),
+        ("1 0 0 10 -10 1", "1 NaN 0 10 -10 1", "generator at bus 1"),
+        (" 2, 1, 0.1", " 2, 1.5, 0.1", "line 6: bus type 1.5"),
+    ];
+    for (good, bad, wanted) in whys {
+        let text = three_buses("").replace(good, bad);
+        let why = matpower::parse(&text).and_then(Case::checked).unwrap_err();
+        assert!(why.contains(wanted), "{why}");
+    }
 }
 
 /// The IEEE 39-bus case with a change.
