@@ -500,9 +500,12 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
         let f = self.system.derivative(j, &view, &mut self.wide).0;
         let Variable { quantum, usual, .. } = self.state.variables[j];
+        // Quantisers err by up to two quanta by themselves: only what is well beyond counts where the
+        // expansion is that of a curved function, looked at now and then.
+        let allowed = if self.growth[j] == 0.0 { quantum } else { GROWTH * quantum };
         let term = |k: usize| {
             let size = (f[k] / (k + 1) as f64).abs();
-            libm::pow(quantum / size, 1.0 / (k + 1) as f64)
+            libm::pow(allowed / size, 1.0 / (k + 1) as f64)
         };
         let holds = (P..WIDE).map(term).fold(f64::INFINITY, f64::min);
         let mut short = next.min(holds);
