@@ -500,16 +500,14 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
         let f = self.system.derivative(j, &view, &mut self.wide).0;
         let Variable { quantum, usual, .. } = self.state.variables[j];
-        // Quantisers err by up to two quanta by themselves: only what is well beyond counts where the
-        // expansion is that of a curved function, looked at now and then.
-        let allowed = if self.growth[j] == 0.0 { quantum } else { GROWTH * quantum };
         let term = |k: usize| {
             let size = (f[k] / (k + 1) as f64).abs();
-            libm::pow(allowed / size, 1.0 / (k + 1) as f64)
+            libm::pow(quantum / size, 1.0 / (k + 1) as f64)
         };
         let holds = (P..WIDE).map(term).fold(f64::INFINITY, f64::min);
         let mut short = next.min(holds);
-        if next > GROWTH * usual && view.moves.get() {
+        let telling = holds < f64::INFINITY && self.growth[j] > 0.0;
+        if !telling && next > GROWTH * usual && view.moves.get() {
             short = self.scan(j, t, &f, short);
         }
         self.state.variables[j].usual = if short.is_finite() { short } else { 0.0 };
