@@ -133,7 +133,7 @@ impl Program {
             functions.outputs.push(match join {
                 Some(op) => {
                     functions.code.push(Instr { op, args: [a, b, a] });
-                    functions.origins.push(functions.origins[k].clone());
+                    functions.origins.push(functions.origins[k]);
                     (functions.first() + functions.code.len() - 1) as u32
                 }
                 None => a,
