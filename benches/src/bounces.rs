@@ -20,20 +20,44 @@ const HEIGHT: f64 = 10.0;
 /// How often it bounces.
 pub const BOUNCES: usize = 40;
 
+/// How the flights are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Flights {
+    /// By the closed form.
+    Closed,
+    /// By the 5(4) pair, at a tolerance of 1e-9.
+    Pair,
+    /// As Taylor series of order 20, at a tolerance of 1e-14: as heyoka.
+    Taylor,
+}
+
+impl Flights {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Closed, Self::Pair, Self::Taylor];
+}
+
 /// How the unit is written, and its method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounces {
     /// As the text of the shipped scenario, instead of in Rust.
     pub text: bool,
-    /// By the 5(4) pair, instead of the closed form.
-    pub pair: bool,
+    /// Its method.
+    pub flights: Flights,
 }
 
 impl Bounces {
     /// The row of the comparison.
     pub fn name(self) -> String {
-        let method = if self.pair { "rk45" } else { "closed" };
-        format!("bounces-{method}{}", if self.text { "-text" } else { "" })
+        format!("bounces-{}{}", self.method().0, if self.text { "-text" } else { "" })
+    }
+
+    /// Name, method and tolerance.
+    fn method(self) -> (&'static str, Method, f64) {
+        match self.flights {
+            Flights::Closed => ("closed", Method::Closed, 1e-9),
+            Flights::Pair => ("rk45", Method::Rk45, 1e-9),
+            Flights::Taylor => ("taylor", Method::Taylor(20, None), 1e-14),
+        }
     }
 
     /// A run to shortly after the last bounce, and its end in ticks.
@@ -51,10 +75,11 @@ impl Bounces {
         let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
         let events =
             Arc::from([EventSpec { strictly: vec![1], ..EventSpec::new("bounce", trigger) }]);
+        let (_, method, tolerance) = self.method();
         let settings = Settings {
             resolution: options.resolution,
-            method: if self.pair { Method::Rk45 } else { Method::Closed },
-            solver: ode::Options::tolerance(1e-9, 1e-9),
+            method,
+            solver: ode::Options::tolerance(tolerance, tolerance),
             connected: vec![false; 2],
             ..Settings::default()
         };
@@ -64,15 +89,18 @@ impl Bounces {
 
     fn scenario(self, options: Options) -> Simulation<Value> {
         let file = "../scenarios/library/bouncing_ball.toml";
-        let method = if self.pair { "\"rk45\"" } else { "\"closed\"" };
-        let sets = [
-            ("plot", "[]"),
-            ("record", "[]"),
-            ("unit.ball.method", method),
-            ("unit.ball.tolerance", "1e-9"),
-            ("unit.ball.absolute_tolerance", "1e-9"),
-        ];
-        let sets: Vec<_> = sets.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let (name, method, tolerance) = self.method();
+        let quoted = format!("\"{name}\"");
+        let tolerance = format!("{tolerance:e}");
+        let mut sets = vec![("plot", "[]"), ("record", "[]"), ("unit.ball.method", &quoted)];
+        if name != "closed" {
+            sets.push(("unit.ball.tolerance", &tolerance));
+            sets.push(("unit.ball.absolute_tolerance", &tolerance));
+        }
+        if matches!(method, Method::Taylor(..)) {
+            sets.push(("unit.ball.order", "20"));
+        }
+        let sets: Vec<_> = sets.iter().map(|&(key, v)| (key.to_owned(), v.to_owned())).collect();
         let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
         let overrides = Overrides { until: Some("30 s".into()), ..Overrides::default() };
         let mut plan = superdense::load(&file, &sets, &overrides).expect("a shipped scenario");
@@ -132,8 +160,8 @@ mod tests {
     fn units_bounce_as_the_loop_does() {
         let (t, v) = bare(HEIGHT);
         for text in [false, true] {
-            for pair in [false, true] {
-                let bounces = Bounces { text, pair };
+            for flights in Flights::ALL {
+                let bounces = Bounces { text, flights };
                 let (mut sim, end) = bounces.build();
                 sim.run_until(end).unwrap();
                 assert_eq!(sim.statistics()["located"], BOUNCES as u64, "{bounces:?}");

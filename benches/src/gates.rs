@@ -1,6 +1,6 @@
 //! Fixed small runs whose instruction counts must not grow.
 use crate::{
-    bounces::Bounces,
+    bounces::{Bounces, Flights},
     devstone::{self, Devstone, Shape},
     exchange,
     net::{Net, Run},
@@ -41,9 +41,9 @@ fn continuous((mut sim, end): (Simulation<Value>, i64)) {
     measured(&mut sim, end);
 }
 
-/// A ball's bounces, by the closed form or the 5(4) pair.
-fn bounces(pair: bool) {
-    continuous(Bounces { text: false, pair }.build());
+/// A ball's bounces.
+fn bounces(flights: Flights) {
+    continuous(Bounces { text: false, flights }.build());
 }
 
 /// A shipped scenario of a network, for so many seconds.
@@ -73,8 +73,8 @@ pub const CASES: [Case; 20] = [
     Case { name: "queue-10s", run: || network(Net::Queue(10), 10) },
     Case { name: "s4a-10s", run: || network(Net::Bottleneck, 10) },
     Case { name: "torus-10x10-1s", run: || network(Net::Torus(10, 1000), 1) },
-    Case { name: "bounces-closed", run: || bounces(false) },
-    Case { name: "bounces-rk45", run: || bounces(true) },
+    Case { name: "bounces-closed", run: || bounces(Flights::Closed) },
+    Case { name: "bounces-rk45", run: || bounces(Flights::Pair) },
     Case { name: "line-qss3", run: || continuous(qss::line::<Explicit, 3>()) },
 ];
 

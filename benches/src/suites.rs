@@ -1,6 +1,6 @@
 //! The comparisons: which jobs, against whom, how often.
 use crate::{
-    bounces::{BOUNCES, Bounces},
+    bounces::{BOUNCES, Bounces, Flights},
     busy,
     child::{Engine, Job, Measured, PARALLEL, has_simpy, spawn},
     devstone::{Devstone, Shape},
@@ -147,8 +147,8 @@ pub fn exchange(effort: Effort, sink: Sink<'_>) -> Result<(), String> {
 /// A failed child.
 pub fn bounces(effort: Effort, sink: Sink<'_>) -> Result<(), String> {
     for text in [false, true] {
-        for pair in [false, true] {
-            let bounces = Bounces { text, pair };
+        for flights in Flights::ALL {
+            let bounces = Bounces { text, flights };
             let job = Job::Bounces(bounces);
             let m = compare(job, (Engine::BareLoop, job), effort.repetitions(9))?;
             let size = BOUNCES.to_string();

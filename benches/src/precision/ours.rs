@@ -5,6 +5,7 @@ use super::{
     systems::{Visitor, with_system},
     {Limits, Run},
 };
+use crate::bounces::{Bounces, Flights};
 use cpu_time::ProcessTime;
 use std::sync::{Arc, Mutex};
 use superdense::Overrides;
@@ -95,6 +96,13 @@ fn scenario(problem: Problem, method: &str, tolerance: f64, order: usize) -> Res
     let count = if problem == Problem::Grid { 10 } else { problem.states() };
     let outputs = (first..first + count as u16).collect();
     Ok(Ready { sim, model, resolution, outputs })
+}
+
+/// The ball as a Taylor unit in Rust.
+fn bouncing() -> Result<Ready, String> {
+    let (sim, _) = Bounces { text: false, flights: Flights::Taylor }.build();
+    let model = sim.find("system").ok_or("no system")?;
+    Ok(Ready { sim, model, resolution: Resolution::PICO, outputs: vec![0, 1] })
 }
 
 /// A system in Rust under a quantised method.
@@ -238,8 +246,11 @@ pub(super) fn runs(problem: Problem, limits: Limits, sink: &mut dyn FnMut(Run)) 
     }
 }
 
-/// The problem's Taylor unit at the tolerance and order of heyoka.
+/// The problem's Taylor unit at the tolerance and order of heyoka; of the bounces, in Rust.
 pub(super) fn taylor(problem: Problem, limits: Limits) -> Result<Run, String> {
-    let found = run(problem, limits, &|| scenario(problem, "taylor", 1e-14, 20))?;
+    let found = run(problem, limits, &|| match problem {
+        Problem::Bounces => bouncing(),
+        _ => scenario(problem, "taylor", 1e-14, 20),
+    })?;
     Ok(Run { method: "taylor".into(), tolerance: 1e-14, ..found })
 }

@@ -26,14 +26,17 @@ impl Atomic<u64> for Timer {
     }
 }
 
-/// An entity of *ring*: its tokens by the tick at which their time is up, the next one apart
-/// because most entities have no other.
+/// How many tokens an entity holds in itself.
+const NEAR: usize = 4;
+
+/// An entity of *ring*: its tokens by the tick at which their time is up. The first few are in the
+/// entity, in places that are filled without a branch: how many it holds cannot be predicted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Holder {
     source: Source,
     increments: Increments,
-    /// Tick of the first token, or `i64::MAX`.
-    first: i64,
+    /// Ticks of the first tokens in their order, and then `i64::MAX`.
+    near: [i64; NEAR],
     /// The others, the latest first.
     rest: Vec<i64>,
     /// Tick of the last transition.
@@ -46,7 +49,10 @@ const TOKEN_OUT: OutPort<u64> = OutPort::new(0);
 
 impl Holder {
     fn keep(&mut self, at: i64) {
-        let later = if at < self.first { std::mem::replace(&mut self.first, at) } else { at };
+        let mut later = at;
+        for token in &mut self.near {
+            (*token, later) = ((*token).min(later), (*token).max(later));
+        }
         if later != i64::MAX {
             let place = self.rest.partition_point(|&t| t >= later);
             self.rest.insert(place, later);
@@ -55,7 +61,17 @@ impl Holder {
 
     /// Tokens whose time is up at the same tick as the first one's.
     fn up(&self) -> usize {
-        1 + self.rest.iter().rev().take_while(|&&t| t == self.first).count()
+        let now = |t: &i64| *t == self.near[0];
+        match self.near.iter().filter(|t| now(t)).count() {
+            NEAR => NEAR + self.rest.iter().rev().take_while(|t| now(t)).count(),
+            near => near,
+        }
+    }
+
+    /// Drops the first token.
+    fn pass(&mut self) {
+        self.near.copy_within(1.., 0);
+        self.near[NEAR - 1] = self.rest.pop().unwrap_or(i64::MAX);
     }
 }
 
@@ -67,10 +83,10 @@ impl Atomic<u64> for Holder {
         1
     }
     fn time_advance(&self) -> Duration {
-        if self.first == i64::MAX {
-            return Duration::INFINITE;
+        match self.near[0] {
+            i64::MAX => Duration::INFINITE,
+            first => Duration::between(self.now, first),
         }
-        Duration::between(self.now, self.first)
     }
     fn output(&self, out: &mut Outbox<'_, u64>) {
         for i in 0..self.up() as u64 {
@@ -81,8 +97,9 @@ impl Atomic<u64> for Holder {
         self.now = fx.now().ticks;
         let up = self.up();
         self.sent += up as u64;
-        self.rest.truncate(self.rest.len() + 1 - up);
-        self.first = self.rest.pop().unwrap_or(i64::MAX);
+        for _ in 0..up {
+            self.pass();
+        }
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, u64>, fx: &mut Effects<u64>) {
         self.now = fx.now().ticks;
@@ -107,9 +124,10 @@ pub fn model(timers: Timers) -> Coupled<u64> {
         }
         Load::Ring => {
             let holder = |(i, mut source): (usize, Source)| {
-                let first = source.draw(increments);
+                let mut near = [i64::MAX; NEAR];
+                near[0] = source.draw(increments);
                 let rest = Vec::new();
-                let holder = Holder { source, increments, first, rest, now: 0, sent: 0 };
+                let holder = Holder { source, increments, near, rest, now: 0, sent: 0 };
                 top.add(("holder", i), holder)
             };
             let holders: Vec<_> = sources.map(holder).collect();

@@ -271,6 +271,12 @@ pub trait Equations: Send + Sync + 'static {
         let _ = (event, vars);
         true
     }
+    /// Whether the reset of `event` does for `other` what that would do at the same instant: then
+    /// that does not happen, too.
+    fn settles(&self, event: usize, other: usize) -> bool {
+        let _ = (event, other);
+        false
+    }
     /// Events from this number on are the unit's own affair: nobody is told of them.
     fn first_internal(&self) -> usize {
         usize::MAX

@@ -14,6 +14,8 @@ pub(super) struct Sides {
     program: Program,
     /// Place of the first side in the variables.
     first: usize,
+    /// By function: those that read its side, or the side of one that does.
+    readers: Vec<Vec<usize>>,
 }
 
 impl Sides {
@@ -47,7 +49,8 @@ impl Sides {
         }
         let first = dims.received() - functions.len();
         let program = Program::compile(functions.iter().map(|f| &f.function));
-        Self { functions: functions.to_vec(), program, first }
+        let readers = (0..functions.len()).map(|k| readers(functions, k)).collect();
+        Self { functions: functions.to_vec(), program, first, readers }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -56,6 +59,24 @@ impl Sides {
 
     /// Sets all sides by what the functions say now. A side may depend on earlier ones.
     pub(super) fn settle(&self, vars: &mut [f64], work: &mut Work) {
+        self.settle_some(|_| true, vars, work);
+    }
+
+    /// Sets the sides that depend on that of function `changed`, which has changed by its own event:
+    /// what it says itself is a matter of rounding there.
+    pub(super) fn follow(&self, changed: usize, vars: &mut [f64], work: &mut Work) {
+        let readers = &self.readers[changed];
+        if !readers.is_empty() {
+            self.settle_some(|k| readers.contains(&k), vars, work);
+        }
+    }
+
+    /// Whether `reader` is set with the side of `function`.
+    pub(super) fn follows(&self, reader: usize, function: usize) -> bool {
+        self.readers[function].contains(&reader)
+    }
+
+    fn settle_some(&self, chosen: impl Fn(usize) -> bool, vars: &mut [f64], work: &mut Work) {
         if self.functions.is_empty() {
             return;
         }
@@ -65,7 +86,8 @@ impl Sides {
             self.program.eval(vars, &mut work.reset, &mut values);
             let mut changed = false;
             let sides = &mut vars[self.first..];
-            for ((function, side), &value) in self.functions.iter().zip(sides).zip(&values) {
+            let all = self.functions.iter().zip(sides).zip(&values).enumerate();
+            for (_, ((function, side), &value)) in all.filter(|(k, _)| chosen(*k)) {
                 let new = function.side_of(value);
                 changed |= new != *side;
                 *side = new;
@@ -75,6 +97,20 @@ impl Sides {
             }
         }
     }
+}
+
+/// The functions that read the side of `function`, or the side of one that does.
+fn readers(functions: &[Frozen], function: usize) -> Vec<usize> {
+    let mut sides = vec![functions[function].side];
+    let mut readers = Vec::new();
+    // Inner functions come before those that use them.
+    for (k, other) in functions.iter().enumerate().skip(function + 1) {
+        if other.function.vars().iter().any(|v| sides.contains(v)) {
+            sides.push(other.side);
+            readers.push(k);
+        }
+    }
+    readers
 }
 
 /// Functions within functions beyond this depth settle by their events.

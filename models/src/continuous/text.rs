@@ -79,6 +79,11 @@ impl TextEquations {
         self.mode.zip(mode).is_none_or(|(place, mode)| vars[place] == mode)
     }
 
+    /// The switching function whose side an event changes: each has one downwards and one upwards.
+    fn function_of(&self, event: usize) -> Option<usize> {
+        event.checked_sub(self.first_internal).map(|k| k / 2)
+    }
+
     /// Whether all indicators of a state event say that it holds.
     fn holds(&self, event: usize, z: &[f64]) -> bool {
         match &self.events[event].trigger {
@@ -164,9 +169,14 @@ impl Equations for TextEquations {
     }
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         self.resets[event].carry_out(vars, work, emit);
-        if event < self.first_internal && !self.sides.is_empty() {
-            self.sides.settle(vars, work);
+        match self.function_of(event) {
+            Some(function) => self.sides.follow(function, vars, work),
+            None => self.sides.settle(vars, work),
         }
+    }
+    fn settles(&self, event: usize, other: usize) -> bool {
+        let Some(reader) = self.function_of(other) else { return false };
+        self.function_of(event).is_none_or(|function| self.sides.follows(reader, function))
     }
     fn concerns(&self, event: usize, vars: &[f64]) -> bool {
         self.is_active(self.modes[event], vars)

@@ -422,11 +422,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     self.state.fired.clear();
                 }
             }
-            _ => {
-                let mut fired = std::mem::take(&mut self.state.fired);
-                fired.retain(|&event| self.happens(event, now));
-                self.state.fired = fired;
-            }
+            _ => self.happen_in_turn(now),
         }
         self.state.pressing = match ending {
             Some(event) if self.presses(event, t) => ending,
@@ -445,6 +441,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.state.plan = Plan::Due(k, Action::Events);
         Ok(())
+    }
+
+    /// Carries out all events in `fired`, and leaves there those that happened.
+    #[inline(never)]
+    fn happen_in_turn(&mut self, now: i64) {
+        let mut fired = std::mem::take(&mut self.state.fired);
+        let mut done = 0;
+        for k in 0..fired.len() {
+            let event = fired[k];
+            let equations = &self.scene.equations;
+            let settles = |&before: &u16| equations.settles(before.into(), event.into());
+            if !fired[..done].iter().any(settles) && self.happens(event, now) {
+                fired[done] = event;
+                done += 1;
+            }
+        }
+        fired.truncate(done);
+        self.state.fired = fired;
     }
 
     /// Carries out an event at tick `now` on the scratch's variables, if it still concerns these;

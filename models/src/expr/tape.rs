@@ -10,8 +10,8 @@
 //!
 //! What does not change over a step (constants, discrete values, and what depends on nothing
 //! else) has one coefficient only and takes no part after order zero. Order zero is the program
-//! itself on `f64`, so that it has the same bits. Jumps are left out: what they would skip is
-//! computed and not used.
+//! itself on `f64`, so that it has the same bits. Beyond it jumps are left out: what they skip is
+//! computed from what is left of an earlier time, and not used; nothing that is used is shared with it.
 
 use super::op::{Op, apply};
 use super::program::{Program, Registers};

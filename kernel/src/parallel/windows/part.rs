@@ -102,7 +102,13 @@ pub(super) struct Part<M: Message> {
     pub executed: u64,
     /// Of own models, ascending.
     edges: Vec<Edge>,
+    /// The first of these by model, and one more.
+    first: Vec<u32>,
+    /// The models from which something is told ahead.
+    announcing: Vec<u32>,
     accounts: Vec<Account>,
+    /// What others are to get at the end of a phase, by part.
+    post: Vec<Vec<Letter<M>>>,
     news: Arc<Mutex<Vec<News<M>>>>,
     pub done: Done<M>,
     /// For what is done in advance: messages, effects, and a state of each kind of model.
@@ -123,6 +129,12 @@ impl<M: Message> Part<M> {
         let mut sim = sim;
         let mine = |edge: &&Edge| models.binary_search(&edge.model).is_ok();
         let edges: Vec<Edge> = layout.edges.iter().filter(mine).cloned().collect();
+        let before = |m| edges.partition_point(|edge| edge.model < m) as u32;
+        let first = (0..=sim.core.network.models).map(before).collect();
+        let ahead = edges.iter().filter(|edge| !edge.ahead.is_empty());
+        let mut announcing: Vec<u32> = ahead.map(|edge| edge.model).collect();
+        announcing.dedup();
+        let post = (0..2 * layout.workers).map(|_| Vec::new()).collect();
         let news: Arc<Mutex<Vec<News<M>>>> = Arc::default();
         if observed {
             sim.core.observers.push(Box::new(Scribe(Arc::clone(&news))));
@@ -147,7 +159,10 @@ impl<M: Message> Part<M> {
             busy,
             executed,
             edges,
+            first,
+            announcing,
             accounts,
+            post,
             news,
             done,
             bus,
@@ -171,31 +186,43 @@ impl<M: Message> Part<M> {
     /// Tells others what leaves before tick `end`, which is no later than the least delay allows:
     /// what models send until then follows from their states. They go ahead, and back.
     pub fn announce(&mut self, end: i64, mail: &Mail<M>) -> Result<(), Irregular> {
-        let mut first = 0;
-        while let Some(model) = self.edges.get(first).map(|edge| edge.model) {
-            let count = self.edges[first..].iter().take_while(|e| e.model == model).count();
+        for at in 0..self.announcing.len() {
+            let model = self.announcing[at];
             let (kind, slot) = self.sim.core.homes.of(model);
             let slab = &self.sim.slabs.kinds[kind as usize];
             let last = slab.cell(slot).last;
             let soon = |edge: &Edge| {
-                let earliest = slab.earliest_output(slot, edge.port).ticks();
-                !edge.ahead.is_empty() && last.saturating_add(earliest) < end
+                let earliest = || slab.earliest_output(slot, edge.port).ticks();
+                !edge.ahead.is_empty() && last.saturating_add(earliest()) < end
             };
-            if self.edges[first..first + count].iter().any(soon) {
-                self.preview(model, (first, count), end, mail)?;
+            if self.edges[self.edges_of(model)].iter().any(soon) {
+                self.preview(model, end)?;
             }
-            first += count;
         }
+        self.hand_over(mail);
         Ok(())
     }
 
-    fn preview(
-        &mut self,
-        model: u32,
-        (first, count): (usize, usize),
-        end: i64,
-        mail: &Mail<M>,
-    ) -> Result<(), Irregular> {
+    /// Where the edges of a model are.
+    fn edges_of(&self, model: u32) -> std::ops::Range<usize> {
+        self.first[model as usize] as usize..self.first[model as usize + 1] as usize
+    }
+
+    /// The edge over which a message leaves.
+    fn edge_of(&self, sent: &Envelope<M>) -> Option<usize> {
+        self.edges_of(sent.source).find(|&k| self.edges[k].port == sent.port)
+    }
+
+    /// Gives letters to those who are to get them.
+    fn hand_over(&mut self, mail: &Mail<M>) {
+        for (letters, to) in self.post.iter_mut().zip(mail) {
+            if !letters.is_empty() {
+                lock(to).append(letters);
+            }
+        }
+    }
+
+    fn preview(&mut self, model: u32, end: i64) -> Result<(), Irregular> {
         let Some(at) = self.sim.core.list.time_of(model) else { return Ok(()) };
         let mut tag = self.sim.tag_at(at);
         let (kind, slot) = self.sim.core.homes.of(model);
@@ -229,17 +256,22 @@ impl<M: Message> Part<M> {
                 return Err(Irregular);
             }
         }
-        let edges = &self.edges[first..first + count];
-        for (tag, sent) in self.bus.away.drain(..) {
-            // What others need not know before is not promised either.
-            let is_told = |edge: &Edge| edge.port == sent.port && !edge.ahead.is_empty();
-            let Some(k) = edges.iter().position(is_told) else { continue };
-            let account = &mut self.accounts[first + k];
-            account.promised = account.promised.wrapping_add(digest(network, tag, &sent));
-            edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, &sent));
+        if let Some(state) = state {
+            slab.restore(slot, state).map_err(|_| Irregular)?;
         }
-        let Some(state) = state else { return Ok(()) };
-        slab.restore(slot, state).map_err(|_| Irregular)
+        let mut away = std::mem::take(&mut self.bus.away);
+        for (tag, sent) in away.drain(..) {
+            // What others need not know before is not promised either.
+            let Some(k) = self.edge_of(&sent).filter(|&k| !self.edges[k].ahead.is_empty()) else {
+                continue;
+            };
+            let account = &mut self.accounts[k];
+            let digest = digest(&self.sim.core.network, tag, &sent);
+            account.promised = account.promised.wrapping_add(digest);
+            post(&mut self.post, &self.edges[k].ahead, tag, sent);
+        }
+        self.bus.away = away;
+        Ok(())
     }
 
     /// All cycles up to tick `limit`, with the letters that came for them.
@@ -248,26 +280,32 @@ impl<M: Message> Part<M> {
         letters.sort_by_key(|l| (l.tag, l.sent.source, l.sent.emission));
         let mut rest = &letters[..];
         while let Some(came) = rest.first().map(|letter| letter.tag) {
-            self.alone(came.ticks.saturating_sub(1))?;
-            while let Some(tag) = self.sim.next_within(came.ticks).map_err(|_| Irregular)?
-                && tag < came
-            {
-                self.cycle(tag, &[])?;
+            // Those that only listen have mostly nothing of their own.
+            if self.sim.earliest().is_some_and(|(at, _)| at <= came.ticks) {
+                self.alone(came.ticks.saturating_sub(1))?;
+                while let Some(tag) = self.sim.next_within(came.ticks).map_err(|_| Irregular)?
+                    && tag < came
+                {
+                    self.cycle(tag, &[])?;
+                }
             }
             let (now, later) = rest.split_at(rest.partition_point(|letter| letter.tag == came));
             rest = later;
             self.cycle(came, now)?;
         }
         self.alone(limit)?;
-        for (tag, sent) in self.sim.core.bus.away.drain(..) {
-            let Some(k) = edge_of(&self.edges, &sent) else { continue };
+        let mut away = std::mem::take(&mut self.sim.core.bus.away);
+        for (tag, sent) in away.drain(..) {
+            let Some(k) = self.edge_of(&sent) else { continue };
             if !self.edges[k].ahead.is_empty() {
                 let account = &mut self.accounts[k];
                 let digest = digest(&self.sim.core.network, tag, &sent);
                 account.kept = account.kept.wrapping_add(digest);
             }
-            self.edges[k].behind.iter().for_each(|&to| post(mail, to, tag, &sent));
+            post(&mut self.post, &self.edges[k].behind, tag, sent);
         }
+        self.sim.core.bus.away = away;
+        self.hand_over(mail);
         Ok(())
     }
 
@@ -311,10 +349,13 @@ impl<M: Message> Part<M> {
             return Ok(());
         }
         self.sim.stage(tag).map_err(|_| Irregular)?;
-        for (tag, sent) in self.sim.core.bus.away.drain(..) {
-            let Some(k) = edge_of(&self.edges, &sent) else { continue };
-            self.edges[k].ahead.iter().for_each(|&to| post(mail, to, tag, &sent));
+        let mut away = std::mem::take(&mut self.sim.core.bus.away);
+        for (tag, sent) in away.drain(..) {
+            let Some(k) = self.edge_of(&sent) else { continue };
+            post(&mut self.post, &self.edges[k].ahead, tag, sent);
         }
+        self.sim.core.bus.away = away;
+        self.hand_over(mail);
         Ok(())
     }
 
@@ -357,15 +398,13 @@ pub(super) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The edge over which a message leaves.
-fn edge_of<M>(edges: &[Edge], sent: &Envelope<M>) -> Option<usize> {
-    edges.binary_search_by(|edge| (edge.model, edge.port).cmp(&(sent.source, sent.port))).ok()
-}
-
-fn post<M: Message>(mail: &Mail<M>, to: u32, tag: Tag, sent: &Envelope<M>) {
+/// Puts a message into the post for these parts.
+fn post<M: Message>(post: &mut [Vec<Letter<M>>], to: &[u32], tag: Tag, sent: Envelope<M>) {
     // It is the first of no chain yet.
-    let sent = Envelope { next: NONE, ..sent.clone() };
-    lock(&mail[to as usize]).push(Letter { tag, sent });
+    let letter = Letter { tag, sent: Envelope { next: NONE, ..sent } };
+    for &part in to {
+        post[part as usize].push(letter.clone());
+    }
 }
 
 /// A digest of a message and its tag.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::fuse::fuse;
 use super::{Extra, Rule, Step, Tape};
-use crate::expr::{Op, Program, VarId};
+use crate::expr::{Op, Program, VarId, program::Instr};
 
 struct Builder {
     steps: Vec<Step>,
@@ -169,6 +169,18 @@ fn is_step(op: Op) -> bool {
         || matches!(op, Op::Jump | Op::JumpIf | Op::JumpUnless)
 }
 
+/// By instruction: whether a jump may go past it. What others share has to be computed always, at
+/// order zero too.
+fn may_be_skipped(code: &[Instr]) -> Vec<bool> {
+    let mut skipped = vec![false; code.len()];
+    for (at, instr) in code.iter().enumerate() {
+        if matches!(instr.op, Op::Jump | Op::JumpIf | Op::JumpUnless) {
+            skipped[at + 1..][..instr.args[1] as usize].fill(true);
+        }
+    }
+    skipped
+}
+
 pub(super) fn lower(program: Program, moves: impl Fn(VarId) -> bool) -> Tape {
     let (first, code) = (program.first(), program.code());
     let mut moving = vec![false; program.constants().len()];
@@ -178,9 +190,10 @@ pub(super) fn lower(program: Program, moves: impl Fn(VarId) -> bool) -> Tape {
         let moves = !is_step(instr.op) && args.iter().any(|&a| moving[a as usize]);
         moving.push(moves);
     }
+    let skipped = may_be_skipped(code);
     let mut partners = HashMap::new();
     for (at, instr) in code.iter().enumerate() {
-        if matches!(instr.op, Op::Sin | Op::Cos | Op::Sinh | Op::Cosh) {
+        if matches!(instr.op, Op::Sin | Op::Cos | Op::Sinh | Op::Cosh) && !skipped[at] {
             partners.entry((instr.op, instr.args[0])).or_insert((first + at) as u32);
         }
     }
@@ -192,7 +205,9 @@ pub(super) fn lower(program: Program, moves: impl Fn(VarId) -> bool) -> Tape {
             builder.rules(instr.op, to, instr.args);
             let [a, b, _] = instr.args;
             let b = if instr.op.arity() == 1 { a } else { b };
-            builder.known.entry((instr.op, a, b)).or_insert(to);
+            if !skipped[at] {
+                builder.known.entry((instr.op, a, b)).or_insert(to);
+            }
         }
     }
     let one = builder.constant(1.0);

@@ -89,3 +89,49 @@ fn solves_by_series() {
     }
     assert_eq!(rows[22..25], [7.0, 2.0, 0.0]);
 }
+
+/// What a branch computes that is not taken now, but was before, is no part of anything else.
+#[test]
+fn branches_that_are_skipped_leave_nothing_behind() {
+    let systems: [&[&str]; 4] = [
+        &["if x < 1 then cos(x) else 0*x", "sin(x)"],
+        &["if x < 1 then cosh(x) else sinh(x)", "sinh(x)"],
+        &["if x < 1 then 2*ln(1 + x) else (1 + x)^x"],
+        &["if x < 1 then atan(x)*exp(x) else hypot(x, y)", "asin(x/3) + x*x"],
+    ];
+    for texts in systems {
+        let exprs: Vec<Expr> = texts.iter().map(|t| Expr::parse(t, &scope()).unwrap()).collect();
+        let tape = Tape::new(Program::compile(&exprs), |var| var.0 < 3);
+        let along = |memory: &mut TapeMemory, x: f64| {
+            tape.along(memory, &[0.0, x, 0.7, 1.0], 5, |var, row| {
+                let x = [1.0, 0.5, -0.3, 0.2];
+                row.copy_from_slice(if var == 1 { &x } else { &[1.0, 0.0, 0.0, 0.0] });
+            });
+            let result = |k| tape.result(memory, k).to_vec();
+            (0..exprs.len()).map(result).collect::<Vec<_>>()
+        };
+        let mut used = TapeMemory::default();
+        along(&mut used, 0.4);
+        assert_eq!(along(&mut used, 1.4), along(&mut TapeMemory::default(), 1.4), "{texts:?}");
+        assert_eq!(along(&mut used, 0.4), along(&mut TapeMemory::default(), 0.4), "{texts:?}");
+        // Fresh memory may be wrong, too.
+        let curve: [Series<5>; 4] = [
+            Series([0.0, 1.0, 0.0, 0.0, 0.0]),
+            Series([1.4, 1.0, 0.5, -0.3, 0.2]),
+            Series([0.7, 1.0, 0.0, 0.0, 0.0]),
+            Series([1.0, 0.0, 0.0, 0.0, 0.0]),
+        ];
+        let mut expected = vec![Series::default(); exprs.len()];
+        Program::compile(&exprs).eval(&curve, &mut Registers::default(), &mut expected);
+        let found = along(&mut used, 1.4);
+        for (found, Series(expected)) in found.iter().zip(&expected) {
+            for (k, c) in expected.iter().enumerate() {
+                let found = found.get(k).copied().unwrap_or(0.0);
+                assert!(
+                    (found - c).abs() <= 1e-12 * (1.0 + c.abs()),
+                    "{texts:?}: {found}, not {c}"
+                );
+            }
+        }
+    }
+}

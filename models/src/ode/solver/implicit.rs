@@ -108,6 +108,11 @@ impl Solver {
         t1: f64,
     ) -> Result<Trial, S::Error> {
         let (t, n, x) = (self.t, self.x.len(), &self.x);
+        if n == 0 {
+            // Only outputs and events of time: there is nothing to solve.
+            self.path.open(t, t1, 0, 4);
+            return Ok(Trial::Error(0.0));
+        }
         let (y, rest) = self.scratch.0.split_at_mut(n);
         let slope = &mut rest[..n];
         let Linear { jacobian, drift, stages } = &mut self.scratch.1;
@@ -150,7 +155,7 @@ impl Solver {
             let ratio = last[i] / self.options.scale(i, x[i].abs().max(y[i].abs()));
             sum += ratio * ratio;
         }
-        let error = (sum / n.max(1) as f64).sqrt();
+        let error = (sum / n as f64).sqrt();
         if error.is_nan() || error > 1.0 {
             return Ok(Trial::Error(if error.is_finite() { error } else { f64::MAX }));
         }

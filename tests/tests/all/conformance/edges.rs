@@ -115,3 +115,49 @@ fn resets_onto_the_surface() {
         assert_eq!(run(text, method, 3 * S, &[]).0, 3, "{method}");
     }
 }
+
+/// Switching functions within switching functions, and together with events of the unit at the same
+/// instant: as quadrature says.
+#[test]
+fn switching_functions_within_others() {
+    let cases = [
+        ("if mod(t, 1) < 0.5 then 1 else -1", 0.2),
+        ("abs(mod(t, 1) - 0.5)", 1.33),
+        ("min(mod(t, 1), 1 - mod(t, 1))", 1.27),
+        ("step(0.5 - mod(t, 1))", 2.7),
+        ("max(t - 3*step(t - 1), 0)", 2.92),
+        ("sign(t - 2 - 2*sign(t - 1))", -0.8),
+        ("floor(abs(t - 3))", 4.4),
+        ("mod(abs(t - 3), 1)", 2.52),
+        ("ceil(min(t, 2))", 9.4),
+        ("floor(t)", 11.0),
+        ("floor(2*t) - ceil(t - 0.5)", 11.0),
+        ("max(floor(t), min(abs(t - 2), 1))", 12.0),
+    ];
+    for (rate, end) in cases {
+        for clock in ["", "[[unit.a.event]]\nname = 'c'\nevery = 1\nreset = { n = 'n + 1' }\n"] {
+            for method in METHODS {
+                let text = format!(
+                    "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0 }}\n\
+                     discrete = {{ n = 0 }}\nderivatives = {{ x = '{rate}' }}\n\
+                     outputs = {{ x = 'x', rate = '{rate}' }}\n{clock}"
+                );
+                let (_, found) = run(&text, method, 26 * S / 5, &[("a", 0)]);
+                assert!((found[0] - end).abs() < 2e-3, "{rate}, {clock}, {method}: {found:?}");
+            }
+        }
+    }
+}
+
+/// Units without states: functions of time, and discrete values that events of time change.
+#[test]
+fn units_without_states() {
+    for method in METHODS {
+        let text = "[unit.a]\nkind = 'equations'\nMETHOD\ndiscrete = { n = 0 }\n\
+                    outputs = { n = 'n', y = 'sin(t) + abs(t - 1)' }\n\
+                    [[unit.a.event]]\nname = 'c'\nevery = 0.5\nreset = { n = 'n + 1' }";
+        let (events, found) = run(text, method, 2 * S, &[("a", 0), ("a", 1)]);
+        assert_eq!((events, found[0]), (4, 4.0), "{method}");
+        assert!((found[1] - (2f64.sin() + 1.0)).abs() < 1e-6, "{method}: {found:?}");
+    }
+}
