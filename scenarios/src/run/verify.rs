@@ -346,7 +346,7 @@ mod tests {
             let times = [("x", x), ("y", y), ("v", v), ("w", v + 5), ("s", 700), ("t", 702)];
             let mut all = [&times[..], &[("last", last), ("last", last + 1)]].concat();
             all.sort_by_key(|e| e.1);
-            let kind = |t| if t < 700 || t > 702 { "private" } else { "time" };
+            let kind = |t| if (700..=702).contains(&t) { "time" } else { "private" };
             let row = |(event, t): (&str, i32)| format!("0.{t:09},0,a,{event},{}\n", kind(t));
             all.into_iter().map(row).collect::<String>()
         };
