@@ -342,6 +342,13 @@ pub struct Context<'a> {
     pub output_connected: &'a [bool],
 }
 
+impl Context<'_> {
+    /// Whether some unit receives output `port`.
+    pub fn is_heard(&self, port: u16) -> bool {
+        self.output_connected.get(usize::from(port)).copied().unwrap_or(true)
+    }
+}
+
 impl std::fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Context({})", self.path)

@@ -257,7 +257,12 @@ pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
     ),
     with("rate", ParamType::Real(None), "", "reciprocal of the mean, instead of `mean`"),
     with("mean", ParamType::Real(None), "", "mean (constant: the value)"),
-    with("deviation", ParamType::Real(None), "", "standard deviation (normal)"),
+    with(
+        "deviation",
+        ParamType::Real(None),
+        "",
+        "standard deviation (normal; of times, what is below zero is zero)",
+    ),
     with("low", ParamType::Real(None), "", "lower end (uniform, triangular)"),
     with("high", ParamType::Real(None), "", "upper end (uniform, triangular)"),
     with("mode", ParamType::Real(None), "", "most frequent value (triangular)"),
@@ -267,7 +272,8 @@ pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
         "minstd",
         ParamType::Int,
         "",
-        "start state of the MINSTD generator, instead of the run's own stream",
+        "start state of the MINSTD generator, instead of the run's own stream; \
+         exponential numbers are -mean ln(1 - u)",
     ),
 ];
 

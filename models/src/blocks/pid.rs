@@ -34,7 +34,8 @@ pub struct Controller {
     order: usize,
     tolerance: f64,
     flag: Option<Flag>,
-    known: bool,
+    /// Tick of the first error: what else comes then, in later micro-steps, is part of the start.
+    since: Option<i64>,
     /// What receivers hold.
     sent: Option<Held>,
 }
@@ -142,9 +143,12 @@ impl Atomic<Value> for Controller {
             }
         }
         let Some(error) = self.error(now) else { return };
-        if !self.known {
+        if self.since.is_none_or(|since| since == now) {
             // The derivative starts without a kick.
-            (self.known, self.filtered) = (true, error.value(0.0));
+            self.filtered = error.value(0.0);
+        }
+        if self.since.is_none() {
+            self.since = Some(now);
             self.flag = Some(Flag::Refresh);
         } else if self.flag != Some(Flag::Refresh) {
             let (was, is) = (before.unwrap_or(0.0), self.value(now).unwrap_or(0.0));
@@ -216,7 +220,7 @@ unit_kind! {
             order,
             tolerance,
             flag: None,
-            known: false,
+            since: None,
             sent: None,
         };
         r.finish(Component::atomic(model))
@@ -256,6 +260,25 @@ mod tests {
             let t = f64::from(k) * 0.01;
             assert!((bench.held("c.y", t) - exact(t)).abs() <= 1.1e-6, "at {t}");
         }
+    }
+
+    /// What comes in later micro-steps of the start is part of it: an identity between reference and
+    /// controller changes nothing.
+    #[test]
+    fn the_start_does_not_depend_on_micro_steps() {
+        let ends = ["r.y -> c.reference", "r.y -> f.u', 'f.y -> c.reference"].map(|wires| {
+            let bench = Bench::run(
+                &format!(
+                    "connections=['{wires}', 'm.y -> c.measured']\n\
+                     [unit.r]\nkind='constant'\nvalue=1.0\n[unit.m]\nkind='constant'\nvalue=0.0\n\
+                     [unit.f]\nkind='transfer-function'\nnumerator=[1.0,1.0]\ndenominator=[1.0,1.0]\n\
+                     [unit.c]\nkind='pid'\nkp=1.0\nkd=0.1"
+                ),
+                0.005,
+            );
+            bench.probe("c.y")
+        });
+        assert_eq!(ends, [1.0, 1.0]);
     }
 
     /// A proportional controller on an integrator: a loop of blocks, y' = 2 (1 - y).

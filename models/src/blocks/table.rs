@@ -18,15 +18,15 @@ unit_kind! {
     /// [unit.wind]
     /// kind = "csv"
     /// file = "wind.csv"    # beside the scenario
-    /// time = "time"        # column of times, by name or number from 1; default the first
+    /// time = "time"        # column of times, by name or else by number from 1; default the first
     /// column = "speed"     # column of values; default the second
     /// mode = "linear"
     /// ```
     Csv = "csv", "a signal from a file of comma-separated values",
     params: [
         needed("file", ParamType::File, "file beside the scenario"),
-        with("column", ParamType::Text, "2", "column of the values, by name or number from 1"),
-        with("time", ParamType::Text, "1", "column of the times, by name or number from 1"),
+        with("column", ParamType::Text, "", "column of the values, by name or number; default 2"),
+        with("time", ParamType::Text, "", "column of the times, by name or number; default 1"),
         with("mode", ParamType::Choice(&["hold", "linear"]), "hold", "between rows"),
         with("separator", ParamType::Text, ",", "character between columns"),
     ],
@@ -45,7 +45,8 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<crate::val
     let rows = std::fs::read_to_string(&path)
         .map_err(|e| format!("cannot read `{}`: {e}", path.display()))
         .and_then(|text| {
-            let columns = [params.text("time"), params.text("column")];
+            let named = |key| Some(params.text(key)).filter(|name| !name.is_empty());
+            let columns = [named("time"), named("column")];
             read(&text, separator, columns, context.resolution)
                 .map_err(|e| format!("`{}`, {e}", params.text("file")))
         });
@@ -63,14 +64,23 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<crate::val
     }
 }
 
-/// The number of a column that is given by name or by number from 1.
-fn column(header: &csv::StringRecord, name: &str) -> Result<usize, String> {
+/// The number of a column that is given by name or by number from 1, else the one at `place`.
+fn column(header: &csv::StringRecord, name: Option<&str>, place: usize) -> Result<usize, String> {
+    let number = (place + 1).to_string();
+    let Some(name) = name.or_else(|| (place >= header.len()).then_some(&*number)) else {
+        return Ok(place);
+    };
     let by_name = header.iter().position(|h| h == name);
     let by_number = || name.parse::<usize>().ok().filter(|n| (1..=header.len()).contains(n));
     by_name.or_else(|| by_number().map(|n| n - 1)).ok_or_else(|| {
         let names: Vec<&str> = header.iter().collect();
         format!("line 1: no column `{name}`; there are {}", names.join(", "))
     })
+}
+
+/// Whether a line that should name columns holds numbers.
+pub(crate) fn is_data<'a>(cells: impl IntoIterator<Item = &'a str>) -> bool {
+    cells.into_iter().all(|cell| cell.trim().parse::<f64>().is_ok())
 }
 
 /// The line of the record that begins at or after `position`: blank lines and comments between
@@ -85,7 +95,7 @@ fn line_of(text: &str, position: &csv::Position) -> u64 {
 fn read(
     text: &str,
     separator: u8,
-    columns: [&str; 2],
+    columns: [Option<&str>; 2],
     resolution: Resolution,
 ) -> Result<Vec<(i64, f64)>, String> {
     let mut reader = csv::ReaderBuilder::new()
@@ -94,7 +104,10 @@ fn read(
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| format!("line 1: {e}"))?.clone();
-    let (time, value) = (column(&header, columns[0])?, column(&header, columns[1])?);
+    if is_data(header.iter()) {
+        return Err("line 1: numbers instead of the names of columns".into());
+    }
+    let (time, value) = (column(&header, columns[0], 0)?, column(&header, columns[1], 1)?);
     let mut rows: Vec<(i64, f64)> = Vec::new();
     let mut record = csv::StringRecord::new();
     loop {
@@ -165,12 +178,24 @@ mod tests {
     #[test]
     fn rows_become_pieces() {
         let text = "time, a, b\n# comment\n0.1, 1, 2\n0.2, 3, 2\n0.30000000000000004, 3, 5\n";
-        let rows = read(text, b',', ["1", "b"], NANO).unwrap();
+        let rows = read(text, b',', [None, Some("b")], NANO).unwrap();
         assert_eq!(rows, [(100_000_000, 2.0), (200_000_000, 2.0), (300_000_000, 5.0)]);
         let hold: Vec<i64> = pieces(&rows, false, NANO).iter().map(|p| p.at).collect();
         assert_eq!(hold, [0, 300_000_000]);
         let slopes: Vec<f64> = pieces(&rows, true, NANO).iter().map(|p| p.slope).collect();
         assert_eq!(slopes[..2], [0.0, 3.0 / 0.1]);
+    }
+
+    #[test]
+    fn columns_by_name_or_by_place() {
+        let text = "time,1,2\n0,10,20\n";
+        let value = |time, column| read(text, b',', [time, column], NANO).map(|rows| rows[0].1);
+        assert_eq!(value(None, None), Ok(10.0));
+        assert_eq!(value(None, Some("2")), Ok(20.0));
+        assert_eq!(value(None, Some("3")), Ok(20.0));
+        assert!(
+            read("t\n0\n", b',', [None, None], NANO).is_err_and(|e| e.contains("no column `2`"))
+        );
     }
 
     #[test]
@@ -184,9 +209,10 @@ mod tests {
             ("t,x\n0,inf\n", "line 2: the value inf is not finite"),
             ("t,x\n", "line 2: no rows"),
             ("t,y\n0,1\n", "line 1: no column `x`; there are t, y"),
+            ("0,1\n1,2\n", "line 1: numbers instead of the names of columns"),
         ];
         for (text, expected) in cases {
-            assert_eq!(read(text, b',', ["t", "x"], NANO), Err(expected.into()));
+            assert_eq!(read(text, b',', [Some("t"), Some("x")], NANO), Err(expected.into()));
         }
     }
 

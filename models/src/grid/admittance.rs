@@ -13,15 +13,13 @@ pub fn polar(magnitude: f64, angle: f64) -> C {
 }
 
 /// The bus admittance matrix per unit (MATPOWER manual, section 3.7): branches as pi models with
-/// the transformer at the from side, and shunts.
+/// the transformer at the from side, and shunts. An isolated bus has a 1 on the diagonal, so that the
+/// matrix is regular.
 pub fn bus_matrix(case: &Case) -> Matrix {
     let n = case.buses.len();
     let mut y = Matrix::zeros(n, n);
     for b in &case.branches {
         let [from, to] = b.ends;
-        if [from, to].iter().any(|&k| case.buses[k].ty == BusType::Isolated) {
-            continue;
-        }
         let series = C::new(1.0, 0.0) / C::new(b.series[0], b.series[1]);
         let own = series + C::new(0.0, b.charging / 2.0);
         let tap = polar(b.tap, b.shift.to_radians());
@@ -31,7 +29,10 @@ pub fn bus_matrix(case: &Case) -> Matrix {
         y[(to, from)] -= series / tap;
     }
     for (k, b) in case.buses.iter().enumerate() {
-        y[(k, k)] += C::new(b.shunt[0], b.shunt[1]) / case.base;
+        y[(k, k)] += match b.ty {
+            BusType::Isolated => C::new(1.0, 0.0),
+            _ => C::new(b.shunt[0], b.shunt[1]) / case.base,
+        };
     }
     y
 }

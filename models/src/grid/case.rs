@@ -8,11 +8,11 @@ use std::path::Path;
 pub enum BusType {
     /// Active and reactive power.
     Load,
-    /// Active power and voltage.
+    /// Active power and voltage; without a generator in service the same as `Load`.
     Generator,
     /// Voltage and angle.
     Reference,
-    /// Out of service.
+    /// Out of service with its branches, loads, generators and machines.
     Isolated,
 }
 
@@ -53,8 +53,8 @@ pub struct Branch {
 pub struct Generator {
     /// Place of its bus.
     pub bus: usize,
-    /// Active power in MW.
-    pub power: f64,
+    /// Active power in MW and reactive power in Mvar; the latter counts at load buses only.
+    pub power: [f64; 2],
 }
 
 /// Dynamic data of a generator: the classical model and a governor.
@@ -107,7 +107,12 @@ pub struct Case {
     pub governor: Option<Governor>,
 }
 
+fn in_service() -> f64 {
+    1.0
+}
+
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 #[allow(non_snake_case, reason = "the names of the file")]
 struct JsonBus {
     id: u32,
@@ -121,6 +126,7 @@ struct JsonBus {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct JsonBranch {
     f: u32,
     t: u32,
@@ -129,9 +135,12 @@ struct JsonBranch {
     b: f64,
     tap: f64,
     shift: f64,
+    #[serde(default = "in_service")]
+    status: f64,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 #[allow(non_snake_case, reason = "the names of the file")]
 struct JsonGenerator {
     bus: u32,
@@ -139,9 +148,16 @@ struct JsonGenerator {
     H: f64,
     xdp: f64,
     Sn: f64,
+    #[serde(default = "in_service")]
+    status: f64,
+    #[serde(rename = "E")]
+    _voltage: Option<f64>,
+    #[serde(rename = "delta0")]
+    _angle: Option<f64>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 #[allow(non_snake_case, reason = "the names of the file")]
 struct JsonCase {
     baseMVA: f64,
@@ -151,15 +167,17 @@ struct JsonCase {
     #[serde(rename = "gen")]
     generators: Vec<JsonGenerator>,
     gov: Option<Governor>,
+    #[serde(rename = "load_model")]
+    _load_model: Option<String>,
 }
 
 /// The bus type of a MATPOWER code.
 pub(super) fn bus_type(code: f64) -> Result<BusType, String> {
-    match code as i64 {
-        1 => Ok(BusType::Load),
-        2 => Ok(BusType::Generator),
-        3 => Ok(BusType::Reference),
-        4 => Ok(BusType::Isolated),
+    match code {
+        1.0 => Ok(BusType::Load),
+        2.0 => Ok(BusType::Generator),
+        3.0 => Ok(BusType::Reference),
+        4.0 => Ok(BusType::Isolated),
         _ => Err(format!("bus type {code} is none of 1 to 4")),
     }
 }
@@ -179,10 +197,20 @@ impl Case {
         case.checked()
     }
 
-    /// Reads the JSON form: `baseMVA`, `f0`, `bus`, `branch`, `gen`, `gov`.
+    /// Reads the JSON form: base power `baseMVA`, frequency `f0` in Hz, and
+    /// - `bus`: `id`, `type` (1 load, 2 generator, 3 reference, 4 isolated), `Pd` `Qd` `Gs` `Bs` in
+    ///   MW and Mvar, `Vm` per unit (what generators hold, too), `Va_deg`;
+    /// - `branch`: buses `f` and `t`, `r` `x` `b` per unit, `tap` (0 for lines), `shift` in degrees,
+    ///   `status` (0 out of service, 1 if left out);
+    /// - `gen`: `bus`, power `Pm` per unit, `H` in s and `xdp` per unit on the system base, rating
+    ///   `Sn` in MVA, `status` as above (at buses of type 1 without reactive power);
+    /// - `gov`, if there are governors: `R`, `T1`, `T2`, `T3` (see [`Governor`]).
+    ///
+    /// `E` and `delta0` of `gen`, and `load_model`, are information for readers: a run starts from
+    /// the power flow.
     ///
     /// # Errors
-    /// Where the text is malformed.
+    /// Where the text is malformed or has other fields.
     pub fn json(text: &str) -> Result<Self, String> {
         let raw: JsonCase = serde_json::from_str(text).map_err(|e| e.to_string())?;
         let mut buses = Vec::new();
@@ -198,7 +226,7 @@ impl Case {
         }
         let place = |id: u32| place(&buses, id);
         let mut branches = Vec::new();
-        for b in &raw.branch {
+        for b in raw.branch.iter().filter(|b| b.status > 0.0) {
             branches.push(Branch {
                 ends: [place(b.f)?, place(b.t)?],
                 series: [b.r, b.x],
@@ -208,9 +236,9 @@ impl Case {
             });
         }
         let (mut generators, mut machines) = (Vec::new(), Vec::new());
-        for g in &raw.generators {
+        for g in raw.generators.iter().filter(|g| g.status > 0.0) {
             let bus = place(g.bus)?;
-            generators.push(Generator { bus, power: g.Pm * raw.baseMVA });
+            generators.push(Generator { bus, power: [g.Pm * raw.baseMVA, 0.0] });
             machines.push(Machine { bus, inertia: g.H, reactance: g.xdp, rating: g.Sn });
         }
         let (base, frequency, governor) = (raw.baseMVA, raw.f0, raw.gov);
@@ -225,7 +253,7 @@ impl Case {
         place(&self.buses, id)
     }
 
-    fn checked(self) -> Result<Self, String> {
+    pub(super) fn checked(mut self) -> Result<Self, String> {
         if !(self.base > 0.0 && self.base.is_finite()) {
             return Err(format!("the base power is {} MVA; it must be above zero", self.base));
         }
@@ -241,20 +269,66 @@ impl Case {
         }
         for b in &self.branches {
             let [r, x] = b.series;
-            let impedance = r.is_finite() && x.is_finite() && r * r + x * x > 0.0;
-            if !(impedance && positive(b.tap)) {
+            let impedance = r * r + x * x;
+            if !(positive(impedance) && positive(b.tap) && (b.charging + b.shift).is_finite()) {
                 let [from, to] = b.ends.map(|e| self.buses[e].id);
-                return Err(format!("branch {from} to {to}: impedance or tap is not usable"));
+                return Err(format!(
+                    "branch {from} to {to}: impedance, charging, tap or shift is not usable"
+                ));
             }
         }
-        for m in &self.machines {
+        for g in &self.generators {
+            if g.power.iter().any(|p| !p.is_finite()) {
+                let id = self.buses[g.bus].id;
+                return Err(format!("generator at bus {id}: its power is no usable number"));
+            }
+        }
+        self.out_of_service();
+        self.held_voltages()?;
+        for (k, m) in self.machines.iter().enumerate() {
+            let id = self.buses[m.bus].id;
+            if self.machines[..k].iter().any(|other| other.bus == m.bus) {
+                return Err(format!(
+                    "two machines at bus {id}: join them (add up Pm, H, Sn and 1/xdp), or put one on \
+                     a bus of its own, behind a branch that takes over part of its xdp"
+                ));
+            }
             if !(positive(m.inertia) && positive(m.reactance) && positive(m.rating)) {
-                let id = self.buses[m.bus].id;
                 return Err(format!("machine at bus {id}: H, xdp and Sn must be above zero"));
             }
         }
         self.islands()?;
         Ok(self)
+    }
+
+    /// Takes away all that isolated buses have.
+    fn out_of_service(&mut self) {
+        let isolated: Vec<bool> = self.buses.iter().map(|b| b.ty == BusType::Isolated).collect();
+        self.branches.retain(|b| !b.ends.iter().any(|&k| isolated[k]));
+        self.generators.retain(|g| !isolated[g.bus]);
+        self.machines.retain(|m| !isolated[m.bus]);
+        for bus in self.buses.iter_mut().filter(|b| b.ty == BusType::Isolated) {
+            (bus.demand, bus.shunt) = ([0.0; 2], [0.0; 2]);
+        }
+    }
+
+    /// Makes buses of type 2 without a generator load buses, as MATPOWER's `bustypes` does.
+    fn held_voltages(&mut self) -> Result<(), String> {
+        for (k, bus) in self.buses.iter_mut().enumerate() {
+            let generates = self.generators.iter().any(|g| g.bus == k);
+            match bus.ty {
+                BusType::Generator if !generates => bus.ty = BusType::Load,
+                BusType::Reference if !generates => {
+                    return Err(format!(
+                        "the reference bus {} has no generator in service: give it one, or make a \
+                         bus that has one the reference (type 3)",
+                        bus.id
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Refuses buses that no reference bus holds together.
@@ -270,8 +344,7 @@ impl Case {
         loop {
             let mut grown = false;
             for &Branch { ends: [a, b], .. } in &self.branches {
-                let isolated = |k: usize| self.buses[k].ty == BusType::Isolated;
-                if known[a] != known[b] && !isolated(a) && !isolated(b) {
+                if known[a] != known[b] {
                     (known[a], known[b]) = (true, true);
                     grown = true;
                 }

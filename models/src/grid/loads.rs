@@ -245,11 +245,14 @@ pub struct Total {
     power: f64,
     on: i64,
     switches: u64,
-    told: Level,
+    /// Of the power, and of what else some unit is wired to.
+    told: [Option<Level>; 3],
 }
 
 impl Total {
-    const POWER: OutPort<Segment> = OutPort::new(0);
+    fn values(&self) -> [f64; 3] {
+        [self.power, self.on as f64, self.switches as f64]
+    }
 }
 
 impl Atomic<Value> for Total {
@@ -263,13 +266,15 @@ impl Atomic<Value> for Total {
         self.timer.advance()
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        if let Some(segment) = self.told.pending() {
-            out.send(Self::POWER, segment);
+        for (port, told) in (0..).zip(&self.told) {
+            if let Some(segment) = told.as_ref().and_then(Level::pending) {
+                out.send(OutPort::<Segment>::new(port), segment);
+            }
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
-        self.told.sent();
+        self.told.iter_mut().flatten().for_each(Level::sent);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
@@ -280,18 +285,22 @@ impl Atomic<Value> for Total {
             // What comes at the start are start values.
             self.switches += u64::from(now > 0);
         }
-        self.told.change(self.power, now);
+        let values = self.values();
+        for (told, value) in self.told.iter_mut().zip(values) {
+            if let Some(told) = told {
+                told.change(value, now);
+            }
+        }
         self.timer.at_once();
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
-        let value = [self.power, self.on as f64, self.switches as f64];
-        value.get(usize::from(port)).map(|&v| Value::Real(v))
+        self.values().get(usize::from(port)).map(|&v| Value::Real(v))
     }
 }
 
 unit_kind! {
     /// `load-total`: adds up the power of loads. Input `change` (changes in kW; numbers or packets); outputs (signals)
-    /// `power` (kW), and for recording `on` (loads that are on) and `switches`.
+    /// `power` (kW), `on` (loads that are on) and `switches`.
     ///
     /// ```toml
     /// [unit.total]
@@ -308,7 +317,8 @@ unit_kind! {
         power: 0.0,
         on: 0,
         switches: 0,
-        told: Level::new(0.0),
+        told: [true, context.is_heard(1), context.is_heard(2)]
+            .map(|heard| heard.then(|| Level::new(0.0))),
     })),
 }
 

@@ -315,21 +315,13 @@ impl Machines {
     }
 }
 
-/// Machines with internal voltages from the power flow. Machines at one bus share its power by
-/// their scheduled powers.
+/// Machines with internal voltages from the power flow.
 fn units(case: &Case, plan: &Plan, flow: &Flow) -> Vec<Unit> {
     let voltages = flow.voltages();
     let droop = case.governor.map_or(1.0, |g| g.droop);
     let unit = |(k, m): (usize, &super::case::Machine)| {
-        let at_bus = case.generators.iter().filter(|g| g.bus == m.bus);
-        let total: f64 = at_bus.clone().map(|g| g.power).sum();
-        let share = match at_bus.count() {
-            1 => 1.0,
-            _ if total != 0.0 => case.generators[k].power / total,
-            count => 1.0 / count as f64,
-        };
         let demand = case.buses[m.bus].demand;
-        let s = (flow.power[m.bus] + C::new(demand[0], demand[1]) / case.base) * share;
+        let s = flow.power[m.bus] + C::new(demand[0], demand[1]) / case.base;
         let v = voltages[m.bus];
         let e = v + C::new(0.0, m.reactance) * (s / v).conj();
         Unit {

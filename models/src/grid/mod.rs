@@ -10,5 +10,7 @@ pub mod machines;
 pub mod matpower;
 mod powersystem;
 pub mod protection;
+#[cfg(test)]
+mod tests;
 
 pub use powersystem::{PowerFlow, PowerSystem};

@@ -1,6 +1,6 @@
 //! `power-system`: the machines of a grid as a unit; `power-flow`: its voltages.
 use super::{
-    case::Case,
+    case::{BusType, Case},
     flow,
     machines::{Fault, Machines, Plan},
 };
@@ -101,7 +101,10 @@ fn disturbances(
         let given = number(e, "bus", Some(context))?;
         let bus = given as u32;
         let known = if f64::from(bus) == given {
-            case.place(bus)
+            case.place(bus).and_then(|k| match case.buses[k].ty {
+                BusType::Isolated => Err(format!("bus {bus} is isolated (type 4)")),
+                _ => Ok(k),
+            })
         } else {
             Err(format!("{given} is no number of a bus"))
         };
@@ -203,7 +206,8 @@ const PARAMS: &[ParamSpec] = &[
 
 /// `power-system`: all machines of a grid as one continuous unit: the classical model on a network
 /// reduced to the machines, with TGOV1-form governors, and loads as constant impedances. It starts
-/// in the equilibrium of the power flow.
+/// in the equilibrium of the power flow. The network is JSON ([`Case::json`] has the fields), with at
+/// most one machine at a bus; isolated buses (type 4) have no part, and no ports.
 ///
 /// Inputs (events): `shed_B` per load bus B (share of its initial power to shed), `pref_B` per
 /// machine bus (new reference power per unit). Outputs (signals): `coi_hz` (centre of inertia of
@@ -329,6 +333,12 @@ impl Atomic<Value> for Voltages {
 
 /// `power-flow`: the voltages of an AC power flow, by Newton's method. Outputs (signals): `vmB` (per
 /// unit) for each bus B, then `vaB` (degrees).
+///
+/// The network is JSON ([`Case::json`]), or a MATPOWER case of plain numbers, with MATPOWER's rules:
+/// generators hold the voltage of buses of types 2 and 3 (limits of reactive power are passed over)
+/// and give Pg + j Qg at those of type 1; a bus of type 2 without a generator in service is one of
+/// type 1; every reference bus needs one. Isolated buses (type 4) keep the voltages of the file.
+/// There may be 1500 buses.
 ///
 /// ```toml
 /// [unit.flow]

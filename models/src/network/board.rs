@@ -1,11 +1,15 @@
-//! Statistics as signals: recording reads the present values, wired receivers are told now and
-//! then.
+//! Statistics as signals: recording reads the present values, wired receivers are told.
 use crate::{
+    blocks::params::Reader,
+    registry::Context,
     signal::Level,
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Outbox, port::OutPort};
+
+/// Observations between messages where nobody listens: such messages are in the trace only.
+const UNHEARD: u64 = 1000;
 
 /// Signals that change with every packet, told after every so many.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -19,8 +23,21 @@ pub struct Board {
 }
 
 impl Board {
-    /// Signals at the outputs from `first` on, told after every `every` observations.
-    pub fn new(first: u16, values: &[f64], every: u64) -> Self {
+    /// Signals at the outputs from `first` on, told after as many observations as the parameter
+    /// `every` says: if it is not given, after each one where some unit is wired to them.
+    pub(super) fn new(
+        first: u16,
+        values: &[f64],
+        r: &mut Reader<'_>,
+        context: &Context<'_>,
+    ) -> Self {
+        let every = if r.given("every") {
+            r.int("every", 1, i64::MAX) as u64
+        } else if (first..).zip(values).any(|(port, _)| context.is_heard(port)) {
+            1
+        } else {
+            UNHEARD
+        };
         let levels = values.iter().map(|&v| Level::new(v)).collect();
         Self { first, every, left: every, pending: !values.is_empty(), levels }
     }

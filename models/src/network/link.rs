@@ -51,6 +51,8 @@ pub struct Link {
     gone: u64,
     /// Ticks of all transmissions that were begun or wait.
     work: i64,
+    /// Whether some unit is wired to `present`: then each end of a transmission is told, too.
+    watched: bool,
     board: Board,
 }
 
@@ -120,9 +122,20 @@ impl Link {
         !self.dropped.is_empty() || self.board.pending()
     }
 
+    /// When the next transmission ends.
+    fn departure(&self) -> i64 {
+        let now = self.timer.now();
+        let next = self.flight.partition_point(|&(at, _)| at - self.propagation <= now);
+        let sent = self.flight.get(next).map_or(NEVER, |&(at, _)| at - self.propagation);
+        self.lost.iter().copied().filter(|&end| end > now).fold(sent, i64::min)
+    }
+
     fn settle(&mut self) {
-        let arrival = self.flight.front().map_or(NEVER, |&(at, _)| at);
-        self.timer.set(if self.has_news() { self.timer.now() } else { arrival });
+        let mut due = self.flight.front().map_or(NEVER, |&(at, _)| at);
+        if self.watched {
+            due = due.min(self.departure());
+        }
+        self.timer.set(if self.has_news() { self.timer.now() } else { due });
     }
 
     #[inline(never)]
@@ -152,7 +165,9 @@ impl Atomic<Value> for Link {
     fn output(&self, out: &mut Outbox<'_, Value>) {
         // Mostly one packet arrives, and that is all.
         match self.flight.front() {
-            Some(&(_, packet)) if !self.bunched && !self.has_news() => out.send(Self::OUT, packet),
+            Some(&(_, packet)) if !self.bunched && !self.watched && !self.has_news() => {
+                out.send(Self::OUT, packet);
+            }
             _ => self.send_all(out),
         }
     }
@@ -167,6 +182,9 @@ impl Atomic<Value> for Link {
         }
         self.dropped.clear();
         self.board.sent();
+        if self.watched {
+            self.board.tell(&self.values(now), now);
+        }
         self.settle();
     }
     #[inline(always)]
@@ -203,7 +221,8 @@ unit_kind! {
     /// (packets); outputs `out` (packets, when their last bit arrives), `dropped` (packets that
     /// found the queue full or were lost), and the signals `present` (packets waiting or in
     /// transmission), `utilisation` (share of time in transmission) and `loss` (share of the
-    /// packets that never arrive).
+    /// packets that never arrive). Where some unit is wired to `present`, that hears of each packet that
+    /// comes and of each end of a transmission.
     ///
     /// A packet of b bits takes b/rate, rounded to a tick, and then the propagation delay.
     ///
@@ -222,7 +241,7 @@ unit_kind! {
         with("capacity", ParamType::Int, "", "most packets that wait; default no limit"),
         with("loss", ParamType::Real(None), "0", "probability of loss on the wire"),
         with("minstd", ParamType::Int, "", "start state of a MINSTD generator for losses"),
-        with("every", ParamType::Int, "1000", "packets between messages to wired receivers"),
+        with("every", ParamType::Int, "", "packets between messages to wired receivers; default 1"),
     ],
     ports: |_| Ok(ports(
         [event("in", ValueType::Packet)],
@@ -254,7 +273,8 @@ unit_kind! {
             offered: 0,
             gone: 0,
             work: 0,
-            board: Board::new(2, &[0.0; 3], r.int("every", 1, i64::MAX) as u64),
+            watched: context.is_heard(2),
+            board: Board::new(2, &[0.0; 3], &mut r, context),
         };
         r.finish(Component::atomic(model))
     },
@@ -272,6 +292,22 @@ mod tests {
     use crate::blocks::testing::{Bench, mistakes};
 
     const SOURCE: &str = "[unit.s]\nkind='packet-source'\npattern='periodic'\nbytes=125\n";
+
+    /// Who is wired to the number of packets hears of each that comes and of each that has gone.
+    #[test]
+    fn wired_receivers_hear_of_all() {
+        for end in [0.05, 0.12, 0.3, 0.36, 0.55, 0.8, 1.05, 1.2, 1.3, 3.0] {
+            for loss in [0.0, 0.5] {
+                let bench = Bench::run(
+                    &format!(
+                        "connections=['s.out -> l.in', 'l.present -> g.u']\n{SOURCE}period=0.1\n                         limit=5\n[unit.l]\nkind='link'\nrate=4000.0\npropagation=1\ncapacity=2\n                         loss={loss}\n[unit.g]\nkind='gain'\ngain=1.0"
+                    ),
+                    end,
+                );
+                assert_eq!(bench.probe("g.y"), bench.probe("l.present"), "{end}, {loss}");
+            }
+        }
+    }
 
     #[test]
     fn packets_queue_up_and_the_fifth_is_dropped() {

@@ -7,7 +7,7 @@
 //! one that comes at that tick.
 //!
 //! **Statistics** are outputs that recording reads at any time; wired receivers hear of them at
-//! the start and then after every `every` packets ([`board`]).
+//! the start and then after each packet, or after every `every` packets ([`board`]).
 pub mod board;
 pub mod devstone;
 pub mod link;

@@ -9,8 +9,8 @@ use crate::{
     network::link::probability,
     random::{Distribution, RandomStream},
     registry::{ParamType, Ports, ValueType},
-    signal::{NEVER, Timer},
-    value::{Job, Value, each_in_order},
+    signal::{Level, NEVER, Timer},
+    value::{Job, Segment, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -44,20 +44,23 @@ pub struct Node {
     /// Where the job in service goes; drawn when its service begins.
     port: u16,
     flight: VecDeque<(i64, u16, Job)>,
+    /// The length, where some unit is wired to it.
+    told: Option<Box<Level>>,
 }
 
 /// By hand, so that a state that is saved over an old one uses the memory of its queues.
 impl Clone for Node {
     fn clone(&self) -> Self {
         let (queue, flight) = (self.queue.clone(), self.flight.clone());
-        Self { queue, flight, stream: self.stream.clone(), ..*self }
+        Self { queue, flight, stream: self.stream.clone(), told: self.told.clone(), ..*self }
     }
     fn clone_from(&mut self, other: &Self) {
         let mut queue = std::mem::take(&mut self.queue);
         let mut flight = std::mem::take(&mut self.flight);
         queue.clone_from(&other.queue);
         flight.clone_from(&other.flight);
-        *self = Self { queue, flight, stream: other.stream.clone(), ..*other };
+        let (stream, told) = (other.stream.clone(), other.told.clone());
+        *self = Self { queue, flight, stream, told, ..*other };
     }
 }
 
@@ -99,6 +102,12 @@ impl Node {
     fn settle(&mut self) {
         let landing = self.flight.front().map_or(NEVER, |&(at, ..)| at);
         self.timer.set(self.next.min(self.end).min(landing));
+        if let Some(told) = &mut self.told {
+            told.change(self.queue.len() as f64, self.timer.now());
+            if told.is_pending() {
+                self.timer.at_once();
+            }
+        }
     }
 }
 
@@ -127,9 +136,15 @@ impl Atomic<Value> for Node {
         {
             out.send(OutPort::new(self.port), job);
         }
+        if let Some(segment) = self.told.as_ref().and_then(|told| told.pending()) {
+            out.send(OutPort::<Segment>::new(self.neighbours + 1), segment);
+        }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
+        if let Some(told) = &mut self.told {
+            told.sent();
+        }
         let now = self.timer.now();
         while self.flight.front().is_some_and(|&(t, ..)| t == now) {
             self.flight.pop_front();
@@ -176,7 +191,7 @@ unit_kind! {
     /// `queue-node`: a node of an open Jackson network: Poisson arrivals from outside, one server
     /// with exponential service, and random routing. Input `in` (jobs); outputs `exit` (jobs that
     /// leave the network), `out1`, `out2`, … (jobs to each neighbour, all alike), and the signal
-    /// `length` (jobs in the node; recording only).
+    /// `length` (jobs in the node).
     ///
     /// Jobs to a neighbour arrive `delay` later. With `delay = 0` the network has no lookahead.
     ///
@@ -224,6 +239,7 @@ unit_kind! {
             queue: VecDeque::new(),
             port: 0,
             flight: VecDeque::new(),
+            told: context.is_heard(params.int("neighbours") as u16 + 1).then(|| Box::new(Level::new(0.0))),
         };
         model.next = model.after(model.arrival);
         model.settle();
@@ -234,6 +250,21 @@ unit_kind! {
 #[cfg(test)]
 mod tests {
     use crate::blocks::testing::Bench;
+
+    /// Who is wired to the length hears of each change.
+    #[test]
+    fn wired_receivers_hear_of_the_length() {
+        let mut lengths = Vec::new();
+        for end in 1..20 {
+            let bench = Bench::run(
+                "connections=['a.exit -> s.in', 'a.length -> g.u']\n                 [unit.s]\nkind='sink'\n[unit.g]\nkind='gain'\ngain=1.0\n                 [unit.a]\nkind='queue-node'\narrivals=10.0\nservice=16.0\nneighbours=0",
+                f64::from(end),
+            );
+            lengths.push(bench.probe("a.length"));
+            assert_eq!(bench.probe("g.y"), lengths[lengths.len() - 1], "{end}");
+        }
+        assert!(lengths.iter().any(|&l| l > 1.0) && lengths.contains(&0.0), "{lengths:?}");
+    }
 
     /// Two nodes in tandem feedback: Jackson's L = rho/(1 - rho) per node, Little's law.
     #[test]

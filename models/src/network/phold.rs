@@ -159,7 +159,7 @@ unit_kind! {
         with("spread", ParamType::Real(None), "1", "random part of that, 0 to 1"),
         with("work", ParamType::Int, "0", "rounds of arithmetic per token"),
         with("minstd", ParamType::Int, "", "start state of a MINSTD generator"),
-        with("every", ParamType::Int, "1000", "tokens between messages to wired receivers"),
+        with("every", ParamType::Int, "", "tokens between messages to wired receivers; default 1"),
     ],
     ports: |_| {
         let way = |name: &str| event(name, ValueType::Unit);
@@ -186,7 +186,7 @@ unit_kind! {
             work: r.int("work", 0, u32::MAX.into()) as u32,
             tokens: Vec::new(),
             taken: 0,
-            board: Board::new(2 * WAYS, &[0.0], r.int("every", 1, i64::MAX) as u64),
+            board: Board::new(2 * WAYS, &[0.0], &mut r, context),
         };
         let ok = (0.0..=1.0).contains(&model.spread);
         let what = format!("`spread` is {}", model.spread);

@@ -13,7 +13,10 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::InPort, time::Duration};
+use std::sync::Arc;
+use superdense_kernel::{
+    Atomic, Bag, Component, Effects, Fact, Outbox, port::InPort, time::Duration,
+};
 
 /// Measures packets. Input 0: packets; outputs (signals): see [`PacketSink`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -22,11 +25,20 @@ pub struct Meter {
     warm_up: i64,
     delays: BatchMeans,
     received: u64,
+    /// Packets that sources have sent, by the highest numbers seen.
+    sent: u64,
+    /// Whether it was said that more came than that.
+    doubted: bool,
     /// Per source: the highest number seen; of small addresses in a table.
     near: Vec<u64>,
     far: BTreeMap<u32, u64>,
     board: Board,
 }
+
+/// Said once, where what came cannot be.
+const SHARED: &str = "more packets came than the number of the last one of each source says: sources \
+                      share an address, or packets come in several copies; `loss` is too low then \
+                      (give each source its own `address`)";
 
 /// Addresses below this have a place in a table.
 const NEAR: u32 = 1024;
@@ -46,7 +58,7 @@ impl Meter {
     }
 
     fn values(&self) -> [f64; 7] {
-        let sent: u64 = self.near.iter().chain(self.far.values()).sum();
+        let sent = self.sent;
         let lost = sent.saturating_sub(self.received);
         let loss = if sent > 0 { lost as f64 / sent as f64 } else { 0.0 };
         let mean = self.delays.mean().unwrap_or(0.0);
@@ -81,7 +93,13 @@ impl Atomic<Value> for Meter {
         each_in_order(bag, Self::IN, Packet::key, |packet| {
             self.received += 1;
             let highest = self.highest(packet.source);
-            *highest = packet.id.max(*highest);
+            let more = packet.id.saturating_sub(*highest);
+            *highest += more;
+            self.sent += more;
+            if self.received > self.sent && !self.doubted {
+                self.doubted = true;
+                fx.report(Fact::Note(Arc::from(SHARED)));
+            }
             if packet.created >= self.warm_up {
                 self.delays.push(self.timer.resolution().seconds(now - packet.created));
             }
@@ -100,7 +118,8 @@ unit_kind! {
     /// `packet-sink`: takes packets and measures them. Input `in` (packets); outputs (signals)
     /// `count`; `delay`, `low` and `high` (s): mean delay since sending and its 95 % confidence
     /// interval by 20 batch means; `loss`, `loss_low` and `loss_high`: share of packets that are
-    /// missing up to the highest number of each source, and its Wilson interval at 95 %.
+    /// missing up to the highest number of each source, and its Wilson interval at 95 %. Sources are
+    /// told apart by their addresses.
     ///
     /// ```toml
     /// [unit.collector]
@@ -110,7 +129,7 @@ unit_kind! {
     PacketSink = "packet-sink", "takes packets and measures delay and loss",
     params: [
         with("warm_up", ParamType::Duration, "0 s", "delays of packets sent before do not count"),
-        with("every", ParamType::Int, "1000", "packets between messages to wired receivers"),
+        with("every", ParamType::Int, "", "packets between messages to wired receivers; default 1"),
     ],
     ports: |_| Ok(ports(
         [event("in", ValueType::Packet)],
@@ -124,9 +143,11 @@ unit_kind! {
             warm_up: r.duration("warm_up"),
             delays: BatchMeans::new(),
             received: 0,
+            sent: 0,
+            doubted: false,
             near: Vec::new(),
             far: BTreeMap::new(),
-            board: Board::new(0, &start, r.int("every", 1, i64::MAX) as u64),
+            board: Board::new(0, &start, &mut r, context),
         };
         r.finish(Component::atomic(model))
     },

@@ -5,6 +5,7 @@ use crate::{
         event,
         params::{Reader, with},
         ports, signal,
+        table::is_data,
     },
     random::RandomStream,
     registry::{Context, ParamError, ParamType, Params, ValueType},
@@ -115,6 +116,9 @@ fn trace(params: &Params, context: &Context<'_>) -> Result<Vec<i64>, ParamError>
     let text =
         std::fs::read_to_string(context.folder.join(name)).map_err(|e| fail(e.to_string()))?;
     let mut ticks: Vec<i64> = Vec::new();
+    if text.lines().next().is_some_and(|first| is_data(first.split(','))) {
+        return Err(fail("line 1: numbers instead of the names of columns".into()));
+    }
     for (number, line) in (1..).zip(text.lines()).skip(1) {
         let first = line.split(',').next().unwrap_or("").trim();
         let tick = context.resolution.parse_ticks(first);
@@ -157,8 +161,8 @@ unit_kind! {
         with("header", ParamType::Int, "0", "bytes of all headers"),
         with("address", ParamType::Int, "0", "own address"),
         with("to", ParamType::Int, "0", "address of the destination"),
-        with("minstd", ParamType::Int, "", "start state of a MINSTD generator"),
-        with("every", ParamType::Int, "1000", "packets between messages to wired receivers"),
+        with("minstd", ParamType::Int, "", "start state of a MINSTD generator; gaps are -ln(u)/rate"),
+        with("every", ParamType::Int, "", "packets between messages to wired receivers; default 1"),
     ],
     ports: |_| Ok(ports([], [event("out", ValueType::Packet), signal("count")])),
     build: |params, context| {
@@ -200,7 +204,7 @@ unit_kind! {
             until: if r.given("until") { r.duration("until") } else { NEVER },
             next: start,
             packet,
-            board: Board::new(Source::COUNT, &[0.0], r.int("every", 1, i64::MAX) as u64),
+            board: Board::new(Source::COUNT, &[0.0], &mut r, context),
         };
         model.draw();
         r.finish(Component::atomic(model))
@@ -218,7 +222,7 @@ mod tests {
         std::fs::write(folder.join("t.csv"), "time,bytes\n0.5,1\n0.5,2\n2,1\n").unwrap();
         let bench = Bench::run_in(
             &folder,
-            "[unit.t]\nkind='packet-source'\npattern='trace'\nfile='t.csv'\nto=4\n\
+            "[unit.t]\nkind='packet-source'\npattern='trace'\nfile='t.csv'\nto=4\nevery=1000\n\
              [unit.p]\nkind='packet-source'\npattern='periodic'\nperiod=2\nstart=1\naddress=3",
             5.0,
         );

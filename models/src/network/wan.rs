@@ -163,7 +163,7 @@ unit_kind! {
         with("delay", ParamType::Duration, "0 s", "from sending to arrival"),
         with("loss", ParamType::Real(None), "0", "probability of loss"),
         with("minstd", ParamType::Int, "", "start state of a MINSTD generator for losses"),
-        with("every", ParamType::Int, "1000", "packets between messages to wired receivers"),
+        with("every", ParamType::Int, "", "packets between messages to wired receivers; default 1"),
     ],
     ports: |params| {
         let hosts = addresses(params)?;
@@ -182,7 +182,6 @@ unit_kind! {
     build: |params, context| {
         let hosts = addresses(params)?;
         let mut r = Reader::new(params);
-        let every = r.int("every", 1, i64::MAX) as u64;
         let model = Wan {
             timer: Timer::due(0, context.resolution),
             delay: r.duration("delay"),
@@ -192,7 +191,7 @@ unit_kind! {
             flight: VecDeque::new(),
             sent: 0,
             lost: 0,
-            board: Board::new(hosts.len() as u16, &[0.0; 2], every),
+            board: Board::new(hosts.len() as u16, &[0.0; 2], &mut r, context),
         };
         r.finish(Component::atomic(model))
     },

@@ -161,3 +161,17 @@ fn units_without_states() {
         assert!((found[1] - (2f64.sin() + 1.0)).abs() < 1e-6, "{method}: {found:?}");
     }
 }
+
+/// Sources that share an address cannot be told apart by who measures losses: that is said, once.
+#[test]
+fn sources_that_share_an_address() {
+    for (address, told) in [("address = 'i'", 0), ("", 1)] {
+        let text = format!(
+            "connections = ['s[*].out -> k.in']\n[unit.s]\nkind = 'packet-source'\ncount = 3\n\
+             rate = 100.0\nbytes = 125\n{address}\n[unit.k]\nkind = 'packet-sink'"
+        );
+        let ran = Ran::with(&text, "", S);
+        let said = ran.notes.iter().filter(|n| n.contains("share an address")).count();
+        assert_eq!((ran.end.is_ok(), said), (true, told), "{:?}", ran.notes);
+    }
+}
