@@ -164,7 +164,7 @@ pub struct LinkMessage {
 pub struct Job {
     /// Tick of creation.
     pub created: i64,
-    /// Digest of the path of the unit that created it.
+    /// The unit that created it, see [`Job::source_of`].
     pub source: u64,
     /// Number at its source, from 1.
     pub id: u64,
@@ -302,6 +302,13 @@ impl Segment {
 }
 
 impl Job {
+    /// What jobs say of their source: the digest of its path.
+    pub fn source_of(path: &str) -> u64 {
+        let mut digest = Digest::new();
+        digest.bytes(path.as_bytes());
+        digest.finish()
+    }
+
     #[inline(always)]
     fn digest(&self, d: &mut Digest) {
         d.word(7 + (u64::from(self.hops) << 8));

@@ -311,13 +311,14 @@ impl Coupled {
         sets.push(("record".to_owned(), format!("[{}]", record.join(", "))));
         sets.push(("plot".to_owned(), "[]".to_owned()));
         let overrides = Overrides { until: Some(macro_step.to_owned()), ..Overrides::default() };
-        let plan = load(&self.file, &sets, &overrides).map_err(|e| e.render(false))?;
+        let mut plan = load(&self.file, &sets, &overrides).map_err(|e| e.render(false))?;
         if steps > 0 {
             refuse_inner_steps(&plan)?;
         }
         let options = plan.options();
-        let mut sim = Simulation::new(plan.model, options).map_err(|e| e.to_string())?;
-        let (_, signals) = Sampler::new(&sim, &plan.record).map_err(|e| format!("no unit {e}"))?;
+        let model = std::mem::take(&mut plan.model);
+        let mut sim = Simulation::new(model, options).map_err(|e| e.to_string())?;
+        let (_, signals) = Sampler::new(&sim, &plan).map_err(|e| format!("no unit {e}"))?;
         let at = |k: usize| plan.stop.saturating_mul(k as i64);
         (0..=steps)
             .map(|k| {

@@ -14,7 +14,6 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
     Atomic, Component, Effects, Outbox,
-    message::Digest,
     port::OutPort,
     time::{Duration, RationalClock},
 };
@@ -122,14 +121,12 @@ unit_kind! {
                 .and_then(|(n, d)| RationalClock::new(n, d, 0, context.resolution).ok()),
             _ => None,
         };
-        let mut path = Digest::new();
-        path.bytes(context.path.as_bytes());
         let mut model = Source {
             timer: Timer::due(0, context.resolution),
             distribution,
             stream,
             clock,
-            source: path.finish(),
+            source: Job::source_of(context.path),
             created: 0,
             limit,
             count: Level::new(0.0),

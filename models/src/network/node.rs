@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use superdense_kernel::{
     Atomic, Bag, Component, Effects, Outbox,
-    message::Digest,
     port::{InPort, OutPort},
     time::Duration,
 };
@@ -225,8 +224,6 @@ unit_kind! {
     feed_through: |_, _| FeedThrough::None,
     build: |params, context| {
         let mut r = Reader::new(params);
-        let mut path = Digest::new();
-        path.bytes(context.path.as_bytes());
         let mut model = Node {
             timer: Timer::due(0, context.resolution),
             arrival: Distribution::Exponential { mean: 1.0 / r.positive("arrivals") },
@@ -235,7 +232,7 @@ unit_kind! {
             neighbours: r.int("neighbours", 0, 4096) as u16,
             delay: r.duration("delay"),
             stream: r.stream(context, "node"),
-            source: path.finish(),
+            source: Job::source_of(context.path),
             created: 0,
             next: NEVER,
             end: NEVER,

@@ -104,7 +104,8 @@ pub fn resume(console: &Console, out: &Path) -> Done {
 
 /// Makes all runs that are not there, and the bars.
 fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pulse) -> Done {
-    let resolution = plan_of(&settings)?.resolution;
+    let plan = plan_of(&settings)?;
+    let span = (plan.stop, plan.resolution);
     let runs = Runs { console, settings, pulse };
     let out = runs.settings.out.clone();
     let (level, report, bars, why) = match wanted {
@@ -117,12 +118,12 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
             }
             let report = runs.run(0, &out)?;
             twins?;
-            (0, report, bars(&runs, &out, 0, resolution)?, None)
+            (0, report, bars(&runs, &out, 0, span)?, None)
         }
         Some(wanted) => {
-            let (level, why) = search(&runs, wanted, resolution)?;
+            let (level, why) = search(&runs, wanted, span)?;
             let report = runs.run(level, &out)?;
-            (level, report, bars(&runs, &out, level, resolution)?, why)
+            (level, report, bars(&runs, &out, level, span)?, why)
         }
     };
     let files = [
@@ -171,17 +172,17 @@ fn bars(
     runs: &Runs<'_>,
     dir: &Path,
     level: u32,
-    resolution: Resolution,
+    (stop, resolution): (i64, Resolution),
 ) -> Result<Verification, Stop> {
     let twins = twins(runs, level)?;
-    compare(dir, [&twins[0], &twins[1]], resolution).map_err(Stop::before)
+    compare(dir, [&twins[0], &twins[1]], stop, resolution).map_err(Stop::before)
 }
 
 /// The level whose bars are small enough, or the best one and why it is the last.
 fn search(
     runs: &Runs<'_>,
     wanted: f64,
-    resolution: Resolution,
+    span: (i64, Resolution),
 ) -> Result<(u32, Option<String>), Stop> {
     let mut before = None;
     for level in 0..LEVELS {
@@ -189,7 +190,7 @@ fn search(
         if level == 0 && !folder.join(SUMMARY).is_file() {
             runs.run(0, &folder)?;
         }
-        let bars = match bars(runs, &folder, level, resolution) {
+        let bars = match bars(runs, &folder, level, span) {
             Ok(bars) => bars,
             Err(Stop::Failed { failure, .. }) if level > 0 => {
                 let why = format!("a tighter run fails: {failure}");

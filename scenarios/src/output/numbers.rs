@@ -1,5 +1,5 @@
 //! Numbers in tables: the shortest decimals that read back exactly.
-use std::fmt::Write;
+use std::{collections::HashMap, fmt::Write};
 use superdense_models::value::Value;
 
 /// Appends a real number. Very large and very small ones get an exponent.
@@ -16,15 +16,21 @@ pub fn real(text: &mut String, x: f64) {
     let _ = if exponent { write!(text, "{x:e}") } else { write!(text, "{x}") };
 }
 
+/// Names of the units that create jobs, by what jobs say of their source.
+pub type JobSources = HashMap<u64, String>;
+
 /// Appends a value `e` seconds after it was sent; nothing for a value without content.
-pub fn value(text: &mut String, value: &Value, e: f64) {
+pub fn value(text: &mut String, value: &Value, e: f64, sources: &JobSources) {
     let _ = match value {
         Value::Segment(s) => return real(text, s.value(e)),
         Value::Real(x) => return real(text, *x),
         Value::Bool(b) => write!(text, "{}", u8::from(*b)),
         Value::Int(i) => write!(text, "{i}"),
         Value::Text(t) => write!(text, "{}", super::csv::field(t)),
-        Value::Job(job) => write!(text, "{}", job.id),
+        Value::Job(job) => {
+            let source = sources.get(&job.source).map_or("", String::as_str);
+            write!(text, "{source}/{}", job.id)
+        }
         Value::Packet(p) => write!(text, "{}/{}", p.source, p.id),
         Value::Unit | Value::Link(_) => Ok(()),
     };

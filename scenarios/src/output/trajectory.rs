@@ -1,7 +1,11 @@
 //! The trajectory: every segment or value sent on recorded outputs, as text or as Parquet parts.
-use super::{OutputError, csv, numbers, table::Table};
+use super::{
+    OutputError, csv,
+    numbers::{self, JobSources},
+    table::Table,
+};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 #[cfg(feature = "parquet")]
 use superdense_adapters::parquet;
 use superdense_kernel::time::Tag;
@@ -61,14 +65,20 @@ pub struct Trajectory {
     sink: Sink,
     /// Names of the signals; an empty one is not written.
     labels: Vec<String>,
+    sources: Arc<JobSources>,
 }
 
 impl Trajectory {
-    /// A new trajectory in `dir`; `labels` name the signals by number.
+    /// A new trajectory in `dir`; `labels` name the signals by number, `sources` what
+    /// creates jobs.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn create(dir: &Path, format: Format, labels: Vec<String>) -> Result<Self, OutputError> {
+    pub fn create(
+        dir: &Path,
+        format: Format,
+        (labels, sources): (Vec<String>, Arc<JobSources>),
+    ) -> Result<Self, OutputError> {
         let sink = match format {
             Format::Csv => Sink::Csv(Table::create(&dir.join(FILE), HEADER)?),
             #[cfg(feature = "parquet")]
@@ -77,14 +87,18 @@ impl Trajectory {
             Format::Parquet => Sink::None,
             Format::None => Sink::None,
         };
-        Ok(Self { sink, labels })
+        Ok(Self { sink, labels, sources })
     }
 
     /// Goes on from a mark.
     ///
     /// # Errors
     /// When files are missing, shorter than at the mark, or cannot be written.
-    pub fn reopen(dir: &Path, mark: Mark, labels: Vec<String>) -> Result<Self, OutputError> {
+    pub fn reopen(
+        dir: &Path,
+        mark: Mark,
+        (labels, sources): (Vec<String>, Arc<JobSources>),
+    ) -> Result<Self, OutputError> {
         let sink = match mark {
             Mark::Csv(length) => Sink::Csv(Table::reopen(&dir.join(FILE), length)?),
             Mark::None => Sink::None,
@@ -94,7 +108,7 @@ impl Trajectory {
                 Sink::Parquet(parts.map_err(OutputError::at(dir))?, None)
             }
         };
-        Ok(Self { sink, labels })
+        Ok(Self { sink, labels, sources })
     }
 
     /// Adds what was sent. A failure to write is reported by the next [`Trajectory::flush`].
@@ -108,7 +122,7 @@ impl Trajectory {
             Sink::Csv(table) => table.line(|text| {
                 text.extend([&tag.ticks.to_string(), ",", &tag.micro.to_string(), ","]);
                 text.extend([&csv::field(label), ","]);
-                numbers::value(text, value, 0.0);
+                numbers::value(text, value, 0.0, &self.sources);
                 text.push(',');
                 numbers::derivatives(text, value);
             }),
@@ -117,7 +131,7 @@ impl Trajectory {
                 let mut text = String::new();
                 let number = numbers::number(value, 0.0);
                 if number.is_none() {
-                    numbers::value(&mut text, value, 0.0);
+                    numbers::value(&mut text, value, 0.0, &self.sources);
                 }
                 let row = parquet::Row {
                     tick: tag.ticks,

@@ -102,6 +102,19 @@ impl Adapters {
                 }
             };
             let (front, back) = (ports.inputs.first()?, ports.outputs.first()?);
+            if let Some(other) = ports.inputs.iter().skip(1).find(|p| !p.optional) {
+                let (text, values) = (&via.text, adapter.positions.join(", "));
+                let message = format!(
+                    "`via {text}` lacks its {values}: nothing can be connected to its `{}` here",
+                    other.name
+                );
+                let help = format!(
+                    "write {name}({values}), or connect a unit of kind \"{}\"",
+                    kind.name()
+                );
+                session.report(Mistake::new("adapter", &via.name.span, message).help(help));
+                return None;
+            }
             if chain.len() == 1 && out.kind == into.kind && front.kind != back.kind {
                 let both = out.kind.name();
                 let message =

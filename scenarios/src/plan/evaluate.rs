@@ -16,6 +16,21 @@ use superdense_models::{
     registry::Located,
 };
 
+/// Resolutions that have a name, from the coarsest on.
+const NAMED: [Resolution; 6] = [
+    Resolution::SECOND,
+    Resolution::MILLI,
+    Resolution::MICRO,
+    Resolution::NANO,
+    Resolution::PICO,
+    Resolution::FEMTO,
+];
+
+/// What a scenario writes for one of these.
+fn key(resolution: Resolution) -> String {
+    format!("resolution = \"{}\"", resolution.to_string().trim_start_matches("1 "))
+}
+
 /// Evaluates what stands in one place of the scenario.
 pub(super) struct Evaluator<'a> {
     pub session: &'a Session,
@@ -215,41 +230,42 @@ impl<'a> Evaluator<'a> {
             return report("negative-time", message, "a duration is zero or more".into());
         }
         let resolution = self.session.resolution;
-        let coarse =
-            || format!("{what} is beyond the largest time at a resolution of {resolution}");
-        let coarser = || match resolution.exponent() {
-            0 => "give a shorter time".to_owned(),
-            finer => format!(
-                "give a shorter time, or choose a coarser resolution, such as resolution = \"{}\"",
-                ["s", "ms", "us", "ns", "ps", "fs"][usize::from(finer - 1) / 3]
-            ),
+        let ticks = |r: Resolution| n.value * r.ticks_per_second() as f64;
+        let too_long = || {
+            let message =
+                format!("{what} is beyond the largest time at a resolution of {resolution}");
+            let coarser = NAMED.iter().rev().filter(|r| r.exponent() < resolution.exponent());
+            let choose =
+                |r: &Resolution| format!(", or choose a coarser resolution, such as {}", key(*r));
+            let choose = { coarser }.find(|r| ticks(**r) < i64::MAX as f64).map(choose);
+            let help = format!("give a shorter time{}", choose.unwrap_or_default());
+            report("time-too-long", message, help)
         };
         if n.value == f64::INFINITY {
             return Some(i64::MAX);
         }
         match n.exact.map(|d| d.ticks(resolution)) {
             Some(Ok(ticks)) => Some(ticks),
-            Some(Err(TicksError::TooLong)) => report("time-too-long", coarse(), coarser()),
+            Some(Err(TicksError::TooLong)) => too_long(),
             Some(Err(TicksError::Finer(places))) => {
                 let message = format!("{what} is no whole number of ticks of {resolution}");
-                let finer = places.map(|p| [0, 3, 6, 9, 12, 15, 18][usize::from(p.div_ceil(3))]);
-                let help = match finer.and_then(Resolution::from_exponent) {
-                    Some(r) => format!(
-                        "set resolution = \"{}\", give fewer decimals, or divide, as in \"1/3 s\"",
-                        r.to_string().trim_start_matches("1 ")
-                    ),
-                    None => "give fewer decimals, or divide, as in \"1/3 s\"".into(),
-                };
+                let finer = NAMED.iter().find(|r| places.is_some_and(|p| p <= r.exponent()));
+                let set = finer.map_or_else(String::new, |r| format!("set {}, ", key(*r)));
+                let help = format!("{set}give fewer decimals, or divide, as in \"1/3 s\"");
                 report("time-too-fine", message, help)
             }
             None => match resolution.duration(n.value) {
                 Ok(d) => Some(d.ticks()),
-                Err(TimeError::BelowTick { .. }) => report(
-                    "time-too-fine",
-                    format!("{what} is {:e} s, less than one tick of {resolution}", n.value),
-                    "choose a finer resolution, such as resolution = \"ps\"".into(),
-                ),
-                Err(_) => report("time-too-long", coarse(), coarser()),
+                Err(TimeError::BelowTick { .. }) => {
+                    let message =
+                        format!("{what} is {:e} s, less than one tick of {resolution}", n.value);
+                    let help = match NAMED.iter().find(|r| ticks(**r) >= 1.0) {
+                        Some(r) => format!("choose a finer resolution, such as {}", key(*r)),
+                        None => "give a longer time".into(),
+                    };
+                    report("time-too-fine", message, help)
+                }
+                Err(_) => too_long(),
             },
         }
     }

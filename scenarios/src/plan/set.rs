@@ -34,6 +34,12 @@ pub(super) fn put(path: &str, node: Node, root: &mut Table, span: &Span, sink: &
     } else {
         Some(&mut *root)
     };
+    if !parameter && keys[0] == "include" {
+        let message = "`include` cannot be set: the files are read before anything is changed";
+        let help = "change it in the file; what the included files hold can be set";
+        sink.push(Mistake::new("set-path", span, message).help(help));
+        return;
+    }
     let placed = target.is_some_and(|t| place(t, &keys, &node, span, parameter || keys.len() > 1));
     if placed || super::declare::ROOT_KEYS.contains(&path) && place(root, &keys, &node, span, false)
     {

@@ -1,7 +1,7 @@
 //! Stop time, resolution, sampling, seed: the facts of the run.
 use super::{
     evaluate::Evaluator,
-    parameters::Scope,
+    parameters::{Scope, declared},
     session::{Session, did_you_mean},
 };
 use crate::{
@@ -38,20 +38,22 @@ pub(super) fn basics(root: &Table, session: &mut Session) {
             }
         }
     }
-    // A scenario that seeds its streams by a parameter `seed` has no other seed.
-    let parameter = || match &root.get("parameters")?.item {
-        Item::Table(t) => t.get("seed").filter(|n| matches!(n.item, Item::Int(_))),
+    let parameters = match root.get("parameters").map(|n| &n.item) {
+        Some(Item::Table(t)) => Some(t),
         _ => None,
     };
+    // A scenario that seeds its streams by a parameter `seed` has no other seed.
+    let parameter = || parameters?.get("seed").filter(|n| !matches!(n.item, Item::Table(_)));
     if let Some(node) = root.get("seed").or_else(parameter) {
-        match node.item {
-            Item::Int(seed) if seed >= 0 => session.seed = seed as u64,
-            Item::Int(seed) => {
+        let scope = parameters.map(|t| Scope::new(&declared(t), None)).unwrap_or_default();
+        match Evaluator::new(session, &scope, &[]).whole(node, "`seed`") {
+            Some(seed @ 0..) => session.seed = seed as u64,
+            Some(seed) => {
                 let mistake =
                     Mistake::new("bad-seed", &node.span, format!("`seed` is negative: {seed}"));
                 session.report(mistake.help("write a whole number from 0 on, such as seed = 1"));
             }
-            _ => session.report(node.wrong_type("`seed`", "a whole number", "seed = 1")),
+            None => {}
         }
     }
 }

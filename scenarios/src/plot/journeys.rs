@@ -1,8 +1,7 @@
 //! What was sent on outputs, one by one, and when each of it came out elsewhere: for timelines and
 //! distributions.
 //!
-//! Packets and jobs are known again by what the trajectory says of them: `source/number`, and the
-//! number.
+//! Packets and jobs are known again by what the trajectory says of them: `source/number`.
 use super::{
     PlotError,
     curves::{self, Curve, Point},

@@ -1,14 +1,22 @@
 //! `samples.csv`: right limits of recorded outputs.
 use super::{Failure, recorder::Memory};
 use crate::{
-    output::{csv, numbers, table::Table},
-    plan::{Aggregate, Record, Source},
+    output::{
+        csv,
+        numbers::{self, JobSources},
+        table::Table,
+    },
+    plan::{Aggregate, Plan, Record, Source, UnitInfo},
 };
+use std::{collections::HashMap, sync::Arc};
 use superdense_kernel::{
     ModelKey, Simulation,
     time::{Resolution, Tag},
 };
-use superdense_models::value::Value;
+use superdense_models::{
+    registry::ValueType,
+    value::{Job, Value},
+};
 
 /// Recorded outputs: model, port, and label in the trajectory unless they only go into aggregates.
 pub type Signals = Vec<(ModelKey, u16, Option<String>)>;
@@ -25,23 +33,27 @@ enum Column {
 pub struct Sampler {
     columns: Vec<Column>,
     resolution: Resolution,
+    pub(super) sources: Arc<JobSources>,
 }
 
 impl Sampler {
-    /// The columns for `records`, and the signals they need. A path that the model lacks is
+    /// The columns for what a plan records, and the signals they need. A path that the model lacks is
     /// returned as the error.
-    pub fn new(sim: &Simulation<Value>, records: &[Record]) -> Result<(Self, Signals), String> {
+    pub fn new(sim: &Simulation<Value>, plan: &Plan) -> Result<(Self, Signals), String> {
         let mut signals: Signals = Vec::new();
+        let mut first = HashMap::new();
         let mut number = |unit: &str, port: u16, label: Option<&str>| {
             let key = sim.find(unit).ok_or_else(|| unit.to_owned())?;
-            let known = signals.iter().position(|s| s.0 == key && s.1 == port && label.is_none());
-            Ok::<usize, String>(known.unwrap_or_else(|| {
-                signals.push((key, port, label.map(str::to_owned)));
-                signals.len() - 1
-            }))
+            let next = signals.len();
+            let known = *first.entry((key, port)).or_insert(next);
+            if known < next && label.is_none() {
+                return Ok::<usize, String>(known);
+            }
+            signals.push((key, port, label.map(str::to_owned)));
+            Ok(next)
         };
         let mut columns = Vec::new();
-        for record in records {
+        for record in &plan.record {
             columns.push(match &record.source {
                 Source::Port { unit, port } => {
                     Column::Signal(number(unit, *port, Some(&record.label))?)
@@ -52,7 +64,10 @@ impl Sampler {
                 }
             });
         }
-        Ok((Self { columns, resolution: sim.resolution() }, signals))
+        let sends = |unit: &&UnitInfo| unit.ports.outputs.iter().any(|p| p.ty == ValueType::Job);
+        let source = |unit: &UnitInfo| (Job::source_of(&unit.path), unit.path.replace('/', "."));
+        let sources = Arc::new(plan.units.iter().filter(sends).map(source).collect());
+        Ok((Self { columns, resolution: sim.resolution(), sources }, signals))
     }
 
     /// The header line.
@@ -97,7 +112,7 @@ impl Sampler {
                 Column::Signal(signal) => {
                     if let Some((value, e)) = current(*signal) {
                         finite(*signal, &value, e)?;
-                        numbers::value(&mut text, &value, e);
+                        numbers::value(&mut text, &value, e, &self.sources);
                     }
                 }
                 Column::Aggregate(how, members) => {

@@ -13,6 +13,7 @@ use crate::{
     output::{
         csv,
         directory::{self, CHECKPOINT, SUMMARY},
+        numbers::JobSources,
         reports::{self, Performance, Summary},
         table::Table,
         trajectory::{Mark, Trajectory},
@@ -80,9 +81,11 @@ struct Built {
 }
 
 impl Built {
-    /// Names of the signals in the trajectory; members of aggregates have none.
-    fn labels(&self) -> Vec<String> {
-        self.signals.iter().map(|s| s.2.clone().unwrap_or_default()).collect()
+    /// Names for the trajectory: of signals, where members of aggregates have none, and of the
+    /// sources of jobs.
+    fn names(&self) -> (Vec<String>, Arc<JobSources>) {
+        let labels = self.signals.iter().map(|s| s.2.clone().unwrap_or_default());
+        (labels.collect(), Arc::clone(&self.sampler.sources))
     }
 }
 
@@ -102,7 +105,7 @@ fn build(plan: &mut Plan, settings: &Settings) -> Result<Built, Failure> {
 }
 
 fn sampler_of(sim: &Simulation<Value>, plan: &Plan) -> Result<(Sampler, Signals), Failure> {
-    Sampler::new(sim, &plan.record)
+    Sampler::new(sim, plan)
         .map_err(|path| Failure::Mismatch(format!("there is no unit '{path}' to record")))
 }
 
@@ -115,7 +118,7 @@ impl Session {
         let built = build(&mut plan, &settings)?;
         let out = &settings.out;
         let events = Table::create(&out.join("events.csv"), EVENTS)?;
-        let trajectory = Trajectory::create(out, settings.trajectory, built.labels())?;
+        let trajectory = Trajectory::create(out, settings.trajectory, built.names())?;
         let samples = Table::create(&out.join("samples.csv"), &built.identity.columns)?;
         directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
         let tables = (events, samples, trajectory);
@@ -150,7 +153,7 @@ impl Session {
         let tables = (
             Table::reopen(&out.join("events.csv"), events)?,
             Table::reopen(&out.join("samples.csv"), samples)?,
-            Trajectory::reopen(out, checkpoint.trajectory, built.labels())?,
+            Trajectory::reopen(out, checkpoint.trajectory, built.names())?,
         );
         directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
         let mut this = Self::assemble(plan, settings, pulse, built, tables, checkpoint.memory);

@@ -9,9 +9,10 @@
 //! Time events that are equal in all three runs are exact. The bar of a sample is made in the same
 //! way.
 //!
-//! Events are matched by unit, name and number of occurrence. Two events of different units whose
-//! distance is not larger than their bars have no certain order, unless they are at one instant in
-//! all runs, which means that one causes the other.
+//! Events are matched by unit, name and number of occurrence. Two events whose distance is not larger
+//! than their bars have no certain order, unless they are at one instant in all runs, which means
+//! that one causes the other. Events of one unit share its errors: there the distance has a bar of
+//! its own, made in the same way. An event whose bar reaches past the end may not be one of the run.
 use super::Failure;
 use crate::output::{OutputError, csv, numbers};
 use serde::Serialize;
@@ -40,7 +41,7 @@ pub struct EventBar {
     pub bar: Option<f64>,
 }
 
-/// Two events whose order is not certain.
+/// Two events whose order is not certain; the second may be the end of the run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Undecided {
     /// Unit and event, time in seconds.
@@ -49,7 +50,7 @@ pub struct Undecided {
     pub second: (String, String),
     /// Seconds between them.
     pub gap: f64,
-    /// Sum of their bars.
+    /// Sum of their bars; of two events of one unit, the bar of the gap.
     pub bars: f64,
 }
 
@@ -115,6 +116,7 @@ fn by_name(rows: &[Row]) -> Counts {
 pub fn compare(
     dir: &Path,
     twins: [&Path; 2],
+    stop: i64,
     resolution: Resolution,
 ) -> Result<Verification, Failure> {
     let rows = events_of(dir, resolution)?;
@@ -134,15 +136,14 @@ pub fn compare(
         matched.push(at(&others[0]).zip(at(&others[1])).map(|(a, b)| [r.ticks, a, b]));
         *number += 1;
     }
-    let mut bar = |unit, kind: &str, t: &[i64; 3]| {
-        let off = t[0].abs_diff(t[1]) + t[1].abs_diff(t[2]);
+    let mut bar = |unit, kind: &str, t: [i64; 3]| {
         // A time event is where the scenario puts it.
-        if off == 0 && kind == "time" {
+        if t == [t[0]; 3] && kind == "time" {
             return 0.0;
         }
         let roundings = rounded.entry(unit).or_default();
         *roundings += 1;
-        resolution.seconds((2 * off.min(1 << 60) + 2 * *roundings) as i64)
+        width(t, *roundings, resolution)
     };
     let events: Vec<EventBar> = rows
         .iter()
@@ -153,7 +154,7 @@ pub fn compare(
             unit: r.unit.clone(),
             event: r.event.clone(),
             kind: r.kind.clone(),
-            bar: t.as_ref().map(|t| bar(&r.unit, &r.kind, t)),
+            bar: t.map(|t| bar(&r.unit, &r.kind, t)),
         })
         .collect();
     let mut names: Vec<&(String, String)> =
@@ -171,7 +172,7 @@ pub fn compare(
     let (samples, worst_sample_bars) = sample_bars(dir, twins)?;
     Ok(Verification {
         worst_event_bar: events.iter().filter_map(|e| e.bar).max_by(f64::total_cmp),
-        undecided: undecided(&rows, &matched, &events, resolution),
+        undecided: undecided(&rows, &matched, &events, stop, resolution),
         events,
         worst_sample_bars,
         unmatched,
@@ -179,28 +180,43 @@ pub fn compare(
     })
 }
 
+/// The bar of a time that three runs have, with its roundings.
+fn width(t: [i64; 3], roundings: u64, resolution: Resolution) -> f64 {
+    let off = t[0].abs_diff(t[1]) + t[1].abs_diff(t[2]);
+    resolution.seconds((2 * off.min(1 << 60) + 2 * roundings) as i64)
+}
+
 fn undecided(
     rows: &[Row],
     matched: &[Option<[i64; 3]>],
     events: &[EventBar],
+    stop: i64,
     resolution: Resolution,
 ) -> Vec<Undecided> {
     let widest = events.iter().filter_map(|e| e.bar).fold(0.0, f64::max);
+    let name = |r: &Row| (format!("{} {}", r.unit, r.event), resolution.format(r.ticks));
     let mut pairs = Vec::new();
     for (i, (a, bar_a)) in rows.iter().zip(events).enumerate() {
         let (Some(ta), Some(bar_a)) = (matched[i], bar_a.bar) else { continue };
+        let gap = resolution.seconds(stop - a.ticks);
+        if gap < bar_a && ta != [stop; 3] && pairs.len() < PAIRS {
+            let end = ("the end of the run".to_owned(), resolution.format(stop));
+            pairs.push(Undecided { first: name(a), second: end, gap, bars: bar_a });
+        }
         for (j, b) in rows.iter().enumerate().skip(i + 1) {
             let gap = resolution.seconds(b.ticks - a.ticks);
             if gap > bar_a + widest || pairs.len() >= PAIRS {
                 break;
             }
             let (Some(tb), Some(bar_b)) = (matched[j], events[j].bar) else { continue };
-            let one_instant = (0..3).all(|k| ta[k] == tb[k]);
-            if a.unit == b.unit || one_instant || gap > bar_a + bar_b {
+            let (mut bars, one_unit) = (bar_a + bar_b, a.unit == b.unit);
+            if one_unit {
+                bars = bars.min(width([0, 1, 2].map(|k| tb[k] - ta[k]), 2, resolution));
+            }
+            if ta == tb || gap > bars || one_unit && a.event == b.event {
                 continue;
             }
-            let name = |r: &Row| (format!("{} {}", r.unit, r.event), resolution.format(r.ticks));
-            pairs.push(Undecided { first: name(a), second: name(b), gap, bars: bar_a + bar_b });
+            pairs.push(Undecided { first: name(a), second: name(b), gap, bars });
         }
     }
     pairs
@@ -324,6 +340,30 @@ mod tests {
     }
 
     #[test]
+    fn order_within_a_unit_and_before_the_end() {
+        // `x` and `y` change places; `v` and `w` are off together; `s` and `t` have their own times.
+        let run = |[x, y, v, last]: [i32; 4]| {
+            let times = [("x", x), ("y", y), ("v", v), ("w", v + 5), ("s", 700), ("t", 702)];
+            let mut all = [&times[..], &[("last", last), ("last", last + 1)]].concat();
+            all.sort_by_key(|e| e.1);
+            let kind = |t| if (700..=702).contains(&t) { "time" } else { "private" };
+            let row = |(event, t): (&str, i32)| format!("0.{t:09},0,a,{event},{}\n", kind(t));
+            all.into_iter().map(row).collect::<String>()
+        };
+        let runs = [[10, 20, 500, 1000], [24, 20, 550, 950], [25, 20, 551, 949]].map(run);
+        let dirs = [0, 1, 2].map(|k| folder(&format!("order{k}"), &runs[k], "0,1\n"));
+        let undecided = |stop| {
+            let v = compare(&dirs[0], [&dirs[1], &dirs[2]], stop, Resolution::default()).unwrap();
+            let name = |u: Undecided| format!("{}, {}", u.first.0, u.second.0);
+            v.undecided.into_iter().map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(undecided(10_000), ["a x, a y"]);
+        let end = "a last, the end of the run";
+        assert_eq!(undecided(1050), ["a x, a y", end, end]);
+        dirs.iter().for_each(|d| fs::remove_dir_all(d).unwrap());
+    }
+
+    #[test]
     fn bars_pairs_and_missing_events() {
         let a = folder(
             "a",
@@ -340,7 +380,7 @@ mod tests {
             "1.000000000,0,a,hit,private\n1.000000031,0,b,hit,private\n2,0,b,tick,time\n",
             "0,1\n1,2.5\n",
         );
-        let v = compare(&a, [&b, &c], Resolution::default()).unwrap();
+        let v = compare(&a, [&b, &c], 3_000_000_000, Resolution::default()).unwrap();
         let bars: Vec<_> = v.events.iter().map(|e| e.bar).collect();
         assert_eq!(bars, [Some(22e-9), Some(4e-9), Some(0.0), None]);
         assert_eq!(v.undecided.len(), 1, "20 ns apart, 26 ns of bars");

@@ -181,6 +181,40 @@ fn sets() {
 }
 
 #[test]
+fn seeds_are_formulas() {
+    let text = "stop = 1\n[parameters]\nbase = 5\nseed = 'base + 1'\n";
+    let seed = |sets: &[(&str, &str)]| plan_with(text, sets).map(|p| p.seed);
+    assert_eq!(seed(&[]).unwrap(), 6);
+    assert_eq!(seed(&[("base", "9")]).unwrap(), 10);
+    assert_eq!(seed(&[("seed", "'8'")]).unwrap(), 8);
+    assert_eq!(seed(&[("seed", "3*2")]).unwrap(), 6);
+    assert_eq!(plan(&format!("seed = 'base'\n{text}")).unwrap().seed, 5);
+    for (wrong, why) in [("2.5", "must be a whole number"), ("'-base'", "negative: -5")] {
+        let told = seed(&[("seed", wrong)]).unwrap_err();
+        assert_eq!(told.len(), 1);
+        assert!(told.to_string().contains(why), "{told}");
+    }
+}
+
+/// A remedy names a resolution that can be set and that helps, or none.
+#[test]
+fn resolutions_that_help() {
+    let cases = [
+        ("stop = 1e300", "give a shorter time\n"),
+        ("stop = 1e12", "resolution = \"us\"\n"),
+        ("stop = '1e9 * 1e6'", "resolution = \"ms\"\n"),
+        ("stop = 2.6470000000000002", "help: give fewer decimals"),
+        ("stop = 2.6470000000001", "set resolution = \"fs\", give"),
+        ("stop = '1e-12 / 2'", "resolution = \"fs\"\n"),
+        ("stop = '1e-18 / 2'", "give a longer time\n"),
+    ];
+    for (text, help) in cases {
+        let told = plan(text).unwrap_err().to_string();
+        assert!(told.contains(help), "{text}: {told}");
+    }
+}
+
+#[test]
 fn quantities_in_parameters() {
     let text = "stop = 1\n[parameters]\nf = '2 kHz'\nperiod = '1/f'\nslow = '0.1 s'\n\
                 [unit.a]\nkind = 'sine'\nfrequency = 'f'\n\

@@ -59,6 +59,8 @@ fn options() {
         ("set_unknown_key", "unit.source.vlaue", "3"),
         ("set_value", "gain", "2 * x"),
         ("set_measure", "network.delay", "3 secs"),
+        ("set_include", "include", "['parts/pump.toml']"),
+        ("set_include_one", "include[0]", "'parts/pump.toml'"),
     ];
     for (name, path, value) in cases {
         check(name, &plan_with(text, &[(path, value)]).expect_err(name));

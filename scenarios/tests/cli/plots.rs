@@ -178,3 +178,41 @@ fn many_plots_end() {
     }
     assert!(fs::metadata(dir.join("out/plot.png")).unwrap().len() > 10_000);
 }
+
+/// No waiting room: each job that is served takes half a second, whoever sent it.
+#[test]
+fn jobs_of_two_sources_are_told_apart() {
+    let dir = folder("plots-sources");
+    let text = r#"
+        stop = "100 s"
+        record = ["a.out", "b[1].out", "s.out"]
+        connections = ["a.out -> s.in", "b[*].out -> s.in"]
+        unit.a = { kind = "arrivals", rate = 1.0 }
+        unit.b = { kind = "arrivals", rate = 0.3, count = 2 }
+        unit.s = { kind = "server", distribution = "constant", mean = 0.5, capacity = 1 }
+        [[plot]]
+        kind = "distribution"
+        y = ["a.out", "b[1].out"]
+        to = ["s.out"]
+    "#;
+    fs::write(dir.join("s.toml"), text).unwrap();
+    good(&dir, "run s.toml --quiet --out out");
+    let trajectory = read(&dir, "out/trajectory.csv");
+    let rows: Vec<Vec<&str>> = trajectory.lines().map(|l| l.split(',').collect()).collect();
+    let of = |signal: &str| -> Vec<(i64, &str)> {
+        let rows = rows.iter().filter(|r| r[2] == signal);
+        rows.map(|r| (r[0].parse().unwrap(), r[3])).collect()
+    };
+    let (arrived, mut sent) = (of("s.out"), of("a.out"));
+    sent.extend(of("b[1].out"));
+    let mut served = 0;
+    for (at, job) in sent {
+        let mut end = arrived.iter().filter(|(_, name)| *name == job);
+        served += end.clone().count();
+        assert!(end.all(|(end, _)| end - at == 500_000_000), "{job}");
+    }
+    assert!(arrived.iter().any(|(_, job)| job.starts_with("b[0]/")));
+    assert!(arrived.iter().any(|(_, job)| job.starts_with("b[1]/")));
+    assert!(served > 20 && served < arrived.len());
+    assert!(read(&dir, "out/plot.svg").contains(&format!("s.out ({served})")));
+}
