@@ -117,12 +117,19 @@ impl Link {
         [present as f64, busy, loss]
     }
 
+    #[inline(never)]
+    fn tell(&mut self, now: i64) {
+        self.board.tell(&self.values(now), now);
+    }
+
     /// Whether there is something to tell at once.
     fn has_news(&self) -> bool {
         !self.dropped.is_empty() || self.board.pending()
     }
 
     /// When the next transmission ends.
+    // A call, as what follows: mostly nobody is told.
+    #[inline(never)]
     fn departure(&self) -> i64 {
         let now = self.timer.now();
         let next = self.flight.partition_point(|&(at, _)| at - self.propagation <= now);
@@ -183,7 +190,7 @@ impl Atomic<Value> for Link {
         self.dropped.clear();
         self.board.sent();
         if self.watched {
-            self.board.tell(&self.values(now), now);
+            self.tell(now);
         }
         self.settle();
     }
@@ -194,7 +201,7 @@ impl Atomic<Value> for Link {
         each_in_order(bag, Self::IN, Packet::key, |&packet| {
             self.take(packet);
             if self.board.is_time() {
-                self.board.tell(&self.values(now), now);
+                self.tell(now);
             }
         });
         self.settle();

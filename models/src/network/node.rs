@@ -102,11 +102,18 @@ impl Node {
     fn settle(&mut self) {
         let landing = self.flight.front().map_or(NEVER, |&(at, ..)| at);
         self.timer.set(self.next.min(self.end).min(landing));
-        if let Some(told) = &mut self.told {
-            told.change(self.queue.len() as f64, self.timer.now());
-            if told.is_pending() {
-                self.timer.at_once();
-            }
+        if self.told.is_some() {
+            self.tell();
+        }
+    }
+
+    // A call: mostly nobody is told.
+    #[inline(never)]
+    fn tell(&mut self) {
+        let Some(told) = &mut self.told else { return };
+        told.change(self.queue.len() as f64, self.timer.now());
+        if told.is_pending() {
+            self.timer.at_once();
         }
     }
 }

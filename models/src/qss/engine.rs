@@ -93,7 +93,10 @@ pub struct State<const P: usize> {
 const WIDE: usize = 5;
 /// A derivative that is curved has its expansion looked at where a step would be so many times as
 /// long as the one before: where its last coefficient vanishes, though others do not.
-const GROWTH: f64 = 4.0;
+const LONGER: f64 = 8.0;
+/// What an expansion may leave out where none of its terms tell, in quanta: quantisers err by up to two
+/// by themselves.
+const SLACK: f64 = 4.0;
 
 /// A system under a quantised-state method of order `P`.
 #[derive(Debug)]
@@ -225,7 +228,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let growth = (0..states).map(|i| match (driven[i], system.is_curved(i)) {
             (true, _) => 0.0,
             // Constant copies leave nothing out.
-            (false, true) if P > 1 => GROWTH,
+            (false, true) if P > 1 => LONGER,
             _ => f64::INFINITY,
         });
         let growth = growth.collect();
@@ -500,14 +503,17 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
         let f = self.system.derivative(j, &view, &mut self.wide).0;
         let Variable { quantum, usual, .. } = self.state.variables[j];
-        let term = |k: usize| {
+        let (mut short, mut telling) = (next, false);
+        for k in P..WIDE {
             let size = (f[k] / (k + 1) as f64).abs();
-            libm::pow(quantum / size, 1.0 / (k + 1) as f64)
-        };
-        let holds = (P..WIDE).map(term).fold(f64::INFINITY, f64::min);
-        let mut short = next.min(holds);
-        let telling = holds < f64::INFINITY && self.growth[j] > 0.0;
-        if !telling && next > GROWTH * usual && view.moves.get() {
+            telling |= size > 0.0;
+            // Mostly it holds that long, and that takes no root to see.
+            if (0..=k).fold(size, |left_out, _| left_out * short) > quantum {
+                short = short.min(libm::pow(quantum / size, 1.0 / (k + 1) as f64));
+            }
+        }
+        telling &= self.growth[j] > 0.0;
+        if !telling && next > LONGER * usual && view.moves.get() {
             short = self.scan(j, t, &f, short);
         }
         self.state.variables[j].usual = if short.is_finite() { short } else { 0.0 };
@@ -526,7 +532,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             let there = self.system.derivative(j, &view, &mut self.values).0[0];
             let left_out = ahead * (there - poly::eval(&f[..P], ahead)).abs();
             // What is not a number has to be looked at as well.
-            if left_out.is_nan() || left_out > GROWTH * quantum {
+            if left_out.is_nan() || left_out > SLACK * quantum {
                 return ahead / WIDER;
             }
             if ahead >= end {
