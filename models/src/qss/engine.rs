@@ -504,8 +504,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let f = self.system.derivative(j, &view, &mut self.wide).0;
         let Variable { quantum, usual, .. } = self.state.variables[j];
         let (mut short, mut telling) = (next, false);
-        for k in P..WIDE {
-            let size = (f[k] / (k + 1) as f64).abs();
+        for (k, c) in f.iter().enumerate().skip(P) {
+            let size = (c / (k + 1) as f64).abs();
             telling |= size > 0.0;
             // Mostly it holds that long, and that takes no root to see.
             if (0..=k).fold(size, |left_out, _| left_out * short) > quantum {
