@@ -98,6 +98,11 @@ const LONGER: f64 = 8.0;
 /// by themselves.
 const SLACK: f64 = 4.0;
 
+/// `c · h^power`, by which a term of an expansion moves a state.
+fn moved(c: f64, h: f64, power: usize) -> f64 {
+    (0..power).fold(c, |moved, _| moved * h)
+}
+
 /// A system under a quantised-state method of order `P`.
 #[derive(Debug)]
 pub struct Engine<Y, M: Method<P>, const P: usize> {
@@ -508,10 +513,12 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             let size = (c / (k + 1) as f64).abs();
             telling |= size > 0.0;
             // Mostly it holds that long, and that takes no root to see.
-            if (0..=k).fold(size, |left_out, _| left_out * short) > quantum {
+            if moved(size, short, k + 1) > quantum {
                 short = short.min(libm::pow(quantum / size, 1.0 / (k + 1) as f64));
             }
         }
+        // A last term that counts has nothing to hide.
+        telling |= moved(f[P - 1].abs(), next, P) > quantum / LONGER;
         telling &= self.growth[j] > 0.0;
         if !telling && next > LONGER * usual && view.moves.get() {
             short = self.scan(j, t, &f, short);
