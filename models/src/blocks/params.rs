@@ -1,9 +1,8 @@
 //! Reading parameters: every mistake is collected, and each message says what to do.
 use crate::{
     ode::rounding::nearest_tick,
-    quantity::{Decimal, Dimension, Quantity},
     random::{Distribution, RandomStream},
-    registry::{Context, Located, Param, ParamError, ParamSpec, ParamType, Params, Span},
+    registry::{Context, Located, Param, ParamError, ParamSpec, ParamType, Params, Seconds, Span},
     value::Value,
 };
 use superdense_kernel::time::{RationalClock, Resolution};
@@ -163,27 +162,17 @@ pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64,
         Err(ParamError::at(p.span.clone(), why)
             .help("give a number of seconds or a text such as \"5 ms\""))
     };
-    let mut divided = None;
-    let written = match &p.value {
-        Param::Duration(d) => return Ok(d.ticks()),
-        Param::Real(x) => Decimal::parse(&format!("{x:?}")),
-        Param::Int(i) => Some(Decimal::whole(*i)),
-        Param::Text(t) => match Quantity::parse(t) {
-            Ok(Some(q)) if q.unit.dimension() == Dimension::TIME => {
-                divided = q.over.map(|_| q.si());
-                q.exact_si()
-            }
-            _ => Decimal::parse(t.trim()),
-        },
-        _ => None,
-    };
-    let seconds = match (written, &p.value) {
-        (Some(d), _) if d.is_negative() => d.to_f64(),
-        (Some(d), _) => {
+    if let Param::Duration(d) = &p.value {
+        return Ok(d.ticks());
+    }
+    let seconds = match (p.value.seconds().ok().flatten(), &p.value) {
+        (Some(Seconds::Exact(d)), _) if !d.is_negative() => {
             let why = format!("no whole number of ticks of {}, or too long", context.resolution);
             return d.ticks(context.resolution).or_else(|_| fail(why));
         }
-        (None, Param::Text(t)) => match divided.or_else(|| (context.constants)(t.trim())) {
+        (Some(Seconds::Exact(d)), _) => d.to_f64(),
+        (Some(Seconds::Divided(x)), _) => x,
+        (None, Param::Text(t)) => match (context.constants)(t.trim()) {
             Some(x) => x,
             None => return fail(format!("`{t}` is no time")),
         },

@@ -66,15 +66,18 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<crate::val
 
 /// The number of a column that is given by name or by number from 1, else the one at `place`.
 fn column(header: &csv::StringRecord, name: Option<&str>, place: usize) -> Result<usize, String> {
-    let number = (place + 1).to_string();
-    let Some(name) = name.or_else(|| (place >= header.len()).then_some(&*number)) else {
-        return Ok(place);
+    let numbered = |n: usize| (1..=header.len()).contains(&n).then(|| n - 1);
+    let found = match name {
+        None => numbered(place + 1),
+        Some(name) => {
+            let by_name = header.iter().position(|h| h == name);
+            by_name.or_else(|| name.parse().ok().and_then(numbered))
+        }
     };
-    let by_name = header.iter().position(|h| h == name);
-    let by_number = || name.parse::<usize>().ok().filter(|n| (1..=header.len()).contains(n));
-    by_name.or_else(|| by_number().map(|n| n - 1)).ok_or_else(|| {
+    found.ok_or_else(|| {
+        let wanted = name.map_or_else(|| (place + 1).to_string(), str::to_owned);
         let names: Vec<&str> = header.iter().collect();
-        format!("line 1: no column `{name}`; there are {}", names.join(", "))
+        format!("line 1: no column `{wanted}`; there are {}", names.join(", "))
     })
 }
 

@@ -2,8 +2,8 @@
 use super::elaborate::indexed;
 use crate::{
     expr::{self, Ast, Condition, Expr, ExprError, Indexed, Names, Scope, Symbol},
-    quantity::{Decimal, Dimension, Quantity, QuantityError, fraction},
-    registry::{Context, Located, Param, ParamError, Params, Span},
+    quantity::{Quantity, QuantityError, fraction},
+    registry::{Context, Located, Param, ParamError, Params, Seconds, Span},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -388,9 +388,7 @@ fn unknown_unit(span: &Span, e: &QuantityError) -> ParamError {
     ParamError::at(start..end, message).help(help)
 }
 
-/// A point in time, in ticks: a number of seconds, a quantity such as `"50 ms"`, or an expression
-/// of constants. Decimals are exact.
-/// Ticks of a time.
+/// Ticks of a [`time`].
 pub(super) fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param>) -> Option<i64> {
     time(r, context, p).map(|(ticks, _)| ticks)
 }
@@ -413,62 +411,54 @@ pub(super) fn clock(
     clock
 }
 
-/// Ticks of a time, and its seconds where these are not exact but come from a formula.
+/// A point in time: a number of seconds, a quantity such as `"50 ms"`, or an expression of constants.
+/// Its ticks, and its seconds where these are not an exact decimal but computed.
 fn time(
     r: &mut Reader<'_>,
     context: &Context<'_>,
     p: &Located<Param>,
 ) -> Option<(i64, Option<f64>)> {
-    let mut computed = None;
-    let decimal = match &p.value {
-        Param::Duration(d) => return Some((d.ticks(), None)),
-        Param::Real(x) => Decimal::parse(&format!("{x:?}")),
-        Param::Int(i) => Some(Decimal::whole(*i)),
-        Param::Text(t) => match Quantity::parse(t) {
-            Ok(Some(q)) if q.unit.dimension() == Dimension::TIME => {
-                computed = q.over.map(|_| q.si());
-                q.exact_si()
-            }
-            Ok(None) => Decimal::parse(t.trim()),
-            Ok(Some(_)) => None,
-            Err(e) => {
-                r.errors.push(unknown_unit(&p.span, &e));
-                return None;
-            }
-        },
-        _ => None,
-    };
-    let ticks = match (decimal, &p.value) {
-        (Some(d), _) => d.ticks(context.resolution).map_err(|_| {
-            format!("this is no whole number of ticks of {}, or too long", context.resolution)
-        }),
-        (None, Param::Text(t)) => {
-            if matches!(Quantity::parse(t), Ok(None)) {
-                let scope = |name: &str| (context.constants)(name).map(Symbol::Const);
-                match Expr::parse(t, &scope) {
-                    Ok(e) => computed = Some(e.as_constant().unwrap_or_else(|| e.eval(&[]))),
-                    Err(errors) => {
-                        r.expression_errors(&p.span, t, errors);
-                        return None;
-                    }
+    let computed = match (p.value.seconds(), &p.value) {
+        (_, Param::Duration(d)) => return Some((d.ticks(), None)),
+        (Err(e), _) => {
+            r.errors.push(unknown_unit(&p.span, &e));
+            return None;
+        }
+        (Ok(Some(Seconds::Exact(d))), _) => Err(d),
+        (Ok(Some(Seconds::Divided(x))), _) => Ok(x),
+        (Ok(None), Param::Text(t)) if matches!(Quantity::parse(t), Ok(None)) => {
+            let scope = |name: &str| (context.constants)(name).map(Symbol::Const);
+            match Expr::parse(t, &scope) {
+                Ok(e) => Ok(e.as_constant().unwrap_or_else(|| e.eval(&[]))),
+                Err(errors) => {
+                    r.expression_errors(&p.span, t, errors);
+                    return None;
                 }
             }
-            let no_time = || "this is no time".to_owned();
-            computed.ok_or_else(no_time).and_then(|seconds| {
-                let ticks = context.resolution.duration(seconds).map(|d| d.ticks());
-                ticks.map_err(|e| e.to_string())
-            })
         }
-        _ => Err("this is no time".into()),
+        _ => {
+            r.errors.push(ParamError::at(p.span.clone(), "this is no time").help(TIMES));
+            return None;
+        }
     };
-    ticks
-        .map(|ticks| (ticks, computed))
-        .map_err(|why| {
-            let help = "write seconds, or a time such as \"50 ms\"";
-            r.errors.push(ParamError::at(p.span.clone(), why).help(help));
-        })
-        .ok()
+    let resolution = context.resolution;
+    let ticks = match computed {
+        Ok(seconds) => resolution.duration(seconds).map(|d| d.ticks()).map_err(|e| e.to_string()),
+        Err(exact) => exact
+            .ticks(resolution)
+            .map_err(|_| format!("this is no whole number of ticks of {resolution}, or too long")),
+    };
+    match ticks {
+        Ok(ticks) => Some((ticks, computed.ok())),
+        Err(why) => {
+            r.errors.push(ParamError::at(p.span.clone(), why).help(TIMES));
+            None
+        }
+    }
 }
+
+/// What to write for a time.
+const TIMES: &str = "write seconds, or a time such as \"50 ms\"";
 
 pub(super) fn instants(
     r: &mut Reader<'_>,

@@ -307,7 +307,9 @@ mod tests {
             for loss in [0.0, 0.5] {
                 let bench = Bench::run(
                     &format!(
-                        "connections=['s.out -> l.in', 'l.present -> g.u']\n{SOURCE}period=0.1\n                         limit=5\n[unit.l]\nkind='link'\nrate=4000.0\npropagation=1\ncapacity=2\n                         loss={loss}\n[unit.g]\nkind='gain'\ngain=1.0"
+                        "connections=['s.out -> l.in', 'l.present -> g.u']\n{SOURCE}period=0.1\nlimit=5\n\
+                         [unit.l]\nkind='link'\nrate=4000.0\npropagation=1\ncapacity=2\n\
+                         loss={loss}\n[unit.g]\nkind='gain'\ngain=1.0"
                     ),
                     end,
                 );

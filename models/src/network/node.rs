@@ -231,12 +231,14 @@ unit_kind! {
     feed_through: |_, _| FeedThrough::None,
     build: |params, context| {
         let mut r = Reader::new(params);
+        let neighbours = r.int("neighbours", 0, 4096) as u16;
+        let heard = context.is_heard(neighbours + 1);
         let mut model = Node {
             timer: Timer::due(0, context.resolution),
             arrival: Distribution::Exponential { mean: 1.0 / r.positive("arrivals") },
             service: Distribution::Exponential { mean: 1.0 / r.positive("service") },
             exit: probability(&mut r, "exit", params.real("exit")),
-            neighbours: r.int("neighbours", 0, 4096) as u16,
+            neighbours,
             delay: r.duration("delay"),
             stream: r.stream(context, "node"),
             source: Job::source_of(context.path),
@@ -246,7 +248,7 @@ unit_kind! {
             queue: VecDeque::new(),
             port: 0,
             flight: VecDeque::new(),
-            told: context.is_heard(params.int("neighbours") as u16 + 1).then(|| Box::new(Level::new(0.0))),
+            told: heard.then(|| Box::new(Level::new(0.0))),
         };
         model.next = model.after(model.arrival);
         model.settle();
@@ -264,7 +266,9 @@ mod tests {
         let mut lengths = Vec::new();
         for end in 1..20 {
             let bench = Bench::run(
-                "connections=['a.exit -> s.in', 'a.length -> g.u']\n                 [unit.s]\nkind='sink'\n[unit.g]\nkind='gain'\ngain=1.0\n                 [unit.a]\nkind='queue-node'\narrivals=10.0\nservice=16.0\nneighbours=0",
+                "connections=['a.exit -> s.in', 'a.length -> g.u']\n\
+                 [unit.s]\nkind='sink'\n[unit.g]\nkind='gain'\ngain=1.0\n\
+                 [unit.a]\nkind='queue-node'\narrivals=10.0\nservice=16.0\nneighbours=0",
                 f64::from(end),
             );
             lengths.push(bench.probe("a.length"));

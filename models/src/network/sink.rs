@@ -12,8 +12,7 @@ use crate::{
     value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use superdense_kernel::{
     Atomic, Bag, Component, Effects, Fact, Outbox, port::InPort, time::Duration,
 };

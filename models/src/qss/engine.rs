@@ -165,23 +165,22 @@ struct Noting<'a, const P: usize> {
 }
 
 impl<const P: usize> Noting<'_, P> {
-    fn note(&self, read: Series<WIDE>) -> Series<WIDE> {
-        self.moves.set(self.moves.get() || read.0[1..].iter().any(|&c| c != 0.0));
-        read
+    /// What is read, of which all coefficients count.
+    fn note(&self, read: &[f64]) -> Series<WIDE> {
+        self.moves.set(self.moves.get() || read[1..].iter().any(|&c| c != 0.0));
+        cut(read)
     }
 }
 
 impl<const P: usize> View<Series<WIDE>> for Noting<'_, P> {
     fn time(&self) -> Series<WIDE> {
-        self.note(self.along.time())
+        self.note(&[self.along.state.origin + self.along.t, 1.0])
     }
     fn state(&self, index: usize) -> Series<WIDE> {
-        self.note(self.along.state(index))
+        self.note(&self.along.state.variables[index].quantised(self.along.t))
     }
     fn input(&self, index: usize) -> Series<WIDE> {
-        let c = self.along.state.inputs[index].expanded(self.along.t);
-        self.moves.set(self.moves.get() || c[1..].iter().any(|&c| c != 0.0));
-        cut(&c)
+        self.note(&self.along.state.inputs[index].expanded(self.along.t))
     }
     fn discrete(&self, index: usize) -> f64 {
         self.along.state.discrete[index]
