@@ -7,7 +7,8 @@
 //! An indicator that is a polynomial along the step, or the beginning of a series, is solved as such. One
 //! with kinks or jumps is such a function between these, and the step is searched from one to the next.
 //! Each of the others is sampled at ten points and modelled by a polynomial of degree seven; where that
-//! model misses its two check points the interval is halved. The samples and the extrema of the
+//! model misses its two check points the interval is halved, as often as a limit on the number of
+//! intervals allows. The samples and the extrema of the
 //! models cut the interval into pieces on which every indicator is monotone. On such a piece the
 //! conjunction comes true at most once: when the last falling indicator has arrived, if no rising
 //! one has left before. So the iteration runs on one smooth indicator, never on the kinked maximum,
@@ -241,8 +242,12 @@ impl Clone for Locator {
 }
 
 impl Locator {
-    /// How often an interval may be halved because the model does not fit.
+    /// How often an interval may be halved because the model does not fit, and how often where no more
+    /// than so many intervals of a search are: those of long steps may be as short as what happens in
+    /// them, but a function that fits nowhere does not cost more than this.
     const HALVINGS: u32 = 6;
+    const DEEPER: u32 = 16;
+    const INTERVALS: u32 = 2048;
 
     /// All events undecided.
     pub fn new(events: Vec<Event>) -> Self {
@@ -356,13 +361,16 @@ impl Locator {
         let dim = last + 1;
         todo.clear();
         todo.push((t_a, t_b, 0));
+        let mut intervals = 0;
         while let Some((low, high, halvings)) = todo.pop() {
             if low > best + tick || probe.bad.is_some() {
                 break;
             }
+            intervals += 1;
+            let deepest = if intervals < Self::INTERVALS { Self::DEEPER } else { Self::HALVINGS };
             let middle = 0.5 * (low + high);
             if !models.sample(&mut probe, dim, (low, high), listed().map(|(_, e)| e))
-                && halvings < Self::HALVINGS
+                && halvings < deepest
                 && low < middle
                 && middle < high
             {

@@ -173,6 +173,32 @@ fn segments_that_begin_flat() {
     }
 }
 
+/// Conditions that oscillate many times within one step are followed as far as they vary.
+#[test]
+fn waves_within_long_steps() {
+    let cases: [(&str, usize); 4] = [
+        ("abs(sin(x)) <= 1e-5", 318),
+        ("sin(x) >= 0.999", 159),
+        ("sin(3*x) + cos(x*x/1000) >= 1.9", 89),
+        ("sqrt(x) - floor(sqrt(x)) > 0.5", 32),
+    ];
+    let mut bad = Vec::new();
+    for (condition, count) in cases {
+        for method in ["rk45", "rk23", "taylor", "closed", "rodas", "auto"] {
+            let text = format!(
+                "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0.1 }}\n\
+                 derivatives = {{ x = '1' }}\noutputs = {{ x = 'x' }}\n\
+                 [[unit.a.event]]\nname = 'e'\nwhen = '{condition}'"
+            );
+            let (events, _) = run(&text, method, 1000 * S, &[]);
+            if events != count {
+                bad.push(format!("{condition}, {method}: {events}, not {count}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
 /// Conditions with kinks and jumps, along solutions that let steps be long: no event is lost, however
 /// short its condition holds.
 #[test]
