@@ -33,8 +33,8 @@ use std::path::{Path, PathBuf};
 use superdense_kernel::Simulation;
 use superdense_models::value::Value;
 
-/// Steps that are stacked at most.
-const DEPTH: usize = 4;
+/// Steps that are stacked at most: extrapolation of order 3 under a compensation looks back over five.
+const DEPTH: usize = 8;
 /// Most modes of all units together.
 const MODES: usize = 16;
 /// Largest error of the prediction, relative to the largest value.
@@ -207,9 +207,10 @@ impl Coupled {
                 return (!radius.is_nan()).then_some(radius).ok_or_else(unknown);
             }
         }
-        Err("the scenario is not linear, or some clock in it does not go into macro steps: they do \
-             not add up"
-            .to_owned())
+        Err(format!(
+            "some clock does not go into macro steps, or the scenario is not linear: {DEPTH} of them do \
+             not tell the next one"
+        ))
     }
 
     /// Observed vectors for a one in each of some places.

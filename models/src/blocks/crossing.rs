@@ -84,6 +84,14 @@ impl Watch {
         (!returning).then_some(exit)
     }
 
+    /// The same, of a band whose upper end belongs to what is above it: a signal that rests there has
+    /// left it.
+    pub fn outside_open(&self, band: Band) -> Option<Exit> {
+        let c = self.coefficients();
+        let rests = c[0] == band.high && sign_after(c, band.high) == 0;
+        if rests { Some(Exit::Above) } else { self.outside(band) }
+    }
+
     /// Finds the next exit and returns its tick (R14).
     pub fn plan(&mut self, band: Band, touches: bool, timer: &Timer) -> i64 {
         let mut next: Option<(Exit, f64)> = None;

@@ -104,7 +104,9 @@ impl Atomic<Value> for Threshold {
             && let Some(exit) = self.watch.planned()
         {
             fx.located();
-            super::happened(fx, "crossing", superdense_kernel::EventKind::Private);
+            if self.wanted(Self::crossing(exit)) {
+                super::happened(fx, "crossing", superdense_kernel::EventKind::Private);
+            }
             self.watch.passed();
             if exit != Exit::Touch {
                 self.side = Self::crossing(exit);

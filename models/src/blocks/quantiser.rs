@@ -89,7 +89,7 @@ impl Atomic<Value> for Staircase {
             let Value::Segment(s) = value else { continue };
             let first = self.watch.held.is_none();
             self.watch.receive(s, &self.timer);
-            if first || self.watch.outside(self.band()).is_some() {
+            if first || self.watch.outside_open(self.band()).is_some() {
                 // A value on the edge of a step belongs to the step it moves into.
                 let exact = s.value(0.0) / self.quantum - self.lower;
                 let mut step = exact.floor();
@@ -168,5 +168,23 @@ mod tests {
             ["0@1 [0.0] left 0", "0.5@0 Jump [-0.5] left 0", "1@0 Jump [-1.0] left -0.5"]
         );
         assert_eq!(bench.signal("j.y"), ["0@1 [0.0] left 0", "1@1 Jump [10.0] left 0"]);
+    }
+
+    /// A value that rests on the edge of a step belongs to the step above, wherever it came from.
+    #[test]
+    fn values_on_edges() {
+        let bench = Bench::run(
+            "connections=['e.y -> h.u','h.y -> f.u','h.y -> q.u']\n\
+             [unit.e]\nkind='schedule'\ntimes=[1,2,3]\nvalues=[1.5,2.5,1.5]\n\
+             [unit.h]\nkind='hold'\n[unit.q]\nkind='quantiser'\nquantum=1.0\n\
+             [unit.f]\nkind='quantiser'\nquantum=0.5\nmode='floor'",
+            4.0,
+        );
+        let steps = |port| {
+            let level = |s: String| s.split(['[', ']']).nth(1).unwrap().to_owned();
+            bench.signal(port).into_iter().map(level).collect::<Vec<_>>()
+        };
+        assert_eq!(steps("q.y"), ["0.0", "2.0", "3.0", "2.0"]);
+        assert_eq!(steps("f.y"), ["0.0", "1.5", "2.5", "1.5"]);
     }
 }

@@ -120,7 +120,7 @@ impl Atomic<Value> for Selector {
             match value {
                 Value::Segment(s) if port == Self::SELECT => {
                     self.watch.receive(s, &self.timer);
-                    if self.watch.outside(self.band()).is_some() {
+                    if self.watch.outside_open(self.band()).is_some() {
                         self.select(!self.first);
                     }
                 }
@@ -219,5 +219,26 @@ mod tests {
             3.0,
         );
         assert_eq!(bench.signal("s.y"), ["0@1 [7.0] left 7", "2@0 Jump [2.0, 1.0] left 7"]);
+    }
+
+    /// A selecting signal that rests on the threshold selects as an event of that value does.
+    #[test]
+    fn values_on_the_threshold() {
+        let bench = Bench::run(
+            "connections=['e.y -> h.u','h.y -> s.select','e.y -> t.select',\
+             'a.y -> s.u1','b.y -> s.u2','a.y -> t.u1','b.y -> t.u2']\n\
+             [unit.e]\nkind='schedule'\ntimes=[1,2,3,4]\nvalues=[1.0,0.0,2.0,1.0]\n\
+             [unit.h]\nkind='hold'\n\
+             [unit.a]\nkind='constant'\nvalue=1.0\n[unit.b]\nkind='constant'\nvalue=2.0\n\
+             [unit.s]\nkind='switch'\nby='signal'\ninitial=false\nthreshold=1.0\n\
+             [unit.t]\nkind='switch'\ninitial=false\nthreshold=1.0",
+            5.0,
+        );
+        let jumps = |port| {
+            let when = |s: String| s.split('@').next().unwrap().to_owned();
+            bench.signal(port).into_iter().map(when).collect::<Vec<_>>()
+        };
+        assert_eq!(jumps("t.y"), ["0", "1", "2", "3"]);
+        assert_eq!(jumps("s.y"), jumps("t.y"));
     }
 }

@@ -347,8 +347,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 Segment::step(old, other.as_real().unwrap_or(old))
             }
         };
-        let jump = segment.flag == Flag::Jump;
         let start = segment.value(0.0);
+        // What comes first takes the place of a start value.
+        let first = || self.scene.frame.inputs[port].at == self.settings.start;
+        let jump = match segment.flag {
+            Flag::Jump => true,
+            Flag::Refresh => start != self.scratch.vars[place] && first(),
+            Flag::Continuous => false,
+        };
         if !start.is_finite() {
             let name = self.signal(false, port);
             return Err(format!("input {name} received a value that is not finite"));

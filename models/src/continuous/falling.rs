@@ -23,11 +23,30 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
+    /// The same, where something was found at offset `t` that may be another event.
+    #[cold]
+    pub(super) fn fallen_before(&mut self, t: f64) -> Result<(), String> {
+        let Some(event) = self.state.hurried.filter(|_| !self.scene.frame.resting) else {
+            return Ok(());
+        };
+        self.state.fired.clear();
+        self.core.found(t + self.snap(), &mut self.state.fired);
+        let again = self.state.fired.contains(&event);
+        if again || t * self.scene.rate < FALLEN as f64 || !self.holds(event, t) {
+            return Ok(());
+        }
+        self.has_fallen_through(event)
+    }
+
     #[inline(never)]
     fn fallen_through(&self, event: u16) -> Result<(), String> {
         if self.silent_due().ticks() < FALLEN || !self.core.holds_still(event.into()) {
             return Ok(());
         }
+        self.has_fallen_through(event)
+    }
+
+    fn has_fallen_through(&self, event: u16) -> Result<(), String> {
         let name = &self.scene.equations.events()[usize::from(event)].name;
         let at = self.settings.resolution.seconds(self.scene.frame.last);
         let how = match self.state.paces[usize::from(event)].1 {
@@ -53,16 +72,35 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     #[inline(never)]
     fn holds_at_zero(&mut self, event: u16, t: f64) -> bool {
+        self.holds_here(event)
+            && self.indicators_of(event).iter().any(|&k| self.scratch.z[k] == 0.0)
+            && self.has_changed(event, t)
+    }
+
+    /// Whether the condition of an event is true at offset `t`.
+    fn holds(&mut self, event: u16, t: f64) -> bool {
+        let mut vars = Vec::new();
+        self.look_into(t, &mut vars);
+        self.scratch.vars = vars;
+        self.holds_here(event)
+    }
+
+    /// Whether it is for the scratch's variables; leaves indicators in the scratch.
+    fn holds_here(&mut self, event: u16) -> bool {
         let Scratch { vars, work, z, .. } = &mut self.scratch;
         z.resize(self.scene.dims.indicators, 0.0);
         self.scene.equations.indicators(vars, work, z);
         let spec = &self.scene.equations.events()[usize::from(event)];
         let Trigger::State { indicators, strict, .. } = &spec.trigger else { return false };
         let weak = |k: &usize| !strict && !spec.strictly.contains(k);
-        let holds = |k: &usize| z[*k] < 0.0 || (z[*k] == 0.0 && weak(k));
-        indicators.iter().all(holds)
-            && indicators.iter().any(|&k| z[k] == 0.0)
-            && self.has_changed(event, t)
+        indicators.iter().all(|k| z[*k] < 0.0 || (z[*k] == 0.0 && weak(k)))
+    }
+
+    fn indicators_of(&self, event: u16) -> &[usize] {
+        match &self.scene.equations.events()[usize::from(event)].trigger {
+            Trigger::State { indicators, .. } => indicators,
+            _ => &[],
+        }
     }
 
     /// Whether indicators of the event at offset `t` are others than they were before its reset.
@@ -71,12 +109,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut vars = Vec::new();
         self.look_into(t, &mut vars);
         let mut before = vec![0.0; self.scene.dims.indicators];
-        let Scratch { work, z, .. } = &mut self.scratch;
-        self.scene.equations.indicators(&vars, work, &mut before);
-        match &self.scene.equations.events()[usize::from(event)].trigger {
-            Trigger::State { indicators, .. } => indicators.iter().any(|&k| z[k] != before[k]),
-            _ => false,
-        }
+        self.scene.equations.indicators(&vars, &mut self.scratch.work, &mut before);
+        self.indicators_of(event).iter().any(|&k| self.scratch.z[k] != before[k])
     }
 
     /// Event `event` has happened at the present.

@@ -16,6 +16,8 @@ pub(super) struct Sides {
     first: usize,
     /// By function: those that read its side, or the side of one that does.
     readers: Vec<Vec<usize>>,
+    /// By function: whether states may slide along its surface.
+    slides: Vec<bool>,
 }
 
 impl Sides {
@@ -50,7 +52,8 @@ impl Sides {
         let first = dims.received() - functions.len();
         let program = Program::compile(functions.iter().map(|f| &f.function));
         let readers = (0..functions.len()).map(|k| readers(functions, k)).collect();
-        Self { functions: functions.to_vec(), program, first, readers }
+        let slides = slopes.iter().map(Option::is_some).collect();
+        Self { functions: functions.to_vec(), program, first, readers, slides }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -69,6 +72,15 @@ impl Sides {
         if !readers.is_empty() {
             self.settle_some(|k| readers.contains(&k), vars, work);
         }
+    }
+
+    /// Whether event `number` of the sides, downwards and upwards in turn, would change one as they
+    /// are; never where states may slide.
+    pub(super) fn changes(&self, number: usize, vars: &[f64]) -> bool {
+        let function = &self.functions[number / 2];
+        let change = &function.changes()[number % 2];
+        let new = change.relative || vars[function.side.0 as usize] != change.side;
+        new && !self.slides[number / 2]
     }
 
     /// Whether `reader` is set with the side of `function`.

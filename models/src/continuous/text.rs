@@ -96,6 +96,48 @@ impl TextEquations {
         }
     }
 
+    /// Whether an event of a side, whose condition holds, is going to hold on though the side is
+    /// another: its function has only touched zero, or has turned back. Else a tick precedes the
+    /// crossing that it stands for; that shows where the function is larger than rounding.
+    fn goes_on(&self, event: usize, z: &[f64], vars: &[f64], tick: f64, work: &mut Work) -> bool {
+        /// Looks ahead, each so many times as far as the one before.
+        const LOOKS: i32 = 8;
+        const FARTHER: f64 = 16.0;
+        const LARGER: f64 = 64.0;
+        if !self.sides.changes(event - self.first_internal, vars) {
+            return false;
+        }
+        let Trigger::State { indicators, .. } = &self.events[event].trigger else { return false };
+        let size = |z: &[f64]| indicators.iter().fold(0.0, |size: f64, &k| size.max(z[k].abs()));
+        let limit = LARGER * size(z);
+        for look in 0..LOOKS {
+            let later = self.soon(vars, 4.0 * snap(tick) * FARTHER.powi(look), work);
+            if size(&later) > limit {
+                return self.holds(event, &later);
+            }
+        }
+        false
+    }
+
+    /// Indicators `ahead` seconds later than at `vars`, along the tangent.
+    fn soon(&self, vars: &[f64], ahead: f64, work: &mut Work) -> Vec<f64> {
+        let mut soon = vars.to_vec();
+        let mut rates = vec![0.0; self.dims.states];
+        self.derivatives.eval(vars, &mut work.derivatives, &mut rates);
+        rates.truncate(self.dims.differential());
+        soon[0] += ahead;
+        for (x, rate) in soon[Dims::STATES..].iter_mut().zip(&rates) {
+            *x += ahead * rate;
+        }
+        if self.dims.algebraic > 0 {
+            // Where there are no consistent values, the next step will say so.
+            let _ = Consistent::default().find(self, &mut soon, (0.0, f64::MIN_POSITIVE));
+        }
+        let mut later = vec![0.0; self.dims.indicators];
+        self.indicators.eval(&soon, &mut work.indicators, &mut later);
+        later
+    }
+
     /// After an event in a system with modes or sides.
     #[inline(never)]
     fn rearm_modes(
@@ -113,22 +155,12 @@ impl TextEquations {
         let mut z = vec![0.0; self.dims.indicators];
         self.indicators.eval(vars, &mut work.indicators, &mut z);
         for event in self.first_internal..self.events.len() {
-            set(event, if self.holds(event, &z) { Arm::Disarmed } else { Arm::Armed });
+            let holds = self.holds(event, &z);
+            let wrong = holds && self.goes_on(event, &z, vars, tick, work);
+            set(event, if holds && !wrong { Arm::Disarmed } else { Arm::Armed });
         }
         let Some(at) = entered else { return };
-        let mut soon = vars.to_vec();
-        let mut rates = vec![0.0; self.dims.states];
-        self.derivatives.eval(vars, &mut work.derivatives, &mut rates);
-        rates.truncate(self.dims.differential());
-        for (x, rate) in soon[Dims::STATES..].iter_mut().zip(&rates) {
-            *x += 4.0 * tick / f64::from(1u32 << crate::ode::rounding::SNAP_BITS) * rate;
-        }
-        if self.dims.algebraic > 0 {
-            // Where there are no consistent values, the next step will say so.
-            let _ = Consistent::default().find(self, &mut soon, (0.0, f64::MIN_POSITIVE));
-        }
-        let mut later = vec![0.0; self.dims.indicators];
-        self.indicators.eval(&soon, &mut work.indicators, &mut later);
+        let later = self.soon(vars, 4.0 * snap(tick), work);
         for (event, mode) in self.modes.iter().enumerate() {
             if *mode == Some(vars[at]) {
                 // What holds now because a tick may come before the crossing it stands for will
@@ -139,6 +171,11 @@ impl TextEquations {
             }
         }
     }
+}
+
+/// The part of a tick by which a tick may precede the crossing it stands for.
+fn snap(tick: f64) -> f64 {
+    tick / f64::from(1u32 << crate::ode::rounding::SNAP_BITS)
 }
 
 impl Equations for TextEquations {

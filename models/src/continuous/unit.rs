@@ -305,6 +305,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
                 // What is found in the tick in which the step began takes place at the next one.
                 Some(k) => {
+                    if self.state.hurried.is_some() {
+                        self.fallen_before(t)?;
+                    }
                     self.plan_at(time_event.map_or(k, |due| due.min(k)).max(begun + 1));
                     Ok(())
                 }

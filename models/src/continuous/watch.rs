@@ -218,6 +218,7 @@ impl Watch {
         let (indicators, outputs) = &mut *functions;
         let (path, start) = (state.solver.path(), state.at);
         let length = path.order() + 1;
+        let order = path.order().max(input_order(scene));
         if indicators.plain && !banded {
             self.strides[0] = length.max(2);
             indicators.states_along(path, start, self.strides[0], &mut self.z);
@@ -243,18 +244,18 @@ impl Watch {
         let mut hold = end - start;
         self.strides[0] = self.stride(scene, path.order(), indicators);
         indicators.along(scene, at, &states, self.strides[0], &mut self.z);
-        hold = hold.min(self.trust(indicators, path.order(), self.strides[0], &self.z));
+        hold = hold.min(self.trust(indicators, order, self.strides[0], &self.z));
         if banded {
             self.strides[1] = self.stride(scene, path.order(), outputs);
             outputs.along(scene, at, &states, self.strides[1], &mut self.bands);
-            hold = hold.min(self.trust(outputs, path.order(), self.strides[1], &self.bands));
+            hold = hold.min(self.trust(outputs, order, self.strides[1], &self.bands));
         }
         let mut end = if hold < end - start { start + hold.max(scene.tick) } else { end };
         let mut told = true;
         if let Some(mut kinks) = self.kinks.take() {
             let stride = self.stride(scene, path.order(), &kinks.functions);
             kinks.functions.along(scene, at, &states, stride, &mut kinks.rows);
-            let hold = self.trust(&kinks.functions, path.order(), stride, &kinks.rows);
+            let hold = self.trust(&kinks.functions, order, stride, &kinks.rows);
             end = end.min(start + hold.max(scene.tick));
             // What does not leave its kink in the whole step has none there.
             match kinks.first(stride, (end - from).max(0.0)) {
@@ -281,14 +282,14 @@ impl Watch {
     }
 
     /// How long series of which only the beginning is known hold, in seconds: what is left out is
-    /// small against rounding.
+    /// small against rounding. States and inputs are polynomials of `order`.
     fn trust(&self, functions: &Functions, order: usize, stride: usize, rows: &[f64]) -> f64 {
-        if self.exact || !functions.expands() {
+        if !functions.expands() {
             return f64::INFINITY;
         }
         let whole = |form: &Form| match form {
             Form::Series(Degree::Polynomial(d)) => *d as usize * order < stride,
-            Form::Series(_) => false,
+            Form::Series(_) => self.exact,
             Form::Variable(_) | Form::Sampled => true,
         };
         let hold = |row: &[f64]| {

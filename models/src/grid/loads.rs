@@ -11,6 +11,7 @@ use crate::{
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
 
 /// What does not change in a load.
@@ -43,8 +44,8 @@ pub struct Load {
     cooling: bool,
     since: i64,
     shift: f64,
-    /// A command that takes effect at a tick.
-    command: Option<(i64, f64)>,
+    /// Commands that wait, each with the tick at which it takes effect.
+    commands: VecDeque<(i64, f64)>,
     /// Tick at which the thermostat switches.
     switch: i64,
     started: bool,
@@ -85,12 +86,8 @@ impl Load {
         } else {
             NEVER
         };
-        let command = self.command.map_or(NEVER, |(at, _)| at);
+        let command = self.commands.front().map_or(NEVER, |&(at, _)| at);
         self.timer.set(if self.started { self.switch.min(command) } else { 0 });
-    }
-
-    fn commanded(&self, at: i64) -> bool {
-        self.command.is_some_and(|(due, _)| due == at)
     }
 }
 
@@ -133,20 +130,16 @@ impl Atomic<Value> for Load {
         } else if self.switch == now {
             self.cooling = !self.cooling;
         }
-        if self.commanded(now) {
-            self.shift += self.command.take().map_or(0.0, |(_, shift)| shift);
+        while let Some((_, shift)) = self.commands.pop_front_if(|&mut (due, _)| due == now) {
+            self.shift += shift;
         }
         self.plan();
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         self.settle();
-        for shift in bag.iter().filter_map(|(_, value)| value.as_real()) {
-            // A command that still waits takes effect together with the new one.
-            let waiting = self.command.map_or(0.0, |(_, shift)| shift);
-            let at = self.timer.now().saturating_add(self.house.delay);
-            self.command = Some((at, waiting + shift));
-        }
+        let due = self.timer.now().saturating_add(self.house.delay);
+        self.commands.extend(bag.iter().filter_map(|(_, value)| Some((due, value.as_real()?))));
         self.plan();
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
@@ -171,8 +164,8 @@ fn skip(seed: u64, draws: u64) -> u64 {
 unit_kind! {
     /// `thermostat-load`: a cooled room with a thermostat,
     /// θ' = -(θ - ambient + m P R)/(R C): cooling (m = 1) starts above `high` and ends below `low`,
-    /// both moved by what arrives at input `shift` (°C; a number or a packet), which takes effect after the room's own
-    /// delay. Outputs `change` (event: change of electric power in kW) and `theta` (°C).
+    /// both moved by what arrives at input `shift` (°C; a number or a packet), each of which takes effect
+    /// after the room's own delay. Outputs `change` (event: change of electric power in kW) and `theta` (°C).
     ///
     /// A population draws from one MINSTD stream, six numbers u per room in the order of `index`:
     /// R = 2(0.8+0.4u) °C/kW, C = 10(0.8+0.4u) kWh/°C, P = 14(0.8+0.4u) kW, start temperature
@@ -229,7 +222,7 @@ unit_kind! {
             cooling: on,
             since: 0,
             shift: 0.0,
-            command: None,
+            commands: VecDeque::new(),
             switch: NEVER,
             started: false,
         };
@@ -325,7 +318,25 @@ unit_kind! {
 #[cfg(test)]
 mod tests {
     use super::skip;
-    use crate::random::RandomStream;
+    use crate::{blocks::testing::Bench, random::RandomStream};
+
+    /// Each command has a delay of its own, however soon the next one comes.
+    #[test]
+    fn commands_wait_for_themselves_only() {
+        let events = |times: &str, values: &str, port: &str| {
+            let text = format!(
+                "connections=['s.y -> a.shift']\n\
+                 [unit.s]\nkind='schedule'\ntimes={times}\nvalues={values}\n\
+                 [unit.a]\nkind='thermostat-load'\nminstd=3\nspread=1.95"
+            );
+            Bench::run(&text, 20.0).events(port)
+        };
+        let one = events("[2.0]", "[-1.0]", "a.change");
+        assert!(!one.is_empty());
+        let many = "[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]";
+        assert_eq!(events(many, "[-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]", "a.change"), one);
+        assert_eq!(events("[2.0, 2.0]", "[-0.75, -0.25]", "a.change"), one);
+    }
 
     #[test]
     fn streams_can_skip() {

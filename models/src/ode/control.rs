@@ -102,7 +102,9 @@ impl Options {
             if largest <= 1e-15 { (h0 * 1e-3).max(1e-6) } else { libm::pow(0.01 / largest, 0.2) };
         let h = (100.0 * h0).min(h1).min(self.longest());
         // An Euler point outside the domain says nothing about the solution.
-        Ok(if h.is_finite() && h > 0.0 { h } else { h0 })
+        let h = if h.is_finite() && h > 0.0 { h } else { h0 };
+        // A guess is no singularity.
+        Ok(h.max(self.min_step))
     }
 }
 

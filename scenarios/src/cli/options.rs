@@ -96,7 +96,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "FILE.json")]
     pub timeline: Option<PathBuf>,
     /// Run a second time with permuted bags and report units that depend on the order of
-    /// simultaneous messages, by what they send and by what is recorded of them.
+    /// simultaneous messages, by what they send and receive and by what is recorded of them.
     #[arg(long, value_name = "SEED", value_parser = seed, allow_hyphen_values = true,
           conflicts_with_all = ["verify", "tighten"])]
     pub ties: Option<u64>,

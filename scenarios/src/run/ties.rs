@@ -14,8 +14,8 @@ use std::{
 use superdense_kernel::message::Digest;
 
 /// Runs `plan` again to tick `end`, with bags permuted by `seed`, in a folder of its own beside the
-/// results. Returns the units that sent something else than in `plain`, which ran in the canonical order,
-/// or of which something else was recorded; or nothing when interrupted.
+/// results. Returns the units that sent or received something else than in `plain`, which ran in the canonical
+/// order, or of which something else was recorded; or nothing when interrupted.
 ///
 /// # Errors
 /// When the permuted run fails, which is a dependence on the order, too; when its files cannot be written.

@@ -165,6 +165,18 @@ fn a_unit_that_falls_through_is_an_error() {
         3,
         "has fallen through; give the event",
     );
+    // Also where another event comes before any step ends.
+    for method in ["closed", "taylor", "rk45", "qss3", "rodas"] {
+        let text = format!(
+            "stop = 5\n[unit.u]\nkind = 'equations'\nmethod = '{method}'\n\
+             states = {{ x = 1, v = 0 }}\nderivatives = {{ x = 'v', v = '-9.81' }}\n\
+             [[unit.u.event]]\nname = 'bounce'\nwhen = 'x <= 0'\nreset = {{ v = '-0.3*v' }}\n\
+             [[unit.u.event]]\nname = 'deep'\nwhen = 'x <= -1'"
+        );
+        fs::write(dir.join("deep.toml"), text).unwrap();
+        refused(&dir, "run deep.toml --quiet --force --out deep", 3, "`bounce` came ever faster");
+        assert!(!read(&dir, "deep/events.csv").contains("deep"), "{method}");
+    }
     let event = |when: &str, reset: &str| {
         format!(
             "stop = 3\n[unit.u]\nkind = 'equations'\nstates = {{ x = 0 }}\n\

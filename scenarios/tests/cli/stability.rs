@@ -215,3 +215,31 @@ fn inner_steps_go_into_macro_steps() {
         super::good(&dir, &format!("check {file} --set H2={inner} --stability H=0.004"));
     }
 }
+
+/// What looks back farthest, against the spectral radius of a step matrix that was set up by hand: three
+/// units, x' = a x + b u + c v, which hear the other two.
+#[test]
+fn masters_that_remember_much() {
+    let dir = super::folder("stability-memory");
+    let unit = |k: usize, [a, b, c]: [f64; 3]| {
+        format!(
+            "[unit.n{k}]\nkind = 'equations'\nmethod = 'closed'\nsegment_order = 12\n\
+             inputs = {{ u = 0, v = 0 }}\nstates = {{ x = 1 }}\n\
+             derivatives = {{ x = '{a}*x + {b}*u + {c}*v' }}\noutputs = {{ x = 'x' }}\n"
+        )
+    };
+    let coefficients = [[-0.37, -0.1, -0.29], [-1.79, 0.93, 0.61], [-1.78, -0.79, -0.02]];
+    let units: String = coefficients.into_iter().enumerate().map(|(k, c)| unit(k, c)).collect();
+    let text = format!(
+        "stop = 2\nresolution = 'ps'\nconnections = ['n1.x -> n0.u', 'n2.x -> n0.v', 'n0.x -> n1.u', \
+         'n2.x -> n1.v', 'n0.x -> n2.u', 'n1.x -> n2.v']\n[parameters]\nH = 0.1\n[coupling]\n\
+         step = 'H'\norder = 'jacobi'\nextrapolation = 3\nslopes = 'samples'\n\
+         compensation = 'nepce'\n{units}"
+    );
+    std::fs::write(dir.join("pair.toml"), text).unwrap();
+    for (found, wanted) in
+        radii(&dir, "--stability H=0.2,0.4,1").into_iter().zip([1.1645, 1.3205, 1.6861])
+    {
+        assert!((found - wanted).abs() < 1e-4, "{found}, not {wanted}");
+    }
+}

@@ -8,6 +8,9 @@ use crate::poly::{self, Coefficients};
 /// the whole polynomial.
 const NEGLIGIBLE: f64 = 1e-14;
 
+/// Numbers that rounding may put between a root and where its polynomial is computed to have it.
+const NEIGHBOURS: u32 = 64;
+
 /// Polynomials over a step in `e`, seconds from its start: one row of coefficients per indicator.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
@@ -80,8 +83,10 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
         let (low, high) = (from.0 - self.start, to.0 - self.start);
         let mut e = poly::first_satisfied(row, low, high, |z| event.satisfied(k, z));
         // The series is refined on the function that it stands for.
+        let mut refined = false;
         for _ in 0..4 {
             let Some(z) = (self.correct)(k, self.start + e) else { break };
+            refined = true;
             let (value, slope) = poly::eval_slope(row, e);
             if event.satisfied(k, z) && (z - value).abs() <= 4.0 * f64::EPSILON * row[0].abs() {
                 break;
@@ -93,9 +98,16 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
             }
             e = next;
         }
-        // The sum may have been rounded to the wrong side.
         let mut t = (self.start + e).min(to.0);
-        while t < to.0 && !event.satisfied(k, poly::eval(row, t - self.start)) {
+        if refined {
+            // It may lie before the root of the series, by more than rounding.
+            return t;
+        }
+        // The sum may have been rounded to the wrong side.
+        for _ in 0..NEIGHBOURS {
+            if t >= to.0 || event.satisfied(k, poly::eval(row, t - self.start)) {
+                break;
+            }
             t = t.next_up();
         }
         t

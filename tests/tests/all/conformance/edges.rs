@@ -199,6 +199,31 @@ fn waves_within_long_steps() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
+/// An indicator whose beginning of a series has its root elsewhere than what it stands for.
+#[test]
+fn roots_of_series_that_were_cut() {
+    let text = "connections = ['s.y -> b.f']\n\
+                [unit.s]\nkind = 'sine'\nfrequency = 1.25\norder = 3\nexchange_tolerance = 1e-4\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\ninputs = { f = 0 }\nstates = { x = 0.3 }\n\
+                derivatives = { x = '-0.1*x' }\noutputs = { x = 'x' }\n\
+                [[unit.b.event]]\nname = 'meet'\nwhen = 'f >= x'";
+    for method in ["qss1", "qss2", "qss3", "rk45", "taylor"] {
+        assert_eq!(run(text, method, 10 * S, &[]).0, 13, "{method}");
+    }
+}
+
+/// What a detector does not report is no event of the run.
+#[test]
+fn crossings_that_nobody_asked_for() {
+    for (direction, events) in [("rising", 3), ("falling", 3), ("both", 6)] {
+        let text = format!(
+            "connections = ['s.y -> d.u']\n[unit.s]\nkind = 'sine'\nfrequency = 1.0\n\
+             [unit.d]\nkind = 'detector'\nthreshold = 0.5\ndirection = '{direction}'"
+        );
+        assert_eq!(run(&text, "rk45", 3 * S, &[]).0, events, "{direction}");
+    }
+}
+
 /// Conditions with kinks and jumps, along solutions that let steps be long: no event is lost, however
 /// short its condition holds.
 #[test]

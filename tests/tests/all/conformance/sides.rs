@@ -1,0 +1,137 @@
+//! Sides of switching functions where they are hard to tell: at start values that are not what an input
+//! brings, at zeros that are only touched, and where ticks lie beside crossings.
+use super::continuous::{Ran, S};
+
+const METHODS: [&str; 7] = ["rk45", "rk23", "taylor", "rodas", "qss2", "qss3", "auto"];
+
+/// What ports of unit `a` are at the end.
+fn ends(text: &str, method: &str, stop: i64, ports: u16) -> Vec<f64> {
+    let ran = Ran::with(text, method, stop);
+    ran.end.as_ref().unwrap_or_else(|e| panic!("{text}\n{method}: {e}"));
+    (0..ports).map(|port| ran.output("a", port, stop)).collect()
+}
+
+/// The start value of an input holds until its first segment, whatever that says.
+#[test]
+fn first_segments_set_sides() {
+    for source in ["kind = 'constant'\nvalue = 1", "kind = 'pulse'\nperiod = 9\nwidth = 8"] {
+        for method in METHODS {
+            let text = format!(
+                "connections = ['c.y -> a.u']\n[unit.c]\n{source}\n\
+                 [unit.a]\nkind = 'equations'\nMETHOD\ninputs = {{ u = 0 }}\nstates = {{ x = 0 }}\n\
+                 derivatives = {{ x = 'if u > 0.5 then 1 else -1' }}\n\
+                 outputs = {{ x = 'x', y = 'max(u, 0.5)' }}"
+            );
+            let end = ends(&text, method, S, 2);
+            assert!((end[0] - 1.0).abs() < 1e-6 && end[1] == 1.0, "{source}, {method}: {end:?}");
+        }
+    }
+    for method in ["rodas", "taylor"] {
+        let text = "connections = ['c.y -> a.u']\n[unit.c]\nkind = 'constant'\nvalue = 3\n\
+                    [unit.a]\nkind = 'equations'\nMETHOD\ninputs = { u = 0 }\nstates = { x = 0 }\n\
+                    algebraic = { z = 1 }\nderivatives = { x = 'z' }\n\
+                    residuals = { z = 'z*z - u - 1' }\noutputs = { x = 'x', z = 'z' }";
+        let end = ends(text, method, S, 2);
+        assert!(end.iter().all(|e| (e - 2.0).abs() < 1e-6), "{method}: {end:?}");
+    }
+}
+
+/// A switching function that touches zero and turns back.
+#[test]
+fn zeros_that_are_touched() {
+    let cube = |x: f64| x * x * x;
+    let cases = [
+        ("1", "abs(0.3*(x - 0.442)*(x - 0.442))", 0.1 * (cube(1.458) + cube(0.542))),
+        ("1", "if x*x*0.3 >= 0 then 1 else -1", 2.0),
+        ("1", "max(0.37*(x - 0.9)*(x - 0.9), 0)", 0.37 / 3.0 * (cube(1.0) + cube(1.0))),
+        ("cos(t)", "sign(x*x - 2*0.434*x + 0.434*0.434)", 2.0),
+    ];
+    let mut bad = Vec::new();
+    for (slope, rate, exact) in cases {
+        for resolution in ["ns", "ps"] {
+            for method in METHODS {
+                let text = format!(
+                    "resolution = '{resolution}'\n[unit.a]\nkind = 'equations'\nMETHOD\n\
+                     states = {{ x = -0.1, y = 0 }}\nderivatives = {{ x = '{slope}', y = '{rate}' }}\n\
+                     outputs = {{ y = 'y' }}"
+                );
+                let second = if resolution == "ns" { S } else { 1000 * S };
+                let end = ends(&text, method, 2 * second, 1)[0];
+                let tolerance = if method.starts_with("qss") { 1e-2 } else { 1e-5 };
+                if (end - exact).abs() > tolerance {
+                    bad.push(format!("{rate}, {resolution}, {method}: {end}, not {exact}"));
+                }
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
+/// A surface from whose both sides states come back is not passed because a tick lies beside it.
+#[test]
+fn chattering_is_not_lost() {
+    let cases = [
+        ("0.674", "if x > 0.14 then -1.26 else 1.93", 3),
+        (
+            "1.7148008746280887",
+            "abs(if 0.712*x - 0.88252 > 0.334 then -0.25034 else 0.9863 + 0.223*x) - 0.5*x + 0.3",
+            1,
+        ),
+    ];
+    for (start, rate, stop) in cases {
+        for method in ["rk45", "rk23", "taylor", "closed", "rodas", "qss2", "qss3"] {
+            let text = format!(
+                "resolution = 'ps'\n[unit.a]\nkind = 'equations'\nMETHOD\n\
+                 states = {{ x = {start} }}\nderivatives = {{ x = '{rate}' }}\noutputs = {{ x = 'x' }}"
+            );
+            let ran = Ran::with(&text, method, stop * 1000 * S);
+            let why = ran.end.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            assert!(why.contains("events within"), "{rate}, {method}: {why}");
+        }
+    }
+}
+
+/// Products of inputs of high order are polynomials of a degree that is not kept whole.
+#[test]
+fn products_of_long_segments() {
+    for order in [6, 9, 11, 12] {
+        for method in ["rk45", "taylor", "closed", "auto"] {
+            let text = format!(
+                "connections = ['s.y -> a.u', 'a.o -> b.u']\n\
+                 [unit.s]\nkind = 'sine'\nfrequency = 0.2\norder = {order}\n\
+                 [unit.a]\nkind = 'equations'\nMETHOD\ninputs = {{ u = 0 }}\n\
+                 states = {{ y = 0 }}\ndiscrete = {{ n = 0, at = 0 }}\nderivatives = {{ y = '1' }}\n\
+                 outputs = {{ n = 'n', at = 'at', o = 'u*u*u*u' }}\nsegment_order = 12\n\
+                 [[unit.a.event]]\nname = 'e'\nwhen = 'u*u*u*u >= 0.5'\n\
+                 reset = {{ n = 'n + 1', at = 't' }}\n\
+                 [unit.b]\nkind = 'equations'\ninputs = {{ u = 0 }}\nstates = {{ z = 0 }}\n\
+                 derivatives = {{ z = 'u' }}\noutputs = {{ z = 'z' }}"
+            );
+            let ran = Ran::with(&text, method, 2 * S);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{order}, {method}: {e}"));
+            let at =
+                [("a", 0), ("a", 1), ("b", 0)].map(|(unit, port)| ran.output(unit, port, 2 * S));
+            // The integral of sin⁴ over 0.8π in units of its angle.
+            let angle = 0.8 * std::f64::consts::PI;
+            let integral =
+                3.0 * angle / 8.0 - f64::sin(2.0 * angle) / 4.0 + f64::sin(4.0 * angle) / 32.0;
+            let exact = [1.0, 0.794_929_17, integral / (0.4 * std::f64::consts::PI)];
+            let off = |k: usize| (at[k] - exact[k]).abs();
+            assert!(
+                off(0) == 0.0 && off(1) < 1e-5 && off(2) < 1e-4,
+                "{order}, {method}: {at:?}, {exact:?}"
+            );
+        }
+    }
+}
+
+/// What moves within nanoseconds has steps of less.
+#[test]
+fn fast_oscillations() {
+    for method in ["rk45", "rk23", "rodas", "taylor"] {
+        let text = "resolution = 'fs'\n[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1, v = 0 }\n\
+                    derivatives = { x = 'v', v = '-1e9*1e9*x' }\noutputs = { x = 'x' }";
+        let end = ends(text, method, 20_000_000, 1)[0];
+        assert!((end - 20f64.cos()).abs() < 1e-4, "{method}: {end}");
+    }
+}
