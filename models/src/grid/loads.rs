@@ -130,8 +130,8 @@ impl Atomic<Value> for Load {
         } else if self.switch == now {
             self.cooling = !self.cooling;
         }
-        while let Some((_, shift)) = self.commands.pop_front_if(|&mut (due, _)| due == now) {
-            self.shift += shift;
+        while self.commands.front().is_some_and(|&(due, _)| due == now) {
+            self.shift += self.commands.pop_front().map_or(0.0, |(_, shift)| shift);
         }
         self.plan();
     }

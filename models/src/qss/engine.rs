@@ -501,24 +501,34 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
 
     /// The next step of variable `j`, or how long the expansion of its derivative holds: what it
     /// leaves out adds up to a quantum of the state. All terms that are known are looked at, since
-    /// some may vanish.
+    /// some may vanish; where they say nothing, or do not converge, values ahead are.
     #[cold]
     fn trust(&mut self, j: usize, t: f64, next: f64) -> f64 {
         let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
         let f = self.system.derivative(j, &view, &mut self.wide).0;
         let Variable { quantum, usual, .. } = self.state.variables[j];
         let (mut short, mut telling) = (next, false);
-        for (k, c) in f.iter().enumerate().skip(P) {
-            let size = (c / (k + 1) as f64).abs();
-            telling |= size > 0.0;
-            // Mostly it holds that long, and that takes no root to see.
-            if moved(size, short, k + 1) > quantum {
-                short = short.min(libm::pow(quantum / size, 1.0 / (k + 1) as f64));
+        // The last coefficient that does not vanish, and whether the expansion converges so far.
+        let (mut last, mut converges) = ((0, 0.0), true);
+        for (k, c) in f.iter().enumerate() {
+            let size = c.abs();
+            if size == 0.0 {
+                continue;
             }
+            if k >= P {
+                telling = true;
+                converges &= moved(size, next, k - last.0) <= last.1;
+                // Mostly it holds that long, and that takes no root to see.
+                let part = size / (k + 1) as f64;
+                if moved(part, short, k + 1) > quantum {
+                    short = short.min(libm::pow(quantum / part, 1.0 / (k + 1) as f64));
+                }
+            }
+            last = (k, size);
         }
         // A last term that counts has nothing to hide.
         telling |= moved(f[P - 1].abs(), next, P) > quantum / LONGER;
-        telling &= self.growth[j] > 0.0;
+        telling &= self.growth[j] > 0.0 && converges;
         if !telling && next > LONGER * usual && view.moves.get() {
             short = self.scan(j, t, &f, short);
         }

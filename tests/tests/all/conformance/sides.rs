@@ -135,3 +135,29 @@ fn fast_oscillations() {
         assert!((end - 20f64.cos()).abs() < 1e-4, "{method}: {end}");
     }
 }
+
+/// Derivatives that are curved functions of a state which moves along a straight line, and so has no
+/// steps of its own.
+#[test]
+fn curves_along_straight_lines() {
+    let root = |x: f64| 0.5 * (x * (x * x + 1e-6).sqrt() + 1e-6 * (x / 1e-3).asinh());
+    let cases = [
+        ("-0.7", "sqrt(x*x + 1e-6)", root(2.3) - root(-0.7)),
+        ("0", "0.5*(1 + tanh(20*(x - 1)))", 1.0 + 1.0 + (-40f64).exp().ln_1p() / 40.0),
+        ("-1.3", "1/(1 + 1e4*x*x)", ((170f64).atan() + (130f64).atan()) / 100.0),
+    ];
+    let mut bad = Vec::new();
+    for (start, rate, exact) in cases {
+        for method in ["qss1", "qss2", "qss3", "liqss2", "mliqss2", "auto"] {
+            let text = format!(
+                "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ x = {start}, y = 0 }}\n\
+                 derivatives = {{ x = '1', y = '{rate}' }}\noutputs = {{ y = 'y' }}"
+            );
+            let end = ends(&text, method, 3 * S, 1)[0];
+            if (end - exact).abs() > 2e-2 * exact.max(1.0) {
+                bad.push(format!("{rate}, {method}: {end}, not {exact}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+}
