@@ -100,6 +100,7 @@ pub(super) fn ranked<E: Equations>(
         [Choice::Rk45, Choice::Taylor, Choice::Rodas, Choice::Qss2, Choice::Liqss2]
             .into_iter()
             .filter(|c| !algebraic || c.stepped().is_some_and(Method::takes_algebraic))
+            .filter(|c| outlook.smooth || *c != Choice::Taylor)
             .map(|choice| (choice, outlook.cost(choice)))
             .collect();
     costs.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -262,6 +263,8 @@ struct Outlook {
     code: f64,
     reads: f64,
     polynomial: bool,
+    /// The right-hand side has series wherever it is finite.
+    smooth: bool,
     /// Modulus of the fastest eigenvalue, 1/s.
     fastest: f64,
     /// Steps in seconds as accuracy alone would have them.
@@ -285,7 +288,9 @@ impl Outlook {
         let (past, n) = (dims.first_discrete(), dims.states);
         let moves = |id: VarId| (id.0 as usize) < past;
         let program = &programs.derivatives;
-        let affine = program.degrees(moves).iter().all(|d| *d <= Degree::Polynomial(1));
+        let degrees = program.degrees(moves);
+        let affine = degrees.iter().all(|d| *d <= Degree::Polynomial(1));
+        let smooth = degrees.iter().all(|d| *d <= Degree::Smooth);
         let timed = program.inputs().iter().any(|id| id.0 == 0);
         let tape = Tape::new(program.clone(), moves);
         let stride = Method::CLOSED_ORDER + 1;
@@ -323,6 +328,7 @@ impl Outlook {
             code: program.code().len() as f64,
             reads: reads as f64,
             polynomial,
+            smooth,
             fastest,
             taylor: step(ORDER - 1, 1.0).min(step(ORDER, 1.0)),
             pair,

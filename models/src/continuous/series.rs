@@ -49,6 +49,9 @@ impl<const N: usize> Series<N> {
         let a = &self.0;
         let mut b = [0.0; N];
         b[0] = value;
+        if a.iter().all(|&a| a == 0.0) {
+            return Self(b);
+        }
         for k in 1..N {
             let mut sum = 0.0;
             for j in 1..=k {

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use super::condition::{Indicator, difference};
 use super::graph::Graph;
 use super::op::Op;
+use super::range::{Range, range};
 use super::scope::VarId;
 use super::tree::{Expr, Node, NodeId};
 
@@ -135,6 +136,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         let plain = graph.import(expr);
         // By node of the expression: its frozen form, and whether it moves.
         let mut here: Vec<(NodeId, bool)> = Vec::with_capacity(plain.len());
+        let mut ranges: Vec<Range> = Vec::with_capacity(plain.len());
         for (i, node) in expr.nodes().iter().enumerate() {
             graph.here = graph.origins[plain[i] as usize];
             let moving = match *node {
@@ -146,10 +148,17 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 Node::Const(_) | Node::Var(_) => (plain[i], moving),
                 Node::Powi(x, n) => (graph.powi(here[x as usize].0, n), moving),
                 Node::Call(op, args) => {
-                    let args = args.map(|arg| here[arg as usize]);
-                    self.call(&mut graph, op, args, moving, only)
+                    let mut frozen = args.map(|arg| here[arg as usize]);
+                    let positive = ranges.get(args[0] as usize).is_some_and(|r| r.0 >= 0.0);
+                    if moving && positive && matches!(op, Op::Sqrt | Op::Pow) {
+                        // Behind a side's end its formula goes on below zero.
+                        let zero = graph.constant(0.0);
+                        frozen[0].0 = graph.binary(Op::Max, frozen[0].0, zero);
+                    }
+                    self.call(&mut graph, op, frozen, moving, only)
                 }
             });
+            ranges.push(range(node, &ranges));
         }
         graph.finish(here[here.len() - 1].0)
     }

@@ -87,6 +87,7 @@ mod parser;
 mod part;
 mod print;
 mod program;
+mod range;
 mod record;
 mod resolve;
 mod scalar;

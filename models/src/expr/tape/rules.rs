@@ -123,7 +123,7 @@ pub(super) fn coefficient(
         Rule::Sqrt => {
             let own = row(step.to);
             let known = if k > 1 { convolve(&own[1..k], &own[1..k]) } else { 0.0 };
-            (at(a) - known) / (2.0 * own[0])
+            if vanishes(row(a), k) { 0.0 } else { (at(a) - known) / (2.0 * own[0]) }
         }
         Rule::Power => power(row(a), row(step.to), value(b), k),
         Rule::Exp => weighted(row(a), row(step.to), k, k) / order,
@@ -169,8 +169,17 @@ fn square(a: &[f64], k: usize) -> f64 {
     if k.is_multiple_of(2) { pairs + a[half] * a[half] } else { pairs }
 }
 
+/// Whether a stays zero, as far as is known: so do its roots.
+#[inline(always)]
+fn vanishes(a: &[f64], k: usize) -> bool {
+    a[0] == 0.0 && a[1..=k].iter().all(|&a| a == 0.0)
+}
+
 /// From `a y' = p a' y`.
 fn power(a: &[f64], own: &[f64], p: f64, k: usize) -> f64 {
+    if vanishes(a, k) {
+        return 0.0;
+    }
     let mut sum = 0.0;
     for j in 1..=k {
         sum += (p * j as f64 - (k - j) as f64) * a[j] * own[k - j];

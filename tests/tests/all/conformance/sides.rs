@@ -161,3 +161,61 @@ fn curves_along_straight_lines() {
     }
     assert!(bad.is_empty(), "{bad:#?}");
 }
+
+/// What series do not show: pulses, cuts of functions, roots of squares.
+#[test]
+fn series_are_not_trusted_blindly() {
+    let cases: [(&str, &str, i64, f64, f64); 4] = [
+        ("0", "exp(-50*(t - 1)^2)", 3, 0.250_662_83, 1e-5),
+        ("0", "sqrt((t - 0.7)*(t - 0.7))", 3, 2.89, 1e-5),
+        ("0", "atan2(t - 0.7, -1)", 3, 3.504_604_7, 1e-3),
+        ("0", "hypot(t - 0.7, 0)", 3, 2.89, 1e-5),
+    ];
+    let mut bad = Vec::new();
+    for (start, rate, stop, exact, tolerance) in cases {
+        for method in ["rk45", "taylor", "auto"] {
+            let text = format!(
+                "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ x = {start} }}\n\
+                 derivatives = {{ x = '{rate}' }}\noutputs = {{ x = 'x' }}"
+            );
+            let end = ends(&text, method, stop * S, 1)[0];
+            if (end - exact).abs() > tolerance {
+                bad.push(format!("{rate}, {method}: {end}, not {exact}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
+/// The laws of orifices and of Hertz: roots and powers of what is never negative. Their solutions have no
+/// series where sides change, which `taylor` may say, but `auto` has to avoid.
+#[test]
+fn roots_of_switching_functions() {
+    let tanks = "h = 1, g = 0.2 }\nderivatives = { h = '-q + 0.3*sin(3*t)', g = 'q' }\n\
+                 let = { q = 'sign(h - g)*sqrt(abs(h - g))' }";
+    let ball = "h = 1, g = 0 }\nderivatives = { h = 'g', g = '-9.81 + 1e4*max(-h, 0)^1.5' }";
+    let mut bad = Vec::new();
+    let drain = "h = 1 }\nderivatives = { h = '-sqrt(abs(h))*sign(h) + 0.2*cos(2*t) - 0.1' }";
+    let cases = [(tanks, 8, 0.618_84), (ball, 1, 0.993_665), (drain, 8, -0.064_141_56)];
+    for (unit, stop, exact) in cases {
+        for method in ["rk45", "rk23", "taylor", "rodas", "qss2", "auto"] {
+            let tolerance = if method == "qss2" { 1e-2 } else { 1e-4 };
+            let text = format!(
+                "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ {unit}\noutputs = {{ h = 'h' }}"
+            );
+            let ran = Ran::with(&text, method, stop * S);
+            let end = match &ran.end {
+                Ok(()) => format!("{}", ran.output("a", 0, stop * S)),
+                Err(e) => e.to_string(),
+            };
+            if method == "taylor" && ran.end.is_err() {
+                continue;
+            }
+            let off = end.parse::<f64>().map(|end| (end - exact).abs());
+            if off.is_err() || off.is_ok_and(|off| off > tolerance) {
+                bad.push(format!("{unit}, {method}: {end}, not {exact}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+}
