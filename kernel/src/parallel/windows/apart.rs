@@ -23,6 +23,8 @@ pub(crate) struct Apart<M: Message> {
     pub(super) saved: Option<SavedSimulation<M>>,
     /// The last tick of the last window.
     pub(super) reached: i64,
+    /// What parts took since somebody looked: nanoseconds, or transitions if there is no clock.
+    pub(super) work: Vec<u64>,
     /// The slabs of all other parts, while models are dealt out.
     idle: Vec<(u32, Kinds<M>)>,
     /// By kind and slot.
@@ -68,7 +70,8 @@ impl<M: Message> Apart<M> {
         }
         let (heard, asked) = ((heard.0, heard.1.clone()), (asked.to_vec(), workers));
         let (saved, reached, idle) = (None, 0, Vec::new());
-        Ok(Self { layout, parts, saved, reached, idle, part_of, asked, heard })
+        let work = vec![0; 2 * workers as usize];
+        Ok(Self { layout, parts, saved, reached, work, idle, part_of, asked, heard })
     }
 }
 

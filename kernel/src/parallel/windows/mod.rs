@@ -11,7 +11,11 @@
 //! sequential executor does, with nothing kept and nothing undone.
 //!
 //! **Listeners.** Units that send to nobody (sinks) need no promise: those that hear over ports which
-//! lead to several parts come last in each window.
+//! lead to several parts are a window behind. They go through what others sent in the last one while
+//! these are in the present one, and what is told waits for them.
+//!
+//! **Even loads.** Windows wait for the worker that has most to do. Where it has much more than the
+//! others, models go to these, which counts what it does for those that only listen.
 //!
 //! **In step.** Where nothing is promised, parts go from cycle to cycle together: first all λ, then
 //! all transitions (the abstract simulator of Chow & Zeigler 1994, in parallel). That pays where
@@ -104,6 +108,16 @@ impl<M: Message> Simulation<M> {
                 self.windows((limit, &mut apart), (settings, tracks), &pace, &mut statistics);
             let transitions = statistics.committed - committed;
             if ending.is_planned() {
+                if let Some(deal) = &mut self.deal
+                    && deal.balance.is_due(transitions)
+                    && !apart.layout.is_in_step()
+                {
+                    let work: Vec<u64> = apart.work.iter_mut().map(std::mem::take).collect();
+                    if deal.balance.is_uneven(&work) {
+                        let (network, parts) = (&self.core.network, &apart.layout.parts);
+                        statistics.migrated += deal.even_out(network, parts, &work);
+                    }
+                }
                 apart.saved = Some(saved);
                 self.apart = Some(apart);
                 match ending {
@@ -218,8 +232,10 @@ impl<M: Message> Simulation<M> {
         let mut sums = vec![(0, 0); workers as usize];
         for (n, part) in &mut apart.parts {
             let (executed, busy) = &mut sums[(*n % workers) as usize];
-            *executed += std::mem::take(&mut part.executed);
-            *busy += std::mem::take(&mut part.busy);
+            let did = [&mut part.executed, &mut part.busy].map(std::mem::take);
+            apart.work[*n as usize] += did[usize::from(settings.clock.is_some())];
+            *executed += did[0];
+            *busy += did[1];
         }
         let (executed, busy): (Vec<u64>, Vec<u64>) = sums.into_iter().unzip();
         let planned = ending.is_planned();
