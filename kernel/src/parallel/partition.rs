@@ -336,13 +336,18 @@ impl Balance {
         self.is_on() && self.transitions >= self.next
     }
 
-    /// Whether all wait for one of the workers: whatever is missing shows in each window, so that a
-    /// sixteenth more than a fair load is too much.
-    pub fn is_uneven(&mut self, work: &[u64]) -> bool {
+    /// Whether all wait for one of the workers, by what parts executed and by what that took:
+    /// whatever is missing shows in each window, so that a sixteenth more than a fair load is too
+    /// much. Time alone would blame a worker that others on the machine held up.
+    pub fn is_uneven(&mut self, executed: &[u64], took: &[u64]) -> bool {
         let workers = self.before.len().max(1);
-        let of = |w: usize| work.iter().skip(w).step_by(workers).sum::<u64>();
-        let most = (0..workers).map(of).max().unwrap_or(0);
-        let uneven = 16 * most * workers as u64 > 17 * work.iter().sum::<u64>();
+        let blamed = |work: &[u64]| {
+            let of = |w: usize| (work.iter().skip(w).step_by(workers).sum::<u64>(), w);
+            let most = (0..workers).map(of).max();
+            let sum = work.iter().sum::<u64>();
+            most.filter(|(most, _)| 16 * most * workers as u64 > 17 * sum).map(|(_, w)| w)
+        };
+        let uneven = blamed(executed).is_some_and(|w| blamed(took) == Some(w));
         self.looked(self.transitions, uneven || self.migration == Migration::AtEachCut)
     }
 

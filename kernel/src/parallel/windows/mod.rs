@@ -112,11 +112,13 @@ impl<M: Message> Simulation<M> {
                     && deal.balance.is_due(transitions)
                     && !apart.layout.is_in_step()
                 {
-                    let work: Vec<u64> = apart.work.iter_mut().map(std::mem::take).collect();
-                    if deal.balance.is_uneven(&work) {
+                    let [executed, took] = &mut apart.work;
+                    if deal.balance.is_uneven(executed, took) {
                         let (network, parts) = (&self.core.network, &apart.layout.parts);
-                        statistics.migrated += deal.even_out(network, parts, &work);
+                        statistics.migrated += deal.even_out(network, parts, took);
                     }
+                    executed.fill(0);
+                    took.fill(0);
                 }
                 apart.saved = Some(saved);
                 self.apart = Some(apart);
@@ -233,9 +235,10 @@ impl<M: Message> Simulation<M> {
         for (n, part) in &mut apart.parts {
             let (executed, busy) = &mut sums[(*n % workers) as usize];
             let did = [&mut part.executed, &mut part.busy].map(std::mem::take);
-            apart.work[*n as usize] += did[usize::from(settings.clock.is_some())];
             *executed += did[0];
             *busy += did[1];
+            apart.work[0][*n as usize] += did[0];
+            apart.work[1][*n as usize] += did[usize::from(settings.clock.is_some())];
         }
         let (executed, busy): (Vec<u64>, Vec<u64>) = sums.into_iter().unzip();
         let planned = ending.is_planned();
