@@ -21,11 +21,6 @@ use std::{
 
 /// Turns in which a thread waits for the others before it lets another one have its core.
 const SPINS: u32 = 4096;
-/// Transitions per model after which models come home to be saved.
-const PER_MODEL: u64 = 128;
-/// The same at least, in all.
-const AT_LEAST: u64 = 1 << 14;
-
 /// Why windows end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -65,8 +60,9 @@ pub(super) struct Crew<'a, 't, M: Message> {
 pub(super) struct Leader<'t, M: Message> {
     pub telling: Telling<'t, M>,
     pub trial: Trial,
-    /// The last tick of the stretch.
+    /// The last tick of the stretch, and transitions after which models come home to be saved.
     pub limit: i64,
+    enough: u64,
     /// The last tick of the present window, or the cycle that all go through.
     pub goal: Tag,
     /// The last tick of the window before, which those that only listen go through meanwhile.
@@ -277,10 +273,20 @@ enum Phase {
 }
 
 impl<'t, M: Message> Leader<'t, M> {
-    pub fn new(telling: Telling<'t, M>, trial: Trial, limit: i64) -> Self {
-        let (windows, empty, executed, length) = (0, 0, 0, 0);
-        let (goal, past) = (Tag::new(limit, 0), i64::MIN);
-        Self { telling, trial, limit, goal, past, windows, empty, executed, length, ending: None }
+    pub fn new(telling: Telling<'t, M>, trial: Trial, (limit, enough): (i64, u64)) -> Self {
+        Self {
+            telling,
+            trial,
+            limit,
+            enough,
+            goal: Tag::new(limit, 0),
+            past: i64::MIN,
+            windows: 0,
+            empty: 0,
+            executed: 0,
+            length: 0,
+            ending: None,
+        }
     }
 
     /// The present window, and where the one before ended.
@@ -325,7 +331,7 @@ impl<'t, M: Message> Leader<'t, M> {
             self.ending = Some(Ending::Reached);
         } else if self.trial.is_poor(self.executed, busy, layout.workers.into()) {
             self.ending = Some(Ending::Poor);
-        } else if self.executed > AT_LEAST.max(PER_MODEL * layout.parts.len() as u64) {
+        } else if self.executed > self.enough {
             self.ending = Some(Ending::Renew);
         }
         self.past = self.goal.ticks;
