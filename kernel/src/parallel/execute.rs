@@ -17,6 +17,10 @@ use crate::{
 /// Most transitions between saved states: what lies before the last one saved can be forgotten.
 const LONGEST: u32 = 1 << 10;
 
+/// How many times rarer the state of a calm unit is saved: to do a few transitions again, once, costs
+/// less than to save it before each (a seventh of the instructions of a torus of queues).
+const RARER: u32 = 4;
+
 /// Facts, and whether an event was located.
 type Marks = (Vec<Fact>, bool);
 
@@ -199,8 +203,9 @@ impl<M: Message> Worker<M> {
             return false;
         }
         if unit.last != NONE && !always {
-            let every = world.settings.save_every.min(LONGEST);
-            if unit.unsaved < every {
+            let times = if unit.is_calm() { RARER } else { 1 };
+            let every = world.settings.save_every.saturating_mul(times);
+            if unit.unsaved < every.min(LONGEST) {
                 return true;
             }
         }

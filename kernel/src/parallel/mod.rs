@@ -126,7 +126,8 @@ pub struct Settings {
     pub workers: u32,
     /// What to do with outputs of undone transitions.
     pub cancellation: Cancellation,
-    /// Save the state before every so many transitions of a model.
+    /// Save the state before every so many transitions of a model, and more rarely while it has not
+    /// gone back for some time.
     pub save_every: u32,
     /// Which models share a worker at the start.
     pub partition: Partition,

@@ -123,8 +123,8 @@ impl Wires {
             && let Some((gain, Reverse(m))) = best.pop()
         {
             let weight = load[m as usize];
-            // One that is heavier than what is missing may go as well, if that evens loads at all.
-            if parts[m as usize] != from || weight >= 2 * missing(sums) {
+            // One that is heavier than what is missing may go as well, if that evens loads by half.
+            if parts[m as usize] != from || 2 * weight >= 3 * missing(sums) {
                 continue;
             }
             let now = self.gain(m, parts, to);
@@ -227,6 +227,19 @@ impl Deal {
         }
     }
 
+    /// The worker of each model from now on, where only what all models of each part took together is
+    /// known; part `workers + w` is worker `w`'s, too. Tells how many have another one.
+    pub fn even_out<M>(&mut self, network: &Network<M>, parts: &[u32], work: &[u64]) -> u64 {
+        let mut models = vec![0; work.len()];
+        parts.iter().for_each(|&part| models[part as usize] += 1);
+        let workers = self.asked.0.max(1);
+        for (m, &part) in parts.iter().enumerate() {
+            self.load[m] = work[part as usize] / models[part as usize];
+            self.parts[m] = part % workers;
+        }
+        self.migrate(network)
+    }
+
     /// The worker of each model from now on; tells how many have another one.
     pub fn migrate<M>(&mut self, network: &Network<M>) -> u64 {
         let Self { parts, load, traffic, .. } = self;
@@ -314,7 +327,32 @@ impl Balance {
             let since = load.saturating_sub(std::mem::replace(seen, load));
             (most, sum) = (since.max(most), sum + since);
         }
-        let skewed = 4 * most * tallies.len() as u64 > 5 * sum;
+        self.looked(all, 4 * most * tallies.len() as u64 > 5 * sum)
+    }
+
+    /// Whether windows are worth a look, so many transitions later.
+    pub fn is_due(&mut self, transitions: u64) -> bool {
+        self.transitions += transitions;
+        self.is_on() && self.transitions >= self.next
+    }
+
+    /// Whether all wait for one of the workers, by what parts executed and by what that took:
+    /// whatever is missing shows in each window, so that a sixteenth more than a fair load is too
+    /// much. Time alone would blame a worker that others on the machine held up.
+    pub fn is_uneven(&mut self, executed: &[u64], took: &[u64]) -> bool {
+        let workers = self.before.len().max(1);
+        let blamed = |work: &[u64]| {
+            let of = |w: usize| (work.iter().skip(w).step_by(workers).sum::<u64>(), w);
+            let most = (0..workers).map(of).max();
+            let sum = work.iter().sum::<u64>();
+            most.filter(|(most, _)| 16 * most * workers as u64 > 17 * sum).map(|(_, w)| w)
+        };
+        let uneven = blamed(executed).is_some_and(|w| blamed(took) == Some(w));
+        self.looked(self.transitions, uneven || self.migration == Migration::AtEachCut)
+    }
+
+    /// Says when to look again.
+    fn looked(&mut self, all: u64, skewed: bool) -> bool {
         // A skew that does not go away is looked at less and less often.
         self.interval =
             if skewed { 2 * self.interval } else { (self.interval / 2).max(self.least) };

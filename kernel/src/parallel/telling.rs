@@ -140,16 +140,16 @@ impl<'a, M: Message> Telling<'a, M> {
     fn different(&mut self, done: &[&mut Done<M>]) -> u64 {
         let [all, merged] = &mut self.tags;
         all.clear();
-        for part in done {
-            if all.is_empty() {
-                all.extend_from_slice(&part.tags);
-                continue;
-            }
+        let mut lists: Vec<&[Tag]> = done.iter().map(|part| &part.tags[..]).collect();
+        lists.sort_by_key(|tags| tags.len());
+        // The last two need not be merged to be counted.
+        let Some((last, lists)) = lists.split_last() else { return 0 };
+        for tags in lists.iter().filter(|tags| !tags.is_empty()) {
             merged.clear();
-            union(all, &part.tags, merged);
+            union(all, tags, merged);
             std::mem::swap(all, merged);
         }
-        all.len() as u64
+        (all.len() + last.len()) as u64 - common(all, last)
     }
 
     /// A cycle is over.
@@ -216,9 +216,25 @@ impl<'a, M: Message> Telling<'a, M> {
     }
 }
 
+/// How many tags two ascending lists have in common.
+fn common(a: &[Tag], b: &[Tag]) -> u64 {
+    let (mut i, mut j, mut both) = (0, 0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        let order = x.cmp(y);
+        // Not one or the other: nothing can predict which.
+        i += usize::from(order.is_le());
+        j += usize::from(order.is_ge());
+        both += u64::from(order.is_eq());
+    }
+    both
+}
+
 /// The tags of two ascending lists, each once.
 fn union(a: &[Tag], b: &[Tag], into: &mut Vec<Tag>) {
     let (mut i, mut j) = (0, 0);
+    if a.is_empty() {
+        return into.extend_from_slice(b);
+    }
     while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {
         into.push(x.min(y));
         // Not one or the other: nothing can predict which.

@@ -91,7 +91,13 @@ pub(crate) struct Trouble {
     /// Rollbacks while GVT stood at `struck_at`.
     pub strikes: u32,
     pub struck_at: Tag,
+    /// Transitions up to the last rollback.
+    pub upto: u32,
 }
+
+/// Transitions without a rollback after which a unit counts as calm: the few that are then done again
+/// are few among so many, however much work each is.
+const CALM: u32 = 32;
 
 impl Unit {
     pub fn new(model: u32, kind: u16, slot: u32, clock: Clockwork) -> Self {
@@ -115,8 +121,14 @@ impl Unit {
     pub fn trouble(&mut self) -> &mut Trouble {
         self.trouble.get_or_insert_with(|| {
             let (stale, antis, struck_at) = (Vec::new(), Vec::new(), Tag::NEVER);
-            Box::new(Trouble { stale, antis, barrier: None, strikes: 0, struck_at })
+            Box::new(Trouble { stale, antis, barrier: None, strikes: 0, struck_at, upto: 0 })
         })
+    }
+
+    /// Whether it has not gone back for some time.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        self.trouble.as_ref().is_none_or(|t| self.load.wrapping_sub(t.upto) >= CALM)
     }
 
     /// The event that must be left to the sequential executor.

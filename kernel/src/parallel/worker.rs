@@ -498,7 +498,9 @@ impl<M: Message> Worker<M> {
         }
         if first != NONE {
             tally.rollbacks += 1;
+            let upto = unit.load;
             let trouble = unit.trouble();
+            trouble.upto = upto;
             if trouble.struck_at != *gvt {
                 (trouble.strikes, trouble.struck_at) = (0, *gvt);
             }

@@ -83,7 +83,7 @@ const GAIN: f64 = 1.15;
 /// PHOLD; a trial corrects it.
 const OVERHEAD: f64 = 4e-7;
 /// The same in windows, where nothing is saved; measured with the torus of queues.
-const OVERHEAD_IN_WINDOWS: f64 = 8e-8;
+const OVERHEAD_IN_WINDOWS: f64 = 4e-8;
 /// Share of the work that counts, before a trial tells.
 const EFFICIENCY: f64 = 0.8;
 

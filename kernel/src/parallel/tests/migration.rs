@@ -25,6 +25,12 @@ struct Shift {
 }
 
 impl Atomic<i64> for Shift {
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        out.send(OUT, 1);
+    }
     fn time_advance(&self) -> Duration {
         let next = self.from.max(self.now + 1);
         if next < self.until { Duration::between(self.now, next) } else { Duration::INFINITE }
@@ -77,5 +83,47 @@ fn models_go_to_workers_that_have_less_to_do() {
                 "{what}, half {half}: {total:?}"
             );
         }
+    }
+}
+
+/// Windows wait for the worker that has most to do.
+#[test]
+fn windows_even_out_what_workers_have_to_do() {
+    const TICKS: i64 = 4_000;
+    let model = || {
+        let mut top = Coupled::new();
+        // Only the first half of the models has anything to do, and a sink hears of all of it.
+        let sink = top.add("sink", Node::new(i64::MAX, Habit::Add));
+        for i in 0..64 {
+            let from = if i < 32 { 0 } else { TICKS };
+            let shift = top.add(("shift", i), Shift { now: 0, from, until: from + TICKS });
+            top.couple(shift.output(OUT), sink.input(IN));
+        }
+        top
+    };
+    let mut plain = Simulation::new(model(), Default::default()).expect("a model");
+    plain.run_through(TICKS).expect("a run");
+    for (migration, moves) in
+        [(Migration::WhenSkewed, true), (Migration::AtEachCut, true), (Migration::Never, false)]
+    {
+        let settings = Settings {
+            method: Method::Conservative,
+            migration,
+            schedule: Schedule::Virtual(7),
+            ..Settings::default()
+        };
+        let mut sim = Simulation::new(model(), Default::default()).expect("a model");
+        let mut last = Statistics::default();
+        let mut migrated = 0;
+        for end in (0..=TICKS).step_by(200) {
+            let (_, did) = sim.run_through_parallel(end, &settings).expect("a run");
+            migrated += did.migrated;
+            last = did;
+        }
+        assert_eq!((sim.trace_hash(), sim.counts()), (plain.trace_hash(), plain.counts()));
+        assert_eq!(migrated > 0, moves, "{migration:?}");
+        let (most, sum) = (last.executed.iter().max(), last.executed.iter().sum::<u64>());
+        let even = most.is_some_and(|&most| 16 * 2 * most <= 18 * sum);
+        assert!(even == moves || migration == Migration::AtEachCut, "{migration:?}: {last:?}");
     }
 }

@@ -23,6 +23,9 @@ pub(crate) struct Apart<M: Message> {
     pub(super) saved: Option<SavedSimulation<M>>,
     /// The last tick of the last window.
     pub(super) reached: i64,
+    /// Transitions of parts since somebody looked, and what these took: nanoseconds, or the same again
+    /// if there is no clock.
+    pub(super) work: [Vec<u64>; 2],
     /// The slabs of all other parts, while models are dealt out.
     idle: Vec<(u32, Kinds<M>)>,
     /// By kind and slot.
@@ -68,7 +71,8 @@ impl<M: Message> Apart<M> {
         }
         let (heard, asked) = ((heard.0, heard.1.clone()), (asked.to_vec(), workers));
         let (saved, reached, idle) = (None, 0, Vec::new());
-        Ok(Self { layout, parts, saved, reached, idle, part_of, asked, heard })
+        let work = [(); 2].map(|()| vec![0; 2 * workers as usize]);
+        Ok(Self { layout, parts, saved, reached, work, idle, part_of, asked, heard })
     }
 }
 

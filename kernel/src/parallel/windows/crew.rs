@@ -21,11 +21,6 @@ use std::{
 
 /// Turns in which a thread waits for the others before it lets another one have its core.
 const SPINS: u32 = 4096;
-/// Transitions per model after which models come home to be saved.
-const PER_MODEL: u64 = 128;
-/// The same at least, in all.
-const AT_LEAST: u64 = 1 << 14;
-
 /// Why windows end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -65,10 +60,13 @@ pub(super) struct Crew<'a, 't, M: Message> {
 pub(super) struct Leader<'t, M: Message> {
     pub telling: Telling<'t, M>,
     pub trial: Trial,
-    /// The last tick of the stretch.
+    /// The last tick of the stretch, and transitions after which models come home to be saved.
     pub limit: i64,
+    enough: u64,
     /// The last tick of the present window, or the cycle that all go through.
     pub goal: Tag,
+    /// The last tick of the window before, which those that only listen go through meanwhile.
+    past: i64,
     pub windows: u64,
     /// Windows in which nothing happened.
     pub empty: u64,
@@ -79,34 +77,58 @@ pub(super) struct Leader<'t, M: Message> {
 }
 
 impl<M: Message> Crew<'_, '_, M> {
+    /// How many parts do not only listen: the first ones.
+    fn talking(&self) -> usize {
+        self.parts.partition_point(|&(number, _)| number < self.layout.workers)
+    }
+
+    /// Those that only listen are a window behind.
     fn is_behind(&self, i: usize) -> bool {
-        self.parts[i].0 >= self.layout.workers
+        i >= self.talking()
     }
 
-    fn phases(&self) -> &'static [Phase] {
+    /// Whether there are any: what is told is a window behind, too.
+    fn is_late(&self) -> bool {
+        self.talking() < self.parts.len()
+    }
+
+    fn worker(&self, i: usize) -> u32 {
+        self.parts[i].0 % self.layout.workers
+    }
+
+    /// The number of the first part of the same worker: a thread has all of them or none.
+    fn seat(&self, i: usize) -> usize {
+        (0..i).find(|&k| self.worker(k) == self.worker(i)).unwrap_or(i)
+    }
+
+    fn phases(&self) -> [Phase; 2] {
         if self.layout.is_in_step() {
-            &[Phase::Emit, Phase::Commit]
-        } else if (0..self.parts.len()).any(|i| self.is_behind(i)) {
-            &[Phase::Announce, Phase::Work, Phase::Listen]
+            [Phase::Emit, Phase::Commit]
         } else {
-            &[Phase::Announce, Phase::Work]
+            [Phase::Announce, Phase::Work]
         }
     }
 
-    /// A phase of one part.
-    fn phase(&self, i: usize, phase: Phase, goal: Tag, clock: Option<fn() -> u64>) {
+    /// A phase of one part, in the window up to a tag and after one up to a tick.
+    fn phase(&self, i: usize, phase: Phase, (goal, past): (Tag, i64), clock: Option<fn() -> u64>) {
         let (number, part) = &self.parts[i];
-        if (phase == Phase::Listen) != self.is_behind(i) {
-            return;
-        }
-        let until = goal.ticks;
+        let (until, behind) = (goal.ticks, self.is_behind(i));
         let mut part = lock(part);
         let (part, mail): (&mut Part<M>, &Mail<M>) = (&mut part, &self.mail);
         let start = clock.map(|clock| clock());
-        let _mark = self.tracks[(number % self.layout.workers) as usize].batch(|| true);
+        let _mark = self.tracks[self.worker(i) as usize].batch(|| true);
         let done = speculate(|| match phase {
+            // What came in the window before, and nothing later.
+            Phase::Announce if behind => {
+                part.fetch(*number, mail);
+                Ok(())
+            }
             Phase::Announce => part.announce(until.saturating_add(1), mail),
-            Phase::Work | Phase::Listen => part.run(until, *number, mail),
+            Phase::Work if behind => part.run(past, mail),
+            Phase::Work => {
+                part.fetch(*number, mail);
+                part.run(until, mail)
+            }
             Phase::Emit => part.emit(goal, mail),
             Phase::Commit => part.commit(goal, *number, mail),
         });
@@ -116,30 +138,59 @@ impl<M: Message> Crew<'_, '_, M> {
         }
     }
 
-    /// After a window: commits it, and begins the next one, or ends.
+    /// After a window: commits what all have gone through, and begins the next one, or ends.
     fn judge(&self) {
         let mut leader = lock(&self.leader);
+        self.commit(&mut leader);
+        if leader.ending.is_some() {
+            return;
+        }
         let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
-        let irregular = parts.iter().any(|part| part.irregular);
-        if irregular {
+        let busy = parts.iter().map(|part| part.busy).sum();
+        leader.judge(busy, self.layout);
+        if leader.ending.is_none() {
+            leader.go_on(&mut parts, self.talking(), self.layout);
+        }
+        drop(parts);
+        if leader.ending.is_some() && self.is_late() {
+            // Those that only listen come to where the others are.
+            let at = (leader.goal, leader.goal.ticks);
+            for i in (0..self.parts.len()).filter(|&i| self.is_behind(i)) {
+                self.phases().into_iter().for_each(|phase| self.phase(i, phase, at, None));
+            }
+            self.commit(&mut leader);
+        }
+    }
+
+    /// Tells what all have gone through; ends if that is not to be.
+    fn commit(&self, leader: &mut Leader<'_, M>) {
+        let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
+        if parts.iter().any(|part| part.irregular) {
             leader.ending = Some(Ending::Irregular);
             return;
         }
-        let busy = parts.iter().map(|part| part.busy).sum();
-        parts.iter_mut().for_each(|part| part.finish());
+        let late = self.is_late();
+        let finish = |(i, part): (usize, &mut MutexGuard<'_, Part<M>>)| {
+            part.finish(late && !self.is_behind(i))
+        };
+        let broken = parts.iter_mut().enumerate().map(finish).fold(None, Option::or);
+        if let Some(model) = broken {
+            leader.ending = Some(Ending::Broken(model));
+            return;
+        }
+        if late && leader.past == i64::MIN {
+            return;
+        }
         let mut done: Vec<&mut Done<M>> = parts.iter_mut().map(|part| &mut part.done).collect();
         let _mark = self.tracks[0].commit(leader.windows);
-        leader.judge(&mut done, busy, self.layout);
-        if leader.ending.is_none() {
-            leader.go_on(&mut parts, self.layout);
-        }
+        leader.tell(&mut done);
     }
 
     /// Windows until they end.
     pub fn work(&self, settings: &Settings) -> Ending {
         {
             let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
-            lock(&self.leader).go_on(&mut parts, self.layout);
+            lock(&self.leader).go_on(&mut parts, self.talking(), self.layout);
         }
         match settings.schedule {
             Schedule::Threads => self.threads(settings),
@@ -155,14 +206,14 @@ impl<M: Message> Crew<'_, '_, M> {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let threads = threads.min(self.layout.workers as usize).min(self.parts.len()).max(1);
         let meeting = Meeting::of(threads);
-        let (meeting, phases) = (&meeting, self.phases());
+        let (meeting, phases) = (&meeting, &self.phases());
         let serve = |me: usize| {
             let _alarm = Alarm(&meeting.over);
             while lock(&self.leader).ending.is_none() {
-                let goal = lock(&self.leader).goal;
+                let at = lock(&self.leader).at();
                 for (k, &phase) in phases.iter().enumerate() {
-                    let mine = (me..self.parts.len()).step_by(threads);
-                    mine.for_each(|i| self.phase(i, phase, goal, settings.clock));
+                    let mine = (0..self.parts.len()).filter(|&i| self.seat(i) % threads == me);
+                    mine.for_each(|i| self.phase(i, phase, at, settings.clock));
                     let go_on = meeting.meet(|| {
                         if k + 1 == phases.len() {
                             self.judge();
@@ -194,11 +245,11 @@ impl<M: Message> Crew<'_, '_, M> {
             (fold(draws, draws.rotate_left(31)) >> 16) as usize % n.max(1)
         };
         while lock(&self.leader).ending.is_none() {
-            let goal = lock(&self.leader).goal;
-            for &phase in self.phases() {
+            let at = lock(&self.leader).at();
+            for phase in self.phases() {
                 let first = below(self.parts.len());
                 for i in 0..self.parts.len() {
-                    self.phase((first + i) % self.parts.len(), phase, goal, None);
+                    self.phase((first + i) % self.parts.len(), phase, at, None);
                 }
             }
             if below(128) == 0 {
@@ -213,10 +264,8 @@ impl<M: Message> Crew<'_, '_, M> {
 enum Phase {
     /// Letters ahead of the window.
     Announce,
-    /// The window itself.
+    /// The window itself; of those that only listen, the one before.
     Work,
-    /// The same, of those that only listen.
-    Listen,
     /// λ of a cycle.
     Emit,
     /// Its transitions.
@@ -224,14 +273,29 @@ enum Phase {
 }
 
 impl<'t, M: Message> Leader<'t, M> {
-    pub fn new(telling: Telling<'t, M>, trial: Trial, limit: i64) -> Self {
-        let (windows, empty, executed, length) = (0, 0, 0, 0);
-        let goal = Tag::new(limit, 0);
-        Self { telling, trial, limit, goal, windows, empty, executed, length, ending: None }
+    pub fn new(telling: Telling<'t, M>, trial: Trial, (limit, enough): (i64, u64)) -> Self {
+        Self {
+            telling,
+            trial,
+            limit,
+            enough,
+            goal: Tag::new(limit, 0),
+            past: i64::MIN,
+            windows: 0,
+            empty: 0,
+            executed: 0,
+            length: 0,
+            ending: None,
+        }
+    }
+
+    /// The present window, and where the one before ended.
+    fn at(&self) -> (Tag, i64) {
+        (self.goal, self.past)
     }
 
     /// The next window or cycle.
-    fn go_on(&mut self, parts: &mut [MutexGuard<'_, Part<M>>], layout: &Layout) {
+    fn go_on(&mut self, parts: &mut [MutexGuard<'_, Part<M>>], talking: usize, layout: &Layout) {
         self.length = layout.delay;
         if layout.is_in_step() {
             match parts.iter_mut().filter_map(|part| part.tag()).min() {
@@ -240,32 +304,37 @@ impl<'t, M: Message> Leader<'t, M> {
             }
             return;
         }
-        let next = parts.iter_mut().filter_map(|part| part.next()).min();
+        // Those that only listen reach nobody, but should not run far ahead of what is told.
+        let (talking, listening) = parts.split_at_mut(talking);
+        let next = |parts: &mut [MutexGuard<'_, Part<M>>]| {
+            parts.iter_mut().filter_map(|part| part.next()).min()
+        };
+        let next = next(talking).or_else(|| next(listening));
         let beyond = next.map_or(i64::MAX, |at| at.saturating_add(layout.delay));
         self.goal = Tag::new(self.limit.min(beyond.saturating_sub(1)), 0);
     }
 
-    /// What all did since the last time, and how long parts were busy up to now.
-    fn judge(&mut self, done: &mut [&mut Done<M>], busy: u64, layout: &Layout) {
+    /// Takes what all did in a window.
+    fn tell(&mut self, done: &mut [&mut Done<M>]) {
         self.windows += 1;
-        if let Some(model) = done.iter().find_map(|done| done.broken) {
-            self.ending = Some(Ending::Broken(model));
-            return;
-        }
         let executed = done.iter().map(|done| done.counts.transitions()).sum::<u64>();
         self.executed += executed;
         self.empty += u64::from(executed == 0);
         if let Some(reason) = self.telling.window(done) {
             self.ending = Some(Ending::Stopped(reason));
-            return;
         }
+    }
+
+    /// Whether to end as planned, after parts were busy for so long.
+    fn judge(&mut self, busy: u64, layout: &Layout) {
         if self.goal.ticks >= self.limit && !layout.is_in_step() {
             self.ending = Some(Ending::Reached);
         } else if self.trial.is_poor(self.executed, busy, layout.workers.into()) {
             self.ending = Some(Ending::Poor);
-        } else if self.executed > AT_LEAST.max(PER_MODEL * layout.parts.len() as u64) {
+        } else if self.executed > self.enough {
             self.ending = Some(Ending::Renew);
         }
+        self.past = self.goal.ticks;
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     network::{Network, Route, Target, To},
     simulation::Simulation,
 };
+use smallvec::SmallVec;
 
 /// An output port that leads to other parts.
 #[derive(Debug, Clone)]
@@ -20,8 +21,8 @@ pub(super) struct Edge {
 /// The parts of all models, and what leads from one to another.
 ///
 /// Worker `w` has part `w`, and part `workers + w` for those of its models that send to nobody and hear
-/// over ports that lead to several workers: these come last in each window, so that no delay is
-/// needed to reach them.
+/// over ports that lead to several workers: these are a window behind, so that no delay is needed to
+/// reach them.
 pub(super) struct Layout {
     /// By model.
     pub parts: Vec<u32>,
@@ -142,7 +143,7 @@ impl Layout {
         delay: impl FnOnce() -> i64,
     ) {
         let own = self.parts[model as usize];
-        let mut others = Vec::new();
+        let mut others = SmallVec::<[u32; 8]>::new();
         network.reached(to, &mut |other| {
             others.extend(self.parts.get(other as usize).copied().filter(|&part| part != own));
         });
@@ -151,11 +152,12 @@ impl Layout {
         }
         others.sort_unstable();
         others.dedup();
-        let behind = others.split_off(others.partition_point(|&part| part < self.workers));
-        if !others.is_empty() {
+        let (ahead, behind) = others.split_at(others.partition_point(|&p| p < self.workers));
+        if !ahead.is_empty() {
             self.delay = self.delay.min(delay());
         }
-        self.edges.push(Edge { model, port, ahead: others, behind });
+        let (ahead, behind) = (ahead.to_vec(), behind.to_vec());
+        self.edges.push(Edge { model, port, ahead, behind });
     }
 
     /// The models of a part, ascending.
@@ -217,7 +219,8 @@ fn narrow<M>(
     };
     let straight = [Route { to: target(to), z: NONE }];
     let routes = if let To::Routes(list) = to { whole.routes_of(list) } else { &straight };
-    let kept: Vec<Route> = routes.iter().copied().filter(|r| keeps(net, r.to.decode())).collect();
+    let kept: SmallVec<[Route; 4]> =
+        routes.iter().copied().filter(|r| keeps(net, r.to.decode())).collect();
     match (&kept[..], away) {
         ([], None) => Target::NOWHERE,
         ([Route { to, z: NONE }], None) => *to,

@@ -11,7 +11,11 @@
 //! sequential executor does, with nothing kept and nothing undone.
 //!
 //! **Listeners.** Units that send to nobody (sinks) need no promise: those that hear over ports which
-//! lead to several parts come last in each window.
+//! lead to several parts are a window behind. They go through what others sent in the last one while
+//! these are in the present one, and what is told waits for them.
+//!
+//! **Even loads.** Windows wait for the worker that has most to do. Where it has much more than the
+//! others, models go to these, which counts what it does for those that only listen.
 //!
 //! **In step.** Where nothing is promised, parts go from cycle to cycle together: first all λ, then
 //! all transitions (the abstract simulator of Chow & Zeigler 1994, in parallel). That pays where
@@ -58,6 +62,13 @@ pub(super) use part::{Done, News};
 use std::sync::{Mutex, PoisonError};
 pub use weigh::Weight;
 
+/// Transitions per model after which models come home to be saved, at first, and twice as many each time
+/// up to so many: what has to be done again is at most as much as was done before.
+const FIRST: u64 = 64;
+const MOST: u64 = 512;
+/// Transitions in all that are too few.
+const AT_LEAST: u64 = 1 << 14;
+
 impl<M: Message> Simulation<M> {
     pub(super) fn run_in_windows(
         &mut self,
@@ -69,6 +80,7 @@ impl<M: Message> Simulation<M> {
         let mut pace = Pace::new(settings);
         // Cycles that go sequentially after something irregular.
         let mut alone = 1u64;
+        let mut stretch = FIRST;
         while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
             let limit = injected.map_or(end, |at| end.min(at - 1));
@@ -100,10 +112,25 @@ impl<M: Message> Simulation<M> {
             statistics.no_lookahead = apart.layout.unpromised.clone();
             let (since, start) = (self.core.now.ticks, pace.now());
             let committed = statistics.committed;
+            let enough = AT_LEAST.max(stretch * self.core.keys.len() as u64);
+            let upto = (limit, enough);
             let (ending, told) =
-                self.windows((limit, &mut apart), (settings, tracks), &pace, &mut statistics);
+                self.windows((upto, &mut apart), (settings, tracks), &pace, &mut statistics);
+            stretch = if ending.is_planned() { MOST.min(2 * stretch) } else { FIRST };
             let transitions = statistics.committed - committed;
             if ending.is_planned() {
+                if let Some(deal) = &mut self.deal
+                    && deal.balance.is_due(transitions)
+                    && !apart.layout.is_in_step()
+                {
+                    let [executed, took] = &mut apart.work;
+                    if deal.balance.is_uneven(executed, took) {
+                        let (network, parts) = (&self.core.network, &apart.layout.parts);
+                        statistics.migrated += deal.even_out(network, parts, took);
+                    }
+                    executed.fill(0);
+                    took.fill(0);
+                }
                 apart.saved = Some(saved);
                 self.apart = Some(apart);
                 match ending {
@@ -180,11 +207,11 @@ impl<M: Message> Simulation<M> {
         done
     }
 
-    /// Windows up to tick `limit`; why they ended, and the last tag that observers know of. Unless
+    /// Windows up to a tick or so many transitions; why they ended, and the last tag that observers know of. Unless
     /// that was as planned, only models are where they were, and all else is to be restored.
     fn windows(
         &mut self,
-        (limit, apart): (i64, &mut Apart<M>),
+        (upto, apart): ((i64, u64), &mut Apart<M>),
         (settings, tracks): (&Settings, Vec<Track>),
         pace: &Pace,
         statistics: &mut Statistics,
@@ -200,7 +227,7 @@ impl<M: Message> Simulation<M> {
             layout: &apart.layout,
             parts: parts.map(|(n, part)| (n, Mutex::new(part))).collect(),
             mail: (0..2 * workers).map(|_| Mutex::default()).collect(),
-            leader: Mutex::new(Leader::new(telling, pace.trial(judged), limit)),
+            leader: Mutex::new(Leader::new(telling, pace.trial(judged), upto)),
             tracks,
         };
         let start = pace.now();
@@ -218,8 +245,11 @@ impl<M: Message> Simulation<M> {
         let mut sums = vec![(0, 0); workers as usize];
         for (n, part) in &mut apart.parts {
             let (executed, busy) = &mut sums[(*n % workers) as usize];
-            *executed += std::mem::take(&mut part.executed);
-            *busy += std::mem::take(&mut part.busy);
+            let did = [&mut part.executed, &mut part.busy].map(std::mem::take);
+            *executed += did[0];
+            *busy += did[1];
+            apart.work[0][*n as usize] += did[0];
+            apart.work[1][*n as usize] += did[usize::from(settings.clock.is_some())];
         }
         let (executed, busy): (Vec<u64>, Vec<u64>) = sums.into_iter().unzip();
         let planned = ending.is_planned();

@@ -82,14 +82,30 @@ struct Account {
     kept: u64,
 }
 
+/// Which way messages leave a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leave {
+    /// They will, and are told ahead.
+    Promised,
+    /// They did.
+    Kept,
+    /// In the middle of a cycle that all go through together.
+    InStep,
+}
+
 /// What a part did in a window; lists are emptied by those who read them.
 pub(in super::super) struct Done<M> {
     pub counts: Counts,
-    /// Of cycles, ascending.
+    /// Of cycles in which models of its own were imminent, ascending: in all others what came over
+    /// an edge had been sent.
     pub tags: Vec<Tag>,
     pub news: Vec<News<M>>,
-    /// A model that did not keep its promise.
-    pub broken: Option<u32>,
+}
+
+impl<M> Default for Done<M> {
+    fn default() -> Self {
+        Self { counts: Counts::default(), tags: Vec::new(), news: Vec::new() }
+    }
 }
 
 pub(super) struct Part<M: Message> {
@@ -107,10 +123,16 @@ pub(super) struct Part<M: Message> {
     /// The models from which something is told ahead.
     announcing: Vec<u32>,
     accounts: Vec<Account>,
+    /// The edges with an account in this window.
+    open: Vec<usize>,
+    /// What came, and was not gone through yet.
+    letters: Vec<Letter<M>>,
     /// What others are to get at the end of a phase, by part.
     post: Vec<Vec<Letter<M>>>,
     news: Arc<Mutex<Vec<News<M>>>>,
+    /// Of the window that is told next, and of a later one.
     pub done: Done<M>,
+    fresh: Done<M>,
     /// For what is done in advance: messages, effects, and a state of each kind of model.
     bus: Bus<M>,
     fx: Effects<M>,
@@ -149,8 +171,8 @@ impl<M: Message> Part<M> {
         let fx = Effects { observed: false, ..Effects::new(sim.core.resolution) };
         let (accounts, states) = (vec![Account::default(); edges.len()], Vec::new());
         let (irregular, busy, executed) = (false, 0, 0);
-        let (counts, tags, told) = (Counts::default(), Vec::new(), Vec::new());
-        let done = Done { counts, tags, news: told, broken: None };
+        let (done, fresh) = Default::default();
+        let (open, letters) = Default::default();
         sim.core.tags = Some(Vec::new());
         Self {
             sim,
@@ -162,9 +184,12 @@ impl<M: Message> Part<M> {
             first,
             announcing,
             accounts,
+            open,
+            letters,
             post,
             news,
             done,
+            fresh,
             bus,
             fx,
             states,
@@ -216,10 +241,40 @@ impl<M: Message> Part<M> {
     /// Gives letters to those who are to get them.
     fn hand_over(&mut self, mail: &Mail<M>) {
         for (letters, to) in self.post.iter_mut().zip(mail) {
-            if !letters.is_empty() {
-                lock(to).append(letters);
+            if letters.is_empty() {
+                continue;
+            }
+            let mut to = lock(to);
+            if to.is_empty() {
+                std::mem::swap(&mut *to, letters);
+            } else {
+                to.append(letters);
             }
         }
+    }
+
+    /// Posts what left.
+    fn send_off(&mut self, how: Leave) {
+        let promised = how == Leave::Promised;
+        let bus = if promised { &mut self.bus } else { &mut self.sim.core.bus };
+        let mut away = std::mem::take(&mut bus.away);
+        for (tag, sent) in away.drain(..) {
+            let Some(k) = self.edge_of(&sent) else { continue };
+            let Edge { ahead, behind, .. } = &self.edges[k];
+            // What others need not know before is not promised either.
+            if how != Leave::InStep && !ahead.is_empty() {
+                let account = &mut self.accounts[k];
+                if *account == Account::default() {
+                    self.open.push(k);
+                }
+                let sum = if promised { &mut account.promised } else { &mut account.kept };
+                *sum = sum.wrapping_add(digest(&self.sim.core.network, tag, &sent));
+            }
+            let to = if how == Leave::Kept { behind } else { ahead };
+            post(&mut self.post, to, tag, sent);
+        }
+        let bus = if promised { &mut self.bus } else { &mut self.sim.core.bus };
+        bus.away = away;
     }
 
     fn preview(&mut self, model: u32, end: i64) -> Result<(), Irregular> {
@@ -259,52 +314,45 @@ impl<M: Message> Part<M> {
         if let Some(state) = state {
             slab.restore(slot, state).map_err(|_| Irregular)?;
         }
-        let mut away = std::mem::take(&mut self.bus.away);
-        for (tag, sent) in away.drain(..) {
-            // What others need not know before is not promised either.
-            let Some(k) = self.edge_of(&sent).filter(|&k| !self.edges[k].ahead.is_empty()) else {
-                continue;
-            };
-            let account = &mut self.accounts[k];
-            let digest = digest(&self.sim.core.network, tag, &sent);
-            account.promised = account.promised.wrapping_add(digest);
-            post(&mut self.post, &self.edges[k].ahead, tag, sent);
-        }
-        self.bus.away = away;
+        self.send_off(Leave::Promised);
         Ok(())
     }
 
-    /// All cycles up to tick `limit`, with the letters that came for them.
-    pub fn run(&mut self, limit: i64, me: u32, mail: &Mail<M>) -> Result<(), Irregular> {
-        let mut letters = std::mem::take(&mut *lock(&mail[me as usize]));
+    /// Takes what came.
+    pub fn fetch(&mut self, me: u32, mail: &Mail<M>) {
+        let mut came = lock(&mail[me as usize]);
+        if self.letters.is_empty() {
+            std::mem::swap(&mut self.letters, &mut *came);
+        } else {
+            self.letters.append(&mut came);
+        }
+    }
+
+    /// All cycles up to tick `limit`, with the letters that were fetched for them.
+    pub fn run(&mut self, limit: i64, mail: &Mail<M>) -> Result<(), Irregular> {
+        let mut letters = std::mem::take(&mut self.letters);
         letters.sort_by_key(|l| (l.tag, l.sent.source, l.sent.emission));
         let mut rest = &letters[..];
         while let Some(came) = rest.first().map(|letter| letter.tag) {
-            // Those that only listen have mostly nothing of their own.
-            if self.sim.earliest().is_some_and(|(at, _)| at <= came.ticks) {
-                self.alone(came.ticks.saturating_sub(1))?;
-                while let Some(tag) = self.sim.next_within(came.ticks).map_err(|_| Irregular)?
-                    && tag < came
-                {
-                    self.cycle(tag, &[])?;
-                }
-            }
             let (now, later) = rest.split_at(rest.partition_point(|letter| letter.tag == came));
             rest = later;
+            // Those that only listen have mostly nothing of their own.
+            if self.sim.earliest().is_none_or(|(at, _)| at > came.ticks) {
+                self.hear(came, now)?;
+                continue;
+            }
+            self.alone(came.ticks.saturating_sub(1))?;
+            while let Some(tag) = self.sim.next_within(came.ticks).map_err(|_| Irregular)?
+                && tag < came
+            {
+                self.cycle(tag, &[])?;
+            }
             self.cycle(came, now)?;
         }
+        letters.clear();
+        self.letters = letters;
         self.alone(limit)?;
-        let mut away = std::mem::take(&mut self.sim.core.bus.away);
-        for (tag, sent) in away.drain(..) {
-            let Some(k) = self.edge_of(&sent) else { continue };
-            if !self.edges[k].ahead.is_empty() {
-                let account = &mut self.accounts[k];
-                let digest = digest(&self.sim.core.network, tag, &sent);
-                account.kept = account.kept.wrapping_add(digest);
-            }
-            post(&mut self.post, &self.edges[k].behind, tag, sent);
-        }
-        self.sim.core.bus.away = away;
+        self.send_off(Leave::Kept);
         self.hand_over(mail);
         Ok(())
     }
@@ -318,20 +366,36 @@ impl<M: Message> Part<M> {
     }
 
     fn cycle(&mut self, tag: Tag, now: &[Letter<M>]) -> Result<(), Irregular> {
-        let sim = &mut self.sim;
-        sim.collect(tag).map_err(|_| Irregular)?;
-        sim.outputs_among(now.iter().map(|letter| &letter.sent));
-        self.close()
+        self.sim.collect(tag).map_err(|_| Irregular)?;
+        self.complete(now)
     }
 
-    /// The rest of a cycle whose messages are all there.
-    fn close(&mut self) -> Result<(), Irregular> {
+    /// A cycle in which no model of its own is imminent.
+    fn hear(&mut self, tag: Tag, now: &[Letter<M>]) -> Result<(), Irregular> {
+        self.sim.imminent.clear();
+        self.sim.begin(tag);
+        self.complete(now)
+    }
+
+    fn complete(&mut self, now: &[Letter<M>]) -> Result<(), Irregular> {
+        let sim = &mut self.sim;
+        sim.outputs_among(now.iter().map(|letter| &letter.sent));
+        let heard = sim.imminent.is_empty();
+        if self.close()? && heard {
+            // Whoever sent that counts the cycle.
+            self.sim.core.tags.as_mut().map(Vec::pop);
+        }
+        Ok(())
+    }
+
+    /// The rest of a cycle whose messages are all there; whether anything moved.
+    fn close(&mut self) -> Result<bool, Irregular> {
         let sim = &mut self.sim;
         let moved = sim.transitions();
         if sim.core.asked() {
             return Err(Irregular);
         }
-        sim.close(moved).map(drop).map_err(|_| Irregular)
+        sim.close(moved).map_err(|_| Irregular)
     }
 
     /// The tag of the next cycle of own models, where none makes silent steps.
@@ -349,12 +413,7 @@ impl<M: Message> Part<M> {
             return Ok(());
         }
         self.sim.stage(tag).map_err(|_| Irregular)?;
-        let mut away = std::mem::take(&mut self.sim.core.bus.away);
-        for (tag, sent) in away.drain(..) {
-            let Some(k) = self.edge_of(&sent) else { continue };
-            post(&mut self.post, &self.edges[k].ahead, tag, sent);
-        }
-        self.sim.core.bus.away = away;
+        self.send_off(Leave::InStep);
         self.hand_over(mail);
         Ok(())
     }
@@ -375,22 +434,30 @@ impl<M: Message> Part<M> {
             let mut out = Outbox::new(&mut core.bus, &core.network, tag, core.resolution);
             letters.drain(..).for_each(|letter| out.repeat(letter.sent));
         }
-        self.close()
+        self.close().map(drop)
     }
 
-    /// Puts what was done in this window where it is told and counted.
-    pub fn finish(&mut self) {
+    /// Puts what was done in this window where it is told and counted, or, if it is told `later`,
+    /// what was done in the one before; a model that did not keep its promise in this one.
+    pub fn finish(&mut self, later: bool) -> Option<u32> {
         let done = &mut self.done;
+        if later {
+            std::mem::swap(done, &mut self.fresh);
+        }
+        let done = if later { &mut self.fresh } else { done };
         done.counts = std::mem::take(&mut self.sim.core.counts);
         self.executed += done.counts.transitions();
-        let broken = self.accounts.iter().position(|a| a.promised != a.kept);
-        done.broken = broken.map(|k| self.edges[k].model);
-        self.accounts.fill(Account::default());
         std::mem::swap(&mut done.news, &mut lock(&self.news));
         if let Some(tags) = &mut self.sim.core.tags {
             std::mem::swap(&mut done.tags, tags);
             tags.clear();
         }
+        let mut broken = None;
+        for k in self.open.drain(..) {
+            let Account { promised, kept } = std::mem::take(&mut self.accounts[k]);
+            broken = broken.or((promised != kept).then_some(self.edges[k].model));
+        }
+        broken
     }
 }
 
@@ -400,11 +467,13 @@ pub(super) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// Puts a message into the post for these parts.
 fn post<M: Message>(post: &mut [Vec<Letter<M>>], to: &[u32], tag: Tag, sent: Envelope<M>) {
+    let Some((&last, others)) = to.split_last() else { return };
     // It is the first of no chain yet.
     let letter = Letter { tag, sent: Envelope { next: NONE, ..sent } };
-    for &part in to {
+    for &part in others {
         post[part as usize].push(letter.clone());
     }
+    post[last as usize].push(letter);
 }
 
 /// A digest of a message and its tag.
