@@ -81,12 +81,11 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
     fn root(&mut self, event: &Event, k: usize, from: (f64, f64), to: (f64, f64)) -> f64 {
         let row = self.rows.row(k);
         let (low, high) = (from.0 - self.start, to.0 - self.start);
-        let mut e = poly::first_satisfied(row, low, high, |z| event.satisfied(k, z));
+        let first = poly::first_satisfied(row, low, high, |z| event.satisfied(k, z));
+        let mut e = first;
         // The series is refined on the function that it stands for.
-        let mut refined = false;
         for _ in 0..4 {
             let Some(z) = (self.correct)(k, self.start + e) else { break };
-            refined = true;
             let (value, slope) = poly::eval_slope(row, e);
             if event.satisfied(k, z) && (z - value).abs() <= 4.0 * f64::EPSILON * row[0].abs() {
                 break;
@@ -98,19 +97,18 @@ impl<R: FnMut(usize, f64) -> Option<f64>> Curves for Polynomials<'_, R> {
             }
             e = next;
         }
-        let mut t = (self.start + e).min(to.0);
-        if refined {
-            // It may lie before the root of the series, by more than rounding.
-            return t;
-        }
-        // The sum may have been rounded to the wrong side.
-        for _ in 0..NEIGHBOURS {
-            if t >= to.0 || event.satisfied(k, poly::eval(row, t - self.start)) {
-                break;
+        // The sum may have been rounded to the wrong side; it must hold for the polynomial as well, whose
+        // own root may lie farther on than rounding does.
+        for e in [e, first] {
+            let mut t = (self.start + e).min(to.0);
+            for _ in 0..NEIGHBOURS {
+                if t >= to.0 || event.satisfied(k, poly::eval(row, t - self.start)) {
+                    return t;
+                }
+                t = t.next_up();
             }
-            t = t.next_up();
         }
-        t
+        to.0
     }
 
     /// Parabolas have closed forms: from each time at which some indicator is not satisfied yet, on
