@@ -103,6 +103,16 @@ fn moved(c: f64, h: f64, power: usize) -> f64 {
     (0..power).fold(c, |moved, _| moved * h)
 }
 
+/// `x^(1/n)`, mostly without logarithms.
+fn root(x: f64, n: usize) -> f64 {
+    match n {
+        2 => x.sqrt(),
+        3 => libm::cbrt(x),
+        4 => x.sqrt().sqrt(),
+        _ => libm::pow(x, 1.0 / n as f64),
+    }
+}
+
 /// A system under a quantised-state method of order `P`.
 #[derive(Debug)]
 pub struct Engine<Y, M: Method<P>, const P: usize> {
@@ -521,7 +531,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
                 // Mostly it holds that long, and that takes no root to see.
                 let part = size / (k + 1) as f64;
                 if moved(part, short, k + 1) > quantum {
-                    short = short.min(libm::pow(quantum / part, 1.0 / (k + 1) as f64));
+                    short = short.min(root(quantum / part, k + 1));
                 }
             }
             last = (k, size);
