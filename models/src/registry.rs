@@ -7,14 +7,14 @@ use crate::{
     feed_through::{FeedThrough, Passing},
     value::Value,
 };
-mod seconds;
-
-pub(crate) use seconds::Seconds;
 use std::{ops::Range, path::Path};
 use superdense_kernel::{
     Component,
     time::{Duration, Resolution},
 };
+
+mod seconds;
+pub(crate) use seconds::Seconds;
 
 /// Bytes of the scenario text, for messages.
 pub type Span = Range<usize>;

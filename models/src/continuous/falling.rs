@@ -79,9 +79,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Whether the condition of an event is true at offset `t`.
     fn holds(&mut self, event: u16, t: f64) -> bool {
-        let mut vars = Vec::new();
-        self.look_into(t, &mut vars);
-        self.scratch.vars = vars;
+        self.look(t);
         self.holds_here(event)
     }
 

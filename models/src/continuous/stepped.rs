@@ -17,9 +17,6 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Part of a tick by which a tick may precede the crossing it stands for (R14).
-const SNAP: f64 = (1u32 << rounding::SNAP_BITS) as f64;
-
 /// What changes in a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SteppedState {
@@ -161,7 +158,7 @@ impl Stepped {
         let locator = Locator::new(watched);
         let state = SteppedState { solver, at: 0.0, locator, located: 0, jumps: 0, looks: 0 };
         let (vars, x, z) = (Vec::new(), Vec::new(), Vec::new());
-        let snap = 1.0 / (settings.resolution.ticks_per_second() as f64 * SNAP);
+        let snap = rounding::SNAP / (settings.resolution.ticks_per_second() as f64);
         let (dual, consistent, work) = Default::default();
         Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x, z })
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     expr::{Program, Scalar, VarId},
-    ode::Arm,
+    ode::{Arm, rounding::SNAP},
     value::Value,
 };
 
@@ -111,7 +111,7 @@ impl TextEquations {
         let size = |z: &[f64]| indicators.iter().fold(0.0, |size: f64, &k| size.max(z[k].abs()));
         let limit = LARGER * size(z);
         for look in 0..LOOKS {
-            let later = self.soon(vars, 4.0 * snap(tick) * FARTHER.powi(look), work);
+            let later = self.soon(vars, 4.0 * SNAP * tick * FARTHER.powi(look), work);
             if size(&later) > limit {
                 return self.holds(event, &later);
             }
@@ -160,7 +160,7 @@ impl TextEquations {
             set(event, if holds && !wrong { Arm::Disarmed } else { Arm::Armed });
         }
         let Some(at) = entered else { return };
-        let later = self.soon(vars, 4.0 * snap(tick), work);
+        let later = self.soon(vars, 4.0 * SNAP * tick, work);
         for (event, mode) in self.modes.iter().enumerate() {
             if *mode == Some(vars[at]) {
                 // What holds now because a tick may come before the crossing it stands for will
@@ -171,11 +171,6 @@ impl TextEquations {
             }
         }
     }
-}
-
-/// The part of a tick by which a tick may precede the crossing it stands for.
-fn snap(tick: f64) -> f64 {
-    tick / f64::from(1u32 << crate::ode::rounding::SNAP_BITS)
 }
 
 impl Equations for TextEquations {

@@ -334,8 +334,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The part of a tick, in seconds, by which a tick may precede the crossing it stands for (R14).
     #[inline]
     pub(super) fn snap(&self) -> f64 {
-        const PART: f64 = 1.0 / (1u32 << rounding::SNAP_BITS) as f64;
-        PART * self.scene.tick
+        rounding::SNAP * self.scene.tick
     }
 
     /// Leaves in `fired` the events of the unit that happen `k` ticks from now, in order of

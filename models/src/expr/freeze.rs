@@ -134,8 +134,10 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         }
         let mut graph = Graph::exact();
         let plain = graph.import(expr);
-        // By node of the expression: its frozen form, and whether it moves.
+        // By node of the expression: its frozen form, and whether it moves; whether something in it
+        // switches, and its range.
         let mut here: Vec<(NodeId, bool)> = Vec::with_capacity(plain.len());
+        let mut switching: Vec<bool> = Vec::with_capacity(plain.len());
         let mut ranges: Vec<Range> = Vec::with_capacity(plain.len());
         for (i, node) in expr.nodes().iter().enumerate() {
             graph.here = graph.origins[plain[i] as usize];
@@ -149,8 +151,9 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 Node::Powi(x, n) => (graph.powi(here[x as usize].0, n), moving),
                 Node::Call(op, args) => {
                     let mut frozen = args.map(|arg| here[arg as usize]);
-                    let positive = ranges.get(args[0] as usize).is_some_and(|r| r.0 >= 0.0);
-                    if moving && positive && matches!(op, Op::Sqrt | Op::Pow) {
+                    let base = args[0] as usize;
+                    let root = matches!(op, Op::Sqrt | Op::Pow) && here[base].1;
+                    if root && switching[base] && ranges[base].0 >= 0.0 {
                         // Behind a side's end its formula goes on below zero.
                         let zero = graph.constant(0.0);
                         frozen[0].0 = graph.binary(Op::Max, frozen[0].0, zero);
@@ -158,6 +161,8 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                     self.call(&mut graph, op, frozen, moving, only)
                 }
             });
+            let inside = node.operands().iter().any(|&arg| switching[arg as usize]);
+            switching.push(inside || switches(node));
             ranges.push(range(node, &ranges));
         }
         graph.finish(here[here.len() - 1].0)
@@ -333,5 +338,28 @@ impl Expr {
             chosen = graph.select(is, root, chosen);
         }
         graph.finish(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::Names;
+
+    /// Only where something switches under a root that is never negative.
+    #[test]
+    fn roots_go_on_behind_sides() {
+        let scope = Names::new().var("x", 0).var("y", 1);
+        for (text, clipped) in [
+            ("sqrt(abs(x))", true),
+            ("max(x, 0)^1.5", true),
+            ("abs(x) + sqrt(y*y + 1)", false),
+            ("sqrt(max(x, -1))", false),
+        ] {
+            let expr = Expr::parse(text, &scope).unwrap();
+            let frozen = Freezer::new(VarId(2), |v| v.0 < 2).freeze(&expr, None);
+            let is_max = |node: &Node| matches!(node, Node::Call(Op::Max, _));
+            assert_eq!(frozen.nodes().iter().any(is_max), clipped, "{text}: {frozen}");
+        }
     }
 }

@@ -28,6 +28,9 @@ pub fn nearest_tick(ticks: f64) -> i64 {
 /// Fraction of a tick by which an event may be early, as a power of two: 2⁻¹⁰.
 pub const SNAP_BITS: u32 = 10;
 
+/// The same as a number: the part of a tick by which a tick may precede the crossing it stands for (R14).
+pub const SNAP: f64 = 1.0 / (1u32 << SNAP_BITS) as f64;
+
 /// Ticks of a located event `offset` seconds after the unit's last tag:
 /// `ceil(offset · ticks_per_second - 2⁻¹⁰)`, and at least 1 for a positive offset.
 ///
@@ -45,7 +48,6 @@ pub const SNAP_BITS: u32 = 10;
 /// ```
 #[inline]
 pub fn ceil_ticks(offset: f64, ticks_per_second: u64) -> Option<i64> {
-    const SNAP: f64 = 1.0 / (1u32 << SNAP_BITS) as f64;
     let product = offset * ticks_per_second as f64;
     if (1.0..9e15).contains(&product) {
         let whole = product as i64;

@@ -126,7 +126,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let end = i64::MAX as f64 * tick;
         let mut engine = Engine::new(Sheet::new(dims, &programs.derivatives), quanta, end);
         engine.longest = settings.solver.max_step;
-        engine.shortest = tick / f64::from(1_u32 << rounding::SNAP_BITS);
+        engine.shortest = rounding::SNAP * tick;
         let count = events.len();
         let state = CoreState {
             engine: engine.state().clone(),
@@ -149,7 +149,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             indicators,
             outputs,
             count,
-            snap: tick / f64::from(1_u32 << rounding::SNAP_BITS),
+            snap: rounding::SNAP * tick,
             longest: settings.solver.max_step.min(end / 16.0),
             rows: Vec::new(),
             chosen: Vec::new(),
