@@ -236,3 +236,45 @@ fn a_first_sink_divides_nothing() {
     let did = statistics(model(), &settings);
     assert_eq!((did.window, did.no_lookahead.is_some()), (0, true), "{did:?}");
 }
+
+/// Which threads listened.
+static LISTENED: Mutex<Vec<std::thread::ThreadId>> = Mutex::new(Vec::new());
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Ear;
+
+impl Atomic<i64> for Ear {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        Duration::INFINITE
+    }
+    fn external(&mut self, _: Duration, _: &Bag<'_, i64>, _: &mut Effects<i64>) {
+        let (me, mut all) = (std::thread::current().id(), LISTENED.lock().expect("no panic"));
+        if !all.contains(&me) {
+            all.push(me);
+        }
+    }
+}
+
+/// Those that only listen are divided, also where one worker has all that talk, and the run is one
+/// window.
+#[test]
+fn listeners_have_a_thread_each() {
+    let mut top = Coupled::new();
+    let talker = top.add("a talker", Node::new(5, Habit::Add));
+    for i in 0..4 {
+        let ear = top.add(("ear", i), Ear);
+        top.couple(talker.output(OUT), ear.input(IN));
+    }
+    let settings = Settings {
+        method: Method::Conservative,
+        partition: Partition::Given(vec![0, 0, 0, 1, 1]),
+        ..Settings::default()
+    };
+    let did = statistics(top, &settings);
+    assert!(did.window > 0 && did.committed > 100, "{did:?}");
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(LISTENED.lock().expect("no panic").len(), cores.min(2));
+}

@@ -65,7 +65,7 @@ pub(super) struct Leader<'t, M: Message> {
     enough: u64,
     /// The last tick of the present window, or the cycle that all go through.
     pub goal: Tag,
-    /// The last tick of the window before, which those that only listen go through meanwhile.
+    /// The last tick of the window before.
     past: i64,
     pub windows: u64,
     /// Windows in which nothing happened.
@@ -73,7 +73,20 @@ pub(super) struct Leader<'t, M: Message> {
     executed: u64,
     /// Ticks of a window.
     pub length: i64,
+    /// Why windows end once those that only listen are where the others are.
+    closing: Option<Ending>,
     ending: Option<Ending>,
+}
+
+/// A window, as parts go through it.
+#[derive(Clone, Copy)]
+struct Window {
+    /// Its last tick, or the cycle that all go through.
+    goal: Tag,
+    /// The last tick of the one before, which those that only listen go through meanwhile.
+    past: i64,
+    /// Only these go on.
+    closing: bool,
 }
 
 impl<M: Message> Crew<'_, '_, M> {
@@ -96,9 +109,11 @@ impl<M: Message> Crew<'_, '_, M> {
         self.parts[i].0 % self.layout.workers
     }
 
-    /// The number of the first part of the same worker: a thread has all of them or none.
+    /// Whose turn a part is: those of a worker have one seat, and workers take seats in turn.
     fn seat(&self, i: usize) -> usize {
-        (0..i).find(|&k| self.worker(k) == self.worker(i)).unwrap_or(i)
+        let first = |k: usize| (0..k).all(|before| self.worker(before) != self.worker(k));
+        let mine = (0..=i).find(|&k| self.worker(k) == self.worker(i)).unwrap_or(i);
+        (0..mine).filter(|&k| first(k)).count()
     }
 
     fn phases(&self) -> [Phase; 2] {
@@ -109,10 +124,14 @@ impl<M: Message> Crew<'_, '_, M> {
         }
     }
 
-    /// A phase of one part, in the window up to a tag and after one up to a tick.
-    fn phase(&self, i: usize, phase: Phase, (goal, past): (Tag, i64), clock: Option<fn() -> u64>) {
+    /// A phase of one part in a window.
+    fn phase(&self, i: usize, phase: Phase, window: Window, clock: Option<fn() -> u64>) {
+        let Window { goal, past, closing } = window;
         let (number, part) = &self.parts[i];
         let (until, behind) = (goal.ticks, self.is_behind(i));
+        if closing && !behind {
+            return;
+        }
         let mut part = lock(part);
         let (part, mail): (&mut Part<M>, &Mail<M>) = (&mut part, &self.mail);
         let start = clock.map(|clock| clock());
@@ -145,20 +164,17 @@ impl<M: Message> Crew<'_, '_, M> {
         if leader.ending.is_some() {
             return;
         }
+        if leader.closing.is_some() {
+            leader.ending = leader.closing.take();
+            return;
+        }
         let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
         let busy = parts.iter().map(|part| part.busy).sum();
         leader.judge(busy, self.layout);
         if leader.ending.is_none() {
             leader.go_on(&mut parts, self.talking(), self.layout);
-        }
-        drop(parts);
-        if leader.ending.is_some() && self.is_late() {
-            // Those that only listen come to where the others are.
-            let at = (leader.goal, leader.goal.ticks);
-            for i in (0..self.parts.len()).filter(|&i| self.is_behind(i)) {
-                self.phases().into_iter().for_each(|phase| self.phase(i, phase, at, None));
-            }
-            self.commit(&mut leader);
+        } else if self.is_late() {
+            leader.closing = leader.ending.take();
         }
     }
 
@@ -210,10 +226,10 @@ impl<M: Message> Crew<'_, '_, M> {
         let serve = |me: usize| {
             let _alarm = Alarm(&meeting.over);
             while lock(&self.leader).ending.is_none() {
-                let at = lock(&self.leader).at();
+                let window = lock(&self.leader).window();
                 for (k, &phase) in phases.iter().enumerate() {
                     let mine = (0..self.parts.len()).filter(|&i| self.seat(i) % threads == me);
-                    mine.for_each(|i| self.phase(i, phase, at, settings.clock));
+                    mine.for_each(|i| self.phase(i, phase, window, settings.clock));
                     let go_on = meeting.meet(|| {
                         if k + 1 == phases.len() {
                             self.judge();
@@ -245,11 +261,11 @@ impl<M: Message> Crew<'_, '_, M> {
             (fold(draws, draws.rotate_left(31)) >> 16) as usize % n.max(1)
         };
         while lock(&self.leader).ending.is_none() {
-            let at = lock(&self.leader).at();
+            let window = lock(&self.leader).window();
             for phase in self.phases() {
                 let first = below(self.parts.len());
                 for i in 0..self.parts.len() {
-                    self.phase((first + i) % self.parts.len(), phase, at, None);
+                    self.phase((first + i) % self.parts.len(), phase, window, None);
                 }
             }
             if below(128) == 0 {
@@ -285,13 +301,13 @@ impl<'t, M: Message> Leader<'t, M> {
             empty: 0,
             executed: 0,
             length: 0,
+            closing: None,
             ending: None,
         }
     }
 
-    /// The present window, and where the one before ended.
-    fn at(&self) -> (Tag, i64) {
-        (self.goal, self.past)
+    fn window(&self) -> Window {
+        Window { goal: self.goal, past: self.past, closing: self.closing.is_some() }
     }
 
     /// The next window or cycle.
