@@ -95,6 +95,12 @@ const HEAVY: u64 = 100_000;
 /// worth the meetings of the workers.
 const HEAVY_PER_MODEL: u64 = 300;
 const HEAVY_EACH: u64 = 700;
+/// Otherwise so many cycles are gone through, and the second half of them is measured: the first ones
+/// of all, where units start, tell nothing of others. Cycles like these come by the thousand, so that
+/// lighter ones are worth dividing.
+const FIRST_CYCLES: u32 = 16;
+const WORTHY: u64 = 10_000;
+const WORTHY_PER_MODEL: u64 = 20;
 
 /// Wall seconds and transitions under one method.
 #[derive(Debug, Clone, Copy, Default)]
@@ -147,8 +153,10 @@ impl Driver {
         sim: &mut Simulation<M>,
         limit: i64,
     ) -> Result<Ended, RunError> {
+        let begins = !sim.has_run() && self.executor.threads() > 1;
         let method = match self.executor.method {
-            Method::Auto if self.is_heavy(sim, limit) => Method::Conservative,
+            Method::Auto if begins && is_heavy(sim, limit) => Method::Conservative,
+            Method::Auto if begins && first_cycles(sim, limit)? => Method::Conservative,
             Method::Auto => self.next_method(sim.clock()),
             method => method,
         };
@@ -179,17 +187,6 @@ impl Driver {
         let (ended, part) = sim.run_through_parallel(limit, &settings)?;
         self.statistics.add(&part);
         Ok(ended)
-    }
-
-    /// Whether the first cycle of all is worth dividing, before anything is measured.
-    fn is_heavy<M: Message>(&self, sim: &mut Simulation<M>, limit: i64) -> bool {
-        let begins = !sim.has_run() && self.executor.threads() > 1;
-        let least = HEAVY.max(HEAVY_PER_MODEL * sim.models() as u64);
-        // One model keeps one worker busy.
-        let shared = |weight: Weight| {
-            weight.models > 1 && weight.nanoseconds > least.max(HEAVY_EACH * weight.models as u64)
-        };
-        begins && sim.weigh_next(limit, nanoseconds).is_some_and(shared)
     }
 
     /// What `auto` tries or has chosen: sequential first; then, if work per transition lets expect
@@ -252,11 +249,38 @@ impl Driver {
         let [sequential, warp, conservative] = self.trials.map(|trial| trial.seconds);
         let why = "the run was over before anything else was measured, or while it was";
         if conservative > sequential.max(warp) {
-            let why = "the first cycle was worth dividing, and the run was over before a trial";
+            let why = "the first cycles were worth dividing, and the run was over before a trial";
             return (Method::Conservative, why.into());
         }
         (if warp > sequential { Method::TimeWarp } else { Method::Sequential }, why.into())
     }
+}
+
+/// Whether the first cycle of all is worth dividing, before anything is measured.
+fn is_heavy<M: Message>(sim: &mut Simulation<M>, limit: i64) -> bool {
+    let least = HEAVY.max(HEAVY_PER_MODEL * sim.models() as u64);
+    // One model keeps one worker busy.
+    let shared = |weight: Weight| {
+        weight.models > 1 && weight.nanoseconds > least.max(HEAVY_EACH * weight.models as u64)
+    };
+    sim.weigh_next(limit, nanoseconds).is_some_and(shared)
+}
+
+/// Goes through the first cycles; whether ones like the last of these are worth dividing.
+fn first_cycles<M: Message>(sim: &mut Simulation<M>, limit: i64) -> Result<bool, RunError> {
+    let (mut start, mut before) = (0, 0);
+    for cycle in 0..FIRST_CYCLES {
+        if cycle == FIRST_CYCLES / 2 {
+            (start, before) = (nanoseconds(), transitions(sim));
+        }
+        if sim.stop_requested().is_some() || sim.step(limit)?.is_none() {
+            return Ok(false);
+        }
+    }
+    let cycles = u64::from(FIRST_CYCLES / 2);
+    let (took, moved) = (nanoseconds() - start, transitions(sim) - before);
+    let least = cycles * WORTHY.max(WORTHY_PER_MODEL * sim.models() as u64);
+    Ok(moved > 2 * cycles && took > least.max(HEAVY_EACH * moved))
 }
 
 /// The place of a method among the trials.

@@ -278,3 +278,52 @@ fn listeners_have_a_thread_each() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     assert_eq!(LISTENED.lock().expect("no panic").len(), cores.min(2));
 }
+
+/// Moves many times in the same instant.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Spinner {
+    starts: bool,
+    left: u32,
+    sum: i64,
+}
+
+impl Atomic<i64> for Spinner {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        match (self.starts, self.left) {
+            (true, _) => Duration::from_ticks(5),
+            (_, 0) => Duration::INFINITE,
+            _ => Duration::ZERO,
+        }
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        out.send(OUT, self.sum);
+    }
+    fn internal(&mut self, _: &mut Effects<i64>) {
+        self.left -= u32::from(!std::mem::take(&mut self.starts));
+    }
+    fn external(&mut self, _: Duration, bag: &Bag<'_, i64>, _: &mut Effects<i64>) {
+        bag.iter().for_each(|(_, v)| self.sum = fold(self.sum as u64, *v as u64) as i64);
+    }
+}
+
+/// One instant that takes longer than what is done between saved states: parts go on in step.
+#[test]
+fn the_middle_of_an_instant_is_gone_through_in_step() {
+    let model = || {
+        let mut top = Coupled::new();
+        let spinner = |i| Spinner { starts: true, left: 800, sum: i };
+        let all: Vec<Child> = (0..40).map(|i| top.add(("m", i), spinner(i as i64))).collect();
+        ring(&mut top, &all);
+        top
+    };
+    let settings = Settings { method: Method::Conservative, ..Settings::default() };
+    assert_eq!(outcome(model(), None, Some(&settings)), outcome(model(), None, None));
+    let did = statistics(model(), &settings);
+    assert!(did.committed > 30_000 && did.sequential_cycles < 40, "{did:?}");
+}

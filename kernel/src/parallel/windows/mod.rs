@@ -84,9 +84,12 @@ impl<M: Message> Simulation<M> {
         while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
             let limit = injected.map_or(end, |at| end.min(at - 1));
-            let plain = !self.staged && self.core.ready.is_empty();
+            // The middle of an instant is for parts that go in step.
+            let middle = !self.core.ready.is_empty();
+            let alone = self.apart.as_ref().is_some_and(|apart| !apart.layout.is_in_step());
+            let plain = !self.staged && (!middle || !alone);
             if !plain || self.earliest().is_none_or(|(at, _)| at > limit) {
-                // The middle of an instant, an injection, or the end.
+                // That, an injection, or the end.
                 let Some(tag) = self.next_within(end)? else { break };
                 self.cycle(tag)?;
                 statistics.sequential_cycles += 1;
@@ -97,6 +100,13 @@ impl<M: Message> Simulation<M> {
             let tracks = deal.tracks.clone();
             let apart = Apart::of(self, &deal.parts, settings.workers.max(1));
             self.deal = Some(deal);
+            let apart = match apart {
+                Ok(apart) if middle && !apart.layout.is_in_step() => {
+                    self.apart = Some(apart);
+                    continue;
+                }
+                apart => apart,
+            };
             let saved = apart.and_then(|mut apart| match self.save_again(apart.saved.take()) {
                 Ok(saved) => Ok((apart, saved)),
                 Err(CheckpointError::Unit { path, .. }) => Err(path),
