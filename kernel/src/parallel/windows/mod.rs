@@ -86,8 +86,8 @@ impl<M: Message> Simulation<M> {
             let limit = injected.map_or(end, |at| end.min(at - 1));
             // The middle of an instant is for parts that go in step.
             let middle = !self.core.ready.is_empty();
-            let alone = self.apart.as_ref().is_some_and(|apart| !apart.layout.is_in_step());
-            let plain = !self.staged && (!middle || !alone);
+            let windows = self.apart.as_ref().is_some_and(|apart| !apart.layout.is_in_step());
+            let plain = !self.staged && (!middle || !windows);
             if !plain || self.earliest().is_none_or(|(at, _)| at > limit) {
                 // That, an injection, or the end.
                 let Some(tag) = self.next_within(end)? else { break };
