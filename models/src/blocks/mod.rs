@@ -92,7 +92,7 @@ pub mod random;
 pub mod router;
 pub mod sampler;
 pub mod schedule;
-mod series;
+pub(crate) mod series;
 pub mod server;
 pub mod sine;
 pub mod sink;

@@ -118,13 +118,18 @@ fn with_context<R>(path: &str, folder: &Path, f: impl FnOnce(&Context<'_>) -> R)
 
 /// The mistakes of the one unit in `text`: message; help.
 pub fn mistakes(text: &str) -> Vec<String> {
+    mistakes_in(Path::new("."), text)
+}
+
+/// The same, with files in a folder.
+pub fn mistakes_in(folder: &Path, text: &str) -> Vec<String> {
     let table: toml::Table = text.parse().unwrap();
     let (name, unit) = table["unit"].as_table().unwrap().iter().next().unwrap();
     let unit = unit.as_table().unwrap();
     let kind = registry::find(unit["kind"].as_str().unwrap()).unwrap();
-    with_context(name, Path::new("."), |context| {
+    with_context(name, folder, |context| {
         let params = params(kind, unit, context);
-        let errors = match kind.ports(&params) {
+        let errors = match kind.ports_in(&params, folder) {
             Err(errors) => errors,
             Ok(_) => kind.build(&params, context).err().unwrap_or_default(),
         };

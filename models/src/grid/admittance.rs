@@ -1,5 +1,5 @@
 //! Admittance matrices and their reduction to the machines.
-use super::case::{BusType, Case};
+use super::case::{Branch, BusType, Case};
 use nalgebra::{Complex, DMatrix};
 
 /// A complex number.
@@ -12,6 +12,14 @@ pub fn polar(magnitude: f64, angle: f64) -> C {
     C::new(magnitude * libm::cos(angle), magnitude * libm::sin(angle))
 }
 
+/// What a branch adds to the matrix: from-from, from-to, to-from, to-to.
+pub fn branch_entries(b: &Branch) -> [C; 4] {
+    let series = C::new(1.0, 0.0) / C::new(b.series[0], b.series[1]);
+    let own = series + C::new(0.0, b.charging / 2.0);
+    let tap = polar(b.tap, b.shift.to_radians());
+    [own / (b.tap * b.tap), -(series / tap.conj()), -(series / tap), own]
+}
+
 /// The bus admittance matrix per unit (MATPOWER manual, section 3.7): branches as pi models with
 /// the transformer at the from side, and shunts. An isolated bus has a 1 on the diagonal, so that the
 /// matrix is regular.
@@ -20,13 +28,11 @@ pub fn bus_matrix(case: &Case) -> Matrix {
     let mut y = Matrix::zeros(n, n);
     for b in &case.branches {
         let [from, to] = b.ends;
-        let series = C::new(1.0, 0.0) / C::new(b.series[0], b.series[1]);
-        let own = series + C::new(0.0, b.charging / 2.0);
-        let tap = polar(b.tap, b.shift.to_radians());
-        y[(from, from)] += own / (b.tap * b.tap);
-        y[(to, to)] += own;
-        y[(from, to)] -= series / tap.conj();
-        y[(to, from)] -= series / tap;
+        let [ff, ft, tf, tt] = branch_entries(b);
+        y[(from, from)] += ff;
+        y[(to, to)] += tt;
+        y[(from, to)] += ft;
+        y[(to, from)] += tf;
     }
     for (k, b) in case.buses.iter().enumerate() {
         y[(k, k)] += match b.ty {

@@ -188,7 +188,9 @@ impl Case {
     /// # Errors
     /// Where the file is malformed, with the line or field.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
+        // Comments of old files are in other alphabets; numbers are not.
+        let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
+        let text = String::from_utf8_lossy(&bytes);
         let case = if path.extension().is_some_and(|e| e == "m") {
             matpower::parse(&text)?
         } else {
@@ -258,6 +260,14 @@ impl Case {
             return Err(format!("the base power is {} MVA; it must be above zero", self.base));
         }
         let positive = |x: f64| x.is_finite() && x > 0.0;
+        if !positive(self.frequency) {
+            return Err(format!("the frequency is {} Hz; it must be above zero", self.frequency));
+        }
+        if let Some(g) = &self.governor
+            && !([g.droop, g.t1, g.t3].into_iter().all(positive) && g.t2.is_finite() && g.t2 >= 0.0)
+        {
+            return Err("governors (gov): R, T1 and T3 must be above zero, T2 not below".into());
+        }
         for (k, b) in self.buses.iter().enumerate() {
             if self.buses[..k].iter().any(|other| other.id == b.id) {
                 return Err(format!("bus {} stands twice", b.id));
@@ -272,9 +282,17 @@ impl Case {
             let impedance = r * r + x * x;
             if !(positive(impedance) && positive(b.tap) && (b.charging + b.shift).is_finite()) {
                 let [from, to] = b.ends.map(|e| self.buses[e].id);
-                return Err(format!(
-                    "branch {from} to {to}: impedance, charging, tap or shift is not usable"
-                ));
+                let [what, wanted] = if !positive(impedance) {
+                    [
+                        "its impedance",
+                        "r + jx must not be zero; join the two buses, or give it 1e-5",
+                    ]
+                } else if !positive(b.tap) {
+                    ["its tap", "it must be above zero, or 0 for a line"]
+                } else {
+                    ["its charging or shift", "give finite numbers"]
+                };
+                return Err(format!("branch {from} to {to}: {what} is not usable: {wanted}"));
             }
         }
         for g in &self.generators {

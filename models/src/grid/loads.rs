@@ -2,13 +2,15 @@
 use crate::{
     blocks::{
         event,
-        params::{Reader, with},
-        ports, signal,
+        params::{Reader, TOLERANCE, with},
+        ports,
+        series::Decay,
+        signal,
     },
     random::RandomStream,
     registry::{ParamType, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::{Segment, Value},
+    signal::{Level, NEVER, Poly, Timer},
+    value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -28,6 +30,10 @@ struct House {
     high: f64,
     /// Ticks between a command and its effect.
     delay: i64,
+    /// Largest error of segments of the temperature.
+    tolerance: f64,
+    /// Whether some unit is wired to the temperature: then they are renewed.
+    heard: bool,
 }
 
 /// A cooled room with a thermostat: exponentials between exact switching times. Input 0: shifts of
@@ -48,6 +54,8 @@ pub struct Load {
     commands: VecDeque<(i64, f64)>,
     /// Tick at which the thermostat switches.
     switch: i64,
+    /// Tick at which the segment that was sent begins to leave the tolerance.
+    renew: i64,
     started: bool,
 }
 
@@ -87,7 +95,18 @@ impl Load {
             NEVER
         };
         let command = self.commands.front().map_or(NEVER, |&(at, _)| at);
-        self.timer.set(if self.started { self.switch.min(command) } else { 0 });
+        let due = self.switch.min(self.renew).min(command);
+        self.timer.set(if self.started { due } else { 0 });
+    }
+
+    /// The segment of the temperature from a tick on, and the seconds it is good for.
+    fn segment(&self, at: i64, cooling: bool) -> (Segment, f64) {
+        let theta = self.temperature(at);
+        let target = self.house.ambient - if cooling { self.house.pull } else { 0.0 };
+        let rate = 1.0 / self.house.constant;
+        let decay = Decay { p: Poly::constant(target), c: theta - target, rate };
+        let (p, seconds) = decay.taylor(3, self.house.tolerance);
+        (Segment::new(p.truncated(3), Flag::Continuous, theta), seconds)
     }
 }
 
@@ -110,25 +129,23 @@ impl Atomic<Value> for Load {
         } else if at == self.switch {
             out.send(Self::CHANGE, if self.cooling { -self.house.power } else { self.house.power });
         }
-        if !self.started || at == self.switch {
-            let theta = self.temperature(at);
-            let cooling = self.cooling != self.started;
-            let target = self.house.ambient - if cooling { self.house.pull } else { 0.0 };
-            // Three terms of the exponential; exact values come from recording.
-            let rate = -1.0 / self.house.constant;
-            let d = theta - target;
-            let c = [theta, d * rate, d * rate * rate / 2.0, d * rate * rate * rate / 6.0];
-            out.send(Self::THETA, Segment::new(&c, crate::value::Flag::Continuous, theta));
+        let switches = self.started && at == self.switch;
+        if !self.started || switches || at == self.renew {
+            out.send(Self::THETA, self.segment(at, self.cooling != switches).0);
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
         let now = self.timer.now();
         self.settle();
+        let sends = !self.started || self.switch == now || self.renew == now;
         if !self.started {
             self.started = true;
         } else if self.switch == now {
             self.cooling = !self.cooling;
+        }
+        if self.house.heard && sends {
+            self.renew = self.timer.within(self.segment(now, self.cooling).1);
         }
         while self.commands.front().is_some_and(|&(due, _)| due == now) {
             self.shift += self.commands.pop_front().map_or(0.0, |(_, shift)| shift);
@@ -165,7 +182,8 @@ unit_kind! {
     /// `thermostat-load`: a cooled room with a thermostat,
     /// θ' = -(θ - ambient + m P R)/(R C): cooling (m = 1) starts above `high` and ends below `low`,
     /// both moved by what arrives at input `shift` (°C; a number or a packet), each of which takes effect
-    /// after the room's own delay. Outputs `change` (event: change of electric power in kW) and `theta` (°C).
+    /// after the room's own delay. Outputs `change` (event: change of electric power in kW) and `theta` (°C; whoever is
+    /// wired to it gets segments within `exchange_tolerance`).
     ///
     /// A population draws from one MINSTD stream, six numbers u per room in the order of `index`:
     /// R = 2(0.8+0.4u) °C/kW, C = 10(0.8+0.4u) kWh/°C, P = 14(0.8+0.4u) kW, start temperature
@@ -186,6 +204,7 @@ unit_kind! {
         with("high", ParamType::Real(None), "20.25", "cooling starts above"),
         with("cop", ParamType::Real(None), "2.5", "heat moved per electric energy"),
         with("spread", ParamType::Real(Some("s")), "1.95 s", "spread of the delays"),
+        TOLERANCE,
     ],
     ports: |_| Ok(ports(
         [event("shift", ValueType::Any).optional()],
@@ -214,6 +233,8 @@ unit_kind! {
             low,
             high,
             delay: crate::blocks::params::random_ticks(delay, context.resolution),
+            tolerance: r.positive(TOLERANCE.name),
+            heard: context.is_heard(1),
         };
         let mut model = Load {
             timer: Timer::due(0, context.resolution),
@@ -224,6 +245,7 @@ unit_kind! {
             shift: 0.0,
             commands: VecDeque::new(),
             switch: NEVER,
+            renew: NEVER,
             started: false,
         };
         model.plan();
@@ -336,6 +358,19 @@ mod tests {
         let many = "[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]";
         assert_eq!(events(many, "[-1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]", "a.change"), one);
         assert_eq!(events("[2.0, 2.0]", "[-0.75, -0.25]", "a.change"), one);
+    }
+
+    /// Who is wired to the temperature holds what it is, however long no switch comes.
+    #[test]
+    fn wired_temperatures_stay_close() {
+        let bench = Bench::run(
+            "connections=['s.y -> a.shift', 'a.theta -> g.u']\n\
+             [unit.s]\nkind='schedule'\ntimes=[3600]\nvalues=[20.0]\n\
+             [unit.a]\nkind='thermostat-load'\nspread=0\n[unit.g]\nkind='gain'\ngain=1",
+            360_000.0,
+        );
+        let (told, is) = (bench.probe("g.y"), bench.probe("a.theta"));
+        assert!((told - is).abs() < 2e-6 && is > 31.9, "{told}, {is}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! **Why the reduced matrix is part of the discrete values.** It changes at events only, so that
 //! derivatives stay plain arithmetic which every method can expand.
 use super::{
-    admittance::{C, Matrix, bus_matrix, reduce},
+    admittance::{C, Matrix, branch_entries, bus_matrix, reduce},
     case::{Case, Governor},
     flow::{Flow, solve},
 };
@@ -31,6 +31,15 @@ pub struct Fault {
     pub ticks: [i64; 2],
 }
 
+/// A branch that is out of service for some time, as where a line's breakers clear a fault on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outage {
+    /// Place of the branch.
+    pub branch: usize,
+    /// Tick of its opening, and of its closing, if it comes back.
+    pub ticks: (i64, Option<i64>),
+}
+
 /// What a run does to the machines.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
@@ -38,8 +47,10 @@ pub struct Plan {
     pub governed: Vec<bool>,
     /// Tick and machine of each trip.
     pub trips: Vec<(i64, usize)>,
-    /// A short circuit.
-    pub fault: Option<Fault>,
+    /// Short circuits.
+    pub faults: Vec<Fault>,
+    /// Branches out of service.
+    pub outages: Vec<Outage>,
     /// Frequencies in Hz, each reported at a machine's first downward crossing.
     pub thresholds: Vec<f64>,
     /// Machines that tell their speed, and when.
@@ -63,7 +74,9 @@ struct Unit {
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Trip(usize),
-    Fault(bool),
+    Fault(usize, bool),
+    /// Of an outage.
+    Branch(usize, bool),
     Cross(usize, usize),
     Measure(usize, u16),
 }
@@ -80,7 +93,10 @@ pub struct Machines {
     loads: Vec<(usize, C, f64)>,
     /// What the shedding of each is told as.
     sheds: Vec<Arc<str>>,
-    fault: Option<Fault>,
+    faults: Vec<Fault>,
+    /// The ends of all branches, and what the branch of each outage adds to the bus matrix.
+    branches: Vec<[usize; 2]>,
+    outages: Vec<(usize, [C; 4])>,
     thresholds: Vec<f64>,
     events: Vec<EventSpec>,
     actions: Vec<Action>,
@@ -88,6 +104,8 @@ pub struct Machines {
     /// Mechanical power at the start per unit.
     power: Vec<f64>,
     base: f64,
+    /// Numbers of the buses.
+    names: Vec<u32>,
 }
 
 /// Places of the discrete values, from the first on.
@@ -97,6 +115,8 @@ struct Places {
     crossed: usize,
     shed: usize,
     fault: usize,
+    /// Whether a branch is out of service.
+    out: usize,
     real: usize,
     imaginary: usize,
     end: usize,
@@ -136,19 +156,23 @@ impl Machines {
                 state += 2;
             }
         }
+        let outage = |o: &Outage| (o.branch, branch_entries(&case.branches[o.branch]));
         let mut it = Self {
             frequency: case.frequency,
             governor,
             network,
             loads,
             sheds,
-            fault: plan.fault,
+            faults: plan.faults.clone(),
+            branches: case.branches.iter().map(|b| b.ends).collect(),
+            outages: plan.outages.iter().map(outage).collect(),
             thresholds: plan.thresholds.clone(),
             events: Vec::new(),
             actions: Vec::new(),
             dims: Dims { states: state, ..Dims::default() },
             power: Vec::new(),
             base: case.base,
+            names: case.buses.iter().map(|b| b.id).collect(),
             units,
         };
         it.plan(case, plan);
@@ -174,11 +198,28 @@ impl Machines {
         for &(tick, k) in &plan.trips {
             add(format!("trip {}", id(k)), Trigger::At(vec![tick]), Action::Trip(k));
         }
-        if let Some(fault) = plan.fault {
-            let bus = case.buses[fault.bus].id;
+        for (k, fault) in plan.faults.iter().enumerate() {
+            let before = plan.faults[..k].iter().filter(|other| other.bus == fault.bus).count();
+            let number = if before > 0 { format!(" {}", before + 1) } else { String::new() };
+            let name = format!("fault{number} at {}", case.buses[fault.bus].id);
             let [from, to] = fault.ticks;
-            add(format!("fault at {bus}"), Trigger::At(vec![from]), Action::Fault(true));
-            add(format!("fault at {bus} cleared"), Trigger::At(vec![to]), Action::Fault(false));
+            add(name.clone(), Trigger::At(vec![from]), Action::Fault(k, true));
+            add(format!("{name} cleared"), Trigger::At(vec![to]), Action::Fault(k, false));
+        }
+        for (k, outage) in plan.outages.iter().enumerate() {
+            let ends = case.branches[outage.branch].ends;
+            let [from, to] = ends.map(|bus| case.buses[bus].id);
+            let before = case.branches[..outage.branch].iter();
+            let number = match before.filter(|b| b.ends == ends).count() {
+                0 => String::new(),
+                more => format!(" circuit {}", more + 1),
+            };
+            let name = format!("branch {from}-{to}{number}");
+            let (at, until) = outage.ticks;
+            add(format!("{name} opens"), Trigger::At(vec![at]), Action::Branch(k, true));
+            if let Some(until) = until {
+                add(format!("{name} closes"), Trigger::At(vec![until]), Action::Branch(k, false));
+            }
         }
         for (number, (k, every)) in plan.telemetry.iter().enumerate() {
             let k = *k;
@@ -203,9 +244,11 @@ impl Machines {
         let crossed = reference + n;
         let shed = crossed + n * self.thresholds.len();
         let fault = shed + self.loads.len();
-        let real = fault + 1;
+        let out = fault + self.faults.len();
+        let real = out + self.outages.len();
         let imaginary = real + n * n;
-        Places { status, reference, crossed, shed, fault, real, imaginary, end: imaginary + n * n }
+        let end = imaginary + n * n;
+        Places { status, reference, crossed, shed, fault, out, real, imaginary, end }
     }
 
     /// All variables at the start, without the mechanical powers.
@@ -255,8 +298,23 @@ impl Machines {
         for (k, &(bus, admittance, _)) in self.loads.iter().enumerate() {
             y[(bus, bus)] -= admittance * vars[places.shed + k];
         }
-        if let Some(fault) = self.fault.filter(|_| vars[places.fault] > 0.5) {
-            y[(fault.bus, fault.bus)] += C::new(0.0, -1.0 / fault.reactance);
+        for (k, fault) in self.faults.iter().enumerate() {
+            if vars[places.fault + k] > 0.5 {
+                y[(fault.bus, fault.bus)] += C::new(0.0, -1.0 / fault.reactance);
+            }
+        }
+        for (k, &(branch, [ff, ft, tf, tt])) in self.outages.iter().enumerate() {
+            if vars[places.out + k] > 0.5 {
+                let [from, to] = self.branches[branch];
+                y[(from, from)] -= ff;
+                y[(from, to)] -= ft;
+                y[(to, from)] -= tf;
+                y[(to, to)] -= tt;
+            }
+        }
+        // Without voltage, whatever their admittances, of which there may be none.
+        for bus in self.dark(vars) {
+            y[(bus, bus)] += C::new(1.0, 0.0);
         }
         let machine = |(k, u): (usize, &Unit)| {
             (u.bus, (vars[places.status + k] > 0.5).then_some(u.reactance))
@@ -273,13 +331,46 @@ impl Machines {
         Ok(())
     }
 
-    /// The same in an event; a singular network, and one without machines,
-    /// shows as values that are not finite.
+    /// Buses that no connected machine reaches.
+    fn dark(&self, vars: &[f64]) -> Vec<usize> {
+        let places = self.places();
+        let mut lit = vec![false; self.network.nrows()];
+        for (k, unit) in self.units.iter().enumerate() {
+            lit[unit.bus] |= vars[places.status + k] > 0.5;
+        }
+        let out = |branch: usize| {
+            let is = |(k, o): (usize, &(usize, _))| o.0 == branch && vars[places.out + k] > 0.5;
+            self.outages.iter().enumerate().any(is)
+        };
+        let closed = self.branches.iter().enumerate().filter(|(k, _)| !out(*k));
+        let closed: Vec<[usize; 2]> = closed.map(|(_, ends)| *ends).collect();
+        let mut grown = true;
+        while std::mem::take(&mut grown) {
+            for &[a, b] in &closed {
+                grown |= lit[a] != lit[b];
+                lit[a] |= lit[b];
+                lit[b] |= lit[a];
+            }
+        }
+        (0..lit.len()).filter(|&k| !lit[k]).collect()
+    }
+
+    /// Buses without voltage where loads are left that were not shed.
+    fn unsupplied(&self, vars: &[f64]) -> Vec<usize> {
+        let (dark, shed) = (self.dark(vars), self.places().shed);
+        let left = |(k, l): (usize, &(usize, C, f64))| {
+            (vars[shed + k] < 1.0 && dark.contains(&l.0)).then_some(l.0)
+        };
+        self.loads.iter().enumerate().filter_map(left).collect()
+    }
+
+    /// The same in an event; a singular network, and loads without machines,
+    /// show as values that are not finite.
     fn reconnect(&self, vars: &mut [f64]) {
         let Places { status, real, .. } = self.places();
         let none = vars[status..][..self.units.len()].iter().all(|&on| on < 0.5);
         // An island without generation has no frequency.
-        if none || self.connect(vars).is_err() {
+        if none || !self.unsupplied(vars).is_empty() || self.connect(vars).is_err() {
             vars[real] = f64::NAN;
         }
     }
@@ -409,8 +500,12 @@ impl Equations for Machines {
                 self.reconnect(vars);
                 emit.push((self.dims.event_outputs as u16 - 1, Value::Int(k as i64)));
             }
-            Action::Fault(on) => {
-                vars[places.fault] = f64::from(u8::from(on));
+            Action::Fault(k, on) => {
+                vars[places.fault + k] = f64::from(u8::from(on));
+                self.reconnect(vars);
+            }
+            Action::Branch(k, out) => {
+                vars[places.out + k] = f64::from(u8::from(out));
                 self.reconnect(vars);
             }
             Action::Cross(k, number) => {
@@ -444,7 +539,17 @@ impl Equations for Machines {
 
     fn explain(&self, vars: &[f64]) -> Option<String> {
         let running = &vars[self.places().status..][..self.units.len()];
-        let idle = running.iter().all(|s| *s < 0.5);
-        idle.then(|| format!("no machine is connected any more (base {} MVA)", self.base))
+        if running.iter().all(|s| *s < 0.5) {
+            return Some(format!("no machine is connected any more (base {} MVA)", self.base));
+        }
+        let buses = self.unsupplied(vars);
+        let names: Vec<String> = buses.iter().map(|&k| self.names[k].to_string()).collect();
+        (!buses.is_empty()).then(|| {
+            format!(
+                "an island without generation: the loads at bus {} have no machine any more; shed them \
+                 before, or end the run there",
+                names.join(", ")
+            )
+        })
     }
 }

@@ -2,7 +2,7 @@
 use super::{
     case::{BusType, Case},
     flow,
-    machines::{Fault, Machines, Plan},
+    machines::{Fault, Machines, Outage, Plan},
 };
 use crate::{
     blocks::{
@@ -51,6 +51,10 @@ pub(super) fn machines_of(
     for bus in params.reals(name) {
         let is = |m: &super::case::Machine| f64::from(case.buses[m.bus].id) == bus;
         match case.machines.iter().position(is) {
+            Some(k) if found.contains(&k) => {
+                let message = format!("`{name}` names bus {bus} twice");
+                r.check(false, name, message, "remove one of the two");
+            }
             Some(k) => found.push(k),
             None => {
                 let message = format!("`{name}`: there is no machine at bus {bus}");
@@ -89,7 +93,7 @@ fn instant(e: &Entries<'_>, key: &str, context: &Context<'_>) -> Result<i64, Par
     }
 }
 
-/// Reads `trips` and `fault`.
+/// Reads `trips`, `fault` and `outages`.
 fn disturbances(
     params: &Params,
     case: &Case,
@@ -97,8 +101,8 @@ fn disturbances(
     plan: &mut Plan,
     errors: &mut Vec<ParamError>,
 ) {
-    let place = |e: &Entries<'_>| -> Result<(u32, usize), ParamError> {
-        let given = number(e, "bus", Some(context))?;
+    let place = |e: &Entries<'_>, key: &str| -> Result<(u32, usize), ParamError> {
+        let given = number(e, key, Some(context))?;
         let bus = given as u32;
         let known = if f64::from(bus) == given {
             case.place(bus).and_then(|k| match case.buses[k].ty {
@@ -116,7 +120,7 @@ fn disturbances(
     let trip = |p: &Located<Param>, errors: &mut Vec<ParamError>| {
         let e = Entries::new(p, &["bus", "at"], errors)?;
         let read = || -> Result<(i64, usize), ParamError> {
-            let (bus, place) = place(&e)?;
+            let (bus, place) = place(&e, "bus")?;
             let machine = case.machines.iter().position(|m| m.bus == place).ok_or_else(|| {
                 ParamError::at(e.span.clone(), format!("there is no machine at bus {bus}"))
                     .help("trip a machine of the network file")
@@ -125,33 +129,76 @@ fn disturbances(
         };
         read().map_err(|why| errors.push(why)).ok()
     };
-    if let Some(Param::List(list)) = params.get("trips").map(|p| &p.value) {
-        for p in list {
-            let Some((at, machine)) = trip(p, errors) else { continue };
-            if plan.trips.iter().any(|&(_, other)| other == machine) {
-                let bus = case.buses[case.machines[machine].bus].id;
-                let what = format!("the machine at bus {bus} trips twice");
+    for p in tables(params, "trips", errors) {
+        let Some((at, machine)) = trip(p, errors) else { continue };
+        if plan.trips.iter().any(|&(_, other)| other == machine) {
+            let bus = case.buses[case.machines[machine].bus].id;
+            let what = format!("the machine at bus {bus} trips twice");
+            errors.push(ParamError::at(p.span.clone(), what).help("remove one of the two"));
+        }
+        plan.trips.push((at, machine));
+    }
+    for p in tables(params, "fault", errors) {
+        let keys = &["bus", "reactance", "from", "to"];
+        let Some(e) = Entries::new(p, keys, errors) else { continue };
+        let read = || -> Result<Fault, ParamError> {
+            let reactance = number(&e, "reactance", Some(context))?;
+            let ticks = [instant(&e, "from", context)?, instant(&e, "to", context)?];
+            if !(reactance > 0.0 && reactance.is_finite()) || ticks[1] <= ticks[0] {
+                let what = "a fault needs a reactance above zero and an end after its start";
+                let error = ParamError::at(e.span.clone(), what);
+                return Err(error.help("see `reactance`, `from`, `to`"));
+            }
+            Ok(Fault { bus: place(&e, "bus")?.1, reactance, ticks })
+        };
+        read().map_or_else(|why| errors.push(why), |fault| plan.faults.push(fault));
+    }
+    for p in tables(params, "outages", errors) {
+        let keys = &["from", "to", "circuit", "at", "until"];
+        let Some(e) = Entries::new(p, keys, errors) else { continue };
+        let read = || -> Result<Outage, ParamError> {
+            let ((from, a), (to, b)) = (place(&e, "from")?, place(&e, "to")?);
+            let circuit = e.get("circuit").map_or(Ok(1.0), |_| number(&e, "circuit", None))?;
+            let between = |k: &usize| [[a, b], [b, a]].contains(&case.branches[*k].ends);
+            let mut all = (0..case.branches.len()).filter(between);
+            let branch = all.nth((circuit - 1.0).max(0.0) as usize).ok_or_else(|| {
+                let what = format!("there is no branch {from} to {to}, circuit {circuit}");
+                ParamError::at(e.span.clone(), what).help("name a branch of the network file")
+            })?;
+            let at = instant(&e, "at", context)?;
+            let until = e.get("until").map(|_| instant(&e, "until", context)).transpose()?;
+            if until.is_some_and(|until| until <= at) {
+                let what = "the branch closes before it opens";
+                return Err(ParamError::at(e.span.clone(), what).help("see `at` and `until`"));
+            }
+            Ok(Outage { branch, ticks: (at, until) })
+        };
+        match read() {
+            Ok(outage) if plan.outages.iter().any(|o| o.branch == outage.branch) => {
+                let what = "this branch has two outages";
                 errors.push(ParamError::at(p.span.clone(), what).help("remove one of the two"));
             }
-            plan.trips.push((at, machine));
+            Ok(outage) => plan.outages.push(outage),
+            Err(why) => errors.push(why),
         }
     }
-    let Some(p) = params.get("fault").filter(|p| matches!(p.value, Param::Table(_))) else {
-        return;
-    };
-    let Some(e) = Entries::new(p, &["bus", "reactance", "from", "to"], errors) else { return };
-    let read = || -> Result<Fault, ParamError> {
-        let reactance = number(&e, "reactance", Some(context))?;
-        let ticks = [instant(&e, "from", context)?, instant(&e, "to", context)?];
-        if reactance <= 0.0 || ticks[1] <= ticks[0] {
-            let what = "a fault needs a reactance above zero and an end after its start";
-            return Err(ParamError::at(e.span.clone(), what).help("see `reactance`, `from`, `to`"));
+}
+
+/// The tables of a parameter: a list of them, or a single one.
+fn tables<'a>(
+    params: &'a Params,
+    name: &str,
+    errors: &mut Vec<ParamError>,
+) -> &'a [Located<Param>] {
+    match params.get(name) {
+        Some(Located { value: Param::List(list), .. }) => list,
+        Some(p @ Located { value: Param::Table(_), .. }) => std::slice::from_ref(p),
+        Some(p) if p.value != Param::Text(String::new()) => {
+            let what = format!("`{name}` is no table or list of tables");
+            errors.push(ParamError::at(p.span.clone(), what).help("write [{ bus = 16, … }]"));
+            &[]
         }
-        Ok(Fault { bus: place(&e)?.1, reactance, ticks })
-    };
-    match read() {
-        Ok(fault) => plan.fault = Some(fault),
-        Err(why) => errors.push(why),
+        _ => &[],
     }
 }
 
@@ -170,6 +217,10 @@ fn plan(params: &Params, case: &Case, context: &Context<'_>) -> Checked<Plan> {
     let below = plan.thresholds.iter().all(|f| *f > 0.0 && *f < case.frequency);
     let help = "give frequencies in Hz";
     r.check(below, "thresholds", "a threshold that is not below the nominal frequency", help);
+    let mut sorted = plan.thresholds.clone();
+    sorted.sort_by(f64::total_cmp);
+    let once = sorted.windows(2).all(|pair| pair[0] != pair[1]);
+    r.check(once, "thresholds", "a threshold stands twice", "remove one of the two");
     let mut errors = Vec::new();
     disturbances(params, case, context, &mut plan, &mut errors);
     r.extend(errors);
@@ -181,7 +232,13 @@ const PARAMS: &[ParamSpec] = &[
     with("governors", ParamType::RealList, "[]", "buses whose machines have governors"),
     with("all_governed", ParamType::Bool, "false", "all machines have governors"),
     with("trips", ParamType::Raw, "", "list of { bus, at }: machines that trip"),
-    with("fault", ParamType::Raw, "", "{ bus, reactance, from, to }: a short circuit"),
+    with("fault", ParamType::Raw, "", "{ bus, reactance, from, to }, or a list: short circuits"),
+    with(
+        "outages",
+        ParamType::Raw,
+        "",
+        "list of { from, to, at, until?, circuit? }: branches that open",
+    ),
     with("thresholds", ParamType::RealList, "[]", "frequencies in Hz that machines report"),
     with("telemetry", ParamType::RealList, "[]", "buses whose machines tell their speed"),
     with("telemetry_period", ParamType::Period, "4 s", "how often"),
@@ -209,6 +266,9 @@ const PARAMS: &[ParamSpec] = &[
 /// in the equilibrium of the power flow. The network is JSON ([`Case::json`] has the fields), with at
 /// most one machine at a bus; isolated buses (type 4) have no part, and no ports.
 ///
+/// Loads that no machine reaches any more (an island without generation) are an error unless they
+/// are shed. Where the network parts, `coi_hz` is still that of all connected machines together.
+///
 /// Inputs (events): `shed_B` per load bus B (share of its initial power to shed), `pref_B` per
 /// machine bus (new reference power per unit). Outputs (signals): `coi_hz` (centre of inertia of
 /// the connected machines), `shed_mw`, and per machine `f30_hz` and `delta30` (rad) with its bus;
@@ -222,7 +282,8 @@ const PARAMS: &[ParamSpec] = &[
 /// network = "ieee39.json"
 /// governors = [30, 31]
 /// trips = [{ bus = 38, at = "1 s" }]
-/// fault = { bus = 16, reactance = 1e-4, from = "1 s", to = "1.1 s" }
+/// fault = { bus = 16, reactance = 1e-4, from = "1 s", to = "1.1 s" }   # or a list of such
+/// outages = [{ from = 16, to = 17, at = "1.1 s", until = "2 s" }]      # the second of two: circuit = 2
 /// thresholds = [59.5, 59.3]
 /// ```
 #[derive(Debug, Clone, Copy)]

@@ -164,3 +164,108 @@ fn fields_of_a_network_are_known() {
         assert!(why.contains("unknown field `rateA`"), "{why}");
     }
 }
+
+/// A solution far from the start of Newton's method is told with magnitudes above zero and angles
+/// within a turn, by hand: 162 + j1 and 81 MW behind a shift of 60 degrees.
+#[test]
+fn voltages_are_told_as_they_are() {
+    let text = "mpc.baseMVA = 100;
+mpc.bus = [ 1 3 0 0 0 0 1 1 0; 2 1 162 1 0 0 1 1 0; 3 1 81 0 0 0 1 1 0 ];
+mpc.gen = [ 1 0 0 300 -300 1 100 1 ];
+mpc.branch = [ 1 2 0.01 0.12 0 0 0 0 0 60 1; 2 3 0.01 0.1 0.05 0 0 0 0 0 1 ];";
+    let flow = flow::solve(&matpower::parse(text).and_then(Case::checked).unwrap()).unwrap();
+    for (k, vm, va) in [(1, 0.9145, -78.625), (2, 0.9034, -84.266)] {
+        assert!((flow.vm[k] - vm).abs() < 1e-4, "{flow:?}");
+        assert!((flow.va[k].to_degrees() - va).abs() < 1e-3, "{flow:?}");
+    }
+}
+
+/// Bus couplers carry currents whose sums round.
+#[test]
+fn bus_couplers_converge() {
+    for x in ["1e-4", "3e-6", "1e-7"] {
+        let text = format!(
+            "mpc.baseMVA = 100;
+mpc.bus = [ 1 3 0 0 0 0 1 1 0; 2 1 50 20 0 0 1 1 0; 3 1 50 20 0 0 1 1 0 ];
+mpc.gen = [ 1 0 0 300 -300 1 100 1 ];
+mpc.branch = [ 1 2 0.01 0.1 0 0 0 0 0 0 1; 2 3 0 {x} 0 0 0 0 0 0 1 ];"
+        );
+        let flow = flow::solve(&matpower::parse(&text).and_then(Case::checked).unwrap()).unwrap();
+        assert!((flow.vm[1] - flow.vm[2]).abs() < 1e-4 && flow.steps < 8, "{x}: {flow:?}");
+    }
+}
+
+#[test]
+fn governors_and_frequencies_are_checked() {
+    for (part, name, x) in
+        [("gov", "R", -0.05), ("gov", "R", 0.0), ("gov", "T1", 0.0), ("gov", "T2", -1.0)]
+    {
+        let why = ieee39(|v| v[part][name] = json!(x)).unwrap_err();
+        assert!(why.contains("R, T1 and T3 must be above zero"), "{why}");
+    }
+    let why = ieee39(|v| v["f0"] = json!(0)).unwrap_err();
+    assert!(why.contains("frequency is 0 Hz"), "{why}");
+}
+
+mod runs {
+    use crate::blocks::testing::{Bench, mistakes_in};
+    use std::path::{Path, PathBuf};
+
+    fn folder() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenarios/library/grid")
+    }
+
+    fn grid(more: &str) -> String {
+        format!("[unit.g]\nkind='power-system'\nnetwork='ieee39.json'\n{more}")
+    }
+
+    fn coi(more: &str) -> f64 {
+        Bench::run_in(&folder(), &grid(more), 3.0).probe("g.coi_hz")
+    }
+
+    /// One table, a list of them, and more than one fault.
+    #[test]
+    fn faults_are_one_or_many() {
+        let one = "{ bus=16, reactance=1e-3, from=1, to=1.1 }";
+        let single = coi(&format!("fault={one}"));
+        assert!((single - 60.0).abs() > 0.01, "{single}");
+        assert_eq!(coi(&format!("fault=[{one}]")), single);
+        let other = "{ bus=16, reactance=1e-3, from=2, to=2.1 }";
+        assert_ne!(coi(&format!("fault=[{one}, {other}]")), single);
+        // Two at once are one of half the reactance.
+        let half = one.replace("1e-3", "5e-4");
+        let twice = coi(&format!("fault=[{one}, {one}]"));
+        assert!((twice - coi(&format!("fault={half}"))).abs() < 1e-8, "{twice}");
+    }
+
+    /// A fault that ends with its line: afterwards the network is as in a file without the line.
+    #[test]
+    fn branches_open_and_close() {
+        let fault = "fault={ bus=16, reactance=1e-3, from=1, to=1.1 }\n";
+        let open = coi(&format!("{fault}outages=[{{ from=17, to=16, at=1.1 }}]"));
+        assert_ne!(open, coi(fault));
+        let back = "outages=[{ from=16, to=17, at=1.1, until=1.1001 }]";
+        assert!((coi(&format!("{fault}{back}")) - coi(fault)).abs() < 1e-3);
+        // Bus 12 hangs on two transformers.
+        let dark = "outages=[{ from=12, to=11, at=1 }, { from=12, to=13, at=1 }]";
+        let mut bench = Bench::start(&folder(), &grid(dark));
+        let why = bench.go(3.0).unwrap_err().to_string();
+        assert!(why.contains("an island without generation: the loads at bus 12"), "{why}");
+    }
+
+    #[test]
+    fn wrong_disturbances_are_mistakes() {
+        for (more, wanted) in [
+            ("fault='x'", "`fault` is no table or list of tables"),
+            ("trips=5", "`trips` is no table or list of tables"),
+            ("trips={ bus=16, at=1 }", "there is no machine at bus 16"),
+            ("fault={ bus=16, reactance=nan, from=1, to=2 }", "a reactance above zero"),
+            ("outages=[{ from=1, to=30, at=1 }]", "there is no branch 1 to 30"),
+            ("telemetry=[39, 39]", "`telemetry` names bus 39 twice"),
+            ("thresholds=[59.5, 59.5]", "a threshold stands twice"),
+        ] {
+            let found = mistakes_in(&folder(), &grid(more)).join("\n");
+            assert!(found.contains(wanted), "{more}: {found}");
+        }
+    }
+}

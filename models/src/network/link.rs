@@ -229,7 +229,9 @@ unit_kind! {
     /// found the queue full or were lost), and the signals `present` (packets waiting or in
     /// transmission), `utilisation` (share of time in transmission) and `loss` (share of the
     /// packets that never arrive). Where some unit is wired to `present`, that hears of each packet that
-    /// comes and of each end of a transmission.
+    /// comes and of each end of a transmission. Averages over time change without packets, too:
+    /// who is wired to `utilisation` holds what it was at the last of these; what is recorded is the
+    /// present one.
     ///
     /// A packet of b bits takes b/rate, rounded to a tick, and then the propagation delay.
     ///

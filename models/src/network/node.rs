@@ -213,7 +213,7 @@ unit_kind! {
     /// ```
     QueueNode = "queue-node", "a node of an open Jackson network",
     params: [
-        needed("arrivals", ParamType::Real(None), "external arrivals per second"),
+        needed("arrivals", ParamType::Real(None), "external arrivals per second; 0 for none"),
         needed("service", ParamType::Real(None), "services per second"),
         with("exit", ParamType::Real(None), "0.25", "probability of leaving after service"),
         with("neighbours", ParamType::Int, "4", "number of neighbours"),
@@ -233,9 +233,11 @@ unit_kind! {
         let mut r = Reader::new(params);
         let neighbours = r.int("neighbours", 0, 4096) as u16;
         let heard = context.is_heard(neighbours + 1);
+        let rate = r.finite("arrivals");
+        r.check(rate >= 0.0, "arrivals", format!("`arrivals` is {rate}"), "give zero or more");
         let mut model = Node {
             timer: Timer::due(0, context.resolution),
-            arrival: Distribution::Exponential { mean: 1.0 / r.positive("arrivals") },
+            arrival: Distribution::Exponential { mean: 1.0 / rate },
             service: Distribution::Exponential { mean: 1.0 / r.positive("service") },
             exit: probability(&mut r, "exit", params.real("exit")),
             neighbours,
@@ -250,7 +252,7 @@ unit_kind! {
             flight: VecDeque::new(),
             told: heard.then(|| Box::new(Level::new(0.0))),
         };
-        model.next = model.after(model.arrival);
+        model.next = if rate > 0.0 { model.after(model.arrival) } else { NEVER };
         model.settle();
         r.finish(Component::atomic(model))
     },
@@ -259,6 +261,20 @@ unit_kind! {
 #[cfg(test)]
 mod tests {
     use crate::blocks::testing::Bench;
+
+    /// The second of two stations hears of the first one only.
+    #[test]
+    fn stations_need_no_arrivals_from_outside() {
+        let bench = Bench::run(
+            "connections=['a.out1 -> b.in', 'b.exit -> k.in']\n\
+             [unit.a]\nkind='queue-node'\narrivals=10.0\nservice=16.0\nneighbours=1\nexit=0\n\
+             [unit.b]\nkind='queue-node'\narrivals=0\nservice=16.0\nneighbours=0\nexit=1\n\
+             [unit.k]\nkind='sink'",
+            100.0,
+        );
+        let jobs = bench.probe("k.count");
+        assert!((850.0..1150.0).contains(&jobs), "{jobs}");
+    }
 
     /// Who is wired to the length hears of each change.
     #[test]

@@ -123,7 +123,7 @@ fn read(params: &Params) -> Result<Routes, Vec<ParamError>> {
         Some(Param::List(list)) => {
             list.iter().for_each(|p| entry(p, outputs, &mut table, &mut errors));
         }
-        None if first.is_some() => {}
+        None if first.is_some() || default.is_some() => {}
         _ => r.check(false, "routes", "`routes` is no list", "write [{ to = 7, out = 1 }]"),
     }
     r.extend(errors);
@@ -185,6 +185,17 @@ mod tests {
         );
         assert_eq!(bench.events("r.out2"), ["0@2 packet 0/1 to 8"]);
         assert_eq!(bench.events("r.out1"), ["0@2 packet 0/1 to 9"]);
+    }
+
+    #[test]
+    fn a_default_is_enough() {
+        let bench = Bench::run(
+            "connections=['a.out -> r.in']\n\
+             [unit.a]\nkind='packet-source'\npattern='periodic'\nperiod=9\nto=8\n\
+             [unit.r]\nkind='routes'\noutputs=3\ndefault=3",
+            1.0,
+        );
+        assert_eq!(bench.events("r.out3"), ["0@2 packet 0/1 to 8"]);
     }
 
     #[test]

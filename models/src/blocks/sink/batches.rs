@@ -11,8 +11,8 @@ const KEPT: usize = 2 * BATCHES * 32;
 /// Observations in small batches of equal size, which double when there are too many of them: any
 /// number of observations in fixed memory.
 ///
-/// The estimate takes 20 large batches of whole small ones, the latest; fewer than 20 small ones
-/// at the beginning are left over.
+/// The estimate takes 20 large batches of whole small ones, as many in each as in all others or one
+/// more; the interval lies around the mean of all observations.
 ///
 /// ```
 /// use superdense_models::blocks::sink::BatchMeans;
@@ -73,17 +73,18 @@ impl BatchMeans {
 
     /// The 95 % confidence interval; `None` below 20 observations.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        let per = self.sums.len() / BATCHES;
-        if per == 0 {
+        let small = self.sums.len();
+        if small < BATCHES {
             return None;
         }
-        let latest = &self.sums[self.sums.len() - per * BATCHES..];
-        let size = per as f64 * self.size as f64;
-        let means: Vec<f64> =
-            latest.chunks(per).map(|small| small.iter().sum::<f64>() / size).collect();
+        let part = |k: usize| &self.sums[k * small / BATCHES..(k + 1) * small / BATCHES];
+        let mean_of =
+            |sums: &[f64]| sums.iter().sum::<f64>() / (sums.len() as f64 * self.size as f64);
+        let means: Vec<f64> = (0..BATCHES).map(|k| mean_of(part(k))).collect();
         let mean = means.iter().sum::<f64>() / BATCHES as f64;
         let squares: f64 = means.iter().map(|m| (m - mean) * (m - mean)).sum();
         let half = T * (squares / ((BATCHES - 1) * BATCHES) as f64).sqrt();
+        let mean = self.mean()?;
         Some((mean - half, mean + half))
     }
 }
@@ -113,5 +114,11 @@ mod tests {
         assert_eq!((b.mean(), b.interval()), (None, None));
         (0..20).for_each(|_| b.push(3.0));
         assert_eq!((b.mean(), b.interval()), (Some(3.0), Some((3.0, 3.0))));
+        // The mean lies within, wherever there is one.
+        for k in 0..200 {
+            b.push(f64::from(k * k % 17));
+            let ((low, high), mean) = (b.interval().unwrap(), b.mean().unwrap());
+            assert!(low <= mean && mean <= high, "{k}: {low} {mean} {high}");
+        }
     }
 }
