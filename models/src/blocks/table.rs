@@ -143,8 +143,8 @@ fn describe(e: &csv::Error) -> String {
     }
 }
 
-/// Exact where the text allows it; digits below one tick are rounded.
-fn ticks(text: &str, resolution: Resolution) -> Result<i64, String> {
+/// A time of a CSV file: exact where the text allows it; digits below one tick are rounded.
+pub(crate) fn ticks(text: &str, resolution: Resolution) -> Result<i64, String> {
     let ticks = resolution.parse_ticks(text).or_else(|_| {
         let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no time in seconds"))?;
         let ticks = (seconds * resolution.ticks_per_second() as f64).round();

@@ -5,7 +5,7 @@ use crate::{
         event,
         params::{Reader, with},
         ports, signal,
-        table::is_data,
+        table::{is_data, ticks},
     },
     random::RandomStream,
     registry::{Context, ParamError, ParamType, Params, ValueType},
@@ -115,20 +115,20 @@ fn trace(params: &Params, context: &Context<'_>) -> Result<Vec<i64>, ParamError>
     };
     let text =
         std::fs::read_to_string(context.folder.join(name)).map_err(|e| fail(e.to_string()))?;
-    let mut ticks: Vec<i64> = Vec::new();
+    let mut sent: Vec<i64> = Vec::new();
     if text.lines().next().is_some_and(|first| is_data(first.split(','))) {
         return Err(fail("line 1: numbers instead of the names of columns".into()));
     }
     for (number, line) in (1..).zip(text.lines()).skip(1) {
         let first = line.split(',').next().unwrap_or("").trim();
-        let tick = context.resolution.parse_ticks(first);
-        let tick = tick.map_err(|_| fail(format!("line {number}: `{first}` is no time")))?;
-        if tick < ticks.last().copied().unwrap_or(0) {
+        let tick = ticks(first, context.resolution);
+        let tick = tick.map_err(|why| fail(format!("line {number}: {why}")))?;
+        if tick < sent.last().copied().unwrap_or(0) {
             return Err(fail(format!("line {number}: {first} lies before the line above")));
         }
-        ticks.push(tick);
+        sent.push(tick);
     }
-    Ok(ticks)
+    Ok(sent)
 }
 
 unit_kind! {
@@ -219,7 +219,7 @@ mod tests {
     fn traces_and_rhythms() {
         let folder = std::env::temp_dir().join(format!("superdense-trace-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("t.csv"), "time,bytes\n0.5,1\n0.5,2\n2,1\n").unwrap();
+        std::fs::write(folder.join("t.csv"), "time,bytes\n0.5,1\n0.5000000000000001,2\n2,1\n").unwrap();
         let bench = Bench::run_in(
             &folder,
             "[unit.t]\nkind='packet-source'\npattern='trace'\nfile='t.csv'\nto=4\nevery=1000\n\
