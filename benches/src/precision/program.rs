@@ -29,7 +29,7 @@ pub(super) fn machines() -> Result<String, String> {
     let case = Case::read(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file))?;
     let fault = Fault { bus: case.place(16)?, reactance: 1e-4, ticks: [1, 2] };
     let plan =
-        Plan { governed: vec![false; case.machines.len()], fault: Some(fault), ..Plan::default() };
+        Plan { governed: vec![false; case.machines.len()], faults: vec![fault], ..Plan::default() };
     let machines = Machines::new(&case, &plan)?;
     let (start, discrete) = machines.initial()?;
     let dims = machines.dims();

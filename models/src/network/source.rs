@@ -219,7 +219,8 @@ mod tests {
     fn traces_and_rhythms() {
         let folder = std::env::temp_dir().join(format!("superdense-trace-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("t.csv"), "time,bytes\n0.5,1\n0.5000000000000001,2\n2,1\n").unwrap();
+        std::fs::write(folder.join("t.csv"), "time,bytes\n0.5,1\n0.5000000000000001,2\n2,1\n")
+            .unwrap();
         let bench = Bench::run_in(
             &folder,
             "[unit.t]\nkind='packet-source'\npattern='trace'\nfile='t.csv'\nto=4\nevery=1000\n\
