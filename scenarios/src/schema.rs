@@ -107,7 +107,7 @@ fn root() -> Vec<(&'static str, Json)> {
             json!({ "type": ["string", "number"], "default": "ns",
             "description": "length of a tick: s, ms, us, ns, ps, fs, or such as \"10 ns\"" }),
         ),
-        ("seed", json!({ "type": "integer", "minimum": 0, "default": 1 })),
+        ("seed", json!({ "type": ["integer", "string"], "minimum": 0, "default": 1 })),
         (
             "micro_steps",
             json!({ "type": "integer", "minimum": 1, "default": Guards::default().micro_steps,

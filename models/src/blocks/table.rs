@@ -57,7 +57,8 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<crate::val
             r.finish(Component::atomic(model))
         }
         Err(message) => {
-            let help = "the file needs a header line, then a time and a value in each row";
+            let help = "the file needs a header line, then in each row a time from 0 on, ascending, and a \
+                        finite value";
             r.push(ParamError::at(params.span("file"), message).help(help));
             r.finish(()).map(|()| unreachable!("a mistake was pushed"))
         }
@@ -71,6 +72,11 @@ fn column(header: &csv::StringRecord, name: Option<&str>, place: usize) -> Resul
         None => numbered(place + 1),
         Some(name) => {
             let by_name = header.iter().position(|h| h == name);
+            if header.iter().filter(|h| *h == name).count() > 1 {
+                return Err(format!(
+                    "line 1: several columns have the name `{name}`; give the number of one, from 1"
+                ));
+            }
             by_name.or_else(|| name.parse().ok().and_then(numbered))
         }
     };
@@ -107,6 +113,9 @@ fn read(
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let header = reader.headers().map_err(|e| format!("line 1: {e}"))?.clone();
+    if header.is_empty() {
+        return Err("line 1: the file is empty".into());
+    }
     if is_data(header.iter()) {
         return Err("line 1: numbers instead of the names of columns".into());
     }
@@ -126,7 +135,13 @@ fn read(
         if !v.is_finite() {
             return Err(format!("line {line}: the value {v} is not finite"));
         }
-        if rows.last().is_some_and(|&(last, _)| last >= ticks) {
+        if rows.last().is_some_and(|&(last, _)| last == ticks) {
+            return Err(format!(
+                "line {line}: time {t} is on the tick of the row before; leave one of the two out, or \
+                 take a finer `resolution` where they differ"
+            ));
+        }
+        if rows.last().is_some_and(|&(last, _)| last > ticks) {
             return Err(format!("line {line}: time {t} does not lie after the row before"));
         }
         rows.push((ticks, v));
@@ -206,7 +221,17 @@ mod tests {
         let cases = [
             ("t,x\n0,1\n1,zwei\n", "line 3: `zwei` is no number"),
             ("t,x\n0,1\n1\n", "line 3: 1 columns instead of 2"),
-            ("t,x\n0,1\n\n# note\n0,2\n", "line 5: time 0 does not lie after the row before"),
+            (
+                "t,x\n1,1\n\n# note\n1.0000000000001,2\n",
+                "line 5: time 1.0000000000001 is on the tick of the row before; leave one of the two \
+                 out, or take a finer `resolution` where they differ",
+            ),
+            ("t,x\n1,1\n0,2\n", "line 3: time 0 does not lie after the row before"),
+            ("", "line 1: the file is empty"),
+            (
+                "t,x,x\n1,1,2\n",
+                "line 1: several columns have the name `x`; give the number of one, from 1",
+            ),
             ("t,x\nnow,1\n", "line 2: `now` is no time in seconds"),
             ("t,x\n-1,1\n", "line 2: the time -1 is negative"),
             ("t,x\n0,inf\n", "line 2: the value inf is not finite"),

@@ -332,6 +332,10 @@ fn draw_legend(area: &Area<'_>, panel: &Panel, kinds: [bool; 3]) -> Result<(), P
     Ok(())
 }
 
+/// Values that axes show at most, and the least differences.
+const LARGEST: f64 = 1e300;
+const SMALLEST: f64 = 1e-300;
+
 /// The value axis: all curves with a little room, never empty.
 fn value_range(curves: &[Curve]) -> (f64, f64) {
     let ranges = curves.iter().map(|c| curves::range(&c.points));
@@ -340,10 +344,32 @@ fn value_range(curves: &[Curve]) -> (f64, f64) {
     if !(low.is_finite() && high.is_finite()) {
         return (0.0, 1.0);
     }
-    let spread = high - low;
-    if spread <= low.abs().max(high.abs()) * 1e-9 {
-        let room = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
+    // Beyond these, differences and powers of ten are no numbers any more.
+    let (low, high) = (low.clamp(-LARGEST, LARGEST), high.clamp(-LARGEST, LARGEST));
+    let (spread, size) = (high - low, low.abs().max(high.abs()));
+    if spread <= (size * 1e-9).max(SMALLEST) {
+        let room = if size <= SMALLEST { 1.0 } else { size * 0.1 };
         return (low - room, high + room);
     }
     (low - spread * 0.06, high + spread * 0.08)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever values a curve has, its axis has labels.
+    #[test]
+    fn axes_of_any_values_have_numbers() {
+        for ends in [[1.7e308, -1.7e308], [1e-320, -1e-320], [0.0, 0.0], [5.0, 5.0], [0.0, 1e-320]]
+        {
+            let points = ends.iter().map(|&y| (0.0, y)).collect();
+            let curve = Curve { label: String::new(), style: crate::plan::Style::Line, points };
+            let (low, high) = value_range(&[curve]);
+            let ticks = Ticks::new(low, high, 6);
+            let labels: Vec<String> = ticks.at.iter().map(|&x| ticks.label(x)).collect();
+            let plain = labels.iter().all(|l| !l.contains("NaN") && !l.contains("inf"));
+            assert!(labels.len() > 1 && plain, "{ends:?}: {labels:?}");
+        }
+    }
 }
