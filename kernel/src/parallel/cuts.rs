@@ -2,14 +2,15 @@
 use super::{
     commit::{Committed, Cut},
     partition::Balance,
+    rounds::Rounds,
     telling::Telling,
     worker::{Tally, Worker, World},
 };
 use crate::{message::Message, time::Tag};
 use std::{
     sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Mutex,
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
@@ -135,8 +136,7 @@ impl Coordinator {
         let seat =
             |worker| Mutex::new(Seat { worker, learned: 0, seen: 0, idle: false, batches: 0 });
         let shared = Shared {
-            epoch: AtomicU64::new(1),
-            round: Mutex::new(Round {
+            rounds: Rounds::new(Round {
                 coordinator: self,
                 telling,
                 cuts: vec![None; size],
@@ -195,9 +195,7 @@ struct Seat<'a, M: Message> {
 /// its cut. Here whoever has nothing to do takes up what lies there, so that a round never waits
 /// for a thread to wake up; on a quiet machine each thread stays with its own workers.
 struct Shared<'a, 't, M: Message> {
-    /// Counts rounds; the first is number 1.
-    epoch: AtomicU64,
-    round: Mutex<Round<'a, 't, M>>,
+    rounds: Rounds<Round<'a, 't, M>>,
     seats: Vec<Mutex<Seat<'a, M>>>,
     threads: usize,
     /// Go home; or a thread panicked, in an observer or by a defect, and none must wait for it.
@@ -258,12 +256,11 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
     }
 
     fn attend(&self, i: usize, seat: &mut Seat<'_, M>, world: &World<'_, M>) -> bool {
-        let now = self.epoch.load(Ordering::Acquire);
+        let now = self.rounds.number();
         if seat.learned != now {
             seat.learned = now;
-            let round = self.round();
-            let (orders, horizon) = (round.coordinator.orders, round.coordinator.horizons[i]);
-            drop(round);
+            let (orders, horizon) =
+                self.rounds.look(|round| (round.coordinator.orders, round.coordinator.horizons[i]));
             seat.worker.learn(world, orders.gvt, horizon);
         }
         // What was under way at the last cut is here now, so that the horizon holds.
@@ -285,7 +282,7 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
     /// and until all have cut nothing is committed.
     fn press(&self, cut: &Seat<'_, M>, world: &World<'_, M>) {
         for (i, seat) in self.seats.iter().enumerate() {
-            let now = self.epoch.load(Ordering::Acquire);
+            let now = self.rounds.number();
             if cut.seen != now {
                 return;
             }
@@ -296,38 +293,35 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
         }
     }
 
-    fn round(&self) -> MutexGuard<'_, Round<'a, 't, M>> {
-        self.round.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A worker's cut in the present round.
     fn cut(&self, i: usize, seat: &mut Seat<'_, M>, now: u64, world: &World<'_, M>) {
         (seat.seen, seat.batches) = (now, 0);
         let worker = &mut *seat.worker;
-        let mut round = self.round();
-        let orders = round.coordinator.orders;
-        if orders.halt.is_some() {
+        let Some((orders, mut handed)) = self.rounds.look(|round| {
+            let orders = round.coordinator.orders;
+            orders.halt.is_none().then(|| (orders, round.spare.pop().unwrap_or_default()))
+        }) else {
             return;
-        }
-        let mut handed = round.spare.pop().unwrap_or_default();
-        drop(round);
+        };
         let cut = {
             let _mark = worker.track.cut(orders.gvt);
             worker.cut(world, orders.gvt, orders.kept, &mut handed)
         };
-        round = self.round();
-        let Round { coordinator, telling, cuts, committed, spare } = &mut *round;
-        cuts[i] = Some(cut);
-        committed.push(handed);
-        if committed.len() == cuts.len() {
-            let told: Vec<Cut> = cuts.iter_mut().filter_map(Option::take).collect();
-            let _mark = worker.track.commit(coordinator.rounds);
-            coordinator.merge(&told, committed, telling);
-            spare.append(committed);
-            if coordinator.orders.halt.is_some() {
-                self.over.store(true, Ordering::Release);
+        self.rounds.hand_in(|round| {
+            let Round { coordinator, telling, cuts, committed, spare } = round;
+            cuts[i] = Some(cut);
+            committed.push(handed);
+            let all = committed.len() == cuts.len();
+            if all {
+                let told: Vec<Cut> = cuts.iter_mut().filter_map(Option::take).collect();
+                let _mark = worker.track.commit(coordinator.rounds);
+                coordinator.merge(&told, committed, telling);
+                spare.append(committed);
+                if coordinator.orders.halt.is_some() {
+                    self.over.store(true, Ordering::Release);
+                }
             }
-            self.epoch.fetch_add(1, Ordering::Release);
-        }
+            all
+        });
     }
 }

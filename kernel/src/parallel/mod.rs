@@ -36,10 +36,13 @@ mod cuts;
 mod execute;
 mod history;
 mod inputs;
+mod meeting;
 mod pace;
 mod partition;
+mod rounds;
 mod run;
 mod speculation;
+mod sync;
 mod telling;
 #[cfg(test)]
 mod tests;

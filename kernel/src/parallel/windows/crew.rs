@@ -6,21 +6,16 @@ use super::{
 use crate::{
     message::{Message, fold},
     parallel::{
-        Schedule, Settings, cuts::Alarm, pace::Trial, speculation::speculate, telling::Telling,
-        timeline::Track,
+        Schedule, Settings, cuts::Alarm, meeting::Meeting, pace::Trial, speculation::speculate,
+        telling::Telling, timeline::Track,
     },
     time::Tag,
 };
 use std::{
-    sync::{
-        Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Mutex, MutexGuard},
     thread,
 };
 
-/// Turns in which a thread waits for the others before it lets another one have its core.
-const SPINS: u32 = 4096;
 /// Why windows end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -351,45 +346,5 @@ impl<'t, M: Message> Leader<'t, M> {
             self.ending = Some(Ending::Renew);
         }
         self.past = self.goal.ticks;
-    }
-}
-
-/// Where threads wait for each other; the last one to come may do something for all.
-struct Meeting {
-    threads: usize,
-    arrived: AtomicUsize,
-    number: AtomicUsize,
-    /// A thread panicked, and none must wait for it.
-    over: AtomicBool,
-}
-
-impl Meeting {
-    fn of(threads: usize) -> Self {
-        let zero = || AtomicUsize::new(0);
-        Self { threads, arrived: zero(), number: zero(), over: AtomicBool::new(false) }
-    }
-
-    /// Waits for all; whether to go on.
-    fn meet(&self, last: impl FnOnce()) -> bool {
-        let number = self.number.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            last();
-            self.arrived.store(0, Ordering::Relaxed);
-            self.number.store(number + 1, Ordering::Release);
-            return true;
-        }
-        let mut spins = 0;
-        while self.number.load(Ordering::Acquire) == number {
-            if self.over.load(Ordering::Acquire) {
-                return false;
-            }
-            spins += 1;
-            if spins < SPINS {
-                std::hint::spin_loop();
-            } else {
-                thread::yield_now();
-            }
-        }
-        true
     }
 }
