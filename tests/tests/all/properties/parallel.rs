@@ -46,14 +46,14 @@ fn settings(schedule: impl Strategy<Value = Schedule>) -> impl Strategy<Value = 
 }
 
 /// The first thing in which a parallel run differs from the sequential one.
-fn difference(case: &Case, settings: &Settings) -> Option<String> {
+fn difference(case: &Case, expected: &Outcome, settings: &Settings) -> Option<String> {
     let mut run = case.start(case.tree.build(), options(), str::to_owned);
     let error = run.sim.run_through_parallel(END, settings).err();
-    let (found, expected) = (Outcome::of(&run, error), case.run());
+    let found = Outcome::of(&run, error);
     let records = found.records.iter().zip(&expected.records).find(|(a, b)| a != b);
     match records {
         Some(records) => Some(format!("{records:?}")),
-        None if found == expected => None,
+        None if found == *expected => None,
         None => Some(format!("{:?} {:?}", found, expected)),
     }
 }
@@ -67,7 +67,7 @@ proptest! {
         case in Case::any(),
         settings in settings(any::<u64>().prop_map(Schedule::Virtual)),
     ) {
-        prop_assert_eq!(difference(&case, &settings), None);
+        prop_assert_eq!(difference(&case, &case.run(), &settings), None);
     }
 }
 
@@ -77,6 +77,33 @@ proptest! {
     /// Real threads.
     #[test]
     fn property_10_threads(case in Case::any(), settings in settings(Just(Schedule::Threads))) {
-        prop_assert_eq!(difference(&case, &settings), None);
+        prop_assert_eq!(difference(&case, &case.run(), &settings), None);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Each number of workers with each way to cancel, to save and to divide.
+    #[test]
+    fn property_10_every_setting(case in Case::any(), seed in any::<u64>()) {
+        let methods = [
+            (Method::TimeWarp, Cancellation::Aggressive),
+            (Method::TimeWarp, Cancellation::Lazy),
+            (Method::Conservative, Cancellation::Aggressive),
+        ];
+        let expected = case.run();
+        for (workers, (method, cancellation)) in [1, 2, 8].into_iter().flat_map(|w| methods.map(|m| (w, m))) {
+            for save_every in [1, 7, u32::MAX] {
+                for partition in [Partition::Blocks, Partition::RoundRobin, Partition::Wiring] {
+                    let schedule = Schedule::Virtual(seed);
+                    let settings = Settings {
+                        method, workers, cancellation, save_every, partition, schedule,
+                        ..Settings::default()
+                    };
+                    prop_assert_eq!(difference(&case, &expected, &settings), None, "{:?}", settings);
+                }
+            }
+        }
     }
 }
