@@ -89,7 +89,8 @@ struct Told {
     gvt: u64,
 }
 
-/// A worker with events that each cause one at the other worker, so much later.
+/// A worker in miniature, with the rule of the real ones for cuts: its events each cause one at the
+/// other worker, so much later. Inboxes are queues behind locks here.
 struct Worker {
     me: usize,
     due: Vec<u64>,

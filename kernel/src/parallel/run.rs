@@ -4,7 +4,6 @@ use super::{
     cuts::{Coordinator, Orders, Parted},
     pace::{Lap, Pace},
     partition::{Balance, Deal},
-    sync::Inbox,
     telling::Telling,
     unit::{Clockwork, Unit},
     windows::ranks,
@@ -18,6 +17,7 @@ use crate::{
     simulation::{Ended, Simulation},
     time::Tag,
 };
+use crossbeam::queue::SegQueue;
 
 /// What workers measured of all models.
 fn measure<M: Message>(crew: &mut [Worker<M>], deal: &mut Deal) {
@@ -174,7 +174,7 @@ impl<M: Message> Simulation<M> {
         let mut world = World {
             network,
             places: Vec::with_capacity(models as usize),
-            inboxes: (0..workers).map(|_| Inbox::new()).collect(),
+            inboxes: (0..workers).map(|_| SegQueue::new()).collect(),
             resolution: *resolution,
             settings,
             guards: *guards,

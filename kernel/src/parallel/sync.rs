@@ -1,5 +1,4 @@
-//! What threads of the executors share; `tests/loom.rs` has the same names from loom.
-pub(super) use crossbeam::queue::SegQueue as Inbox;
+//! What `meeting.rs` and `rounds.rs` are made of; `tests/loom.rs` has the same names from loom.
 pub(super) use std::{
     hint::spin_loop,
     sync::{

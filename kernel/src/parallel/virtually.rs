@@ -2,7 +2,6 @@
 use super::{
     commit::{Committed, Cut},
     cuts::Coordinator,
-    sync::Inbox,
     telling::Telling,
     unit::{Load, Packet},
     worker::{Worker, World},
@@ -11,6 +10,7 @@ use crate::{
     message::{Message, fold},
     time::Tag,
 };
+use crossbeam::queue::SegQueue;
 
 /// Draws from a seed.
 struct Dice(u64);
@@ -101,7 +101,7 @@ impl Coordinator {
 }
 
 /// Deliveries overtake each other.
-fn deliver<M: Clone>(inbox: &Inbox<Packet<M>>, faults: &Faults, dice: &mut Dice) {
+fn deliver<M: Clone>(inbox: &SegQueue<Packet<M>>, faults: &Faults, dice: &mut Dice) {
     let mut all: Vec<Packet<M>> = std::iter::from_fn(|| inbox.pop()).collect();
     for i in 0..all.len() {
         if faults.doubled && !all[i].is_anti() && dice.one_in(3) {

@@ -5,7 +5,6 @@ use super::{
     history::{History, Receiver, Told},
     inputs::{Identity, Inputs},
     speculation::speculate,
-    sync::Inbox,
     timeline::Track,
     unit::{Load, Packet, Sending, Unit},
 };
@@ -21,6 +20,7 @@ use crate::{
     time::{Resolution, Tag},
     trace::Kind,
 };
+use crossbeam::queue::SegQueue;
 use std::collections::VecDeque;
 
 /// What all workers look at and none changes.
@@ -28,7 +28,7 @@ pub(crate) struct World<'a, M: Message> {
     pub network: &'a Network<M>,
     /// By model: the worker, and the number there.
     pub places: Vec<(u32, u32)>,
-    pub inboxes: Vec<Inbox<Packet<M>>>,
+    pub inboxes: Vec<SegQueue<Packet<M>>>,
     pub resolution: Resolution,
     pub settings: &'a Settings,
     pub guards: crate::Guards,

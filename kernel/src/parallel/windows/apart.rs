@@ -105,8 +105,8 @@ impl<M: Message> Simulation<M> {
                 }
                 core.located.set(m, home.located.get(m));
             }
-            let ready = home.ready.iter().filter(|m| part.models.binary_search(m).is_ok());
-            core.ready.extend(ready);
+            let mine = |m: &&u32| apart.layout.parts[**m as usize] == number;
+            core.ready.extend(home.ready.iter().filter(mine));
             core.now = home.now;
             (part.sim.ran, part.sim.floor) = (self.ran, self.floor);
             part.receive(kinds);

@@ -104,13 +104,6 @@ impl<M: Message> Crew<'_, '_, M> {
         self.parts[i].0 % self.layout.workers
     }
 
-    /// Whose turn a part is: those of a worker have one seat, and workers take seats in turn.
-    fn seat(&self, i: usize) -> usize {
-        let first = |k: usize| (0..k).all(|before| self.worker(before) != self.worker(k));
-        let mine = (0..=i).find(|&k| self.worker(k) == self.worker(i)).unwrap_or(i);
-        (0..mine).filter(|&k| first(k)).count()
-    }
-
     fn phases(&self) -> [Phase; 2] {
         if self.layout.is_in_step() {
             [Phase::Emit, Phase::Commit]
@@ -215,16 +208,22 @@ impl<M: Message> Crew<'_, '_, M> {
 
     fn threads(&self, settings: &Settings) {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(self.layout.workers as usize).min(self.parts.len()).max(1);
+        // Workers that have parts take threads in turn: a thread has all parts of a worker or none.
+        let mut workers: Vec<u32> = (0..self.parts.len()).map(|i| self.worker(i)).collect();
+        workers.sort_unstable();
+        workers.dedup();
+        let threads = threads.min(workers.len()).max(1);
         let meeting = Meeting::of(threads);
         let (meeting, phases) = (&meeting, &self.phases());
         let serve = |me: usize| {
+            let seat = |i: &usize| workers.partition_point(|&w| w < self.worker(*i));
+            let mine: Vec<usize> =
+                (0..self.parts.len()).filter(|i| seat(i) % threads == me).collect();
             let _alarm = Alarm(&meeting.over);
             while lock(&self.leader).ending.is_none() {
                 let window = lock(&self.leader).window();
                 for (k, &phase) in phases.iter().enumerate() {
-                    let mine = (0..self.parts.len()).filter(|&i| self.seat(i) % threads == me);
-                    mine.for_each(|i| self.phase(i, phase, window, settings.clock));
+                    mine.iter().for_each(|&i| self.phase(i, phase, window, settings.clock));
                     let go_on = meeting.meet(|| {
                         if k + 1 == phases.len() {
                             self.judge();
