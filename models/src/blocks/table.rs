@@ -5,6 +5,7 @@ use super::{
     ports, signal,
 };
 use crate::registry::{Context, ParamError, ParamType, Params};
+use std::cmp::Ordering;
 use superdense_kernel::{Component, time::Resolution};
 
 unit_kind! {
@@ -135,14 +136,17 @@ fn read(
         if !v.is_finite() {
             return Err(format!("line {line}: the value {v} is not finite"));
         }
-        if rows.last().is_some_and(|&(last, _)| last == ticks) {
-            return Err(format!(
-                "line {line}: time {t} is on the tick of the row before; leave one of the two out, or \
-                 take a finer `resolution` where they differ"
-            ));
-        }
-        if rows.last().is_some_and(|&(last, _)| last > ticks) {
-            return Err(format!("line {line}: time {t} does not lie after the row before"));
+        match rows.last().map(|(last, _)| ticks.cmp(last)) {
+            None | Some(Ordering::Greater) => {}
+            Some(Ordering::Equal) => {
+                return Err(format!(
+                    "line {line}: time {t} is on the tick of the row before; leave one of the two \
+                     out, or take a finer `resolution` where they differ"
+                ));
+            }
+            Some(Ordering::Less) => {
+                return Err(format!("line {line}: time {t} does not lie after the row before"));
+            }
         }
         rows.push((ticks, v));
     }

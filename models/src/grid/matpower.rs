@@ -136,7 +136,9 @@ fn fields(text: &str) -> Result<BTreeMap<String, Lines>, String> {
         let (line, start) = statement[0].clone();
         let start = start.trim();
         let harmless = ["", "end", "endfunction", "return"].contains(&start);
-        if harmless || start.starts_with("function") && start[8..].starts_with([' ', '\t']) {
+        let heading =
+            start.strip_prefix("function").is_some_and(|rest| rest.starts_with([' ', '\t']));
+        if harmless || heading {
             continue;
         }
         let assigned = start.strip_prefix("mpc.").and_then(|rest| rest.split_once('='));
