@@ -4,6 +4,7 @@ use super::{
     partition::Balance,
     rounds::Rounds,
     telling::Telling,
+    threads,
     worker::{Tally, Worker, World},
 };
 use crate::{message::Message, time::Tag};
@@ -131,7 +132,7 @@ impl Coordinator {
     ) {
         let now = || world.settings.clock.map_or(0, |clock| clock());
         let start = now();
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(crew.len());
+        let threads = threads::for_workers(crew.len());
         let size = crew.len();
         let seat =
             |worker| Mutex::new(Seat { worker, learned: 0, seen: 0, idle: false, batches: 0 });
@@ -147,16 +148,7 @@ impl Coordinator {
             threads,
             over: AtomicBool::new(false),
         };
-        let joined = crossbeam::thread::scope(|scope| {
-            for me in 1..threads {
-                let shared = &shared;
-                scope.spawn(move |_| shared.serve(me, world));
-            }
-            shared.serve(0, world);
-        });
-        if let Err(panic) = joined {
-            std::panic::resume_unwind(panic);
-        }
+        threads::serve(threads, |me| shared.serve(me, world));
         self.elapsed = now() - start;
         if let Some(tag) = self.orders.halt {
             crew.iter_mut().for_each(|worker| worker.undo_from(tag));

@@ -46,6 +46,7 @@ mod sync;
 mod telling;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod timeline;
 mod unit;
 mod virtually;

@@ -7,14 +7,11 @@ use crate::{
     message::{Message, fold},
     parallel::{
         Schedule, Settings, cuts::Alarm, meeting::Meeting, pace::Trial, speculation::speculate,
-        telling::Telling, timeline::Track,
+        telling::Telling, threads, timeline::Track,
     },
     time::Tag,
 };
-use std::{
-    sync::{Mutex, MutexGuard},
-    thread,
-};
+use std::sync::{Mutex, MutexGuard};
 
 /// Why windows end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,12 +204,11 @@ impl<M: Message> Crew<'_, '_, M> {
     }
 
     fn threads(&self, settings: &Settings) {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
         // Workers that have parts take threads in turn: a thread has all parts of a worker or none.
         let mut workers: Vec<u32> = (0..self.parts.len()).map(|i| self.worker(i)).collect();
         workers.sort_unstable();
         workers.dedup();
-        let threads = threads.min(workers.len()).max(1);
+        let threads = threads::for_workers(workers.len());
         let meeting = Meeting::of(threads);
         let (meeting, phases) = (&meeting, &self.phases());
         let serve = |me: usize| {
@@ -235,16 +231,7 @@ impl<M: Message> Crew<'_, '_, M> {
                 }
             }
         };
-        let joined = crossbeam::thread::scope(|scope| {
-            for me in 1..threads {
-                let serve = &serve;
-                scope.spawn(move |_| serve(me));
-            }
-            serve(0);
-        });
-        if let Err(panic) = joined {
-            std::panic::resume_unwind(panic);
-        }
+        threads::serve(threads, serve);
     }
 
     /// In turn, in an order that depends on the seed; now and then something seems irregular.

@@ -1,0 +1,78 @@
+//! The threads of a run, each of which begins on a core of its own.
+//!
+//! **Why.** Linux often starts a thread on the core of the one that makes it, and moves it some
+//! milliseconds later: as long as a short run takes. Where a run has as many threads as there are
+//! cores, each goes to one when it begins. From there on the system may move it as it likes, for
+//! other programs run here, too.
+use std::{panic::resume_unwind, thread::available_parallelism};
+
+/// How many threads serve so many: not more than cores.
+pub(super) fn for_workers(workers: usize) -> usize {
+    available_parallelism().map_or(1, usize::from).min(workers).max(1)
+}
+
+/// Has so many threads serve, this one as number 0, and waits for all; panics as any of them does.
+pub(super) fn serve(threads: usize, serve: impl Fn(usize) + Sync) {
+    let cores = Cores::of(threads);
+    let begin = |me| {
+        cores.begin(me);
+        serve(me);
+    };
+    let joined = crossbeam::thread::scope(|scope| {
+        for me in 1..threads {
+            let begin = &begin;
+            scope.spawn(move |_| begin(me));
+        }
+        begin(0);
+    });
+    if let Err(panic) = joined {
+        resume_unwind(panic);
+    }
+}
+
+#[cfg(target_os = "linux")]
+use linux::Cores;
+
+/// Elsewhere threads begin where the system likes.
+#[cfg(not(target_os = "linux"))]
+#[derive(Clone, Copy)]
+struct Cores;
+
+#[cfg(not(target_os = "linux"))]
+impl Cores {
+    fn of(_: usize) -> Self {
+        Self
+    }
+    fn begin(self, _: usize) {}
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
+    /// The cores of this process, if threads take all of them, and which of these is the first thread's.
+    #[derive(Clone, Copy)]
+    pub struct Cores(Option<(CpuSet, usize)>);
+
+    impl Cores {
+        pub fn of(threads: usize) -> Self {
+            let all = sched_getaffinity(None).ok();
+            let taken = all.filter(|all| threads > 1 && all.count() as usize == threads);
+            let before =
+                |all: &CpuSet| (0..sched_getcpu()).filter(|&core| all.is_set(core)).count();
+            Self(taken.map(|all| (all, before(&all))))
+        }
+
+        /// Hints only: what the system refuses is left as it is.
+        pub fn begin(self, me: usize) {
+            let Some((all, first)) = self.0 else { return };
+            let mut cores = (0..CpuSet::MAX_CPU).filter(|&core| all.is_set(core));
+            if let Some(core) = cores.nth((first + me) % all.count() as usize) {
+                let mut own = CpuSet::new();
+                own.set(core);
+                let _ = sched_setaffinity(None, &own);
+                let _ = sched_setaffinity(None, &all);
+            }
+        }
+    }
+}
