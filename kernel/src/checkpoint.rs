@@ -134,10 +134,7 @@ impl<M: Message> Simulation<M> {
     /// When a unit cannot be saved; names it.
     pub fn save(&mut self) -> Result<SavedSimulation<M>, CheckpointError> {
         let core = &self.core;
-        let structure = match &self.shared {
-            Some(shared) => Arc::clone(shared),
-            None => Arc::clone(self.shared.insert(Arc::new(core.blueprint.clone()))),
-        };
+        let structure = Arc::clone(self.shared.get_or_insert_with(|| Arc::clone(&core.blueprint)));
         let states = (0..core.keys.len()).map(|m| {
             let (kind, slot) = core.homes.of(m as u32);
             let saved = self.slabs.kinds[kind as usize].save(slot);
@@ -244,7 +241,7 @@ impl<M: Message> Simulation<M> {
         core.bus.fit(&network);
         core.network = network;
         core.keys = keys;
-        core.blueprint = structure;
+        core.blueprint = Arc::new(structure);
         core.find_heard();
         (self.shared, self.apart) = (None, None);
         Ok(())

@@ -145,7 +145,8 @@ impl Default for Guards {
 pub(crate) struct Core<M: Message> {
     pub network: Network<M>,
     pub bus: Bus<M>,
-    pub blueprint: Blueprint<M>,
+    /// As saved states share it.
+    pub blueprint: Arc<Blueprint<M>>,
     pub keys: Vec<ModelKey>,
     pub homes: Homes,
     /// Visible internal events.
@@ -189,7 +190,7 @@ impl<M: Message> Core<M> {
         Self {
             bus: Bus::new(&network, options.ties),
             network,
-            blueprint,
+            blueprint: Arc::new(blueprint),
             keys,
             homes,
             list: AnyEventList::of(options.event_list),

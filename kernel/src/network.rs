@@ -115,9 +115,10 @@ impl<M> Network<M> {
         first.into_iter().chain(others.iter().copied())
     }
 
-    /// The output ports of a model, and where they lead.
-    pub fn ports(&self, model: u32) -> impl Iterator<Item = (u16, To)> + '_ {
-        (0..).zip(self.targets(model).map(Target::decode))
+    /// The output ports of a model that lead somewhere, and where.
+    pub fn wired(&self, model: u32) -> impl Iterator<Item = (u16, To)> + '_ {
+        let ports = (0..).zip(self.targets(model)).filter(|&(_, to)| to != Target::NOWHERE);
+        ports.map(|(port, to)| (port, to.decode()))
     }
 
     /// Calls `f` with every model that a target reaches.
@@ -138,7 +139,7 @@ impl<M> Network<M> {
     /// Whether a model can reach another one.
     pub fn talks(&self, model: u32) -> bool {
         let mut found = false;
-        self.ports(model).for_each(|(_, to)| self.reached(to, &mut |_| found = true));
+        self.wired(model).for_each(|(_, to)| self.reached(to, &mut |_| found = true));
         found
     }
 

@@ -5,7 +5,7 @@
 //! proportional to the whole model; cycles without changes pay nothing.
 use crate::{
     bag::NONE,
-    blueprint::{Draft, ModelKey, NodeBody, PortAt, Wire},
+    blueprint::{Blueprint, Draft, ModelKey, NodeBody, PortAt, Wire},
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
     flatten::flatten,
@@ -15,6 +15,7 @@ use crate::{
     simulation::Simulation,
     structure::{Change, PortOf},
 };
+use std::sync::Arc;
 
 impl<M: Message> Simulation<M> {
     pub(crate) fn restructure(&mut self) {
@@ -41,6 +42,11 @@ impl<M: Message> Simulation<M> {
         }
     }
 
+    /// The structure, to be changed: a copy, if saved states share it.
+    fn blueprint(&mut self) -> &mut Blueprint<M> {
+        Arc::make_mut(&mut self.core.blueprint)
+    }
+
     fn apply(&mut self, change: Change<M>) -> (String, Result<(), BuildErrors>) {
         match change {
             Change::Add { parent, name, component } => {
@@ -52,10 +58,11 @@ impl<M: Message> Simulation<M> {
                 let what = format!("couple {from:?} -> {to:?} in {parent}");
                 let result = self.wire(&parent, &from, &to).and_then(|(key, mut wire)| {
                     if let Some(t) = translation {
-                        self.core.blueprint.translations.push(t);
-                        wire.z = self.core.blueprint.translations.len() as u32 - 1;
+                        let translations = &mut self.blueprint().translations;
+                        translations.push(t);
+                        wire.z = translations.len() as u32 - 1;
                     }
-                    if let NodeBody::Coupled(c) = &mut self.core.blueprint.nodes[key].body {
+                    if let NodeBody::Coupled(c) = &mut self.blueprint().nodes[key].body {
                         c.wires.push(wire);
                     }
                     let mut errors = Vec::new();
@@ -67,7 +74,7 @@ impl<M: Message> Simulation<M> {
             Change::Decouple { parent, from, to } => {
                 let what = format!("decouple {from:?} -> {to:?} in {parent}");
                 let result = self.wire(&parent, &from, &to).map(|(key, wire)| {
-                    if let NodeBody::Coupled(c) = &mut self.core.blueprint.nodes[key].body {
+                    if let NodeBody::Coupled(c) = &mut self.blueprint().nodes[key].body {
                         c.wires.retain(|w| (w.from, w.to) != (wire.from, wire.to));
                     }
                 });
@@ -93,7 +100,7 @@ impl<M: Message> Simulation<M> {
         component: crate::coupled::Component<M>,
     ) -> Result<(), BuildErrors> {
         let at = self.coupled(parent)?;
-        let blueprint = &mut self.core.blueprint;
+        let blueprint = Arc::make_mut(&mut self.core.blueprint);
         if blueprint.child(at, &name).is_some() {
             let path = format!("{parent}/{name}");
             return Err(BuildErrors(vec![BuildError::DuplicateName { path }]));
@@ -120,7 +127,7 @@ impl<M: Message> Simulation<M> {
         let Some(parent) = self.core.blueprint.nodes[key].parent else {
             return Err(unknown("the root cannot be removed"));
         };
-        if let NodeBody::Coupled(c) = &mut self.core.blueprint.nodes[parent].body {
+        if let NodeBody::Coupled(c) = &mut self.blueprint().nodes[parent].body {
             c.children.retain(|&k| k != key);
             c.wires.retain(|w| w.from.child != Some(key) && w.to.child != Some(key));
         }
@@ -130,8 +137,8 @@ impl<M: Message> Simulation<M> {
 
     /// Drops a model and all below it; its chain stays in the trace hash.
     pub(crate) fn bury(&mut self, key: ModelKey) {
-        self.core.blueprint.elapsed.remove(&key);
-        match self.core.blueprint.nodes.remove(key).map(|n| n.body) {
+        self.blueprint().elapsed.remove(&key);
+        match self.blueprint().nodes.remove(key).map(|n| n.body) {
             Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
             Some(NodeBody::Atomic(a)) => {
                 if (a.index as usize) < self.core.keys.len() {
@@ -140,7 +147,8 @@ impl<M: Message> Simulation<M> {
                     self.retired = self.retired.wrapping_add(fold(path, chain));
                 }
                 let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
-                let node = moved.and_then(|k| self.core.blueprint.nodes.get_mut(k));
+                let blueprint = Arc::make_mut(&mut self.core.blueprint);
+                let node = moved.and_then(|k| blueprint.nodes.get_mut(k));
                 if let Some(NodeBody::Atomic(b)) = node.map(|n| &mut n.body) {
                     b.slot = a.slot;
                     if (b.index as usize) < self.core.keys.len() {
@@ -177,10 +185,10 @@ impl<M: Message> Simulation<M> {
     fn close_output(&mut self, path: &str, port: u16) -> Result<(), BuildErrors> {
         let key = self.core.blueprint.find(path).ok_or_else(|| unknown(path))?;
         let parent = self.core.blueprint.nodes[key].parent;
-        if let Some(NodeBody::Coupled(c)) = parent.map(|p| &mut self.core.blueprint.nodes[p].body) {
+        if let Some(NodeBody::Coupled(c)) = parent.map(|p| &mut self.blueprint().nodes[p].body) {
             c.wires.retain(|w| w.from != PortAt { child: Some(key), port });
         }
-        if let NodeBody::Coupled(c) = &mut self.core.blueprint.nodes[key].body {
+        if let NodeBody::Coupled(c) = &mut self.blueprint().nodes[key].body {
             c.wires.retain(|w| w.to != PortAt { child: None, port });
         }
         Ok(())
@@ -191,7 +199,7 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         let old: Vec<Option<u32>> = Vec::new();
         let mut previous = old;
-        let (network, keys) = match flatten(&mut core.blueprint) {
+        let (network, keys) = match flatten(Arc::make_mut(&mut core.blueprint)) {
             Ok(flat) => flat,
             Err(why) => {
                 core.error = Some(RunError::Build(why));

@@ -92,7 +92,8 @@ pub struct Simulation<M: Message> {
     pub(crate) plan_hash: u64,
     /// Whether the structure ever changed.
     pub(crate) restructured: bool,
-    /// The structure as saved states share it; `None` until saved, and after a change.
+    /// The structure of saved states that need not be built again, since it is the present one but for
+    /// slots; `None` until saved, and after a change.
     pub(crate) shared: Option<Arc<Blueprint<M>>>,
     /// Which models share a worker.
     pub(crate) deal: Option<Deal>,

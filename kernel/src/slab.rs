@@ -326,8 +326,10 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
         (model.time_advance(), A::SILENT && model.is_silent())
     }
     fn deal(&mut self, part_of: &[u32], parts: u32) -> Vec<Box<dyn Kind<M>>> {
-        let empty = || Slab::<A> { seats: Vec::new(), owners: Vec::new() };
-        let mut dealt: Vec<Slab<A>> = (0..parts).map(|_| empty()).collect();
+        let mut counts = vec![0; parts as usize];
+        part_of.iter().for_each(|&part| counts[part as usize] += 1);
+        let room = |count| Slab::<A> { seats: Vec::with_capacity(count), owners: Vec::new() };
+        let mut dealt: Vec<Slab<A>> = counts.into_iter().map(room).collect();
         for (seat, &part) in self.seats.drain(..).zip(part_of) {
             dealt[part as usize].seats.push(seat);
         }

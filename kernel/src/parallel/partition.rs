@@ -38,7 +38,7 @@ impl Wires {
         };
         let mut ends = Vec::new();
         for m in 0..models {
-            for (_, to) in network.ports(m) {
+            for (_, to) in network.wired(m) {
                 network.reached(to, &mut |other| ends.push(other));
                 let few = ends.len() <= BROADCAST;
                 ends.drain(..).filter(|_| few).for_each(|other| wire(m, other, 1));

@@ -4,30 +4,25 @@
 //! milliseconds later: as long as a short run takes. Where a run has as many threads as there are
 //! cores, each goes to one when it begins. From there on the system may move it as it likes, for
 //! other programs run here, too.
-use std::{panic::resume_unwind, thread::available_parallelism};
+use std::thread::{available_parallelism, scope};
 
 /// How many threads serve so many: not more than cores.
 pub(super) fn for_workers(workers: usize) -> usize {
     available_parallelism().map_or(1, usize::from).min(workers).max(1)
 }
 
-/// Has so many threads serve, this one as number 0, and waits for all; panics as any of them does.
+/// Has so many threads serve, this one as number 0, and waits for all.
 pub(super) fn serve(threads: usize, serve: impl Fn(usize) + Sync) {
     let cores = Cores::of(threads);
     let begin = |me| {
         cores.begin(me);
         serve(me);
     };
-    let joined = crossbeam::thread::scope(|scope| {
-        for me in 1..threads {
-            let begin = &begin;
-            scope.spawn(move |_| begin(me));
-        }
+    scope(|scope| {
+        let begin = &begin;
+        (1..threads).for_each(|me| drop(scope.spawn(move || begin(me))));
         begin(0);
     });
-    if let Err(panic) = joined {
-        resume_unwind(panic);
-    }
 }
 
 #[cfg(target_os = "linux")]

@@ -72,7 +72,7 @@ impl Layout {
         let mut clusters = Clusters((0..models).collect());
         let mut unpromised = None;
         for m in 0..models {
-            for (port, to) in network.ports(m) {
+            for (port, to) in network.wired(m) {
                 if promised(sim, m, port) > 0 {
                     continue;
                 }
@@ -99,7 +99,7 @@ impl Layout {
         let main = parts.clone();
         let mut sinks = Vec::new();
         for m in 0..models {
-            for (_, to) in network.ports(m) {
+            for (_, to) in network.wired(m) {
                 network.reached(to, &mut |other| sinks.push(other));
                 sinks.retain(|&other| other < models && !talks[other as usize]);
                 // All of a port, so that they listen at the same time.
@@ -130,7 +130,7 @@ impl Layout {
 
     fn find_edges<M>(&mut self, network: &Network<M>, delay: impl Fn(u32, u16) -> i64) {
         for m in 0..network.models {
-            for (port, to) in network.ports(m) {
+            for (port, to) in network.wired(m) {
                 self.find(network, (m, port, to), || delay(m, port));
             }
         }
@@ -187,7 +187,7 @@ impl Layout {
         }
         let mut edges = self.edges.iter().filter(|e| mine(e.model)).peekable();
         for m in 0..=whole.models {
-            for (port, to) in whole.ports(m) {
+            for (port, to) in whole.wired(m) {
                 let leaves = edges.next_if(|e| (e.model, e.port) == (m, port)).is_some();
                 let away = leaves.then_some(Route { to: Target::AWAY, z: NONE });
                 let target = narrow(&mut net, whole, to, away, &mine);

@@ -133,8 +133,9 @@ pub(super) struct Part<M: Message> {
     /// Of the window that is told next, and of a later one.
     pub done: Done<M>,
     fresh: Done<M>,
-    /// For what is done in advance: messages, effects, and a state of each kind of model.
-    bus: Bus<M>,
+    /// For what is done in advance: messages, if anything is, effects, and a state of each kind of
+    /// model.
+    bus: Option<Bus<M>>,
     fx: Effects<M>,
     states: Vec<Option<SavedState>>,
 }
@@ -167,7 +168,7 @@ impl<M: Message> Part<M> {
             models.iter().for_each(|&m| own[m as usize] = heard[m as usize]);
             sim.core.bus.heard = own;
         }
-        let bus = Bus::new(&sim.core.network, None);
+        let bus = (!announcing.is_empty()).then(|| Bus::new(&sim.core.network, None));
         let fx = Effects { observed: false, ..Effects::new(sim.core.resolution) };
         let (accounts, states) = (vec![Account::default(); edges.len()], Vec::new());
         let (irregular, busy, executed) = (false, 0, 0);
@@ -255,9 +256,7 @@ impl<M: Message> Part<M> {
 
     /// Posts what left.
     fn send_off(&mut self, how: Leave) {
-        let promised = how == Leave::Promised;
-        let bus = if promised { &mut self.bus } else { &mut self.sim.core.bus };
-        let mut away = std::mem::take(&mut bus.away);
+        let mut away = std::mem::take(self.leaving(how));
         for (tag, sent) in away.drain(..) {
             let Some(k) = self.edge_of(&sent) else { continue };
             let Edge { ahead, behind, .. } = &self.edges[k];
@@ -267,18 +266,27 @@ impl<M: Message> Part<M> {
                 if *account == Account::default() {
                     self.open.push(k);
                 }
+                let promised = how == Leave::Promised;
                 let sum = if promised { &mut account.promised } else { &mut account.kept };
                 *sum = sum.wrapping_add(digest(&self.sim.core.network, tag, &sent));
             }
             let to = if how == Leave::Kept { behind } else { ahead };
             post(&mut self.post, to, tag, sent);
         }
-        let bus = if promised { &mut self.bus } else { &mut self.sim.core.bus };
-        bus.away = away;
+        *self.leaving(how) = away;
+    }
+
+    /// What is to be posted.
+    fn leaving(&mut self, how: Leave) -> &mut Vec<(Tag, Envelope<M>)> {
+        match &mut self.bus {
+            Some(bus) if how == Leave::Promised => &mut bus.away,
+            _ => &mut self.sim.core.bus.away,
+        }
     }
 
     fn preview(&mut self, model: u32, end: i64) -> Result<(), Irregular> {
         let Some(at) = self.sim.core.list.time_of(model) else { return Ok(()) };
+        let Some(bus) = &mut self.bus else { return Ok(()) };
         let mut tag = self.sim.tag_at(at);
         let (kind, slot) = self.sim.core.homes.of(model);
         let core = &self.sim.core;
@@ -293,10 +301,10 @@ impl<M: Message> Part<M> {
             if tag.micro > guards.micro_steps {
                 return Err(Irregular);
             }
-            let mut out = Outbox::new(&mut self.bus, network, tag, core.resolution);
+            let mut out = Outbox::new(bus, network, tag, core.resolution);
             out.of(model);
             slab.output_one(slot, &mut out);
-            self.bus.clear();
+            bus.clear();
             self.fx.now = tag;
             let (advance, _) = slab.transition_one(slot, Why::Internal, &mut self.fx);
             if self.fx.raised {
