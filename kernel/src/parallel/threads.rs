@@ -60,14 +60,36 @@ mod linux {
 
         /// Hints only: what the system refuses is left as it is.
         pub fn begin(self, me: usize) {
-            let Some((all, first)) = self.0 else { return };
-            let mut cores = (0..CpuSet::MAX_CPU).filter(|&core| all.is_set(core));
-            if let Some(core) = cores.nth((first + me) % all.count() as usize) {
+            if let (Some((all, _)), Some(core)) = (self.0, self.core(me)) {
                 let mut own = CpuSet::new();
                 own.set(core);
                 let _ = sched_setaffinity(None, &own);
                 let _ = sched_setaffinity(None, &all);
             }
         }
+
+        /// Where a thread begins.
+        fn core(self, me: usize) -> Option<usize> {
+            let (all, first) = self.0?;
+            let mut cores = (0..CpuSet::MAX_CPU).filter(|&core| all.is_set(core));
+            cores.nth((first + me) % all.count() as usize)
+        }
+    }
+
+    #[test]
+    fn each_thread_has_a_core_of_its_own_and_leaves_it_as_it_likes() {
+        let before = sched_getaffinity(None).expect("a mask");
+        let threads = before.count() as usize;
+        let cores = Cores::of(threads);
+        let mut begun: Vec<usize> = (0..threads).filter_map(|me| cores.core(me)).collect();
+        begun.sort_unstable();
+        let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| before.is_set(core)).collect();
+        assert_eq!(begun, if threads > 1 { all } else { Vec::new() });
+        super::serve(threads, |_| {
+            let after = sched_getaffinity(None).expect("a mask");
+            assert!((0..CpuSet::MAX_CPU).all(|core| after.is_set(core) == before.is_set(core)));
+        });
+        // Where cores are left, threads begin where the system likes.
+        assert_eq!(Cores::of(threads + 1).core(0), None);
     }
 }
