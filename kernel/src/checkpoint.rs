@@ -218,8 +218,11 @@ impl<M: Message> Simulation<M> {
     ) -> Result<(), CheckpointError> {
         let kept: std::collections::BTreeSet<ModelKey> =
             origins.iter().flatten().copied().collect();
-        let present: Vec<ModelKey> = self.core.keys.clone();
-        for key in present.into_iter().filter(|k| !kept.contains(k)) {
+        // Not only those with a number: a change that failed may have added some before.
+        let present = self.core.blueprint.nodes.iter();
+        let atomic = present.filter(|(_, node)| matches!(node.body, NodeBody::Atomic(_)));
+        let others: Vec<ModelKey> = atomic.map(|(k, _)| k).filter(|k| !kept.contains(k)).collect();
+        for key in others {
             self.bury(key);
         }
         for (m, (&key, origin)) in keys.iter().zip(&origins).enumerate() {
