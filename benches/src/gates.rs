@@ -4,10 +4,11 @@ use crate::{
     devstone::{self, Devstone, Shape},
     exchange,
     net::{Net, Run},
+    phold::Phold,
     qss, texts,
     timers::{self, Increments, Load, Timers},
 };
-use superdense_kernel::{Message, Simulation, event_list::EventListKind};
+use superdense_kernel::{Message, Simulation, event_list::EventListKind, parallel::Settings};
 use superdense_models::{
     qss::{Explicit, Implicit},
     value::Value,
@@ -51,8 +52,15 @@ fn network(net: Net, seconds: i64) {
     measured(&mut Run::new(net).into_parts().0, seconds * 1_000_000_000);
 }
 
+/// PHOLD under Time Warp.
+fn phold() {
+    let phold = Phold { entities: 2048, remote: 0.02, lookahead: 100_000, work: 0 };
+    let mut sim = phold.build().expect("enough entities");
+    measured_in_turn(&mut sim, phold.end(10_000.0));
+}
+
 /// All cases.
-pub const CASES: [Case; 20] = [
+pub const CASES: [Case; 21] = [
     Case { name: "LI-60x60", run: || devstone(Shape::LI, 60) },
     Case { name: "HI-60x60", run: || devstone(Shape::HI, 60) },
     Case { name: "HO-60x60", run: || devstone(Shape::HO, 60) },
@@ -76,6 +84,7 @@ pub const CASES: [Case; 20] = [
     Case { name: "bounces-closed", run: || bounces(Flights::Closed) },
     Case { name: "bounces-rk45", run: || bounces(Flights::Pair) },
     Case { name: "line-qss3", run: || continuous(qss::line::<Explicit, 3>()) },
+    Case { name: "phold-time-warp", run: phold },
 ];
 
 /// The name by which callgrind finds [`measured`].
@@ -85,4 +94,19 @@ pub const MEASURED: &str = "*gates::measured*";
 #[inline(never)]
 pub fn measured<M: Message>(sim: &mut Simulation<M>, end: i64) {
     sim.run_until(end).expect("these models never fail");
+}
+
+/// The same for two workers under Time Warp, in turn on one core: with more, threads find each other
+/// where they happen to be.
+#[inline(never)]
+fn measured_in_turn<M: Message>(sim: &mut Simulation<M>, end: i64) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
+        let mut here = CpuSet::new();
+        here.set(sched_getcpu());
+        sched_setaffinity(None, &here).expect("a core of this process");
+    }
+    let settings = Settings { probe: false, ..Settings::default() };
+    sim.run_through_parallel(end, &settings).expect("these models never fail");
 }

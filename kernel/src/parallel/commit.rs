@@ -4,6 +4,7 @@ use super::{
     worker::{Tally, Worker, World},
 };
 use crate::{core::Counts, message::Message, time::Tag, trace::Kind};
+use std::cmp::Reverse;
 
 /// A committed transition, on its way to the observers.
 pub(crate) struct Entry<M> {
@@ -91,9 +92,9 @@ impl<M: Message> Worker<M> {
         for u in self.handed.drain(..) {
             self.history.forget(&mut self.inputs, &mut self.units[u as usize], kept);
         }
-        let done = self.before(gvt);
-        let Self { history, units, inputs, handed, bus, log, .. } = self;
-        for (tag, number) in log.drain(..done) {
+        let ended = self.take_before(gvt);
+        let Self { history, units, inputs, handed, bus, .. } = self;
+        for &(tag, number) in &ended {
             let record = &mut history[number];
             let Some(unit) = units.get(record.unit as usize) else {
                 history.free(number);
@@ -110,15 +111,16 @@ impl<M: Message> Worker<M> {
             committed.entries.push(Entry { tag, model, kind, messages, told });
         }
         committed.entries.sort_by_key(|e| (e.tag, e.model));
+        self.ended = ended;
     }
 
     /// Commits and forgets, when nobody looks on.
     fn count(&mut self, gvt: Tag, committed: &mut Committed<M>) {
-        let done = self.before(gvt);
-        let Self { history, units, inputs, log, .. } = self;
+        let ended = self.take_before(gvt);
+        let Self { history, units, inputs, .. } = self;
         let Committed { counts, tags, .. } = committed;
         let (mut moved, mut messages, mut last) = ([0; 3], 0, None);
-        for (tag, number) in log.drain(..done) {
+        for &(tag, number) in &ended {
             let record = &history[number];
             let Some(unit) = units.get_mut(record.unit as usize) else {
                 history.free(number);
@@ -142,15 +144,24 @@ impl<M: Message> Worker<M> {
         counts.external += moved[Kind::External as usize];
         counts.confluent += moved[Kind::Confluent as usize];
         counts.messages += messages;
+        self.ended = ended;
     }
 
-    /// How many records at the start of the log end before `gvt`.
-    fn before(&mut self, gvt: Tag) -> usize {
-        if !self.is_sorted {
-            self.log.make_contiguous().sort_by_key(|entry| entry.0);
-            self.is_sorted = true;
-            self.latest = self.log.back().map_or(self.latest, |entry| entry.0);
+    /// Takes the records that end before `gvt` off the log, in order.
+    fn take_before(&mut self, gvt: Tag) -> Vec<(Tag, u32)> {
+        let Self { log, late, ended, .. } = self;
+        let mut ended = std::mem::take(ended);
+        ended.clear();
+        let done = log.partition_point(|entry| entry.0 < gvt);
+        let mut in_time = log.drain(..done).peekable();
+        while let Some(&Reverse(next)) = late.peek()
+            && next.0 < gvt
+        {
+            late.pop();
+            ended.extend(std::iter::from_fn(|| in_time.next_if(|entry| *entry <= next)));
+            ended.push(next);
         }
-        self.log.partition_point(|entry| entry.0 < gvt)
+        ended.extend(in_time);
+        ended
     }
 }

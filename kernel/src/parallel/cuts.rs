@@ -17,8 +17,6 @@ use std::{
     time::Duration,
 };
 
-/// Batches of a worker between cuts, unless it is idle.
-const BATCHES: usize = 4;
 /// Undone transitions on which the window depends, at least.
 const EVIDENCE: u64 = 16;
 /// Idle turns of a thread in which it spins, before it takes up what others leave lying.
@@ -134,8 +132,7 @@ impl Coordinator {
         let start = now();
         let threads = threads::for_workers(crew.len());
         let size = crew.len();
-        let seat =
-            |worker| Mutex::new(Seat { worker, learned: 0, seen: 0, idle: false, batches: 0 });
+        let seat = |worker| Mutex::new(Seat { worker, learned: 0, seen: 0, idle: false });
         let shared = Shared {
             rounds: Rounds::new(Round {
                 coordinator: self,
@@ -176,8 +173,6 @@ struct Seat<'a, M: Message> {
     seen: u64,
     /// It had nothing to do the last time.
     idle: bool,
-    /// Batches since.
-    batches: usize,
 }
 
 /// What threads share.
@@ -261,9 +256,9 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
             let _mark = seat.worker.track.clone().batch(|| seat.worker.is_due());
             seat.worker.work(world, world.settings.batch)
         };
-        seat.batches += 1;
         seat.idle = done == 0;
-        if seat.seen != now && (done == 0 || seat.batches >= BATCHES) {
+        // After each batch: what is committed soon is still in the cache.
+        if seat.seen != now {
             self.cut(i, seat, now, world);
         }
         // A cut alone is not counted: who only cuts takes up what others leave lying.
@@ -287,7 +282,7 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
 
     /// A worker's cut in the present round.
     fn cut(&self, i: usize, seat: &mut Seat<'_, M>, now: u64, world: &World<'_, M>) {
-        (seat.seen, seat.batches) = (now, 0);
+        seat.seen = now;
         let worker = &mut *seat.worker;
         let Some((orders, mut handed)) = self.rounds.look(|round| {
             let orders = round.coordinator.orders;

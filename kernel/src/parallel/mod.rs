@@ -139,7 +139,7 @@ pub struct Settings {
     pub migration: Migration,
     /// How workers are made to run.
     pub schedule: Schedule,
-    /// Transitions between looks at the inbox.
+    /// Transitions between looks at the inbox, and between cuts.
     pub batch: usize,
     /// Transitions of one worker that may be uncommitted, per model; beyond, only the earliest
     /// goes on. From 1 on, a worker may have 64 in any case.

@@ -59,23 +59,14 @@ impl<'a, M: Message> Telling<'a, M> {
 
     /// Nobody looks on: cycles are all that workers cannot count alone.
     fn count(&mut self, committed: &mut [Committed<M>]) {
-        let [tags, _] = &mut self.tags;
-        for part in committed {
-            let Counts { internal, external, confluent, messages, .. } = part.counts;
-            self.counts.internal += internal;
-            self.counts.external += external;
-            self.counts.confluent += confluent;
-            self.counts.messages += messages;
-            part.counts = Counts::default();
-            tags.append(&mut part.tags);
-        }
-        tags.sort();
-        tags.dedup();
-        self.counts.cycles += tags.len() as u64;
-        if let Some(&last) = tags.last() {
+        if let Some(&last) = committed.iter().filter_map(|part| part.tags.last()).max() {
             (self.now, self.ran) = (last, true);
+            self.counts.cycles += self.different(committed.iter().map(|part| &part.tags[..]));
         }
-        tags.clear();
+        for part in committed {
+            self.counts.add(std::mem::take(&mut part.counts));
+            part.tags.clear();
+        }
     }
 
     /// Takes what parts did in a window, all before which is told; why an observer stops the run,
@@ -106,7 +97,7 @@ impl<'a, M: Message> Telling<'a, M> {
             }
             if let Some(last) = done.iter().filter_map(|part| part.tags.last()).max() {
                 (self.now, self.ran) = (*last, true);
-                counts.cycles = self.different(done);
+                counts.cycles = self.different(done.iter().map(|part| &part.tags[..]));
             }
             self.counts.add(counts);
             self.cycle();
@@ -136,11 +127,11 @@ impl<'a, M: Message> Telling<'a, M> {
         self.stop.clone()
     }
 
-    /// How many tags parts have, each counted once.
-    fn different(&mut self, done: &[&mut Done<M>]) -> u64 {
+    /// How many tags are in ascending lists, each counted once.
+    fn different<'t>(&mut self, lists: impl Iterator<Item = &'t [Tag]>) -> u64 {
         let [all, merged] = &mut self.tags;
         all.clear();
-        let mut lists: Vec<&[Tag]> = done.iter().map(|part| &part.tags[..]).collect();
+        let mut lists: Vec<&[Tag]> = lists.collect();
         lists.sort_by_key(|tags| tags.len());
         // The last two need not be merged to be counted.
         let Some((last, lists)) = lists.split_last() else { return 0 };

@@ -21,7 +21,10 @@ use crate::{
     trace::Kind,
 };
 use crossbeam::queue::SegQueue;
-use std::collections::VecDeque;
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+};
 
 /// What all workers look at and none changes.
 pub(crate) struct World<'a, M: Message> {
@@ -91,11 +94,12 @@ pub(crate) struct Worker<M: Message> {
     /// Units that wait for GVT to move.
     pub(super) waiting: Vec<u32>,
     pub(super) barred: Vec<u32>,
-    /// Where records end that are not committed, in order while it `is_sorted`; also those undone.
+    /// Where records end that are not committed, in order; also those undone.
     pub(super) log: VecDeque<(Tag, u32)>,
-    pub(super) is_sorted: bool,
-    /// Where the last one of an ordered log ends.
-    pub(super) latest: Tag,
+    /// Those that end before others that were made earlier.
+    pub(super) late: BinaryHeap<Reverse<(Tag, u32)>>,
+    /// Where the last one of the log ends.
+    latest: Tag,
     /// Units with transitions that were handed over at the last cut; forgotten once observers know.
     pub(super) handed: Vec<u32>,
     /// Most records, beyond which only the earliest event goes on.
@@ -122,6 +126,7 @@ pub(crate) struct Worker<M: Message> {
     // Buffers.
     now: Vec<u32>,
     joined: Vec<u32>,
+    pub(super) ended: Vec<(Tag, u32)>,
 }
 
 impl<M: Message> Worker<M> {
@@ -139,7 +144,7 @@ impl<M: Message> Worker<M> {
             waiting: Vec::new(),
             barred: Vec::new(),
             log: VecDeque::new(),
-            is_sorted: true,
+            late: BinaryHeap::new(),
             latest: NOWHERE,
             handed: Vec::new(),
             memory: 0,
@@ -158,6 +163,7 @@ impl<M: Message> Worker<M> {
             gathers: NOWHERE,
             now: Vec::new(),
             joined: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
@@ -218,7 +224,8 @@ impl<M: Message> Worker<M> {
         let before = self.tally.executed;
         let mut now = std::mem::take(&mut self.now);
         while ((self.tally.executed - before) as usize) < events {
-            let full = self.log.len() + self.handed.len() >= self.memory;
+            let records = self.log.len() + self.late.len() + self.handed.len();
+            let full = records >= self.memory;
             let horizon = if full { i64::MIN } else { self.horizon };
             let Some(key) = self.agenda.take(self.gvt, horizon, &mut now) else { break };
             self.cycle(world, key, &mut now);
@@ -548,8 +555,11 @@ impl<M: Message> Worker<M> {
         if self.history.push(number, (u, unit), until).is_saved {
             unit.unsaved = 1;
         }
-        self.is_sorted &= self.latest <= until;
-        self.latest = until;
-        self.log.push_back((until, number));
+        if self.latest <= until {
+            self.latest = until;
+            self.log.push_back((until, number));
+        } else {
+            self.late.push(Reverse((until, number)));
+        }
     }
 }
