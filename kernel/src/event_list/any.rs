@@ -156,6 +156,10 @@ impl EventList for AnyEventList {
         each!(self, list => list.time_of(model))
     }
 
+    fn pending_before(&self, end: i64, models: &[u32], into: &mut Vec<u32>) {
+        each!(self, list => list.pending_before(end, models, into))
+    }
+
     #[inline]
     fn len(&self) -> usize {
         each!(self, list => list.len())

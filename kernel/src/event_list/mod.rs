@@ -104,6 +104,12 @@ pub trait EventList: Default + Send {
     /// The pending time of `model`. O(1).
     fn time_of(&self, model: u32) -> Option<i64>;
 
+    /// Appends those of `models` that are pending before `end`, in the same order. O(models).
+    fn pending_before(&self, end: i64, models: &[u32], into: &mut Vec<u32>) {
+        let is_pending = |&&model: &&u32| self.time_of(model).is_some_and(|at| at < end);
+        into.extend(models.iter().filter(is_pending));
+    }
+
     /// The number of pending events. O(1).
     fn len(&self) -> usize;
 

@@ -122,6 +122,8 @@ pub(super) struct Part<M: Message> {
     first: Vec<u32>,
     /// The models from which something is told ahead.
     announcing: Vec<u32>,
+    /// Those of them that move in the next window.
+    soon: Vec<u32>,
     accounts: Vec<Account>,
     /// The edges with an account in this window.
     open: Vec<usize>,
@@ -173,7 +175,7 @@ impl<M: Message> Part<M> {
         let (accounts, states) = (vec![Account::default(); edges.len()], Vec::new());
         let (irregular, busy, executed) = (false, 0, 0);
         let (done, fresh) = Default::default();
-        let (open, letters) = Default::default();
+        let (soon, open, letters) = Default::default();
         sim.core.tags = Some(Vec::new());
         Self {
             sim,
@@ -184,6 +186,7 @@ impl<M: Message> Part<M> {
             edges,
             first,
             announcing,
+            soon,
             accounts,
             open,
             letters,
@@ -212,21 +215,29 @@ impl<M: Message> Part<M> {
     /// Tells others what leaves before tick `end`, which is no later than the least delay allows:
     /// what models send until then follows from their states. They go ahead, and back.
     pub fn announce(&mut self, end: i64, mail: &Mail<M>) -> Result<(), Irregular> {
-        for at in 0..self.announcing.len() {
-            let model = self.announcing[at];
-            let (kind, slot) = self.sim.core.homes.of(model);
-            let slab = &self.sim.slabs.kinds[kind as usize];
-            let last = slab.cell(slot).last;
-            let soon = |edge: &Edge| {
-                let earliest = || slab.earliest_output(slot, edge.port).ticks();
-                !edge.ahead.is_empty() && last.saturating_add(earliest()) < end
-            };
-            if self.edges[self.edges_of(model)].iter().any(soon) {
+        // Without an event of its own a model sends nothing, and of most that is all to ask.
+        let mut soon = std::mem::take(&mut self.soon);
+        self.sim.core.list.pending_before(end, &self.announcing, &mut soon);
+        for &model in &soon {
+            if self.sends_away(model, end) {
                 self.preview(model, end)?;
             }
         }
+        soon.clear();
+        self.soon = soon;
         self.hand_over(mail);
         Ok(())
+    }
+
+    /// Whether something may leave over one of its edges before tick `end`.
+    fn sends_away(&self, model: u32, end: i64) -> bool {
+        let (kind, slot) = self.sim.core.homes.of(model);
+        let slab = &self.sim.slabs.kinds[kind as usize];
+        let last = slab.cell(slot).last;
+        self.edges[self.edges_of(model)].iter().any(|edge| {
+            let earliest = || slab.earliest_output(slot, edge.port).ticks();
+            !edge.ahead.is_empty() && last.saturating_add(earliest()) < end
+        })
     }
 
     /// Where the edges of a model are.
