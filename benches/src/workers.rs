@@ -36,8 +36,8 @@ pub struct Row {
     pub parallel: f64,
 }
 
-/// Parts of a run between which `auto` may change its mind.
-const SLICES: i64 = 128;
+/// Parts of a run between which `auto` may change its mind: about as long as those of a session.
+const SLICES: i64 = 32;
 
 /// All workloads whose names contain `only`; a quick effort runs small ones.
 ///

@@ -36,7 +36,7 @@ const SLICES: i64 = 1000;
 /// Reason by which a run pauses; no scenario text can be it.
 const PAUSE: &str = "\0pause";
 /// Slices of parallel runs grow until one takes this long.
-const BRISK: Duration = Duration::from_millis(20);
+const BRISK: Duration = Duration::from_millis(100);
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy)]
