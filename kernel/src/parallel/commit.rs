@@ -1,24 +1,16 @@
 //! What a worker says and hands over at a cut.
 use super::{
     history::Told,
+    ledger::{Ledger, Line},
     worker::{Tally, Worker, World},
 };
-use crate::{core::Counts, message::Message, time::Tag, trace::Kind};
+use crate::{bag::NONE, core::Counts, message::Message, time::Tag, trace::Kind};
 use std::cmp::Reverse;
-
-/// A committed transition, on its way to the observers.
-pub(crate) struct Entry<M> {
-    pub tag: Tag,
-    pub model: u32,
-    pub kind: Kind,
-    pub messages: u32,
-    pub told: Option<Box<Told<M>>>,
-}
 
 /// What a worker hands over at a cut, in the order of tags.
 pub(crate) struct Committed<M> {
     /// For observers; without any, these two are enough:
-    pub entries: Vec<Entry<M>>,
+    pub ledger: Ledger<M>,
     /// Transitions and messages.
     pub counts: Counts,
     /// Those of cycles, each once.
@@ -27,7 +19,7 @@ pub(crate) struct Committed<M> {
 
 impl<M> Default for Committed<M> {
     fn default() -> Self {
-        Self { entries: Vec::new(), counts: Counts::default(), tags: Vec::new() }
+        Self { ledger: Ledger::default(), counts: Counts::default(), tags: Vec::new() }
     }
 }
 
@@ -103,14 +95,19 @@ impl<M: Message> Worker<M> {
             handed.push(record.unit);
             let Some(kind) = record.kind else { continue };
             let (model, messages) = (unit.model, record.messages);
-            let mut told = record.told.take();
-            if let Some(told) = told.as_mut().filter(|_| bus.hears(model)) {
-                let bag = inputs.messages(record.inputs);
-                told.bag = bag.map(|(port, value)| (port, value.clone())).collect();
-            }
-            committed.entries.push(Entry { tag, model, kind, messages, told });
+            let mut line = Line::new(tag, model, kind, messages);
+            let Some(mut told) = record.told.take() else {
+                committed.ledger.add(line, None, None, None);
+                continue;
+            };
+            line.next = told.heard.then_some(told.next);
+            let came = if bus.hears(model) { record.inputs } else { NONE };
+            let bag = inputs.messages(came).map(|(port, value)| (port, value.clone()));
+            let Told { outputs, facts, .. } = &mut *told;
+            committed.ledger.add(line, bag, outputs.drain(..), facts.drain(..));
+            history.put_away(told);
         }
-        committed.entries.sort_by_key(|e| (e.tag, e.model));
+        committed.ledger.sort();
         self.ended = ended;
     }
 

@@ -110,7 +110,7 @@ impl<M: Message> Worker<M> {
         }
         let silent = next.micro == u32::MAX && next != Tag::NEVER;
         let next = if silent { Tag::new(next.ticks, 0) } else { next };
-        let told = self.history[number].told.get_or_insert_default();
+        let told = self.history.told(number);
         (told.heard, told.facts, told.next) = (heard, facts, next);
     }
 

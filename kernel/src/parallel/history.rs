@@ -80,7 +80,6 @@ impl<M> Record<M> {
 pub(crate) struct Told<M> {
     /// They want the transition, and not only the facts.
     pub heard: bool,
-    pub bag: Vec<(u16, M)>,
     pub outputs: Vec<Sent<M>>,
     pub facts: Vec<Fact>,
     pub next: Tag,
@@ -88,8 +87,7 @@ pub(crate) struct Told<M> {
 
 impl<M> Default for Told<M> {
     fn default() -> Self {
-        let (bag, outputs, facts) = (Vec::new(), Vec::new(), Vec::new());
-        Self { heard: false, bag, outputs, facts, next: Tag::NEVER }
+        Self { heard: false, outputs: Vec::new(), facts: Vec::new(), next: Tag::NEVER }
     }
 }
 
@@ -149,6 +147,8 @@ pub(crate) struct History<M> {
     /// Records to be used again, by kind of unit, so that a saved state fits over the old one.
     free: Vec<Vec<u32>>,
     pub receivers: Receivers,
+    /// To be used again.
+    told: Vec<Box<Told<M>>>,
     /// Size of saved states, now and at most.
     pub saved: usize,
     pub peak: usize,
@@ -173,7 +173,8 @@ impl<M: Message> History<M> {
     /// An empty history of units of so many kinds.
     pub fn new(kinds: usize) -> Self {
         let free = (0..kinds).map(|_| Vec::new()).collect();
-        Self { records: Vec::new(), free, receivers: Receivers::default(), saved: 0, peak: 0 }
+        let (records, receivers, told) = Default::default();
+        Self { records, free, receivers, told, saved: 0, peak: 0 }
     }
 
     /// A record for a unit of some kind, which belongs to nobody until it is [pushed](Self::push)
@@ -244,6 +245,19 @@ impl<M: Message> History<M> {
         }
         let record = self.records.get(at as usize)?;
         (record.until == tag && record.kind.is_some()).then_some(record)
+    }
+
+    /// What observers are to be told of a record.
+    pub fn told(&mut self, number: u32) -> &mut Told<M> {
+        let Self { records, told, .. } = self;
+        let blank = || told.pop().unwrap_or_default();
+        records[number as usize].told.get_or_insert_with(blank)
+    }
+
+    /// Keeps the memory of what was handed over.
+    pub fn put_away(&mut self, mut told: Box<Told<M>>) {
+        told.heard = false;
+        self.told.push(told);
     }
 
     /// What the λ of an undone record sent.

@@ -36,6 +36,7 @@ mod cuts;
 mod execute;
 mod history;
 mod inputs;
+mod ledger;
 mod meeting;
 mod pace;
 mod partition;

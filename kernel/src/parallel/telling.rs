@@ -1,18 +1,21 @@
 //! What observers are told of a stretch, in canonical order.
 use super::{
-    commit::{Committed, Entry},
-    windows::{Done, News},
+    commit::Committed,
+    ledger::{Ledger, Place},
+    windows::Done,
 };
 use crate::{
     asked::tell_cycle,
-    bag::{Bag, Envelope, NONE, Slice},
-    blueprint::{Blueprint, ModelKey, NodeBody},
+    blueprint::{Blueprint, ModelKey},
     core::{Core, Counts, Halt},
     message::Message,
     time::Tag,
-    trace::{Kind, Observer, Transition},
+    trace::{Kind, Observer},
 };
 use std::ops::ControlFlow;
+
+/// Those of all workers or parts.
+type Ledgers<'l, M> = Vec<&'l mut Ledger<M>>;
 
 /// Tells observers, and counts, what workers commit.
 pub(super) struct Telling<'a, M: Message> {
@@ -28,7 +31,7 @@ pub(super) struct Telling<'a, M: Message> {
     /// Why an observer stopped the run.
     pub stop: Option<String>,
     // Buffers.
-    entries: Vec<Entry<M>>,
+    places: Vec<Place>,
     tags: [Vec<Tag>; 2],
 }
 
@@ -36,8 +39,8 @@ impl<'a, M: Message> Telling<'a, M> {
     pub fn new(core: &'a Core<M>, observers: &'a mut [Box<dyn Observer<M>>], ran: bool) -> Self {
         let Core { blueprint, keys, now, watched, halt, .. } = core;
         let (counts, now, watched) = (Counts::default(), *now, *watched);
-        let (stop, entries, tags) = (None, Vec::new(), Default::default());
-        Self { blueprint, keys, observers, watched, halt, counts, now, ran, stop, entries, tags }
+        let (stop, places, tags) = (None, Vec::new(), Default::default());
+        Self { blueprint, keys, observers, watched, halt, counts, now, ran, stop, places, tags }
     }
 
     /// Takes what workers hand over, tells observers in canonical order, and returns the tag after
@@ -47,14 +50,22 @@ impl<'a, M: Message> Telling<'a, M> {
             self.count(committed);
             return None;
         }
-        let mut entries = std::mem::take(&mut self.entries);
-        committed.iter_mut().for_each(|c| entries.append(&mut c.entries));
-        // What each worker hands over is sorted: this merges runs.
-        entries.sort_by_key(|e| (e.tag, e.model));
-        let after = self.cycles(&entries);
-        entries.clear();
-        self.entries = entries;
+        let mut ledgers: Ledgers<'_, M> = committed.iter_mut().map(|c| &mut c.ledger).collect();
+        let places = self.in_order(&ledgers);
+        let after = self.cycles(&places, &mut ledgers);
+        ledgers.iter_mut().for_each(|ledger| ledger.clear());
+        self.places = places;
         after
+    }
+
+    /// Where all lines of some ledgers stand, in canonical order.
+    fn in_order(&mut self, ledgers: &Ledgers<'_, M>) -> Vec<Place> {
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        (0..).zip(ledgers).for_each(|(of, ledger)| places.extend(ledger.places(of)));
+        // Each ledger is sorted, or nearly so: this merges runs. A model's own are in order already.
+        places.sort_by_key(|place| (place.tag, place.model));
+        places
     }
 
     /// Nobody looks on: cycles are all that workers cannot count alone.
@@ -70,61 +81,77 @@ impl<'a, M: Message> Telling<'a, M> {
     }
 
     /// Takes what parts did in a window, all before which is told; why an observer stops the run,
-    /// if one does.
+    /// if one does. Leaves empty what was to be told.
     pub fn window(&mut self, done: &mut [&mut Done<M>]) -> Option<String> {
-        let (mut counts, mut news) = (Counts::default(), Vec::new());
-        for part in done.iter_mut() {
+        let mut counts = Counts::default();
+        let (mut tags, mut ledgers) = (Vec::new(), Ledgers::new());
+        for part in done {
             // Cycles are all that parts cannot count alone.
             counts.add(Counts { cycles: 0, ..part.counts });
-            news.append(&mut part.news);
+            tags.push(&part.tags[..]);
+            ledgers.push(&mut part.ledger);
         }
-        let place = |key| match &self.blueprint.nodes[key].body {
-            NodeBody::Atomic(a) => a.index,
-            NodeBody::Coupled(_) => NONE,
+        let places = self.in_order(&ledgers);
+        counts.cycles = if self.watched {
+            self.each_cycle(&places, &mut ledgers, &mut tags)
+        } else {
+            self.cycles_told(&places, &mut ledgers, &tags)
         };
-        // A model's own are in order already.
-        news.sort_by_cached_key(|n| (n.tag, place(n.key)));
-        let mut news = news.into_iter().peekable();
-        if !self.watched {
-            // Cycles of which there is nothing to tell only count.
-            while let Some(News { tag, key, kind, told }) = news.next() {
-                (self.now, self.ran) = (tag, true);
-                let (model, told) = (place(key), Some(Box::new(told)));
-                self.one(&Entry { tag, model, kind, messages: 0, told });
-                if self.stop.is_some() && news.peek().is_none_or(|n| n.tag != tag) {
-                    return self.stop.clone();
-                }
+        self.counts.add(counts);
+        ledgers.iter_mut().for_each(|ledger| ledger.clear());
+        self.places = places;
+        self.stop.clone()
+    }
+
+    /// Tells what there is to tell; other cycles only count. How many there were, unless an observer
+    /// stops the run.
+    fn cycles_told(
+        &mut self,
+        places: &[Place],
+        ledgers: &mut Ledgers<'_, M>,
+        tags: &[&[Tag]],
+    ) -> u64 {
+        for cycle in places.chunk_by(|a, b| a.tag == b.tag) {
+            (self.now, self.ran) = (cycle[0].tag, true);
+            cycle.iter().for_each(|place| self.one(place, ledgers));
+            if self.stop.is_some() {
+                return 0;
             }
-            if let Some(last) = done.iter().filter_map(|part| part.tags.last()).max() {
-                (self.now, self.ran) = (*last, true);
-                counts.cycles = self.different(done.iter().map(|part| &part.tags[..]));
-            }
-            self.counts.add(counts);
-            self.cycle();
-            return self.stop.clone();
         }
-        let mut heads: Vec<&[Tag]> = done.iter().map(|part| &part.tags[..]).collect();
-        while let Some(&tag) = heads.iter().filter_map(|head| head.first()).min() {
-            for head in &mut heads {
-                if let [first, rest @ ..] = head
+        if let Some(&last) = tags.iter().filter_map(|tags| tags.last()).max() {
+            (self.now, self.ran) = (last, true);
+        }
+        self.cycle();
+        self.different(tags.iter().copied())
+    }
+
+    /// Tells of every cycle.
+    fn each_cycle(
+        &mut self,
+        places: &[Place],
+        ledgers: &mut Ledgers<'_, M>,
+        tags: &mut [&[Tag]],
+    ) -> u64 {
+        let (mut cycles, mut places) = (0, places.iter().peekable());
+        while let Some(&tag) = tags.iter().filter_map(|tags| tags.first()).min() {
+            for tags in &mut *tags {
+                if let [first, rest @ ..] = tags
                     && *first == tag
                 {
-                    *head = rest;
+                    *tags = rest;
                 }
             }
             (self.now, self.ran) = (tag, true);
-            counts.cycles += 1;
-            while let Some(News { tag, key, kind, told }) = news.next_if(|n| n.tag == tag) {
-                let (model, told) = (place(key), Some(Box::new(told)));
-                self.one(&Entry { tag, model, kind, messages: 0, told });
+            cycles += 1;
+            while let Some(place) = places.next_if(|place| place.tag == tag) {
+                self.one(place, ledgers);
             }
             self.cycle();
             if self.stop.is_some() {
                 break;
             }
         }
-        self.counts.add(counts);
-        self.stop.clone()
+        cycles
     }
 
     /// How many tags are in ascending lists, each counted once.
@@ -149,18 +176,19 @@ impl<'a, M: Message> Telling<'a, M> {
         tell_cycle(watching, self.halt, self.now, &mut self.stop);
     }
 
-    fn cycles(&mut self, entries: &[Entry<M>]) -> Option<Tag> {
-        for cycle in entries.chunk_by(|a, b| a.tag == b.tag) {
+    fn cycles(&mut self, places: &[Place], ledgers: &mut Ledgers<'_, M>) -> Option<Tag> {
+        for cycle in places.chunk_by(|a, b| a.tag == b.tag) {
             (self.now, self.ran) = (cycle[0].tag, true);
             self.counts.cycles += 1;
-            for entry in cycle {
-                match entry.kind {
+            for place in cycle {
+                let line = ledgers[place.of as usize].line(place);
+                match line.kind {
                     Kind::Internal => self.counts.internal += 1,
                     Kind::External => self.counts.external += 1,
                     Kind::Confluent => self.counts.confluent += 1,
                 }
-                self.counts.messages += u64::from(entry.messages);
-                self.one(entry);
+                self.counts.messages += u64::from(line.messages);
+                self.one(place, ledgers);
             }
             self.cycle();
             if self.stop.is_some() {
@@ -170,37 +198,20 @@ impl<'a, M: Message> Telling<'a, M> {
         None
     }
 
-    fn one(&mut self, entry: &Entry<M>) {
-        let Some(told) = &entry.told else { return };
-        let (key, blueprint) = (self.keys[entry.model as usize], self.blueprint);
+    fn one(&mut self, place: &Place, ledgers: &mut Ledgers<'_, M>) {
+        let ledger = &mut *ledgers[place.of as usize];
+        let (key, blueprint) = (self.keys[place.model as usize], self.blueprint);
         let mut verdict = |v| {
             if let ControlFlow::Break(reason) = v {
                 self.stop.get_or_insert(reason);
             }
         };
-        for fact in &told.facts {
+        for fact in ledger.facts(place) {
             for o in self.observers.iter_mut() {
-                verdict(blueprint.site(key, |site| o.fact(site, entry.tag, fact)));
+                verdict(blueprint.site(key, |site| o.fact(site, place.tag, fact)));
             }
         }
-        if !told.heard {
-            return;
-        }
-        let envelope = |(i, (_, value)): (usize, &(u16, M))| Envelope {
-            value: value.clone(),
-            source: 0,
-            emission: i as u32,
-            next: NONE,
-            port: 0,
-        };
-        let arena: Vec<Envelope<M>> = told.bag.iter().enumerate().map(envelope).collect();
-        let single = |(i, m): (u32, &(u16, M))| Slice::one(m.0, i);
-        let mut pieces: Vec<Slice> = (0..).zip(&told.bag).map(single).collect();
-        pieces.sort_by_key(|s| s.port);
-        let bag = Bag::of(&arena, arena.len() as u32, &pieces);
-        let bag = (entry.kind != Kind::Internal).then_some(bag);
-        let Entry { tag, kind, .. } = *entry;
-        let transition = Transition { tag, kind, bag, outputs: &told.outputs, next: told.next };
+        let Some(transition) = ledger.transition(place) else { return };
         for o in self.observers.iter_mut().filter(|o| o.wants_transitions(key)) {
             verdict(blueprint.site(key, |site| o.transition(site, &transition)));
         }

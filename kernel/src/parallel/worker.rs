@@ -2,7 +2,7 @@
 use super::{
     Cancellation, Settings,
     agenda::Agenda,
-    history::{History, Receiver, Told},
+    history::{History, Receiver},
     inputs::{Identity, Inputs},
     speculation::speculate,
     timeline::Track,
@@ -329,11 +329,9 @@ impl<M: Message> Worker<M> {
                 self.post(world, Packet { identity, dest, load });
             }
         }
-        let record = &mut self.history[number];
-        record.to = to;
+        self.history[number].to = to;
         if !self.bus.log.is_empty() {
-            let outputs = std::mem::take(&mut self.bus.log);
-            record.told = Some(Box::new(Told { outputs, ..Told::default() }));
+            std::mem::swap(&mut self.history.told(number).outputs, &mut self.bus.log);
         }
         if old != NONE {
             self.drop_stale(world, model, (key, old), to);

@@ -58,7 +58,7 @@ use crate::{
 pub(crate) use apart::Apart;
 pub(super) use apart::ranks;
 use crew::{Crew, Ending, Leader};
-pub(super) use part::{Done, News};
+pub(super) use part::Done;
 use std::sync::{Mutex, PoisonError};
 pub use weigh::Weight;
 

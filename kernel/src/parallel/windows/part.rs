@@ -10,12 +10,13 @@ use crate::{
     message::{Message, digest_of, fold},
     network::Network,
     outbox::Outbox,
-    parallel::history::Told,
+    parallel::ledger::{Ledger, Line},
     simulation::{Ended, Simulation},
     slab::{Kind as Slab, SavedState, Why},
     time::Tag,
     trace::{Kind, Observer, Site, Transition, Verdict},
 };
+use slotmap::SecondaryMap;
 use std::{
     ops::ControlFlow,
     sync::{Arc, Mutex, PoisonError},
@@ -36,22 +37,10 @@ pub(super) type Mail<M> = [Mutex<Vec<Letter<M>>>];
 #[derive(Debug)]
 pub(super) struct Irregular;
 
-/// What observers are told of a model.
-pub(in super::super) struct News<M> {
-    pub tag: Tag,
-    pub key: ModelKey,
-    pub kind: Kind,
-    pub told: Told<M>,
-}
-
 /// The observer of a part: writes down what the real ones are told later.
-struct Scribe<M>(Arc<Mutex<Vec<News<M>>>>);
-
-impl<M> Scribe<M> {
-    fn note(&self, news: News<M>) -> Verdict {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(news);
-        ControlFlow::Continue(())
-    }
+struct Scribe<M> {
+    ledger: Arc<Mutex<Ledger<M>>>,
+    models: SecondaryMap<ModelKey, u32>,
 }
 
 impl<M: Message> Observer<M> for Scribe<M> {
@@ -63,15 +52,18 @@ impl<M: Message> Observer<M> for Scribe<M> {
     }
     fn transition(&mut self, site: &Site<'_>, transition: &Transition<'_, M>) -> Verdict {
         let &Transition { tag, kind, ref bag, outputs, next } = transition;
+        let mut line = Line::new(tag, self.models[site.key()], kind, 0);
+        line.next = Some(next);
         let bag = bag.iter().flat_map(|bag| bag.iter());
-        let bag = bag.map(|(port, value)| (port, value.clone())).collect();
-        let (outputs, facts) = (outputs.to_vec(), Vec::new());
-        let told = Told { heard: true, bag, outputs, facts, next };
-        self.note(News { tag, key: site.key(), kind, told })
+        let bag = bag.map(|(port, value)| (port, value.clone()));
+        let outputs = outputs.iter().cloned();
+        lock(&self.ledger).add(line, bag, outputs, None);
+        ControlFlow::Continue(())
     }
     fn fact(&mut self, site: &Site<'_>, tag: Tag, fact: &Fact) -> Verdict {
-        let told = Told { facts: vec![fact.clone()], ..Told::default() };
-        self.note(News { tag, key: site.key(), kind: Kind::Internal, told })
+        let line = Line::new(tag, self.models[site.key()], Kind::Internal, 0);
+        lock(&self.ledger).add(line, None, None, Some(fact.clone()));
+        ControlFlow::Continue(())
     }
 }
 
@@ -99,12 +91,12 @@ pub(in super::super) struct Done<M> {
     /// Of cycles in which models of its own were imminent, ascending: in all others what came over
     /// an edge had been sent.
     pub tags: Vec<Tag>,
-    pub news: Vec<News<M>>,
+    pub ledger: Ledger<M>,
 }
 
 impl<M> Default for Done<M> {
     fn default() -> Self {
-        Self { counts: Counts::default(), tags: Vec::new(), news: Vec::new() }
+        Self { counts: Counts::default(), tags: Vec::new(), ledger: Ledger::default() }
     }
 }
 
@@ -131,7 +123,7 @@ pub(super) struct Part<M: Message> {
     letters: Vec<Letter<M>>,
     /// What others are to get at the end of a phase, by part.
     post: Vec<Vec<Letter<M>>>,
-    news: Arc<Mutex<Vec<News<M>>>>,
+    ledger: Arc<Mutex<Ledger<M>>>,
     /// Of the window that is told next, and of a later one.
     pub done: Done<M>,
     fresh: Done<M>,
@@ -160,9 +152,11 @@ impl<M: Message> Part<M> {
         let mut announcing: Vec<u32> = ahead.map(|edge| edge.model).collect();
         announcing.dedup();
         let post = (0..2 * layout.workers).map(|_| Vec::new()).collect();
-        let news: Arc<Mutex<Vec<News<M>>>> = Arc::default();
+        let ledger: Arc<Mutex<Ledger<M>>> = Arc::default();
         if observed {
-            sim.core.observers.push(Box::new(Scribe(Arc::clone(&news))));
+            let own = models.iter().map(|&m| (sim.core.keys[m as usize], m)).collect();
+            let scribe = Scribe { ledger: Arc::clone(&ledger), models: own };
+            sim.core.observers.push(Box::new(scribe));
             sim.core.fx.observed = true;
         }
         if !heard.is_empty() {
@@ -191,7 +185,7 @@ impl<M: Message> Part<M> {
             open,
             letters,
             post,
-            news,
+            ledger,
             done,
             fresh,
             bus,
@@ -466,7 +460,7 @@ impl<M: Message> Part<M> {
         let done = if later { &mut self.fresh } else { done };
         done.counts = std::mem::take(&mut self.sim.core.counts);
         self.executed += done.counts.transitions();
-        std::mem::swap(&mut done.news, &mut lock(&self.news));
+        std::mem::swap(&mut done.ledger, &mut lock(&self.ledger));
         if let Some(tags) = &mut self.sim.core.tags {
             std::mem::swap(&mut done.tags, tags);
             tags.clear();
