@@ -148,6 +148,7 @@ pub(crate) struct History<M> {
     free: Vec<Vec<u32>>,
     pub receivers: Receivers,
     /// To be used again.
+    #[expect(clippy::vec_box, reason = "records take them as they are")]
     told: Vec<Box<Told<M>>>,
     /// Size of saved states, now and at most.
     pub saved: usize,

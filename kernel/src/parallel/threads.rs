@@ -4,11 +4,17 @@
 //! milliseconds later: as long as a short run takes. Where a run has as many threads as there are
 //! cores, each goes to one when it begins. From there on the system may move it as it likes, for
 //! other programs run here, too.
-use std::thread::{available_parallelism, scope};
+use std::{
+    sync::OnceLock,
+    thread::{available_parallelism, scope},
+};
 
 /// How many threads serve so many: not more than cores.
 pub(super) fn for_workers(workers: usize) -> usize {
-    available_parallelism().map_or(1, usize::from).min(workers).max(1)
+    // It reads files.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = *CORES.get_or_init(|| available_parallelism().map_or(1, usize::from));
+    cores.min(workers).max(1)
 }
 
 /// Has so many threads serve, this one as number 0, and waits for all.
