@@ -85,7 +85,7 @@ impl<M: Message> Worker<M> {
             self.history.forget(&mut self.inputs, &mut self.units[u as usize], kept);
         }
         let ended = self.take_before(gvt);
-        let Self { history, units, inputs, handed, bus, .. } = self;
+        let Self { history, units, inputs, handed, .. } = self;
         for &(tag, number) in &ended {
             let record = &mut history[number];
             let Some(unit) = units.get(record.unit as usize) else {
@@ -101,7 +101,7 @@ impl<M: Message> Worker<M> {
                 continue;
             };
             line.next = told.heard.then_some(told.next);
-            let came = if bus.hears(model) { record.inputs } else { NONE };
+            let came = if told.heard { record.inputs } else { NONE };
             let bag = inputs.messages(came).map(|(port, value)| (port, value.clone()));
             let Told { outputs, facts, .. } = &mut *told;
             committed.ledger.add(line, bag, outputs.drain(..), facts.drain(..));
