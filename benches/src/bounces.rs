@@ -9,10 +9,14 @@ use std::{hint::black_box, path::PathBuf, sync::Arc};
 use superdense::Overrides;
 use superdense_kernel::{Component, Options, Simulation, time::Resolution};
 use superdense_models::{
-    continuous::{Dims, Equations, EventSpec, Settings, Trigger, Unit, equations::Work},
-    expr::Scalar,
-    ode::{self, Method},
-    value::Value,
+    maths::expr::Scalar,
+    signal::value::Value,
+    solve::{
+        Dims, Equations, EventSpec, Settings, Trigger,
+        equations::Work,
+        ode::{self, Method},
+    },
+    unit::Unit,
 };
 
 const G: f64 = 9.81;

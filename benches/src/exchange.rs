@@ -7,8 +7,10 @@ use superdense_kernel::{
 };
 use superdense_models::{
     couplings::{Compensation, Coupler, Extrapolation, Pace, Policy, Slopes},
-    signal::{NEVER, Timer},
-    value::{Segment, Value},
+    signal::{
+        NEVER, Timer,
+        value::{Segment, Value},
+    },
 };
 
 /// Ticks of a macro step.

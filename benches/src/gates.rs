@@ -10,8 +10,8 @@ use crate::{
 };
 use superdense_kernel::{Message, Simulation, event_list::EventListKind, parallel::Settings};
 use superdense_models::{
-    qss::{Explicit, Implicit},
-    value::Value,
+    signal::value::Value,
+    solve::qss::{Explicit, Implicit},
 };
 
 /// A run to count.

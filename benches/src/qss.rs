@@ -2,8 +2,8 @@
 //! kernel.
 use superdense_kernel::{Component, Coupled, Options, Simulation, time::Resolution};
 use superdense_models::{
-    qss::{Engine, Method, Number, Quanta, System, SystemUnit, View},
-    value::Value,
+    signal::value::Value,
+    solve::qss::{Engine, Method, Number, Quanta, System, SystemUnit, View},
 };
 
 /// `u_i' = N (u_{i-1} - u_i) - 1000 u_i (u_i - 0.5)(u_i - 1)` with `u_0 = 1`, for so many states.
@@ -84,7 +84,7 @@ fn unit<Y: System, M: Method<P>, const P: usize>(engine: Engine<Y, M, P>) -> Com
 #[cfg(test)]
 mod tests {
     use super::*;
-    use superdense_models::qss::{Explicit, Implicit};
+    use superdense_models::solve::qss::{Explicit, Implicit};
 
     /// The steps of QSS Solver on its own models (Fernández & Kofman 2014, "A stand-alone quantized
     /// state system solver for continuous system simulation", Simulation 90), within one percent.

@@ -2,11 +2,15 @@
 use crate::qss::alone;
 use superdense_kernel::{Component, Simulation};
 use superdense_models::{
-    continuous::{Dims, Equations, EventSpec, Programs, Settings, Unit, equations::Work},
-    expr::{Expr, Names, Program, Scalar},
-    ode,
-    qss::{Implicit, Quanta, Quantised},
-    value::Value,
+    maths::expr::{Expr, Names, Program, Scalar},
+    signal::value::Value,
+    solve::{
+        Dims, Equations, EventSpec, Programs, Settings,
+        equations::Work,
+        ode,
+        qss::{Implicit, Quanta, Quantised},
+    },
+    unit::Unit,
 };
 
 /// Derivatives as text, compiled as those of a scenario are.

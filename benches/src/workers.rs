@@ -17,7 +17,7 @@ use superdense_kernel::{
     message::Message,
     parallel::{Partition, Statistics},
 };
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 /// A measurement. As JSON, one object per line with exactly these keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]

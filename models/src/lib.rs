@@ -1,19 +1,27 @@
 //! Units of hybrid scenarios: continuous units, blocks, queues, packet networks, grids.
+//!
+//! The rooms, in an order: each imports only from those above it.
+//!
+//! | room | content |
+//! | --- | --- |
+//! | [`maths`] | expressions, polynomials, quantities, random streams, rounding to ticks |
+//! | [`signal`] | values and segments, signals that receivers hold, capabilities, statistics |
+//! | [`solve`] | systems of equations, solvers, quantised state systems, event search |
+//! | [`unit`] | the event-driven wrapper around a solver, and shared events |
+//! | [`kinds`] | kinds of units, their parameters and ports |
+//! | [`equations`] | equations as text, and the choice of a method |
+//! | [`couplings`], [`blocks`], [`network`], [`grid`] | the units themselves |
+//! | [`catalogue`] | the list of all kinds |
 #[macro_use]
+pub mod kinds;
+
 pub mod blocks;
-pub mod capabilities;
-pub mod continuous;
+pub mod catalogue;
 pub mod couplings;
-pub mod expr;
-pub mod feed_through;
+pub mod equations;
 pub mod grid;
+pub mod maths;
 pub mod network;
-pub mod ode;
-pub mod poly;
-pub mod qss;
-pub mod quantity;
-pub mod random;
-pub mod registry;
 pub mod signal;
-pub mod statistics;
-pub mod value;
+pub mod solve;
+pub mod unit;

@@ -7,7 +7,7 @@ use crate::{
     source::{Sources, Span},
 };
 use std::path::Path;
-use superdense_models::{quantity::Decimal, registry::Located};
+use superdense_models::{kinds::Located, maths::quantity::Decimal};
 use toml::{
     Spanned,
     de::{DeTable, DeValue},

@@ -1,6 +1,6 @@
 //! The kinds of units that a scenario may name: those of `models`, and those of adapters that
 //! this build has.
-use superdense_models::registry::{self, UnitKind};
+use superdense_models::{catalogue, kinds::UnitKind};
 
 /// Kinds of adapters: name, cargo feature, and the kind if the feature is on.
 const ADAPTED: &[(&str, &str, Option<&'static dyn UnitKind>)] = &[(
@@ -20,7 +20,7 @@ const ADAPTED: &[(&str, &str, Option<&'static dyn UnitKind>)] = &[(
 /// ```
 pub fn kinds() -> Vec<&'static dyn UnitKind> {
     let adapted = ADAPTED.iter().filter_map(|(_, _, kind)| *kind);
-    let mut all: Vec<_> = registry::kinds().iter().copied().chain(adapted).collect();
+    let mut all: Vec<_> = catalogue::kinds().iter().copied().chain(adapted).collect();
     all.sort_by_key(|k| k.name());
     all
 }
@@ -28,7 +28,7 @@ pub fn kinds() -> Vec<&'static dyn UnitKind> {
 /// The kind of a name.
 pub fn find(name: &str) -> Option<&'static dyn UnitKind> {
     let adapted = || ADAPTED.iter().find(|(n, ..)| *n == name)?.2;
-    registry::find(name).or_else(adapted)
+    catalogue::find(name).or_else(adapted)
 }
 
 /// The cargo feature that a build without this kind needs for it.

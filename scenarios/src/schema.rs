@@ -8,8 +8,10 @@ use crate::{
 };
 use serde_json::{Map, Value as Json, json};
 use superdense_kernel::Guards;
-use superdense_models::couplings::CouplingKind;
-use superdense_models::registry::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind};
+use superdense_models::{
+    couplings::CouplingKind,
+    kinds::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind},
+};
 
 /// The schema.
 ///

@@ -5,7 +5,7 @@
 //! text it lies in. Units report mistakes with such spans and never hear of files.
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 use std::path::{Path, PathBuf};
-pub use superdense_models::registry::Span;
+pub use superdense_models::kinds::Span;
 
 /// Bytes that are shown at most of a line on each side of a place.
 const AROUND: usize = 200;

@@ -31,7 +31,7 @@ use crate::{
 use nalgebra::{DMatrix, DVector};
 use std::path::{Path, PathBuf};
 use superdense_kernel::Simulation;
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 /// Steps that are stacked at most: extrapolation of order 3 under a compensation looks back over five.
 const DEPTH: usize = 8;

@@ -8,13 +8,15 @@ use super::{
 use std::{path::Path, sync::Arc};
 use superdense_kernel::Component;
 use superdense_models::{
-    capabilities::{Capabilities, Capability},
-    registry::{
+    kinds::{
         Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, Span,
         UnitKind, needed, with,
     },
-    signal::Timer,
-    value::Value,
+    signal::{
+        Timer,
+        capabilities::{Capabilities, Capability},
+        value::Value,
+    },
 };
 
 /// The kind `fmu`: an FMI 3.0 co-simulation FMU as a unit. Ports are the FMU's inputs and outputs;

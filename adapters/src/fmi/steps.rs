@@ -5,8 +5,8 @@ use super::{
     unit::{FmuUnit, Settings},
 };
 use std::sync::Arc;
-use superdense_models::{
-    signal::Held,
+use superdense_models::signal::{
+    Held,
     value::{Flag, Segment},
 };
 

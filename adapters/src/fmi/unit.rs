@@ -24,10 +24,12 @@ use superdense_kernel::{
     Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
 };
 use superdense_models::{
-    ode::rounding::ceil_ticks,
-    signal::{Held, NEVER, Timer},
-    statistics::UnitStatistics,
-    value::{Flag, Segment, Value},
+    maths::rounding::ceil_ticks,
+    signal::{
+        Held, NEVER, Timer,
+        statistics::UnitStatistics,
+        value::{Flag, Segment, Value},
+    },
 };
 
 /// What the unit knows about its FMU beside the running state.

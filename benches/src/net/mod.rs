@@ -16,7 +16,7 @@ use std::{
 };
 use superdense::{Overrides, plan::Source};
 use superdense_kernel::{Options, Simulation};
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 /// A scenario and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

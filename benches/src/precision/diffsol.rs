@@ -9,7 +9,7 @@ use diffsol::{
     FaerSparseLU, FaerSparseMat, NalgebraLU, NalgebraMat, OdeBuilder, OdeEquations,
     OdeSolverMethod, OdeSolverStopReason, Vector,
 };
-use superdense_models::qss::System;
+use superdense_models::solve::qss::System;
 
 const TOLERANCES: [f64; 10] = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11];
 

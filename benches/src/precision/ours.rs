@@ -15,8 +15,8 @@ use superdense_kernel::{
     trace::{Observer, Site, Verdict},
 };
 use superdense_models::{
-    qss::{Engine, Explicit, Implicit, Method, Paired, Quanta, System, SystemUnit},
-    value::Value,
+    signal::value::Value,
+    solve::qss::{Engine, Explicit, Implicit, Method, Paired, Quanta, System, SystemUnit},
 };
 
 /// Methods of scenarios.

@@ -3,11 +3,11 @@ use super::problem::Problem;
 use serde::Serialize;
 use std::path::PathBuf;
 use superdense_models::{
-    continuous::{Dims, Equations, equations::Work},
     grid::{
         case::Case,
         machines::{Fault, Machines, Plan},
     },
+    solve::{Dims, Equations, equations::Work},
 };
 
 /// A program with the values that its phases have, one register per instruction.

@@ -2,9 +2,9 @@
 //! [`Slice`] and [`Direction`].
 use super::problem::Problem;
 use crate::qss::{Advection, Line};
-use superdense_models::{
-    continuous::series::Series,
+use superdense_models::solve::{
     qss::{Number, System, View},
+    series::Series,
 };
 
 /// The oscillator of van der Pol with this damping.

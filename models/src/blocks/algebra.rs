@@ -1,13 +1,15 @@
 //! Memoryless signal blocks: `gain`, `offset`, `sum`, `product`.
-use super::{
-    params::{ORDER, Reader, TOLERANCE, needed, with},
-    ports, signal,
-};
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamError, ParamType, Params, PortSpec, Ports},
-    signal::{Held, NEVER, Poly, Timer, combined, horizon, repeats, trimmed},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamError, ParamType, Params, PortSpec, Ports,
+        feed_through::{FeedThrough, Passing},
+        params::{ORDER, Reader, TOLERANCE, needed, with},
+        ports::{ports, signal},
+    },
+    signal::{
+        Held, NEVER, Poly, Timer, combined, horizon, repeats, trimmed,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -289,7 +291,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn linear_blocks_answer_one_micro_step_later() {

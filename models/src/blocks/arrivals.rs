@@ -1,15 +1,18 @@
 //! `arrivals`: jobs that arrive one after the other.
-use super::{
-    event,
-    params::{DISTRIBUTION, Reader, random_ticks, with},
-    ports, signal,
-};
 use crate::{
-    quantity::fraction,
-    random::{Distribution, RandomStream},
-    registry::{ParamType, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::{Job, Segment, Value},
+    kinds::{
+        ParamType, ValueType,
+        params::{DISTRIBUTION, Reader, random_ticks, with},
+        ports::{event, ports, signal},
+    },
+    maths::{
+        quantity::fraction,
+        random::{Distribution, RandomStream},
+    },
+    signal::{
+        Level, NEVER, Timer,
+        value::{Job, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -143,7 +146,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     #[test]
     fn periodic_jobs() {

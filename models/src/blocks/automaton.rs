@@ -1,17 +1,18 @@
 //! `automaton`: a timed finite state machine.
 mod parse;
 
-use super::{
-    event,
-    events::same,
-    params::{needed, with},
-    signal,
-};
+use super::events::same;
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, PortSpec, Ports, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::{Segment, Value},
+    kinds::{
+        ParamType, PortSpec, Ports, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{needed, with},
+        ports::{event, signal},
+    },
+    signal::{
+        Level, NEVER, Timer,
+        value::{Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, sync::Arc};
@@ -88,7 +89,7 @@ impl Automaton {
         self.state = self.arrows[arrow as usize].to;
         self.entered = self.timer.now();
         self.level.change(f64::from(self.state), self.timer.now());
-        super::happened(fx, &self.names[self.state as usize], kind);
+        crate::kinds::ports::happened(fx, &self.names[self.state as usize], kind);
     }
 
     fn tell(&self, arrow: u32, out: &mut Outbox<'_, Value>) {
@@ -243,7 +244,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     /// The traffic light and the police officer of Gomes et al., "Co-simulation: State of the
     /// art" (2017), section 3.1.

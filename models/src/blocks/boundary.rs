@@ -1,12 +1,12 @@
 //! `boundary-condition`: algebraic constraints between units, as a unit that finds what fulfils them.
-use super::params::{Checked, Reader, TOLERANCE, with};
 use crate::{
-    continuous::EquationsKind,
-    feed_through::FeedThrough,
-    registry::{
+    equations::EquationsKind,
+    kinds::{
         Context, Located, Param, ParamError, ParamSpec, ParamType, Params, Ports, UnitKind,
+        feed_through::FeedThrough,
+        params::{Checked, Reader, TOLERANCE, with},
     },
-    value::Value,
+    signal::value::Value,
 };
 use superdense_kernel::Component;
 
@@ -126,7 +126,7 @@ impl UnitKind for BoundaryCondition {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::mistakes;
+    use crate::kinds::testing::mistakes;
 
     #[test]
     fn conditions_are_needed() {

@@ -1,13 +1,11 @@
 //! `clock`: periodic events without drift.
-use super::{
-    event,
-    params::{Reader, with},
-    ports, type_of,
-};
 use crate::{
-    registry::{ParamError, ParamType, Params},
-    signal::{NEVER, Timer},
-    value::Value,
+    kinds::{
+        ParamError, ParamType, Params,
+        params::{Reader, with},
+        ports::{event, ports, type_of},
+    },
+    signal::{NEVER, Timer, value::Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -121,7 +119,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn a_rational_clock_meets_whole_seconds() {

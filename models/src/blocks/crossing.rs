@@ -1,8 +1,10 @@
 //! When a held signal leaves a band: shared by `detector`, `hysteresis`, `quantiser`, `switch`.
 use crate::{
-    poly::{Direction, RootKind, earliest_root, first_exceed},
-    signal::{Held, NEVER, Poly, Timer},
-    value::{Flag, Segment},
+    maths::poly::{Direction, RootKind, earliest_root, first_exceed},
+    signal::{
+        Held, NEVER, Poly, Timer,
+        value::{Flag, Segment},
+    },
 };
 use serde::{Deserialize, Serialize};
 

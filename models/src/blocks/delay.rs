@@ -1,14 +1,15 @@
 //! `delay`: events or signals, later.
-use super::{
-    event,
-    params::{Reader, needed, with},
-    ports, signal,
-};
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, Params, ValueType},
-    signal::{Held, NEVER, Timer},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamType, Params, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{Reader, needed, with},
+        ports::{event, ports, signal},
+    },
+    signal::{
+        Held, NEVER, Timer,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -157,7 +158,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     #[test]
     fn events_keep_their_order() {

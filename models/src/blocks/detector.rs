@@ -1,14 +1,15 @@
 //! `detector`: an event when a signal crosses a threshold.
-use super::{
-    crossing::{Band, Exit, Watch, sign_after},
-    event,
-    params::{Reader, TOLERANCE, with},
-    ports, signal, type_of,
-};
+use super::crossing::{Band, Exit, Watch, sign_after};
 use crate::{
-    registry::{ParamType, ValueType},
-    signal::{NEVER, Timer},
-    value::{Segment, Value},
+    kinds::{
+        ParamType, ValueType,
+        params::{Reader, TOLERANCE, with},
+        ports::{event, ports, signal, type_of},
+    },
+    signal::{
+        NEVER, Timer,
+        value::{Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -105,7 +106,11 @@ impl Atomic<Value> for Threshold {
         {
             fx.located();
             if self.wanted(Self::crossing(exit)) {
-                super::happened(fx, "crossing", superdense_kernel::EventKind::Private);
+                crate::kinds::ports::happened(
+                    fx,
+                    "crossing",
+                    superdense_kernel::EventKind::Private,
+                );
             }
             self.watch.passed();
             if exit != Exit::Touch {
@@ -176,7 +181,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// Conformance H5.
     #[test]

@@ -1,15 +1,14 @@
 //! Memoryless event blocks: `adder`, `encoder`, `merge`, `scaler`, `trigger`. Each answers one
 //! micro-step after its input.
-use super::{
-    algebra::numbered,
-    event,
-    params::{Checked, Reader, value_of, with},
-    ports, type_of,
-};
+use super::algebra::numbered;
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{Param, ParamError, ParamType, Params, Ports, ValueType},
-    value::Value,
+    kinds::{
+        Param, ParamError, ParamType, Params, Ports, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{Checked, Reader, value_of, with},
+        ports::{event, ports, type_of},
+    },
+    signal::value::Value,
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -104,7 +103,7 @@ impl Atomic<Value> for EventBlock {
     }
 }
 
-const INPUTS: crate::registry::ParamSpec = with("inputs", ParamType::Int, "2", "number of inputs");
+const INPUTS: crate::kinds::ParamSpec = with("inputs", ParamType::Int, "2", "number of inputs");
 
 unit_kind! {
     /// `adder`: the sum of the events that are present, one micro-step later; inputs without an
@@ -266,7 +265,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// Conformance H1.
     #[test]

@@ -1,15 +1,16 @@
 //! `hold`: events as a piecewise constant signal.
-use super::{
-    event,
-    events::number,
-    params::{Reader, with},
-    ports, signal,
-};
+use super::events::number;
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, ValueType},
-    signal::{Level, Timer},
-    value::{Segment, Value},
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{Reader, with},
+        ports::{event, ports, signal},
+    },
+    signal::{
+        Level, Timer,
+        value::{Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -81,7 +82,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// Conformance H3.
     #[test]

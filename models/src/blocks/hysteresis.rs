@@ -1,14 +1,15 @@
 //! `hysteresis`: a two-point switch with two thresholds.
-use super::{
-    crossing::{Band, Exit, Watch},
-    event,
-    params::{Reader, TOLERANCE, needed, with},
-    ports, signal,
-};
+use super::crossing::{Band, Exit, Watch};
 use crate::{
-    registry::{ParamType, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::{Segment, Value},
+    kinds::{
+        ParamType, ValueType,
+        params::{Reader, TOLERANCE, needed, with},
+        ports::{event, ports, signal},
+    },
+    signal::{
+        Level, NEVER, Timer,
+        value::{Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -93,11 +94,19 @@ impl Atomic<Value> for TwoPoint {
             fx.located();
             self.watch.passed();
             self.turn(exit);
-            super::happened(fx, if self.on { "on" } else { "off" }, EventKind::Private);
+            crate::kinds::ports::happened(
+                fx,
+                if self.on { "on" } else { "off" },
+                EventKind::Private,
+            );
         }
         if std::mem::take(&mut self.news) {
             // A jump turned it, one micro-step ago.
-            super::happened(fx, if self.on { "on" } else { "off" }, EventKind::Private);
+            crate::kinds::ports::happened(
+                fx,
+                if self.on { "on" } else { "off" },
+                EventKind::Private,
+            );
         }
         self.level.sent();
         self.plan();
@@ -169,7 +178,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// Conformance H17: +2 per second while heating, -1 per second otherwise.
     #[test]

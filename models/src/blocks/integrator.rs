@@ -1,15 +1,16 @@
 //! `integrator`: the exact integral of a polynomial signal.
-use super::{
-    event,
-    events::number,
-    params::{Reader, TOLERANCE, with},
-    ports, signal,
-};
+use super::events::number;
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, ValueType},
-    signal::{Held, NEVER, Poly, Timer, horizon, repeats},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{Reader, TOLERANCE, with},
+        ports::{event, ports, signal},
+    },
+    signal::{
+        Held, NEVER, Poly, Timer, horizon, repeats,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -186,7 +187,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// Conformance H10.
     #[test]

@@ -1,15 +1,16 @@
 //! `first-order`: a first-order lag, exact for polynomial inputs.
-use super::{
-    params::{ORDER, Reader, TOLERANCE, needed, with},
-    ports,
-    series::Decay,
-    signal,
-};
+use super::series::Decay;
 use crate::{
-    feed_through::FeedThrough,
-    registry::ParamType,
-    signal::{Held, Poly, Timer, repeats},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamType,
+        feed_through::FeedThrough,
+        params::{ORDER, Reader, TOLERANCE, needed, with},
+        ports::{ports, signal},
+    },
+    signal::{
+        Held, Poly, Timer, repeats,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -154,7 +155,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     #[test]
     fn step_and_ramp_answers() {

@@ -1,16 +1,16 @@
 //! `pid`: a continuous controller, exact for polynomial inputs.
-use super::{
-    event,
-    params::{ORDER, Reader, TOLERANCE, with},
-    ports,
-    series::Decay,
-    signal,
-};
+use super::series::Decay;
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, ValueType},
-    signal::{Held, NEVER, Poly, Timer, repeats},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{ORDER, Reader, TOLERANCE, with},
+        ports::{event, ports, signal},
+    },
+    signal::{
+        Held, NEVER, Poly, Timer, repeats,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -229,7 +229,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     #[test]
     fn answer_to_a_step_of_the_reference() {

@@ -1,13 +1,15 @@
 //! Signals that are known beforehand as a list of pieces: `constant`, `step`, `ramp` (and, in
 //! [`super::table`], `csv`).
-use super::{
-    params::{Reader, needed, with},
-    ports, signal,
-};
 use crate::{
-    registry::ParamType,
-    signal::{NEVER, Timer},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamType,
+        params::{Reader, needed, with},
+        ports::{ports, signal},
+    },
+    signal::{
+        NEVER, Timer,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -167,7 +169,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn step_and_ramp() {

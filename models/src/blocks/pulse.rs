@@ -1,12 +1,14 @@
 //! `pulse`: a train of rectangular pulses.
-use super::{
-    params::{Reader, needed, with},
-    ports, signal,
-};
 use crate::{
-    registry::{ParamError, ParamType},
-    signal::{NEVER, Timer},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamError, ParamType,
+        params::{Reader, needed, with},
+        ports::{ports, signal},
+    },
+    signal::{
+        NEVER, Timer,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -129,7 +131,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn pulses_jump_on_the_tick() {

@@ -1,13 +1,15 @@
 //! `quantiser`: a signal rounded to multiples of a quantum.
-use super::{
-    crossing::{Band, Exit, Watch},
-    params::{Reader, TOLERANCE, needed, with},
-    ports, signal,
-};
+use super::crossing::{Band, Exit, Watch};
 use crate::{
-    registry::ParamType,
-    signal::{Level, NEVER, Timer},
-    value::{Segment, Value},
+    kinds::{
+        ParamType,
+        params::{Reader, TOLERANCE, needed, with},
+        ports::{ports, signal},
+    },
+    signal::{
+        Level, NEVER, Timer,
+        value::{Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -146,7 +148,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     #[test]
     fn steps_of_a_ramp_and_of_jumps() {

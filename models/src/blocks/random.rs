@@ -1,14 +1,12 @@
 //! `random`: random numbers as events or as a piecewise constant signal.
-use super::{
-    event,
-    params::{DISTRIBUTION, Reader, needed, with},
-    ports, signal,
-};
 use crate::{
-    random::{Distribution, RandomStream},
-    registry::{ParamType, Params, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::Value,
+    kinds::{
+        ParamType, Params, ValueType,
+        params::{DISTRIBUTION, Reader, needed, with},
+        ports::{event, ports, signal},
+    },
+    maths::random::{Distribution, RandomStream},
+    signal::{Level, NEVER, Timer, value::Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -120,7 +118,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn minstd_draws() {

@@ -1,12 +1,12 @@
 //! `router`: sends each event to one of several outputs.
-use super::{
-    event,
-    params::{Reader, with},
-};
 use crate::{
-    random::RandomStream,
-    registry::{ParamType, Ports, ValueType},
-    value::{Job, Value},
+    kinds::{
+        ParamType, Ports, ValueType,
+        params::{Reader, with},
+        ports::event,
+    },
+    maths::random::RandomStream,
+    signal::value::{Job, Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -124,7 +124,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn shares_follow_the_weights() {

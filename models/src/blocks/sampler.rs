@@ -1,15 +1,13 @@
 //! `sampler`: values of a signal as events.
-use super::{
-    clock::rational,
-    event,
-    params::{Reader, with},
-    signal,
-};
+use super::clock::rational;
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, Params, Ports, ValueType},
-    signal::{Held, NEVER, Timer},
-    value::Value,
+    kinds::{
+        ParamType, Params, Ports, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{Reader, with},
+        ports::{event, signal},
+    },
+    signal::{Held, NEVER, Timer, value::Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -155,7 +153,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// Conformance H2, with triggers and with an own period.
     #[test]

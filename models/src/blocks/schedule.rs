@@ -1,13 +1,11 @@
 //! `schedule`: events at listed times.
-use super::{
-    event,
-    params::{Checked, Reader, needed, ticks_of, value_of, with},
-    ports, type_of,
-};
 use crate::{
-    registry::{Context, Param, ParamError, ParamType, Params, ValueType},
-    signal::{NEVER, Timer},
-    value::Value,
+    kinds::{
+        Context, Param, ParamError, ParamType, Params, ValueType,
+        params::{Checked, Reader, needed, ticks_of, value_of, with},
+        ports::{event, ports, type_of},
+    },
+    signal::{NEVER, Timer, value::Value},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -137,7 +135,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn events_at_their_times() {

@@ -15,7 +15,7 @@ impl Decay {
     ///
     /// The polynomial part solves `p + p'/rate = u` from the highest power down.
     pub fn follow(u: &[f64], start: f64, rate: f64) -> Self {
-        let mut p = [0.0; crate::poly::MAX_DEGREE + 1];
+        let mut p = [0.0; crate::maths::poly::MAX_DEGREE + 1];
         let mut above = 0.0;
         for (k, &uk) in u.iter().enumerate().rev() {
             p[k] = uk - (k + 1) as f64 * above / rate;
@@ -32,7 +32,7 @@ impl Decay {
     pub fn taylor(&self, order: usize, tolerance: f64) -> (Poly, f64) {
         let mut sum = Poly::new(self.p.truncated(order));
         let full = self.p.coefficients();
-        let mut tail = [0.0; crate::poly::MAX_DEGREE + 1];
+        let mut tail = [0.0; crate::maths::poly::MAX_DEGREE + 1];
         let mut used = 0;
         if full.len() > order + 1 {
             used = full.len() - order - 1;
@@ -42,7 +42,7 @@ impl Decay {
         if self.c.abs() <= 0.1 * tolerance {
             return (sum, horizon(order + 1, &tail[..used], 0.9 * tolerance));
         }
-        let mut terms = [0.0; crate::poly::MAX_DEGREE + 1];
+        let mut terms = [0.0; crate::maths::poly::MAX_DEGREE + 1];
         let mut term = self.c;
         for (k, slot) in terms.iter_mut().enumerate().take(order + 1) {
             *slot = term;

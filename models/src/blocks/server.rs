@@ -1,15 +1,16 @@
 //! `server`: a queue with one or several servers.
-use super::{
-    event,
-    params::{DISTRIBUTION, Reader, random_ticks, with},
-    ports, signal,
-};
 use crate::{
-    feed_through::{FeedThrough, Passing},
-    random::{Distribution, RandomStream},
-    registry::{ParamType, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::{Job, Segment, Value, each_in_order},
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
+        params::{DISTRIBUTION, Reader, random_ticks, with},
+        ports::{event, ports, signal},
+    },
+    maths::random::{Distribution, RandomStream},
+    signal::{
+        Level, NEVER, Timer,
+        value::{Job, Segment, Value, each_in_order},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -201,7 +202,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn a_deterministic_station() {

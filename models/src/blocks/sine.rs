@@ -1,12 +1,14 @@
 //! `sine`: a sine wave as Taylor segments.
-use super::{
-    params::{ORDER, Reader, TOLERANCE, needed, with},
-    ports, signal,
-};
 use crate::{
-    registry::ParamType,
-    signal::{Timer, horizon, trimmed},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamType,
+        params::{ORDER, Reader, TOLERANCE, needed, with},
+        ports::{ports, signal},
+    },
+    signal::{
+        Timer, horizon, trimmed,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
@@ -127,7 +129,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
     use std::f64::consts::TAU;
 
     #[test]

@@ -3,15 +3,16 @@ mod batches;
 
 pub use batches::BatchMeans;
 
-use super::{
-    event,
-    params::{Reader, with},
-    ports, signal,
-};
 use crate::{
-    registry::{ParamType, ValueType},
-    signal::{Level, Timer},
-    value::{Job, Segment, Value, each_in_order},
+    kinds::{
+        ParamType, ValueType,
+        params::{Reader, with},
+        ports::{event, ports, signal},
+    },
+    signal::{
+        Level, Timer,
+        value::{Job, Segment, Value, each_in_order},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -163,7 +164,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     fn station(rest: &str, seconds: f64) -> Bench {
         Bench::run(

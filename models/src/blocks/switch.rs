@@ -1,14 +1,15 @@
 //! `switch`: one of two signals.
-use super::{
-    crossing::{Band, Exit, Watch},
-    event,
-    params::{Reader, TOLERANCE, with},
-    ports, signal,
-};
+use super::crossing::{Band, Exit, Watch};
 use crate::{
-    registry::{ParamType, Params, ValueType},
-    signal::{Held, NEVER, Timer},
-    value::{Flag, Segment, Value},
+    kinds::{
+        ParamType, Params, ValueType,
+        params::{Reader, TOLERANCE, with},
+        ports::{event, ports, signal},
+    },
+    signal::{
+        Held, NEVER, Timer,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
@@ -187,7 +188,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     const SIGNALS: &str =
         "[unit.a]\nkind='ramp'\nslope=1.0\n[unit.b]\nkind='constant'\nvalue=7.0\n";

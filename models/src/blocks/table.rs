@@ -1,10 +1,10 @@
 //! `csv`: a signal from a table of times and values.
-use super::{
+use super::playlist::{Piece, Playlist};
+use crate::kinds::{
+    Context, ParamError, ParamType, Params,
     params::{Checked, Reader, needed, with},
-    playlist::{Piece, Playlist},
-    ports, signal,
+    ports::{ports, signal},
 };
-use crate::registry::{Context, ParamError, ParamType, Params};
 use std::cmp::Ordering;
 use superdense_kernel::{Component, time::Resolution};
 
@@ -35,7 +35,10 @@ unit_kind! {
     build: build,
 }
 
-fn build(params: &Params, context: &Context<'_>) -> Checked<Component<crate::value::Value>> {
+fn build(
+    params: &Params,
+    context: &Context<'_>,
+) -> Checked<Component<crate::signal::value::Value>> {
     let mut r = Reader::new(params);
     let path = context.folder.join(params.text("file"));
     let linear = params.text("mode") == "linear";
@@ -193,7 +196,7 @@ fn pieces(rows: &[(i64, f64)], linear: bool, resolution: Resolution) -> Vec<Piec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     const NANO: Resolution = Resolution::NANO;
 

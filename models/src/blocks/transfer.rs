@@ -1,10 +1,12 @@
 //! `transfer-function`: a linear system given by two polynomials, as an equation unit.
-use super::params::{Checked, Reader, TOLERANCE, needed, with};
 use crate::{
-    continuous::EquationsKind,
-    feed_through::FeedThrough,
-    registry::{Context, Located, Param, ParamSpec, ParamType, Params, Ports, UnitKind},
-    value::Value,
+    equations::EquationsKind,
+    kinds::{
+        Context, Located, Param, ParamSpec, ParamType, Params, Ports, UnitKind,
+        feed_through::FeedThrough,
+        params::{Checked, Reader, TOLERANCE, needed, with},
+    },
+    signal::value::Value,
 };
 use superdense_kernel::Component;
 
@@ -116,7 +118,7 @@ impl UnitKind for TransferFunction {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn step_answer_of_second_order_with_feedthrough() {

@@ -31,7 +31,7 @@
 //! is treated as a signal near zero for the rest of the step.
 use super::line::Line;
 use crate::{
-    poly::{MAX_DEGREE, eval},
+    maths::poly::{MAX_DEGREE, eval},
     signal::{NEVER, Poly, Timer, horizon, shift, trimmed},
 };
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,8 @@ use super::{
     Balance, Compensation, Extrapolation, Kalman, Line, LookAhead, LowPass, Pace, Sequence,
     extrapolation::Cubic, trial::is_refresh, trust::residual,
 };
-use crate::{
-    signal::{NEVER, Timer},
+use crate::signal::{
+    NEVER, Timer,
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};

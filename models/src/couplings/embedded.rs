@@ -23,7 +23,10 @@ use super::{
     trial::{Progress, Told},
     trust::{integrated, product},
 };
-use crate::{poly::eval, signal::Timer, value::Flag};
+use crate::{
+    maths::poly::eval,
+    signal::{Timer, value::Flag},
+};
 
 /// Between the looks at outputs that go on lies this part of the step.
 const PART: i64 = 32;

@@ -12,7 +12,7 @@
 //! the last differences into classes with an order each; the rule here needs no thresholds: the order
 //! that would have foretold the last exchanged values best.
 use super::{Compensation, Line};
-use crate::{poly::eval, signal::Timer};
+use crate::{maths::poly::eval, signal::Timer};
 use serde::{Deserialize, Serialize};
 
 /// The highest order.

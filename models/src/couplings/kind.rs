@@ -4,11 +4,12 @@ use super::{
     reading::{self, policy, signals},
 };
 use crate::{
-    blocks::params::{Checked, needed, with},
-    feed_through::{FeedThrough, Passing},
-    registry::{Context, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind},
-    signal::{NEVER, Timer},
-    value::Value,
+    kinds::{
+        Context, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind,
+        feed_through::{FeedThrough, Passing},
+        params::{Checked, needed, with},
+    },
+    signal::{NEVER, Timer, value::Value},
 };
 use superdense_kernel::{Component, Simulation};
 

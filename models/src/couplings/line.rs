@@ -1,7 +1,7 @@
 //! One signal on its way from a unit to its receivers.
 use super::{Compensation, compensation::Deviation, kalman::Known};
-use crate::{
-    signal::{Held, Poly, Timer, trimmed},
+use crate::signal::{
+    Held, Poly, Timer, trimmed,
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};

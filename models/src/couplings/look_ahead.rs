@@ -7,7 +7,7 @@
 //! crossing, shortened by the factor `safety`, is when the next exchange has to be: not sooner
 //! than the shortest step, not later than the macro step. The predicted time is the coupler's time
 //! advance; nothing is asked of the units but the signals they send.
-use crate::expr::{Condition, Expr, Logic, Relation};
+use crate::maths::expr::{Condition, Expr, Logic, Relation};
 use serde::{Deserialize, Serialize};
 
 /// The indicators of one event, and their values at the last exchange.
@@ -75,7 +75,7 @@ impl LookAhead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Names;
+    use crate::maths::expr::Names;
 
     fn of(text: &str) -> (LookAhead, bool) {
         let names = Names::new().var("x", 0).var("v", 1);

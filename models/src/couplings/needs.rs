@@ -4,8 +4,8 @@
 //! policy itself when it is built; that both agree is tested (`tests`: `fmi::policies`).
 use super::kind::CouplingKind;
 use crate::{
-    capabilities::Capability,
-    registry::{Param, Params, UnitKind},
+    kinds::{Param, Params, UnitKind},
+    signal::capabilities::Capability,
 };
 
 /// Which units have to have a capability.
@@ -269,8 +269,8 @@ impl Scheme {
 
     /// Whether its value is one of several words.
     fn chooses(&self) -> bool {
-        use crate::registry::ParamType::Choice;
-        let choice = |p: &&crate::registry::ParamSpec| matches!(p.ty, Choice(_));
+        use crate::kinds::ParamType::Choice;
+        let choice = |p: &&crate::kinds::ParamSpec| matches!(p.ty, Choice(_));
         CouplingKind.params().iter().filter(choice).any(|p| p.name == self.key)
     }
 }
@@ -278,7 +278,7 @@ impl Scheme {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::ParamType;
+    use crate::kinds::ParamType;
 
     /// Every word that a policy may be chosen by is a scheme here, or is what is done without.
     #[test]

@@ -8,7 +8,7 @@ use super::{
     rehearsal::Step,
     trial::{Progress, Told},
 };
-use crate::value::Value;
+use crate::signal::value::Value;
 use serde::{Deserialize, Serialize};
 use superdense_kernel::time::Tag;
 

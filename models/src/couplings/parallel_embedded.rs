@@ -19,7 +19,7 @@ use super::{
     trial::{Progress, Told},
     trust::{integrated, product},
 };
-use crate::poly::eval;
+use crate::maths::poly::eval;
 use serde::{Deserialize, Serialize};
 
 /// What signals were at an exchange.

@@ -6,9 +6,11 @@ use super::{
     kind::{SIGNALS, TEAM},
 };
 use crate::{
-    blocks::params::{Checked, Entries, Reader},
-    expr::{Condition, Symbol, VarId},
-    registry::{Context, Located, Param, ParamError, Params, Span},
+    kinds::{
+        Context, Located, Param, ParamError, Params, Span,
+        params::{Checked, Entries, Reader},
+    },
+    maths::expr::{Condition, Symbol, VarId},
 };
 
 /// The names of the signals.

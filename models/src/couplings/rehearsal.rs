@@ -22,9 +22,11 @@ use super::{
     trust::Estimate,
 };
 use crate::{
-    poly::eval,
-    signal::{Held, NEVER, Timer},
-    value::{Segment, Value},
+    maths::poly::eval,
+    signal::{
+        Held, NEVER, Timer,
+        value::{Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

@@ -9,7 +9,10 @@
 //!
 //! Nothing is asked of the units while they run: their conditions are known from the scenario.
 use super::{Extrapolation, Line, extrapolation::Cubic};
-use crate::{expr::Expr, poly::eval, signal::Timer};
+use crate::{
+    maths::{expr::Expr, poly::eval},
+    signal::Timer,
+};
 use serde::{Deserialize, Serialize};
 
 /// How far ahead events are looked for, in macro steps (document 000, 5.1).
@@ -139,7 +142,7 @@ impl Foreseen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Names;
+    use crate::maths::expr::Names;
 
     /// x = 1 - 2t falls below 0.2 sin(3t), with v < 0 all along; a condition that holds already is
     /// none that comes.

@@ -3,8 +3,8 @@ use super::{
     Compensation, Control, Correction, Estimate, Extrapolation, Iteration, Pace, Policy, Rehearsal,
     Rehearse, Slopes, Solver, Until,
 };
-use crate::{
-    signal::{Held, NEVER, Poly, Timer},
+use crate::signal::{
+    Held, NEVER, Poly, Timer,
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ impl Atomic<Value> for Linear {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         let series = self.series();
         let span = RESOLUTION.seconds(elapsed.ticks());
-        self.z = series.map(|c| crate::poly::eval(&c, span));
+        self.z = series.map(|c| crate::maths::poly::eval(&c, span));
         self.timer.pass(elapsed);
         for (port, value) in bag.iter() {
             if let Value::Segment(s) = value {
@@ -86,7 +86,7 @@ impl Atomic<Value> for Linear {
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let span = RESOLUTION.seconds(elapsed.ticks());
-        Some(Value::Real(crate::poly::eval(&self.series()[usize::from(port)], span)))
+        Some(Value::Real(crate::maths::poly::eval(&self.series()[usize::from(port)], span)))
     }
 }
 

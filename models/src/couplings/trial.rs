@@ -1,7 +1,7 @@
 //! A group on trial: its units once more, ahead of themselves, and brought back at will.
 use super::{Line, extrapolation::Cubic, outside::Inputs};
-use crate::{
-    signal::{NEVER, Timer},
+use crate::signal::{
+    NEVER, Timer,
     value::{Flag, Segment, Value},
 };
 use serde::{Deserialize, Serialize};

@@ -81,7 +81,7 @@ pub(super) fn integrated(c: &[f64]) -> Vec<f64> {
 
 /// Its value.
 fn integral(c: &[f64], t: f64) -> f64 {
-    crate::poly::eval(&integrated(c), t)
+    crate::maths::poly::eval(&integrated(c), t)
 }
 
 /// The integral of the extrapolation error over the step that ends at tick `now`, as a part of its
@@ -94,7 +94,7 @@ fn course(line: &Line, e: &Extrapolation, now: i64, timer: &Timer) -> f64 {
     let since = samples[0].0;
     let nodes = samples.iter().take(e.order + 1).map(|s| timer.seconds(since, s.0));
     let (product, step) = (product(nodes), timer.seconds(since, now));
-    integral(&product, step) / (step * crate::poly::eval(&product, step))
+    integral(&product, step) / (step * crate::maths::poly::eval(&product, step))
 }
 
 /// The energy that comes of nothing on each bond of a step that ends at tick `now`, by its aim.

@@ -12,9 +12,11 @@ use super::{
     trial::Told,
 };
 use crate::{
-    poly::eval,
-    signal::{Timer, trimmed},
-    value::{Flag, Segment},
+    maths::poly::eval,
+    signal::{
+        Timer, trimmed,
+        value::{Flag, Segment},
+    },
 };
 
 /// Pieces of a signal by the ticks from which they hold, ascending; the first from the start of the

@@ -1,19 +1,22 @@
 //! Buck converters with hysteretic current control and droop on one DC bus.
 use crate::{
-    blocks::{
-        event,
+    equations::start::unused_by_method,
+    kinds::{
+        Context, ParamError, ParamSpec, ParamType, Params, Ports, UnitKind, ValueType,
         params::{Checked, Reader, needed, with},
-        signal,
+        ports::{event, signal},
     },
-    continuous::{Dims, Equations, EventSpec, Settings, Trigger, Unit, start::unused_by_method},
-    expr::Scalar,
-    ode::{Method, Options},
-    registry::{Context, ParamError, ParamSpec, ParamType, Params, Ports, UnitKind, ValueType},
-    value::Value,
+    maths::expr::Scalar,
+    signal::value::Value,
+    solve::{
+        Dims, Equations, EventSpec, Settings, Trigger,
+        ode::{Method, Options},
+    },
+    unit::Unit,
 };
 use superdense_kernel::Component;
 
-type Work<S = f64> = crate::continuous::equations::Work<S>;
+type Work<S = f64> = crate::solve::equations::Work<S>;
 
 /// L_k i_k' = s_k U - r i_k - v, C v' = Σ i_k - v/R; i_ref = (v_ref - v)/droop; the switch s_k
 /// opens at i_k - i_ref >= h and closes at i_k - i_ref <= -h.

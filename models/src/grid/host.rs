@@ -1,6 +1,6 @@
 //! What senders and centres on a packet network share: they hear something, and answer by packets
 //! in the next micro-step.
-use crate::value::{Packet, Value};
+use crate::signal::value::{Packet, Value};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Duration};
 

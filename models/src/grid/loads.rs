@@ -1,16 +1,16 @@
 //! Thermostat loads and their aggregator.
 use crate::{
-    blocks::{
-        event,
+    blocks::series::Decay,
+    kinds::{
+        ParamType, ValueType,
         params::{Reader, TOLERANCE, with},
-        ports,
-        series::Decay,
-        signal,
+        ports::{event, ports, signal},
     },
-    random::RandomStream,
-    registry::{ParamType, ValueType},
-    signal::{Level, NEVER, Poly, Timer},
-    value::{Flag, Segment, Value},
+    maths::random::RandomStream,
+    signal::{
+        Level, NEVER, Poly, Timer,
+        value::{Flag, Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -232,7 +232,7 @@ unit_kind! {
             ambient,
             low,
             high,
-            delay: crate::blocks::params::random_ticks(delay, context.resolution),
+            delay: crate::kinds::params::random_ticks(delay, context.resolution),
             tolerance: r.positive(TOLERANCE.name),
             heard: context.is_heard(1),
         };
@@ -340,7 +340,7 @@ unit_kind! {
 #[cfg(test)]
 mod tests {
     use super::skip;
-    use crate::{blocks::testing::Bench, random::RandomStream};
+    use crate::{kinds::testing::Bench, maths::random::RandomStream};
 
     /// Each command has a delay of its own, however soon the next one comes.
     #[test]

@@ -12,13 +12,13 @@ use super::{
     flow::{Flow, solve},
 };
 use crate::{
-    continuous::{Dims, Equations, EventSpec, Trigger},
-    expr::Scalar,
-    value::Value,
+    maths::expr::Scalar,
+    signal::value::Value,
+    solve::{Dims, Equations, EventSpec, Trigger},
 };
 use std::sync::Arc;
 
-type Work<S = f64> = crate::continuous::equations::Work<S>;
+type Work<S = f64> = crate::solve::equations::Work<S>;
 
 /// A short circuit at a bus.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,21 +5,18 @@ use super::{
     machines::{Fault, Machines, Outage, Plan},
 };
 use crate::{
-    blocks::{
-        event,
-        params::{Checked, Entries, Reader, needed, ticks_of, with},
-        signal,
-    },
-    continuous::{
-        Settings, Trigger,
-        start::{Start, under_method, unused_by_method},
-    },
-    ode::{Method, Options},
-    registry::{
+    equations::start::{Start, under_method, unused_by_method},
+    kinds::{
         Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports,
         UnitKind, ValueType,
+        params::{Checked, Entries, Reader, needed, ticks_of, with},
+        ports::{event, signal},
     },
-    value::{Segment, Value},
+    signal::value::{Segment, Value},
+    solve::{
+        Settings, Trigger,
+        ode::{Method, Options},
+    },
 };
 use std::path::Path;
 use superdense_kernel::{Atomic, Component, Effects, Outbox, port::OutPort, time::Duration};

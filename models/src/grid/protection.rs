@@ -9,14 +9,13 @@ use super::{
     powersystem::{load_buses, machines_of, read_case, unsolved},
 };
 use crate::{
-    blocks::{
-        event, happened,
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
         params::{Reader, needed, with},
-        ports,
+        ports::{event, happened, ports},
     },
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, ValueType},
-    value::{Packet, Value, each_in_order},
+    signal::value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -208,7 +208,7 @@ fn governors_and_frequencies_are_checked() {
 }
 
 mod runs {
-    use crate::blocks::testing::{Bench, mistakes_in};
+    use crate::kinds::testing::{Bench, mistakes_in};
     use std::path::{Path, PathBuf};
 
     fn folder() -> PathBuf {

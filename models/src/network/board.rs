@@ -1,9 +1,10 @@
 //! Statistics as signals: recording reads the present values, wired receivers are told.
 use crate::{
-    blocks::params::Reader,
-    registry::Context,
-    signal::Level,
-    value::{Segment, Value},
+    kinds::{Context, params::Reader},
+    signal::{
+        Level,
+        value::{Segment, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Outbox, port::OutPort};

@@ -1,15 +1,13 @@
 //! `devstone`: an atomic of DEVStone, the workload for simulators.
 use super::phold::work;
 use crate::{
-    blocks::{
-        event,
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
         params::{Reader, with},
-        ports,
+        ports::{event, ports},
     },
-    feed_through::{FeedThrough, Passing},
-    registry::{ParamType, ValueType},
-    signal::Timer,
-    value::Value,
+    signal::{Timer, value::Value},
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -103,7 +101,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     #[test]
     fn says_how_many_came() {

@@ -1,17 +1,17 @@
 //! `link`: a directed link with a drop-tail queue.
 use super::board::Board;
 use crate::{
-    blocks::{
-        event,
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
         params::{Reader, needed, with},
-        ports, signal,
+        ports::{event, ports, signal},
     },
-    feed_through::{FeedThrough, Passing},
-    ode::rounding::nearest_tick,
-    random::RandomStream,
-    registry::{ParamType, ValueType},
-    signal::{NEVER, Timer},
-    value::{Packet, Value, each_in_order},
+    maths::{random::RandomStream, rounding::nearest_tick},
+    signal::{
+        NEVER, Timer,
+        value::{Packet, Value, each_in_order},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -298,7 +298,7 @@ pub(super) fn probability(r: &mut Reader<'_>, name: &str, p: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     const SOURCE: &str = "[unit.s]\nkind='packet-source'\npattern='periodic'\nbytes=125\n";
 

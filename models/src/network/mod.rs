@@ -3,7 +3,7 @@
 //! and populations of nodes that join and leave.
 //!
 //! **Order.** Packets that reach a unit in one cycle are taken by creation, source and number
-//! ([`crate::value::Packet::key`]); a packet that leaves a transmitter at a tick makes room for
+//! ([`crate::signal::value::Packet::key`]); a packet that leaves a transmitter at a tick makes room for
 //! one that comes at that tick.
 //!
 //! **Statistics** are outputs that recording reads at any time; wired receivers hear of them at

@@ -1,16 +1,17 @@
 //! `queue-node`: a node of an open Jackson network.
 use crate::{
-    blocks::{
-        event,
+    kinds::{
+        ParamType, Ports, ValueType,
+        feed_through::FeedThrough,
         params::{Reader, needed, random_ticks, with},
-        signal,
+        ports::{event, signal},
     },
-    feed_through::FeedThrough,
+    maths::random::{Distribution, RandomStream},
     network::link::probability,
-    random::{Distribution, RandomStream},
-    registry::{ParamType, Ports, ValueType},
-    signal::{Level, NEVER, Timer},
-    value::{Job, Segment, Value, each_in_order},
+    signal::{
+        Level, NEVER, Timer,
+        value::{Job, Segment, Value, each_in_order},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -260,7 +261,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// The second of two stations hears of the first one only.
     #[test]

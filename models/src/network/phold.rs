@@ -1,16 +1,14 @@
 //! `phold-entity`: an entity of PHOLD, the workload for parallel executors.
 use super::{board::Board, link::probability};
 use crate::{
-    blocks::{
-        event,
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
         params::{Reader, random_ticks, with},
-        ports, signal,
+        ports::{event, ports, signal},
     },
-    feed_through::{FeedThrough, Passing},
-    random::RandomStream,
-    registry::{ParamType, ValueType},
-    signal::{NEVER, Timer},
-    value::Value,
+    maths::random::RandomStream,
+    signal::{NEVER, Timer, value::Value},
 };
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
@@ -202,7 +200,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     const WAYS: [&str; 8] = ["near1", "near2", "near3", "near4", "far1", "far2", "far3", "far4"];
 

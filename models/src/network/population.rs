@@ -4,16 +4,14 @@
 //! the changes of structure (rule R12, in the manner of DSDE: Barros 1997); each node is a model of
 //! its own, coupled to the unit's ports while it is there.
 use crate::{
-    blocks::{
-        event,
+    kinds::{
+        ParamType, ValueType,
+        feed_through::{FeedThrough, Passing},
         params::{Reader, random_ticks, with},
-        ports,
+        ports::{event, ports},
     },
-    feed_through::{FeedThrough, Passing},
-    random::RandomStream,
-    registry::{ParamType, ValueType},
-    signal::{NEVER, Timer},
-    value::Value,
+    maths::random::RandomStream,
+    signal::{NEVER, Timer, value::Value},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -256,7 +254,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     /// The stationary number of nodes is Poisson distributed with mean `rate · stay` (M/G/∞).
     #[test]

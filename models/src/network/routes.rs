@@ -1,11 +1,11 @@
 //! `routes`: a static routing table.
 use crate::{
-    blocks::{
-        event,
+    kinds::{
+        Located, Param, ParamError, ParamType, Params, Ports, ValueType,
         params::{Entries, Reader, with},
+        ports::event,
     },
-    registry::{Located, Param, ParamError, ParamType, Params, Ports, ValueType},
-    value::{Packet, Value, each_in_order},
+    signal::value::{Packet, Value, each_in_order},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -160,7 +160,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn packets_take_their_routes_and_a_missing_route_is_an_error() {

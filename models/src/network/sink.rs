@@ -1,15 +1,16 @@
 //! `packet-sink`: takes packets and measures delay and loss.
 use super::board::{Board, wilson};
 use crate::{
-    blocks::{
-        event,
+    blocks::sink::BatchMeans,
+    kinds::{
+        ParamType, ValueType,
         params::{Reader, with},
-        ports, signal,
-        sink::BatchMeans,
+        ports::{event, ports, signal},
     },
-    registry::{ParamType, ValueType},
-    signal::{NEVER, Timer},
-    value::{Packet, Value, each_in_order},
+    signal::{
+        NEVER, Timer,
+        value::{Packet, Value, each_in_order},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
@@ -154,7 +155,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::Bench;
+    use crate::kinds::testing::Bench;
 
     #[test]
     fn delay_and_loss() {

@@ -1,16 +1,17 @@
 //! `packet-source`: packets at random, in a rhythm or by a trace.
 use super::board::Board;
 use crate::{
-    blocks::{
-        event,
+    blocks::table::{is_data, ticks},
+    kinds::{
+        Context, ParamError, ParamType, Params, ValueType,
         params::{Reader, with},
-        ports, signal,
-        table::{is_data, ticks},
+        ports::{event, ports, signal},
     },
-    random::RandomStream,
-    registry::{Context, ParamError, ParamType, Params, ValueType},
-    signal::{NEVER, Timer},
-    value::{Packet, Value},
+    maths::random::RandomStream,
+    signal::{
+        NEVER, Timer,
+        value::{Packet, Value},
+    },
 };
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
@@ -213,7 +214,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn traces_and_rhythms() {

@@ -1,16 +1,17 @@
 //! `wan`: a wide-area network that delays each packet by the same time and may lose it.
 use super::{board::Board, link::probability};
 use crate::{
-    blocks::{
-        event,
+    kinds::{
+        Param, ParamError, ParamType, Params, Ports, ValueType,
+        feed_through::{FeedThrough, Passing},
         params::{Reader, needed, with},
-        signal,
+        ports::{event, signal},
     },
-    feed_through::{FeedThrough, Passing},
-    random::RandomStream,
-    registry::{Param, ParamError, ParamType, Params, Ports, ValueType},
-    signal::{NEVER, Timer},
-    value::{Packet, Value, each_in_order},
+    maths::random::RandomStream,
+    signal::{
+        NEVER, Timer,
+        value::{Packet, Value, each_in_order},
+    },
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -199,7 +200,7 @@ unit_kind! {
 
 #[cfg(test)]
 mod tests {
-    use crate::blocks::testing::{Bench, mistakes};
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn packets_arrive_later_or_not() {

@@ -5,7 +5,7 @@ use super::{
 };
 use serde_json::{Value as Json, json};
 use superdense::{kinds::kinds, plan::usual_ports};
-use superdense_models::registry::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind};
+use superdense_models::kinds::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind};
 
 /// Prints the kinds of units with their ports and parameters.
 pub fn list(console: &Console) -> Done {
@@ -61,7 +61,7 @@ fn kind(kind: &dyn UnitKind) -> Json {
         })
     };
     let ports = usual_ports(kind);
-    let list = |of: fn(&superdense_models::registry::Ports) -> &Vec<PortSpec>| {
+    let list = |of: fn(&superdense_models::kinds::Ports) -> &Vec<PortSpec>| {
         ports.as_ref().map(|ports| of(ports).iter().map(port).collect::<Vec<_>>())
     };
     json!({

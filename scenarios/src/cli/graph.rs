@@ -3,7 +3,7 @@ use super::report::columns;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use superdense::plan::graph::{Graph, Loop, Node};
-use superdense_models::{feed_through::Passing, registry::PortKind};
+use superdense_models::kinds::{PortKind, feed_through::Passing};
 
 /// What may go on for ever at one instant, each with its remedy.
 pub fn warnings(graph: &Graph) -> Vec<String> {

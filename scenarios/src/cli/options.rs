@@ -14,7 +14,7 @@ use superdense::{
     },
 };
 use superdense_kernel::event_list::EventListKind;
-use superdense_models::quantity::Quantity;
+use superdense_models::maths::quantity::Quantity;
 
 /// Options that decide the plan.
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! Numbers in tables: the shortest decimals that read back exactly.
 use std::{collections::HashMap, fmt::Write};
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 /// Appends a real number. Very large and very small ones get an exponent.
 ///
@@ -70,7 +70,7 @@ pub fn derivatives(text: &mut String, value: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use superdense_models::value::{Flag, Segment};
+    use superdense_models::signal::value::{Flag, Segment};
 
     #[test]
     fn decimals_read_back() {

@@ -9,7 +9,7 @@ use std::{path::Path, sync::Arc};
 #[cfg(feature = "parquet")]
 use superdense_adapters::parquet;
 use superdense_kernel::time::Tag;
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 /// Header of `trajectory.csv`; derivatives are separated by spaces.
 const HEADER: &str = "tick,micro,signal,value,derivatives";

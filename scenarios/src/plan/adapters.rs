@@ -16,8 +16,9 @@ use crate::{
     document::{Item, Node},
 };
 use std::{collections::HashMap, rc::Rc, sync::Arc};
-use superdense_models::registry::{
-    self, Located, Param, Params, PortKind, PortSpec, Ports, UnitKind,
+use superdense_models::{
+    catalogue,
+    kinds::{Located, Param, Params, PortKind, PortSpec, Ports, UnitKind},
 };
 
 /// An adapter.
@@ -213,7 +214,7 @@ fn read(
         return None;
     };
     let Adapter { name, kind, positions, table } = adapter;
-    let kind = registry::find(kind)?;
+    let kind = catalogue::find(kind)?;
     if via.positional.len() > positions.len() {
         let (message, help) = match table {
             Some(_) => ("named values".to_owned(), format!("write {name}(up = 1, down = -1)")),

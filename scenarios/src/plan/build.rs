@@ -14,8 +14,8 @@ use superdense_kernel::{
 };
 use superdense_models::{
     couplings::{rehearsal, sequence},
-    registry::{Context, ParamError, Params, PortSpec, Ports, UnitKind},
-    value::Value,
+    kinds::{Context, ParamError, Params, PortSpec, Ports, UnitKind},
+    signal::value::Value,
 };
 
 /// The units of a tree in path order: their numbers, and what the plan says about them.

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{diagnostics::Mistake, source::Span};
 use superdense_models::{
-    quantity::unit,
-    registry::{PortKind, PortSpec},
+    kinds::{PortKind, PortSpec},
+    maths::quantity::unit,
 };
 
 /// Most wires of a scenario.

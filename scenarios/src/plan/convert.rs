@@ -11,8 +11,8 @@ use crate::{
 };
 use superdense_kernel::time::Duration;
 use superdense_models::{
-    quantity::{Dimension, Quantity, unit},
-    registry::{Located, Param, ParamSpec, ParamType, Params, UnitKind},
+    kinds::{Located, Param, ParamSpec, ParamType, Params, UnitKind},
+    maths::quantity::{Dimension, Quantity, unit},
 };
 
 /// The parameters of a unit; `None` after a mistake.

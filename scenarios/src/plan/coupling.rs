@@ -23,7 +23,7 @@ use std::{
 };
 use superdense_models::{
     couplings::{self, CouplingKind, SIGNALS},
-    registry::{Located, Param, Params, PortKind, PortSpec, UnitKind},
+    kinds::{Located, Param, Params, PortKind, PortSpec, UnitKind},
 };
 
 /// The name of the hidden child.
@@ -170,7 +170,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
 }
 
 /// What comes from outside of the group reaches its master, too.
-fn listen(tree: &mut Tree, group: u32, ports: &mut superdense_models::registry::Ports) {
+fn listen(tree: &mut Tree, group: u32, ports: &mut superdense_models::kinds::Ports) {
     let g = &mut tree.groups[group as usize];
     let child = g.children.len() as u32;
     for input in &mut g.inputs {
@@ -340,7 +340,7 @@ fn insert(
     group: u32,
     coupling: &CouplingDecl,
     (lines, echoes): (Lines, Vec<(End, End)>),
-    (params, ports): (Params, superdense_models::registry::Ports),
+    (params, ports): (Params, superdense_models::kinds::Ports),
 ) {
     let unit = tree.units.len() as u32;
     let g = &mut tree.groups[group as usize];

@@ -13,8 +13,8 @@ use crate::{
 };
 use std::{collections::BTreeMap, rc::Rc};
 use superdense_models::{
-    expr::built_in,
-    registry::{Located, UnitKind},
+    kinds::{Located, UnitKind},
+    maths::expr::built_in,
 };
 
 /// Keys of a scenario.

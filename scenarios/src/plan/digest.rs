@@ -1,7 +1,7 @@
 //! The digest by which a checkpoint knows its plan.
 use super::{build::Numbering, session::Session, tree::Tree};
 use superdense_kernel::message::Digest;
-use superdense_models::registry::{Param, Params};
+use superdense_models::kinds::{Param, Params};
 
 /// Everything that decides the trace: units, parameters, connections, links, resolution, seed.
 pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -> u64 {

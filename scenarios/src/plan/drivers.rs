@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{diagnostics::Mistake, source::Span};
 use std::collections::HashSet;
-use superdense_models::registry::PortKind;
+use superdense_models::kinds::PortKind;
 
 /// What wrong connections were to drive: it is not reported as unconnected on top.
 #[derive(Default)]

@@ -11,9 +11,11 @@ use crate::{
 use std::cell::Cell;
 use superdense_kernel::time::{Resolution, TimeError};
 use superdense_models::{
-    expr::{self, Condition, Expr, Symbol},
-    quantity::{Decimal, Dimension, Quantity, TicksError, fraction},
-    registry::Located,
+    kinds::Located,
+    maths::{
+        expr::{self, Condition, Expr, Symbol},
+        quantity::{Decimal, Dimension, Quantity, TicksError, fraction},
+    },
 };
 
 /// Resolutions that have a name, from the coarsest on.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{diagnostics::Mistake, document::Table};
 use std::{cmp::Reverse, collections::BTreeSet, rc::Rc, sync::Arc};
-use superdense_models::registry::{Param, Params, PortKind, PortSpec, Ports, UnitKind};
+use superdense_models::kinds::{Param, Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Most units of a scenario.
 pub(super) const MAX_UNITS: usize = 10_000_000;

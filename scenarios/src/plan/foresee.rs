@@ -8,8 +8,8 @@ use super::{
 use crate::diagnostics::Mistake;
 use superdense_models::{
     couplings::{Foreseen, TEAM},
-    expr::{Expr, VarId},
-    registry::{Param, Seen},
+    kinds::{Param, Seen},
+    maths::expr::{Expr, VarId},
 };
 
 /// The master of a group, with what passes through it.

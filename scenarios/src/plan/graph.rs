@@ -1,7 +1,7 @@
 //! Who depends on whom, and where answers come at the same instant.
 //!
 //! Nodes are output ports; an output is followed at once by another where a connection leads to a unit
-//! that passes messages on at once ([`feed_through`](superdense_models::feed_through)). Rings in
+//! that passes messages on at once ([`feed_through`](superdense_models::kinds::feed_through)). Rings in
 //! this graph are *algebraic loops* where all values are functions of each other, and else *loops
 //! without delay*, in which each message may bring about the next one for ever (a model in which
 //! that happens is not legitimate: Zeigler, Praehofer and Kim, Theory of Modeling and Simulation).
@@ -13,7 +13,7 @@ use super::{
     session::Session,
     tree::{Tree, Unit, dotted},
 };
-use superdense_models::{feed_through::Passing, registry::PortKind};
+use superdense_models::kinds::{PortKind, feed_through::Passing};
 
 /// The dependencies of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,9 +101,8 @@ pub(super) fn graph(tree: &Tree, session: &Session) -> Graph {
     loops.extend(through.into_iter().filter(|l| l.coupling.is_some()));
     let node = |(u, pairs): (u32, &Vec<(u16, u16, Passing)>)| {
         let unit = &tree.units[u as usize];
-        let name = |list: &[superdense_models::registry::PortSpec], k: u16| {
-            list[usize::from(k)].name.clone()
-        };
+        let name =
+            |list: &[superdense_models::kinds::PortSpec], k: u16| list[usize::from(k)].name.clone();
         let pairs = pairs
             .iter()
             .filter(|_| !is_master(u))

@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
     sync::Arc,
 };
-use superdense_models::registry::{LinkSpec, Located, Param, PortKind, PortSpec, ValueType};
+use superdense_models::kinds::{LinkSpec, Located, Param, PortKind, PortSpec, ValueType};
 
 /// What links add to a group.
 pub(super) struct Wiring<'a> {

@@ -21,8 +21,8 @@ use std::{
     rc::Rc,
 };
 use superdense_models::{
-    expr::{self, Condition, Expr, Symbol, VarId},
-    registry::{Detection, Located},
+    kinds::{Detection, Located},
+    maths::expr::{self, Condition, Expr, Symbol, VarId},
 };
 
 /// A link whose members are known.

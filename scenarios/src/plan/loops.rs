@@ -8,9 +8,9 @@ use super::{
     tree::{Tree, Unit, dotted},
 };
 use crate::diagnostics::Mistake;
-use superdense_models::{
+use superdense_models::kinds::{
+    Context, PortKind,
     feed_through::{FeedThrough, Passing},
-    registry::{Context, PortKind},
 };
 
 /// What a unit passes on at once.

@@ -50,8 +50,8 @@ use superdense_kernel::{
     time::{RationalClock, Resolution},
 };
 use superdense_models::{
-    registry::{PortKind, Ports, ValueType},
-    value::Value,
+    kinds::{PortKind, Ports, ValueType},
+    signal::value::Value,
 };
 use tree::Tree;
 pub use usual::usual_ports;

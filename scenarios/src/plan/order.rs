@@ -10,7 +10,7 @@ use super::{
     tree::{Body, End, Group, Tree},
 };
 use std::collections::HashMap;
-use superdense_models::{feed_through::Passing, registry::PortKind};
+use superdense_models::kinds::{PortKind, feed_through::Passing};
 
 /// Units of a group as (child, member).
 type Member = (u32, u32);

@@ -8,8 +8,8 @@ use crate::{
 };
 use std::{cell::RefCell, rc::Rc};
 use superdense_models::{
-    quantity::{Decimal, Dimension},
-    registry::Located,
+    kinds::Located,
+    maths::quantity::{Decimal, Dimension},
 };
 
 /// Longest chain of parameters that refer to each other.

@@ -6,8 +6,8 @@ use super::{
     tree::{Body, Tree, dotted},
 };
 use superdense_models::{
-    capabilities::{Capabilities, Capability},
     couplings::{SCHEMES, Scheme, Whom, Without},
+    signal::capabilities::{Capabilities, Capability},
 };
 
 /// A group whose signals pass through a master, or the scenario itself where they could.

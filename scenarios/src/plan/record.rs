@@ -11,7 +11,7 @@ use crate::{
     document::{Item, Node, Table},
 };
 use std::collections::{HashMap, hash_map::Entry};
-use superdense_models::registry::{Located, PortKind, ValueType};
+use superdense_models::kinds::{Located, PortKind, ValueType};
 
 /// Columns of a scenario that does not say what to record.
 const DEFAULT_RECORDS: usize = 64;

@@ -5,7 +5,7 @@ use crate::{
     document::{Item, Node},
     source::Span,
 };
-use superdense_models::registry::Located;
+use superdense_models::kinds::Located;
 
 /// Which members of an array.
 #[derive(Debug, Clone)]

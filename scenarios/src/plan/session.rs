@@ -9,8 +9,8 @@ use std::{
 };
 use superdense_kernel::{Guards, Options, time::Resolution};
 use superdense_models::{
-    expr::{ExprError, nearest},
-    registry::{Located, ParamError},
+    kinds::{Located, ParamError},
+    maths::expr::{ExprError, nearest},
 };
 
 /// The texts, the mistakes so far, and the facts of the run.

@@ -4,7 +4,7 @@ use crate::{
     document::{self, Item, Node, Table},
     source::{Sources, Span},
 };
-use superdense_models::{expr::nearest, registry::Located};
+use superdense_models::{kinds::Located, maths::expr::nearest};
 
 /// Applies one `--set`: a scenario parameter first, then a place in the document.
 pub(super) fn apply(path: &str, value: &str, root: &mut Table, sources: &mut Sources, sink: &Sink) {

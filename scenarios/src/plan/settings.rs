@@ -9,7 +9,7 @@ use crate::{
     document::{Item, Node, Table},
 };
 use superdense_kernel::time::{RationalClock, Resolution};
-use superdense_models::quantity::{Decimal, Dimension, Quantity};
+use superdense_models::maths::quantity::{Decimal, Dimension, Quantity};
 
 /// Samples of a run that does not say how many.
 const SAMPLES: i64 = 1000;

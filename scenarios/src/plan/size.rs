@@ -12,7 +12,7 @@ use super::{
 };
 use crate::document::Table;
 use std::{collections::HashMap, rc::Rc};
-use superdense_models::registry::Located;
+use superdense_models::kinds::Located;
 
 /// What was counted.
 pub(super) struct Size<'a> {

@@ -2,7 +2,7 @@
 use super::{declare::GroupDecl, parameters::Scope};
 use crate::source::Span;
 use std::{rc::Rc, sync::Arc};
-use superdense_models::registry::{LinkSpec, Params, PortSpec, Ports, UnitKind};
+use superdense_models::kinds::{LinkSpec, Params, PortSpec, Ports, UnitKind};
 
 /// An instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

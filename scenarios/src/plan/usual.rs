@@ -3,12 +3,12 @@
 use super::{convert, evaluate::Evaluator, parameters::Scope, session::Session};
 use crate::document::{Item, Node};
 use std::path::Path;
-use superdense_models::registry::{Located, ParamType, Ports, UnitKind};
+use superdense_models::kinds::{Located, ParamType, Ports, UnitKind};
 
 /// The ports with default parameters; nothing where others are needed to say any.
 ///
 /// ```
-/// let gain = superdense_models::registry::find("gain").unwrap();
+/// let gain = superdense_models::catalogue::find("gain").unwrap();
 /// let ports = superdense::plan::usual_ports(gain).unwrap();
 /// assert_eq!((&*ports.inputs[0].name, &*ports.outputs[0].name), ("u", "y"));
 /// ```

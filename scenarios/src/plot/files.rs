@@ -13,7 +13,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, path::Path};
 use superdense_kernel::time::Resolution;
-use superdense_models::registry::PortKind;
+use superdense_models::kinds::PortKind;
 
 /// File of the declared plots in the output directory.
 pub const NAME: &str = "plots.json";

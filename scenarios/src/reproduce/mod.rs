@@ -22,7 +22,7 @@ use std::{
     path::{Path, PathBuf},
     rc::Rc,
 };
-use superdense_models::expr::{Expr, Names};
+use superdense_models::maths::expr::{Expr, Names};
 use table::{Check, Measure, Numbers, Paper, Table};
 pub use verdict::number;
 

@@ -9,7 +9,7 @@ use superdense_kernel::{
     time::{Resolution, Tag},
     trace::{Observer, Site, Transition, Verdict},
 };
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 /// Remarks of units that are kept.
 const NOTES: usize = 20;

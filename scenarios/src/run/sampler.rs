@@ -14,8 +14,8 @@ use superdense_kernel::{
     time::{Resolution, Tag},
 };
 use superdense_models::{
-    registry::ValueType,
-    value::{Job, Value},
+    kinds::ValueType,
+    signal::value::{Job, Value},
 };
 
 /// Recorded outputs: model, port, and label in the trajectory unless they only go into aggregates.

@@ -27,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 use superdense_kernel::{Ended, Options, Simulation, time::Resolution};
-use superdense_models::{statistics::UnitStatistics, value::Value};
+use superdense_models::signal::{statistics::UnitStatistics, value::Value};
 
 /// Tables are handed to the system at least this often.
 const FLUSH: Duration = Duration::from_secs(1);

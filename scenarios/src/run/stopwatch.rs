@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 use superdense_kernel::{Simulation, meter::Meter};
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 /// One call in so many is measured, since reading a clock costs as much as a small transition. A
 /// prime, so that it does not beat with a pattern of the model.

@@ -5,7 +5,7 @@ use superdense::{
     plan::{Aggregate, Source},
 };
 use superdense_kernel::{Options, Simulation, time::Resolution};
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 
 fn labels(p: &Plan) -> Vec<&str> {
     p.record.iter().map(|r| r.label.as_str()).collect()
@@ -287,7 +287,7 @@ reset = { "a.v" = "b.v", "b.v" = "a.v" }
 #[test]
 fn links_are_wired() {
     let p = plan(BALLS).unwrap_or_else(|d| panic!("{d}"));
-    let names = |list: &[superdense_models::registry::PortSpec]| {
+    let names = |list: &[superdense_models::kinds::PortSpec]| {
         list.iter().map(|p| p.name.clone()).collect::<Vec<_>>().join(" ")
     };
     // a hears b.x over the connection; the other three values need hidden ports.
@@ -391,7 +391,7 @@ fn event_inputs_take_many_sources() {
 
 #[test]
 fn no_kind_declares_a_reserved_name() {
-    for kind in superdense_models::registry::kinds() {
+    for kind in superdense_models::catalogue::kinds() {
         for p in kind.params() {
             assert!(!["kind", "template", "count"].contains(&p.name), "{}.{}", kind.name(), p.name);
         }

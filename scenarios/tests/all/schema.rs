@@ -88,7 +88,7 @@ fn shipped_scenarios_are_valid() {
 #[test]
 fn every_kind_appears_with_its_parameters() {
     let schema = superdense::schema::schema();
-    for kind in superdense_models::registry::kinds() {
+    for kind in superdense_models::catalogue::kinds() {
         let own = &schema["$defs"][format!("kind_{}", kind.name())]["properties"];
         for p in kind.params().iter().filter(|p| !p.name.starts_with('~')) {
             assert!(own[p.name]["description"].is_string(), "{}.{}", kind.name(), p.name);

@@ -1,9 +1,11 @@
 //! Reads the tables of an automaton.
 use super::{Arrow, Automaton, Cause};
 use crate::{
-    blocks::params::{Checked, Entries, ticks_of, value_of},
-    registry::{Context, Located, Param, ParamError, Params, Span},
-    value::Value,
+    kinds::{
+        Context, Located, Param, ParamError, Params, Span,
+        params::{Checked, Entries, ticks_of, value_of},
+    },
+    signal::value::Value,
 };
 
 pub(super) struct Names {

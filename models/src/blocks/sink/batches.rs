@@ -92,7 +92,7 @@ impl BatchMeans {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Distribution, RandomStream};
+    use crate::maths::random::{Distribution, RandomStream};
 
     #[test]
     fn intervals_cover_the_mean() {

@@ -14,10 +14,10 @@ use superdense_kernel::{
     trace::{Observer, Site, Verdict},
 };
 use superdense_models::{
-    continuous::{Dims, Equations, EventSpec, Settings, Trigger, Unit, equations::Work},
-    expr::Scalar,
-    ode::Method,
-    value::Value,
+    maths::expr::Scalar,
+    signal::value::Value,
+    solve::{Dims, Equations, EventSpec, Settings, Trigger, equations::Work, ode::Method},
+    unit::Unit,
 };
 
 type Facts = Arc<Mutex<Vec<(i64, u32, String)>>>;

@@ -1,5 +1,5 @@
 //! The H cases of quantised states.
-use superdense_models::qss::{Engine, Explicit, Number, Quanta, System, View};
+use superdense_models::solve::qss::{Engine, Explicit, Number, Quanta, System, View};
 
 /// x' = a q + b.
 struct Affine {

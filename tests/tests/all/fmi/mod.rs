@@ -16,7 +16,7 @@ use superdense_kernel::{
     time::Tag,
     trace::{Observer, Site, Verdict},
 };
-use superdense_models::value::Value;
+use superdense_models::signal::value::Value;
 use superdense_tests::fmu;
 
 const S: i64 = 1_000_000_000;

@@ -1,0 +1,270 @@
+//! Compiling the texts of an equation unit.
+use super::{
+    events::Events,
+    formulas::Formulas,
+    read::{Declared, Entry, Reader},
+    sides::Sides,
+    slide::{Slopes, slide},
+    start::{Refused, Start, under_method},
+    text::TextEquations,
+};
+use crate::{
+    kinds::{Context, Param, ParamError},
+    maths::expr::{Expr, Frozen, Names, Program, Symbol},
+    signal::value::Value,
+    solve::{
+        ALGEBRAIC, MAX_SEGMENT_ORDER, Settings,
+        equations::{Dims, Equations, Work},
+        ode::{MAX_ORDER, Method, Options},
+    },
+};
+use superdense_kernel::Component;
+
+/// Names known to every expression: the context's constants, looked up as they are used, and the
+/// unit's own.
+pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
+    let mut scope = Names::new();
+    let mut texts: Vec<&str> = Vec::new();
+    for (_, p) in &r.params.values {
+        gather_texts(&p.value, &mut texts);
+    }
+    for l in context.links {
+        texts.push(&l.when.value);
+        texts.extend(l.reset.iter().map(|(_, e)| e.value.as_str()));
+    }
+    texts.sort_unstable();
+    texts.dedup();
+    for text in &texts {
+        for word in words(text) {
+            if let Some(value) = (context.constants)(word) {
+                scope.insert(word.to_owned(), Symbol::Const(value));
+            }
+        }
+    }
+    for (name, p) in r.table("parameters") {
+        let value = r.constant(p, &scope);
+        scope.insert(name.value.clone(), Symbol::Const(value));
+    }
+    scope
+}
+
+fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
+    match p {
+        Param::Text(t) => texts.push(t),
+        Param::List(list) => list.iter().for_each(|p| gather_texts(&p.value, texts)),
+        Param::Table(entries) => entries.iter().for_each(|(_, p)| gather_texts(&p.value, texts)),
+        Param::Indexed(inner, _) => gather_texts(inner, texts),
+        _ => {}
+    }
+}
+
+/// Identifiers of a text: with dots and indices as far as they go, and without.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let parts = |brackets: &'static str| {
+        text.split(move |c: char| !(c.is_alphanumeric() || brackets.contains(c)))
+            .filter(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+    };
+    parts("_.[]").chain(parts("_.")).chain(parts("_"))
+}
+
+pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {
+    let d = Declared::read(r);
+    let constants = constants(r, context);
+    let start_of = |r: &mut Reader<'_>, list: &mut dyn Iterator<Item = Entry<'_>>| -> Vec<f64> {
+        list.map(|(_, p)| r.constant(p, &constants)).collect()
+    };
+    let initial = start_of(r, &mut d.states.iter().copied());
+    let inputs = start_of(r, &mut d.all_inputs());
+    let mut discrete = start_of(r, &mut d.discrete.iter().copied());
+    let mode = initial_mode(r, &d);
+    if !d.modes.is_empty() {
+        discrete.push(mode);
+    }
+    let mut formulas = Formulas::new(r, &d, constants);
+    let mut derivatives = formulas.derivatives(r, &d);
+    let mut outputs = formulas.outputs(r, &d);
+    let sides = formulas.sides();
+    let mut dims = formulas.dims;
+    discrete.resize(dims.discrete, 0.0);
+
+    let mut events = Events::new(&formulas);
+    events.read(r, context, &d);
+    events.links(r, context);
+    if r.errors.is_empty() {
+        events.unreached(r, &d, mode);
+    }
+    if !r.errors.is_empty() {
+        return None;
+    }
+    dims.indicators = events.indicators.len() + 2 * sides.len();
+    let Events { mut indicators, mut specs, handlers, links, .. } = events;
+    let first_internal = specs.len();
+    let slopes = slopes(r, &d, &sides, &dims, (&mut derivatives, &mut outputs))?;
+    let sides = Sides::new(&sides, &slopes, &dims, &mut indicators, &mut specs);
+    let equations = TextEquations {
+        dims,
+        modes: specs.iter().map(|s| s.mode).collect(),
+        urgent: specs.iter().map(|s| s.urgent).collect(),
+        mode: formulas.mode.map(|v| v.0 as usize),
+        links,
+        derivatives: Program::compile(&derivatives),
+        outputs: Program::compile(&outputs),
+        indicators: Program::compile(&indicators),
+        events: specs.iter().map(|s| s.spec.clone()).collect(),
+        resets: specs.into_iter().map(|s| s.reset).collect(),
+        first_internal,
+        sides,
+        handlers,
+        names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
+        output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),
+        input_names: d.inputs.iter().map(|(name, _)| name.value.clone()).collect(),
+    };
+    let settings = settings(r, context, dims.outputs)?;
+    let method = r.params.text("method");
+    if let Some((name, _)) = d.unknowns(true).first()
+        && !(method == "auto" || settings.method.takes_algebraic())
+    {
+        let error = format!("the method `{method}` solves no algebraic equations");
+        r.errors.push(ParamError::at(name.span.clone(), error).help(ALGEBRAIC));
+        return None;
+    }
+    let mut vars = vec![0.0];
+    vars.extend(initial.iter().chain(&inputs).chain(&discrete));
+    vars.push(0.0);
+    equations.settle(&mut vars, &mut Work::default());
+    let discrete = &vars[dims.first_discrete()..][..dims.discrete];
+    let start = Start { initial: &initial, inputs: &inputs, discrete };
+    match under_method(r.params, equations, &start, settings) {
+        Ok(unit) => Some(unit),
+        Err(refused) => {
+            r.errors.push(match refused {
+                Refused::Method(why) => ParamError::at(r.params.span("method"), why)
+                    .help("choose another `method`; \"auto\" looks for one that fits"),
+                Refused::Start(why) => ParamError::whole(format!("at the start {why}"))
+                    .help("check initial values, start values of inputs, parameters"),
+            });
+            None
+        }
+    }
+}
+
+/// How the solution slides along surfaces, if it is to.
+fn slopes(
+    r: &mut Reader<'_>,
+    d: &Declared<'_>,
+    sides: &[Frozen],
+    dims: &Dims,
+    (derivatives, outputs): (&mut [Expr], &mut [Expr]),
+) -> Option<Vec<Option<Slopes>>> {
+    if r.params.text("switching") != "sliding" {
+        return Some(vec![None; sides.len()]);
+    }
+    let refused = match d.algebraic {
+        0 => slide(sides, dims, derivatives, outputs),
+        _ => Err("solutions of algebraic equations do not slide".to_owned()),
+    };
+    let help = "use switching = \"located\", or a mode for the sliding motion";
+    let span = r.params.span("switching");
+    refused.map_err(|why| r.errors.push(ParamError::at(span, why).help(help))).ok()
+}
+
+/// The number of the mode at the start.
+fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
+    let Some(p) = r.params.get("initial") else { return 0.0 };
+    match &p.value {
+        Param::Text(t) if t.is_empty() => 0.0,
+        _ if d.modes.is_empty() => {
+            let error = ParamError::at(p.span.clone(), "`initial` names a mode; there are none");
+            r.errors.push(error.help("remove it, or write the unit's modes: [unit.NAME.mode.on]"));
+            0.0
+        }
+        _ => r.mode(d, p).unwrap_or(0.0),
+    }
+}
+
+fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option<Settings> {
+    let params = r.params;
+    let positive = ["tolerance", "absolute_tolerance", "exchange_tolerance", "max_step", "dq_min"];
+    // Blocks that are equation units inside have no quanta.
+    let given = |name: &&str| !name.starts_with("dq_") || params.get(name).is_some();
+    for name in positive.into_iter().chain(["dq_rel"]).filter(given) {
+        let value = params.real(name);
+        if value.is_nan() || value < 0.0 || (value == 0.0 && name != "dq_rel") {
+            let error = format!("`{name}` must be positive, this is {value}");
+            r.errors.push(ParamError::at(params.span(name), error));
+        }
+    }
+    let method = method(r);
+    let order = |name| params.get(name).map(|_| params.int(name));
+    let (taylor, sent) = (params.text("method") == "taylor", order("segment_order").unwrap_or(3));
+    for (name, order, least, most) in [
+        ("order", order("order").filter(|_| taylor).unwrap_or(12), 2, MAX_ORDER as i64),
+        ("segment_order", sent, 1, MAX_SEGMENT_ORDER as i64),
+    ] {
+        if !(least..=most).contains(&order) {
+            let error = ParamError::at(params.span(name), format!("`{name}` is {order}"));
+            r.errors.push(error.help(format!("give {least} to {most}")));
+        }
+    }
+    let tick = 1.0 / context.resolution.ticks_per_second() as f64;
+    for name in ["step", "max_step"] {
+        let length = params.real(name);
+        if length > 0.0 && length < tick {
+            let error = format!("`{name}` is shorter than a tick of {tick:e} s");
+            let help = "give a longer one, or a finer `resolution`";
+            r.errors.push(ParamError::at(params.span(name), error).help(help));
+        }
+    }
+    if !r.errors.is_empty() {
+        return None;
+    }
+    let mut solver =
+        Options::tolerance(params.real("tolerance"), params.real("absolute_tolerance"));
+    // A step stays well inside the range of ticks.
+    let range = i64::MAX as f64 / context.resolution.ticks_per_second() as f64;
+    solver.max_step = params.real("max_step").min(range / 16.0);
+    Some(Settings {
+        resolution: context.resolution,
+        start: 0,
+        method,
+        solver,
+        exchange_tolerance: params.real("exchange_tolerance"),
+        segment_order: sent as usize,
+        remark: None,
+        sources: context.input_sources.to_vec(),
+        connected: context.output_connected.iter().copied().take(outputs).collect(),
+    })
+}
+
+/// The method with its order and its step.
+fn method(r: &mut Reader<'_>) -> Method {
+    let params = r.params;
+    let given = params.get("step").is_some_and(|p| p.value != Param::Text(String::new()));
+    let step = given.then(|| params.real("step"));
+    if step.is_some_and(|h| h.is_nan() || h <= 0.0) {
+        r.errors.push(ParamError::at(params.span("step"), "`step` must be positive"));
+    }
+    let order = params.get("order").map_or(12, |_| params.int("order"));
+    let fixed = |r: &mut Reader<'_>, name: &str| {
+        if step.is_none() {
+            let error = ParamError::at(params.span("method"), format!("`{name}` needs a `step`"));
+            r.errors.push(error.help("add a fixed step such as step = \"1 ms\""));
+        }
+        step.unwrap_or(1.0)
+    };
+    let name = params.text("method");
+    if step.is_some() && !["rk4", "euler", "taylor"].contains(&name) {
+        let error = format!("the method `{name}` has no fixed step");
+        let help = "remove `step`, write `max_step`, or choose \"rk4\", \"euler\" or \"taylor\"";
+        r.errors.push(ParamError::at(params.span("step"), error).help(help));
+    }
+    match name {
+        "rk23" => Method::Rk23,
+        "rk4" => Method::Rk4(fixed(r, "rk4")),
+        "euler" => Method::Euler(fixed(r, "euler")),
+        "taylor" => Method::Taylor(order.clamp(0, 99) as usize, step),
+        "closed" => Method::Closed,
+        "rodas" => Method::Rodas,
+        _ => Method::Rk45,
+    }
+}

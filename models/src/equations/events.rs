@@ -1,0 +1,523 @@
+//! Events of an equation unit from their tables.
+use super::{
+    elaborate::indexed,
+    formulas::Formulas,
+    read::{Declared, Entry, MODE, Reader, check_keys, clock, instants, ticks},
+    text::{Handler, Reset},
+};
+use crate::{
+    kinds::{Context, Located, Param, ParamError, Span},
+    maths::expr::{Condition, Expr, Indicator, Names, Program, Symbol, VarId},
+    solve::equations::{EventSpec, LinkEquations, Rest, Trigger},
+};
+
+/// An event with what it does.
+pub(super) struct Spec {
+    pub spec: EventSpec,
+    pub reset: Reset,
+    /// The mode to which it belongs.
+    pub mode: Option<f64>,
+    /// Happens also when its condition holds as its mode is entered.
+    pub urgent: bool,
+    priority: i64,
+}
+
+impl Spec {
+    /// An event of the unit itself, in no mode.
+    pub(super) fn internal(trigger: Trigger, reset: Reset) -> Self {
+        let spec = EventSpec::new("switch", trigger);
+        Self { spec, reset, mode: None, urgent: false, priority: i64::MAX }
+    }
+}
+
+/// Collects events, their indicators, and what event inputs do.
+pub(super) struct Events<'a> {
+    pub(super) formulas: &'a Formulas,
+    pub(super) indicators: Vec<Expr>,
+    pub(super) specs: Vec<Spec>,
+    pub(super) handlers: Vec<Handler>,
+    pub(super) links: Vec<LinkEquations>,
+    /// From a mode, or from all of them, to a mode.
+    ways: Vec<(Option<usize>, usize)>,
+    received: VarId,
+}
+
+const KEYS: &[&str] = &[
+    "name",
+    "when",
+    "crossing",
+    "direction",
+    "touching",
+    "at",
+    "every",
+    "from",
+    "reset",
+    "emit",
+    "priority",
+    "to",
+    "rest",
+];
+
+/// A trigger, and its indicators for which zero does not count where it does for others.
+type Strict = (Trigger, Vec<usize>);
+
+/// What one table of an event gives.
+struct Table<'a> {
+    entries: Vec<Entry<'a>>,
+    span: Span,
+    name: String,
+    mode: Option<usize>,
+}
+
+impl<'a> Table<'a> {
+    fn get(&self, key: &str) -> Option<&'a Located<Param>> {
+        self.entries.iter().find(|(k, _)| k.value == key).map(|(_, p)| *p)
+    }
+}
+
+impl<'f> Events<'f> {
+    pub(super) fn new(formulas: &'f Formulas) -> Self {
+        let received = VarId(formulas.dims.received() as u32);
+        let (indicators, specs) = (Vec::new(), Vec::new());
+        let (handlers, links, ways) = (Vec::new(), Vec::new(), Vec::new());
+        Self { formulas, indicators, specs, handlers, links, ways, received }
+    }
+
+    /// Reads the events and handlers of the unit and of its modes.
+    pub(super) fn read(&mut self, r: &mut Reader<'_>, context: &Context<'_>, d: &Declared<'_>) {
+        let (event, on) = (r.params.get("event"), r.params.get("on"));
+        self.tables(r, context, d, event, None);
+        self.handlers(r, d, on, None);
+        for (k, (_, entries)) in d.modes.iter().enumerate() {
+            let get = |key: &str| entries.iter().find(|(n, _)| n.value == key).map(|(_, p)| *p);
+            self.tables(r, context, d, get("event"), Some(k));
+            self.handlers(r, d, get("on"), Some(k));
+        }
+        self.specs.sort_by_key(|s| s.priority);
+    }
+
+    /// Refuses modes to which nothing leads from the first one. Without any `to`, modes are variants,
+    /// chosen by `initial`.
+    pub(super) fn unreached(&self, r: &mut Reader<'_>, d: &Declared<'_>, initial: f64) {
+        if self.ways.is_empty() {
+            return;
+        }
+        let (mut reached, mut open) = (vec![false; d.modes.len()], vec![initial as usize]);
+        while let Some(mode) = open.pop() {
+            if !std::mem::replace(&mut reached[mode], true) {
+                let on = self.ways.iter().filter(|(from, _)| from.is_none_or(|from| from == mode));
+                open.extend(on.map(|(_, to)| to));
+            }
+        }
+        for ((name, _), _) in d.modes.iter().zip(reached).filter(|(_, reached)| !reached) {
+            let what = format!("no events lead to the mode `{}`", name.value);
+            let error = ParamError::at(name.span.clone(), what);
+            r.errors.push(
+                error.help(format!("add one with to = {:?}, or remove the mode", name.value)),
+            );
+        }
+    }
+
+    fn tables(
+        &mut self,
+        r: &mut Reader<'_>,
+        context: &Context<'_>,
+        d: &Declared<'_>,
+        list: Option<&Located<Param>>,
+        mode: Option<usize>,
+    ) {
+        let list = listed(r, list, "event");
+        for (number, p) in list.iter().enumerate() {
+            let (table, indices) = indexed(&p.value);
+            r.indices = indices.to_vec();
+            let Some(entries) = tabled(r, table, p, "event") else { continue };
+            let entries: Vec<Entry<'_>> = entries.iter().map(|(k, v)| (k, v)).collect();
+            check_keys(r, &entries, KEYS);
+            let mut table = Table { entries, span: p.span.clone(), name: String::new(), mode };
+            let name = match table.get("name").map(|p| &p.value) {
+                Some(Param::Text(t)) => t.clone(),
+                _ => format!("event{number}"),
+            };
+            let index = |name, (_, i): &(String, i64)| format!("{name}[{i}]");
+            table.name = indices.iter().fold(name, index);
+            self.event(r, context, d, &table);
+            r.indices.clear();
+        }
+    }
+
+    fn event(
+        &mut self,
+        r: &mut Reader<'_>,
+        context: &Context<'_>,
+        d: &Declared<'_>,
+        table: &Table<'_>,
+    ) {
+        let triggers = self.triggers(r, context, table);
+        let scope = self.scope(table.mode);
+        let what = [table.get("reset"), table.get("emit"), table.get("to")];
+        let reset = self.reset(r, d, (table.mode, scope), what);
+        let priority = match table.get("priority").map(|p| (&p.value, &p.span)) {
+            None => 0,
+            Some((Param::Int(i), _)) => *i,
+            Some((_, span)) => {
+                let error = ParamError::at(span.clone(), "`priority` must be a whole number");
+                r.errors.push(error.help("lower goes first; the default is 0"));
+                0
+            }
+        };
+        let rest = table.get("rest").and_then(|p| self.rest(r, p));
+        for (trigger, strictly) in triggers {
+            let rest = rest.clone();
+            let spec = EventSpec { strictly, rest, ..EventSpec::new(&*table.name, trigger) };
+            let mode = table.mode.map(|k| k as f64);
+            // A crossing has a direction: being beyond it is none.
+            let urgent = table.get("crossing").is_none();
+            self.specs.push(Spec { spec, reset: reset.clone(), mode, urgent, priority });
+        }
+    }
+
+    /// `rest = { within = 1e-9, x = 0, v = 0 }`.
+    fn rest(&self, r: &mut Reader<'_>, p: &Located<Param>) -> Option<Rest> {
+        let (mut within, mut values) = (None, Vec::new());
+        for (name, p) in entries(r, Some(p), "rest") {
+            let value = r.constant(p, &self.formulas.scope);
+            if name.value == "within" {
+                within = Some(value).filter(|w| *w > 0.0);
+            } else if let Some(target) = self.target(r, name) {
+                values.push((target, value));
+            }
+        }
+        if within.is_none() {
+            let error = ParamError::at(p.span.clone(), "`rest` needs a positive `within`");
+            r.errors.push(error.help("the time between two events below which the unit rests"));
+        }
+        Some(Rest { within: within?, values })
+    }
+
+    /// The variable that an event assigns.
+    fn target(&self, r: &mut Reader<'_>, name: &Located<String>) -> Option<usize> {
+        let target = self.formulas.targets.get(&name.value).copied();
+        if target.is_none() {
+            let error = format!("`{}` is neither a state nor a discrete value", name.value);
+            let help = "declare it in `states` or `discrete`";
+            r.errors.push(ParamError::at(name.span.clone(), error).help(help));
+        }
+        target
+    }
+
+    fn scope(&self, mode: Option<usize>) -> &'f Names {
+        mode.map_or(&self.formulas.scope, |k| &self.formulas.in_mode[k])
+    }
+
+    /// What sets an event off: one trigger, or two for both directions of a crossing.
+    fn triggers(
+        &mut self,
+        r: &mut Reader<'_>,
+        context: &Context<'_>,
+        table: &Table<'_>,
+    ) -> Vec<Strict> {
+        let keys = ["when", "crossing", "at", "every"];
+        let given: Vec<_> = keys.iter().filter_map(|k| Some((*k, table.get(k)?))).collect();
+        let name = &table.name;
+        let &[(key, p)] = &given[..] else {
+            let error = format!("event `{name}` needs exactly one of when, crossing, at, every");
+            r.errors.push(
+                ParamError::at(table.span.clone(), error)
+                    .help("add such as when = \"x <= 0 and v < 0\" or every = \"1 s\""),
+            );
+            return Vec::new();
+        };
+        if let (Some(_), "at" | "every") = (table.mode, key) {
+            let error = format!("time event `{name}` is inside a mode");
+            let help = "put it beside the modes, with resets such as \
+                        \"if mode == mode.on then 1 else x\"";
+            r.errors.push(ParamError::at(p.span.clone(), error).help(help));
+            return Vec::new();
+        }
+        if let (Some(direction), false) = (table.get("direction"), key == "crossing") {
+            let error = ParamError::at(direction.span.clone(), "`direction` goes with `crossing`");
+            r.errors.push(error.help("`when` happens as its condition becomes true"));
+        }
+        if let (Some(from), false) = (table.get("from"), key == "every") {
+            let error = ParamError::at(from.span.clone(), "`from` goes with `every`");
+            r.errors.push(error.help("it is when a periodic event happens first"));
+        }
+        let touching = table.get("touching").map(|p| self.band(r, p));
+        match key {
+            "at" => {
+                let at = instants(r, context, p).map(|at| (Trigger::At(at), Vec::new()));
+                at.into_iter().collect()
+            }
+            "every" => {
+                let every = self.periodic(r, context, table, p).map(|t| (t, Vec::new()));
+                every.into_iter().collect()
+            }
+            "when" => self.when(r, p, table.mode, touching).into_iter().collect(),
+            _ => self.crossing(r, p, table, touching),
+        }
+    }
+
+    fn band(&self, r: &mut Reader<'_>, p: &Located<Param>) -> f64 {
+        let band = r.constant(p, &self.formulas.scope);
+        if band.is_nan() || band <= 0.0 {
+            let error = ParamError::at(p.span.clone(), "`touching` must be positive");
+            r.errors.push(error.help("it says how near to zero counts as touching"));
+        }
+        band
+    }
+
+    fn periodic(
+        &self,
+        r: &mut Reader<'_>,
+        context: &Context<'_>,
+        table: &Table<'_>,
+        every: &Located<Param>,
+    ) -> Option<Trigger> {
+        let from = table.get("from").map_or(Some(0), |p| ticks(r, context, p));
+        if let (Some(p), Some(..=0)) = (table.get("from"), from) {
+            let error = ParamError::at(p.span.clone(), "a time event must come after the start");
+            r.errors.push(error.help("leave `from` out for a first event after one period"));
+        }
+        clock(r, context, every, from.unwrap_or(0)).filter(|_| from.is_some()).map(Trigger::Every)
+    }
+
+    fn when(
+        &mut self,
+        r: &mut Reader<'_>,
+        when: &Located<Param>,
+        mode: Option<usize>,
+        touching: Option<f64>,
+    ) -> Option<Strict> {
+        let Param::Text(text) = &when.value else {
+            let error = ParamError::at(when.span.clone(), "`when` must be a condition in text");
+            r.errors.push(error.help("write such as when = \"x <= 0 and v < 0\""));
+            return None;
+        };
+        let condition = r.condition(&when.span, text, self.scope(mode))?;
+        let (indicators, strict, strictly) = self.conjunction(r, &condition, &when.span, mode)?;
+        Some((Trigger::State { indicators, strict, touching }, strictly))
+    }
+
+    fn crossing(
+        &mut self,
+        r: &mut Reader<'_>,
+        p: &Located<Param>,
+        table: &Table<'_>,
+        touching: Option<f64>,
+    ) -> Vec<Strict> {
+        let direction = match table.get("direction").map(|p| (&p.value, &p.span)) {
+            None => "both",
+            Some((Param::Text(t), _)) if ["rising", "falling", "both"].contains(&t.as_str()) => t,
+            Some((_, span)) => {
+                let error = ParamError::at(span.clone(), "this is no direction of a crossing");
+                r.errors.push(error.help("write \"rising\", \"falling\" or \"both\""));
+                return Vec::new();
+            }
+        };
+        let Some(z) = r.expression(p, self.scope(table.mode)) else { return Vec::new() };
+        let mut triggers = Vec::new();
+        for (rising, z) in [(false, z.clone()), (true, z.negated())] {
+            if direction != "both" && rising != (direction == "rising") {
+                continue;
+            }
+            let indicators = self.add([Indicator { expr: z, strict: false }], table.mode);
+            let trigger = Trigger::State { indicators, strict: false, touching };
+            triggers.push((trigger, Vec::new()));
+        }
+        triggers
+    }
+
+    /// Indicators of a condition, added to the unit's.
+    pub(super) fn conjunction(
+        &mut self,
+        r: &mut Reader<'_>,
+        condition: &Condition,
+        span: &Span,
+        mode: Option<usize>,
+    ) -> Option<(Vec<usize>, bool, Vec<usize>)> {
+        let parts = match condition.indicators() {
+            Some(parts) if !parts.is_empty() => parts,
+            Some(_) => {
+                let error = ParamError::at(span.clone(), "this condition always holds");
+                r.errors.push(error.help("an event happens as its condition becomes true"));
+                return None;
+            }
+            None => match condition.indicator() {
+                Some(one) => vec![one],
+                None => {
+                    let message = "an equality cannot be part of an `or`";
+                    let error = ParamError::at(span.clone(), message);
+                    r.errors.push(error.help("make it an event of its own, with `crossing`"));
+                    return None;
+                }
+            },
+        };
+        let strict = parts.iter().all(|p| p.strict);
+        let first = self.indicators.len();
+        // A weak part may stay on its surface, where a strict one has to wait.
+        let strictly = (first..).zip(&parts).filter(|(_, p)| p.strict).map(|(k, _)| k).collect();
+        Some((self.add(parts, mode), strict, strictly))
+    }
+
+    /// Adds indicators; those of a mode hold in it only.
+    fn add(
+        &mut self,
+        parts: impl IntoIterator<Item = Indicator>,
+        mode: Option<usize>,
+    ) -> Vec<usize> {
+        let first = self.indicators.len();
+        for part in parts {
+            let z = self.formulas.without_helpers(&part.expr);
+            self.indicators.push(match (self.formulas.mode, mode) {
+                (Some(var), Some(k)) => z.while_equal(var, k as f64, 1.0),
+                _ => z,
+            });
+        }
+        (first..self.indicators.len()).collect()
+    }
+
+    fn handlers(
+        &mut self,
+        r: &mut Reader<'_>,
+        d: &Declared<'_>,
+        list: Option<&Located<Param>>,
+        mode: Option<usize>,
+    ) {
+        let mut scope = self.scope(mode).clone();
+        scope.insert("value", Symbol::Var(self.received));
+        for p in &listed(r, list, "on") {
+            let (table, indices) = indexed(&p.value);
+            r.indices = indices.to_vec();
+            let Some(entries) = tabled(r, table, p, "on") else { continue };
+            let entries: Vec<Entry<'_>> = entries.iter().map(|(k, v)| (k, v)).collect();
+            check_keys(r, &entries, &["input", "reset", "emit", "to"]);
+            let table = Table { entries, span: p.span.clone(), name: String::new(), mode };
+            let port = match table.get("input").map(|p| &p.value) {
+                Some(Param::Text(t)) => d.event_inputs.iter().position(|n| n.value == *t),
+                _ => None,
+            };
+            let what = [table.get("reset"), table.get("emit"), table.get("to")];
+            let reset = self.reset(r, d, (mode, &scope), what);
+            r.indices.clear();
+            match port {
+                Some(port) => {
+                    self.handlers.push(Handler { port, mode: mode.map(|k| k as f64), reset });
+                }
+                None => {
+                    let span = table.get("input").map_or(&p.span, |p| &p.span);
+                    let error = ParamError::at(span.clone(), "`input` must name an event input");
+                    r.errors.push(error.help("declare it in `event_inputs`"));
+                }
+            }
+        }
+    }
+
+    /// What an event does: `reset`, `emit` and `to`.
+    fn reset(
+        &mut self,
+        r: &mut Reader<'_>,
+        d: &Declared<'_>,
+        (from, scope): (Option<usize>, &Names),
+        [reset, emit, to]: [Option<&Located<Param>>; 3],
+    ) -> Reset {
+        let (mut targets, mut emits, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, p) in entries(r, reset, "reset") {
+            let target = self.target(r, name);
+            if let (Some(target), Some(expr)) = (target, r.expression(p, scope)) {
+                targets.push(target);
+                values.push(self.formulas.without_helpers(&expr));
+            }
+        }
+        if let Some(to) = to {
+            match (self.formulas.mode, r.mode(d, to)) {
+                (Some(var), Some(mode)) => {
+                    targets.push(var.0 as usize);
+                    values.push(Expr::constant(mode));
+                    self.ways.push((from, mode as usize));
+                }
+                (Some(_), None) => {}
+                (None, _) => {
+                    let error = ParamError::at(to.span.clone(), "this unit has no modes");
+                    r.errors.push(error.help("describe them as [unit.NAME.mode.MODE]"));
+                }
+            }
+        }
+        for (name, p) in entries(r, emit, "emit") {
+            let port = d.event_outputs.iter().position(|n| n.value == name.value);
+            if port.is_none() {
+                let error = format!("`{}` is not an event output", name.value);
+                let help = "declare it in `event_outputs`";
+                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
+            }
+            if let (Some(port), Some(expr)) = (port, r.expression(p, scope)) {
+                emits.push(port as u16);
+                values.push(self.formulas.without_helpers(&expr));
+            }
+        }
+        Reset { targets, emits, program: Program::compile(&values) }
+    }
+}
+
+/// The tables of a list, by value: the list belongs to the parameters, which outlive the reader's
+/// borrow of them.
+fn listed(r: &mut Reader<'_>, p: Option<&Located<Param>>, key: &str) -> Vec<Located<Param>> {
+    let Some(p) = p else { return Vec::new() };
+    match &p.value {
+        Param::List(list) => return list.clone(),
+        Param::Text(t) if t.is_empty() => {}
+        _ => {
+            let error = ParamError::at(p.span.clone(), format!("`{key}` must be a list of tables"));
+            r.errors.push(error.help(format!("write [[unit.NAME.{key}]] with two brackets")));
+        }
+    }
+    Vec::new()
+}
+
+/// The entries of one of them.
+fn tabled<'b>(
+    r: &mut Reader<'_>,
+    table: &'b Param,
+    p: &Located<Param>,
+    key: &str,
+) -> Option<&'b [(Located<String>, Located<Param>)]> {
+    if let Param::Table(entries) = table {
+        return Some(entries);
+    }
+    let error = ParamError::at(p.span.clone(), format!("each entry of `{key}` must be a table"));
+    r.errors.push(error.help(format!("write [[unit.NAME.{key}]] with two brackets")));
+    None
+}
+
+/// The entries of a table inside an event.
+fn entries<'b>(
+    r: &mut Reader<'_>,
+    p: Option<&'b Located<Param>>,
+    name: &str,
+) -> Vec<(&'b Located<String>, &'b Located<Param>)> {
+    let Some(p) = p else { return Vec::new() };
+    match indexed(&p.value).0 {
+        Param::Table(entries) => entries.iter().map(|(k, v)| (k, v)).collect(),
+        _ => {
+            let error = ParamError::at(p.span.clone(), format!("`{name}` must be a table"));
+            r.errors.push(error.help(format!("write {name} = {{ name = \"expression\" }}")));
+            Vec::new()
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// The number of the mode that a text names.
+    pub(super) fn mode(&mut self, d: &Declared<'_>, p: &Located<Param>) -> Option<f64> {
+        let names: Vec<&str> = d.modes.iter().map(|(n, _)| n.value.as_str()).collect();
+        if let Param::Text(name) = indexed(&p.value).0
+            && let Some(k) = names.iter().position(|n| n == name)
+        {
+            return Some(k as f64);
+        }
+        if !names.is_empty() {
+            let error = ParamError::at(p.span.clone(), "there is no such mode");
+            self.errors.push(error.help(format!("the {MODE}s are: {}", names.join(", "))));
+        }
+        None
+    }
+}

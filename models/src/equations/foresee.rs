@@ -1,0 +1,55 @@
+//! The state events of an equation unit, as others can see them coming.
+use super::{
+    compile::constants,
+    events::Events,
+    formulas::Formulas,
+    read::{Declared, MODE, Reader},
+};
+use crate::{
+    kinds::{Context, Params, Seen, StateEvents, UnitKind},
+    solve::equations::{Dims, Trigger},
+};
+
+/// From the texts of a unit; none for a unit with mistakes, which others report.
+pub(super) fn state_events(
+    kind: &dyn UnitKind,
+    params: &Params,
+    context: &Context<'_>,
+) -> StateEvents {
+    let mut r = Reader::new(params);
+    let d = Declared::read(&mut r);
+    let names = constants(&mut r, context);
+    let formulas = Formulas::new(&mut r, &d, names);
+    let mut events = Events::new(&formulas);
+    events.read(&mut r, context, &d);
+    events.links(&mut r, context);
+    let Ok(ports) = kind.ports(params) else { return StateEvents::default() };
+    if !r.errors.is_empty() {
+        return StateEvents::default();
+    }
+    let carriers = kind.variables(params);
+    let carried = |name: &str| {
+        let carrier = carriers.iter().find(|(own, _)| own == name)?.1.as_ref()?;
+        let port = ports.outputs.iter().position(|o| o.name == *carrier)?;
+        Some(Seen::Output(port as u16))
+    };
+    let dims: &Dims = &formulas.dims;
+    let own = |name: &str| (name.to_owned(), carried(name).unwrap_or(Seen::Hidden));
+    let mut variables: Vec<(String, Seen)> = Vec::new();
+    variables.extend(d.states.iter().map(|(name, _)| own(&name.value)));
+    let inputs = (0u16..).zip(d.all_inputs());
+    variables.extend(inputs.map(|(port, (name, _))| (name.value.clone(), Seen::Input(port))));
+    variables.extend(d.discrete.iter().map(|(name, _)| own(&name.value)));
+    variables.extend(formulas.mode.map(|_| own(MODE)));
+    debug_assert!(Dims::STATES == 1 && variables.len() <= dims.variables());
+    let gather = |which: &[usize]| which.iter().map(|&k| events.indicators[k].clone()).collect();
+    let mut all = Vec::new();
+    for spec in &events.specs {
+        if let Trigger::State { indicators, .. } = &spec.spec.trigger {
+            all.push((spec.spec.name.to_string(), false, gather(indicators)));
+        }
+    }
+    let links = events.links.iter().filter(|link| !link.indicators.is_empty());
+    all.extend(links.map(|link| (link.name.to_string(), true, gather(&link.indicators))));
+    StateEvents { variables, events: all }
+}

@@ -1,0 +1,365 @@
+//! Names of an equation unit, and its derivatives and outputs as expressions.
+use super::{
+    elaborate::by_name,
+    read::{Declared, Entry, MODE, Reader, SHORT},
+};
+use crate::{
+    kinds::{Located, Param, ParamError},
+    maths::expr::{Expr, Freezer, Frozen, Names, Symbol, VarId, built_in, nearest},
+    solve::equations::Dims,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Helpers count as variables from here on, until they are put in.
+const HELPERS: u32 = 1 << 30;
+
+type Moves = Box<dyn Fn(VarId) -> bool>;
+
+/// Turns the texts of a unit into expressions over its variables.
+pub(super) struct Formulas {
+    /// Names known everywhere in the unit.
+    pub scope: Names,
+    /// Names known in each mode.
+    pub in_mode: Vec<Names>,
+    /// The variable that holds the present mode.
+    pub mode: Option<VarId>,
+    /// Sizes; discrete values grow by those that hold sides of switching functions.
+    pub dims: Dims,
+    /// Variables that events may assign.
+    pub targets: HashMap<String, usize>,
+    helpers: Vec<Expr>,
+    /// None if switching functions are left as they are.
+    freezer: Option<Freezer<Moves>>,
+}
+
+impl Formulas {
+    pub(super) fn new(r: &mut Reader<'_>, d: &Declared<'_>, constants: Names) -> Self {
+        let modes = usize::from(!d.modes.is_empty());
+        let dims = Dims {
+            states: d.states.len(),
+            algebraic: d.algebraic,
+            inputs: d.inputs.len() + d.hidden_inputs.len(),
+            discrete: d.discrete.len() + modes,
+            outputs: d.outputs.len() + d.hidden_outputs.len() + usize::from(d.shows_mode()),
+            event_inputs: d.event_inputs.len(),
+            event_outputs: d.event_outputs.len(),
+            indicators: 0,
+        };
+        let mut f = Self {
+            scope: constants,
+            in_mode: Vec::new(),
+            mode: None,
+            dims,
+            targets: HashMap::new(),
+            helpers: Vec::new(),
+            freezer: None,
+        };
+        f.variables(r, d);
+        if modes > 0 {
+            let mode = VarId((dims.first_discrete() + d.discrete.len()) as u32);
+            f.scope.insert(MODE, Symbol::Var(mode));
+            f.mode = Some(mode);
+            for (number, (name, _)) in d.modes.iter().enumerate() {
+                let full = format!("{MODE}.{}", name.value);
+                f.scope.insert(full, Symbol::Const(number as f64));
+            }
+        }
+        let mut scope = std::mem::take(&mut f.scope);
+        let lets = r.table("let");
+        f.helpers(r, &lets, &mut scope);
+        f.scope = scope;
+        for (_, entries) in &d.modes {
+            let mut scope = f.scope.clone();
+            let lets = part(r, entries, "let");
+            f.helpers(r, &lets, &mut scope);
+            f.in_mode.push(scope);
+        }
+        if r.params.text("switching") != "ignored" {
+            let first = VarId((dims.first_discrete() + dims.discrete) as u32);
+            let still = dims.first_discrete() as u32;
+            f.freezer = Some(Freezer::new(first, Box::new(move |v| v.0 < still)));
+        }
+        f
+    }
+
+    /// The same with switching functions as they are written.
+    pub(super) fn with_switching(mut self) -> Self {
+        self.freezer = None;
+        self
+    }
+
+    /// Gives numbers to states, inputs and discrete values.
+    fn variables(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) {
+        for time in ["t", "time"] {
+            self.scope.insert(time, Symbol::Var(VarId(0)));
+        }
+        let variables =
+            d.states.iter().copied().chain(d.all_inputs()).chain(d.discrete.iter().copied());
+        let parameters = r.table("parameters");
+        for (name, _) in &parameters {
+            free(r, name);
+        }
+        let mut seen: HashSet<&str> = HashSet::from(["t", "time", "value"]);
+        seen.extend(parameters.iter().map(|(name, _)| name.value.as_str()));
+        if !d.modes.is_empty() {
+            seen.insert(MODE);
+        }
+        for (place, (name, _)) in variables.enumerate() {
+            free(r, name);
+            if !seen.insert(&name.value) {
+                already(r, name);
+            }
+            let place = Dims::STATES + place;
+            self.scope.insert(name.value.clone(), Symbol::Var(VarId(place as u32)));
+            if place < self.dims.first_input() || place >= self.dims.first_discrete() {
+                self.targets.insert(name.value.clone(), place);
+            }
+        }
+    }
+
+    /// `let` expressions, each in terms of variables alone.
+    fn helpers(&mut self, r: &mut Reader<'_>, lets: &[Entry<'_>], scope: &mut Names) {
+        for (name, p) in lets {
+            free(r, name);
+            if let Some(expr) = r.expression(p, scope) {
+                let expr = self.without_helpers(&expr);
+                let symbol = match expr.as_constant() {
+                    Some(value) => Symbol::Const(value),
+                    None => Symbol::Var(VarId(HELPERS + self.helpers.len() as u32)),
+                };
+                let before = scope.insert(name.value.clone(), symbol);
+                if matches!(before, Some(Symbol::Var(id)) if id.0 < HELPERS) {
+                    already(r, name);
+                }
+                self.helpers.push(expr);
+            }
+        }
+    }
+
+    pub(super) fn without_helpers(&self, expr: &Expr) -> Expr {
+        let helper = |v: &VarId| {
+            let at = v.0.checked_sub(HELPERS)?;
+            Some((*v, &self.helpers[at as usize]))
+        };
+        let by: Vec<(VarId, &Expr)> = expr.vars().iter().filter_map(helper).collect();
+        expr.substitute(&by)
+    }
+
+    /// An expression in `scope`, its switching functions held still.
+    fn smooth(
+        &mut self,
+        r: &mut Reader<'_>,
+        p: &Located<Param>,
+        mode: Option<usize>,
+    ) -> Option<Expr> {
+        let scope = mode.map_or(&self.scope, |k| &self.in_mode[k]);
+        let short = r.expression(p, scope)?;
+        let expr = self.without_helpers(&short);
+        let more = expr.nodes().len().saturating_sub(short.nodes().len());
+        if more > SHORT && !r.add(&p.span, more, 1) {
+            return None;
+        }
+        let only = self.mode.zip(mode).map(|(var, k)| (var, k as f64));
+        Some(match &mut self.freezer {
+            Some(freezer) => freezer.freeze(&expr, only),
+            None => expr,
+        })
+    }
+
+    /// In each mode its own formula, or else the one for all; one of them must be there unless
+    /// there is a `fallback`.
+    fn alternatives(
+        &mut self,
+        r: &mut Reader<'_>,
+        common: Option<&Located<Param>>,
+        own: &[Option<&Located<Param>>],
+        fallback: Option<f64>,
+    ) -> Option<Expr> {
+        let common = match common {
+            Some(p) => Some(self.smooth(r, p, None)?),
+            None => fallback.map(Expr::constant),
+        };
+        if own.iter().all(Option::is_none) {
+            return common;
+        }
+        let mut all = Vec::with_capacity(own.len());
+        for (k, p) in own.iter().enumerate() {
+            all.push(match p {
+                Some(p) => self.smooth(r, p, Some(k))?,
+                None => common.clone()?,
+            });
+        }
+        self.mode.map(|mode| Expr::choose(mode, &all))
+    }
+
+    /// Derivatives of states, then residuals of algebraic variables.
+    pub(super) fn derivatives(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<Expr> {
+        let mut all = self.rates(r, d, false);
+        let residuals = self.rates(r, d, true);
+        if r.errors.is_empty() {
+            undetermined(r, d, &residuals);
+        }
+        all.extend(residuals);
+        all
+    }
+
+    fn rates(&mut self, r: &mut Reader<'_>, d: &Declared<'_>, algebraic: bool) -> Vec<Expr> {
+        let (key, what) = match algebraic {
+            false => ("derivatives", "state"),
+            true => ("residuals", "algebraic variable"),
+        };
+        let unknowns = d.unknowns(algebraic);
+        let common = r.table(key);
+        let own: Vec<Vec<Entry<'_>>> = d.modes.iter().map(|(_, e)| part(r, e, key)).collect();
+        let states: Vec<&str> = unknowns.iter().map(|(s, _)| s.value.as_str()).collect();
+        let known: HashSet<&str> = states.iter().copied().collect();
+        for (name, _) in common.iter().chain(own.iter().flatten()) {
+            if !known.contains(name.value.as_str()) {
+                let error = format!("`{}` is no {what}", name.value);
+                let error = ParamError::at(name.span.clone(), error);
+                let help = match (states.is_empty(), algebraic) {
+                    (true, true) => format!("declare it: algebraic = {{ {} = 0 }}", name.value),
+                    _ => choice(&name.value, &states, &format!("{what}s are")),
+                };
+                r.errors.push(error.help(help));
+            }
+        }
+        let (common, own) = (by_name(&common), own.iter().map(|e| by_name(e)).collect::<Vec<_>>());
+        let mut expressions = Vec::with_capacity(states.len());
+        for (state, _) in unknowns {
+            let name = state.value.as_str();
+            let own: Vec<_> = own.iter().map(|table| table.get(name).copied()).collect();
+            let common = common.get(name).copied();
+            if common.is_none() && own.iter().all(Option::is_none) {
+                let lacks = if algebraic { "residual" } else { "derivative" };
+                let error = format!("{what} `{name}` has no {lacks}");
+                let help = format!("add {key}.{name} = \"...\"");
+                r.errors.push(ParamError::at(state.span.clone(), error).help(help));
+                continue;
+            }
+            if algebraic && common.is_none() && own.contains(&None) {
+                let k = own.iter().position(Option::is_none).unwrap_or(0);
+                let mode = &d.modes[k].0.value;
+                let error = format!("{what} `{name}` has no residual in mode `{mode}`");
+                let help = "give it one in every mode, such as a residual that is its value there";
+                r.errors.push(ParamError::at(state.span.clone(), error).help(help));
+                continue;
+            }
+            // A state without a derivative in some mode is not active there: it keeps its value.
+            expressions.extend(self.alternatives(r, common, &own, Some(0.0)));
+        }
+        expressions
+    }
+
+    pub(super) fn outputs(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<Expr> {
+        let own: Vec<Vec<Entry<'_>>> = d.modes.iter().map(|(_, e)| part(r, e, "outputs")).collect();
+        let names: Vec<&str> = d.outputs.iter().map(|(s, _)| s.value.as_str()).collect();
+        for (name, _) in own.iter().flatten() {
+            if !names.contains(&name.value.as_str()) {
+                let error = format!("`{}` is not an output of the unit", name.value);
+                let help = "give it a formula for all modes under `outputs` of the unit first";
+                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
+            }
+        }
+        let own: Vec<_> = own.iter().map(|e| by_name(e)).collect();
+        let mut expressions = Vec::new();
+        for (name, p) in &d.outputs {
+            let own: Vec<_> = own.iter().map(|t| t.get(name.value.as_str()).copied()).collect();
+            expressions.extend(self.alternatives(r, Some(p), &own, None));
+        }
+        if let Some(mode) = self.mode.filter(|_| d.shows_mode()) {
+            expressions.push(Expr::var(mode));
+        }
+        for (_, p) in &d.hidden_outputs {
+            expressions.extend(self.smooth(r, p, None));
+        }
+        expressions
+    }
+
+    /// The switching functions that were found; their sides become discrete values.
+    pub(super) fn sides(&mut self) -> Vec<Frozen> {
+        let found: Vec<Frozen> = self.freezer.take().map_or(Vec::new(), |f| f.found().to_vec());
+        self.dims.discrete += found.len();
+        found
+    }
+}
+
+/// Refuses algebraic equations that cannot determine the algebraic variables, whatever the numbers:
+/// those for which the others leave no variable to solve for (a maximum matching; Pantelides 1988).
+fn undetermined(r: &mut Reader<'_>, d: &Declared<'_>, residuals: &[Expr]) {
+    let first = Dims::STATES + d.states.len() - d.algebraic;
+    let place = |v: &VarId| (v.0 as usize).checked_sub(first).filter(|&k| k < residuals.len());
+    let reads: Vec<Vec<usize>> =
+        residuals.iter().map(|e| e.vars().iter().filter_map(place).collect()).collect();
+    let mut solves: Vec<Option<usize>> = vec![None; residuals.len()];
+    for row in 0..residuals.len() {
+        if !matched(row, &reads, &mut solves, &mut vec![false; residuals.len()]) {
+            let name = d.unknowns(true)[row].0;
+            let error = match reads[row].is_empty() {
+                true => format!("the residual of `{}` contains no algebraic variable", name.value),
+                false => format!(
+                    "the residual of `{}` contains only algebraic variables that other residuals \
+                     determine",
+                    name.value
+                ),
+            };
+            let help = "the system is of index > 1: replace the constraint by its time derivative, \
+                        as often as it takes for an algebraic variable to appear";
+            r.errors.push(ParamError::at(name.span.clone(), error).help(help));
+        }
+    }
+}
+
+/// Finds a variable for equation `row`, moving other equations on to other variables if need be.
+fn matched(
+    row: usize,
+    reads: &[Vec<usize>],
+    solves: &mut [Option<usize>],
+    seen: &mut [bool],
+) -> bool {
+    for &variable in &reads[row] {
+        if std::mem::replace(&mut seen[variable], true) {
+            continue;
+        }
+        if solves[variable].is_none_or(|other| matched(other, reads, solves, seen)) {
+            solves[variable] = Some(row);
+            return true;
+        }
+    }
+    false
+}
+
+/// What a mode has under a key.
+fn part<'a>(r: &mut Reader<'_>, mode: &[Entry<'a>], key: &str) -> Vec<Entry<'a>> {
+    let Some((_, p)) = mode.iter().find(|(k, _)| k.value == key) else { return Vec::new() };
+    let Param::Table(entries) = &p.value else {
+        let error = ParamError::at(p.span.clone(), format!("`{key}` must be a table"));
+        r.errors.push(error.help(format!("write {key} = {{ name = \"expression\" }}")));
+        return Vec::new();
+    };
+    entries.iter().map(|(k, p)| (k, p)).collect()
+}
+
+/// Help for a name that is none of `known`.
+pub(super) fn choice(name: &str, known: &[&str], which: &str) -> String {
+    if known.len() > 12 {
+        return match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {} of them, such as `{}`", known.len(), known[0]),
+        };
+    }
+    format!("{which}: {}", known.join(", "))
+}
+
+/// Refuses a name that stands for a function or a constant in every formula.
+fn free(r: &mut Reader<'_>, name: &Located<String>) {
+    if let Some(what) = built_in(&name.value) {
+        let error = format!("`{}` is a {what} of all formulas", name.value);
+        r.errors.push(ParamError::at(name.span.clone(), error).help("choose another name"));
+    }
+}
+
+fn already(r: &mut Reader<'_>, name: &Located<String>) {
+    let error = format!("`{}` is already a name of this unit", name.value);
+    r.errors.push(ParamError::at(name.span.clone(), error).help("choose another name"));
+}

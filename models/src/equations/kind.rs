@@ -1,0 +1,203 @@
+//! The registered kind `equations`: a continuous unit from text.
+//!
+//! ```toml
+//! [unit.ball]
+//! kind = "equations"
+//! parameters = { g = 9.81 }
+//! states = { x = 10, v = 0 }
+//! derivatives = { x = "v", v = "-g" }
+//! outputs = { x = "x" }
+//! [[unit.ball.event]]
+//! name = "bounce"
+//! when = "x <= 0 and v < 0"
+//! reset = { v = "-0.9*v" }
+//! ```
+//! Inputs are numbered: signal inputs, hidden inputs (`~inputs`), event inputs, then `~link`;
+//! outputs: signal outputs, hidden outputs (`~outputs`), event outputs, then `~link`.
+use super::{
+    compile::compile,
+    elaborate::{elaborate, whole_text},
+    feed_through::feed_through,
+    foresee::state_events,
+    read::{Declared, Entry, MODE, Reader},
+    start::unused_by_method,
+};
+use crate::{
+    kinds::{
+        Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
+        StateEvents, UnitKind, ValueType, feed_through::FeedThrough, with,
+    },
+    signal::{capabilities::Capabilities, value::Value},
+};
+use std::{collections::HashMap, path::Path};
+use superdense_kernel::Component;
+
+/// The kind `equations`.
+#[derive(Debug)]
+pub struct EquationsKind;
+
+const fn raw(name: &'static str, doc: &'static str) -> ParamSpec {
+    with(name, ParamType::Raw, "", doc)
+}
+
+const PARAMS: &[ParamSpec] = &[
+    raw("parameters", "constants: name = number or expression"),
+    raw("inputs", "signal inputs: name = start value"),
+    raw("states", "continuous states: name = initial value"),
+    raw("discrete", "values that only events change: name = initial value"),
+    raw("let", "helper expressions, in order: name = expression"),
+    raw("derivatives", "time derivative of each state: state = expression"),
+    raw("algebraic", "variables of algebraic equations: name = where the search for it begins"),
+    raw("residuals", "algebraic equations: algebraic variable = expression that is zero"),
+    raw("outputs", "signal outputs: name = expression"),
+    raw("event_inputs", "names of event inputs"),
+    raw("event_outputs", "names of event outputs"),
+    raw("event", "events: name, when | at | every (from), reset, emit"),
+    raw(
+        "mode",
+        "modes by name, each with let, derivatives, residuals, outputs, event, on of its own",
+    ),
+    raw("initial", "the mode at the start; else the first one"),
+    raw("on", "what an event input does: input, reset, emit; `value` is the event's value"),
+    with(
+        "switching",
+        ParamType::Choice(&["located", "sliding", "ignored"]),
+        "located",
+        "where if, abs, sign, min, max, floor, ... switch: the solver stops there, stops and may \
+         slide along the surface, or does not look",
+    ),
+    with(
+        "method",
+        ParamType::Choice(&[
+            "rk45", "rk23", "rk4", "euler", "taylor", "closed", "rodas", "qss1", "qss2", "qss3",
+            "liqss1", "liqss2", "mliqss2", "auto",
+        ]),
+        "rk45",
+        "how the equations are solved",
+    ),
+    with("order", ParamType::Int, "12", "order of the method taylor, 2 to 30"),
+    with(
+        "step",
+        ParamType::Real(Some("s")),
+        "",
+        "fixed step: needed by rk4 and euler, possible for taylor",
+    ),
+    with(
+        "segment_order",
+        ParamType::Int,
+        "3",
+        "highest power in the segments that are sent, 1 to 12",
+    ),
+    with("tolerance", ParamType::Real(None), "1e-9", "relative tolerance of the solver"),
+    with(
+        "absolute_tolerance",
+        ParamType::Real(None),
+        "1e-9",
+        "absolute tolerance of the solver, in the units of the states",
+    ),
+    with(
+        "exchange_tolerance",
+        ParamType::Real(None),
+        "1e-6",
+        "how far an output may leave the segment that receivers hold, in its units",
+    ),
+    with(
+        "dq_rel",
+        ParamType::Real(None),
+        "1e-3",
+        "quantum of the methods qss1 to mliqss2, relative to the state",
+    ),
+    with(
+        "dq_min",
+        ParamType::Real(None),
+        "1e-6",
+        "least quantum of the methods qss1 to mliqss2, in the units of the states",
+    ),
+    with("max_step", ParamType::Real(Some("s")), "1e6", "longest solver step"),
+    raw("~inputs", "hidden inputs, made for links"),
+    raw("~outputs", "hidden outputs, made for links"),
+];
+
+impl UnitKind for EquationsKind {
+    fn name(&self) -> &'static str {
+        "equations"
+    }
+    fn summary(&self) -> &'static str {
+        "continuous unit: differential equations with events, given as text"
+    }
+    fn params(&self) -> &'static [ParamSpec] {
+        PARAMS
+    }
+    fn is_continuous(&self) -> bool {
+        true
+    }
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        unused_by_method(params, name)
+    }
+    fn accuracy(&self) -> &'static [&'static str] {
+        &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min", "step"]
+    }
+    fn capabilities(&self, _: &Params, _: &Path) -> Capabilities {
+        Capabilities::all()
+    }
+    fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
+        feed_through(params, context)
+    }
+    fn state_events(&self, params: &Params, context: &Context<'_>) -> StateEvents {
+        state_events(self, params, context)
+    }
+    fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
+        let mut r = Reader::new(params);
+        let d = Declared::read(&mut r);
+        let mut carriers: HashMap<String, &str> = HashMap::new();
+        for (k, p) in &d.outputs {
+            if let Some(name) = whole_text(&p.value) {
+                carriers.entry(name).or_insert(&k.value);
+            }
+        }
+        let carrier = |name: &str| carriers.get(name).map(|&port| port.to_owned());
+        let names = d.states.iter().chain(&d.discrete).chain(&d.inputs);
+        let mut all: Vec<_> = names.map(|(k, _)| (k.value.clone(), carrier(&k.value))).collect();
+        if d.shows_mode() {
+            all.push((MODE.into(), Some(MODE.into())));
+        }
+        all
+    }
+    fn elaborate(
+        &self,
+        params: Params,
+        constants: &dyn Fn(&str) -> Option<f64>,
+    ) -> Result<Params, Vec<ParamError>> {
+        elaborate(&params, constants)
+    }
+    fn ports(&self, params: &Params) -> Result<Ports, Vec<ParamError>> {
+        let mut r = Reader::new(params);
+        let d = Declared::read(&mut r);
+        let signal = |(k, _): &Entry<'_>| PortSpec::signal(k.value.clone()).optional();
+        let event =
+            |n: &Located<String>| PortSpec::event(n.value.clone(), ValueType::Any).optional();
+        let mut ports = Ports::default();
+        ports.inputs.extend(d.inputs.iter().chain(&d.hidden_inputs).map(signal));
+        ports.inputs.extend(d.event_inputs.iter().map(event));
+        ports.outputs.extend(d.outputs.iter().map(signal));
+        ports.outputs.extend(d.shows_mode().then(|| PortSpec::signal(MODE).optional()));
+        ports.outputs.extend(d.hidden_outputs.iter().map(signal));
+        let sent = |n: &Located<String>| PortSpec::event(n.value.clone(), ValueType::Real);
+        ports.outputs.extend(d.event_outputs.iter().map(sent));
+        r.named_once(d.inputs.iter().map(|(k, _)| *k).chain(&d.event_inputs), "inputs");
+        r.named_once(d.outputs.iter().map(|(k, _)| *k).chain(&d.event_outputs), "outputs");
+        debug_assert!(ports.inputs.iter().all(|p| p.optional || p.kind == PortKind::Event));
+        if r.errors.is_empty() { Ok(ports) } else { Err(r.errors) }
+    }
+    fn build(
+        &self,
+        params: &Params,
+        context: &Context<'_>,
+    ) -> Result<Component<Value>, Vec<ParamError>> {
+        let mut r = Reader::new(params);
+        match compile(&mut r, context) {
+            Some(component) if r.errors.is_empty() => Ok(component),
+            _ => Err(r.errors),
+        }
+    }
+}

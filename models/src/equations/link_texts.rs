@@ -1,0 +1,77 @@
+//! Shared events, as one member of the link knows them.
+use super::{events::Events, read::Reader};
+use crate::{
+    kinds::{Context, LinkSpec, Located, Param, ParamError},
+    maths::expr::{Names, Program, Scope, Symbol, VarId},
+    solve::equations::LinkEquations,
+};
+
+impl Events<'_> {
+    /// Reads the links in which the unit takes part.
+    pub(super) fn links(&mut self, r: &mut Reader<'_>, context: &Context<'_>) {
+        for l in context.links {
+            let link = self.link(r, l);
+            self.links.extend(link);
+        }
+    }
+
+    fn link(&mut self, r: &mut Reader<'_>, l: &LinkSpec) -> Option<LinkEquations> {
+        let own_scope = &self.formulas.scope;
+        // Known between exchanges: own variables, and inputs for those of others.
+        let (mut known, mut exchanged) = (own_scope.clone(), own_scope.clone());
+        let (mut own, mut by) = (Vec::new(), Vec::new());
+        for (place, (member, variable)) in l.variables.iter().enumerate() {
+            let full = format!("{}.{variable}", l.members[*member as usize]);
+            let mine =
+                if *member == l.member { Some(variable) } else { l.known_by[place].as_ref() };
+            let symbol = mine.and_then(|name| own_scope.lookup(name));
+            let Some(Symbol::Var(var)) = symbol else {
+                let error = format!("link `{}` uses `{full}`, which is not known here", l.name);
+                r.errors.push(ParamError::at(l.when.span.clone(), error));
+                return None;
+            };
+            if *member == l.member {
+                own.push((place, var.0 as usize));
+            }
+            by.push(var.0 as usize);
+            known.insert(full.clone(), Symbol::Var(var));
+            exchanged.insert(full, Symbol::Var(VarId(place as u32)));
+        }
+        let parse =
+            |r: &mut Reader<'_>, scope: &Names| r.condition(&l.when.span, &l.when.value, scope);
+        let (detect, condition) = (parse(r, &known)?, parse(r, &exchanged)?);
+        let (indices, strict, strictly) = self.conjunction(r, &detect, &l.when.span, None)?;
+        let (mut targets, mut values) = (Vec::new(), Vec::new());
+        for (name, expr) in &l.reset {
+            let target = own_scope.lookup(&name.value);
+            let Some(Symbol::Var(var)) = target else {
+                let error = format!("`{}` is not a state of this unit", name.value);
+                r.errors.push(ParamError::at(name.span.clone(), error));
+                continue;
+            };
+            let text = Located::new(Param::Text(expr.value.clone()), expr.span.clone());
+            if let Some(expr) = r.expression(&text, &exchanged) {
+                targets.push(var.0 as usize);
+                values.push(expr);
+            }
+        }
+        Some(LinkEquations {
+            link: l.link,
+            name: l.name.as_str().into(),
+            member: l.member,
+            members: l.members.len() as u32,
+            priority: l.priority,
+            detection: l.detection,
+            believed: l.believed,
+            known: by,
+            indicators: indices,
+            strict,
+            strictly,
+            own,
+            sender: l.variables.iter().map(|(m, _)| *m).collect(),
+            condition,
+            targets,
+            reset: Program::compile(&values),
+        })
+    }
+}

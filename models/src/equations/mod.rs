@@ -1,0 +1,19 @@
+//! Equations as a scenario writes them: reading, compiling, the choice of a method, the kind itself.
+mod auto;
+mod compile;
+mod contest;
+mod elaborate;
+mod events;
+mod feed_through;
+mod foresee;
+mod formulas;
+mod kind;
+mod link_texts;
+mod read;
+mod sides;
+mod slide;
+pub(crate) mod start;
+mod text;
+
+pub use kind::EquationsKind;
+pub use text::{Reset, TextEquations};

@@ -1,0 +1,146 @@
+//! Equations with a core, as a component.
+use super::auto::{self, Choice};
+use crate::{
+    kinds::{Param, Params},
+    signal::value::Value,
+    solve::{
+        Settings, Stepped,
+        core::Core,
+        equations::Equations,
+        qss::{Explicit, Implicit, Paired, Quanta, Quantised},
+    },
+    unit::Unit,
+};
+use superdense_kernel::Component;
+
+/// Start values.
+pub(crate) struct Start<'a> {
+    pub initial: &'a [f64],
+    pub inputs: &'a [f64],
+    pub discrete: &'a [f64],
+}
+
+/// Why there is no unit.
+pub(crate) enum Refused {
+    /// The method does not take the equations.
+    Method(String),
+    /// What is not defined at the start.
+    Start(String),
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Self {
+        Self::Start(why)
+    }
+}
+
+impl From<Refused> for String {
+    fn from(refused: Refused) -> Self {
+        let (Refused::Method(why) | Refused::Start(why)) = refused;
+        why
+    }
+}
+
+/// Why `name` is of no use to the method that the parameters name, and what to do.
+pub(crate) fn unused_by_method(params: &Params, name: &str) -> Option<(String, String)> {
+    let method = params.text("method");
+    let given =
+        |name: &str| params.get(name).is_some_and(|p| p.value != Param::Text(String::new()));
+    let adapts =
+        ["rk45", "rk23", "rodas"].contains(&method) || method == "taylor" && !given("step");
+    let (used, takers) = match name {
+        "order" => (method == "taylor", "taylor"),
+        "dq_rel" | "dq_min" => (method.contains("qss"), "qss1 to mliqss2"),
+        // Algebraic variables are solved for to these, too.
+        "tolerance" | "absolute_tolerance" => {
+            (adapts || given("algebraic"), "rk45, rk23, rodas, and taylor without a fixed step")
+        }
+        _ => (true, ""),
+    };
+    (!used && method != "auto").then(|| {
+        let message = format!("the method `{method}` does not use `{name}`");
+        (message, format!("remove it, or choose another method; it is for {takers}"))
+    })
+}
+
+/// The unit under the method that the parameters name: `method`, and `dq_rel` and `dq_min` of the
+/// quantised ones.
+///
+/// # Errors
+/// When the method does not fit the equations, or they are not finite at the start.
+pub(crate) fn under_method<E: Equations>(
+    params: &Params,
+    equations: E,
+    start: &Start<'_>,
+    settings: Settings,
+) -> Result<Component<Value>, Refused> {
+    let quanta = || Quanta { relative: params.real("dq_rel"), minimum: params.real("dq_min") };
+    macro_rules! quantised {
+        ($method:ty, $order:literal) => {{
+            let core = Quantised::<$method, $order>::new(&equations, &settings, quanta());
+            let core = core.map_err(Refused::Method)?;
+            Component::atomic(start.unit(equations, core, settings)?)
+        }};
+    }
+    Ok(match params.text("method") {
+        "qss1" => quantised!(Explicit, 1),
+        "qss2" => quantised!(Explicit, 2),
+        "qss3" => quantised!(Explicit, 3),
+        "liqss1" => quantised!(Implicit, 1),
+        "liqss2" => quantised!(Implicit, 2),
+        "mliqss2" => quantised!(Paired, 2),
+        "auto" => return automatic(equations, start, settings),
+        _ => {
+            let core = Stepped::new(&equations, &settings).map_err(Refused::Method)?;
+            Component::atomic(start.unit(equations, core, settings)?)
+        }
+    })
+}
+
+/// The unit under the method that is likely to be the cheapest of those that take the equations.
+fn automatic<E: Equations>(
+    equations: E,
+    start: &Start<'_>,
+    mut settings: Settings,
+) -> Result<Component<Value>, Refused> {
+    let mut vars = vec![0.0];
+    vars.extend(start.initial.iter().chain(start.inputs).chain(start.discrete));
+    vars.push(0.0);
+    let quanta = auto::quanta(&settings);
+    let mut refused = String::new();
+    for (choice, why) in auto::ranked(&equations, &settings, &vars) {
+        settings.remark = Some(format!("method {}: {why}", choice.name()).into());
+        macro_rules! attempt {
+            ($core:expr) => {
+                match $core {
+                    Ok(core) => {
+                        return Ok(Component::atomic(start.unit(equations, core, settings)?));
+                    }
+                    Err(why) => refused = why,
+                }
+            };
+        }
+        if let Some(method) = choice.stepped() {
+            settings.method = method;
+            attempt!(Stepped::new(&equations, &settings));
+        } else if choice == Choice::Qss1 {
+            attempt!(Quantised::<Explicit, 1>::new(&equations, &settings, quanta));
+        } else if choice == Choice::Qss2 {
+            attempt!(Quantised::<Explicit, 2>::new(&equations, &settings, quanta));
+        } else {
+            attempt!(Quantised::<Implicit, 2>::new(&equations, &settings, quanta));
+        }
+    }
+    Err(Refused::Method(refused))
+}
+
+impl Start<'_> {
+    fn unit<E: Equations, C: Core<E>>(
+        &self,
+        equations: E,
+        core: C,
+        settings: Settings,
+    ) -> Result<Unit<E, C>, String> {
+        Unit::with_core(equations, core, self.initial, self.inputs, self.discrete, settings)
+    }
+}

@@ -1,0 +1,524 @@
+//! Kinds of units: their parameters, ports and promises.
+//!
+//! Adding a kind is one file with a [`UnitKind`] and one line in
+//! [`catalogue::kinds`](crate::catalogue::kinds).
+use crate::{
+    maths::expr::Expr,
+    signal::{
+        capabilities::{Capabilities, Capability},
+        value::Value,
+    },
+};
+use feed_through::{FeedThrough, Passing};
+use std::{ops::Range, path::Path};
+use superdense_kernel::{
+    Component,
+    time::{Duration, Resolution},
+};
+
+#[macro_use]
+mod unit_kind;
+pub mod feed_through;
+pub(crate) mod params;
+pub(crate) mod ports;
+mod seconds;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub(crate) use seconds::Seconds;
+
+/// Bytes of the scenario text, for messages.
+pub type Span = Range<usize>;
+
+/// Something and where it stands in the scenario text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Located<T> {
+    /// The thing.
+    pub value: T,
+    /// Where.
+    pub span: Span,
+}
+
+impl<T> Located<T> {
+    /// A thing at a place.
+    pub fn new(value: T, span: Span) -> Self {
+        Self { value, span }
+    }
+}
+
+/// The two kinds of ports. Crossing from one to the other needs a declared adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortKind {
+    /// A real function of time: each message is a [`crate::signal::value::Segment`] that holds until
+    /// replaced.
+    Signal,
+    /// A value now and then; absent in between.
+    Event,
+}
+
+impl PortKind {
+    /// `signal` or `event`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Signal => "signal",
+            Self::Event => "event",
+        }
+    }
+}
+
+/// What the events of a port carry. Signals are real.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueType {
+    /// Anything: the port takes or sends every type.
+    Any,
+    /// No value.
+    Unit,
+    /// Truth value.
+    Bool,
+    /// Integer.
+    Int,
+    /// Real number.
+    Real,
+    /// Text.
+    Text,
+    /// Shared-event protocol.
+    Link,
+    /// Job of a queueing network.
+    Job,
+    /// Datagram of a packet network.
+    Packet,
+}
+
+impl ValueType {
+    /// The name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Unit => "unit",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Real => "real",
+            Self::Text => "text",
+            Self::Link => "link",
+            Self::Job => "job",
+            Self::Packet => "packet",
+        }
+    }
+
+    /// Whether values of `self` may go to a port of type `to`.
+    pub fn fits(self, to: Self) -> bool {
+        self == to || self == Self::Any || to == Self::Any
+    }
+}
+
+/// A port of a unit, numbered by its place among the inputs or the outputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PortSpec {
+    /// Name.
+    pub name: String,
+    /// Signal or event.
+    pub kind: PortKind,
+    /// Type of the values.
+    pub ty: ValueType,
+    /// For an input: works unconnected (it has a start value, or may stay silent).
+    pub optional: bool,
+    /// Physical unit of the values, when the unit declares one; two declared units must agree.
+    pub unit: Option<String>,
+}
+
+impl PortSpec {
+    /// A signal port that must be connected.
+    pub fn signal(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            kind: PortKind::Signal,
+            ty: ValueType::Real,
+            optional: false,
+            unit: None,
+        }
+    }
+    /// An event port that must be connected.
+    pub fn event(name: impl Into<String>, ty: ValueType) -> Self {
+        Self { ty, kind: PortKind::Event, ..Self::signal(name) }
+    }
+    /// The same, but it may stay unconnected.
+    #[must_use]
+    pub fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+}
+
+/// The ports of a unit.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ports {
+    /// Inputs, in the order of their numbers.
+    pub inputs: Vec<PortSpec>,
+    /// Outputs, in the order of their numbers.
+    pub outputs: Vec<PortSpec>,
+}
+
+/// The type of a unit parameter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ParamType {
+    /// Real number; `Some("b/s")` accepts quantities of that unit ("10 Mb/s") and converts.
+    Real(Option<&'static str>),
+    /// Integer.
+    Int,
+    /// Truth value.
+    Bool,
+    /// Text.
+    Text,
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+    /// A duration: a bare number is seconds, text has a unit ("5 ms").
+    Duration,
+    /// A duration after which something repeats; need not be a whole number of ticks.
+    Period,
+    /// A file beside the scenario.
+    File,
+    /// A list of real numbers.
+    RealList,
+    /// A value of any type.
+    Value,
+    /// Raw text of an expression, compiled by the kind itself.
+    Expression,
+    /// A table or list that the kind reads by itself; texts in it stay texts.
+    Raw,
+}
+
+/// A declared parameter of a kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ParamSpec {
+    /// Name.
+    pub name: &'static str,
+    /// Type.
+    pub ty: ParamType,
+    /// Default, written as in a scenario; `None` makes the parameter mandatory, `Some("")`
+    /// optional without a value.
+    pub default: Option<&'static str>,
+    /// One line.
+    pub doc: &'static str,
+}
+
+/// A mandatory parameter.
+pub const fn needed(name: &'static str, ty: ParamType, doc: &'static str) -> ParamSpec {
+    ParamSpec { name, ty, default: None, doc }
+}
+
+/// A parameter with a default; `""` stands for none.
+pub const fn with(
+    name: &'static str,
+    ty: ParamType,
+    default: &'static str,
+    doc: &'static str,
+) -> ParamSpec {
+    ParamSpec { name, ty, default: Some(default), doc }
+}
+
+/// A parameter's value after the scenario's own parameters and units of measure are resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Param {
+    /// Real number, in the declared unit.
+    Real(f64),
+    /// Integer.
+    Int(i64),
+    /// Truth value.
+    Bool(bool),
+    /// Text: text, choice, file or expression.
+    Text(String),
+    /// Duration in ticks.
+    Duration(Duration),
+    /// Seconds as numerator and denominator; a numerator of `i64::MAX` is infinite.
+    Period(i64, i64),
+    /// List.
+    List(Vec<Located<Param>>),
+    /// Table, in the order of the file.
+    Table(Vec<(Located<String>, Located<Param>)>),
+    /// One of many elements that are written once: the value as written, and what the indices in
+    /// its texts are.
+    Indexed(Box<Param>, Vec<(String, i64)>),
+}
+
+/// A mistake in the parameters of a unit, with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParamError {
+    /// Where; `None` stands for the unit as a whole.
+    pub span: Option<Span>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl ParamError {
+    /// A mistake at a place.
+    pub fn at(span: Span, message: impl Into<String>) -> Self {
+        Self { span: Some(span), message: message.into(), help: None }
+    }
+    /// A mistake of the whole unit.
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { span: None, message: message.into(), help: None }
+    }
+    /// Adds a remedy.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
+/// The parameters of one unit: every declared one is there, with its default where the scenario
+/// gives none.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Params {
+    /// Name and value, in the order of declaration.
+    pub values: Vec<(String, Located<Param>)>,
+}
+
+impl Params {
+    /// Multiplies real parameters, as far as they have values.
+    pub fn scale(&mut self, names: &[&str], factor: f64) {
+        for (name, p) in &mut self.values {
+            if names.contains(&name.as_str()) {
+                match &mut p.value {
+                    Param::Real(x) => *x *= factor,
+                    Param::Int(i) => p.value = Param::Real(*i as f64 * factor),
+                    _ => {}
+                }
+            }
+        }
+    }
+    /// The parameter, if it has a value.
+    pub fn get(&self, name: &str) -> Option<&Located<Param>> {
+        self.values.iter().find(|(n, _)| n == name).map(|(_, p)| p)
+    }
+    /// Its place, for errors.
+    pub fn span(&self, name: &str) -> Span {
+        self.get(name).map_or(0..0, |p| p.span.clone())
+    }
+    /// A real number (0 when absent: only for parameters with a default).
+    pub fn real(&self, name: &str) -> f64 {
+        match self.get(name).map(|p| &p.value) {
+            Some(Param::Real(x)) => *x,
+            Some(Param::Int(i)) => *i as f64,
+            _ => 0.0,
+        }
+    }
+    /// An integer.
+    pub fn int(&self, name: &str) -> i64 {
+        if let Some(Param::Int(i)) = self.get(name).map(|p| &p.value) { *i } else { 0 }
+    }
+    /// A truth value.
+    pub fn bool(&self, name: &str) -> bool {
+        matches!(self.get(name).map(|p| &p.value), Some(Param::Bool(true)))
+    }
+    /// A text.
+    pub fn text(&self, name: &str) -> &str {
+        if let Some(Param::Text(t)) = self.get(name).map(|p| &p.value) { t } else { "" }
+    }
+    /// A duration.
+    pub fn duration(&self, name: &str) -> Duration {
+        match self.get(name).map(|p| &p.value) {
+            Some(Param::Duration(d)) => *d,
+            _ => Duration::ZERO,
+        }
+    }
+    /// A list of real numbers.
+    pub fn reals(&self, name: &str) -> Vec<f64> {
+        let Some(Param::List(list)) = self.get(name).map(|p| &p.value) else { return Vec::new() };
+        let real = |p: &Located<Param>| match p.value {
+            Param::Real(x) => Some(x),
+            Param::Int(i) => Some(i as f64),
+            _ => None,
+        };
+        list.iter().filter_map(real).collect()
+    }
+}
+
+/// What a kind may know about the place of a unit when it builds it.
+pub struct Context<'a> {
+    /// Hierarchical path of the unit; random streams are named by it.
+    pub path: &'a str,
+    /// Resolution of the run.
+    pub resolution: Resolution,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Folder of the scenario file, for [`ParamType::File`].
+    pub folder: &'a Path,
+    /// Values of names that expressions of this unit may use: the scenario's parameters, the
+    /// parameters of the enclosing groups, the array index.
+    pub constants: &'a dyn Fn(&str) -> Option<f64>,
+    /// Shared events in which this unit takes part.
+    pub links: &'a [LinkSpec],
+    /// Per input: the number of the unit that sends to it, when that is a continuous unit; for
+    /// counting exchanges.
+    pub input_sources: &'a [Option<u32>],
+    /// Per output: whether some unit receives it. Outputs beyond the list count as received.
+    pub output_connected: &'a [bool],
+}
+
+impl Context<'_> {
+    /// Whether some unit receives output `port`.
+    pub fn is_heard(&self, port: u16) -> bool {
+        self.output_connected.get(usize::from(port)).copied().unwrap_or(true)
+    }
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Context({})", self.path)
+    }
+}
+
+/// When a member looks for a shared event, by what it knows of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detection {
+    /// All the time: the event is located between exchanges.
+    #[default]
+    Located,
+    /// When it hears of others, as a program does that compares what it is given.
+    Received,
+    /// Never: it leaves that to others.
+    Passive,
+}
+
+/// A shared event, as one of its members sees it. Variables of members are written
+/// `unit.variable` in the texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkSpec {
+    /// Number of the link in the scenario.
+    pub link: u32,
+    /// Its name.
+    pub name: String,
+    /// Number of this unit among the members.
+    pub member: u32,
+    /// The members' names as written in the texts, in path order.
+    pub members: Vec<String>,
+    /// The members' variables that condition and resets use: (member, variable), in one order
+    /// for all members.
+    pub variables: Vec<(u32, String)>,
+    /// Input ports or own variables of this unit by which it knows a variable of `variables`
+    /// between exchanges; `None` for its own variables.
+    pub known_by: Vec<Option<String>>,
+    /// The condition.
+    pub when: Located<String>,
+    /// This unit's assignments: variable and expression.
+    pub reset: Vec<(Located<String>, Located<String>)>,
+    /// Order among links of one instant; lower goes first.
+    pub priority: i64,
+    /// When this unit looks for the event.
+    pub detection: Detection,
+    /// Whether the event takes place when a member proposes it, with what this one was told of the
+    /// others in place of their true values.
+    pub believed: bool,
+}
+
+/// The state events of a unit.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StateEvents {
+    /// What conditions are over: names, and where others see the value; after the time, which is
+    /// variable 0.
+    pub variables: Vec<(String, Seen)>,
+    /// Name, whether it is shared, and the indicators that are all at most 0 when it happens.
+    pub events: Vec<(String, bool, Vec<Expr>)>,
+}
+
+/// Where others see a variable of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seen {
+    /// What comes in at an input.
+    Input(u16),
+    /// What goes out at an output.
+    Output(u16),
+    /// Nowhere.
+    Hidden,
+}
+
+/// A kind of unit.
+pub trait UnitKind: Sync {
+    /// The name in `kind = "…"`.
+    fn name(&self) -> &'static str;
+    /// One line for `superdense list`.
+    fn summary(&self) -> &'static str;
+    /// Declared parameters.
+    fn params(&self) -> &'static [ParamSpec];
+    /// What makes a parameter that is given useless beside the others, and what to do; most kinds use all
+    /// theirs.
+    fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
+        let _ = (params, name);
+        None
+    }
+    /// Writes out what the scenario writes once for many, such as `u[1..=N]`. All other functions
+    /// get the parameters that come from this one.
+    ///
+    /// # Errors
+    /// All mistakes in what is written out.
+    fn elaborate(
+        &self,
+        params: Params,
+        constants: &dyn Fn(&str) -> Option<f64>,
+    ) -> Result<Params, Vec<ParamError>> {
+        let _ = constants;
+        Ok(params)
+    }
+    /// Ports, which may depend on the parameters.
+    ///
+    /// # Errors
+    /// All mistakes of the parameters that the ports depend on.
+    fn ports(&self, params: &Params) -> Result<Ports, Vec<ParamError>>;
+    /// Ports that also depend on files, which are named relative to `folder`.
+    ///
+    /// # Errors
+    /// As [`ports`](Self::ports), and all mistakes of the files.
+    fn ports_in(&self, params: &Params, folder: &Path) -> Result<Ports, Vec<ParamError>> {
+        let _ = folder;
+        self.ports(params)
+    }
+    /// Builds the unit. Inputs and outputs of the component are numbered as in `ports`.
+    ///
+    /// # Errors
+    /// All mistakes of the parameters.
+    fn build(
+        &self,
+        params: &Params,
+        context: &Context<'_>,
+    ) -> Result<Component<Value>, Vec<ParamError>>;
+    /// Whether the unit is continuous: its signals count as exchanges, and it can be a member of
+    /// links.
+    fn is_continuous(&self) -> bool {
+        false
+    }
+    /// Parameters that decide how accurate the unit is, and that shrink when a run is verified
+    /// against its own tightening: tolerances, quanta, bands, fixed steps. Those with the usual
+    /// names, unless a kind has others; names that a kind does not have count for nothing.
+    fn accuracy(&self) -> &'static [&'static str] {
+        &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min"]
+    }
+    /// What the unit lets couplings do with it; files that it needs are named relative to `folder`.
+    fn capabilities(&self, params: &Params, folder: &Path) -> Capabilities {
+        let _ = (params, folder);
+        Capabilities::all().without(Capability::Equations, "not given as text")
+    }
+    /// What messages at inputs bring about at outputs at the same time. A kind that does not say it
+    /// may pass on everything.
+    fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
+        let _ = (params, context);
+        FeedThrough::All(Passing::Sometimes)
+    }
+    /// State events of a unit, own and shared, with the outputs and inputs by which others see them
+    /// coming. None where conditions are hidden.
+    fn state_events(&self, params: &Params, context: &Context<'_>) -> StateEvents {
+        let _ = (params, context);
+        StateEvents::default()
+    }
+    /// Whether inputs that have the name of an output hear it, through a coupling with `iterate` around
+    /// the unit.
+    fn hears_itself(&self) -> bool {
+        false
+    }
+    /// For a continuous unit: its variables by name (states, outputs that are plain variables),
+    /// which links may use. Pairs of variable and the output port that carries exactly it.
+    fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
+        let _ = params;
+        Vec::new()
+    }
+}

@@ -1,0 +1,58 @@
+//! A unit kind from its parts: most kinds need nothing but these.
+macro_rules! unit_kind {
+    ($(#[$doc:meta])* $name:ident = $text:literal, $summary:literal,
+     params: $params:expr, ports: $ports:expr,
+     $(feed_through: $feed_through:expr,)? build: $build:expr $(,)?) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+        impl crate::kinds::UnitKind for $name {
+            fn name(&self) -> &'static str {
+                $text
+            }
+            fn summary(&self) -> &'static str {
+                $summary
+            }
+            fn params(&self) -> &'static [crate::kinds::ParamSpec] {
+                const PARAMS: &[crate::kinds::ParamSpec] = &$params;
+                PARAMS
+            }
+            fn ports(
+                &self,
+                params: &crate::kinds::Params,
+            ) -> crate::kinds::params::Checked<crate::kinds::Ports> {
+                let ports: fn(
+                    &crate::kinds::Params,
+                )
+                    -> crate::kinds::params::Checked<crate::kinds::Ports> = $ports;
+                ports(params)
+            }
+            $(fn feed_through(
+                &self,
+                params: &crate::kinds::Params,
+                context: &crate::kinds::Context<'_>,
+            ) -> crate::kinds::feed_through::FeedThrough {
+                let feed_through: fn(
+                    &crate::kinds::Params,
+                    &crate::kinds::Context<'_>,
+                ) -> crate::kinds::feed_through::FeedThrough = $feed_through;
+                feed_through(params, context)
+            })?
+            fn build(
+                &self,
+                params: &crate::kinds::Params,
+                context: &crate::kinds::Context<'_>,
+            ) -> crate::kinds::params::Checked<
+                superdense_kernel::Component<crate::signal::value::Value>,
+            > {
+                let build: fn(
+                    &crate::kinds::Params,
+                    &crate::kinds::Context<'_>,
+                ) -> crate::kinds::params::Checked<
+                    superdense_kernel::Component<crate::signal::value::Value>,
+                > = $build;
+                build(params, context)
+            }
+        }
+    };
+}

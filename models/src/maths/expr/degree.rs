@@ -1,0 +1,80 @@
+//! Of what form the results of a program are, as functions of what changes in a step.
+
+use super::op::Op;
+use super::program::Program;
+use super::scope::VarId;
+
+/// The form of a result in the variables that move. Ordered from the simplest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Degree {
+    /// A polynomial of this total degree; 0 does not move at all.
+    Polynomial(u32),
+    /// Smooth where it is finite.
+    Smooth,
+    /// With kinks or jumps.
+    Switching,
+}
+
+impl Degree {
+    fn product(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Polynomial(a), Self::Polynomial(b)) => Self::Polynomial(a.saturating_add(b)),
+            _ => self.max(other),
+        }
+    }
+
+    pub(super) fn is_still(self) -> bool {
+        self == Self::Polynomial(0)
+    }
+}
+
+impl Program {
+    /// The form of each result, given which variables move.
+    ///
+    /// ```
+    /// use superdense_models::maths::expr::{Degree, Expr, Names, Program};
+    /// let scope = Names::new().var("x", 0).var("k", 1);
+    /// let parse = |text| Expr::parse(text, &scope).unwrap();
+    /// let program = Program::compile(&["x/k - 1", "x*x*x", "sin(x)", "abs(x)"].map(parse));
+    /// let degrees = program.degrees(|var| var.0 == 0);
+    /// let (linear, cubic) = (Degree::Polynomial(1), Degree::Polynomial(3));
+    /// assert_eq!(degrees, [linear, cubic, Degree::Smooth, Degree::Switching]);
+    /// ```
+    pub fn degrees(&self, moves: impl Fn(VarId) -> bool) -> Vec<Degree> {
+        let degrees = self.by_register(moves, |_| false);
+        self.outputs.iter().map(|&out| degrees[out as usize]).collect()
+    }
+
+    /// The form of each register; of what switches where a function of a `followed` form does, between
+    /// two such places.
+    pub(super) fn by_register(
+        &self,
+        moves: impl Fn(VarId) -> bool,
+        followed: impl Fn(Degree) -> bool,
+    ) -> Vec<Degree> {
+        let still = Degree::Polynomial(0);
+        let mut degrees = vec![still; self.constants.len()];
+        degrees.extend(self.inputs.iter().map(|&id| Degree::Polynomial(u32::from(moves(id)))));
+        for instr in &self.code {
+            let of = |i: usize| degrees[instr.args[i] as usize];
+            let arity = instr.op.arity();
+            let worst = (0..arity).map(of).max().unwrap_or(still);
+            let degree = match instr.op {
+                _ if worst.is_still() => still,
+                Op::Neg | Op::Add | Op::Sub => worst,
+                Op::Mul => of(0).product(of(1)),
+                Op::Div if of(1).is_still() => of(0),
+                Op::Select if of(0).is_still() => of(1).max(of(2)),
+                op if op <= Op::LambertW => worst.max(Degree::Smooth),
+                Op::Mod if !of(1).is_still() && !followed(worst.max(Degree::Smooth)) => {
+                    Degree::Switching
+                }
+                Op::Abs | Op::Min | Op::Max | Op::Mod if followed(worst) => worst,
+                _ if followed(worst) => still,
+                _ => Degree::Switching,
+            };
+            degrees.push(degree);
+        }
+        degrees
+    }
+}

@@ -1,0 +1,193 @@
+//! What can be wrong with an expression, where, and what to do about it.
+//!
+//! Every error carries a byte [`Span`] of the source text and, where there is advice to give, a
+//! help text; drawing the line under the span is left to the program that has the scenario file.
+
+use serde::{Deserialize, Serialize};
+
+/// A half-open range of bytes of the source text, always on character boundaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span of the bytes `start..end`.
+    pub fn new(start: usize, end: usize) -> Self {
+        // Sources are limited to 64 KiB, so that saturation never shows.
+        let narrow = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
+        Self { start: narrow(start), end: narrow(end) }
+    }
+
+    /// The smallest span that holds both.
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    /// The piece of `source` under this span, empty if it is not a span of that text.
+    pub fn of(self, source: &str) -> &str {
+        source.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+/// Why a text is not an expression, or not one that can be used where it stands.
+///
+/// ```
+/// use superdense_models::maths::expr::{Expr, Names, Span};
+///
+/// let scope = Names::new().var("speed", 0);
+/// let errors = Expr::parse("2 * sped", &scope).unwrap_err();
+/// assert_eq!(errors[0].to_string(), "unknown variable `sped`");
+/// assert_eq!(errors[0].span(), Span::new(4, 8));
+/// assert_eq!(errors[0].help().unwrap(), "did you mean `speed`?");
+/// ```
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "the message of each variant says what its fields are")]
+pub enum ExprError {
+    #[error("the expression is empty")]
+    Empty { span: Span },
+    #[error("the expression is {length} bytes long; the limit is {limit}")]
+    TooLong { length: usize, limit: usize, span: Span },
+    #[error("the expression is nested more than {limit} levels deep")]
+    TooDeep { limit: usize, span: Span },
+    #[error("unexpected character `{found}`")]
+    UnexpectedCharacter { found: char, span: Span },
+    #[error("the number `{text}` is too large")]
+    NumberTooLarge { text: String, span: Span },
+    #[error("expected {expected}, found `{found}`")]
+    UnexpectedToken { found: String, expected: &'static str, span: Span },
+    #[error("expected {expected}, found the end of the expression")]
+    UnexpectedEnd { expected: &'static str, span: Span },
+    #[error("this `{open}` is never closed")]
+    Unclosed { open: char, span: Span },
+    #[error("this `{close}` closes nothing")]
+    Unopened { close: char, span: Span },
+    #[error("comparisons cannot be chained")]
+    ChainedComparison { span: Span },
+    #[error("unknown function `{name}`")]
+    UnknownFunction { name: String, suggestion: Option<String>, span: Span },
+    #[error("unknown variable `{name}`")]
+    UnknownVariable { name: String, suggestion: Option<String>, span: Span },
+    #[error("`{name}` is a function")]
+    FunctionWithoutArguments { name: String, span: Span },
+    #[error("`{name}` takes {expected}, found {found}")]
+    ArgumentCount { name: String, expected: String, found: usize, span: Span },
+    #[error("expected a number, found a condition")]
+    ExpectedNumber { span: Span },
+    #[error("expected a condition, found a number")]
+    ExpectedCondition { span: Span },
+    #[error("an index must be a constant whole number from 0 to 4294967295")]
+    BadIndex { span: Span },
+    #[error("`{name}` is outside {base}[{low}] to {base}[{high}]")]
+    OutOfRange { name: String, base: String, low: i64, high: i64, span: Span },
+    #[error("`{name}` cannot be taken over a range")]
+    NotOverRange { name: String, span: Span },
+    #[error(
+        "the range {from}..{to} has no members, or the sums of this formula have more than {limit} terms"
+    )]
+    BadRange { from: f64, to: f64, limit: usize, span: Span },
+    #[error("the constant `{name}` is {value}")]
+    NonFiniteConstant { name: String, value: f64, span: Span },
+}
+
+impl ExprError {
+    /// Where in the source text.
+    pub fn span(&self) -> Span {
+        match *self {
+            Self::Empty { span }
+            | Self::TooLong { span, .. }
+            | Self::TooDeep { span, .. }
+            | Self::UnexpectedCharacter { span, .. }
+            | Self::NumberTooLarge { span, .. }
+            | Self::UnexpectedToken { span, .. }
+            | Self::UnexpectedEnd { span, .. }
+            | Self::Unclosed { span, .. }
+            | Self::Unopened { span, .. }
+            | Self::ChainedComparison { span }
+            | Self::UnknownFunction { span, .. }
+            | Self::UnknownVariable { span, .. }
+            | Self::FunctionWithoutArguments { span, .. }
+            | Self::ArgumentCount { span, .. }
+            | Self::ExpectedNumber { span }
+            | Self::ExpectedCondition { span }
+            | Self::BadIndex { span }
+            | Self::OutOfRange { span, .. }
+            | Self::NotOverRange { span, .. }
+            | Self::BadRange { span, .. }
+            | Self::NonFiniteConstant { span, .. } => span,
+        }
+    }
+
+    /// What to do about it, where there is something to say beyond the message.
+    pub fn help(&self) -> Option<String> {
+        let text = match self {
+            Self::Empty { .. } => "write a number, a variable or a formula".into(),
+            Self::TooLong { .. } | Self::TooDeep { .. } => {
+                "name parts of it as variables of their own".into()
+            }
+            Self::UnexpectedCharacter { found, .. } => match found {
+                '=' => "write `==` to compare".into(),
+                '&' => "write `and` or `&&`".into(),
+                '|' => "write `or` or `||`; the absolute value is `abs(x)`".into(),
+                '\u{2212}' | '\u{2013}' => "write the minus sign as `-`".into(),
+                '\u{00b7}' | '\u{00d7}' => "write the product as `*`".into(),
+                '%' => "write the remainder as `mod(a, b)`".into(),
+                '{' | '}' => "group with `(` and `)`".into(),
+                _ => return None,
+            },
+            Self::NumberTooLarge { .. } => "the largest number is about 1.8e308".into(),
+            Self::UnexpectedToken { expected, found, .. } => match (*expected, found.as_str()) {
+                (OPERATOR, "then" | "else") => "a conditional starts with `if`".into(),
+                (OPERATOR, ",") => "only the arguments of a function are separated by `,`".into(),
+                (OPERATOR, _) => "a product needs its `*`".into(),
+                _ => return None,
+            },
+            Self::UnexpectedEnd { .. } => return None,
+            Self::Unclosed { open, .. } => {
+                format!("add the missing `{}`", if *open == '[' { ']' } else { ')' })
+            }
+            Self::Unopened { close, .. } => format!("remove this `{close}`"),
+            Self::ChainedComparison { .. } => {
+                "write `a < b and b < c` instead of `a < b < c`".into()
+            }
+            Self::UnknownFunction { suggestion, .. } => match suggestion {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "if it is a variable, the product needs its `*`".into(),
+            },
+            Self::UnknownVariable { suggestion, .. } => match suggestion {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => return None,
+            },
+            Self::FunctionWithoutArguments { name, .. } => format!("write `{name}(...)`"),
+            Self::ArgumentCount { .. } => return None,
+            Self::ExpectedNumber { .. } => "`if c then 1 else 0` turns a condition into a number; \
+                                            `step(x)` is 1 where x >= 0"
+                .into(),
+            Self::ExpectedCondition { .. } => {
+                "compare the number with something, as in `x > 0`".into()
+            }
+            Self::BadIndex { .. } => "indices may use numbers and named constants only".into(),
+            Self::OutOfRange { base, .. } => format!(
+                "define the boundary case, as in let = {{ \"{base}[0]\" = \"1\" }}, or give the \
+                 first and last element a formula of their own"
+            ),
+            Self::NotOverRange { .. } => {
+                "ranges go with `sum`, `product`, `min` and `max`: `sum(u[k] for k in 1..=N)`"
+                    .into()
+            }
+            Self::BadRange { .. } => {
+                "`a..b` ends before b, `a..=b` with b; both are constant whole numbers; a part of a \
+                 large sum can be an output of a unit of its own"
+                    .into()
+            }
+            Self::NonFiniteConstant { .. } => "constants must be finite".into(),
+        };
+        Some(text)
+    }
+}
+
+/// What the parser expects after a complete operand.
+pub(super) const OPERATOR: &str = "an operator or the end";

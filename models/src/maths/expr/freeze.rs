@@ -1,0 +1,365 @@
+//! Switching functions held still between events.
+//!
+//! # Why
+//! A solver that steps across a kink or a jump unawares loses its order. So each function that
+//! switches (`if`, `abs`, `sign`, `min`, `max`, `floor`, ...) gets a variable that says on which
+//! side it is. Between events that variable does not change, and the expression is smooth; where
+//! the switching function reaches its surface there is an event, and the variable changes with it
+//! (Cellier & Kofman 2006, "Continuous System Simulation", section 9.3).
+
+use std::collections::HashMap;
+
+use super::condition::{Indicator, difference};
+use super::graph::Graph;
+use super::op::Op;
+use super::range::{Range, range};
+use super::scope::VarId;
+use super::tree::{Expr, Node, NodeId};
+
+/// What the variable of a switching function holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrozenKind {
+    /// The sign of the function: -1, 0 or 1.
+    Sign,
+    /// The function rounded down.
+    Floor,
+}
+
+/// A switching function and the variable that holds its side.
+#[derive(Clone, Debug)]
+pub struct Frozen {
+    /// The function, in terms of variables that may be those of earlier ones.
+    pub function: Expr,
+    /// What the variable holds.
+    pub kind: FrozenKind,
+    /// The variable.
+    pub side: VarId,
+    /// Whether some expression jumps with it, rather than having a kink.
+    pub jumps: bool,
+}
+
+impl Frozen {
+    /// What the variable must be for this value of the function.
+    pub fn side_of(&self, value: f64) -> f64 {
+        match self.kind {
+            FrozenKind::Sign if value > 0.0 => 1.0,
+            FrozenKind::Sign if value < 0.0 => -1.0,
+            FrozenKind::Sign => 0.0,
+            FrozenKind::Floor => value.floor(),
+        }
+    }
+}
+
+/// When the side changes.
+#[derive(Clone, Debug)]
+pub struct SideChange {
+    /// The indicator: the side changes where it becomes at most zero (below zero if strict).
+    pub indicator: Indicator,
+    /// What the side becomes: this value, or this much more if `relative`.
+    pub side: f64,
+    /// Whether the side changes by steps.
+    pub relative: bool,
+}
+
+impl Frozen {
+    /// The events at which the side changes: downwards and upwards.
+    pub fn changes(&self) -> [SideChange; 2] {
+        let z = &self.function;
+        let of = |expr, strict, side| SideChange {
+            indicator: Indicator { expr, strict },
+            side,
+            relative: self.kind == FrozenKind::Floor,
+        };
+        match self.kind {
+            FrozenKind::Sign => [of(z.clone(), true, -1.0), of(z.negated(), true, 1.0)],
+            FrozenKind::Floor => {
+                let mut graph = Graph::exact();
+                let z = graph.import(z)[z.nodes().len() - 1];
+                let (floor, one) = (graph.var(self.side), graph.constant(1.0));
+                let above = graph.binary(Op::Sub, z, floor);
+                let next = graph.binary(Op::Add, floor, one);
+                let below = graph.binary(Op::Sub, next, z);
+                [of(graph.finish(above), true, -1.0), of(graph.finish(below), false, 1.0)]
+            }
+        }
+    }
+}
+
+/// Collects the switching functions of expressions.
+///
+/// ```
+/// use superdense_models::maths::expr::{Expr, Freezer, Names, VarId};
+///
+/// let drag = Expr::parse("0.5*v*abs(v)", &Names::new().var("v", 0)).unwrap();
+/// let mut freezer = Freezer::new(VarId(1), |v| v.0 == 0);
+/// let smooth = freezer.freeze(&drag, None);
+/// let [frozen] = freezer.found() else { panic!() };
+/// assert_eq!(frozen.function.to_string(), "v0");
+/// // The sign stands in variable 1.
+/// assert_eq!(smooth.eval(&[-2.0, frozen.side_of(-2.0)]), -2.0);
+/// assert_eq!(smooth.eval(&[2.0, -1.0]), -2.0, "the formula of the other side, continued");
+/// ```
+pub struct Freezer<M> {
+    next: VarId,
+    moves: M,
+    found: Vec<Frozen>,
+    /// Functions by their text, so that equal ones share a variable.
+    known: HashMap<(String, FrozenKind), VarId>,
+}
+
+impl<M> std::fmt::Debug for Freezer<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Freezer").field("found", &self.found).finish_non_exhaustive()
+    }
+}
+
+impl<M: Fn(VarId) -> bool> Freezer<M> {
+    /// Variables for sides are numbered from `first` on; `moves` says which variables change
+    /// between events: what depends on the others alone needs no event.
+    pub fn new(first: VarId, moves: M) -> Self {
+        Self { next: first, moves, found: Vec::new(), known: HashMap::new() }
+    }
+
+    /// What was found, inner functions before those that use them.
+    pub fn found(&self) -> &[Frozen] {
+        &self.found
+    }
+
+    /// The expression with its switching functions held still. Given a variable and a value in
+    /// `only`, the functions are watched while the variable has that value, and are zero else.
+    pub fn freeze(&mut self, expr: &Expr, only: Option<(VarId, f64)>) -> Expr {
+        let switches = |node: &Node| matches!(node, Node::Call(op, _) if is_switch(*op));
+        if !expr.nodes().iter().any(switches) {
+            return expr.clone();
+        }
+        let mut graph = Graph::exact();
+        let plain = graph.import(expr);
+        // By node of the expression: its frozen form, and whether it moves; whether something in it
+        // switches, and its range.
+        let mut here: Vec<(NodeId, bool)> = Vec::with_capacity(plain.len());
+        let mut switching: Vec<bool> = Vec::with_capacity(plain.len());
+        let mut ranges: Vec<Range> = Vec::with_capacity(plain.len());
+        for (i, node) in expr.nodes().iter().enumerate() {
+            graph.here = graph.origins[plain[i] as usize];
+            let moving = match *node {
+                Node::Const(_) => false,
+                Node::Var(id) => (self.moves)(id),
+                _ => node.operands().iter().any(|&arg| here[arg as usize].1),
+            };
+            here.push(match *node {
+                Node::Const(_) | Node::Var(_) => (plain[i], moving),
+                Node::Powi(x, n) => (graph.powi(here[x as usize].0, n), moving),
+                Node::Call(op, args) => {
+                    let mut frozen = args.map(|arg| here[arg as usize]);
+                    let base = args[0] as usize;
+                    let root = matches!(op, Op::Sqrt | Op::Pow) && here[base].1;
+                    if root && switching[base] && ranges[base].0 >= 0.0 {
+                        // Behind a side's end its formula goes on below zero.
+                        let zero = graph.constant(0.0);
+                        frozen[0].0 = graph.binary(Op::Max, frozen[0].0, zero);
+                    }
+                    self.call(&mut graph, op, frozen, moving, only)
+                }
+            });
+            let inside = node.operands().iter().any(|&arg| switching[arg as usize]);
+            switching.push(inside || switches(node));
+            ranges.push(range(node, &ranges));
+        }
+        graph.finish(here[here.len() - 1].0)
+    }
+
+    fn call(
+        &mut self,
+        graph: &mut Graph,
+        op: Op,
+        args: [(NodeId, bool); 3],
+        moving: bool,
+        only: Option<(VarId, f64)>,
+    ) -> (NodeId, bool) {
+        let [a, b, c] = args.map(|(node, _)| node);
+        let still = match op {
+            // Its condition stands still, or has been held still.
+            Op::Select => return (graph.select(a, b, c), moving),
+            Op::And | Op::Or | Op::Not => false,
+            _ => !moving || !is_switch(op),
+        };
+        if still || matches!(op, Op::And | Op::Or | Op::Not) {
+            return (graph.call(op, [a, b, c]), moving);
+        }
+        let zero = graph.constant(0.0);
+        match op {
+            Op::Less | Op::LessEq | Op::Equal | Op::NotEqual => {
+                let plain = graph.call(op, [a, b, c]);
+                let z = difference(graph, plain);
+                let side = self.jump(graph, z, only);
+                (graph.binary(op, side, zero), false)
+            }
+            Op::Min | Op::Max => {
+                let z = graph.binary(Op::Sub, a, b);
+                let side = self.side(graph, z, FrozenKind::Sign, only);
+                let (low, high) = if op == Op::Min { (a, b) } else { (b, a) };
+                let below = graph.binary(Op::LessEq, side, zero);
+                (graph.select(below, low, high), true)
+            }
+            Op::Abs => {
+                let side = self.side(graph, a, FrozenKind::Sign, only);
+                (graph.binary(Op::Mul, side, a), true)
+            }
+            Op::Sign => (self.jump(graph, a, only), false),
+            Op::Step => {
+                let side = self.jump(graph, a, only);
+                let not_below = graph.binary(Op::LessEq, zero, side);
+                let (one, zero) = (graph.constant(1.0), graph.constant(0.0));
+                (graph.select(not_below, one, zero), false)
+            }
+            Op::Floor => (self.side(graph, a, FrozenKind::Floor, only), false),
+            Op::Ceil => (self.ceil(graph, a, only), false),
+            Op::Trunc | Op::Round => {
+                let half = graph.constant(if op == Op::Round { 0.5 } else { 0.0 });
+                let side = self.side(graph, a, FrozenKind::Sign, only);
+                let (up, down) = (graph.binary(Op::Add, a, half), graph.binary(Op::Sub, a, half));
+                let (up, down) =
+                    (self.side(graph, up, FrozenKind::Floor, only), self.ceil(graph, down, only));
+                let below = graph.binary(Op::Less, side, zero);
+                (graph.select(below, down, up), false)
+            }
+            Op::Mod => {
+                let ratio = graph.binary(Op::Div, a, b);
+                let turns = self.side(graph, ratio, FrozenKind::Floor, only);
+                let whole = graph.binary(Op::Mul, b, turns);
+                (graph.binary(Op::Sub, a, whole), true)
+            }
+            _ => unreachable!("{op:?} does not switch"),
+        }
+    }
+
+    /// -floor(-x)
+    fn ceil(&mut self, graph: &mut Graph, x: NodeId, only: Option<(VarId, f64)>) -> NodeId {
+        let negative = graph.unary(Op::Neg, x);
+        let floor = self.side(graph, negative, FrozenKind::Floor, only);
+        graph.unary(Op::Neg, floor)
+    }
+
+    /// The variable that holds the sign of `z`, with which something jumps.
+    fn jump(&mut self, graph: &mut Graph, z: NodeId, only: Option<(VarId, f64)>) -> NodeId {
+        let node = self.side(graph, z, FrozenKind::Sign, only);
+        if let Node::Var(side) = graph.nodes[node as usize]
+            && let Some(frozen) = self.found.iter_mut().find(|f| f.side == side)
+        {
+            frozen.jumps = true;
+        }
+        node
+    }
+
+    /// The variable that holds the side of `z`.
+    fn side(
+        &mut self,
+        graph: &mut Graph,
+        z: NodeId,
+        kind: FrozenKind,
+        only: Option<(VarId, f64)>,
+    ) -> NodeId {
+        let z = match only {
+            None => z,
+            Some((var, value)) => {
+                let (var, value) = (graph.var(var), graph.constant(value));
+                let active = graph.binary(Op::Equal, var, value);
+                let zero = graph.constant(0.0);
+                graph.select(active, z, zero)
+            }
+        };
+        let function = graph.finish(z);
+        let key = (function.to_string(), kind);
+        let side = *self.known.entry(key).or_insert_with(|| {
+            let side = self.next;
+            self.next = VarId(side.0 + 1);
+            self.found.push(Frozen { function, kind, side, jumps: false });
+            side
+        });
+        graph.var(side)
+    }
+}
+
+/// Whether the operation has a kink or a jump.
+fn is_switch(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Less
+            | Op::LessEq
+            | Op::Equal
+            | Op::NotEqual
+            | Op::Min
+            | Op::Max
+            | Op::Abs
+            | Op::Sign
+            | Op::Step
+            | Op::Floor
+            | Op::Ceil
+            | Op::Trunc
+            | Op::Round
+            | Op::Mod
+    )
+}
+
+impl Expr {
+    /// The expression while a variable has a value, else another number.
+    #[must_use]
+    pub fn while_equal(&self, var: VarId, value: f64, other: f64) -> Self {
+        let mut graph = Graph::exact();
+        let root = graph.import(self)[self.nodes.len() - 1];
+        let (var, value) = (graph.var(var), graph.constant(value));
+        let is = graph.binary(Op::Equal, var, value);
+        let other = graph.constant(other);
+        let chosen = graph.select(is, root, other);
+        graph.finish(chosen)
+    }
+
+    /// The alternative of number `var`; the last one for all other values.
+    ///
+    /// # Panics
+    /// Without alternatives.
+    ///
+    /// ```
+    /// use superdense_models::maths::expr::{Expr, VarId};
+    /// let of = [1.0, 2.0, 3.0].map(Expr::constant);
+    /// assert_eq!(Expr::choose(VarId(0), &of).eval(&[1.0]), 2.0);
+    /// ```
+    pub fn choose(var: VarId, alternatives: &[Self]) -> Self {
+        let mut graph = Graph::exact();
+        let mut roots: Vec<NodeId> = Vec::with_capacity(alternatives.len());
+        for expr in alternatives {
+            let nodes = graph.import(expr);
+            roots.push(nodes[nodes.len() - 1]);
+        }
+        let mut chosen = roots.pop().expect("an alternative");
+        for (number, root) in roots.into_iter().enumerate().rev() {
+            let (var, number) = (graph.var(var), graph.constant(number as f64));
+            let is = graph.binary(Op::Equal, var, number);
+            chosen = graph.select(is, root, chosen);
+        }
+        graph.finish(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maths::expr::Names;
+
+    /// Only where something switches under a root that is never negative.
+    #[test]
+    fn roots_go_on_behind_sides() {
+        let scope = Names::new().var("x", 0).var("y", 1);
+        for (text, clipped) in [
+            ("sqrt(abs(x))", true),
+            ("max(x, 0)^1.5", true),
+            ("abs(x) + sqrt(y*y + 1)", false),
+            ("sqrt(max(x, -1))", false),
+        ] {
+            let expr = Expr::parse(text, &scope).unwrap();
+            let frozen = Freezer::new(VarId(2), |v| v.0 < 2).freeze(&expr, None);
+            let is_max = |node: &Node| matches!(node, Node::Call(Op::Max, _));
+            assert_eq!(frozen.nodes().iter().any(is_max), clipped, "{text}: {frozen}");
+        }
+    }
+}

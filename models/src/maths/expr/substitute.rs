@@ -1,0 +1,52 @@
+//! Replacing variables by expressions.
+
+use super::graph::Graph;
+use super::scope::VarId;
+use super::tree::{Expr, Node, NodeId};
+
+impl Expr {
+    /// The expression with each variable among the pairs replaced.
+    ///
+    /// ```
+    /// use superdense_models::maths::expr::{Expr, Names, VarId};
+    ///
+    /// let force = Expr::parse("2*x", &Names::new().var("x", 0)).unwrap();
+    /// let power = Expr::parse("f*v", &Names::new().var("f", 9).var("v", 1)).unwrap();
+    /// assert_eq!(power.substitute(&[(VarId(9), &force)]).eval(&[3.0, 4.0]), 24.0);
+    /// ```
+    #[must_use]
+    pub fn substitute(&self, by: &[(VarId, &Self)]) -> Self {
+        if !self.vars().iter().any(|v| by.iter().any(|(w, _)| v == w)) {
+            return self.clone();
+        }
+        let mut graph = Graph::exact();
+        let mut roots: Vec<(VarId, NodeId)> = Vec::with_capacity(by.len());
+        for (var, expr) in by {
+            let imported = graph.import(expr);
+            roots.push((*var, imported[imported.len() - 1]));
+        }
+        let here = graph.import_with(self, |id| {
+            roots.iter().find(|(var, _)| *var == id).map(|&(_, root)| root)
+        });
+        graph.finish(here[self.nodes.len() - 1])
+    }
+}
+
+impl Graph {
+    /// [`import`](Self::import) with some variables already in the graph as other nodes.
+    fn import_with(&mut self, expr: &Expr, known: impl Fn(VarId) -> Option<NodeId>) -> Vec<NodeId> {
+        let plain = self.import(expr);
+        let mut here: Vec<NodeId> = Vec::with_capacity(expr.nodes.len());
+        for (i, node) in expr.nodes.iter().enumerate() {
+            self.here = self.origins[plain[i] as usize];
+            let id = match *node {
+                Node::Const(_) => plain[i],
+                Node::Var(var) => known(var).unwrap_or(plain[i]),
+                Node::Powi(x, n) => self.powi(here[x as usize], n),
+                Node::Call(op, args) => self.call(op, args.map(|arg| here[arg as usize])),
+            };
+            here.push(id);
+        }
+        here
+    }
+}

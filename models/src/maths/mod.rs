@@ -1,0 +1,6 @@
+//! Mathematics without time or units: expressions, polynomials, quantities, random numbers, rounding.
+pub mod expr;
+pub mod poly;
+pub mod quantity;
+pub mod random;
+pub mod rounding;

@@ -1,0 +1,7 @@
+//! Signals and the values that units send each other.
+pub mod capabilities;
+mod held;
+pub mod statistics;
+pub mod value;
+
+pub use held::{Held, Level, NEVER, Poly, Timer, combined, horizon, repeats, shift, trimmed};

@@ -1,0 +1,76 @@
+//! What continuous units count about their own work; deterministic, so it stands in summaries.
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Counts of one unit, or their sum over a run.
+///
+/// A unit keeps one and hands it to the kernel from `Atomic::statistics`:
+///
+/// ```
+/// use superdense_models::signal::statistics::UnitStatistics;
+/// let counts = UnitStatistics { exchanges: 2, steps: 10, ..Default::default() };
+/// let sums = counts.entries().into_iter().collect();
+/// assert_eq!(UnitStatistics::from_sums(&sums), counts);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct UnitStatistics {
+    /// Messages received from other continuous units.
+    pub exchanges: u64,
+    /// Their length: 12 bytes for the tag of each, and 8 for each number in it.
+    pub exchanged_bytes: u64,
+    /// Exchanges of couplings: macro steps.
+    pub macro_steps: u64,
+    /// Repeated macro steps, to correct what was told.
+    pub corrections: u64,
+    /// Macro steps that were refused for their error, and repeated with a shorter one.
+    pub refused_macro_steps: u64,
+    /// Accepted steps of the method.
+    pub steps: u64,
+    /// Steps that the error control refused.
+    pub rejected_steps: u64,
+    /// Evaluations of the derivatives; a whole series counts as one.
+    pub evaluations: u64,
+    /// State events located.
+    pub located: u64,
+    /// Evaluations of the event indicators, all at once.
+    pub indicator_evaluations: u64,
+    /// Starts of the method after jumps.
+    pub reinitialisations: u64,
+}
+
+impl UnitStatistics {
+    /// The counts by name.
+    pub fn entries(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("exchanges", self.exchanges),
+            ("exchanged_bytes", self.exchanged_bytes),
+            ("macro_steps", self.macro_steps),
+            ("corrections", self.corrections),
+            ("refused_macro_steps", self.refused_macro_steps),
+            ("steps", self.steps),
+            ("rejected_steps", self.rejected_steps),
+            ("evaluations", self.evaluations),
+            ("located", self.located),
+            ("indicator_evaluations", self.indicator_evaluations),
+            ("reinitialisations", self.reinitialisations),
+        ]
+    }
+
+    /// The counts out of `Simulation::statistics`; what no unit counted is zero.
+    pub fn from_sums(sums: &BTreeMap<&'static str, u64>) -> Self {
+        let sum = |name| sums.get(name).copied().unwrap_or(0);
+        Self {
+            exchanges: sum("exchanges"),
+            exchanged_bytes: sum("exchanged_bytes"),
+            macro_steps: sum("macro_steps"),
+            corrections: sum("corrections"),
+            refused_macro_steps: sum("refused_macro_steps"),
+            steps: sum("steps"),
+            rejected_steps: sum("rejected_steps"),
+            evaluations: sum("evaluations"),
+            located: sum("located"),
+            indicator_evaluations: sum("indicator_evaluations"),
+            reinitialisations: sum("reinitialisations"),
+        }
+    }
+}

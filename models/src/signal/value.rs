@@ -1,0 +1,354 @@
+//! What scenario units send each other.
+use serde::{Deserialize, Serialize};
+use std::{fmt, sync::Arc};
+use superdense_kernel::{
+    Bag, Message, Payload,
+    message::{Digest, real_word},
+    port::InPort,
+};
+
+/// A message between units of a scenario.
+///
+/// Signals travel as [`Segment`]s, events as plain values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Value {
+    /// An event that only happens.
+    Unit,
+    /// Truth value.
+    Bool(bool),
+    /// Integer.
+    Int(i64),
+    /// Real number.
+    Real(f64),
+    /// Text.
+    Text(Arc<str>),
+    /// A piece of a signal.
+    Segment(Segment),
+    /// Part of the shared-event protocol between linked units.
+    Link(LinkMessage),
+    /// A job of a queueing network.
+    Job(Job),
+    /// A datagram of a packet network.
+    Packet(Packet),
+}
+
+/// How a segment follows on the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Flag {
+    /// The signal goes on continuously; the sender's solution left the old segment.
+    Continuous,
+    /// The signal jumps: solvers of receivers must re-initialise.
+    Jump,
+    /// Continuous, sent for other reasons (a start value, a request, a periodic exchange).
+    Refresh,
+}
+
+/// Coefficients that fit inline; longer polynomials live on the heap.
+const INLINE: usize = 4;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Coefficients {
+    Inline { len: u8, c: [f64; INLINE] },
+    Heap(Arc<[f64]>),
+}
+
+/// A polynomial piece of a signal, valid from the tag of its message until the next one.
+///
+/// `value(e) = c0 + c1 e + c2 e² + …` with `e` in seconds since that tag.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Segment {
+    coefficients: Coefficients,
+    /// How the segment follows on the one before.
+    pub flag: Flag,
+    /// The signal's left limit at the tag of the message (the value before a jump).
+    pub left: f64,
+}
+
+impl PartialEq for Segment {
+    fn eq(&self, other: &Self) -> bool {
+        self.coefficients() == other.coefficients()
+            && self.flag == other.flag
+            && self.left.to_bits() == other.left.to_bits()
+    }
+}
+
+impl Segment {
+    /// A segment with these Taylor coefficients; an empty slice is the constant 0.
+    pub fn new(coefficients: &[f64], flag: Flag, left: f64) -> Self {
+        let coefficients = if coefficients.len() <= INLINE {
+            let mut c = [0.0; INLINE];
+            c[..coefficients.len()].copy_from_slice(coefficients);
+            Coefficients::Inline { len: coefficients.len().max(1) as u8, c }
+        } else {
+            Coefficients::Heap(coefficients.into())
+        };
+        Self { coefficients, flag, left }
+    }
+
+    /// A constant.
+    #[inline]
+    pub fn constant(value: f64, flag: Flag, left: f64) -> Self {
+        let coefficients = Coefficients::Inline { len: 1, c: [value, 0.0, 0.0, 0.0] };
+        Self { coefficients, flag, left }
+    }
+
+    /// A piecewise constant signal that takes the value `to` by a jump from `from`.
+    #[inline]
+    pub fn step(from: f64, to: f64) -> Self {
+        Self::constant(to, Flag::Jump, from)
+    }
+
+    /// Taylor coefficients, at least one.
+    #[inline]
+    pub fn coefficients(&self) -> &[f64] {
+        match &self.coefficients {
+            Coefficients::Inline { len, c } => &c[..usize::from(*len)],
+            Coefficients::Heap(c) => c,
+        }
+    }
+
+    /// Highest power with a coefficient.
+    #[inline]
+    pub fn order(&self) -> usize {
+        self.coefficients().len() - 1
+    }
+
+    /// The value `e` seconds after the segment's tag.
+    #[inline]
+    pub fn value(&self, e: f64) -> f64 {
+        // Most signals of discrete units, and all that are held, are constants.
+        match self.coefficients() {
+            [constant] => *constant,
+            all => all.iter().rev().fold(0.0, |sum, &c| sum * e + c),
+        }
+    }
+
+    /// The value and first derivative `e` seconds after the segment's tag.
+    #[inline]
+    pub fn value_and_slope(&self, e: f64) -> (f64, f64) {
+        self.coefficients().iter().rev().fold((0.0, 0.0), |(v, d), &c| (v * e + c, d * e + v))
+    }
+}
+
+/// Kinds of messages of the shared-event protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LinkKind {
+    /// The sender detected the event.
+    Proposal,
+    /// The sender's values in answer to a proposal.
+    Answer,
+    /// The sender is busy with a link of higher priority.
+    Withdrawal,
+}
+
+/// What linked units tell each other around a shared event (see `unit::links`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkMessage {
+    /// Number of the link in the scenario.
+    pub link: u32,
+    /// Number of the sending unit within the link.
+    pub member: u32,
+    /// What it says.
+    pub kind: LinkKind,
+    /// The sender's exchanged values just before the link's jump, in the link's order.
+    pub values: Arc<[f64]>,
+}
+
+/// A job that walks through a queueing network and remembers what it went through.
+///
+/// Jobs order by creation, then by source and number: the order in which simultaneous arrivals
+/// queue up.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Job {
+    /// Tick of creation.
+    pub created: i64,
+    /// The unit that created it, see [`Job::source_of`].
+    pub source: u64,
+    /// Number at its source, from 1.
+    pub id: u64,
+    /// Ticks spent waiting for service so far.
+    pub waited: i64,
+    /// Stations passed so far.
+    pub hops: u32,
+}
+
+/// A datagram: where from, where to, how long, and what it says.
+///
+/// Packets that come in one cycle queue up by [`Packet::key`].
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Packet {
+    /// Tick at which it was sent.
+    pub created: i64,
+    /// Number at its source, from 1.
+    pub id: u64,
+    /// Address of the source.
+    pub source: u32,
+    /// Address of the destination.
+    pub destination: u32,
+    /// Length with all headers, in bits.
+    pub bits: u32,
+    /// What kind of message it is; the application's.
+    pub code: u32,
+    /// What it says; the application's.
+    pub value: f64,
+}
+
+impl Packet {
+    /// Order among packets of one cycle: creation, source, number.
+    pub fn key(&self) -> (i64, u32, u64) {
+        (self.created, self.source, self.id)
+    }
+}
+
+impl Value {
+    /// The number that a value stands for, if any: segments give their value at their tag,
+    /// truth values 0 or 1, packets what they say.
+    pub fn as_real(&self) -> Option<f64> {
+        match self {
+            Self::Bool(b) => Some(f64::from(u8::from(*b))),
+            Self::Int(i) => Some(*i as f64),
+            Self::Real(x) => Some(*x),
+            Self::Segment(s) => Some(s.value(0.0)),
+            Self::Packet(p) => Some(p.value),
+            Self::Unit | Self::Text(_) | Self::Link(_) | Self::Job(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit => f.write_str("event"),
+            Self::Bool(b) => write!(f, "{b}"),
+            Self::Int(i) => write!(f, "{i}"),
+            Self::Real(x) => write!(f, "{x}"),
+            Self::Text(t) => f.write_str(t),
+            Self::Segment(s) => write!(f, "{:?}", s.coefficients()),
+            Self::Link(l) => write!(f, "link {} {:?}", l.link, l.values),
+            Self::Job(j) => write!(f, "job {}", j.id),
+            Self::Packet(p) => write!(f, "packet {}/{} to {}", p.source, p.id, p.destination),
+        }
+    }
+}
+
+/// Takes what came to a port, in the order of a key: a bag has no order, a queue needs one. Most bags
+/// hold one message, which stays where it is.
+#[inline(always)]
+pub fn each_in_order<T: Payload<Value> + Copy, K: Ord>(
+    bag: &Bag<'_, Value>,
+    port: InPort<T>,
+    key: impl FnMut(&T) -> K,
+    mut take: impl FnMut(&T),
+) {
+    match bag.single() {
+        Some((at, value)) if at == port.index() => {
+            if let Some(one) = T::unwrap(value) {
+                take(one);
+            }
+        }
+        Some(_) => {}
+        None => sorted(bag, port, key, &mut take),
+    }
+}
+
+#[inline(never)]
+fn sorted<T: Payload<Value> + Copy, K: Ord>(
+    bag: &Bag<'_, Value>,
+    port: InPort<T>,
+    key: impl FnMut(&T) -> K,
+    take: &mut dyn FnMut(&T),
+) {
+    let mut all: Vec<T> = bag.on(port).copied().collect();
+    all.sort_unstable_by_key(key);
+    all.iter().for_each(take);
+}
+
+impl Message for Value {
+    // Always inlined: what is sent mostly has one type, and then nothing is left of the choice.
+    #[inline(always)]
+    fn digest(&self, d: &mut Digest) {
+        match self {
+            Self::Unit => d.word(0),
+            Self::Bool(b) => d.pair(1, u64::from(*b)),
+            Self::Int(i) => d.pair(2, *i as u64),
+            Self::Real(x) => d.pair(3, real_word(*x)),
+            Self::Text(t) => {
+                d.word(4);
+                d.bytes(t.as_bytes());
+            }
+            Self::Segment(s) => s.digest(d),
+            Self::Link(l) => l.digest(d),
+            Self::Job(j) => j.digest(d),
+            Self::Packet(p) => p.digest(d),
+        }
+    }
+}
+
+impl LinkMessage {
+    fn digest(&self, d: &mut Digest) {
+        d.pair(6 + ((self.kind as u64) << 8), u64::from(self.link) << 32 | u64::from(self.member));
+        self.values.iter().for_each(|&v| d.real(v));
+    }
+}
+
+impl Segment {
+    #[inline(always)]
+    fn digest(&self, d: &mut Digest) {
+        d.pair(5 + ((self.flag as u64) << 8), real_word(self.left));
+        self.coefficients().iter().for_each(|&c| d.real(c));
+    }
+}
+
+impl Job {
+    /// What jobs say of their source: the digest of its path.
+    pub fn source_of(path: &str) -> u64 {
+        let mut digest = Digest::new();
+        digest.bytes(path.as_bytes());
+        digest.finish()
+    }
+
+    #[inline(always)]
+    fn digest(&self, d: &mut Digest) {
+        d.word(7 + (u64::from(self.hops) << 8));
+        d.pair(self.created as u64, self.source);
+        d.pair(self.id, self.waited as u64);
+    }
+}
+
+impl Packet {
+    #[inline(always)]
+    fn digest(&self, d: &mut Digest) {
+        d.pair(8 + (u64::from(self.code) << 8), self.created as u64);
+        d.pair(self.id, u64::from(self.source) << 32 | u64::from(self.destination));
+        d.pair(u64::from(self.bits), real_word(self.value));
+    }
+}
+
+macro_rules! payload {
+    ($($t:ty => $variant:ident;)*) => {$(
+        impl Payload<Value> for $t {
+            const PLAIN: bool = !std::mem::needs_drop::<$t>();
+            #[inline(always)]
+            fn wrap(self) -> Value {
+                Value::$variant(self)
+            }
+            #[inline(always)]
+            fn unwrap(value: &Value) -> Option<&Self> {
+                if let Value::$variant(x) = value { Some(x) } else { None }
+            }
+        }
+    )*};
+}
+
+payload! {
+    bool => Bool;
+    i64 => Int;
+    f64 => Real;
+    Arc<str> => Text;
+    Segment => Segment;
+    LinkMessage => Link;
+    Job => Job;
+    Packet => Packet;
+}

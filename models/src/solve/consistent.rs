@@ -1,0 +1,227 @@
+//! Consistent values of algebraic variables: those that make the residuals zero.
+//!
+//! Newton's iteration with the natural monotonicity test for its damping (Deuflhard 2004, Newton
+//! Methods for Nonlinear Problems, section 3.3), from the values that the variables have: start
+//! values, or those before a jump. It runs to rounding, so that what comes out hardly depends on
+//! where it began.
+use super::{
+    equations::{Dims, Equations, Work},
+    series::Series,
+};
+use nalgebra::{DMatrix, DVector, DVectorViewMut, Dyn, FullPivLU};
+
+/// Corrections after which Newton's iteration gives up.
+const MAX_TURNS: usize = 200;
+/// A pivot that is so much smaller than the largest one counts as zero.
+const SINGULAR: f64 = 1e-13;
+
+/// Working memory for finding consistent values.
+#[derive(Debug, Default)]
+pub(crate) struct Consistent {
+    vars: Vec<Series<2>>,
+    dx: Vec<Series<2>>,
+    work: Work<Series<2>>,
+    plain: Work,
+    values: Vec<f64>,
+}
+
+/// Residuals and how they change with the algebraic variables.
+pub(crate) struct Linearised {
+    factors: FullPivLU<f64, Dyn, Dyn>,
+    /// Factors of rows and columns that bring entries to about one.
+    rows: Vec<f64>,
+    columns: Vec<f64>,
+}
+
+impl Linearised {
+    /// From a square matrix; else the number of a row that the others leave nothing to say.
+    fn new(mut matrix: DMatrix<f64>) -> Result<Self, usize> {
+        let n = matrix.nrows();
+        let inverse = |largest: f64| if largest > 0.0 { 1.0 / largest } else { 1.0 };
+        let rows: Vec<f64> = matrix.row_iter().map(|row| inverse(row.amax())).collect();
+        for (mut row, factor) in matrix.row_iter_mut().zip(&rows) {
+            row *= *factor;
+        }
+        let columns: Vec<f64> = matrix.column_iter().map(|c| inverse(c.amax())).collect();
+        for (mut column, factor) in matrix.column_iter_mut().zip(&columns) {
+            column *= *factor;
+        }
+        let factors = FullPivLU::new(matrix);
+        let pivots = factors.u().diagonal();
+        match (0..n).find(|&k| pivots[k].abs() <= SINGULAR * pivots[0].abs()) {
+            None => Ok(Self { factors, rows, columns }),
+            Some(k) => {
+                let mut order = DVector::from_fn(n, |i, _| i);
+                factors.p().permute_rows(&mut order);
+                Err(order[k])
+            }
+        }
+    }
+
+    /// The correction of the variables for these residuals, in place.
+    pub(crate) fn solve(&self, residuals: &mut [f64]) {
+        residuals.iter_mut().zip(&self.rows).for_each(|(r, factor)| *r *= -factor);
+        let n = residuals.len();
+        self.factors.solve_mut(&mut DVectorViewMut::from_slice(residuals, n));
+        residuals.iter_mut().zip(&self.columns).for_each(|(r, factor)| *r *= factor);
+    }
+}
+
+impl Consistent {
+    /// Residuals at `vars`.
+    fn residuals<E: Equations>(&mut self, equations: &E, vars: &[f64], to: &mut [f64]) {
+        let dims = equations.dims();
+        self.values.resize(dims.states, 0.0);
+        equations.derivatives(vars, &mut self.plain, &mut self.values);
+        to.copy_from_slice(&self.values[dims.differential()..]);
+    }
+
+    /// How residuals change with the algebraic variables at `vars`.
+    ///
+    /// # Errors
+    /// When the algebraic variables do not follow from the equations.
+    pub(crate) fn linearise<E: Equations>(
+        &mut self,
+        equations: &E,
+        vars: &[f64],
+    ) -> Result<Linearised, String> {
+        let dims = equations.dims();
+        self.vars.clear();
+        self.vars.extend(vars.iter().map(|&v| Series([v, 0.0])));
+        self.dx.resize(dims.states, Series::default());
+        let mut matrix = DMatrix::zeros(dims.algebraic, dims.algebraic);
+        for (place, mut column) in dims.algebraic_places().zip(matrix.column_iter_mut()) {
+            self.vars[place].0[1] = 1.0;
+            equations.derivatives(&self.vars, &mut self.work, &mut self.dx);
+            self.vars[place].0[1] = 0.0;
+            let slopes = self.dx[dims.differential()..].iter();
+            column.iter_mut().zip(slopes).for_each(|(c, dx)| *c = dx.0[1]);
+        }
+        if !matrix.iter().all(|m| m.is_finite()) {
+            return Err("an algebraic equation has no finite slope".into());
+        }
+        Linearised::new(matrix).map_err(|row| {
+            format!(
+                "the algebraic equation {} and the others do not determine the algebraic \
+                 variables{} (index > 1: their Jacobian is singular); start from other values, or \
+                 replace a constraint by its time derivative",
+                named(equations, row, vars),
+                near(equations, vars),
+            )
+        })
+    }
+
+    /// Turns residuals in `dx` into the rates of the algebraic variables; before them stand those of
+    /// the states. Inputs count as constant.
+    ///
+    /// # Errors
+    /// As [`linearise`](Self::linearise).
+    pub(super) fn rates<E: Equations>(
+        &mut self,
+        equations: &E,
+        vars: &[f64],
+        dx: &mut [f64],
+    ) -> Result<(), String> {
+        let linearised = self.linearise(equations, vars)?;
+        let (states, rest) = dx.split_at_mut(equations.dims().differential());
+        self.vars[0].0[1] = 1.0;
+        for (var, rate) in self.vars[Dims::STATES..].iter_mut().zip(&*states) {
+            var.0[1] = *rate;
+        }
+        equations.derivatives(&self.vars, &mut self.work, &mut self.dx);
+        rest.iter_mut().zip(&self.dx[states.len()..]).for_each(|(r, dx)| *r = dx.0[1]);
+        linearised.solve(rest);
+        Ok(())
+    }
+
+    /// Changes the algebraic variables among `vars` such that all residuals are zero. They are
+    /// known well enough when a correction is below `tolerances`, relative and absolute, by far.
+    ///
+    /// # Errors
+    /// When there are no such values, or the search does not find them: a text with the equation.
+    pub(crate) fn find<E: Equations>(
+        &mut self,
+        equations: &E,
+        vars: &mut [f64],
+        (relative, absolute): (f64, f64),
+    ) -> Result<(), String> {
+        let places = equations.dims().algebraic_places();
+        let weight = |z: f64| absolute + relative.max(1e-14) * z.abs();
+        let norm = |step: &[f64], z: &[f64]| {
+            let ratios = step.iter().zip(z).map(|(d, z)| d.abs() / weight(*z));
+            // NaN is no small step.
+            ratios.fold(0.0, |most: f64, r| if r > most || r.is_nan() { r } else { most })
+        };
+        let mut step = vec![0.0; places.len()];
+        let (mut ahead, mut before) = (step.clone(), f64::INFINITY);
+        self.residuals(equations, vars, &mut step);
+        for _ in 0..MAX_TURNS {
+            if let Some(row) = step.iter().position(|r| !r.is_finite()) {
+                return Err(format!("{} is not finite", named(equations, row, vars)));
+            }
+            let linearised = self.linearise(equations, vars)?;
+            linearised.solve(&mut step);
+            let start = vars[places.clone()].to_vec();
+            let size = norm(&step, &start);
+            // Corrections that have become small and shrink no more are rounding.
+            let small = |(d, z): (&f64, &f64)| d.abs() <= 1e-9 * z.abs() + 100.0 * absolute;
+            if size < 1e-2 || (size > 0.5 * before && step.iter().zip(&start).all(small)) {
+                vars[places].iter_mut().zip(&step).for_each(|(z, d)| *z += d);
+                return Ok(());
+            }
+            before = size;
+            let mut damping = 1.0;
+            loop {
+                for ((z, start), d) in vars[places.clone()].iter_mut().zip(&start).zip(&step) {
+                    *z = start + damping * d;
+                }
+                self.residuals(equations, vars, &mut ahead);
+                let mut left = ahead.clone();
+                linearised.solve(&mut left);
+                if norm(&left, &start) <= (1.0 - 0.25 * damping) * size {
+                    break;
+                }
+                damping *= 0.5;
+                if damping < 1e-30 {
+                    vars[places].copy_from_slice(&start);
+                    return Err(self.failed(equations, vars));
+                }
+            }
+            std::mem::swap(&mut step, &mut ahead);
+        }
+        Err(self.failed(equations, vars))
+    }
+
+    /// Why the search came to nothing at `vars`.
+    fn failed<E: Equations>(&mut self, equations: &E, vars: &[f64]) -> String {
+        let mut left = vec![0.0; equations.dims().algebraic];
+        self.residuals(equations, vars, &mut left);
+        let row = (0..left.len()).max_by(|&i, &j| left[i].abs().total_cmp(&left[j].abs()));
+        let row = row.unwrap_or(0);
+        format!(
+            "no values of the algebraic variables make {} hold: its residual stays at {:e}{}; \
+             start from other values",
+            named(equations, row, vars),
+            left[row],
+            near(equations, vars),
+        )
+    }
+}
+
+/// The algebraic equation `row`.
+fn named<E: Equations>(equations: &E, row: usize, vars: &[f64]) -> String {
+    match equations.equation(equations.dims().differential() + row, vars) {
+        Some(text) => format!("`{text}`"),
+        None => format!("number {row}"),
+    }
+}
+
+/// Where the algebraic variables stand, if they are few.
+fn near<E: Equations>(equations: &E, vars: &[f64]) -> String {
+    let values = &vars[equations.dims().algebraic_places()];
+    if values.len() > 4 {
+        return String::new();
+    }
+    let list: Vec<String> = values.iter().map(|z| format!("{z:?}")).collect();
+    format!(" near {}", list.join(", "))
+}

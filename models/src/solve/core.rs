@@ -1,0 +1,228 @@
+//! What stands between a unit's wrapper and whatever solves its equations.
+//!
+//! # Why
+//! The wrapper knows the kernel: tags, messages, plans, shared events, snapshots. A *core* knows
+//! the solution: where it is, what it finds on its way, how to go back. Everything that a method
+//! may want to do in its own way is behind [`Core`]: a solver that steps all states at once
+//! ([`Stepped`](super::Stepped)), an external solver, an engine in which each variable has its own
+//! next time.
+//!
+//! # Times
+//! All times are seconds since the tag of the unit's last transition ([`Frame::last`]), so that
+//! they stay small. [`Core::arrive`] moves that origin.
+//!
+//! # The order of calls
+//! [`Core::start`] once. Then, for as long as nothing is due, [`Core::advance`]. Once something is
+//! found, or an input comes before that, [`Core::arrive`] at the tick of the transition; there
+//! [`Core::jump`], [`Core::input`] and [`Core::sent`] tell what changed, and [`Core::settle`] says
+//! what holds after it.
+use super::{
+    equations::{Dims, Equations},
+    ode::{Arm, put},
+};
+use crate::signal::{statistics::UnitStatistics, value::Segment};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// A segment, and the tick of the message that brought or took it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The piece of signal.
+    pub segment: Segment,
+    /// Its tick.
+    pub at: i64,
+}
+
+/// What of a scene changes in a run, at transitions only.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Frame {
+    /// Tick of the unit's last transition: the origin of all offsets.
+    pub last: i64,
+    /// Signal inputs.
+    pub inputs: Vec<Held>,
+    /// Discrete values.
+    pub discrete: Vec<f64>,
+    /// What receivers hold, per signal output.
+    pub sent: Vec<Held>,
+    /// Whether the unit is at rest: then all derivatives are zero.
+    pub resting: bool,
+}
+
+/// What surrounds the states: equations, inputs, discrete values, and what receivers hold.
+#[derive(Debug)]
+pub struct Scene<E> {
+    /// The equations.
+    pub equations: E,
+    /// Their sizes.
+    pub dims: Dims,
+    /// What changes.
+    pub frame: Frame,
+    /// Ticks per second.
+    pub rate: f64,
+    /// The length of a tick in seconds.
+    pub tick: f64,
+    /// Per signal output: whether anybody receives it.
+    pub connected: Vec<bool>,
+    /// How far an output may leave what receivers hold; infinite for outputs that are sent at
+    /// jumps only.
+    pub band: f64,
+}
+
+impl<E> Scene<E> {
+    /// Seconds of a number of ticks, rounded to the nearest number.
+    #[inline]
+    pub fn seconds(&self, ticks: i64) -> f64 {
+        ticks as f64 / self.rate
+    }
+
+    /// Absolute time in seconds at offset `t`.
+    #[inline]
+    pub fn absolute(&self, t: f64) -> f64 {
+        self.seconds(self.frame.last) + t
+    }
+
+    /// Seconds from the tag of `held` to offset `t`.
+    #[inline]
+    pub fn age(&self, held: &Held, t: f64) -> f64 {
+        let last = self.frame.last;
+        if held.at == last { t } else { t - self.seconds(held.at - last) }
+    }
+}
+
+impl<E: Equations> Scene<E> {
+    /// Puts the variables together at offset `t`, for states `x`.
+    #[inline]
+    pub fn fill(&self, t: f64, x: &[f64], vars: &mut Vec<f64>) {
+        self.surround(t, vars);
+        put(&mut vars[Dims::STATES..], &x[..self.dims.states]);
+    }
+
+    /// Puts the variables together at offset `t`, but for the states.
+    #[inline(always)]
+    pub fn surround(&self, t: f64, vars: &mut Vec<f64>) {
+        let received = self.dims.received();
+        if vars.len() != received + 1 {
+            vars.resize(received + 1, 0.0);
+        }
+        vars[0] = self.absolute(t);
+        if !self.frame.inputs.is_empty() {
+            let inputs = &mut vars[self.dims.first_input()..];
+            for (var, held) in inputs.iter_mut().zip(&self.frame.inputs) {
+                *var = held.segment.value(self.age(held, t));
+            }
+        }
+        if !self.frame.discrete.is_empty() {
+            put(&mut vars[self.dims.first_discrete()..], &self.frame.discrete);
+        }
+        vars[received] = 0.0;
+    }
+
+    /// The equation of a state, for an error message.
+    pub fn equation(&self, state: usize) -> String {
+        let mut vars = Vec::new();
+        self.surround(0.0, &mut vars);
+        match self.equations.equation(state, &vars) {
+            Some(text) => format!("`{text}`"),
+            None => format!("the derivative of state {state}"),
+        }
+    }
+
+    /// What receivers hold of output `port` at offset `t`.
+    pub fn held(&self, port: usize, t: f64) -> f64 {
+        let held = &self.frame.sent[port];
+        held.segment.value(self.age(held, t))
+    }
+
+    /// Whether output `port` is watched for leaving its band.
+    pub fn watches(&self, port: usize) -> bool {
+        self.band.is_finite() && self.connected[port]
+    }
+}
+
+/// What an advance came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Advance {
+    /// Nothing was found; the next one begins at [`Core::time`].
+    Silent,
+    /// The limit was reached, with nothing before it.
+    Stopped,
+    /// A watched event happens, or an output leaves its band, at this offset (not rounded).
+    Found(f64),
+}
+
+/// Why an advance failed: what to say, and the states for finding the guilty expression.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// What is wrong.
+    pub what: String,
+    /// Where.
+    pub t: f64,
+    /// States there.
+    pub x: Vec<f64>,
+}
+
+/// Something that carries a unit's solution along.
+///
+/// Watched events are numbered: the unit's own events in the order of
+/// [`Equations::events`] (time events keep their numbers and never happen here), then those of
+/// [`Equations::links`].
+///
+/// Where steps fall must depend on the equations and on the calls that carry information
+/// ([`jump`](Self::jump), [`input`](Self::input)), never on who asks when.
+pub trait Core<E: Equations>: Send + 'static {
+    /// Everything that changes in a run; a clone or a serialised copy continues byte-equally.
+    type State: Clone + Serialize + DeserializeOwned + Send + 'static;
+    /// The changing part.
+    fn state(&self) -> &Self::State;
+    /// The changing part, to be replaced by a saved one.
+    fn state_mut(&mut self) -> &mut Self::State;
+
+    /// Begins at offset zero in states `x`.
+    fn start(&mut self, scene: &Scene<E>, x: &[f64]);
+    /// Where the next [`advance`](Self::advance) begins.
+    fn time(&self) -> f64;
+    /// Goes on from [`time`](Self::time): one step, or less where something is found in it; not
+    /// beyond `stop`.
+    ///
+    /// # Errors
+    /// When there is no solution to go on with.
+    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>>;
+    /// Appends the watched events found by the last advance up to offset `until`, ascending.
+    fn found(&self, until: f64, events: &mut Vec<u16>);
+    /// States at `t`, between the last transition and what the last advance covered (a tick
+    /// beyond it included).
+    fn states(&self, t: f64, x: &mut [f64]);
+    /// Makes `t` the present and the origin of all offsets: what lies beyond is kept only as long
+    /// as no [`jump`](Self::jump) or [`input`](Self::input) makes it void. Events found up to
+    /// `t + snap` have happened, if `snap` is given; without it the unit comes here for other
+    /// reasons before anything happened. `scene` still has the old origin.
+    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>);
+    /// States are now `x` by a jump, or discrete values or inputs jumped.
+    fn jump(&mut self, scene: &Scene<E>, x: &[f64]);
+    /// Input `port` has a new segment that continues the old one.
+    fn input(&mut self, scene: &Scene<E>, port: usize);
+    /// Receivers hold a new segment of output `port`.
+    fn sent(&mut self, scene: &Scene<E>, port: usize);
+    /// Appends the watched events that hold at the present and have not happened yet; those whose
+    /// conditions are false can happen again. `vars` are the variables at the present. Gives
+    /// whether an output is outside its band.
+    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool;
+    /// Sets the readiness of a watched event, where the wrapper knows better.
+    fn set_arm(&mut self, event: usize, arm: Arm);
+    /// Expands the outputs that receivers need anew around offset `t`, up to powers of `order`:
+    /// calls `take(port, coefficients)`. `vars` are the variables there (after a jump that is
+    /// about to happen, perhaps). With `all`, every connected output; else at least those that
+    /// leave their bands by `t`.
+    fn expand(
+        &mut self,
+        scene: &Scene<E>,
+        at: (f64, &[f64]),
+        order: usize,
+        all: bool,
+        take: &mut dyn FnMut(usize, &[f64]),
+    );
+    /// Whether event `event` has happened and its condition has held ever since, as far as the
+    /// last advance went.
+    fn holds_still(&self, event: usize) -> bool;
+    /// Adds its counts.
+    fn count(&self, statistics: &mut UnitStatistics);
+}

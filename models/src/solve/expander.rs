@@ -1,0 +1,460 @@
+//! Taylor series of states, outputs and indicators of a unit.
+use super::{
+    core::Scene,
+    dual::Dual,
+    equations::{Dims, Equations, Programs, Work},
+    linear::Linear,
+    ode::Path,
+    series::Series,
+};
+use crate::{
+    maths::{
+        expr::{Degree, Program, Tape, TapeMemory, VarId},
+        poly,
+    },
+    signal::value::Segment,
+};
+
+/// Highest power of a segment.
+pub const MAX_SEGMENT_ORDER: usize = 12;
+
+/// How a function of the variables is known along a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// It is this variable.
+    Variable(usize),
+    /// It has this series.
+    Series(Degree),
+    /// It can be evaluated, no more.
+    Sampled,
+}
+
+/// A program with its tape.
+#[derive(Debug)]
+pub(super) struct Functions {
+    pub tape: Tape,
+    pub forms: Vec<Form>,
+    /// Largest degree of a polynomial among the functions; plain variables are of degree one.
+    pub degree: u32,
+    /// Whether they all are states, so that no other variable is needed.
+    pub plain: bool,
+    memory: TapeMemory,
+}
+
+impl Functions {
+    /// `degrees` are those of the functions. `largest` is the degree up to which polynomials are
+    /// followed where the path itself is one exactly; none if the path is the beginning of a series,
+    /// along which all smooth functions have one too.
+    fn new(program: Program, dims: &Dims, degrees: Vec<Degree>, largest: Option<u32>) -> Self {
+        let (states, past) = (Dims::STATES..dims.first_input(), dims.first_discrete());
+        let moves = |var: VarId| (var.0 as usize) < past;
+        let form = |(k, degree): (usize, Degree)| match program.variable(k) {
+            Some(var) => Form::Variable(var),
+            None if is_followed(degree, largest) => Form::Series(degree),
+            None => Form::Sampled,
+        };
+        let forms: Vec<Form> = degrees.into_iter().enumerate().map(form).collect();
+        let degree = |form: &Form| match form {
+            Form::Series(Degree::Polynomial(d)) => Some(*d),
+            _ => None,
+        };
+        let degree = forms.iter().filter_map(degree).fold(1, u32::max);
+        let state = |form: &Form| matches!(form, Form::Variable(var) if states.contains(var));
+        let plain = forms.iter().all(state);
+        let tape = Tape::new(program, moves);
+        Self { tape, forms, degree, plain, memory: TapeMemory::default() }
+    }
+
+    /// Whether any function has a series.
+    #[inline]
+    pub(super) fn expands(&self) -> bool {
+        self.forms.iter().any(|f| matches!(f, Form::Series(_)))
+    }
+
+    /// The same as [`along`](Self::along) for `plain` functions, straight from a path at `t`.
+    pub(super) fn states_along(&self, path: &Path, t: f64, stride: usize, rows: &mut Vec<f64>) {
+        rows.resize(self.forms.len() * stride, 0.0);
+        let by = t - path.start();
+        let mut rest = &mut rows[..];
+        for form in &self.forms {
+            let (row, others) = rest.split_at_mut(stride);
+            rest = others;
+            if let Form::Variable(var) = *form {
+                copy(path.row(var - Dims::STATES), row);
+                if by != 0.0 {
+                    poly::shift(row, by);
+                }
+            }
+        }
+    }
+
+    /// Writes the series of the functions around the start of `states`, in rows of `stride` in the
+    /// order of the functions. `vars` are the variables there.
+    pub(super) fn along<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        (t, vars): (f64, &[f64]),
+        states: &impl Rows,
+        stride: usize,
+        rows: &mut Vec<f64>,
+    ) {
+        rows.resize(self.forms.len() * stride, 0.0);
+        if self.expands() {
+            let fill = |var: usize, row: &mut [f64]| fill(scene, t, states, var, row);
+            self.tape.along(&mut self.memory, vars, stride, fill);
+        }
+        let mut rest = &mut rows[..];
+        for (k, form) in self.forms.iter().enumerate() {
+            let (row, others) = rest.split_at_mut(stride);
+            rest = others;
+            match *form {
+                Form::Variable(var) => {
+                    row[0] = vars[var];
+                    fill(scene, t, states, var, &mut row[1..]);
+                }
+                Form::Series(_) => copy(self.tape.result(&self.memory, k), row),
+                Form::Sampled => row.fill(0.0),
+            }
+        }
+    }
+}
+
+/// Whether a function of this form has a series along a path; see [`Functions::new`].
+fn is_followed(degree: Degree, largest: Option<u32>) -> bool {
+    match (degree, largest) {
+        (Degree::Switching, _) | (Degree::Smooth, Some(_)) => false,
+        (Degree::Polynomial(d), Some(largest)) => d <= largest,
+        _ => true,
+    }
+}
+
+/// Where functions that have series between kinks and jumps have these.
+#[derive(Debug)]
+pub(super) struct Kinks {
+    /// Kinks are at zeros of these functions, or where they and the number in `at` make a whole one.
+    pub functions: Functions,
+    at: Vec<Option<f64>>,
+    pub rows: Vec<f64>,
+}
+
+impl Kinks {
+    /// When the first function switches, in seconds from the start of the rows and `width` at most;
+    /// none if one is just about to, so that its side cannot be told.
+    pub(super) fn first(&self, stride: usize, width: f64) -> Option<f64> {
+        let mut first = width;
+        for (row, at) in self.rows.chunks_exact(stride).zip(&self.at) {
+            let mut c = [0.0; poly::MAX_DEGREE + 1];
+            copy(row, &mut c);
+            let moves = row[1..].iter().any(|&c| c != 0.0);
+            let beyond = match at {
+                None if moves && row[0] == 0.0 => return None,
+                None => {
+                    let root = poly::earliest_root(&c, 0.0, first, poly::Direction::Both, None);
+                    root.map(|root| root.at)
+                }
+                Some(offset) => {
+                    c[0] += offset - 0.5 - (row[0] + offset).floor();
+                    if moves && c[0] == -0.5 {
+                        return None;
+                    }
+                    poly::first_exceed(&c, 0.5, first)
+                }
+            };
+            first = first.min(beyond.unwrap_or(first));
+        }
+        Some(first)
+    }
+}
+
+/// Series of states.
+pub(super) trait Rows {
+    /// Coefficients of state `i`.
+    fn row(&self, i: usize) -> &[f64];
+}
+
+impl Rows for Path {
+    fn row(&self, i: usize) -> &[f64] {
+        Path::row(self, i)
+    }
+}
+
+/// Rows of one length, one after another.
+pub(super) struct Table<'a>(pub &'a [f64], pub usize);
+
+impl Rows for Table<'_> {
+    fn row(&self, i: usize) -> &[f64] {
+        &self.0[i * self.1..][..self.1]
+    }
+}
+
+/// Coefficients of a variable from the first power on, at offset `t`.
+#[inline]
+fn fill<E: Equations>(scene: &Scene<E>, t: f64, states: &impl Rows, var: usize, row: &mut [f64]) {
+    let (first, past) = (scene.dims.first_input(), scene.dims.first_discrete());
+    if var == 0 {
+        row.fill(0.0);
+        row[0] = 1.0;
+    } else if var < first {
+        copy(&states.row(var - Dims::STATES)[1..], row);
+    } else if var < past {
+        let held = &scene.frame.inputs[var - first];
+        let (c, length) = expanded(&held.segment, scene.age(held, t));
+        copy(&c[1..length], row);
+    } else {
+        row.fill(0.0);
+    }
+}
+
+/// The first coefficients of a row; those that it does not have are zero.
+// One by one: there are few, and a call to copy them costs more.
+#[inline]
+pub(super) fn copy(from: &[f64], to: &mut [f64]) {
+    let both = from.len().min(to.len());
+    let (common, rest) = to.split_at_mut(both);
+    for (to, from) in common.iter_mut().zip(from) {
+        *to = *from;
+    }
+    for to in rest {
+        *to = 0.0;
+    }
+}
+
+/// Coefficients of a segment around `age` seconds after its tag, and how many there are.
+pub(super) fn expanded(segment: &Segment, age: f64) -> ([f64; poly::MAX_DEGREE + 1], usize) {
+    let mut c = [0.0; poly::MAX_DEGREE + 1];
+    let own = segment.coefficients();
+    let length = own.len().min(c.len());
+    c[..length].copy_from_slice(&own[..length]);
+    poly::shift(&mut c[..length], age);
+    (c, length)
+}
+
+/// Series of states that do not move.
+fn still(x: &[f64], stride: usize, rows: &mut [f64]) {
+    for (row, x) in rows.chunks_exact_mut(stride).zip(x) {
+        row.fill(0.0);
+        row[0] = *x;
+    }
+}
+
+/// Highest power among the inputs.
+pub(super) fn input_order<E: Equations>(scene: &Scene<E>) -> usize {
+    scene.frame.inputs.iter().map(|held| held.segment.order()).max().unwrap_or(0)
+}
+
+/// Everything about a unit that is known as series.
+#[derive(Debug)]
+pub(super) struct Expander {
+    /// None if the equations cannot be recorded.
+    programs: Option<Compiled>,
+    work: Work<Series<4>>,
+    rows: Vec<f64>,
+    results: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    derivatives: Tape,
+    /// Powers to which the equations' explicit time goes, if they are affine.
+    affine: Option<usize>,
+    /// For steps of affine equations, if their matrix says all.
+    linear: Option<Linear>,
+    /// For steps, and for segments, which have other lengths.
+    steps: TapeMemory,
+    segments: TapeMemory,
+    outputs: Functions,
+}
+
+impl Compiled {
+    /// The solution's series where the matrix does not say all.
+    // Not inlined: what is done where it does stays short.
+    #[inline(never)]
+    fn solve<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        (t, vars): (f64, &[f64]),
+        stride: usize,
+        rows: &mut [f64],
+    ) -> usize {
+        if scene.frame.resting {
+            still(&vars[Dims::STATES..], stride, rows);
+            return 1;
+        }
+        let ends = self.affine.map(|time| input_order(scene).max(time));
+        let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
+        let (tape, memory) = (&self.derivatives, &mut self.steps);
+        let algebraic = scene.dims.algebraic;
+        if algebraic > 0 {
+            let at = (vars, Dims::STATES);
+            tape.solve_algebraic(memory, at, algebraic, stride, fill, rows);
+            return stride;
+        }
+        tape.solve(memory, (vars, Dims::STATES), (stride, ends), fill, rows)
+    }
+}
+
+impl Expander {
+    /// The expander, and the indicators and the outputs as the event search needs them: `exact`
+    /// tells whether paths are polynomials rather than the beginnings of series. Then the kinks
+    /// of indicators, if these have any.
+    pub(super) fn new<E: Equations>(
+        equations: &E,
+        exact: bool,
+    ) -> (Self, Option<(Functions, Functions)>, Option<Kinks>) {
+        let dims = equations.dims();
+        let past = dims.first_discrete();
+        let moves = move |var: VarId| (var.0 as usize) < past;
+        // Up to degree three, so that powers of a fifth-order path stay within bounds.
+        let largest = exact.then_some(3);
+        let (mut watched, mut kinks) = (None, None);
+        let programs = equations.programs().map(|programs| {
+            let Programs { derivatives, outputs, indicators } = programs;
+            let linear = |d: &Degree| *d <= Degree::Polynomial(1);
+            let timed = derivatives.inputs().iter().any(|id| id.0 == 0);
+            let affine = derivatives.degrees(moves).iter().all(linear);
+            let linear = Linear::of(&derivatives, &dims).filter(|_| affine);
+            let degrees = outputs.degrees(moves);
+            let pieces = indicators.pieces(moves, |d| is_followed(d, largest));
+            if !pieces.at.is_empty() {
+                let functions = Functions::new(pieces.functions, &dims, pieces.degrees, largest);
+                kinks = Some(Kinks { functions, at: pieces.at, rows: Vec::new() });
+            }
+            watched = Some((
+                Functions::new(indicators, &dims, pieces.results, largest),
+                Functions::new(outputs.clone(), &dims, degrees.clone(), largest),
+            ));
+            // A segment follows the branch that is taken at its tag.
+            let mut sent = Functions::new(outputs, &dims, degrees, None);
+            for form in sent.forms.iter_mut().filter(|f| **f == Form::Sampled) {
+                *form = Form::Series(Degree::Switching);
+            }
+            Compiled {
+                affine: affine.then_some(usize::from(timed)),
+                linear,
+                derivatives: Tape::new(derivatives, moves),
+                steps: TapeMemory::default(),
+                segments: TapeMemory::default(),
+                outputs: sent,
+            }
+        });
+        let (work, rows, results) = (Work::default(), Vec::new(), Vec::new());
+        (Self { programs, work, rows, results }, watched, kinks)
+    }
+
+    /// Whether there are series of any order.
+    pub(super) fn any_order(&self) -> bool {
+        self.programs.is_some()
+    }
+
+    /// Whether the equations are affine in time, states and inputs together.
+    pub(super) fn affine(&self) -> bool {
+        self.programs.as_ref().is_some_and(|c| c.affine.is_some())
+    }
+
+    /// The matrix of the equations, if it is known to make parabolas of all solutions.
+    #[inline]
+    pub(super) fn parabolic<E>(&mut self, scene: &Scene<E>) -> Option<&mut Linear> {
+        let linear = self.programs.as_mut()?.linear.as_mut()?;
+        (!scene.frame.resting && linear.parabolic(&scene.frame.discrete)).then_some(linear)
+    }
+
+    /// The solution's series around `t`; see [`Tape::solve`].
+    #[inline]
+    pub(super) fn solve<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        memory: (&mut Dual, &mut Work),
+        (t, vars): (f64, &[f64]),
+        stride: usize,
+        rows: &mut [f64],
+    ) -> Option<usize> {
+        let compiled = self.programs.as_mut()?;
+        match &mut compiled.linear {
+            Some(linear) if !scene.frame.resting => {
+                Some(linear.solve(scene, memory, vars, stride, rows))
+            }
+            _ => Some(compiled.solve(scene, (t, vars), stride, rows)),
+        }
+    }
+
+    /// Learns what stays the same, for the variables `vars`.
+    pub(super) fn prepare<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        dual: &mut Dual,
+        vars: &[f64],
+    ) {
+        if let Some(linear) = self.programs.as_mut().and_then(|c| c.linear.as_mut()) {
+            linear.learn(scene, dual, vars);
+        }
+    }
+
+    /// The connected outputs' series around `t`, up to powers of `order`.
+    pub(super) fn segments<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        (t, vars): (f64, &[f64]),
+        order: usize,
+        take: &mut dyn FnMut(usize, &[f64]),
+    ) {
+        if !scene.connected.contains(&true) {
+            return;
+        }
+        let stride = order + 1;
+        let Some(compiled) = &mut self.programs else {
+            return self.evaluated(scene, (t, vars), order, take);
+        };
+        self.rows.resize(scene.dims.states * stride, 0.0);
+        let inputs = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
+        let Compiled { derivatives, segments, outputs, .. } = compiled;
+        let rows = &mut self.rows;
+        if scene.frame.resting {
+            still(&vars[Dims::STATES..], stride, rows);
+        } else if scene.dims.algebraic > 0 {
+            let (at, algebraic) = ((vars, Dims::STATES), scene.dims.algebraic);
+            derivatives.solve_algebraic(segments, at, algebraic, stride, inputs, rows);
+        } else {
+            derivatives.solve(segments, (vars, Dims::STATES), (stride, None), inputs, rows);
+        }
+        let states = Table(&self.rows, stride);
+        outputs.along(scene, (t, vars), &states, stride, &mut self.results);
+        for (port, row) in self.results.chunks_exact(stride).enumerate() {
+            if scene.connected[port] {
+                take(port, row);
+            }
+        }
+    }
+
+    /// The same where there are no programs, up to the third power, by running the equations on
+    /// series as often as there are powers.
+    fn evaluated<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        (t, vars): (f64, &[f64]),
+        order: usize,
+        take: &mut dyn FnMut(usize, &[f64]),
+    ) {
+        let dims = scene.dims;
+        let order = order.min(3);
+        let mut s: Vec<Series<4>> = vars.iter().map(|&v| Series::from_slice(&[v])).collect();
+        s[0].0[1] = 1.0;
+        for (held, var) in scene.frame.inputs.iter().zip(&mut s[dims.first_input()..]) {
+            let (c, length) = expanded(&held.segment, scene.age(held, t));
+            *var = Series::from_slice(&c[..length]);
+        }
+        let mut dx = vec![Series::default(); dims.states];
+        for k in 1..=if scene.frame.resting { 0 } else { order } {
+            scene.equations.derivatives(&s, &mut self.work, &mut dx);
+            for (x, dx) in s[Dims::STATES..].iter_mut().zip(&dx) {
+                x.0[k] = dx.0[k - 1] / k as f64;
+            }
+        }
+        let mut y = vec![Series::default(); dims.outputs];
+        scene.equations.outputs(&s, &mut self.work, &mut y);
+        for (port, y) in y.iter().enumerate() {
+            if scene.connected[port] {
+                take(port, &y.0[..=order]);
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Systems of equations and the methods that solve them, with their events, outside of the kernel.
+pub(crate) mod consistent;
+pub mod core;
+pub(crate) mod dual;
+pub mod equations;
+mod expander;
+mod linear;
+pub mod ode;
+pub mod qss;
+pub mod series;
+mod settings;
+mod stepped;
+mod watch;
+
+pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger};
+pub use expander::MAX_SEGMENT_ORDER;
+pub use settings::Settings;
+pub(crate) use stepped::ALGEBRAIC;
+pub use stepped::{Stepped, SteppedState};

@@ -1,0 +1,172 @@
+//! Rosenbrock steps for stiff equations.
+//!
+//! RODAS, the stiffly accurate and L-stable method of order 4(3) with six stages of Hairer & Wanner,
+//! Solving Ordinary Differential Equations II, 2nd ed. 1996, section VI.4, in the variables in which
+//! each stage costs one solution and no product with the Jacobian (IV.7, eq. 7.25): with J = ∂f/∂x,
+//!
+//! (1/(hγ) - J) u_i = f(t + c_i h, x + Σ a_ij u_j) + Σ (c_ij / h) u_j + h d_i ∂f/∂t.
+//!
+//! For algebraic states (`M x' = f` with a zero on the diagonal of M) 1/(hγ) and the sum of c_ij are
+//! left out in their rows (VI.4, eq. 4.5); the order is the same for index 1.
+//!
+//! The coefficients are those of the authors' code of that name. All stages share one factorisation;
+//! nothing is iterated, so that a step depends on the state at its start alone.
+
+use super::{OdeSystem, Solver, StepError, explicit::Trial};
+use crate::solve::ode::Partials;
+use nalgebra::{DMatrix, DVectorViewMut, linalg::LU};
+
+const GAMMA: f64 = 0.25;
+const C: [f64; 6] = [0.0, 0.386, 0.21, 0.63, 1.0, 1.0];
+const A: [&[f64]; 6] = [
+    &[],
+    &[1.544],
+    &[0.9466785280815826, 0.2557011698983284],
+    &[3.314825187068521, 2.896124015972201, 0.9986419139977817],
+    &[1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895],
+    &[1.221224509226641, 6.019134481288629, 12.53708332932087, -0.687886036105895, 1.0],
+];
+const COUPLED: [&[f64]; 6] = [
+    &[],
+    &[-5.6688],
+    &[-2.430093356833875, -0.2063599157091915],
+    &[-0.1073529058151375, -9.594562251023355, -20.47028614809616],
+    &[7.496443313967647, -10.24680431464352, -33.99990352819905, 11.7089089320616],
+    &[
+        8.083246795921522,
+        -7.981132988064893,
+        -31.52159432874371,
+        16.31930543123136,
+        -6.058818238834054,
+    ],
+];
+const TIMED: [f64; 6] = [0.25, -0.1043, 0.1035, -0.03620000000000023, 0.0, 0.0];
+/// Dense output of order 3: the two middle terms of a cubic.
+const DENSE: [[f64; 5]; 2] = [
+    [
+        10.12623508344586,
+        -7.487995877610167,
+        -34.80091861555747,
+        -7.992771707568823,
+        1.025137723295662,
+    ],
+    [
+        -0.6762803392801253,
+        6.087714651680015,
+        16.43084320892478,
+        24.76722511418386,
+        -6.594389125716872,
+    ],
+];
+
+/// The equations at the start of a step, to first order, and the stages.
+#[derive(Debug, Default)]
+pub(super) struct Linear {
+    jacobian: Vec<f64>,
+    drift: Vec<f64>,
+    stages: Vec<f64>,
+}
+
+fn weighted(weights: &[f64], stages: &[f64], n: usize, i: usize) -> f64 {
+    weights.iter().zip(stages.chunks_exact(n)).map(|(w, u)| w * u[i]).sum()
+}
+
+impl Solver {
+    /// The equations around the committed state.
+    pub(super) fn linearise<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+    ) -> Result<(), StepError<S::Error>> {
+        let (t, n) = (self.t, self.x.len());
+        let Linear { jacobian, drift, stages } = &mut self.scratch.1;
+        jacobian.resize(n * n, 0.0);
+        drift.resize(n, 0.0);
+        stages.resize(6 * n, 0.0);
+        self.slope.resize(n, 0.0);
+        let to = Partials { dx: &mut self.slope, jacobian, drift };
+        let known = system.linearise(t, &self.x, to);
+        if !known.map_err(StepError::Rhs)? {
+            return Err(StepError::NoJacobian);
+        }
+        self.statistics.evaluations += 1;
+        let finite = |i: usize| {
+            let row = jacobian[i..].iter().step_by(n);
+            self.slope[i].is_finite() && drift[i].is_finite() && row.copied().all(f64::is_finite)
+        };
+        if let Some(component) = (0..n).find(|&i| !finite(i)) {
+            return Err(StepError::NotFinite { t, component });
+        }
+        self.fresh = true;
+        Ok(())
+    }
+
+    /// One trial; the new state is left in the scratch.
+    pub(super) fn attempt_implicit<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+        h: f64,
+        t1: f64,
+    ) -> Result<Trial, S::Error> {
+        let (t, n, x) = (self.t, self.x.len(), &self.x);
+        if n == 0 {
+            // Only outputs and events of time: there is nothing to solve.
+            self.path.open(t, t1, 0, 4);
+            return Ok(Trial::Error(0.0));
+        }
+        let (y, rest) = self.scratch.0.split_at_mut(n);
+        let slope = &mut rest[..n];
+        let Linear { jacobian, drift, stages } = &mut self.scratch.1;
+        let differential = system.differential();
+        let mut matrix = DMatrix::from_iterator(n, n, jacobian.iter().map(|j| -j));
+        for i in 0..differential {
+            matrix[(i, i)] += 1.0 / (h * GAMMA);
+        }
+        let factors = LU::new(matrix);
+        for stage in 0..6 {
+            let at = if C[stage] == 1.0 { t1 } else { t + C[stage] * h };
+            let (done, rest) = stages.split_at_mut(stage * n);
+            if stage == 0 {
+                slope.copy_from_slice(&self.slope);
+            } else {
+                for i in 0..n {
+                    y[i] = x[i] + weighted(A[stage], done, n, i);
+                }
+                system.rhs(at, y, slope)?;
+                self.statistics.evaluations += 1;
+                if let Some(component) = slope.iter().position(|k| !k.is_finite()) {
+                    return Ok(Trial::NotFinite { t: at, component });
+                }
+            }
+            let u = &mut rest[..n];
+            for i in 0..n {
+                let moves = i < differential;
+                let coupled = if moves { weighted(COUPLED[stage], done, n, i) / h } else { 0.0 };
+                u[i] = slope[i] + coupled + h * TIMED[stage] * drift[i];
+            }
+            if !factors.solve_mut(&mut DVectorViewMut::from_slice(u, n)) {
+                // Singular: some shorter step is not.
+                return Ok(Trial::Error(f64::MAX));
+            }
+        }
+        let last = &stages[5 * n..];
+        let mut sum = 0.0;
+        for i in 0..n {
+            y[i] += last[i];
+            let ratio = last[i] / self.options.scale(i, x[i].abs().max(y[i].abs()));
+            sum += ratio * ratio;
+        }
+        let error = (sum / n as f64).sqrt();
+        if error.is_nan() || error > 1.0 {
+            return Ok(Trial::Error(if error.is_finite() { error } else { f64::MAX }));
+        }
+        let rows = self.path.open(t, t1, n, 4);
+        for (i, row) in rows.chunks_exact_mut(4).enumerate() {
+            let [one, other] = DENSE.map(|weights| weighted(&weights, stages, n, i));
+            // The rise before it was added to the state, as in explicit steps.
+            let rise = weighted(A[5], stages, n, i) + last[i];
+            let (a, b, c) = (rise + one, other - one, -other);
+            row.copy_from_slice(&[x[i], a / h, b / h / h, c / h / h / h]);
+        }
+        Ok(Trial::Error(error))
+    }
+}

@@ -1,0 +1,205 @@
+//! Steps by Taylor series.
+//!
+//! The step follows Jorba & Zou 2005, "A software package for the numerical integration of ODEs by
+//! means of high-order Taylor methods", Experimental Mathematics 14, 99-117, section 3: the last
+//! two coefficients estimate the radius of convergence; the step is that part of it at which they
+//! come down to the tolerance. Coefficients that vanish, and singularities that few of them show, hide
+//! from that: so the slope of the series is compared with the right-hand side in the middle and at the
+//! end, and a step on which these differ is halved.
+
+use super::{Method, OdeSystem, Solver, StepError, StepInfo};
+use crate::maths::poly;
+
+/// Defect of a step, times its length and in tolerances, from which on it is not that of a series that
+/// was cut off, whose last terms are at tolerance.
+const DEFECT: f64 = 1e3;
+
+impl Solver {
+    /// A step on which all states are parabolas, as long as steps may be: `series(i, x)` are the
+    /// coefficients of state `i`. Gives whether that was a step; else nothing has changed.
+    #[inline(always)]
+    pub(crate) fn parabolic(
+        &mut self,
+        t_stop: Option<f64>,
+        mut series: impl FnMut(usize, f64) -> [f64; 3],
+    ) -> bool {
+        let (t, natural) = (self.t, self.options.longest());
+        let short = natural < self.options.min_step || t + 0.1 * natural == t;
+        if short || t_stop.is_some_and(|stop| stop.is_nan() || stop <= t) {
+            return false;
+        }
+        let (t1, _) = self.end(natural, t_stop);
+        let rows = self.path.open(t, t1, self.x.len(), 3).as_chunks_mut::<3>().0;
+        let (e, mut sum) = (t1 - t, 0.0);
+        for (i, (x, c)) in self.x.iter_mut().zip(&mut *rows).enumerate() {
+            *c = series(i, *x);
+            *x = (c[2] * e + c[1]) * e + c[0];
+            sum += 0.0 * *x;
+        }
+        // Zero times what is not finite is NaN.
+        if sum != 0.0 {
+            self.x.iter_mut().zip(&*rows).for_each(|(x, c)| *x = c[0]);
+            return false;
+        }
+        (self.t, self.h, self.last_h) = (t1, natural, natural);
+        self.statistics.evaluations += 1;
+        self.statistics.accepted += 1;
+        true
+    }
+
+    /// A step by the series of this order; of a fixed size, if one is given.
+    pub(super) fn expanded<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+        order: usize,
+        size: Option<f64>,
+        t_stop: Option<f64>,
+    ) -> Result<StepInfo, StepError<S::Error>> {
+        let (t, n, stride) = (self.t, self.x.len(), order + 1);
+        let rows = self.path.open(t, t, n, stride);
+        let length = system.expand(t, &self.x, stride, rows).map_err(StepError::Rhs)?;
+        let length = length.ok_or(StepError::NoSeries)?;
+        self.path.close(t, length);
+        self.statistics.evaluations += 1;
+        let natural = match size {
+            Some(h) => h,
+            None if length < stride => f64::INFINITY,
+            None => self.radius(order),
+        };
+        let mut natural = natural.min(self.options.longest());
+        if natural < self.options.min_step || t + 0.1 * natural == t {
+            let bad = self.bad_series();
+            return Err(match bad {
+                Some(component) => StepError::NotFinite { t, component },
+                None => StepError::Underflow { t, h: natural },
+            });
+        }
+        let (mut t1, mut clipped) = self.end(natural, t_stop);
+        if size.is_none() && length == stride && self.method != Method::Closed {
+            let sound = self.sound(system, t1 - t).map_err(StepError::Rhs)?;
+            if sound < t1 - t {
+                (t1, clipped, natural) = (t + sound, false, sound);
+            }
+            if t + 0.1 * natural == t {
+                return Err(StepError::Underflow { t, h: natural });
+            }
+        }
+        self.path.close(t1, length);
+        self.path.eval(t1, &mut self.x);
+        if let Some(component) = self.x.iter().position(|x| !x.is_finite()) {
+            return Err(self.not_finite(component, t1));
+        }
+        (self.t, self.h, self.last_h) = (t1, natural, natural);
+        Ok(StepInfo { t0: t, t1, error: 0.0, rejected: 0, clipped })
+    }
+
+    /// How far the series follow the right-hand side: `h`, halved until they do.
+    fn sound<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+        mut h: f64,
+    ) -> Result<f64, S::Error> {
+        let differential = system.differential();
+        if differential < self.x.len() {
+            // Residuals have no slopes.
+            return Ok(h);
+        }
+        self.slope.resize(differential, 0.0);
+        let mut x = std::mem::take(&mut self.x);
+        let mut off = |h: f64| {
+            for e in [0.5 * h, h] {
+                for (i, x) in x.iter_mut().enumerate() {
+                    *x = poly::eval(self.path.row(i), e);
+                }
+                system.rhs(self.t + e, &x, &mut self.slope)?;
+                for (i, slope) in self.slope.iter().enumerate() {
+                    let row = self.path.row(i);
+                    let defect = h * (poly::eval_slope(row, e).1 - slope).abs();
+                    // What is not defined there lies behind an event, or is an error later.
+                    if defect > DEFECT * self.options.scale(i, row[0].abs().max(x[i].abs())) {
+                        return Ok(true);
+                    }
+                }
+                self.statistics.evaluations += 1;
+            }
+            Ok(false)
+        };
+        let mut found = Ok(h);
+        while h > self.options.min_step {
+            match off(h) {
+                Ok(true) => h *= 0.5,
+                Ok(false) => break,
+                Err(why) => {
+                    found = Err(why);
+                    break;
+                }
+            }
+        }
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = self.path.row(i)[0];
+        }
+        self.x = x;
+        found.map(|_| h)
+    }
+
+    /// Why state `component` is not finite at `t1`: its series is not, or it has no sum there. The
+    /// solver keeps its state.
+    #[cold]
+    fn not_finite<E>(&mut self, component: usize, t1: f64) -> StepError<E> {
+        let t = self.t;
+        for (i, x) in self.x.iter_mut().enumerate() {
+            *x = self.path.row(i)[0];
+        }
+        match self.bad_series() {
+            Some(component) => StepError::NotFinite { t, component },
+            None => StepError::NotFinite { t: t1, component },
+        }
+    }
+
+    /// The first state whose series is not finite.
+    fn bad_series(&self) -> Option<usize> {
+        let finite = |row: &[f64]| row.iter().all(|c| c.is_finite());
+        (0..self.path.dim()).find(|&i| !finite(self.path.row(i)))
+    }
+
+    /// The longest step at which the last two terms of each state's series are within tolerance.
+    fn radius(&self, order: usize) -> f64 {
+        let closed = self.method == Method::Closed;
+        let mut shortest = f64::INFINITY;
+        for last in [order - 1, order] {
+            // Over all states: powers are taken once.
+            let mut largest = 0.0_f64;
+            for i in 0..self.path.dim() {
+                let row = self.path.row(i);
+                let c = row[last].abs();
+                if c == 0.0 {
+                    continue;
+                }
+                if closed {
+                    shortest = shortest.min(entire(row, last));
+                } else {
+                    largest = largest.max(c / self.options.scale(i, row[0].abs()));
+                }
+            }
+            if largest > 0.0 {
+                shortest = shortest.min(libm::pow(largest, -1.0 / last as f64));
+            }
+        }
+        if shortest == f64::INFINITY {
+            // Nothing is known from coefficients that vanish; grow carefully.
+            shortest = if self.h > 0.0 { 10.0 * self.h } else { 1e-3 };
+        }
+        shortest
+    }
+}
+
+/// For the series of an entire function: where its term of power `last` comes down to 1e-17 of
+/// its first term that is not zero, whatever the scale of the state.
+fn entire(row: &[f64], last: usize) -> f64 {
+    let first = row.iter().position(|&c| c != 0.0).unwrap_or(0);
+    if first == last {
+        return f64::INFINITY;
+    }
+    let power = 1.0 / (last - first) as f64;
+    libm::pow(1e-17 * (row[first] / row[last]).abs(), power)
+}

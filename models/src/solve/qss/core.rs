@@ -1,0 +1,562 @@
+//! The engine as the core of a continuous unit.
+//!
+//! # Times
+//! The engine keeps its own time, seconds since the start of the run, so that no arrival moves the
+//! origins of thousands of variables; the unit's offsets are turned into it at the border.
+//!
+//! # What a step looks at again
+//! An advance goes to the next step of the engine and makes that step only at the beginning of the
+//! following one: until then every state is one polynomial, on which the unit can go back. Then
+//! events and bands are looked at again only if they read a state that has a new polynomial.
+//! Indicators see the states, never their quantised copies.
+use super::{
+    engine::{Engine, Input, NotFinite, Quanta, State},
+    influence::Influence,
+    method::Method,
+    queue::Queue,
+    sheet::{Functions, ROW, Sheet, positive},
+    system::System,
+    variable::Variable,
+    views::{Along, Jumped},
+};
+use crate::{
+    maths::{
+        expr::{Degree, VarId},
+        poly, rounding,
+    },
+    signal::statistics::UnitStatistics,
+    solve::{
+        Dims, Equations, Settings,
+        core::{Advance, Core, Failure, Held, Scene},
+        equations::Work,
+        ode::{Arm, Locator, Rows},
+        series::Series,
+        stepped::ALGEBRAIC,
+    },
+};
+use serde::{Deserialize, Serialize};
+
+/// What changes in a run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CoreState<const P: usize> {
+    engine: State<P>,
+    /// Tick at which the engine's time began.
+    base: i64,
+    /// The engine's time at offset zero.
+    shift: f64,
+    /// The present, as an offset.
+    at: f64,
+    locator: Locator,
+    /// Per event: until when (engine's time) it is known not to happen.
+    clear: Vec<f64>,
+    /// When outputs leave their bands, or have to be looked at again; engine's time.
+    leave: Queue,
+    located: u64,
+    jumps: u64,
+    looks: u64,
+    /// A derivative that was not finite where no error could be told.
+    bad: Option<NotFinite>,
+}
+
+/// The core of a unit under a quantised-state method of order `P`.
+#[derive(Debug)]
+pub struct Quantised<M: Method<P>, const P: usize> {
+    state: CoreState<P>,
+    engine: Engine<Sheet, M, P>,
+    indicators: Functions,
+    outputs: Functions,
+    /// State to events, and state to outputs.
+    events_of: Influence,
+    outputs_of: Influence,
+    count: usize,
+    longest: f64,
+    /// Seconds by which a tick may precede the crossing it stands for (R14).
+    snap: f64,
+    rows: Vec<f64>,
+    /// Events that are looked at in a search, and how long each surely does not happen.
+    chosen: Vec<usize>,
+    safe: Vec<f64>,
+    work: Work,
+    vars: Vec<f64>,
+    z: Vec<f64>,
+}
+
+impl<M: Method<P>, const P: usize> Quantised<M, P> {
+    /// A core for these equations with these quanta, not started yet.
+    ///
+    /// # Errors
+    /// When the equations look at values to take their way, or an event condition has kinks.
+    pub fn new<E: Equations>(
+        equations: &E,
+        settings: &Settings,
+        quanta: Quanta,
+    ) -> Result<Self, String> {
+        let programs = equations.programs().ok_or(
+            "quantised-state methods need the equations' series, but their code looks at values \
+             to take its way",
+        )?;
+        let dims = equations.dims();
+        if dims.algebraic > 0 {
+            return Err(format!(
+                "quantised-state methods solve no algebraic equations; {ALGEBRAIC}"
+            ));
+        }
+        let indicators = Functions::new(dims, &programs.indicators, P);
+        if indicators.switching.contains(&true) {
+            return Err("an event condition has kinks (abs, min, if, ...), which quantised-state \
+                        methods do not look at; use the method rk45"
+                .into());
+        }
+        // What a state switches is seen when that state steps; nothing steps for the time.
+        let driven = |id: VarId| {
+            let at = id.0 as usize;
+            at == 0 || (dims.first_input()..dims.first_discrete()).contains(&at)
+        };
+        if programs.derivatives.degrees(driven).contains(&Degree::Switching) {
+            return Err("a derivative switches (if, max, ...) with the time or an input, which \
+                        quantised-state methods do not see; leave out switching = \"ignored\", or \
+                        write the switch as an event"
+                .into());
+        }
+        let outputs = Functions::new(dims, &programs.outputs, P);
+        let events = equations.watched();
+        let events_of = Influence::of(dims.states, events.len(), |k, states| {
+            events[k].indicators.iter().for_each(|&z| indicators.reads(z, states));
+        });
+        // Far enough for every run, and finite.
+        let tick = 1.0 / settings.resolution.ticks_per_second() as f64;
+        let end = i64::MAX as f64 * tick;
+        let mut engine = Engine::new(Sheet::new(dims, &programs.derivatives), quanta, end);
+        engine.longest = settings.solver.max_step;
+        engine.shortest = rounding::SNAP * tick;
+        let count = events.len();
+        let state = CoreState {
+            engine: engine.state().clone(),
+            base: settings.start,
+            shift: 0.0,
+            at: 0.0,
+            clear: vec![f64::NEG_INFINITY; count],
+            locator: Locator::new(events),
+            leave: Queue::new(outputs.len()),
+            located: 0,
+            jumps: 0,
+            looks: 0,
+            bad: None,
+        };
+        Ok(Self {
+            state,
+            engine,
+            events_of,
+            outputs_of: outputs.influence(),
+            indicators,
+            outputs,
+            count,
+            snap: rounding::SNAP * tick,
+            longest: settings.solver.max_step.min(end / 16.0),
+            rows: Vec::new(),
+            chosen: Vec::new(),
+            safe: Vec::new(),
+            work: Work::default(),
+            vars: Vec::new(),
+            z: Vec::new(),
+        })
+    }
+
+    /// Lets the engine work on the state.
+    fn run<R>(&mut self, f: impl FnOnce(&mut Engine<Sheet, M, P>) -> R) -> R {
+        std::mem::swap(&mut self.engine.state, &mut self.state.engine);
+        let result = f(&mut self.engine);
+        std::mem::swap(&mut self.engine.state, &mut self.state.engine);
+        result
+    }
+
+    fn failure(&self, what: String, t: f64) -> Box<Failure> {
+        let e = self.state.shift + t;
+        let x = self.state.engine.variables.iter().map(|v| v.state(e)).collect();
+        Box::new(Failure { what, t, x })
+    }
+
+    /// The engine's time at the tag of `held`.
+    fn time_of<E: Equations>(&self, scene: &Scene<E>, held: &Held) -> f64 {
+        scene.seconds(held.at - self.state.base)
+    }
+
+    fn take_input<E: Equations>(&mut self, scene: &Scene<E>, port: usize) {
+        let held = &scene.frame.inputs[port];
+        let at = self.time_of(scene, held);
+        let coefficients = held.segment.coefficients().to_vec();
+        self.state.engine.inputs[port] = Input { at, coefficients };
+    }
+
+    /// Everything has to be looked at again.
+    fn touch_all<E: Equations>(&mut self, scene: &Scene<E>) {
+        self.state.clear.fill(f64::NEG_INFINITY);
+        for port in 0..self.outputs.len() {
+            self.look_at_band(scene, port, self.state.shift + self.state.at);
+        }
+    }
+
+    /// Sets when output `port` leaves its band, seen from engine's time `e`; gives whether it has
+    /// left already.
+    fn look_at_band<E: Equations>(&mut self, scene: &Scene<E>, port: usize, e: f64) -> bool {
+        if !scene.watches(port) {
+            return false;
+        }
+        let row = self.outputs.row(port, &Along { state: &self.state.engine, t: e });
+        let held = &scene.frame.sent[port];
+        let mut gap = [0.0; poly::MAX_DEGREE + 1];
+        let own = held.segment.coefficients();
+        let length = own.len().min(gap.len());
+        gap[..length].copy_from_slice(&own[..length]);
+        poly::shift(&mut gap[..length], e - self.time_of(scene, held));
+        gap.iter_mut().for_each(|c| *c = -*c);
+        for (gap, own) in gap.iter_mut().zip(row) {
+            *gap += own;
+        }
+        let trust = self.outputs.trust(port, &row, self.curved(scene)).min(self.longest);
+        let gap = &gap[..length.max(ROW)];
+        let leave = poly::first_exceed(gap, scene.band, trust);
+        self.state.leave.set(port, e + leave.unwrap_or(trust));
+        leave.is_some_and(|leave| leave <= 0.25 * scene.tick)
+            || gap[0].abs() >= (1.0 - 1e-9) * scene.band
+    }
+
+    /// Whether an input has powers that rows do not hold.
+    fn curved<E: Equations>(&self, scene: &Scene<E>) -> bool {
+        scene.frame.inputs.iter().any(|held| held.segment.order() > P)
+    }
+
+    /// Makes the steps that are due at the present, and marks what reads the new polynomials.
+    fn steps<E: Equations>(&mut self, scene: &Scene<E>) -> Result<(), NotFinite> {
+        let e = self.state.shift + self.state.at;
+        // The same arithmetic as where an advance ends: else rounding could stop the clock for ever.
+        while self.state.engine.queue.least() - self.state.shift <= self.state.at {
+            let i = self.run(|engine| engine.step())?;
+            for k in 0..self.engine.readers(i).len() {
+                self.mark(scene, self.engine.readers(i)[k] as usize, e);
+            }
+            if M::PAIRS {
+                // A partner may have stepped too.
+                for k in self.engine.partners.range(i) {
+                    let partner = self.engine.partners.reader(k);
+                    for k in 0..self.engine.readers(partner).len() {
+                        self.mark(scene, self.engine.readers(partner)[k] as usize, e);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// State `j` has a new polynomial.
+    fn mark<E: Equations>(&mut self, scene: &Scene<E>, j: usize, e: f64) {
+        for &event in self.events_of.readers(j) {
+            self.state.clear[event as usize] = f64::NEG_INFINITY;
+        }
+        for k in self.outputs_of.range(j) {
+            self.look_at_band(scene, self.outputs_of.reader(k), e);
+        }
+    }
+
+    /// The first event from the present on, within `width` at most; the width that was searched
+    /// may be less.
+    fn search<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        width: &mut f64,
+    ) -> Result<Option<f64>, Box<Failure>> {
+        let (start, e) = (self.state.at, self.state.shift + self.state.at);
+        let clear = &self.state.clear;
+        self.chosen.clear();
+        self.chosen.extend((0..self.count).filter(|&i| clear[i] < e + *width));
+        if self.chosen.is_empty() {
+            return Ok(None);
+        }
+        let curved = self.curved(scene);
+        self.rows.resize(self.indicators.len() * ROW, 0.0);
+        let view = Along { state: &self.state.engine, t: e };
+        self.safe.clear();
+        for &event in &self.chosen {
+            let mut safe = 0.0_f64;
+            for &k in &self.state.locator.events()[event].indicators {
+                let row = self.indicators.row(k, &view);
+                if row.iter().any(|c| !c.is_finite()) {
+                    let what = "an event condition is not finite".to_owned();
+                    return Err(self.failure(what, start));
+                }
+                self.rows[k * ROW..][..ROW].copy_from_slice(&row);
+                let trust = self.indicators.trust(k, &row, curved);
+                *width = width.min(trust.max(scene.tick));
+                safe = safe.max(positive(&row).min(trust));
+                self.state.looks += 1;
+            }
+            self.safe.push(safe);
+        }
+        let rows = Rows { rows: &self.rows, stride: ROW };
+        let tick = scene.tick;
+        let CoreState { locator, engine: state, shift, clear, .. } = &mut self.state;
+        locator.open();
+        let select = |i: usize| self.chosen.binary_search(&i).is_ok();
+        let functions = &mut self.indicators;
+        let correct = |k: usize, t: f64| {
+            let t = *shift + t;
+            (!functions.holds(k, curved)).then(|| functions.row(k, &Along { state, t })[0])
+        };
+        let best = locator.polynomials(rows, (start, *width), tick, select, correct);
+        let found = locator.close(best, tick);
+        if found.is_none() {
+            locator.pass();
+            for (&event, safe) in self.chosen.iter().zip(&self.safe) {
+                let armed = locator.passed(event) == Arm::Armed;
+                clear[event] = if armed { e + safe } else { f64::NEG_INFINITY };
+            }
+        }
+        Ok(found)
+    }
+
+    /// When the first output leaves its band, before engine's time `until`.
+    fn band<E: Equations>(&mut self, scene: &Scene<E>, until: f64) -> Option<f64> {
+        loop {
+            let (port, time) = self.state.leave.earliest();
+            if time > until {
+                return None;
+            }
+            let e = time.max(self.state.shift + self.state.at);
+            if self.look_at_band(scene, port, e) {
+                return Some(e - self.state.shift);
+            }
+        }
+    }
+
+    fn take_arms<E: Equations>(&mut self, scene: &Scene<E>, t: f64, snap: f64) {
+        if self.count == 0 {
+            return;
+        }
+        let e = self.state.shift + self.state.locator.snapped(t, self.snap);
+        let x: Vec<f64> = self.state.engine.variables.iter().map(|v| v.state(e)).collect();
+        scene.fill(t, &x, &mut self.vars);
+        self.look(scene, None);
+        self.state.locator.accept_within(t, &self.z, snap);
+    }
+
+    fn look<E: Equations>(&mut self, scene: &Scene<E>, vars: Option<&[f64]>) {
+        self.z.resize(scene.dims.indicators, 0.0);
+        let vars = vars.unwrap_or(&self.vars);
+        scene.equations.indicators(vars, &mut self.work, &mut self.z);
+        self.state.looks += 1;
+    }
+
+    fn note(&mut self, result: Result<(), NotFinite>) {
+        if let Err(bad) = result {
+            self.state.bad = Some(bad);
+        }
+    }
+
+    /// Series of the states after a jump to `vars`.
+    fn restarted(&mut self, dims: &Dims, vars: &[f64], e: f64) -> Vec<Series<4>> {
+        let x = &vars[Dims::STATES..Dims::STATES + dims.states];
+        let mut states: Vec<Series<4>> = x.iter().map(|&x| Series::from_slice(&[x])).collect();
+        let mut scratch: Vec<Series<4>> = Vec::new();
+        for power in 1..=P {
+            let inputs = &self.state.engine.inputs;
+            let view = Jumped { dims, vars, states: &states, inputs, t: e };
+            let next: Vec<f64> = (0..dims.states)
+                .map(|i| {
+                    let f: Series<4> = self.engine.system.derivative(i, &view, &mut scratch);
+                    f.0[power - 1] / power as f64
+                })
+                .collect();
+            states.iter_mut().zip(next).for_each(|(s, c)| s.0[power] = c);
+        }
+        states
+    }
+}
+
+impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
+    type State = CoreState<P>;
+
+    fn state(&self) -> &CoreState<P> {
+        &self.state
+    }
+    fn state_mut(&mut self) -> &mut CoreState<P> {
+        &mut self.state
+    }
+
+    fn start(&mut self, scene: &Scene<E>, x: &[f64]) {
+        let none = Input { at: 0.0, coefficients: vec![0.0] };
+        self.state.engine.inputs = vec![none; scene.dims.inputs];
+        (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
+        let origin = scene.absolute(0.0);
+        let result = self.run(|engine| engine.start(origin, x, &scene.frame.discrete));
+        self.note(result);
+        self.touch_all(scene);
+    }
+
+    fn time(&self) -> f64 {
+        self.state.at
+    }
+
+    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>> {
+        self.engine.system.resting = scene.frame.resting;
+        if let Err(bad) = self.steps(scene) {
+            self.note(Err(bad));
+        }
+        if let Some(bad) = self.state.bad {
+            let what = match bad {
+                NotFinite::Derivative { state, .. } => {
+                    format!("{} is not finite", scene.equation(state))
+                }
+                NotFinite::Stuck { state, .. } => format!(
+                    "{} is quantised again and again without progress: it grows beyond bounds, or \
+                     its quantum is too small; enlarge `dq_rel` or `dq_min`",
+                    scene.equation(state)
+                ),
+            };
+            return Err(self.failure(what, self.state.at));
+        }
+        let stop = stop.unwrap_or(f64::INFINITY);
+        let next = self.state.engine.queue.least() - self.state.shift;
+        let end = next.min(stop).min(self.state.at + self.longest).max(self.state.at);
+        // What lies within the rounding of the limit's tick happens at the limit.
+        let mut width = end - self.state.at + if end >= stop { self.snap } else { 0.0 };
+        let event = self.search(scene, &mut width)?;
+        let end = if event.is_some() || width < end - self.state.at {
+            event.unwrap_or(self.state.at + width)
+        } else {
+            end
+        };
+        if let Some(leave) = self.band(scene, self.state.shift + end) {
+            return Ok(Advance::Found(leave.min(end)));
+        }
+        if let Some(found) = event {
+            return Ok(Advance::Found(found));
+        }
+        self.state.at = end;
+        Ok(if end >= stop { Advance::Stopped } else { Advance::Silent })
+    }
+
+    fn found(&self, until: f64, events: &mut Vec<u16>) {
+        let hit = |i: &usize| self.state.locator.hit(*i).is_some_and(|t| t <= until);
+        events.extend((0..self.count).filter(hit).map(|i| i as u16));
+    }
+
+    fn states(&self, t: f64, x: &mut [f64]) {
+        let e = self.state.shift + self.state.locator.snapped(t, self.snap);
+        for (x, v) in x.iter_mut().zip(&self.state.engine.variables) {
+            *x = v.state(e);
+        }
+    }
+
+    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>) {
+        let first = scene.equations.events().len();
+        let within = t + snap.unwrap_or(0.0);
+        let due = |s: &Self, i| s.state.locator.hit(i).is_some_and(|hit| hit <= within);
+        let waiting: Vec<usize> = (first..self.count).filter(|&i| due(self, i)).collect();
+        self.state.located += (0..first).filter(|&i| due(self, i)).count() as u64;
+        self.take_arms(scene, t, snap.unwrap_or(0.0));
+        for i in waiting {
+            self.state.locator.set(i, Arm::Armed);
+        }
+        self.state.clear.fill(f64::NEG_INFINITY);
+        let ticks = (t / scene.tick).round() as i64;
+        let last = scene.frame.last + ticks - self.state.base;
+        self.state.shift = scene.seconds(last);
+        self.state.at = 0.0;
+    }
+
+    fn jump(&mut self, scene: &Scene<E>, x: &[f64]) {
+        self.engine.system.resting = scene.frame.resting;
+        let e = self.state.shift;
+        (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
+        self.state.engine.discrete.copy_from_slice(&scene.frame.discrete);
+        let moved = |(v, x): (&Variable<P>, &f64)| v.state(e) != *x;
+        let result = if self.state.engine.variables.iter().zip(x).any(moved) {
+            for (v, &x) in self.state.engine.variables.iter_mut().zip(x) {
+                (v.x, v.at) = (x, e);
+            }
+            self.run(|engine| engine.restart(e))
+        } else {
+            self.run(|engine| engine.refresh(e))
+        };
+        self.note(result);
+        self.state.jumps += 1;
+        self.touch_all(scene);
+    }
+
+    fn input(&mut self, scene: &Scene<E>, port: usize) {
+        self.engine.system.resting = scene.frame.resting;
+        self.take_input(scene, port);
+        let e = self.state.shift + self.state.at;
+        let result = self.run(|engine| engine.refresh(e));
+        self.note(result);
+        self.touch_all(scene);
+    }
+
+    fn sent(&mut self, scene: &Scene<E>, port: usize) {
+        self.look_at_band(scene, port, self.state.shift + self.state.at);
+    }
+
+    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
+        if self.count > 0 {
+            self.look(scene, Some(vars));
+            self.state.locator.settle(&self.z, |event| events.push(event as u16));
+            self.state.clear.fill(f64::NEG_INFINITY);
+        }
+        // Bands are looked at in the next advance, for any output that has left its own.
+        false
+    }
+
+    fn set_arm(&mut self, event: usize, arm: Arm) {
+        self.state.locator.set(event, arm);
+        self.state.clear[event] = f64::NEG_INFINITY;
+    }
+
+    fn expand(
+        &mut self,
+        scene: &Scene<E>,
+        (t, vars): (f64, &[f64]),
+        order: usize,
+        all: bool,
+        take: &mut dyn FnMut(usize, &[f64]),
+    ) {
+        self.engine.system.resting = scene.frame.resting;
+        let e = self.state.shift + t;
+        let dims = &scene.dims;
+        let discrete = &vars[dims.first_discrete()..][..dims.discrete];
+        let x = &vars[Dims::STATES..][..dims.states];
+        let held = |(v, x): (&Variable<P>, &f64)| v.state(e) == *x;
+        let engine = &self.state.engine;
+        let jumped =
+            all && !(discrete == engine.discrete && engine.variables.iter().zip(x).all(held));
+        let states = if jumped { self.restarted(dims, vars, e) } else { Vec::new() };
+        for port in 0..self.outputs.len() {
+            let late = self.state.leave.get(port) > e + scene.tick;
+            if !scene.connected[port] || (late && !all) {
+                continue;
+            }
+            let row = if jumped {
+                let inputs = &self.state.engine.inputs;
+                self.outputs.row(port, &Jumped { dims, vars, states: &states, inputs, t: e })
+            } else {
+                self.outputs.row(port, &Along { state: &self.state.engine, t: e })
+            };
+            let mut length = ROW.min(order + 1);
+            while length > 1 && row[length - 1] == 0.0 {
+                length -= 1;
+            }
+            take(port, &row[..length]);
+        }
+    }
+
+    fn holds_still(&self, event: usize) -> bool {
+        self.state.locator.passed(event).waits()
+    }
+
+    fn count(&self, statistics: &mut UnitStatistics) {
+        statistics.steps += self.state.engine.steps;
+        statistics.evaluations += self.state.engine.evaluations;
+        statistics.located += self.state.located;
+        statistics.reinitialisations += self.state.jumps;
+        statistics.indicator_evaluations += self.state.looks;
+    }
+}

@@ -1,0 +1,570 @@
+//! The engine: a whole system, one variable at a time.
+use super::{
+    influence::Influence,
+    method::Method,
+    queue::Queue,
+    system::{System, View},
+    variable::Variable,
+};
+use crate::{maths::poly, solve::series::Series};
+use serde::{Deserialize, Serialize};
+use std::{cell::Cell, marker::PhantomData};
+
+/// How far quantised states may leave their states: `max(relative |x|, minimum)`, fixed anew
+/// whenever a variable is quantised.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Quanta {
+    /// Relative to the state.
+    pub relative: f64,
+    /// At least this, in the units of the state; positive.
+    pub minimum: f64,
+}
+
+impl Quanta {
+    #[inline]
+    fn of(&self, x: f64) -> f64 {
+        (self.relative * x.abs()).max(self.minimum)
+    }
+}
+
+/// Why an engine cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, thiserror::Error)]
+pub enum NotFinite {
+    /// A derivative is not a finite number.
+    #[error("the derivative of state {state} is not finite at {t} s")]
+    Derivative {
+        /// Index of the state.
+        state: usize,
+        /// Seconds.
+        t: f64,
+    },
+    /// Too many steps without progress of time.
+    #[error("state {state} is quantised again and again at {t} s; enlarge its quantum")]
+    Stuck {
+        /// Index of the state that was last quantised.
+        state: usize,
+        /// Seconds.
+        t: f64,
+    },
+}
+
+/// A signal input: a polynomial in the time since `at`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// Seconds.
+    pub at: f64,
+    /// Coefficients.
+    pub coefficients: Vec<f64>,
+}
+
+impl Input {
+    /// Coefficients at `t`.
+    pub(super) fn expanded(&self, t: f64) -> [f64; poly::MAX_DEGREE + 1] {
+        let mut c = [0.0; poly::MAX_DEGREE + 1];
+        let length = self.coefficients.len().min(c.len());
+        c[..length].copy_from_slice(&self.coefficients[..length]);
+        poly::shift(&mut c[..length], t - self.at);
+        c
+    }
+}
+
+/// All that changes in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct State<const P: usize> {
+    /// One record per state.
+    pub variables: Vec<Variable<P>>,
+    pub(super) queue: Queue,
+    pub(super) inputs: Vec<Input>,
+    pub(super) discrete: Vec<f64>,
+    /// Seconds of the run at offset zero.
+    pub(super) origin: f64,
+    /// The last step.
+    pub(super) now: f64,
+    /// Requantisations.
+    pub steps: u64,
+    /// Evaluations of single derivatives.
+    pub evaluations: u64,
+    /// Where time last went on, and the steps since then.
+    mark: f64,
+    idle: u32,
+}
+
+/// Coefficients of derivatives whose expansions are looked at: enough to see what is cut off.
+const WIDE: usize = 5;
+/// A derivative that is curved has its expansion looked at where a step would be so many times as
+/// long as the one before: where its last coefficient vanishes, though others do not.
+const LONGER: f64 = 8.0;
+/// What an expansion may leave out where none of its terms tell, in quanta: quantisers err by up to two
+/// by themselves.
+const SLACK: f64 = 4.0;
+
+/// `c · h^power`, by which a term of an expansion moves a state.
+fn moved(c: f64, h: f64, power: usize) -> f64 {
+    (0..power).fold(c, |moved, _| moved * h)
+}
+
+/// `x^(1/n)`, mostly without logarithms.
+fn root(x: f64, n: usize) -> f64 {
+    match n {
+        2 => x.sqrt(),
+        3 => libm::cbrt(x),
+        4 => x.sqrt().sqrt(),
+        _ => libm::pow(x, 1.0 / n as f64),
+    }
+}
+
+/// A system under a quantised-state method of order `P`.
+#[derive(Debug)]
+pub struct Engine<Y, M: Method<P>, const P: usize> {
+    /// The equations.
+    pub system: Y,
+    pub(super) state: State<P>,
+    influence: Influence,
+    /// Variables that read each other, for methods that step in pairs.
+    pub(super) partners: Influence,
+    quanta: Quanta,
+    /// Steps longer than so many of those before are those whose expansion is looked at: all where
+    /// the derivative changes by itself, and none where it is exact.
+    growth: Vec<f64>,
+    /// Seconds at which the run ends, as far as it is known.
+    end: f64,
+    /// How far the implicit quantisers look ahead at most.
+    pub(super) longest: f64,
+    /// Time goes on only if it does by more than this.
+    pub(super) shortest: f64,
+    scratch: Vec<Series<P>>,
+    values: Vec<Series<1>>,
+    slopes: Vec<Series<2>>,
+    wide: Vec<Series<WIDE>>,
+    method: PhantomData<M>,
+}
+
+/// The variables along the quantised states from `t` on, with `N` coefficients.
+struct Along<'a, const P: usize> {
+    state: &'a State<P>,
+    t: f64,
+}
+
+#[inline]
+fn cut<const N: usize>(c: &[f64]) -> Series<N> {
+    Series(std::array::from_fn(|k| if k < c.len() { c[k] } else { 0.0 }))
+}
+
+impl<const P: usize, const N: usize> View<Series<N>> for Along<'_, P> {
+    #[inline]
+    fn time(&self) -> Series<N> {
+        cut(&[self.state.origin + self.t, 1.0])
+    }
+    #[inline]
+    fn state(&self, index: usize) -> Series<N> {
+        cut(&self.state.variables[index].quantised(self.t))
+    }
+    fn input(&self, index: usize) -> Series<N> {
+        cut(&self.state.inputs[index].expanded(self.t))
+    }
+    #[inline]
+    fn discrete(&self, index: usize) -> f64 {
+        self.state.discrete[index]
+    }
+}
+
+/// The same, noting whether anything that is read moves.
+struct Noting<'a, const P: usize> {
+    along: Along<'a, P>,
+    moves: Cell<bool>,
+}
+
+impl<const P: usize> Noting<'_, P> {
+    /// What is read, of which all coefficients count.
+    fn note(&self, read: &[f64]) -> Series<WIDE> {
+        self.moves.set(self.moves.get() || read[1..].iter().any(|&c| c != 0.0));
+        cut(read)
+    }
+}
+
+impl<const P: usize> View<Series<WIDE>> for Noting<'_, P> {
+    fn time(&self) -> Series<WIDE> {
+        self.note(&[self.along.state.origin + self.along.t, 1.0])
+    }
+    fn state(&self, index: usize) -> Series<WIDE> {
+        self.note(&self.along.state.variables[index].quantised(self.along.t))
+    }
+    fn input(&self, index: usize) -> Series<WIDE> {
+        self.note(&self.along.state.inputs[index].expanded(self.along.t))
+    }
+    fn discrete(&self, index: usize) -> f64 {
+        self.along.state.discrete[index]
+    }
+}
+
+/// The variables at `t`, with derivatives by one of the states, which has `value`.
+struct Towards<'a, const P: usize> {
+    state: &'a State<P>,
+    t: f64,
+    by: usize,
+    value: f64,
+}
+
+impl<const P: usize> View<Series<2>> for Towards<'_, P> {
+    #[inline]
+    fn time(&self) -> Series<2> {
+        Series([self.state.origin + self.t, 0.0])
+    }
+    #[inline]
+    fn state(&self, index: usize) -> Series<2> {
+        if index == self.by {
+            return Series([self.value, 1.0]);
+        }
+        Series([self.state.variables[index].quantised(self.t)[0], 0.0])
+    }
+    fn input(&self, index: usize) -> Series<2> {
+        Series([self.state.inputs[index].expanded(self.t)[0], 0.0])
+    }
+    #[inline]
+    fn discrete(&self, index: usize) -> f64 {
+        self.state.discrete[index]
+    }
+}
+
+impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
+    /// An engine for `system`; `end` is when the run ends, infinite if that is not known.
+    pub fn new(system: Y, quanta: Quanta, end: f64) -> Self {
+        let states = system.states();
+        let driven: Vec<bool> = (0..states).map(|i| system.is_driven(i)).collect();
+        // What changes while nothing steps has to be evaluated at its own steps.
+        let reads = |i: usize, read: &mut Vec<u32>| {
+            system.reads(i, read);
+            if driven[i] || system.is_curved(i) {
+                read.push(i as u32);
+            }
+        };
+        let influence = Influence::of(states, states, reads);
+        let growth = (0..states).map(|i| match (driven[i], system.is_curved(i)) {
+            (true, _) => 0.0,
+            // Constant copies leave nothing out.
+            (false, true) if P > 1 => LONGER,
+            _ => f64::INFINITY,
+        });
+        let growth = growth.collect();
+        let mutual = |i: usize, read: &mut Vec<u32>| {
+            if M::PAIRS {
+                reads(i, read);
+                read.retain(|&j| j != i as u32 && influence.readers(i).contains(&j));
+            }
+        };
+        let partners = Influence::of(states, states, mutual);
+        let state = State {
+            variables: Vec::new(),
+            queue: Queue::new(states),
+            inputs: Vec::new(),
+            discrete: Vec::new(),
+            origin: 0.0,
+            now: 0.0,
+            steps: 0,
+            evaluations: 0,
+            mark: f64::NEG_INFINITY,
+            idle: 0,
+        };
+        Self {
+            system,
+            state,
+            influence,
+            partners,
+            quanta,
+            growth,
+            end,
+            longest: f64::INFINITY,
+            shortest: 1e-18,
+            scratch: Vec::new(),
+            values: Vec::new(),
+            slopes: Vec::new(),
+            wide: Vec::new(),
+            method: PhantomData,
+        }
+    }
+
+    /// Begins at offset zero, which is `origin` seconds of the run.
+    ///
+    /// # Errors
+    /// If a derivative is not finite.
+    pub fn start(&mut self, origin: f64, x: &[f64], discrete: &[f64]) -> Result<(), NotFinite> {
+        self.state.origin = origin;
+        self.state.discrete = discrete.to_vec();
+        self.state.variables = x.iter().map(|&x| Variable::new(x, 0.0)).collect();
+        (self.state.now, self.state.mark) = (0.0, f64::NEG_INFINITY);
+        self.restart(0.0)
+    }
+
+    /// Quantises everything anew at `t`, where states, discrete values or inputs have jumped.
+    ///
+    /// # Errors
+    /// If a derivative is not finite.
+    pub fn restart(&mut self, t: f64) -> Result<(), NotFinite> {
+        self.state.now = t;
+        let states = self.state.variables.len();
+        for v in &mut self.state.variables {
+            v.quantum = self.quanta.of(v.x);
+            v.q = [0.0; P];
+            v.q[0] = v.x;
+            (v.at, v.quantised_at) = (t, t);
+        }
+        // One more coefficient of all variables a round.
+        for power in 1..=P {
+            for i in 0..states {
+                self.evaluate(i, t)?;
+            }
+            for v in &mut self.state.variables {
+                if power < P {
+                    v.q[power] = v.d[power - 1];
+                }
+            }
+        }
+        let left = self.left(t);
+        for i in 0..states {
+            if M::IMPLICIT {
+                let x = self.state.variables[i].x;
+                self.state.variables[i].slope = self.partial(i, (i, x), t).min(0.0);
+            }
+        }
+        self.state.variables.iter_mut().for_each(|v| M::quantise(v, left));
+        for i in 0..states {
+            self.evaluate(i, t)?;
+        }
+        for i in 0..states {
+            let next = self.plan(i, t, true)?;
+            self.state.queue.set(i, next);
+        }
+        Ok(())
+    }
+
+    /// Discrete value `index` becomes `value` at `t`, not before the last step.
+    ///
+    /// # Errors
+    /// If a derivative is not finite.
+    pub fn set_discrete(&mut self, t: f64, index: usize, value: f64) -> Result<(), NotFinite> {
+        self.state.discrete[index] = value;
+        self.refresh(t)
+    }
+
+    /// Evaluates all derivatives at `t`, for what they read beside the states has changed.
+    ///
+    /// # Errors
+    /// If a derivative is not finite.
+    pub fn refresh(&mut self, t: f64) -> Result<(), NotFinite> {
+        for j in 0..self.state.variables.len() {
+            self.evaluate(j, t)?;
+            let next = self.plan(j, t, false)?;
+            self.state.queue.set(j, next);
+        }
+        Ok(())
+    }
+
+    /// Offset of the next step; infinite if nothing will change any more.
+    #[inline]
+    pub fn next(&self) -> f64 {
+        self.state.queue.least()
+    }
+
+    /// The last step.
+    pub fn now(&self) -> f64 {
+        self.state.now
+    }
+
+    /// What changes in a run.
+    pub fn state(&self) -> &State<P> {
+        &self.state
+    }
+
+    /// What changes in a run, to be replaced by what was saved.
+    pub fn state_mut(&mut self) -> &mut State<P> {
+        &mut self.state
+    }
+
+    /// State `index` at `t`, at or after the last step.
+    pub fn value(&self, index: usize, t: f64) -> f64 {
+        self.state.variables[index].state(t)
+    }
+
+    /// The states whose derivatives read state `index`.
+    pub fn readers(&self, index: usize) -> &[u32] {
+        self.influence.readers(index)
+    }
+
+    /// Makes all steps before `t`.
+    ///
+    /// # Errors
+    /// If a derivative is not finite, or time does not go on.
+    pub fn run_until(&mut self, t: f64) -> Result<(), NotFinite> {
+        while self.next() < t {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the next step; gives the variable that was quantised.
+    ///
+    /// # Errors
+    /// If a derivative is not finite, or time does not go on.
+    pub fn step(&mut self) -> Result<usize, NotFinite> {
+        let (i, t) = self.state.queue.earliest();
+        self.state.now = t;
+        if t - self.state.mark > self.shortest {
+            self.state.mark = t;
+            self.state.idle = 0;
+        } else {
+            self.state.idle += 1;
+            if self.state.idle as usize > 1000 + 100 * self.state.variables.len() {
+                return Err(NotFinite::Stuck { state: i, t });
+            }
+        }
+        self.quantise(i, t)?;
+        Ok(i)
+    }
+
+    /// Time to the end of the run.
+    pub(super) fn left(&self, t: f64) -> f64 {
+        (self.end - t).min(self.longest)
+    }
+
+    /// Sets the quantised state of variable `i` at `t`, and all that follows from it.
+    fn quantise(&mut self, i: usize, t: f64) -> Result<(), NotFinite> {
+        let left = self.left(t);
+        let v = &mut self.state.variables[i];
+        v.move_state(t);
+        v.move_quantised(t);
+        v.quantum = self.quanta.of(v.x);
+        let before = v.q;
+        if M::IMPLICIT {
+            let x = v.x;
+            self.state.variables[i].slope = self.partial(i, (i, x), t).min(0.0);
+        }
+        M::quantise(&mut self.state.variables[i], left);
+        self.state.steps += 1;
+        if M::PAIRS
+            && let Some(partner) = self.pair(i, t, before)
+        {
+            self.follow(partner, t)?;
+        }
+        self.follow(i, t)
+    }
+
+    /// Evaluates what reads variable `i`, which has just been quantised.
+    fn follow(&mut self, i: usize, t: f64) -> Result<(), NotFinite> {
+        for k in self.influence.range(i) {
+            let j = self.influence.reader(k);
+            self.evaluate(j, t)?;
+            if i != j {
+                let next = self.plan(j, t, false)?;
+                self.state.queue.set_before(j, next, i);
+            }
+        }
+        let next = self.plan(i, t, true)?;
+        self.state.queue.set(i, next);
+        Ok(())
+    }
+
+    /// Moves variable `j` to `t` and evaluates its derivative there.
+    #[inline(always)]
+    pub(super) fn evaluate(&mut self, j: usize, t: f64) -> Result<(), NotFinite> {
+        self.state.evaluations += 1;
+        let view = Along { state: &self.state, t };
+        let f: Series<P> = self.system.derivative(j, &view, &mut self.scratch);
+        let v = &mut self.state.variables[j];
+        v.move_value(t);
+        let mut sum = v.x;
+        for (k, c) in f.0.iter().enumerate() {
+            v.d[k] = c * (1.0 / (k + 1) as f64);
+            sum += c;
+        }
+        // Not a number, or infinite, in any of them.
+        if sum.is_finite() { Ok(()) } else { Err(NotFinite::Derivative { state: j, t }) }
+    }
+
+    /// The derivative of right-hand side `i` by a state that has this value.
+    pub(super) fn partial(&mut self, i: usize, (by, value): (usize, f64), t: f64) -> f64 {
+        self.state.evaluations += 1;
+        let view = Towards { state: &self.state, t, by, value };
+        self.system.derivative(i, &view, &mut self.slopes).0[1]
+    }
+
+    /// When variable `j`, which is at `t`, steps next.
+    #[inline(always)]
+    fn plan(&mut self, j: usize, t: f64, own: bool) -> Result<f64, NotFinite> {
+        let v = &mut self.state.variables[j];
+        if !own {
+            v.move_quantised(t);
+        }
+        let mut next = M::next(v, own);
+        if next > self.growth[j] * v.usual {
+            next = self.trust(j, t, next);
+        } else if own {
+            v.usual = next;
+        }
+        // Squares have overflowed, perhaps, where nothing seems to happen any more.
+        let large = || self.state.variables[j].d.iter().any(|d| d.abs() > 1e150);
+        if next >= 0.0 && !(next == f64::INFINITY && large()) {
+            Ok(t + next)
+        } else {
+            Err(NotFinite::Derivative { state: j, t })
+        }
+    }
+
+    /// The next step of variable `j`, or how long the expansion of its derivative holds: what it
+    /// leaves out adds up to a quantum of the state. All terms that are known are looked at, since
+    /// some may vanish; where they say nothing, or do not converge, values ahead are.
+    #[cold]
+    fn trust(&mut self, j: usize, t: f64, next: f64) -> f64 {
+        let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
+        let f = self.system.derivative(j, &view, &mut self.wide).0;
+        let Variable { quantum, usual, .. } = self.state.variables[j];
+        let (mut short, mut telling) = (next, false);
+        // The last coefficient that does not vanish, and whether the expansion converges so far.
+        let (mut last, mut converges) = ((0, 0.0), true);
+        for (k, c) in f.iter().enumerate() {
+            let size = c.abs();
+            if size == 0.0 {
+                continue;
+            }
+            if k >= P {
+                telling = true;
+                converges &= moved(size, next, k - last.0) <= last.1;
+                // Mostly it holds that long, and that takes no root to see.
+                let part = size / (k + 1) as f64;
+                if moved(part, short, k + 1) > quantum {
+                    short = short.min(root(quantum / part, k + 1));
+                }
+            }
+            last = (k, size);
+        }
+        // A last term that counts has nothing to hide.
+        telling |= moved(f[P - 1].abs(), next, P) > quantum / LONGER;
+        telling &= self.growth[j] > 0.0 && converges;
+        if !telling && next > LONGER * usual && view.moves.get() {
+            short = self.scan(j, t, &f, short);
+        }
+        self.state.variables[j].usual = if short.is_finite() { short } else { 0.0 };
+        short
+    }
+
+    /// The step `next`, or less where what the expansion `f` leaves out adds up to more, though its
+    /// own terms do not tell: by looking farther and farther ahead.
+    fn scan(&mut self, j: usize, t: f64, f: &[f64], next: f64) -> f64 {
+        const WIDER: f64 = 16.0;
+        let end = next.min(self.longest).min(1e15);
+        let Variable { quantum, usual, .. } = self.state.variables[j];
+        let mut ahead = usual.max(self.shortest).min(end);
+        loop {
+            let view = Along { state: &self.state, t: t + ahead };
+            let there = self.system.derivative(j, &view, &mut self.values).0[0];
+            let left_out = ahead * (there - poly::eval(&f[..P], ahead)).abs();
+            // What is not a number has to be looked at as well.
+            if left_out.is_nan() || left_out > SLACK * quantum {
+                return ahead / WIDER;
+            }
+            if ahead >= end {
+                return next;
+            }
+            ahead = (WIDER * ahead).min(end);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Equations of a unit, one right-hand side, indicator or output at a time.
+use super::{
+    formula::Formula,
+    influence::Influence,
+    number::Number,
+    system::{System, View},
+};
+use crate::{
+    maths::expr::{Degree, Program, VarId},
+    solve::{Dims, series::Series},
+};
+
+/// Right-hand sides as formulas of their own.
+#[derive(Debug)]
+pub struct Sheet {
+    dims: Dims,
+    derivatives: Vec<Formula>,
+    curved: Vec<bool>,
+    /// Whether the unit is at rest, with all derivatives zero.
+    pub(super) resting: bool,
+}
+
+/// Appends the states among the variables that a formula reads.
+fn states_of(dims: &Dims, formula: &Formula, states: &mut Vec<u32>) {
+    let state = |id: &VarId| (id.0 as usize).checked_sub(Dims::STATES).filter(|&i| i < dims.states);
+    states.extend(formula.inputs().iter().filter_map(state).map(|i| i as u32));
+}
+
+/// The formulas of a program's results.
+fn formulas(dims: &Dims, program: &Program) -> Vec<Formula> {
+    program.parts().iter().map(|part| Formula::new(dims, part)).collect()
+}
+
+impl Sheet {
+    /// The right-hand sides in `derivatives`.
+    pub fn new(dims: Dims, derivatives: &Program) -> Self {
+        let past = dims.first_discrete();
+        let degrees = derivatives.degrees(|id| (id.0 as usize) < past);
+        let curved = degrees.iter().map(|d| *d > Degree::Polynomial(1)).collect();
+        Self { dims, derivatives: formulas(&dims, derivatives), curved, resting: false }
+    }
+}
+
+impl System for Sheet {
+    fn states(&self) -> usize {
+        self.dims.states
+    }
+    fn reads(&self, index: usize, states: &mut Vec<u32>) {
+        states_of(&self.dims, &self.derivatives[index], states);
+    }
+    fn is_driven(&self, index: usize) -> bool {
+        let inputs = self.dims.first_input()..self.dims.first_discrete();
+        let driven = |id: &VarId| id.0 == 0 || inputs.contains(&(id.0 as usize));
+        self.derivatives[index].inputs().iter().any(driven)
+    }
+    fn is_curved(&self, index: usize) -> bool {
+        self.curved[index]
+    }
+    fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S {
+        if self.resting {
+            return S::constant(0.0);
+        }
+        self.derivatives[index].value(at, scratch)
+    }
+}
+
+/// Coefficients of a function along the states.
+pub(super) const ROW: usize = 8;
+
+/// Indicators or outputs.
+#[derive(Debug)]
+pub(super) struct Functions {
+    dims: Dims,
+    formulas: Vec<Formula>,
+    /// Whether the function is a polynomial that a row holds, if inputs are not curved.
+    exact: Vec<bool>,
+    pub(super) switching: Vec<bool>,
+    scratch: Vec<Series<ROW>>,
+}
+
+impl Functions {
+    /// The results of `program` along states of `order`.
+    pub(super) fn new(dims: Dims, program: &Program, order: usize) -> Self {
+        let past = dims.first_discrete();
+        let degrees = program.degrees(|id| (id.0 as usize) < past);
+        let fits = |d: &Degree| matches!(d, Degree::Polynomial(d) if *d as usize * order < ROW);
+        Self {
+            dims,
+            formulas: formulas(&dims, program),
+            exact: degrees.iter().map(fits).collect(),
+            switching: degrees.iter().map(|d| *d == Degree::Switching).collect(),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.formulas.len()
+    }
+
+    /// Appends the states that function `k` reads.
+    pub(super) fn reads(&self, k: usize, states: &mut Vec<u32>) {
+        states_of(&self.dims, &self.formulas[k], states);
+    }
+
+    /// Whose functions each state is read by.
+    pub(super) fn influence(&self) -> Influence {
+        Influence::of(self.dims.states, self.len(), |k, states| self.reads(k, states))
+    }
+
+    /// The series of function `k`.
+    pub(super) fn row(&mut self, k: usize, view: &impl View<Series<ROW>>) -> [f64; ROW] {
+        self.formulas[k].value(view, &mut self.scratch).0
+    }
+
+    /// Whether a row of function `k` is all of it.
+    pub(super) fn holds(&self, k: usize, curved: bool) -> bool {
+        self.exact[k] && !curved
+    }
+
+    /// How long `row` stands for function `k`, in seconds: what it leaves out stays small against
+    /// rounding of what it has. `curved` tells whether inputs have many powers.
+    pub(super) fn trust(&self, k: usize, row: &[f64; ROW], curved: bool) -> f64 {
+        if self.holds(k, curved) {
+            return f64::INFINITY;
+        }
+        let size = 1e-11 * (1.0 + row[0].abs());
+        let term = |k: usize| libm::pow(size / row[k].abs(), 1.0 / k as f64);
+        term(ROW - 1).min(term(ROW - 2))
+    }
+}
+
+/// How long a polynomial surely stays positive: until its terms together can have eaten up the
+/// first one.
+pub(super) fn positive(row: &[f64; ROW]) -> f64 {
+    if row[0].is_nan() || row[0] <= 0.0 {
+        return 0.0;
+    }
+    let term = |k: usize| {
+        let part = row[0] / ((1_u32 << k) as f64 * row[k].abs());
+        if k == 1 { part } else { libm::pow(part, 1.0 / k as f64) }
+    };
+    (1..ROW).filter(|&k| row[k] != 0.0).map(term).fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,51 @@
+//! Systems of equations as the engine asks for them: one right-hand side at a time.
+use super::number::Number;
+
+/// The variables of a system as numbers of some kind, at one time.
+pub trait View<S> {
+    /// Seconds since the start of the run.
+    fn time(&self) -> S;
+    /// State `index`.
+    fn state(&self, index: usize) -> S;
+    /// Signal input `index`.
+    fn input(&self, index: usize) -> S;
+    /// Discrete value `index`, which only events change.
+    fn discrete(&self, index: usize) -> f64;
+}
+
+/// A system of ordinary differential equations, of which one derivative at a time is needed.
+///
+/// ```
+/// use superdense_models::solve::qss::{Number, System, View};
+/// /// x'' = -x
+/// struct Oscillator;
+/// impl System for Oscillator {
+///     fn states(&self) -> usize { 2 }
+///     fn reads(&self, index: usize, states: &mut Vec<u32>) { states.push(1 - index as u32) }
+///     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, _: &mut Vec<S>) -> S {
+///         if index == 0 { at.state(1) } else { -at.state(0) }
+///     }
+/// }
+/// ```
+pub trait System: Send + 'static {
+    /// How many states there are.
+    fn states(&self) -> usize;
+    /// Appends the states that the derivative of state `index` reads.
+    fn reads(&self, index: usize, states: &mut Vec<u32>);
+    /// Whether the derivative of state `index` reads the time or an input, so that it changes
+    /// though no state does.
+    fn is_driven(&self, index: usize) -> bool {
+        let _ = index;
+        false
+    }
+    /// Whether the derivative of state `index` is a curved function of the states. Then it is
+    /// evaluated again at the steps of its own state, since a state that moves along a straight
+    /// line never steps itself. (If the derivative reads its own state, that is done anyway.)
+    fn is_curved(&self, index: usize) -> bool {
+        let _ = index;
+        true
+    }
+    /// The derivative of state `index`. It must depend on the view only; `scratch` is working
+    /// memory that keeps its contents between calls.
+    fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S;
+}

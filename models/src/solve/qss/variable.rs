@@ -1,0 +1,116 @@
+//! What the engine knows of one state, in one place.
+use serde::{Deserialize, Serialize, Serializer, de::Error};
+
+/// A state and its quantised copy, as polynomials in the time since `at` and `quantised_at`.
+///
+/// Everything that a step touches sits together: the state `x + d[0] e + d[1] e² + …` with `P`
+/// powers, the quantised state `q[0] + q[1] e + …` with one less, the quantum, and what linearly
+/// implicit methods know of the right-hand side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub struct Variable<const P: usize> {
+    /// Seconds at which the quantised state is expanded.
+    pub quantised_at: f64,
+    /// Quantised state.
+    pub q: [f64; P],
+    /// Seconds at which the state is expanded.
+    pub at: f64,
+    /// State.
+    pub x: f64,
+    /// Coefficients of the first and higher powers of the state.
+    pub d: [f64; P],
+    /// How far the two may be apart.
+    pub quantum: f64,
+    /// Partial derivative of the state's derivative by the quantised state; at most zero.
+    pub slope: f64,
+    /// How long the last step was to be that began with a new quantised state, or whose length was
+    /// looked at; zero if it has no end.
+    pub usual: f64,
+}
+
+impl<const P: usize> Variable<P> {
+    /// A state that stands still.
+    pub fn new(x: f64, at: f64) -> Self {
+        let mut q = [0.0; P];
+        q[0] = x;
+        Self { quantised_at: at, q, at, x, d: [0.0; P], quantum: 0.0, slope: 0.0, usual: 0.0 }
+    }
+
+    /// The state at `t`.
+    #[inline]
+    pub fn state(&self, t: f64) -> f64 {
+        let e = t - self.at;
+        self.x + e * self.d.iter().rev().fold(0.0, |sum, d| sum * e + d)
+    }
+
+    /// Moves the origin of the value to `t`, where new derivatives are about to be set.
+    #[inline]
+    pub fn move_value(&mut self, t: f64) {
+        self.x = self.state(t);
+        self.at = t;
+    }
+
+    /// Moves the origin of value and derivatives to `t`.
+    #[inline]
+    pub fn move_state(&mut self, t: f64) {
+        let e = t - self.at;
+        self.move_value(t);
+        // Derivative of the polynomial, shifted, integrated again.
+        for k in 0..P {
+            self.d[k] *= (k + 1) as f64;
+        }
+        shift(&mut self.d, e);
+        for k in 0..P {
+            self.d[k] /= (k + 1) as f64;
+        }
+    }
+
+    /// The quantised state expanded at `t`.
+    #[inline]
+    pub fn quantised(&self, t: f64) -> [f64; P] {
+        let mut q = self.q;
+        shift(&mut q, t - self.quantised_at);
+        q
+    }
+
+    /// Moves the origin of the quantised state to `t`.
+    #[inline]
+    pub fn move_quantised(&mut self, t: f64) {
+        self.q = self.quantised(t);
+        self.quantised_at = t;
+    }
+
+    /// How far the quantised state is from the state, as a polynomial of `P` powers: the first
+    /// ones of it; the last is `-d[P - 1]`. Both must have one origin.
+    #[inline]
+    pub fn gap(&self) -> [f64; P] {
+        std::array::from_fn(|k| if k == 0 { self.q[0] - self.x } else { self.q[k] - self.d[k - 1] })
+    }
+}
+
+/// [`crate::maths::poly::shift`] for few coefficients, without loops at run time.
+#[inline]
+fn shift<const P: usize>(c: &mut [f64; P], e: f64) {
+    for first in 0..P.saturating_sub(1) {
+        for k in (first..P - 1).rev() {
+            c[k] += e * c[k + 1];
+        }
+    }
+}
+
+/// Arrays of const length have no serde implementation of their own.
+impl<const P: usize> Serialize for Variable<P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let scalars = [self.quantised_at, self.at, self.x, self.quantum, self.slope, self.usual];
+        (scalars, &self.q[..], &self.d[..]).serialize(serializer)
+    }
+}
+
+impl<'de, const P: usize> Deserialize<'de> for Variable<P> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (scalars, q, d) = <([f64; 6], Vec<f64>, Vec<f64>)>::deserialize(deserializer)?;
+        let array = |v: Vec<f64>| v.try_into().map_err(|_| D::Error::custom("wrong order"));
+        let [quantised_at, at, x, quantum, slope, usual] = scalars;
+        Ok(Self { quantised_at, q: array(q)?, at, x, d: array(d)?, quantum, slope, usual })
+    }
+}

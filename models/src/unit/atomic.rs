@@ -1,0 +1,448 @@
+//! The unit's transitions.
+use super::{
+    falling::HURRIED,
+    links::Session,
+    wrapper::{Action, Cause, Plan, Scratch, Unit},
+};
+use crate::{
+    signal::{
+        statistics::UnitStatistics,
+        value::{Flag, Segment, Value},
+    },
+    solve::{
+        core::{Core, Held},
+        equations::{Dims, Equations, Trigger},
+        ode::Arm,
+    },
+};
+use std::sync::Arc;
+use superdense_kernel::{
+    Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
+};
+
+impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
+    const SILENT: bool = true;
+
+    fn inputs(&self) -> u16 {
+        let links = usize::from(!self.scene.equations.links().is_empty());
+        (self.scene.dims.inputs + self.scene.dims.event_inputs + links) as u16
+    }
+
+    fn outputs(&self) -> u16 {
+        self.link_port() + u16::from(!self.scene.equations.links().is_empty())
+    }
+
+    fn time_advance(&self) -> Duration {
+        self.due()
+    }
+
+    fn is_silent(&self) -> bool {
+        self.state.plan == Plan::Silent
+    }
+
+    fn advance(&mut self, bound: Duration, fx: &mut Effects<Value>) {
+        while self.state.plan == Plan::Silent {
+            let begun = self.silent_due();
+            if begun >= bound {
+                break;
+            }
+            if let Err(why) = self.silent_step(begun.ticks()) {
+                self.state.plan = Plan::Idle;
+                fx.fail(why);
+            }
+        }
+    }
+
+    #[inline]
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        if !self.state.outbox.is_empty() {
+            self.send(out);
+        }
+    }
+
+    fn internal(&mut self, fx: &mut Effects<Value>) {
+        self.transition(true, None, fx);
+    }
+
+    fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        self.transition(false, Some(bag), fx);
+    }
+
+    fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        self.transition(true, Some(bag), fx);
+    }
+
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let mut counts = UnitStatistics {
+            exchanges: self.state.exchanges,
+            exchanged_bytes: self.state.exchanged_bytes,
+            ..UnitStatistics::default()
+        };
+        self.core.count(&mut counts);
+        counts.entries()
+    }
+
+    fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
+        if usize::from(port) >= self.scene.dims.outputs {
+            return None;
+        }
+        let mut vars = Vec::new();
+        self.look_into(self.seconds(elapsed.ticks()), &mut vars);
+        let mut y = vec![0.0; self.scene.dims.outputs];
+        self.scene.equations.outputs(&vars, &mut crate::solve::equations::Work::default(), &mut y);
+        Some(Value::Real(y[usize::from(port)]))
+    }
+
+    fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
+        let mut vars = Vec::new();
+        self.look_into(self.seconds(elapsed.ticks()), &mut vars);
+        self.scene.equations.explain_outputs(&vars)
+    }
+}
+
+/// Bytes of a number, and of the tag of a message, for counting what units exchange.
+const NUMBER: u64 = 8;
+const TAG: u64 = 12;
+
+/// How many numbers a value takes: a segment that jumps tells its left limit too.
+fn numbers(value: &Value) -> u64 {
+    match value {
+        Value::Segment(s) => s.coefficients().len() as u64 + u64::from(s.flag == Flag::Jump),
+        Value::Link(message) => message.values.len() as u64,
+        _ => 1,
+    }
+}
+
+/// What a bag changed.
+#[derive(Default)]
+struct Received {
+    /// A signal input has a new segment.
+    signal: bool,
+    /// An input jumped.
+    jump: bool,
+    /// An event input had its effect.
+    event: bool,
+}
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    #[inline(never)]
+    fn send(&self, out: &mut Outbox<'_, Value>) {
+        for (port, value) in &self.state.outbox {
+            out.send(OutPort::<Value>::new(*port), value.clone());
+        }
+    }
+
+    fn transition(
+        &mut self,
+        imminent: bool,
+        bag: Option<&Bag<'_, Value>>,
+        fx: &mut Effects<Value>,
+    ) {
+        if let Err(why) = self.try_transition(imminent, bag, fx) {
+            self.state.plan = Plan::Idle;
+            fx.fail(why);
+        }
+    }
+
+    fn try_transition(
+        &mut self,
+        imminent: bool,
+        bag: Option<&Bag<'_, Value>>,
+        fx: &mut Effects<Value>,
+    ) -> Result<(), String> {
+        let plan = std::mem::replace(&mut self.state.plan, Plan::Silent);
+        self.arrive(fx.now().ticks, imminent);
+        if let Some(remark) = self.settings.remark.as_ref().filter(|_| !self.state.remarked) {
+            self.state.remarked = true;
+            fx.report(Fact::Note(Arc::clone(remark)));
+        }
+        let mut deciding: Vec<Session> = Vec::new();
+        // Whether the scratch's variables are those of the present.
+        let mut known = false;
+        if imminent {
+            self.note_sent();
+            match plan {
+                Plan::Due(_, Action::Events) => {
+                    self.commit_events(fx);
+                    known = bag.is_none()
+                        && self.scene.dims.inputs == 0
+                        && self.scene.dims.algebraic == 0;
+                }
+                Plan::Due(_, Action::Propose(link)) => self.open_session(link.into()),
+                Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
+                Plan::Due(_, Action::Fail) => {
+                    return Err(std::mem::take(&mut self.state.failure));
+                }
+                Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
+            }
+        }
+        // What was planned for later is void; what was sent is gone.
+        if !self.state.outbox.is_empty() {
+            self.state.outbox.clear();
+        }
+        self.state.fired.clear();
+        let told = match bag {
+            Some(bag) => self.receive(bag, &mut deciding, fx)?,
+            None => false,
+        };
+        if !deciding.is_empty() {
+            self.decide(deciding, fx)?;
+        }
+        self.plan_now(told, known)
+    }
+
+    /// Moves the unit's own time to `now`, on the dense output.
+    #[inline]
+    fn arrive(&mut self, now: i64, imminent: bool) {
+        let ticks = now - self.scene.frame.last;
+        if ticks == 0 {
+            return;
+        }
+        let t = self.seconds(ticks);
+        let snap = imminent.then(|| self.snap());
+        self.core.arrive(&self.scene, t, snap);
+        self.scene.frame.last = now;
+    }
+
+    /// Receivers now hold what λ sent.
+    #[inline]
+    fn note_sent(&mut self) {
+        if !self.state.outbox.is_empty() {
+            self.note_all_sent();
+        }
+    }
+
+    #[inline(never)]
+    fn note_all_sent(&mut self) {
+        let last = self.scene.frame.last;
+        for (port, value) in &self.state.outbox {
+            if let (Value::Segment(s), Some(held)) =
+                (value, self.scene.frame.sent.get_mut(usize::from(*port)))
+            {
+                *held = Held { segment: s.clone(), at: last };
+            }
+        }
+        let scene = &self.scene;
+        for (port, value) in &self.state.outbox {
+            if let Value::Segment(_) = value {
+                self.core.sent(scene, usize::from(*port));
+            }
+        }
+    }
+
+    /// States and discrete values become those of the scratch's variables, by a jump, at rest or
+    /// not.
+    #[inline(always)]
+    pub(super) fn adopt(&mut self, resting: bool) {
+        self.scene.frame.resting = resting;
+        let first = self.scene.dims.first_discrete();
+        let vars = &self.scratch.vars;
+        if self.scene.dims.discrete > 0 {
+            std::mem::swap(&mut self.scene.frame.discrete, &mut self.scratch.discrete);
+            self.scene.frame.discrete.clear();
+            for value in &vars[first..first + self.scene.dims.discrete] {
+                self.scene.frame.discrete.push(*value);
+            }
+        }
+        let x = &vars[Dims::STATES..Dims::STATES + self.scene.dims.states];
+        self.core.jump(&self.scene, x);
+        let Scratch { vars, discrete, work, .. } = &mut self.scratch;
+        let core = &mut self.core;
+        self.scene.equations.rearm(discrete, vars, self.scene.tick, work, &mut |event, arm| {
+            core.set_arm(event, arm);
+        });
+    }
+
+    fn commit_events(&mut self, fx: &mut Effects<Value>) {
+        std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
+        self.adopt(self.state.retiring);
+        let internal = self.scene.equations.first_internal();
+        for k in 0..self.state.fired.len() {
+            let event = self.state.fired[k];
+            let spec = &self.scene.equations.events()[usize::from(event)];
+            let kind = match spec.trigger {
+                Trigger::State { .. } if usize::from(event) >= internal => {
+                    // Chattering; else they are nobody's business.
+                    let (happened, now) = (&mut self.state.happened, self.scene.frame.last);
+                    let before = happened[usize::from(event)].replace(now);
+                    if before.is_some_and(|before| now - before <= HURRIED) {
+                        fx.located();
+                    }
+                    self.core.set_arm(event.into(), Arm::Happened);
+                    continue;
+                }
+                Trigger::State { .. } => {
+                    fx.located();
+                    self.core.set_arm(event.into(), Arm::Happened);
+                    EventKind::Private
+                }
+                _ => EventKind::Time,
+            };
+            if fx.observed() {
+                fx.report(Fact::Event { unit: None, name: Arc::clone(&spec.name), kind });
+            }
+            self.state.events += 1;
+            self.note_event(event);
+        }
+    }
+
+    /// Takes a bag in; gives whether it told of signals.
+    #[inline(never)]
+    fn receive(
+        &mut self,
+        bag: &Bag<'_, Value>,
+        deciding: &mut [Session],
+        fx: &mut Effects<Value>,
+    ) -> Result<bool, String> {
+        self.present();
+        self.note_outputs();
+        let mut received = Received::default();
+        let mut sources: Vec<u32> = Vec::new();
+        for (port, value) in bag.iter() {
+            let port = usize::from(port);
+            if let Value::Link(message) = value {
+                self.state.exchanges += 1;
+                self.state.exchanged_bytes += TAG + NUMBER * numbers(value);
+                self.hear(message, deciding);
+                continue;
+            }
+            if port < self.scene.dims.inputs {
+                received.jump |= self.hold(port, value)?;
+                received.signal = true;
+            } else {
+                let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+                let (place, number) = (self.scene.dims.received(), value.as_real());
+                let port = port - self.scene.dims.inputs;
+                vars[place] = number.unwrap_or(f64::NAN);
+                self.scene.equations.receive(port, vars, work, emitted);
+                vars[place] = number.unwrap_or(0.0);
+                if number.is_none() && !self.is_finite() {
+                    let why = "its effect reads `value`; send a number, or leave `value` out";
+                    return Err(format!(
+                        "event input {port} got {value}, which is no number; {why}"
+                    ));
+                }
+                received.event = true;
+                if let Some(name) = self.scene.equations.reception(port).filter(|_| fx.observed()) {
+                    let (name, kind) = (Arc::clone(name), EventKind::Private);
+                    fx.report(Fact::Event { unit: None, name, kind });
+                }
+            }
+            if let Some(Some(source)) = self.settings.sources.get(port) {
+                self.state.exchanged_bytes += NUMBER * numbers(value);
+                if !sources.contains(source) {
+                    sources.push(*source);
+                }
+            }
+        }
+        self.state.exchanges += sources.len() as u64;
+        self.state.exchanged_bytes += TAG * sources.len() as u64;
+        self.take_over(&received)?;
+        Ok(received.signal)
+    }
+
+    /// A new segment of input `port`; gives whether it jumps.
+    fn hold(&mut self, port: usize, value: &Value) -> Result<bool, String> {
+        let place = self.scene.dims.first_input() + port;
+        let segment = match value {
+            Value::Segment(s) => s.clone(),
+            other => {
+                let old = self.scratch.vars[place];
+                Segment::step(old, other.as_real().unwrap_or(old))
+            }
+        };
+        let start = segment.value(0.0);
+        // What comes first takes the place of a start value.
+        let first = || self.scene.frame.inputs[port].at == self.settings.start;
+        let jump = match segment.flag {
+            Flag::Jump => true,
+            Flag::Refresh => start != self.scratch.vars[place] && first(),
+            Flag::Continuous => false,
+        };
+        if !start.is_finite() {
+            let name = self.signal(false, port);
+            return Err(format!("input {name} received a value that is not finite"));
+        }
+        self.scratch.vars[place] = start;
+        self.scene.frame.inputs[port] = Held { segment, at: self.scene.frame.last };
+        if !jump {
+            self.core.input(&self.scene, port);
+        }
+        Ok(jump)
+    }
+
+    /// Jumps of inputs and effects of event inputs, all at once.
+    #[inline(never)]
+    fn take_over(&mut self, received: &Received) -> Result<(), String> {
+        if received.event {
+            self.finite_after("the reset by an input event is not finite")?;
+            self.state.hurried = None;
+        }
+        if received.event || received.jump {
+            let Scratch { vars, work, .. } = &mut self.scratch;
+            self.scene.equations.settle(vars, work);
+            self.make_consistent(true)?;
+            // Only what an event does to a unit at rest wakes it.
+            self.adopt(self.scene.frame.resting && !received.event);
+            let same = {
+                let Scratch { vars, work, x, before, .. } = &mut self.scratch;
+                x.resize(before.len(), 0.0);
+                self.scene.equations.outputs(vars, work, x);
+                x == before
+            };
+            if !same || received.event {
+                self.queue_segments(0.0, Cause::Jump)?;
+            }
+        }
+        self.queue_emitted();
+        Ok(())
+    }
+
+    /// After a transition, which `told` of signals or not: what is due at once, at the next
+    /// micro-step; else go on silently. The scratch's variables may be `known` to be those of the
+    /// present, but for the time.
+    fn plan_now(&mut self, told: bool, known: bool) -> Result<(), String> {
+        if !self.state.sessions.is_empty() {
+            self.queue_answers();
+            self.state.plan = Plan::Due(0, Action::Decide);
+            return Ok(());
+        }
+        if !self.state.outbox.is_empty() {
+            self.state.plan = Plan::Due(0, Action::Send);
+            return Ok(());
+        }
+        if known {
+            self.scratch.vars[0] = self.scene.absolute(0.0);
+        } else {
+            self.present();
+        }
+        let Scratch { vars, found, .. } = &mut self.scratch;
+        found.clear();
+        let left = self.core.settle(&self.scene, vars, found);
+        if !left && !told && found.is_empty() {
+            return Ok(());
+        }
+        self.plan_found(left, told)
+    }
+
+    /// What the present asks for at once: events that were found, proposals, signals that `left`
+    /// their bands.
+    #[inline(never)]
+    fn plan_found(&mut self, left: bool, told: bool) -> Result<(), String> {
+        let first = self.first_link();
+        let own = self.scratch.found.iter().filter(|&&i| usize::from(i) < first);
+        self.state.fired.extend(own);
+        if !self.state.fired.is_empty() {
+            return self.plan_events(0, 0.0);
+        }
+        let received = if told { self.received_links() } else { Vec::new() };
+        let located = self.scratch.found.iter().map(|&i| usize::from(i) - first);
+        if let Some(link) = located.chain(received).min_by_key(|&i| self.rank(i)) {
+            self.plan_proposal(0, link);
+        } else if left {
+            self.queue_segments(0.0, Cause::Band)?;
+            self.state.plan = Plan::Due(0, Action::Send);
+        }
+        Ok(())
+    }
+}

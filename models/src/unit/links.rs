@@ -1,0 +1,290 @@
+//! Shared events: the protocol of three consecutive micro-steps.
+//!
+//! * `(t, n)`: a member that detects the event proposes it with its own values; every member that
+//!   is reached brings itself to `t`.
+//! * `(t, n+1)`: members that did not propose answer with their values. In the same cycle all
+//!   members evaluate the condition on the same values, and all jump or none.
+//! * `(t, n+2)`: new segments go out, after a jump and after a refusal (so that the detector knows
+//!   the others exactly and does not propose the same again).
+//!
+//! A unit that is in several sessions at `(t, n+1)` takes part in the one of highest priority and
+//! *withdraws* from the others; whoever receives a withdrawal drops that session in the same
+//! cycle, so that still all or none jump. A dropped proposal is made again at once, on the values
+//! after the other link's event. Hence no session waits for another, and there is no deadlock.
+use super::{
+    falling::HURRIED,
+    wrapper::{Action, Cause, Plan, Scratch, Unit},
+};
+use crate::{
+    kinds::Detection,
+    signal::value::{LinkKind, LinkMessage, Value},
+    solve::{
+        core::Core,
+        equations::{Equations, LinkEquations},
+        ode::Arm,
+    },
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use superdense_kernel::{Effects, EventKind, Fact};
+
+/// So many proposals in a row may be refused.
+const STUBBORN: u32 = 1000;
+
+/// A link's exchange of values at one instant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Session {
+    /// Number among the unit's links.
+    pub link: u16,
+    /// Whether this unit proposed.
+    pub proposed: bool,
+    /// Whether some member withdrew.
+    pub withdrawn: bool,
+    /// Values by member.
+    pub values: Vec<Option<Arc<[f64]>>>,
+}
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// Links by priority, then by number.
+    pub(super) fn rank(&self, link: usize) -> (i64, u32) {
+        let l = &self.scene.equations.links()[link];
+        (l.priority, l.link)
+    }
+
+    pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
+        let t = self.seconds(k);
+        let values = self.link_values(t, link);
+        let l = &self.scene.equations.links()[link];
+        let message = LinkMessage {
+            link: l.link,
+            member: l.member,
+            kind: LinkKind::Proposal,
+            values: values.into(),
+        };
+        self.state.outbox.push((self.link_port(), Value::Link(message)));
+        self.state.plan = Plan::Due(k, Action::Propose(link as u16));
+    }
+
+    pub(super) fn link_port(&self) -> u16 {
+        (self.scene.dims.outputs + self.scene.dims.event_outputs) as u16
+    }
+
+    /// The own values that this unit tells the other members, at offset `t`.
+    pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
+        let mut vars = Vec::new();
+        self.look_into(t, &mut vars);
+        self.scene.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
+    }
+
+    /// Leaves the variables at offset `t` in `vars`, not in the scratch, which may hold what a bag
+    /// changed so far.
+    pub(super) fn look_into(&self, t: f64, vars: &mut Vec<f64>) {
+        let mut x = vec![0.0; self.scene.dims.states];
+        self.core.states(t, &mut x);
+        self.scene.fill(t, &x, vars);
+    }
+
+    /// The session of a link among `sessions`, opened if there is none: with the own values that were
+    /// `said`, or those of now.
+    fn session<'a>(
+        &self,
+        sessions: &'a mut Vec<Session>,
+        link: usize,
+        said: Option<Arc<[f64]>>,
+    ) -> &'a mut Session {
+        let at = match sessions.iter().position(|s| usize::from(s.link) == link) {
+            Some(at) => at,
+            None => {
+                let own = said.unwrap_or_else(|| self.link_values(0.0, link).into());
+                let l = &self.scene.equations.links()[link];
+                let mut values = vec![None; l.members as usize];
+                values[l.member as usize] = Some(own);
+                let link = link as u16;
+                sessions.push(Session { link, proposed: false, withdrawn: false, values });
+                sessions.len() - 1
+            }
+        };
+        &mut sessions[at]
+    }
+
+    fn arm_link(&mut self, link: usize, arm: Arm) {
+        let place = self.first_link() + link;
+        self.core.set_arm(place, arm);
+    }
+
+    /// The links whose events this unit looks for when it hears of others, and which hold now.
+    pub(super) fn received_links(&mut self) -> Vec<usize> {
+        let received = |l: &LinkEquations| l.detection == Detection::Received;
+        let links = self.scene.equations.links();
+        if !links.iter().any(received) {
+            return Vec::new();
+        }
+        let mut z = vec![0.0; self.scene.dims.indicators];
+        let Scratch { vars, work, .. } = &mut self.scratch;
+        self.scene.equations.indicators(vars, work, &mut z);
+        let holds = |l: &LinkEquations| received(l) && l.event().holds(&z);
+        (0..).zip(links).filter(|(_, l)| holds(l)).map(|(i, _)| i).collect()
+    }
+
+    /// Opens a session by an own proposal, just sent.
+    pub(super) fn open_session(&mut self, link: usize) {
+        // What the others hear, which was computed ahead, may differ in its last bits from what is
+        // computed on arrival.
+        let number = self.scene.equations.links()[link].link;
+        let values = |(_, value): &(u16, Value)| match value {
+            Value::Link(message) if message.link == number => Some(Arc::clone(&message.values)),
+            _ => None,
+        };
+        let said = self.state.outbox.iter().find_map(values);
+        let mut sessions = std::mem::take(&mut self.state.sessions);
+        self.session(&mut sessions, link, said).proposed = true;
+        self.state.sessions = sessions;
+        // Armed again if the session comes to nothing.
+        self.arm_link(link, Arm::Disarmed);
+    }
+
+    /// A message of the protocol: answers belong to the sessions that are decided in this cycle,
+    /// proposals open new ones.
+    pub(super) fn hear(&mut self, message: &LinkMessage, deciding: &mut [Session]) {
+        let known = self.scene.equations.links().iter().position(|l| l.link == message.link);
+        let Some(link) = known else { return };
+        if message.kind == LinkKind::Proposal {
+            let mut sessions = std::mem::take(&mut self.state.sessions);
+            let session = self.session(&mut sessions, link, None);
+            if let Some(place) = session.values.get_mut(message.member as usize) {
+                *place = Some(Arc::clone(&message.values));
+            }
+            self.state.sessions = sessions;
+            return;
+        }
+        let Some(session) = deciding.iter_mut().find(|s| usize::from(s.link) == link) else {
+            return;
+        };
+        if message.kind == LinkKind::Withdrawal {
+            session.withdrawn = true;
+        } else if let Some(place) = session.values.get_mut(message.member as usize) {
+            *place = Some(Arc::clone(&message.values));
+        }
+    }
+
+    /// What to say in the open sessions at the next micro-step.
+    pub(super) fn queue_answers(&mut self) {
+        let best = self.state.sessions.iter().map(|s| self.rank(s.link.into())).min();
+        for i in 0..self.state.sessions.len() {
+            let Session { link, proposed, .. } = self.state.sessions[i];
+            let chosen = Some(self.rank(link.into())) == best;
+            if chosen && proposed {
+                continue;
+            }
+            self.state.sessions[i].withdrawn = !chosen;
+            let l = &self.scene.equations.links()[usize::from(link)];
+            let (number, member) = (l.link, l.member);
+            let own = self.state.sessions[i].values[member as usize].clone();
+            let message = LinkMessage {
+                link: number,
+                member,
+                kind: if chosen { LinkKind::Answer } else { LinkKind::Withdrawal },
+                values: if chosen { own.unwrap_or_default() } else { Arc::default() },
+            };
+            self.state.outbox.push((self.link_port(), Value::Link(message)));
+        }
+    }
+
+    /// All members do this in one cycle, on the same values.
+    pub(super) fn decide<M: superdense_kernel::Message>(
+        &mut self,
+        deciding: Vec<Session>,
+        fx: &mut Effects<M>,
+    ) -> Result<(), String> {
+        for session in deciding {
+            let link = usize::from(session.link);
+            if session.withdrawn {
+                if session.proposed {
+                    self.arm_link(link, Arm::Armed);
+                }
+                continue;
+            }
+            let l = &self.scene.equations.links()[link];
+            let mut next = vec![0; l.members as usize];
+            let mut exchanged = Vec::with_capacity(l.sender.len());
+            for &sender in &l.sender {
+                let values = session.values[sender as usize].as_ref();
+                let value = values.and_then(|v| v.get(next[sender as usize]));
+                next[sender as usize] += 1;
+                exchanged.push(*value.ok_or_else(|| {
+                    format!(
+                        "shared event '{}': member {sender} did not answer; is it connected?",
+                        l.name
+                    )
+                })?);
+            }
+            if l.believed && session.proposed {
+                let mut vars = Vec::new();
+                self.look_into(0.0, &mut vars);
+                let known = &self.scene.equations.links()[link].known;
+                exchanged.iter_mut().zip(known).for_each(|(x, &var)| *x = vars[var]);
+            }
+            let l = &self.scene.equations.links()[link];
+            if l.believed || l.condition.eval(&exchanged) {
+                self.jump(link, &exchanged, fx)?;
+            } else {
+                self.arm_link(link, Arm::Armed);
+                self.present();
+                self.queue_segments(0.0, Cause::Request)?;
+                if session.proposed {
+                    self.note_refusal(link)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An error after very many refusals in a row: the run would not get on.
+    fn note_refusal(&mut self, link: usize) -> Result<(), String> {
+        let now = self.scene.frame.last;
+        let (last, count) = self.state.refused;
+        let count = if now - last <= HURRIED { count + 1 } else { 1 };
+        self.state.refused = (now, count);
+        if count < STUBBORN {
+            return Ok(());
+        }
+        Err(format!(
+            "shared event '{}' was proposed {count} times in a row, at most {HURRIED} ticks apart, and \
+             always refused: from what is known here of the other units its condition is true, and on \
+             the values of all it is false; leave a margin above rounding in `when`, such as \
+             `a.x > b.x + 1e-9`",
+            self.scene.equations.links()[link].name
+        ))
+    }
+
+    fn jump<M: superdense_kernel::Message>(
+        &mut self,
+        link: usize,
+        exchanged: &[f64],
+        fx: &mut Effects<M>,
+    ) -> Result<(), String> {
+        self.present();
+        self.note_outputs();
+        let l = &self.scene.equations.links()[link];
+        let mut assigned = vec![0.0; l.targets.len()];
+        let scratch = &mut self.scratch;
+        l.reset.eval(exchanged, &mut scratch.work.reset, &mut assigned);
+        for (&target, value) in l.targets.iter().zip(assigned) {
+            scratch.vars[target] = value;
+        }
+        let (name, first) = (Arc::clone(&l.name), l.member == 0);
+        self.scene.equations.settle(&mut scratch.vars, &mut scratch.work);
+        self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
+        self.make_consistent(true)?;
+        self.adopt(false);
+        self.queue_segments(0.0, Cause::Jump)?;
+        self.arm_link(link, Arm::Happened);
+        self.state.events += 1;
+        fx.located();
+        if first {
+            let unit = Some(Arc::clone(&name));
+            fx.report(Fact::Event { unit, name, kind: EventKind::Shared });
+        }
+        Ok(())
+    }
+}

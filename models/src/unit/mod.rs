@@ -1,0 +1,13 @@
+//! Continuous units as atomic models: a system of equations under a method, wrapped in events.
+mod atomic;
+mod failures;
+mod falling;
+mod links;
+mod saved;
+mod wrapper;
+
+pub use saved::SavedUnit;
+pub use wrapper::Unit;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! What is saved of a unit: all that changes in a run, and the state of its core.
+use super::wrapper::{State, Unit};
+use crate::solve::{
+    core::{Core, Frame},
+    equations::Equations,
+};
+use superdense_kernel::snapshot::{Snapshot, SnapshotError, decode, encode};
+
+/// The saved state of a [`Unit`], with the state `S` of its core.
+#[derive(Debug, Clone)]
+pub struct SavedUnit<S>(State, Frame, S);
+
+impl<E: Equations, C: Core<E>> Snapshot for Unit<E, C> {
+    type Saved = SavedUnit<C::State>;
+    fn save(&self) -> Result<Self::Saved, SnapshotError> {
+        Ok(SavedUnit(self.state.clone(), self.scene.frame.clone(), self.core.state().clone()))
+    }
+    fn restore(&mut self, saved: &Self::Saved) -> Result<(), SnapshotError> {
+        self.state.clone_from(&saved.0);
+        self.scene.frame.clone_from(&saved.1);
+        self.core.state_mut().clone_from(&saved.2);
+        Ok(())
+    }
+    fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
+        encode(&(&self.state, &self.scene.frame, self.core.state()))
+    }
+    fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let (state, frame, core) = decode(bytes)?;
+        self.state = state;
+        self.scene.frame = frame;
+        *self.core.state_mut() = core;
+        Ok(())
+    }
+}
