@@ -8,6 +8,7 @@ use crate::{
         capabilities::{Capabilities, Capability},
         value::Value,
     },
+    solve::Detection,
 };
 use feed_through::{FeedThrough, Passing};
 use std::{ops::Range, path::Path};
@@ -367,18 +368,6 @@ impl std::fmt::Debug for Context<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Context({})", self.path)
     }
-}
-
-/// When a member looks for a shared event, by what it knows of the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Detection {
-    /// All the time: the event is located between exchanges.
-    #[default]
-    Located,
-    /// When it hears of others, as a program does that compares what it is given.
-    Received,
-    /// Never: it leaves that to others.
-    Passive,
 }
 
 /// A shared event, as one of its members sees it. Variables of members are written

@@ -1,12 +1,23 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
 use super::ode::{Arm, Event};
 use crate::{
-    kinds::Detection,
     maths::expr::{Condition, Program, Recorder, Registers, Scalar, record},
     signal::value::Value,
 };
 use std::sync::Arc;
 use superdense_kernel::time::RationalClock;
+
+/// When a member looks for a shared event, by what it knows of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detection {
+    /// All the time: the event is located between exchanges.
+    #[default]
+    Located,
+    /// When it hears of others, as a program does that compares what it is given.
+    Received,
+    /// Never: it leaves that to others.
+    Passive,
+}
 
 /// How many of what a system of equations has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

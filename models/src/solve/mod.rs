@@ -12,7 +12,9 @@ mod settings;
 mod stepped;
 mod watch;
 
-pub use equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger};
+pub use equations::{
+    Detection, Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger,
+};
 pub use expander::MAX_SEGMENT_ORDER;
 pub use settings::Settings;
 pub(crate) use stepped::ALGEBRAIC;

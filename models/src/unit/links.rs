@@ -16,11 +16,10 @@ use super::{
     wrapper::{Action, Cause, Plan, Scratch, Unit},
 };
 use crate::{
-    kinds::Detection,
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         core::Core,
-        equations::{Equations, LinkEquations},
+        equations::{Detection, Equations, LinkEquations},
         ode::Arm,
     },
 };

@@ -21,8 +21,9 @@ use std::{
     rc::Rc,
 };
 use superdense_models::{
-    kinds::{Detection, Located},
+    kinds::Located,
     maths::expr::{self, Condition, Expr, Symbol, VarId},
+    solve::equations::Detection,
 };
 
 /// A link whose members are known.
