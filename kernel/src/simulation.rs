@@ -1,6 +1,6 @@
 //! A simulation: the cycle of Parallel DEVS with superdense time, run sequentially.
 //!
-//! **The cycle** ([`Simulation::cycle`]) is rule R2 of the conformance list, step by step.
+//! **The cycle** ([`Simulation::cycle`]) is rule R2 of `docs/rules.md`, step by step.
 //! Everything else here decides when the next one is due, and for how long to go on.
 use crate::{
     bag::{Envelope, NONE},

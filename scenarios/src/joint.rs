@@ -2,7 +2,7 @@
 //!
 //! The *joint spectral radius* is the largest mean growth per step that any sequence of matrices has;
 //! below 1 the system is stable however it switches. All matrices may have spectral radii below 1
-//! and their products grow nevertheless (document 004, section 5.2.7; R. Jungers, The Joint Spectral
+//! and their products grow nevertheless (Gomes et al. 2017, section 5.2.7; R. Jungers, The Joint Spectral
 //! Radius, Springer 2009).
 //!
 //! - Lower bounds: ρ(P)^(1/k) of products P of k matrices; the product is a sequence that grows so fast.

@@ -1,9 +1,9 @@
 //! Stability of couplings of linear units, as spectral radii.
 //!
-//! **Zero-stability** (document 003, equation 3): what comes back to the inputs of all units in one
+//! **Zero-stability** (Hafner & Popper 2021, equation 3): what comes back to the inputs of all units in one
 //! exchange, without any time passing, is `u := D u`; the coupling is zero-stable when ρ(D) ≤ 1.
 //!
-//! **Numerical stability** (document 004, equation 47): one macro step of length H takes states and
+//! **Numerical stability** (Gomes et al. 2017, equation 47): one macro step of length H takes states and
 //! held inputs z to A(H) z; the co-simulation is stable when ρ(A(H)) < 1.
 //!
 //! Both matrices are *measured*: the scenario runs over a few macro steps from zero and from one for

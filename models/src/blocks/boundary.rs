@@ -11,7 +11,7 @@ use crate::{
 use superdense_kernel::Component;
 
 /// `boundary-condition`: finds values, such as forces, for which conditions between other units hold
-/// at the end of each macro step: the *boundary condition coordinator* of Gu & Asada (document 004,
+/// at the end of each macro step: the *boundary condition coordinator* of Gu & Asada (Gomes et al. 2017,
 /// section 4.3.1, figure 7 and equations 28 to 32). Inputs are what the conditions are about;
 /// outputs the unknowns, one per condition, and what else is declared.
 ///

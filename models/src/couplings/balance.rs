@@ -1,7 +1,7 @@
 //! Power-balanced coupling: what two units are told of each other carries the same power.
 //!
 //! Moshagen, "On meeting energy balance errors in co-simulations" (2019), as given in SNE 31(1)
-//! 2021, pages 9 to 15 (document 003). A *bond* is a pair of signals whose product is power: unit A
+//! 2021, pages 9 to 15. A *bond* is a pair of signals whose product is power: unit A
 //! gives the effort e and is told the flow, unit B gives the flow f and is told the effort.
 //! Extrapolated signals let energy appear from nothing: A gets e ũ_f, B gives ũ_e f, and these
 //! differ. Here both are told what gives one and the same power P (equation 17): ũ_f = P/e and

@@ -1,6 +1,6 @@
 //! Corrections from past coupling errors: NEPCE.
 //!
-//! *Nearly energy-preserving coupling element* (Genser & Benedikt 2018, document 001, section 2
+//! *Nearly energy-preserving coupling element* (Genser & Benedikt 2018, section 2
 //! and the scheme it compares with): the area between the source and what receivers were told is
 //! handed on in the next macro step, so that in the mean nothing is lost. Memoryless,
 //! u(k+1) = y(k+1) + mean(y - u) over step k; with memory the means add up.

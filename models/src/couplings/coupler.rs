@@ -26,7 +26,7 @@ use superdense_kernel::{
 /// # Events
 /// A member that believes in a shared event, by what it was told, proposes it; when the others'
 /// true values refute it, all send what they are by then, and the coupler hands that on at once.
-/// This is CHECK of the interrupted sequential scheme (document 000, 3.3). Whether a jump of a
+/// This is CHECK of the interrupted sequential scheme (Dejaco & Benedikt 2017, 3.3). Whether a jump of a
 /// source is handed on at once (*interrupt*) or at the next exchange (*wait*) is the policy's.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Coupler {
@@ -158,7 +158,7 @@ impl Coupler {
     }
 
     /// Plans the next exchange by what the signals are going to do. Steps then count from here,
-    /// not on a grid (document 002, figure 3).
+    /// not on a grid (Tischer et al., figure 3).
     fn look_ahead(&mut self, now: i64, elapsed: f64) {
         let Some(look) = &mut self.policy.look_ahead else { return };
         let value = |line: &Line| line.value(now, &self.timer);

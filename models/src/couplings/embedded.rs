@@ -1,6 +1,6 @@
 //! The error of a macro step from what the solvers inside the units make public: how their solutions go on.
 //!
-//! *Embedded solver method*, Gomes et al. 2017 (document 004), 4.3.4, which knows no master that does it.
+//! *Embedded solver method*, Gomes et al. 2017, 4.3.4, which knows no master that does it.
 //! Here what is public is how each output begins to go on from the end of a step, read off the unit's own
 //! solution: once told what receivers hold there, and once told what is true. The difference of the two
 //! for inputs that are off by e(H),

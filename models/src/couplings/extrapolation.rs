@@ -3,11 +3,11 @@
 //! Zero order holds the last value; order q follows the Taylor polynomial of the source
 //! (*derivatives*) or the polynomial through the last q + 1 exchanged values (*samples*). Both
 //! have a local error of O(H^(q+1)); the second needs nothing of the source but values. With
-//! *interpolation* (Gomes et al. 2017, document 004, 4.3.6, "extrapolated interpolation") the
+//! *interpolation* (Gomes et al. 2017, 4.3.6, "extrapolated interpolation") the
 //! receiver goes on continuously: straight from the value it holds to the value extrapolated for
 //! the end of the macro step.
 //!
-//! *Context-aware* (document 004, section 3.2, after Ben Khaled et al. 2014) chooses the order of each
+//! *Context-aware* (Gomes et al. 2017, section 3.2, after Ben Khaled et al. 2014) chooses the order of each
 //! signal anew at each exchange by what the signal has been doing: flat, smooth, or abrupt. They sort
 //! the last differences into classes with an order each; the rule here needs no thresholds: the order
 //! that would have foretold the last exchanged values best.
@@ -44,7 +44,7 @@ pub struct Extrapolation {
     /// Without jumps at exchanges.
     pub interpolate: bool,
     /// Another signal that is the rate of this one, and gives its slope: what a black box can tell
-    /// of a derivative (document 002: positions go on with the received speed).
+    /// of a derivative (Tischer et al.: positions go on with the received speed).
     pub rate: Option<u16>,
 }
 

@@ -1,6 +1,6 @@
 //! Implicit couplings: a macro step is repeated until what receivers were told is what sources did.
 //!
-//! Gomes et al. 2017 (document 004), section 4.3.1 and algorithm 3 (strong coupling); Kübler &
+//! Gomes et al. 2017, section 4.3.1 and algorithm 3 (strong coupling); Kübler &
 //! Schiehlen 2000. With the values Y of the signals at the end of the macro step, receivers are told
 //! the polynomial through Y and the last exchanged values; the units answer G(Y), and Y = G(Y) is
 //! sought. Order 0 tells Y all along (implicit Euler for the inputs), order 1 goes straight to it
@@ -18,7 +18,7 @@
 //! the gain.
 //!
 //! With `corrections` their number is fixed and nothing need converge: *semi-implicit* coupling
-//! (Schweizer & Lu 2014; document 004, 4.3.1).
+//! (Schweizer & Lu 2014; Gomes et al. 2017, 4.3.1).
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 

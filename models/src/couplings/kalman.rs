@@ -1,7 +1,7 @@
 //! A Kalman filter on a measured signal.
 //!
 //! Where a source is a real system, what it sends is noisy, and extrapolation through noisy samples is
-//! worse than none (document 004, section 4.3.7: protect extrapolation functions from noise "using
+//! worse than none (Gomes et al. 2017, section 4.3.7: protect extrapolation functions from noise "using
 //! statistical techniques such as Kalman filtering"). The filter takes the signal for a value with a
 //! rate, which is changed by accelerations that are constant between exchanges and independent from one
 //! to the next, and each exchanged value for a measurement; receivers are told the estimate, with its

@@ -1,7 +1,7 @@
 //! Earlier exchanges before an event: LookAhead.
 //!
 //! Tischer et al., "LookAhead - a new approach for event handling in co-simulation by predicting
-//! state events" (document 002), figures 2 and 3. An event is a set of indicators z that are all
+//! state events" (see `docs/bibliography.md`), figures 2 and 3. An event is a set of indicators z that are all
 //! negative when it happens. At each exchange every z is continued straight over `forecast` steps
 //! of the length of the last one; when all of a set would be negative then, the set's latest
 //! crossing, shortened by the factor `safety`, is when the next exchange has to be: not sooner

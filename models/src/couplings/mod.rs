@@ -34,8 +34,8 @@
 //! changes, all pass through it, and are handed on as they come or extrapolated.
 //!
 //! # Which schemes are these
-//! Macro step, holds, Jacobi and Gauss-Seidel: Gomes et al. 2017 (document 004), sections 3.2 and
-//! 4.3.6. Interrupted sequential scheme: Dejaco & Benedikt 2017 (document 000), section 3.
+//! Macro step, holds, Jacobi and Gauss-Seidel: Gomes et al. 2017, sections 3.2 and
+//! 4.3.6. Interrupted sequential scheme: Dejaco & Benedikt 2017, section 3.
 mod attempt;
 mod balance;
 mod compensation;

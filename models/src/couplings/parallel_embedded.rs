@@ -1,6 +1,6 @@
 //! The error of a macro step from a usual method that goes along with it.
 //!
-//! *Parallel embedded method*, Hoepfer 2011; Gomes et al. 2017 (document 004), 4.3.4. The derivatives of
+//! *Parallel embedded method*, Hoepfer 2011; Gomes et al. 2017, 4.3.4. The derivatives of
 //! the outputs with true inputs are read off the units' own solutions at each exchange (`outlook` in
 //! `embedded.rs`). An implicit formula of Störmer and Cowell for steps of any length integrates them from
 //! one exchange to the next,

@@ -1,7 +1,7 @@
 //! Model-based pre-step stabilisation: receivers are told what makes their outputs end where the
 //! exact solution would.
 //!
-//! Genser & Benedikt 2018 (document 001), section 2, for N units with any signals. At an exchange:
+//! Genser & Benedikt 2018, section 2, for N units with any signals. At an exchange:
 //!
 //! 1. how far the outputs y are from the exact solution ỹ = y + δ follows from what receivers were
 //!    told, by the error differential equation (24): δ' = Ã δ + B̃ ε with the coupling error ε = y - u;

@@ -81,7 +81,7 @@ pub(super) struct Plan {
     /// Tick of the next exchange.
     pub(super) planned: i64,
     started: bool,
-    /// Whether values have been made consistent (document 004, 4.3.3), by a step of no length.
+    /// Whether values have been made consistent (Gomes et al. 2017, 4.3.3), by a step of no length.
     consistent: bool,
     steps: u64,
     pub(super) corrections: u64,

@@ -1,6 +1,6 @@
 //! Selective correction: of a step with too large an error only the units that are sensitive are repeated.
 //!
-//! Gomes et al. 2017 (document 004), 4.3.4; Verhoeven et al. 2008, *BDF compound-fast multirate transient
+//! Gomes et al. 2017, 4.3.4; Verhoeven et al. 2008, *BDF compound-fast multirate transient
 //! analysis with adaptive stepsize control*, section 2. All units go through the macro step (the compound
 //! step). Signals that are further from what was told for their end than `tolerance` allows are sensitive;
 //! the units that hear them are repeated, told these signals anew at the ends of equal parts of the step.

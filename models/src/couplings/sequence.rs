@@ -1,6 +1,6 @@
 //! Which unit goes first: the automatic sequence, and the switch to parallel steps.
 //!
-//! Dejaco & Benedikt 2017 (document 000), sections 5.1 and 5.2, for N units. At each exchange the
+//! Dejaco & Benedikt 2017, sections 5.1 and 5.2, for N units. At each exchange the
 //! signals are extrapolated over 1.5 macro steps, and the events of each unit are tested on that. The
 //! unit whose private event comes first goes first in the step that begins: it hears extrapolations, and
 //! the others hear it as computed. Where no event is foreseen the sequence stays as it is. *Switching*
@@ -15,7 +15,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How far ahead events are looked for, in macro steps (document 000, 5.1).
+/// How far ahead events are looked for, in macro steps (Dejaco & Benedikt 2017, 5.1).
 const AHEAD: f64 = 1.5;
 /// Places at which conditions are tested, and halvings from there.
 const SAMPLES: u32 = 32;

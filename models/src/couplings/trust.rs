@@ -6,12 +6,12 @@
 //! | `estimate` | from | source |
 //! | --- | --- | --- |
 //! | `extrapolation` | what receivers were told for the end, and what the source did: O(H^(q+1)), pessimistic | as predictor-corrector methods |
-//! | `multi-order` | the step once more, told polynomials of higher order | document 004, 4.3.4 (multi-order input extrapolation) |
-//! | `conservation` | the energy that the coupling makes on power bonds: what one side gives, ∫ e ũ_f, less what the other gets, ∫ ũ_e f | document 004, 4.3.4; Sadjina et al. 2016 |
-//! | `doubling` | one step and two of half its length, by Richardson: (y½ - y1)/(2^(q+1) - 1), or what past samples make of that; the two halves are kept | document 004, 4.3.4 |
-//! | `milne` | the first run, told extrapolations, and the last one, corrected: Milne's device with the error constants of Adams-Bashforth and Adams-Moulton formulas, which these are for the inputs | document 004, 4.3.4 |
-//! | `embedded` | how the outputs go on from the end of the step, told what receivers hold and what is true there (`embedded.rs`) | document 004, 4.3.4 (embedded solver method) |
-//! | `parallel-embedded` | the derivatives of the outputs at exchanges, integrated by a formula of Störmer and Cowell (`parallel_embedded.rs`) | document 004, 4.3.4 (parallel embedded method) |
+//! | `multi-order` | the step once more, told polynomials of higher order | Gomes et al. 2017, 4.3.4 (multi-order input extrapolation) |
+//! | `conservation` | the energy that the coupling makes on power bonds: what one side gives, ∫ e ũ_f, less what the other gets, ∫ ũ_e f | Gomes et al. 2017, 4.3.4; Sadjina et al. 2016 |
+//! | `doubling` | one step and two of half its length, by Richardson: (y½ - y1)/(2^(q+1) - 1), or what past samples make of that; the two halves are kept | Gomes et al. 2017, 4.3.4 |
+//! | `milne` | the first run, told extrapolations, and the last one, corrected: Milne's device with the error constants of Adams-Bashforth and Adams-Moulton formulas, which these are for the inputs | Gomes et al. 2017, 4.3.4 |
+//! | `embedded` | how the outputs go on from the end of the step, told what receivers hold and what is true there (`embedded.rs`) | Gomes et al. 2017, 4.3.4 (embedded solver method) |
+//! | `parallel-embedded` | the derivatives of the outputs at exchanges, integrated by a formula of Störmer and Cowell (`parallel_embedded.rs`) | Gomes et al. 2017, 4.3.4 (parallel embedded method) |
 //!
 //! # Energy on bonds
 //! The unit that gives the effort e is told the flow ũ_f, the one that gives the flow f is told ũ_e;

@@ -1,7 +1,7 @@
 //! Waveform iteration: a macro step is repeated with what sources did *within* it, not only at its
 //! end.
 //!
-//! Lelarasmee, Ruehli & Sangiovanni-Vincentelli 1982; Gomes et al. 2017 (document 004), 4.3.1 and
+//! Lelarasmee, Ruehli & Sangiovanni-Vincentelli 1982; Gomes et al. 2017, 4.3.1 and
 //! "micro-step outputs" in 6.2. Receivers are told the pieces of solution that sources sent in the run
 //! before, each from its own time on, until these pieces are what comes again. So what is told
 //! converges to the solution of the whole of smooth units, whatever the length of the macro step, and

@@ -1,5 +1,5 @@
 //! Feed-through: what a message at an input brings about at the outputs of the same unit *at the same
-//! time* (documents 003 and 004: direct feed-through; DEVS: legitimacy, no cycle of zero-time messages).
+//! time* (SNE 31(1) 2021, Gomes et al. 2017: direct feed-through; DEVS: legitimacy, no cycle of zero-time messages).
 //!
 //! A kind says it in [`UnitKind::feed_through`](crate::kinds::UnitKind::feed_through). A ring of
 //! connections along which messages are passed on at once is an algebraic loop, or a zero-time loop

@@ -1,4 +1,4 @@
-//! What a unit lets others do with it and see of it: the capability record (document 004, 6.2:
+//! What a unit lets others do with it and see of it: the capability record (Gomes et al. 2017, 6.2:
 //! information exposed, rollback support).
 //!
 //! A kind says it in [`UnitKind::capabilities`](crate::kinds::UnitKind::capabilities). What is

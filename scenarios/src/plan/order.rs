@@ -2,7 +2,7 @@
 //!
 //! A unit goes after those whose signals its outputs follow at once (direct feed-through), so units
 //! without feed-through go first; those that follow each other in a ring, an algebraic loop, go in the
-//! order of their paths, and so do all that have no reason to wait (Gomes et al. 2017, document 004,
+//! order of their paths, and so do all that have no reason to wait (Gomes et al. 2017,
 //! 4.3.2).
 use super::{
     loops::{components, feed_through},

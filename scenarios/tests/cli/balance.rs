@@ -1,4 +1,4 @@
-//! Power-balanced coupling (document 003, pages 9 to 15).
+//! Power-balanced coupling (Moshagen 2021, pages 9 to 15).
 use super::library::{Results, number};
 
 /// x² + v² at every exchange.

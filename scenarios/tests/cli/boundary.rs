@@ -1,4 +1,4 @@
-//! Algebraic constraints between units by `boundary-condition` (document 004, section 4.3.1).
+//! Algebraic constraints between units by `boundary-condition` (Gomes et al. 2017, section 4.3.1).
 use super::library::{Results, number};
 
 fn rows(file: &str, sets: &[&str]) -> Vec<Vec<f64>> {

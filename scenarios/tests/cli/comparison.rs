@@ -108,7 +108,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-/// Couplings of the pendulum and the oscillator of document 001 (name, exchanges, error).
+/// Couplings of the pendulum and the oscillator of Genser & Benedikt 2018 (name, exchanges, error).
 fn stiff_rows() -> Vec<(&'static str, u64, f64)> {
     let coupled = |name, sets: &[&str]| {
         let (error, exchanges) = pendulum::run("papers/001_pendulum.toml", sets);
@@ -181,7 +181,7 @@ fn figure(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
     Ok(svg)
 }
 
-/// What the design promises of the two masses (document 002: LookAhead needs 564 messages for an
+/// What the design promises of the two masses (Tischer et al.: LookAhead needs 564 messages for an
 /// error of some tenths), and that the README says it.
 #[test]
 fn readme_compares_couplings() {

@@ -1,5 +1,5 @@
 //! Couplings that repeat macro steps: corrections until receivers were told what sources did, and
-//! steps that are refused for their error; on two linear masses (document 004, section 4.2), with
+//! steps that are refused for their error; on two linear masses (Gomes et al. 2017, section 4.2), with
 //! the matrix exponential as reference.
 use super::library::{Results, number};
 

@@ -1,4 +1,4 @@
-//! The pendulum and the oscillator of document 001 under its non-iterative couplings.
+//! The pendulum and the oscillator of Genser & Benedikt 2018 under its non-iterative couplings.
 use super::library::{Results, number};
 
 /// The system as a whole by the classical Runge-Kutta method, every 0.1 ms.
