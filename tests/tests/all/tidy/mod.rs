@@ -1,4 +1,5 @@
 //! Tidiness as a test: what the architecture says is absent, is absent.
+mod documents;
 mod imports;
 mod measures;
 mod sources;
