@@ -15,7 +15,7 @@ pub(crate) struct Located(Vec<(i64, u32)>);
 impl Located {
     /// The window of a model; one without events counts none.
     #[inline(always)]
-    pub fn of(&mut self, m: u32) -> &mut (i64, u32) {
+    pub(crate) fn of(&mut self, m: u32) -> &mut (i64, u32) {
         if m as usize >= self.0.len() {
             self.reach(m);
         }
@@ -29,15 +29,15 @@ impl Located {
     }
 
     /// The windows in which there were events, with their models.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, (i64, u32))> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, (i64, u32))> {
         (0..).zip(self.0.iter().copied()).filter(|&(_, (_, count))| count > 0)
     }
 
-    pub fn get(&self, m: u32) -> (i64, u32) {
+    pub(crate) fn get(&self, m: u32) -> (i64, u32) {
         self.0.get(m as usize).copied().unwrap_or_default()
     }
 
-    pub fn set(&mut self, m: u32, window: (i64, u32)) {
+    pub(crate) fn set(&mut self, m: u32, window: (i64, u32)) {
         if self.get(m) != window {
             *self.of(m) = window;
         }
@@ -55,7 +55,7 @@ impl FromIterator<(u32, (i64, u32))> for Located {
 impl<M: Message> Core<M> {
     /// Takes what a transition asked for out of the effects.
     #[inline(never)]
-    pub fn settle(&mut self, m: u32) {
+    pub(crate) fn settle(&mut self, m: u32) {
         let fx = &self.fx;
         if fx.failure.is_some()
             || fx.stop.is_some()
@@ -101,7 +101,7 @@ impl<M: Message> Core<M> {
 
     /// Tells observers that a cycle is committed, and looks whether somebody wants the run to halt.
     #[inline(always)]
-    pub fn committed(&mut self, tag: Tag) {
+    pub(crate) fn committed(&mut self, tag: Tag) {
         let watching = if self.watched { &mut self.observers[..] } else { &mut [] };
         tell_cycle(watching, &self.halt, tag, &mut self.stop);
     }
@@ -143,7 +143,7 @@ impl<M: Message> Core<M> {
     }
 
     #[inline(never)]
-    pub fn tell(&mut self, m: u32, kind: Kind, next: Tag) {
+    pub(crate) fn tell(&mut self, m: u32, kind: Kind, next: Tag) {
         let log = std::mem::take(&mut self.bus.log);
         let first = self.log_cursor;
         let sent = log[first..].iter().take_while(|sent| sent.model == m).count();

@@ -24,7 +24,7 @@ pub(crate) struct Slice {
 
 impl Slice {
     /// A single message.
-    pub fn one(port: u16, at: u32) -> Self {
+    pub(crate) fn one(port: u16, at: u32) -> Self {
         Self { port, head: at, tail: at }
     }
 }

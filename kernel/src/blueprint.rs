@@ -118,7 +118,7 @@ struct DraftLevel {
 }
 
 impl<M: Message> Blueprint<M> {
-    pub fn new(top: Coupled<M>, slabs: &mut Slabs<M>) -> Result<Self, BuildErrors> {
+    pub(crate) fn new(top: Coupled<M>, slabs: &mut Slabs<M>) -> Result<Self, BuildErrors> {
         top.announce(slabs);
         let mut this = Self::empty(Vec::new(), top.count() + 1);
         let label = Label { stem: 0, index: NONE };
@@ -131,7 +131,7 @@ impl<M: Message> Blueprint<M> {
     }
 
     /// Without any node, for so many.
-    pub fn empty(translations: Vec<Translation<M>>, nodes: usize) -> Self {
+    pub(crate) fn empty(translations: Vec<Translation<M>>, nodes: usize) -> Self {
         Self {
             nodes: SlotMap::with_capacity_and_key(nodes),
             root: ModelKey::null(),
@@ -144,7 +144,7 @@ impl<M: Message> Blueprint<M> {
     }
 
     /// The label of a name.
-    pub fn label(&mut self, name: Name) -> Label {
+    pub(crate) fn label(&mut self, name: Name) -> Label {
         let index = name.index().unwrap_or(NONE);
         if self.stems[self.recent as usize] == name.stem() {
             return Label { stem: self.recent, index };
@@ -160,20 +160,20 @@ impl<M: Message> Blueprint<M> {
     }
 
     /// The name of a node.
-    pub fn name(&self, key: ModelKey) -> Name {
+    pub(crate) fn name(&self, key: ModelKey) -> Name {
         let (stem, index) = self.name_parts(key);
         Name::new(Cow::Owned(stem.to_owned()), index)
     }
 
     /// Stem and index of a node's name; names order as these pairs do.
-    pub fn name_parts(&self, key: ModelKey) -> (&str, Option<u32>) {
+    pub(crate) fn name_parts(&self, key: ModelKey) -> (&str, Option<u32>) {
         let Label { stem, index } = self.nodes[key].label;
         (&self.stems[stem as usize], (index != NONE).then_some(index))
     }
 
     /// Adds a child; used by the build and by changes of structure. What is below it is in the
     /// draft, until that is settled.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         parent: ModelKey,
         name: Name,
@@ -277,7 +277,7 @@ impl<M: Message> Blueprint<M> {
     }
 
     /// Gives the levels of a draft what is theirs.
-    pub fn settle(&mut self, mut draft: Draft) -> Result<(), BuildErrors> {
+    pub(crate) fn settle(&mut self, mut draft: Draft) -> Result<(), BuildErrors> {
         let (mut children, mut wires, mut ports) = (0, 0, 0);
         for level in &draft.levels {
             self.nodes[level.key].body = NodeBody::Coupled(Box::new(CoupledNode {
@@ -295,7 +295,7 @@ impl<M: Message> Blueprint<M> {
     }
 
     /// Rejects what P27 of the conformance list calls illegal.
-    pub fn check_wires(&self, key: ModelKey, errors: &mut Vec<BuildError>) {
+    pub(crate) fn check_wires(&self, key: ModelKey, errors: &mut Vec<BuildError>) {
         let NodeBody::Coupled(node) = &self.nodes[key].body else { return };
         for w in &node.wires {
             let wire = || self.describe(key, w);
@@ -345,7 +345,7 @@ impl<M: Message> Blueprint<M> {
         }
     }
 
-    pub fn port_counts(&self, key: ModelKey) -> (u16, u16) {
+    pub(crate) fn port_counts(&self, key: ModelKey) -> (u16, u16) {
         match &self.nodes[key].body {
             NodeBody::Atomic(a) => (a.inputs, a.outputs),
             NodeBody::Coupled(c) => (c.inputs.len() as u16, c.outputs.len() as u16),
@@ -368,7 +368,7 @@ impl<M: Message> Blueprint<M> {
     }
 
     /// The hierarchical path; the root's own name is empty.
-    pub fn path(&self, key: ModelKey) -> String {
+    pub(crate) fn path(&self, key: ModelKey) -> String {
         let mut names = Vec::new();
         let mut at = Some(key);
         while let Some(k) = at {
@@ -383,7 +383,7 @@ impl<M: Message> Blueprint<M> {
     }
 
     /// The model at a path.
-    pub fn find(&self, path: &str) -> Option<ModelKey> {
+    pub(crate) fn find(&self, path: &str) -> Option<ModelKey> {
         let mut at = self.root;
         for part in path.split('/').filter(|p| !p.is_empty()) {
             let name = Name::from(part.to_owned());
@@ -392,7 +392,7 @@ impl<M: Message> Blueprint<M> {
         Some(at)
     }
 
-    pub fn child(&self, parent: ModelKey, name: &Name) -> Option<ModelKey> {
+    pub(crate) fn child(&self, parent: ModelKey, name: &Name) -> Option<ModelKey> {
         let NodeBody::Coupled(node) = &self.nodes[parent].body else { return None };
         let name = (name.stem(), name.index());
         let found = node.children.binary_search_by(|&k| self.name_parts(k).cmp(&name)).ok()?;

@@ -84,7 +84,7 @@ pub(crate) struct Bus<M> {
 }
 
 impl<M: Message> Bus<M> {
-    pub fn new(network: &Network<M>, ties: Option<u64>) -> Self {
+    pub(crate) fn new(network: &Network<M>, ties: Option<u64>) -> Self {
         let net = |&receivers| Net { cycle: 0, head: NONE, tail: NONE, len: 0, sum: 0, receivers };
         let nets: Vec<Net> = network.receiver_start.iter().map(net).collect();
         Self {
@@ -108,24 +108,24 @@ impl<M: Message> Bus<M> {
     }
 
     /// The same for another network; nobody is heard of yet.
-    pub fn fit(&mut self, network: &Network<M>) {
+    pub(crate) fn fit(&mut self, network: &Network<M>) {
         *self = Self::new(network, self.ties);
     }
 
     /// Whether observers want to hear of a model; never of the outside.
     #[inline(always)]
-    pub fn hears(&self, model: u32) -> bool {
+    pub(crate) fn hears(&self, model: u32) -> bool {
         self.heard.get(model as usize) == Some(&true)
     }
 
     /// Makes room for as many receivers.
-    pub fn reserve(&mut self, models: usize) {
+    pub(crate) fn reserve(&mut self, models: usize) {
         self.influenced.reserve(models);
     }
 
     /// Whether one more message finds room.
     #[inline(always)]
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.arena.len() < self.arena.capacity()
     }
 
@@ -146,7 +146,7 @@ impl<M: Message> Bus<M> {
 
     /// Hands a message to the first input port of a model, which is not the outside.
     #[inline(always)]
-    pub fn hand(&mut self, model: u32, digest: u64, envelope: Envelope<M>) {
+    pub(crate) fn hand(&mut self, model: u32, digest: u64, envelope: Envelope<M>) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);
         let cycle = self.cycle;
@@ -164,7 +164,13 @@ impl<M: Message> Bus<M> {
 
     /// Puts a message into a net and, with the first one, reaches the net's receivers.
     #[inline(never)]
-    pub fn join(&mut self, network: &Network<M>, net: u32, digest: u64, envelope: Envelope<M>) {
+    pub(crate) fn join(
+        &mut self,
+        network: &Network<M>,
+        net: u32,
+        digest: u64,
+        envelope: Envelope<M>,
+    ) {
         let at = self.arena.len() as u32;
         self.arena.push(envelope);
         let [n, next] = &mut self.nets[net as usize..][..2] else { return };
@@ -194,7 +200,14 @@ impl<M: Message> Bus<M> {
     }
 
     /// A message from outside straight to an input port, over a net of its own.
-    pub fn inject(&mut self, network: &Network<M>, model: u32, port: u16, number: u32, value: M) {
+    pub(crate) fn inject(
+        &mut self,
+        network: &Network<M>,
+        model: u32,
+        port: u16,
+        number: u32,
+        value: M,
+    ) {
         let net = self.nets.len() as u32;
         let sum = digest_of(&value, u64::from(number));
         let at = self.arena.len() as u32;
@@ -214,7 +227,7 @@ impl<M: Message> Bus<M> {
 
     /// The bag of `model`, which something reaches in this cycle, and its digest.
     #[inline(always)]
-    pub fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
+    pub(crate) fn bag(&mut self, model: u32, tag: Tag) -> (Bag<'_, M>, u64) {
         let Inbox { sum, head, tail, len, nets, .. } = self.inbox[model as usize];
         let (mut sum, mut len) = (port_sum(sum, 0), len);
         let (mut first, mut rest) = (Slice { port: 0, head, tail }, &[][..]);
@@ -282,14 +295,14 @@ impl<M: Message> Bus<M> {
     }
 
     /// What reached the outside: (output port of the root, value).
-    pub fn outside(&mut self, network: &Network<M>, tag: Tag) -> Option<Bag<'_, M>> {
+    pub(crate) fn outside(&mut self, network: &Network<M>, tag: Tag) -> Option<Bag<'_, M>> {
         let reached = self.inbox[network.models as usize].cycle == self.cycle;
         reached.then(|| self.bag(network.models, tag).0)
     }
 
     /// Forgets the cycle.
     #[inline(always)]
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if !self.log.is_empty() {
             self.log.clear();
         }

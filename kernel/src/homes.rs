@@ -27,7 +27,7 @@ pub(crate) struct Run {
 
 impl Run {
     #[inline(always)]
-    pub fn slot(self, model: u32) -> usize {
+    pub(crate) fn slot(self, model: u32) -> usize {
         model.wrapping_add(self.shift) as usize
     }
 }
@@ -46,7 +46,7 @@ pub(crate) struct Homes {
 
 impl Homes {
     /// The homes of models in path order.
-    pub fn new<M: Message>(blueprint: &Blueprint<M>, keys: &[ModelKey]) -> Self {
+    pub(crate) fn new<M: Message>(blueprint: &Blueprint<M>, keys: &[ModelKey]) -> Self {
         let place = |(m, &key): (u32, &ModelKey)| {
             let NodeBody::Atomic(a) = &blueprint.nodes[key].body else { unreachable!("atomic") };
             (m, a.kind, a.slot)
@@ -56,7 +56,7 @@ impl Homes {
 
     /// The homes of some of so many models: number, kind and slot, in path order. Nobody may ask for
     /// those of others.
-    pub fn of_some(places: impl Iterator<Item = (u32, u16, u32)>, models: usize) -> Self {
+    pub(crate) fn of_some(places: impl Iterator<Item = (u32, u16, u32)>, models: usize) -> Self {
         let mut homes: Vec<Home> = Vec::new();
         for (m, kind, slot) in places {
             // Slots follow each other, so that numbers between which others are missing differ in it.
@@ -77,7 +77,7 @@ impl Homes {
     }
 
     /// Kind and slot of a model.
-    pub fn of(&self, m: u32) -> (u16, u32) {
+    pub(crate) fn of(&self, m: u32) -> (u16, u32) {
         let Home { run, .. } = self.homes[self.index(m)];
         (run.kind, m.wrapping_add(run.shift))
     }
@@ -102,7 +102,7 @@ impl Homes {
 
     /// The run of a model, and the first model after the run.
     #[inline]
-    pub fn run(&mut self, m: u32) -> (Run, u32) {
+    pub(crate) fn run(&mut self, m: u32) -> (Run, u32) {
         // Not first whether it is the same again: with several kinds nothing can predict that.
         match self.numbers.get(m as usize) {
             Some(&number) => self.last = self.homes[usize::from(number)],
@@ -114,7 +114,7 @@ impl Homes {
 
     /// Whether a model is in the run that was looked up last.
     #[inline(always)]
-    pub fn is_neighbour(&self, m: u32) -> bool {
+    pub(crate) fn is_neighbour(&self, m: u32) -> bool {
         self.last.first <= m && m < self.last.end
     }
 
@@ -125,7 +125,7 @@ impl Homes {
     }
 
     /// Notes that one model has moved to another slot.
-    pub fn relocate(&mut self, m: u32, slot: u32) {
+    pub(crate) fn relocate(&mut self, m: u32, slot: u32) {
         let at = self.index(m);
         let old = self.homes[at];
         let run = Run { shift: slot.wrapping_sub(m), ..old.run };

@@ -22,14 +22,14 @@ pub(crate) enum Stretch<'a> {
 impl<'a> Moves<'a> {
     /// The first model.
     #[inline(always)]
-    pub fn first(&self) -> Option<u32> {
+    pub(crate) fn first(&self) -> Option<u32> {
         let head = |list: &[u32]| list.first().map_or(u32::MAX, |&m| m);
         Some(head(self.imminent).min(head(self.influenced))).filter(|&m| m != u32::MAX)
     }
 
     /// Takes off those before model `end`.
     #[inline(always)]
-    pub fn split_off(&mut self, end: u32) -> Self {
+    pub(crate) fn split_off(&mut self, end: u32) -> Self {
         let imminent = split_off(&mut self.imminent, end);
         Self { imminent, influenced: split_off(&mut self.influenced, end) }
     }

@@ -25,24 +25,24 @@ pub(crate) enum To {
 
 impl Target {
     /// The empty list of routes: that of all ports that lead nowhere.
-    pub const NOWHERE: Self = Self(SPREAD);
+    pub(crate) const NOWHERE: Self = Self(SPREAD);
     /// That of a port which there is not.
-    pub const MISSING: Self = Self(u32::MAX);
+    pub(crate) const MISSING: Self = Self(u32::MAX);
 
     /// That of a port of which other parts of the simulation hear.
-    pub const AWAY: Self = Self(u32::MAX - 1);
+    pub(crate) const AWAY: Self = Self(u32::MAX - 1);
 
-    pub fn model(model: u32) -> Self {
+    pub(crate) fn model(model: u32) -> Self {
         Self(STRAIGHT | model)
     }
-    pub fn net(net: u32) -> Self {
+    pub(crate) fn net(net: u32) -> Self {
         Self(net)
     }
-    pub fn routes(list: u32) -> Self {
+    pub(crate) fn routes(list: u32) -> Self {
         Self(SPREAD | list)
     }
     #[inline(always)]
-    pub fn decode(self) -> To {
+    pub(crate) fn decode(self) -> To {
         let number = self.0 & !SPREAD;
         match self.0 & SPREAD {
             STRAIGHT => To::Model(number),
@@ -51,7 +51,7 @@ impl Target {
         }
     }
     /// A word that stands for it in a digest.
-    pub fn word(self) -> u64 {
+    pub(crate) fn word(self) -> u64 {
         self.0.into()
     }
 }
@@ -100,7 +100,7 @@ pub(crate) struct Network<M> {
 impl<M> Network<M> {
     /// Where an output port of a model leads.
     #[inline]
-    pub fn target(&self, model: u32, port: u16) -> Target {
+    pub(crate) fn target(&self, model: u32, port: u16) -> Target {
         let [own, next, ..] = &self.senders[model as usize..] else { return Target::MISSING };
         let Some(other) = u32::from(port).checked_sub(1) else { return own.first };
         let other = self.others[..next.others as usize].get((own.others + other) as usize);
@@ -108,7 +108,7 @@ impl<M> Network<M> {
     }
 
     /// Where the output ports of a model lead.
-    pub fn targets(&self, model: u32) -> impl Iterator<Item = Target> + '_ {
+    pub(crate) fn targets(&self, model: u32) -> impl Iterator<Item = Target> + '_ {
         let [own, next] = [0, 1].map(|k| self.senders[model as usize + k]);
         let others = &self.others[own.others as usize..next.others as usize];
         let first = Some(own.first).filter(|&first| first != Target::MISSING);
@@ -116,13 +116,13 @@ impl<M> Network<M> {
     }
 
     /// The output ports of a model that lead somewhere, and where.
-    pub fn wired(&self, model: u32) -> impl Iterator<Item = (u16, To)> + '_ {
+    pub(crate) fn wired(&self, model: u32) -> impl Iterator<Item = (u16, To)> + '_ {
         let ports = (0..).zip(self.targets(model)).filter(|&(_, to)| to != Target::NOWHERE);
         ports.map(|(port, to)| (port, to.decode()))
     }
 
     /// Calls `f` with every model that a target reaches.
-    pub fn reached(&self, to: To, f: &mut impl FnMut(u32)) {
+    pub(crate) fn reached(&self, to: To, f: &mut impl FnMut(u32)) {
         match to {
             To::Model(model) => f(model),
             To::Net(net) => self.receivers_of(net).iter().for_each(|r| f(r.model)),
@@ -137,20 +137,20 @@ impl<M> Network<M> {
     }
 
     /// Whether a model can reach another one.
-    pub fn talks(&self, model: u32) -> bool {
+    pub(crate) fn talks(&self, model: u32) -> bool {
         let mut found = false;
         self.wired(model).for_each(|(_, to)| self.reached(to, &mut |_| found = true));
         found
     }
 
     /// The receivers of a net.
-    pub fn receivers_of(&self, net: u32) -> &[Receiver] {
+    pub(crate) fn receivers_of(&self, net: u32) -> &[Receiver] {
         let [from, end] = [0, 1].map(|k| self.receiver_start[net as usize + k] as usize);
         &self.receivers[from..end]
     }
 
     /// A list of routes.
-    pub fn routes_of(&self, list: u32) -> &[Route] {
+    pub(crate) fn routes_of(&self, list: u32) -> &[Route] {
         let at = list as usize;
         &self.routes[self.route_start[at] as usize..self.route_start[at + 1] as usize]
     }

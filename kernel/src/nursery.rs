@@ -61,12 +61,12 @@ pub(crate) struct Nursery<M: Message> {
 }
 
 impl<M: Message> Nursery<M> {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { wards: Vec::new() }
     }
 
     /// Takes a model in; returns its ward and its place there.
-    pub fn add<A: Atomic<M>>(&mut self, model: A) -> (u32, u32) {
+    pub(crate) fn add<A: Atomic<M>>(&mut self, model: A) -> (u32, u32) {
         let id = TypeId::of::<A>();
         // From the end: most models are of the type of the one before.
         let known = self.wards.iter().rposition(|w| w.0 == id);
@@ -83,17 +83,17 @@ impl<M: Message> Nursery<M> {
     }
 
     /// Says how many models of each type will leave.
-    pub fn announce(&self, slabs: &mut Slabs<M>) {
+    pub(crate) fn announce(&self, slabs: &mut Slabs<M>) {
         self.wards.iter().for_each(|(_, ward)| ward.announce(slabs));
     }
 
     /// Gives back the room for more models.
-    pub fn shrink_to_fit(&mut self) {
+    pub(crate) fn shrink_to_fit(&mut self) {
         self.wards.iter_mut().for_each(|(_, ward)| ward.shrink_to_fit());
     }
 
     /// From now on, models leave in this order of (ward, place), which names each once.
-    pub fn arrange(&mut self, order: impl Iterator<Item = (u32, u32)>) {
+    pub(crate) fn arrange(&mut self, order: impl Iterator<Item = (u32, u32)>) {
         let mut places = vec![Vec::new(); self.wards.len()];
         order.for_each(|(ward, place)| places[ward as usize].push(place));
         for ((_, ward), places) in self.wards.iter_mut().zip(places) {
@@ -102,7 +102,7 @@ impl<M: Message> Nursery<M> {
     }
 
     /// The next model of a ward moves into its slab.
-    pub fn leave(&mut self, ward: u32, slabs: &mut Slabs<M>) -> Option<Placed> {
+    pub(crate) fn leave(&mut self, ward: u32, slabs: &mut Slabs<M>) -> Option<Placed> {
         self.wards.get_mut(ward as usize)?.1.leave(slabs)
     }
 }

@@ -356,22 +356,22 @@ pub(crate) struct Slabs<M: Message> {
 }
 
 impl<M: Message> Slabs<M> {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { kinds: Vec::new(), by_type: HashMap::new(), expected: HashMap::new(), recent: None }
     }
 
     /// Slabs that are there already, to which no model is added.
-    pub fn of(kinds: Vec<Box<dyn Kind<M>>>) -> Self {
+    pub(crate) fn of(kinds: Vec<Box<dyn Kind<M>>>) -> Self {
         Self { kinds, ..Self::new() }
     }
 
     /// Announces models of type `A`.
-    pub fn expect<A: Atomic<M>>(&mut self, models: usize) {
+    pub(crate) fn expect<A: Atomic<M>>(&mut self, models: usize) {
         *self.expected.entry(TypeId::of::<A>()).or_default() += models;
     }
 
     /// The number of the slab for models of type `A`, made on first use.
-    pub fn kind_of<A: Atomic<M>>(&mut self) -> u16 {
+    pub(crate) fn kind_of<A: Atomic<M>>(&mut self) -> u16 {
         let id = TypeId::of::<A>();
         if let Some((recent, kind)) = self.recent
             && recent == id
@@ -390,12 +390,12 @@ impl<M: Message> Slabs<M> {
     }
 
     /// Whether any of the models may make silent steps.
-    pub fn may_be_silent(&self) -> bool {
+    pub(crate) fn may_be_silent(&self) -> bool {
         self.kinds.iter().any(|kind| kind.may_be_silent())
     }
 
     /// Moves a model to the end of its slab.
-    pub fn place<A: Atomic<M>>(&mut self, model: A) -> Placed {
+    pub(crate) fn place<A: Atomic<M>>(&mut self, model: A) -> Placed {
         let kind = self.kind_of::<A>();
         let slab: &mut dyn Any = self.kinds[kind as usize].as_any_mut();
         let Some(slab) = slab.downcast_mut::<Slab<A>>() else { unreachable!("slab of this type") };
@@ -405,7 +405,7 @@ impl<M: Message> Slabs<M> {
         Placed { kind, slot: slab.seats.len() as u32 - 1, inputs, outputs }
     }
 
-    pub fn set_owner(&mut self, kind: u16, slot: u32, key: ModelKey) {
+    pub(crate) fn set_owner(&mut self, kind: u16, slot: u32, key: ModelKey) {
         *self.kinds[kind as usize].owner(slot) = key;
     }
 }

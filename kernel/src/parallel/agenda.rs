@@ -18,7 +18,7 @@ pub(super) struct Agenda {
 
 impl Agenda {
     /// An empty agenda of so many units.
-    pub fn reset(&mut self, units: usize) {
+    pub(super) fn reset(&mut self, units: usize) {
         self.first.reset(units);
         self.later.clear();
         self.truth.clear();
@@ -27,7 +27,7 @@ impl Agenda {
 
     /// Sets the key of a unit; [`Tag::NEVER`] takes it off.
     #[inline]
-    pub fn enter(&mut self, unit: u32, key: Tag) {
+    pub(super) fn enter(&mut self, unit: u32, key: Tag) {
         if key.micro != 0 {
             return self.enter_later(unit, key);
         }
@@ -50,7 +50,7 @@ impl Agenda {
     }
 
     /// The least key.
-    pub fn least(&mut self) -> Option<Tag> {
+    pub(super) fn least(&mut self) -> Option<Tag> {
         while let Some(&Reverse((key, unit))) = self.later.peek()
             && self.truth[unit as usize] != key
         {
@@ -64,7 +64,7 @@ impl Agenda {
     /// Takes off all units with the least key, unless that is later than `gvt` and than all keys of
     /// the tick `horizon`.
     #[inline]
-    pub fn take(&mut self, gvt: Tag, horizon: i64, units: &mut Vec<u32>) -> Option<Tag> {
+    pub(super) fn take(&mut self, gvt: Tag, horizon: i64, units: &mut Vec<u32>) -> Option<Tag> {
         let mut limit = gvt.ticks.max(horizon);
         if !self.later.is_empty() {
             let key = self.least()?;

@@ -41,7 +41,7 @@ pub(crate) struct Cut {
 impl<M: Message> Worker<M> {
     /// A cut: takes in what is under way, hands over what lies before `gvt`, forgets what lies
     /// before `kept`, and says what is the least that is left.
-    pub fn cut(
+    pub(super) fn cut(
         &mut self,
         world: &World<'_, M>,
         gvt: Tag,
@@ -68,7 +68,7 @@ impl<M: Message> Worker<M> {
     }
 
     /// What was found at the last cut of all.
-    pub fn learn(&mut self, world: &World<'_, M>, gvt: Tag, horizon: i64) {
+    pub(super) fn learn(&mut self, world: &World<'_, M>, gvt: Tag, horizon: i64) {
         self.horizon = horizon;
         if gvt > self.gvt {
             self.gvt = gvt;

@@ -122,7 +122,7 @@ impl Coordinator {
 
     /// Workers on threads, of which there are no more than cores. The one that cuts last finds GVT
     /// and commits; nobody waits for it.
-    pub fn threads<M: Message>(
+    pub(super) fn threads<M: Message>(
         &mut self,
         world: &World<'_, M>,
         crew: &mut [Worker<M>],

@@ -66,12 +66,12 @@ impl<M> Record<M> {
     }
 
     /// Where it begins.
-    pub fn tag(&self) -> Tag {
+    pub(super) fn tag(&self) -> Tag {
         if self.kind.is_some() { self.until } else { self.before.next }
     }
 
     /// The state before it, if that is saved.
-    pub fn saved(&self) -> Option<&SavedState> {
+    pub(super) fn saved(&self) -> Option<&SavedState> {
         self.state.as_ref().filter(|_| self.is_saved)
     }
 }
@@ -109,7 +109,7 @@ pub(crate) struct Receivers {
 impl Receivers {
     /// Puts one before a chain.
     #[inline]
-    pub fn add(&mut self, chain: &mut u32, dest: u32, sum: u64) {
+    pub(super) fn add(&mut self, chain: &mut u32, dest: u32, sum: u64) {
         let receiver = Receiver { dest, next: *chain, sum };
         *chain = if let Some(number) = self.free.pop() {
             self.all[number as usize] = receiver;
@@ -122,14 +122,14 @@ impl Receivers {
 
     /// Takes the first one off a chain.
     #[inline]
-    pub fn pop(&mut self, chain: &mut u32) -> Option<Receiver> {
+    pub(super) fn pop(&mut self, chain: &mut u32) -> Option<Receiver> {
         let receiver = *self.all.get(*chain as usize)?;
         self.free.push(*chain);
         *chain = receiver.next;
         Some(receiver)
     }
 
-    pub fn holds(&self, chain: u32, dest: u32, sum: u64) -> bool {
+    pub(super) fn holds(&self, chain: u32, dest: u32, sum: u64) -> bool {
         let mut at = chain;
         while let Some(r) = self.all.get(at as usize) {
             if (r.dest, r.sum) == (dest, sum) {
@@ -172,7 +172,7 @@ impl<M> std::ops::IndexMut<u32> for History<M> {
 
 impl<M: Message> History<M> {
     /// An empty history of units of so many kinds.
-    pub fn new(kinds: usize) -> Self {
+    pub(super) fn new(kinds: usize) -> Self {
         let free = (0..kinds).map(|_| Vec::new()).collect();
         let (records, receivers, told) = Default::default();
         Self { records, free, receivers, told, saved: 0, peak: 0 }
@@ -181,7 +181,7 @@ impl<M: Message> History<M> {
     /// A record for a unit of some kind, which belongs to nobody until it is [pushed](Self::push)
     /// or [freed](Self::free). It holds nothing but an old state.
     #[inline]
-    pub fn reserve(&mut self, kind: u16) -> u32 {
+    pub(super) fn reserve(&mut self, kind: u16) -> u32 {
         if let Some(number) = self.free[kind as usize].pop() {
             return number;
         }
@@ -191,7 +191,7 @@ impl<M: Message> History<M> {
 
     /// Notes that the state of a record was saved.
     #[inline(always)]
-    pub fn note_saved(&mut self, number: u32) {
+    pub(super) fn note_saved(&mut self, number: u32) {
         let record = &mut self.records[number as usize];
         record.is_saved = true;
         self.saved += record.state.as_ref().map_or(0, |state| size_of_val(&**state));
@@ -200,7 +200,12 @@ impl<M: Message> History<M> {
 
     /// Appends a reserved record to the history of a unit.
     #[inline]
-    pub fn push(&mut self, number: u32, (u, unit): (u32, &mut Unit), until: Tag) -> &mut Record<M> {
+    pub(super) fn push(
+        &mut self,
+        number: u32,
+        (u, unit): (u32, &mut Unit),
+        until: Tag,
+    ) -> &mut Record<M> {
         let earlier = std::mem::replace(&mut unit.last, number);
         match earlier {
             NONE => unit.first = number,
@@ -215,13 +220,13 @@ impl<M: Message> History<M> {
     }
 
     /// The records of a unit from a given one on, in order.
-    pub fn chain(&self, from: u32) -> impl Iterator<Item = u32> {
+    pub(super) fn chain(&self, from: u32) -> impl Iterator<Item = u32> {
         let next = |&r: &u32| Some(self[r].later).filter(|&r| r != NONE);
         std::iter::successors(Some(from).filter(|&r| r != NONE), next)
     }
 
     /// The first record that an input at `tag` comes too late for; [`NONE`] when there is none.
-    pub fn first_past(&self, unit: &Unit, tag: Tag) -> u32 {
+    pub(super) fn first_past(&self, unit: &Unit, tag: Tag) -> u32 {
         let (mut first, mut at) = (NONE, unit.last);
         while at != NONE && self[at].until >= tag {
             (first, at) = (at, self[at].earlier);
@@ -230,7 +235,7 @@ impl<M: Message> History<M> {
     }
 
     /// The last record up to a given one, or up to the end for [`NONE`], with a saved state.
-    pub fn last_saved(&self, unit: &Unit, upto: u32) -> Option<u32> {
+    pub(super) fn last_saved(&self, unit: &Unit, upto: u32) -> Option<u32> {
         let mut at = if upto == NONE { unit.last } else { upto };
         while at != NONE && !self[at].is_saved {
             at = self[at].earlier;
@@ -239,7 +244,7 @@ impl<M: Message> History<M> {
     }
 
     /// The record of a unit's transition at `tag`.
-    pub fn at(&self, unit: &Unit, tag: Tag) -> Option<&Record<M>> {
+    pub(super) fn at(&self, unit: &Unit, tag: Tag) -> Option<&Record<M>> {
         let mut at = unit.last;
         while at != NONE && self[at].until > tag {
             at = self[at].earlier;
@@ -249,27 +254,27 @@ impl<M: Message> History<M> {
     }
 
     /// What observers are to be told of a record.
-    pub fn told(&mut self, number: u32) -> &mut Told<M> {
+    pub(super) fn told(&mut self, number: u32) -> &mut Told<M> {
         let Self { records, told, .. } = self;
         let blank = || told.pop().unwrap_or_default();
         records[number as usize].told.get_or_insert_with(blank)
     }
 
     /// Keeps the memory of what was handed over.
-    pub fn put_away(&mut self, mut told: Box<Told<M>>) {
+    pub(super) fn put_away(&mut self, mut told: Box<Told<M>>) {
         told.heard = false;
         self.told.push(told);
     }
 
     /// What the λ of an undone record sent.
-    pub fn withdraw(&mut self, number: u32) -> Sending {
+    pub(super) fn withdraw(&mut self, number: u32) -> Sending {
         let record = &mut self[number];
         record.told = None;
         Sending { tag: record.until, to: std::mem::replace(&mut record.to, NONE) }
     }
 
     /// The same for a λ that awaited its transition, with which its record is freed.
-    pub fn dismiss(&mut self, number: u32) -> Sending {
+    pub(super) fn dismiss(&mut self, number: u32) -> Sending {
         let sending = self.withdraw(number);
         self.free(number);
         sending
@@ -277,7 +282,7 @@ impl<M: Message> History<M> {
 
     /// What the λ of an undone record sent awaits its transition again, in a record of its own: the
     /// old one's number lives on in the log.
-    pub fn hold_again(&mut self, number: u32) -> u32 {
+    pub(super) fn hold_again(&mut self, number: u32) -> u32 {
         let record = &mut self[number];
         let (of, until, sum) = (record.of, record.until, record.sum);
         let (to, told) = (std::mem::replace(&mut record.to, NONE), record.told.take());
@@ -288,7 +293,7 @@ impl<M: Message> History<M> {
     }
 
     /// Cuts off the last record of a unit. Its number lives on until it is [freed](Self::free).
-    pub fn undo_last(&mut self, unit: &mut Unit) -> &mut Record<M> {
+    pub(super) fn undo_last(&mut self, unit: &mut Unit) -> &mut Record<M> {
         let last = unit.last;
         self.release(last);
         self[last].unit = NONE;
@@ -306,14 +311,14 @@ impl<M: Message> History<M> {
 
     /// A record may be used again: one that is undone, or was reserved in vain.
     #[inline]
-    pub fn free(&mut self, record: u32) {
+    pub(super) fn free(&mut self, record: u32) {
         self.release(record);
         let kind = self[record].of;
         self.free[kind as usize].push(record);
     }
 
     #[inline(always)]
-    pub fn release(&mut self, record: u32) {
+    pub(super) fn release(&mut self, record: u32) {
         let record = &mut self.records[record as usize];
         if std::mem::take(&mut record.is_saved) {
             self.saved -= record.state.as_ref().map_or(0, |state| size_of_val(&**state));
@@ -321,7 +326,7 @@ impl<M: Message> History<M> {
     }
 
     /// Drops what no rollback of the unit to `horizon` or later can need.
-    pub fn forget(&mut self, inputs: &mut Inputs<M>, unit: &mut Unit, horizon: Tag) {
+    pub(super) fn forget(&mut self, inputs: &mut Inputs<M>, unit: &mut Unit, horizon: Tag) {
         while unit.first != NONE && self[unit.first].until < horizon {
             if !self.forget_first(inputs, unit, horizon) {
                 break;
@@ -332,7 +337,12 @@ impl<M: Message> History<M> {
     /// Drops the first record of a unit, which ends before `horizon`, unless a rollback to there can
     /// need it.
     #[inline]
-    pub fn forget_first(&mut self, inputs: &mut Inputs<M>, unit: &mut Unit, horizon: Tag) -> bool {
+    pub(super) fn forget_first(
+        &mut self,
+        inputs: &mut Inputs<M>,
+        unit: &mut Unit,
+        horizon: Tag,
+    ) -> bool {
         let (first, later) = (unit.first, self[unit.first].later);
         match later {
             NONE => unit.last = NONE,

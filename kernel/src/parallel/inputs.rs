@@ -62,14 +62,14 @@ pub(crate) struct Inputs<M> {
 }
 
 impl<M> Inputs<M> {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let (inputs, arena, free) = (Vec::new(), Vec::new(), Vec::new());
         Self { inputs, arena, free, order: Vec::new(), pieces: Vec::new() }
     }
 
     /// An input of one message for a destination port.
     #[inline]
-    pub fn single(&mut self, identity: Identity, port: u16, value: M) -> u32 {
+    pub(super) fn single(&mut self, identity: Identity, port: u16, value: M) -> u32 {
         // The port of the destination stands where that of the source is on the bus.
         let envelope = Envelope { value, source: 0, emission: 0, next: NONE, port };
         let input = Input { identity, next: NONE, messages: 1 };
@@ -84,7 +84,11 @@ impl<M> Inputs<M> {
     }
 
     /// An input of messages in canonical order, with their destination ports; [`NONE`] for none.
-    pub fn several(&mut self, identity: Identity, load: impl IntoIterator<Item = (u16, M)>) -> u32 {
+    pub(super) fn several(
+        &mut self,
+        identity: Identity,
+        load: impl IntoIterator<Item = (u16, M)>,
+    ) -> u32 {
         let (mut first, mut last) = (NONE, NONE);
         for (port, value) in load {
             let number = self.single(identity, port, value);
@@ -100,7 +104,7 @@ impl<M> Inputs<M> {
         first
     }
 
-    pub fn identity(&self, input: u32) -> Identity {
+    pub(super) fn identity(&self, input: u32) -> Identity {
         self.inputs[input as usize].identity
     }
 
@@ -111,7 +115,7 @@ impl<M> Inputs<M> {
     }
 
     /// The messages of a chain with their destination ports, input by input.
-    pub fn messages(&self, head: u32) -> impl Iterator<Item = (u16, &M)> {
+    pub(super) fn messages(&self, head: u32) -> impl Iterator<Item = (u16, &M)> {
         let some = |at: u32| Some(at).filter(|&at| at != NONE);
         self.chain(head).flat_map(move |first| {
             let next = move |&at: &u32| some(self.arena[at as usize].next);
@@ -122,13 +126,13 @@ impl<M> Inputs<M> {
 
     /// The tag of the first input in a queue.
     #[inline(always)]
-    pub fn next(&self, queue: Queue) -> Option<Tag> {
+    pub(super) fn next(&self, queue: Queue) -> Option<Tag> {
         self.inputs.get(queue.head as usize).map(|input| input.identity.tag)
     }
 
     /// Puts an input in its place.
     #[inline]
-    pub fn insert(&mut self, queue: &mut Queue, number: u32) {
+    pub(super) fn insert(&mut self, queue: &mut Queue, number: u32) {
         if queue.head == NONE {
             *queue = Queue { head: number, tail: number };
             return;
@@ -152,7 +156,7 @@ impl<M> Inputs<M> {
     }
 
     /// Puts back what a record had taken, which is earlier than all in the queue.
-    pub fn put_back(&mut self, queue: &mut Queue, head: u32) {
+    pub(super) fn put_back(&mut self, queue: &mut Queue, head: u32) {
         let Some(tail) = self.chain(head).last() else { return };
         self.inputs[tail as usize].next = queue.head;
         if queue.head == NONE {
@@ -163,7 +167,7 @@ impl<M> Inputs<M> {
 
     /// The inputs at `tag`, of which none in the queue is earlier.
     #[inline]
-    pub fn due(&self, queue: Queue, tag: Tag) -> Due {
+    pub(super) fn due(&self, queue: Queue, tag: Tag) -> Due {
         let mut due = Due { head: NONE, tail: NONE, sum: 0, messages: 0 };
         let mut at = queue.head;
         while let Some(input) = self.inputs.get(at as usize)
@@ -180,19 +184,19 @@ impl<M> Inputs<M> {
 
     /// Takes them off.
     #[inline]
-    pub fn take(&mut self, queue: &mut Queue, due: &Due) {
+    pub(super) fn take(&mut self, queue: &mut Queue, due: &Due) {
         if let Some(last) = self.inputs.get_mut(due.tail as usize) {
             queue.head = std::mem::replace(&mut last.next, NONE);
         }
     }
 
     /// Whether a chain holds an input.
-    pub fn holds(&self, head: u32, identity: Identity) -> bool {
+    pub(super) fn holds(&self, head: u32, identity: Identity) -> bool {
         self.chain(head).any(|at| self.identity(at) == identity)
     }
 
     /// Removes an input from a queue that holds it.
-    pub fn remove(&mut self, queue: &mut Queue, identity: Identity) {
+    pub(super) fn remove(&mut self, queue: &mut Queue, identity: Identity) {
         let mut before = NONE;
         let mut at = queue.head;
         while at != NONE && self.identity(at) != identity {
@@ -214,7 +218,7 @@ impl<M> Inputs<M> {
 
     /// Frees a chain of inputs.
     #[inline]
-    pub fn free(&mut self, head: u32) {
+    pub(super) fn free(&mut self, head: u32) {
         let mut at = head;
         while at != NONE {
             let mut message = at;
@@ -230,7 +234,7 @@ impl<M> Inputs<M> {
 
     /// The bag of some inputs.
     #[inline]
-    pub fn bag(&mut self, due: &Due) -> Bag<'_, M> {
+    pub(super) fn bag(&mut self, due: &Due) -> Bag<'_, M> {
         if due.messages == 1 && due.head == due.tail {
             let port = self.arena[due.head as usize].port;
             let first = Slice::one(port, due.head);
@@ -263,7 +267,7 @@ impl<M> Inputs<M> {
     }
 
     /// The inputs of a record, which are all of one tag.
-    pub fn again(&self, head: u32) -> Due {
+    pub(super) fn again(&self, head: u32) -> Due {
         match self.inputs.get(head as usize) {
             Some(input) => self.due(Queue { head, tail: NONE }, input.identity.tag),
             None => Due { head: NONE, tail: NONE, sum: 0, messages: 0 },

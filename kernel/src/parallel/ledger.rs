@@ -31,7 +31,7 @@ pub(crate) struct Line {
 
 impl Line {
     /// A transition of which observers hear nothing but the count.
-    pub fn new(tag: Tag, model: u32, kind: Kind, messages: u32) -> Self {
+    pub(super) fn new(tag: Tag, model: u32, kind: Kind, messages: u32) -> Self {
         Self { tag, model, kind, messages, next: None, bag: 0..0, outputs: 0..0, facts: 0..0 }
     }
 }
@@ -78,7 +78,7 @@ fn piece<'a, T>(list: &'a [T], of: &Range<u32>) -> &'a [T] {
 impl<M: Message> Ledger<M> {
     /// A transition with what came in and what was sent, if `line` says when the model is due next,
     /// and facts.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         line: Line,
         bag: impl IntoIterator<Item = (u16, M)>,
@@ -93,26 +93,26 @@ impl<M: Message> Ledger<M> {
     }
 
     /// Sorts by tag and model; lines of one model stay in order.
-    pub fn sort(&mut self) {
+    pub(super) fn sort(&mut self) {
         self.lines.sort_by_key(|line| (line.tag, line.model));
     }
 
-    pub fn line(&self, place: &Place) -> &Line {
+    pub(super) fn line(&self, place: &Place) -> &Line {
         &self.lines[place.line as usize]
     }
 
     /// Where all lines stand, in the ledger of `of`.
-    pub fn places(&self, of: u32) -> impl Iterator<Item = Place> {
+    pub(super) fn places(&self, of: u32) -> impl Iterator<Item = Place> {
         let place = move |(line, l): (u32, &Line)| Place { tag: l.tag, model: l.model, of, line };
         (0..).zip(&self.lines).map(place)
     }
 
-    pub fn facts(&self, place: &Place) -> &[Fact] {
+    pub(super) fn facts(&self, place: &Place) -> &[Fact] {
         piece(&self.facts, &self.line(place).facts)
     }
 
     /// A transition as observers meet it, if they want to.
-    pub fn transition(&mut self, place: &Place) -> Option<Transition<'_, M>> {
+    pub(super) fn transition(&mut self, place: &Place) -> Option<Transition<'_, M>> {
         let Self { lines, bags, outputs, pieces, .. } = self;
         let Line { tag, kind, next, ref bag, outputs: ref sent, .. } = lines[place.line as usize];
         let next = next?;
@@ -125,7 +125,7 @@ impl<M: Message> Ledger<M> {
     }
 
     /// Forgets all lines.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         let Self { lines, bags, outputs, facts, .. } = self;
         lines.clear();
         bags.clear();

@@ -16,13 +16,13 @@ pub(super) struct Meeting {
 }
 
 impl Meeting {
-    pub fn of(threads: usize) -> Self {
+    pub(super) fn of(threads: usize) -> Self {
         let zero = || AtomicUsize::new(0);
         Self { threads, arrived: zero(), number: zero(), over: AtomicBool::new(false) }
     }
 
     /// Waits for all; whether to go on.
-    pub fn meet(&self, last: impl FnOnce()) -> bool {
+    pub(super) fn meet(&self, last: impl FnOnce()) -> bool {
         let number = self.number.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             last();

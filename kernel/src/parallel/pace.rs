@@ -35,7 +35,7 @@ impl Trial {
     /// Whether rounds hold too little, after one more up to which there were so many transitions
     /// and so many nanoseconds of work. One that held nothing does not count: a worker waited for
     /// the others.
-    pub fn is_poor(&mut self, transitions: u64, busy: u64, workers: u64) -> bool {
+    pub(super) fn is_poor(&mut self, transitions: u64, busy: u64, workers: u64) -> bool {
         if transitions == self.all {
             return false;
         }
@@ -75,28 +75,28 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         Self { clock: settings.clock, rounds: ROUNDS, factor: 2 * GROWTH }
     }
 
     /// What the caller's clock says, if there is one.
-    pub fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         self.clock.map_or(0, |clock| clock())
     }
 
-    pub fn trial(&self, judged: bool) -> Trial {
+    pub(super) fn trial(&self, judged: bool) -> Trial {
         let timed = self.clock.is_some();
         let (length, enough) = (judged.then_some(self.rounds), if timed { DOUBTFUL } else { FEW });
         Trial { length, enough, timed, rounds: 0, all: 0, work: 0, judged: 0 }
     }
 
     /// The ticks that the sequential executor goes on, after windows of so many.
-    pub fn rest(&self, ticks: i64) -> i64 {
+    pub(super) fn rest(&self, ticks: i64) -> i64 {
         ticks.max(1).saturating_mul(self.factor)
     }
 
     /// Notes who was faster; that windows were not, without a clock.
-    pub fn judge(&mut self, windows: Lap, sequential: Lap) {
+    pub(super) fn judge(&mut self, windows: Lap, sequential: Lap) {
         if self.clock.is_some() && windows.is_faster(sequential) {
             self.rounds = self.rounds.saturating_mul(GROWTH as u64);
             self.factor = 2 * GROWTH;

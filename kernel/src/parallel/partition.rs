@@ -28,7 +28,7 @@ pub(super) struct Wires {
 
 impl Wires {
     /// Those of a network, and messages that were seen on the way.
-    pub fn of<M>(network: &Network<M>, traffic: &[(u32, u32)]) -> Self {
+    pub(super) fn of<M>(network: &Network<M>, traffic: &[(u32, u32)]) -> Self {
         let models = network.models;
         let mut wires: Vec<(u32, u32, u32)> = Vec::new();
         let mut wire = |a: u32, b: u32, weight: u32| {
@@ -81,7 +81,7 @@ impl Wires {
     }
 
     /// Moves models between parts, until loads are even, and then so that little is cut.
-    pub fn spread(&self, load: &[u64], parts: &mut [u32], workers: u32) {
+    pub(super) fn spread(&self, load: &[u64], parts: &mut [u32], workers: u32) {
         let mut sums = vec![0u64; workers as usize];
         parts.iter().zip(load).for_each(|(&part, load)| sums[part as usize] += load);
         let fair = sums.iter().sum::<u64>() / u64::from(workers);
@@ -206,7 +206,7 @@ pub(crate) struct Deal {
 
 impl Deal {
     /// The deal so far, or a new one where it is about other models or settings.
-    pub fn of<M>(
+    pub(crate) fn of<M>(
         before: Option<Self>,
         settings: &Settings,
         keys: &[ModelKey],
@@ -229,7 +229,7 @@ impl Deal {
 
     /// The worker of each model from now on, where only what all models of each part took together is
     /// known; part `workers + w` is worker `w`'s, too. Tells how many have another one.
-    pub fn even_out<M>(&mut self, network: &Network<M>, parts: &[u32], work: &[u64]) -> u64 {
+    pub(crate) fn even_out<M>(&mut self, network: &Network<M>, parts: &[u32], work: &[u64]) -> u64 {
         let mut models = vec![0; work.len()];
         parts.iter().for_each(|&part| models[part as usize] += 1);
         let workers = self.asked.0.max(1);
@@ -241,7 +241,7 @@ impl Deal {
     }
 
     /// The worker of each model from now on; tells how many have another one.
-    pub fn migrate<M>(&mut self, network: &Network<M>) -> u64 {
+    pub(crate) fn migrate<M>(&mut self, network: &Network<M>) -> u64 {
         let Self { parts, load, traffic, .. } = self;
         let workers = self.asked.0.max(1);
         let before = parts.clone();
@@ -298,12 +298,12 @@ impl Balance {
     }
 
     /// Whether workers have to measure traffic.
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.migration != Migration::Never
     }
 
     /// A stretch is over.
-    pub fn add(&mut self, tallies: impl Iterator<Item = Tally>) {
+    pub(crate) fn add(&mut self, tallies: impl Iterator<Item = Tally>) {
         for (before, tally) in self.before.iter_mut().zip(tallies) {
             *before += tally.load();
             self.transitions += tally.done();
@@ -311,7 +311,7 @@ impl Balance {
     }
 
     /// Whether the models of one worker have more than five quarters of a fair load.
-    pub fn is_skewed(&mut self, tallies: &[Tally]) -> bool {
+    pub(crate) fn is_skewed(&mut self, tallies: &[Tally]) -> bool {
         match self.migration {
             Migration::Never => return false,
             Migration::AtEachCut => return true,
@@ -331,7 +331,7 @@ impl Balance {
     }
 
     /// Whether windows are worth a look, so many transitions later.
-    pub fn is_due(&mut self, transitions: u64) -> bool {
+    pub(crate) fn is_due(&mut self, transitions: u64) -> bool {
         self.transitions += transitions;
         self.is_on() && self.transitions >= self.next
     }
@@ -339,7 +339,7 @@ impl Balance {
     /// Whether all wait for one of the workers, by what parts executed and by what that took:
     /// whatever is missing shows in each window, so that a sixteenth more than a fair load is too
     /// much. Time alone would blame a worker that others on the machine held up.
-    pub fn is_uneven(&mut self, executed: &[u64], took: &[u64]) -> bool {
+    pub(crate) fn is_uneven(&mut self, executed: &[u64], took: &[u64]) -> bool {
         let workers = self.before.len().max(1);
         let blamed = |work: &[u64]| {
             let of = |w: usize| (work.iter().skip(w).step_by(workers).sum::<u64>(), w);

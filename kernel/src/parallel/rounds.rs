@@ -14,21 +14,21 @@ pub(super) struct Rounds<R> {
 }
 
 impl<R> Rounds<R> {
-    pub fn new(round: R) -> Self {
+    pub(super) fn new(round: R) -> Self {
         Self { number: AtomicU64::new(1), round: Mutex::new(round) }
     }
 
     /// The number of the present round. Who sees a new one sees also what the last one came to.
-    pub fn number(&self) -> u64 {
+    pub(super) fn number(&self) -> u64 {
         self.number.load(Ordering::Acquire)
     }
 
-    pub fn look<T>(&self, look: impl FnOnce(&mut R) -> T) -> T {
+    pub(super) fn look<T>(&self, look: impl FnOnce(&mut R) -> T) -> T {
         look(&mut self.lock())
     }
 
     /// Hands something in; what ends the round returns true.
-    pub fn hand_in(&self, hand: impl FnOnce(&mut R) -> bool) {
+    pub(super) fn hand_in(&self, hand: impl FnOnce(&mut R) -> bool) {
         let mut round = self.lock();
         if hand(&mut round) {
             self.number.fetch_add(1, Ordering::Release);

@@ -36,7 +36,11 @@ pub(super) struct Telling<'a, M: Message> {
 }
 
 impl<'a, M: Message> Telling<'a, M> {
-    pub fn new(core: &'a Core<M>, observers: &'a mut [Box<dyn Observer<M>>], ran: bool) -> Self {
+    pub(super) fn new(
+        core: &'a Core<M>,
+        observers: &'a mut [Box<dyn Observer<M>>],
+        ran: bool,
+    ) -> Self {
         let Core { blueprint, keys, now, watched, halt, .. } = core;
         let (counts, now, watched) = (Counts::default(), *now, *watched);
         let (stop, places, tags) = (None, Vec::new(), Default::default());
@@ -45,7 +49,7 @@ impl<'a, M: Message> Telling<'a, M> {
 
     /// Takes what workers hand over, tells observers in canonical order, and returns the tag after
     /// the last cycle when one of them stops the run. Leaves empty what it was given.
-    pub fn tell(&mut self, committed: &mut [Committed<M>]) -> Option<Tag> {
+    pub(super) fn tell(&mut self, committed: &mut [Committed<M>]) -> Option<Tag> {
         if self.observers.is_empty() {
             self.count(committed);
             return None;
@@ -82,7 +86,7 @@ impl<'a, M: Message> Telling<'a, M> {
 
     /// Takes what parts did in a window, all before which is told; why an observer stops the run,
     /// if one does. Leaves empty what was to be told.
-    pub fn window(&mut self, done: &mut [&mut Done<M>]) -> Option<String> {
+    pub(super) fn window(&mut self, done: &mut [&mut Done<M>]) -> Option<String> {
         let mut counts = Counts::default();
         let (mut tags, mut ledgers) = (Vec::new(), Ledgers::new());
         for part in done {

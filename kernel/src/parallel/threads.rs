@@ -53,10 +53,10 @@ mod linux {
 
     /// The cores of this process, if threads take all of them, and which of these is the first thread's.
     #[derive(Clone, Copy)]
-    pub struct Cores(Option<(CpuSet, usize)>);
+    pub(super) struct Cores(Option<(CpuSet, usize)>);
 
     impl Cores {
-        pub fn of(threads: usize) -> Self {
+        pub(super) fn of(threads: usize) -> Self {
             let all = sched_getaffinity(None).ok();
             let taken = all.filter(|all| threads > 1 && all.count() as usize == threads);
             let before =
@@ -65,7 +65,7 @@ mod linux {
         }
 
         /// Hints only: what the system refuses is left as it is.
-        pub fn begin(self, me: usize) {
+        pub(super) fn begin(self, me: usize) {
             if let (Some((all, _)), Some(core)) = (self.0, self.core(me)) {
                 let mut own = CpuSet::new();
                 own.set(core);

@@ -26,26 +26,26 @@ pub(crate) struct Track(Mark);
 
 #[cfg_attr(not(feature = "timeline"), expect(unused_variables, reason = "nothing is told"))]
 impl Track {
-    pub fn new(worker: u32) -> Self {
+    pub(crate) fn new(worker: u32) -> Self {
         Self(mark!(parent: None, "worker", worker))
     }
 
     /// Transitions up to the next look at the inbox, if there `are` any.
-    pub fn batch(&self, are: impl FnOnce() -> bool) -> Option<Mark> {
+    pub(crate) fn batch(&self, are: impl FnOnce() -> bool) -> Option<Mark> {
         (cfg!(feature = "timeline") && are()).then(|| mark!(parent: &self.0, "batch"))
     }
 
     /// A cut of this worker.
-    pub fn cut(&self, gvt: Tag) -> Mark {
+    pub(crate) fn cut(&self, gvt: Tag) -> Mark {
         mark!(parent: &self.0, "cut", gvt.ticks, gvt.micro)
     }
 
     /// It was the last one to cut: GVT is found, and observers are told.
-    pub fn commit(&self, round: u64) -> Mark {
+    pub(crate) fn commit(&self, round: u64) -> Mark {
         mark!(parent: &self.0, "gvt", round)
     }
 
-    pub fn rollback(&self, model: u32, tag: Tag) -> Mark {
+    pub(crate) fn rollback(&self, model: u32, tag: Tag) -> Mark {
         mark!(parent: &self.0, "rollback", model, tag.ticks, tag.micro)
     }
 }

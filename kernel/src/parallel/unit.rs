@@ -21,7 +21,7 @@ pub(crate) struct Packet<M> {
 }
 
 impl<M> Packet<M> {
-    pub fn is_anti(&self) -> bool {
+    pub(super) fn is_anti(&self) -> bool {
         self.load.is_empty()
     }
 }
@@ -48,7 +48,7 @@ pub(crate) struct Clockwork {
 impl Clockwork {
     /// Whether what is next is a silent step.
     #[inline(always)]
-    pub fn is_silent(&self) -> bool {
+    pub(super) fn is_silent(&self) -> bool {
         self.next.micro == u32::MAX && self.next.ticks != i64::MAX
     }
 }
@@ -100,7 +100,7 @@ pub(crate) struct Trouble {
 const CALM: u32 = 32;
 
 impl Unit {
-    pub fn new(model: u32, kind: u16, slot: u32, clock: Clockwork) -> Self {
+    pub(super) fn new(model: u32, kind: u16, slot: u32, clock: Clockwork) -> Self {
         Self {
             model,
             slot,
@@ -118,7 +118,7 @@ impl Unit {
         }
     }
 
-    pub fn trouble(&mut self) -> &mut Trouble {
+    pub(super) fn trouble(&mut self) -> &mut Trouble {
         self.trouble.get_or_insert_with(|| {
             let (stale, antis, struck_at) = (Vec::new(), Vec::new(), Tag::NEVER);
             Box::new(Trouble { stale, antis, barrier: None, strikes: 0, struck_at, upto: 0 })
@@ -127,31 +127,31 @@ impl Unit {
 
     /// Whether it has not gone back for some time.
     #[inline]
-    pub fn is_calm(&self) -> bool {
+    pub(super) fn is_calm(&self) -> bool {
         self.trouble.as_ref().is_none_or(|t| self.load.wrapping_sub(t.upto) >= CALM)
     }
 
     /// The event that must be left to the sequential executor.
     #[inline]
-    pub fn barrier(&self) -> Option<Tag> {
+    pub(super) fn barrier(&self) -> Option<Tag> {
         self.trouble.as_ref().and_then(|t| t.barrier)
     }
 
     /// Whether it went back so often while GVT stood at `gvt`.
     #[inline]
-    pub fn is_struck(&self, patience: u32, gvt: Tag) -> bool {
+    pub(super) fn is_struck(&self, patience: u32, gvt: Tag) -> bool {
         self.trouble.as_ref().is_some_and(|t| t.strikes >= patience && t.struck_at == gvt)
     }
 
     /// The tag of the next thing to do.
     #[inline(always)]
-    pub fn key<M>(&self, inputs: &Inputs<M>) -> Tag {
+    pub(super) fn key<M>(&self, inputs: &Inputs<M>) -> Tag {
         inputs.next(self.inputs).map_or(self.clock.next, |tag| tag.min(self.clock.next))
     }
 
     /// Whether the anti-message of an input is here already, which annihilates both.
     #[inline]
-    pub fn annihilate(&mut self, identity: Identity) -> bool {
+    pub(super) fn annihilate(&mut self, identity: Identity) -> bool {
         let Some(trouble) = &mut self.trouble else {
             return false;
         };

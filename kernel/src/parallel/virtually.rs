@@ -50,7 +50,7 @@ impl Faults {
 
 impl Coordinator {
     /// Runs until the orders say halt.
-    pub fn virtually<M: Message>(
+    pub(super) fn virtually<M: Message>(
         &mut self,
         world: &World<'_, M>,
         crew: &mut [Worker<M>],

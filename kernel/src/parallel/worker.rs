@@ -68,12 +68,12 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Transitions that are not undone.
-    pub fn done(&self) -> u64 {
+    pub(crate) fn done(&self) -> u64 {
         self.executed.saturating_sub(self.undone)
     }
 
     /// What they took, as far as there is a clock: what was undone was work for nothing.
-    pub fn load(&self) -> u64 {
+    pub(crate) fn load(&self) -> u64 {
         match self.busy {
             0 => self.done(),
             busy => (busy as f64 * self.done() as f64 / self.executed.max(1) as f64) as u64,
@@ -130,7 +130,12 @@ pub(crate) struct Worker<M: Message> {
 }
 
 impl<M: Message> Worker<M> {
-    pub fn new(me: u32, world: &World<'_, M>, kinds: Vec<Box<dyn Slab<M>>>, track: Track) -> Self {
+    pub(super) fn new(
+        me: u32,
+        world: &World<'_, M>,
+        kinds: Vec<Box<dyn Slab<M>>>,
+        track: Track,
+    ) -> Self {
         let mut bus = Bus::new(world.network, None);
         bus.heard = world.heard.to_vec();
         Self {
@@ -168,7 +173,7 @@ impl<M: Message> Worker<M> {
     }
 
     /// Enters the keys of all units, which are dealt out.
-    pub fn begin(&mut self, world: &World<'_, M>) {
+    pub(super) fn begin(&mut self, world: &World<'_, M>) {
         self.agenda.reset(self.units.len());
         let each = world.settings.memory;
         let room = (self.units.len() as f64 * each) as usize;
@@ -177,14 +182,14 @@ impl<M: Message> Worker<M> {
     }
 
     /// Size of the states of all models here.
-    pub fn live_bytes(&self) -> u64 {
+    pub(super) fn live_bytes(&self) -> u64 {
         let size = |u: &Unit| size_of_val(self.kinds[u.kind as usize].model(u.slot)) as u64;
         self.units.iter().map(size).sum()
     }
 
     /// Enters the key of a unit after a change of what it has to do.
     #[inline]
-    pub fn requeue(&mut self, world: &World<'_, M>, u: u32) {
+    pub(super) fn requeue(&mut self, world: &World<'_, M>, u: u32) {
         let unit = &mut self.units[u as usize];
         let key = unit.key(&self.inputs);
         if let Some(trouble) = &mut unit.trouble {
@@ -206,12 +211,12 @@ impl<M: Message> Worker<M> {
     }
 
     /// Whether there may be something to do.
-    pub fn is_due(&mut self) -> bool {
+    pub(super) fn is_due(&mut self) -> bool {
         let horizon = self.horizon;
         self.least().is_some_and(|key| key <= self.gvt || key.ticks <= horizon)
     }
 
-    pub fn receive(&mut self, world: &World<'_, M>) {
+    pub(super) fn receive(&mut self, world: &World<'_, M>) {
         while let Some(packet) = world.inboxes[self.me as usize].pop() {
             let (_, u) = world.places[packet.dest as usize];
             self.accept(world, u, packet);
@@ -220,7 +225,7 @@ impl<M: Message> Worker<M> {
     }
 
     /// Up to `events` transitions; tells how many there were.
-    pub fn work(&mut self, world: &World<'_, M>, events: usize) -> usize {
+    pub(super) fn work(&mut self, world: &World<'_, M>, events: usize) -> usize {
         let before = self.tally.executed;
         let mut now = std::mem::take(&mut self.now);
         while ((self.tally.executed - before) as usize) < events {
@@ -473,7 +478,7 @@ impl<M: Message> Worker<M> {
     /// Undoes what a unit did at or after `tag`. Outputs at `tag` itself stay: they came from the
     /// state before the transition.
     #[cold]
-    pub fn roll_back(&mut self, world: &World<'_, M>, u: u32, tag: Tag) {
+    pub(super) fn roll_back(&mut self, world: &World<'_, M>, u: u32, tag: Tag) {
         let _mark = self.track.rollback(self.units[u as usize].model, tag);
         let first = self.history.first_past(&self.units[u as usize], tag);
         if first != NONE {
@@ -533,7 +538,7 @@ impl<M: Message> Worker<M> {
     }
 
     /// All models as they were before `tag`, for the way home.
-    pub fn undo_from(&mut self, tag: Tag) {
+    pub(super) fn undo_from(&mut self, tag: Tag) {
         for u in 0..self.units.len() as u32 {
             let first = self.history.first_past(&self.units[u as usize], tag);
             if first != NONE {

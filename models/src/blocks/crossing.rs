@@ -47,24 +47,24 @@ pub(crate) fn sign_after(c: &[f64], bound: f64) -> i8 {
 }
 
 impl Watch {
-    pub fn new(tolerance: f64) -> Self {
+    pub(super) fn new(tolerance: f64) -> Self {
         Self { held: None, from: 0.0, next: None, tolerance, touched: false }
     }
 
     /// Takes a new segment.
-    pub fn receive(&mut self, s: &Segment, timer: &Timer) {
+    pub(super) fn receive(&mut self, s: &Segment, timer: &Timer) {
         Held::receive(&mut self.held, s, timer.now());
         self.from = 0.0;
         self.next = None;
     }
 
     /// The coefficients that are held.
-    pub fn coefficients(&self) -> &[f64] {
+    pub(super) fn coefficients(&self) -> &[f64] {
         self.held.as_ref().map_or(&[0.0], |h| h.segment().coefficients())
     }
 
     /// Whether the signal, at the start of its segment, is outside the band.
-    pub fn outside(&self, band: Band) -> Option<Exit> {
+    pub(super) fn outside(&self, band: Band) -> Option<Exit> {
         let c = self.coefficients();
         let (exit, bound, back) = if sign_after(c, band.high) > 0 {
             (Exit::Above, band.high, Direction::Falling)
@@ -88,14 +88,14 @@ impl Watch {
 
     /// The same, of a band whose upper end belongs to what is above it: a signal that rests there has
     /// left it.
-    pub fn outside_open(&self, band: Band) -> Option<Exit> {
+    pub(super) fn outside_open(&self, band: Band) -> Option<Exit> {
         let c = self.coefficients();
         let rests = c[0] == band.high && sign_after(c, band.high) == 0;
         if rests { Some(Exit::Above) } else { self.outside(band) }
     }
 
     /// Finds the next exit and returns its tick (R14).
-    pub fn plan(&mut self, band: Band, touches: bool, timer: &Timer) -> i64 {
+    pub(super) fn plan(&mut self, band: Band, touches: bool, timer: &Timer) -> i64 {
         let mut next: Option<(Exit, f64)> = None;
         let mut offer = |exit: Exit, at: f64| {
             if next.is_none_or(|(_, best)| at < best) {
@@ -142,12 +142,12 @@ impl Watch {
     }
 
     /// The exit that was planned.
-    pub fn planned(&self) -> Option<Exit> {
+    pub(super) fn planned(&self) -> Option<Exit> {
         self.next.map(|(exit, _)| exit)
     }
 
     /// The planned exit has happened.
-    pub fn passed(&mut self) {
+    pub(super) fn passed(&mut self) {
         if let Some((exit, at)) = self.next.take() {
             self.from = at;
             self.touched = exit == Exit::Touch;

@@ -14,7 +14,7 @@ impl Decay {
     /// The solution of `y' = rate (u(e) - y)`, `y(0) = start`.
     ///
     /// The polynomial part solves `p + p'/rate = u` from the highest power down.
-    pub fn follow(u: &[f64], start: f64, rate: f64) -> Self {
+    pub(crate) fn follow(u: &[f64], start: f64, rate: f64) -> Self {
         let mut p = [0.0; crate::maths::poly::MAX_DEGREE + 1];
         let mut above = 0.0;
         for (k, &uk) in u.iter().enumerate().rev() {
@@ -24,12 +24,12 @@ impl Decay {
         Self { p: Poly::new(&p[..u.len()]), c: start - above, rate }
     }
 
-    pub fn value(&self, e: f64) -> f64 {
+    pub(crate) fn value(&self, e: f64) -> f64 {
         self.p.value(e) + self.c * libm::exp(-self.rate * e)
     }
 
     /// Taylor polynomial of `order`, and for how many seconds it is within `tolerance`.
-    pub fn taylor(&self, order: usize, tolerance: f64) -> (Poly, f64) {
+    pub(crate) fn taylor(&self, order: usize, tolerance: f64) -> (Poly, f64) {
         let mut sum = Poly::new(self.p.truncated(order));
         let full = self.p.coefficients();
         let mut tail = [0.0; crate::maths::poly::MAX_DEGREE + 1];

@@ -52,7 +52,7 @@ pub(super) struct Deviation {
 impl Deviation {
     /// Adds what lies between source and told up to tick `now`, exactly: all is polynomial.
     #[inline(never)]
-    pub fn accumulate(
+    pub(super) fn accumulate(
         &mut self,
         (source, told): (&Option<Held>, &Option<Held>),
         now: i64,
@@ -69,7 +69,7 @@ impl Deviation {
     }
 
     /// An exchange `elapsed` seconds after the one before.
-    pub fn exchange(&mut self, elapsed: f64) {
+    pub(super) fn exchange(&mut self, elapsed: f64) {
         if elapsed > 0.0 {
             self.mean = self.area / elapsed;
             self.memory += self.mean;

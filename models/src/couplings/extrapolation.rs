@@ -16,10 +16,10 @@ use crate::{maths::poly::eval, signal::Timer};
 use serde::{Deserialize, Serialize};
 
 /// The highest order.
-pub const HIGHEST: usize = 3;
+pub(super) const HIGHEST: usize = 3;
 
 /// What is told at an exchange, in powers of the seconds since then.
-pub type Cubic = [f64; HIGHEST + 1];
+pub(super) type Cubic = [f64; HIGHEST + 1];
 
 /// Where the slopes come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ pub struct Kalman {
 
 /// What is known of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Known {
+pub(super) struct Known {
     value: f64,
     rate: f64,
     /// Variances of both, and their covariance.

@@ -21,7 +21,7 @@ pub const SIGNALS: &str = "~signals";
 pub const TEAM: [&str; 3] = ["~members", "~from", "~to"];
 
 /// Order in which units hear each other.
-pub const ORDERS: &[&str] = &["jacobi", "gauss-seidel", "automatic", "switching"];
+pub(super) const ORDERS: &[&str] = &["jacobi", "gauss-seidel", "automatic", "switching"];
 
 /// `coupling`: the master of a group of units, declared by `[coupling]` in a scenario or a
 /// template. Not for `[unit.NAME]`: the plan lays the signals through it.

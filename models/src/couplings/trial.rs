@@ -67,7 +67,7 @@ pub(super) struct Trial {
 
 impl Trial {
     /// Of units, and the names of its signals with their `sources` by path and port.
-    pub fn new(
+    pub(super) fn new(
         units: Simulation<Value>,
         names: Vec<String>,
         sources: &[(String, u16)],
@@ -90,22 +90,22 @@ impl Trial {
         Ok(Self { units, sources, names, now })
     }
 
-    pub fn tick(&self) -> i64 {
+    pub(super) fn tick(&self) -> i64 {
         self.now.timer.now()
     }
 
-    pub fn save(&self) -> Result<Saved, SnapshotError> {
+    pub(super) fn save(&self) -> Result<Saved, SnapshotError> {
         Ok(Saved(self.units.save()?, self.now.clone()))
     }
 
-    pub fn restore(&mut self, saved: &Saved) -> Result<(), SnapshotError> {
+    pub(super) fn restore(&mut self, saved: &Saved) -> Result<(), SnapshotError> {
         self.units.restore(&saved.0)?;
         self.now.clone_from(&saved.1);
         Ok(())
     }
 
     /// The first micro-step of the present tick in which nothing has happened yet.
-    pub fn micro(&self) -> u32 {
+    pub(super) fn micro(&self) -> u32 {
         self.units.read(|units| {
             let now = units.now();
             if units.has_run() && now.ticks == self.tick() { now.micro + 1 } else { 0 }
@@ -113,7 +113,7 @@ impl Trial {
     }
 
     /// An exchange at the present tick: notes what all signals are.
-    pub fn exchange(&mut self) {
+    pub(super) fn exchange(&mut self) {
         let Progress { timer, lines, last, exchanges, outside, cycles, .. } = &mut self.now;
         *exchanges += 1;
         *outside = false;
@@ -124,7 +124,7 @@ impl Trial {
     }
 
     /// An exchange of `some` signals within a macro step.
-    pub fn exchange_some(&mut self, some: &[bool]) {
+    pub(super) fn exchange_some(&mut self, some: &[bool]) {
         let Progress { timer, lines, last, .. } = &mut self.now;
         let elapsed = timer.seconds(*last, timer.now());
         let each = lines.iter_mut().zip(some).filter(|(_, some)| **some);
@@ -132,12 +132,15 @@ impl Trial {
     }
 
     /// Tells all signals, each by its polynomial in seconds from the present tick.
-    pub fn tell(&mut self, all: &[Cubic]) -> Result<Told, String> {
+    pub(super) fn tell(&mut self, all: &[Cubic]) -> Result<Told, String> {
         self.tell_some((0u16..).zip(all.iter().copied()))
     }
 
     /// Tells some of them.
-    pub fn tell_some(&mut self, some: impl Iterator<Item = (u16, Cubic)>) -> Result<Told, String> {
+    pub(super) fn tell_some(
+        &mut self,
+        some: impl Iterator<Item = (u16, Cubic)>,
+    ) -> Result<Told, String> {
         let micro = self.micro();
         let Progress { timer, lines, last, .. } = &mut self.now;
         let at = timer.now();
@@ -151,7 +154,7 @@ impl Trial {
     }
 
     /// Hands pieces of signals on at the present tick.
-    pub fn tell_pieces(
+    pub(super) fn tell_pieces(
         &mut self,
         pieces: impl Iterator<Item = (u16, Segment)>,
     ) -> Result<Told, String> {
@@ -173,7 +176,7 @@ impl Trial {
     }
 
     /// Goes to where something was told, and tells it again; of `some` signals within a step.
-    pub fn repeat(&mut self, told: &Told, some: bool) -> Result<(), String> {
+    pub(super) fn repeat(&mut self, told: &Told, some: bool) -> Result<(), String> {
         self.run(told.at, false)?;
         if told.exchange {
             self.exchange();
@@ -188,12 +191,12 @@ impl Trial {
     }
 
     /// How many inputs units have from outside of the group.
-    pub fn outside(&self) -> u16 {
+    pub(super) fn outside(&self) -> u16 {
         self.units.inputs() - self.now.lines.len() as u16
     }
 
     /// Lets the units go on to tick and micro-step `at`, where they are given inputs from outside.
-    pub fn give(&mut self, at: (i64, u32), inputs: Inputs) -> Result<(), String> {
+    pub(super) fn give(&mut self, at: (i64, u32), inputs: Inputs) -> Result<(), String> {
         let Progress { timer, lines, outside, .. } = &mut self.now;
         *outside = true;
         let mut inputs = Some(inputs);
@@ -221,12 +224,12 @@ impl Trial {
     /// Lets the units go on through tick `until`, or with `interrupts` through the first later one
     /// at which a signal jumps, or until a shared event is refuted, in which receivers believed by what they
     /// were told, and would again in the next micro-step; gives that tick.
-    pub fn run(&mut self, until: i64, interrupts: bool) -> Result<i64, String> {
+    pub(super) fn run(&mut self, until: i64, interrupts: bool) -> Result<i64, String> {
         self.run_noting(until, interrupts, |_, _, _| {})
     }
 
     /// The same; `note` is called for every piece of a signal that comes, with its tick.
-    pub fn run_noting(
+    pub(super) fn run_noting(
         &mut self,
         until: i64,
         interrupts: bool,
@@ -288,7 +291,7 @@ impl Trial {
     /// What the signals are at the end of a step, before anything happens there: as the units know
     /// it, since what they sent is off by up to their `exchange_tolerance`, now here, now there, which
     /// no correction and no difference could tell from what it did.
-    pub fn ends(&self) -> Vec<f64> {
+    pub(super) fn ends(&self) -> Vec<f64> {
         let Progress { timer, lines, last, .. } = &self.now;
         let at = timer.now();
         let end = |(port, line): (usize, &Line)| {
@@ -310,19 +313,19 @@ impl Trial {
     }
 
     /// What the signals are, after all that happened, as the units know it.
-    pub fn exactly(&self) -> Vec<f64> {
+    pub(super) fn exactly(&self) -> Vec<f64> {
         let each = self.values().into_iter().enumerate();
         each.map(|(port, y)| self.exact(port).unwrap_or(y)).collect()
     }
 
     /// What the signals are, after all that happened.
-    pub fn values(&self) -> Vec<f64> {
+    pub(super) fn values(&self) -> Vec<f64> {
         let Progress { timer, lines, .. } = &self.now;
         lines.iter().map(|line| line.value(timer.now(), timer)).collect()
     }
 
     /// What receivers hold of them there.
-    pub fn held(&self) -> Vec<f64> {
+    pub(super) fn held(&self) -> Vec<f64> {
         let Progress { timer, lines, .. } = &self.now;
         let held = |line: &Line| line.held(timer.now(), timer).unwrap_or(0.0);
         lines.iter().map(held).collect()
@@ -330,7 +333,7 @@ impl Trial {
 
     /// Values of the outputs of all units there, by unit and port.
     #[cfg(test)]
-    pub fn probe(&self, units: usize, ports: u16) -> Vec<f64> {
+    pub(super) fn probe(&self, units: usize, ports: u16) -> Vec<f64> {
         let at = self.tick();
         self.units.read(|sim| {
             let key = |u: usize| sim.find(&format!("unit{u}")).expect("a unit");
@@ -340,11 +343,14 @@ impl Trial {
         })
     }
 
-    pub fn to_bytes(&self) -> Result<(Vec<u8>, Progress), SnapshotError> {
+    pub(super) fn to_bytes(&self) -> Result<(Vec<u8>, Progress), SnapshotError> {
         Ok((self.units.to_bytes()?, self.now.clone()))
     }
 
-    pub fn restore_bytes(&mut self, saved: (Vec<u8>, Progress)) -> Result<(), SnapshotError> {
+    pub(super) fn restore_bytes(
+        &mut self,
+        saved: (Vec<u8>, Progress),
+    ) -> Result<(), SnapshotError> {
         self.units.restore_bytes(&saved.0)?;
         self.now = saved.1;
         Ok(())

@@ -364,7 +364,7 @@ impl UnitKind for PowerSystem {
 
 /// The solution of a power flow, told once. Outputs: magnitudes, then angles.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub struct Voltages {
+pub(super) struct Voltages {
     values: Vec<f64>,
     told: bool,
 }

@@ -32,25 +32,25 @@ pub(crate) struct Reader<'a> {
 pub(crate) type Checked<T> = Result<T, Vec<ParamError>>;
 
 impl<'a> Reader<'a> {
-    pub fn new(params: &'a Params) -> Self {
+    pub(crate) fn new(params: &'a Params) -> Self {
         Self { params, errors: Vec::new() }
     }
 
     /// The result, or every mistake found.
-    pub fn finish<T>(self, value: T) -> Checked<T> {
+    pub(crate) fn finish<T>(self, value: T) -> Checked<T> {
         if self.errors.is_empty() { Ok(value) } else { Err(self.errors) }
     }
 
-    pub fn push(&mut self, error: ParamError) {
+    pub(crate) fn push(&mut self, error: ParamError) {
         self.errors.push(error);
     }
 
-    pub fn extend(&mut self, errors: Vec<ParamError>) {
+    pub(crate) fn extend(&mut self, errors: Vec<ParamError>) {
         self.errors.extend(errors);
     }
 
     /// A mistake at parameter `name` unless `ok`.
-    pub fn check(&mut self, ok: bool, name: &str, message: impl Into<String>, help: &str) {
+    pub(crate) fn check(&mut self, ok: bool, name: &str, message: impl Into<String>, help: &str) {
         if !ok {
             let error = match self.params.get(name) {
                 Some(p) => ParamError::at(p.span.clone(), message),
@@ -61,19 +61,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether a parameter without a default was given.
-    pub fn given(&self, name: &str) -> bool {
+    pub(crate) fn given(&self, name: &str) -> bool {
         self.params.get(name).is_some_and(|p| p.value != Param::Text(String::new()))
     }
 
     /// A finite real number.
-    pub fn finite(&mut self, name: &str) -> f64 {
+    pub(crate) fn finite(&mut self, name: &str) -> f64 {
         let x = self.params.real(name);
         self.check(x.is_finite(), name, format!("`{name}` is {x}"), "give a finite number");
         x
     }
 
     /// A finite number above zero.
-    pub fn positive(&mut self, name: &str) -> f64 {
+    pub(crate) fn positive(&mut self, name: &str) -> f64 {
         let x = self.params.real(name);
         let ok = x.is_finite() && x > 0.0;
         self.check(ok, name, format!("`{name}` is {x}"), "give a number above zero");
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
     }
 
     /// An integer in a range.
-    pub fn int(&mut self, name: &str, low: i64, high: i64) -> i64 {
+    pub(crate) fn int(&mut self, name: &str, low: i64, high: i64) -> i64 {
         let x = self.params.int(name);
         let range = if high == i64::MAX {
             format!("give an integer of at least {low}")
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ticks of a duration of zero or more.
-    pub fn duration(&mut self, name: &str) -> i64 {
+    pub(crate) fn duration(&mut self, name: &str) -> i64 {
         let d = self.params.duration(name);
         let ok = d.ticks() >= 0 && !d.is_infinite();
         let message = format!("`{name}` is no finite time of zero or more");
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Ticks of a duration of at least one tick.
-    pub fn span(&mut self, name: &str) -> i64 {
+    pub(crate) fn span(&mut self, name: &str) -> i64 {
         let d = self.params.duration(name);
         let ok = d.ticks() > 0 && !d.is_infinite();
         let message = format!("`{name}` must be longer than zero");
@@ -111,7 +111,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The clock of a period of at least one tick, first at tick `offset`.
-    pub fn clock(&mut self, name: &str, offset: i64, resolution: Resolution) -> RationalClock {
+    pub(crate) fn clock(
+        &mut self,
+        name: &str,
+        offset: i64,
+        resolution: Resolution,
+    ) -> RationalClock {
         let (n, d) = match self.params.get(name) {
             Some(Located { value: Param::Period(n, d), .. }) => (*n, *d),
             _ => (0, 1),
@@ -124,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value of any type; `None` when not given.
-    pub fn value(&mut self, name: &str) -> Option<Value> {
+    pub(crate) fn value(&mut self, name: &str) -> Option<Value> {
         let p = self.params.get(name).filter(|_| self.given(name))?;
         match value_of(&p.value) {
             Some(v) => Some(v),
@@ -137,7 +142,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `order` and `exchange_tolerance`.
-    pub fn accuracy(&mut self) -> (usize, f64) {
+    pub(crate) fn accuracy(&mut self) -> (usize, f64) {
         (self.int("order", 1, 12) as usize, self.positive("exchange_tolerance"))
     }
 }
@@ -195,7 +200,7 @@ pub(crate) struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// The entries of a table, of which only `known` keys may occur.
-    pub fn new(
+    pub(crate) fn new(
         p: &'a Located<Param>,
         known: &[&str],
         errors: &mut Vec<ParamError>,
@@ -218,11 +223,11 @@ impl<'a> Entries<'a> {
         Some(Self { span: p.span.clone(), entries })
     }
 
-    pub fn get(&self, key: &str) -> Option<&'a Located<Param>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'a Located<Param>> {
         self.entries.iter().find(|(k, _)| k.value == key).map(|(_, p)| p)
     }
 
-    pub fn text(&self, key: &str) -> Option<(&'a str, Span)> {
+    pub(crate) fn text(&self, key: &str) -> Option<(&'a str, Span)> {
         match self.get(key) {
             Some(Located { value: Param::Text(t), span }) => Some((t, span.clone())),
             _ => None,
@@ -270,7 +275,7 @@ pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
 
 impl Reader<'_> {
     /// The distribution that the parameters of [`DISTRIBUTION`] describe.
-    pub fn distribution(&mut self, times: bool) -> Distribution {
+    pub(crate) fn distribution(&mut self, times: bool) -> Distribution {
         let shape = self.params.text("distribution").to_owned();
         let uses: &[&str] = match shape.as_str() {
             "constant" | "exponential" => &["mean"],
@@ -345,7 +350,7 @@ impl Reader<'_> {
     }
 
     /// The stream for `purpose` of this unit.
-    pub fn stream(&mut self, context: &Context<'_>, purpose: &str) -> RandomStream {
+    pub(crate) fn stream(&mut self, context: &Context<'_>, purpose: &str) -> RandomStream {
         if self.given("minstd") {
             return RandomStream::minstd(self.int("minstd", 1, (1 << 31) - 2) as u64);
         }

@@ -95,7 +95,7 @@ fn params(kind: &dyn kinds::UnitKind, table: &toml::Table, context: &Context<'_>
 }
 
 /// A finished run.
-pub struct Bench {
+pub(crate) struct Bench {
     pub sim: Simulation<Value>,
     log: Log,
     ports: BTreeMap<String, Ports>,
@@ -118,12 +118,12 @@ fn with_context<R>(path: &str, folder: &Path, f: impl FnOnce(&Context<'_>) -> R)
 }
 
 /// The mistakes of the one unit in `text`: message; help.
-pub fn mistakes(text: &str) -> Vec<String> {
+pub(crate) fn mistakes(text: &str) -> Vec<String> {
     mistakes_in(Path::new("."), text)
 }
 
 /// The same, with files in a folder.
-pub fn mistakes_in(folder: &Path, text: &str) -> Vec<String> {
+pub(crate) fn mistakes_in(folder: &Path, text: &str) -> Vec<String> {
     let table: toml::Table = text.parse().unwrap();
     let (name, unit) = table["unit"].as_table().unwrap().iter().next().unwrap();
     let unit = unit.as_table().unwrap();
@@ -145,18 +145,18 @@ pub fn mistakes_in(folder: &Path, text: &str) -> Vec<String> {
 }
 
 impl Bench {
-    pub fn run(text: &str, seconds: f64) -> Self {
+    pub(crate) fn run(text: &str, seconds: f64) -> Self {
         Self::run_in(Path::new("."), text, seconds)
     }
 
-    pub fn run_in(folder: &Path, text: &str, seconds: f64) -> Self {
+    pub(crate) fn run_in(folder: &Path, text: &str, seconds: f64) -> Self {
         let mut bench = Self::start(folder, text);
         bench.go(seconds).unwrap();
         bench
     }
 
     /// The bench before its first cycle.
-    pub fn start(folder: &Path, text: &str) -> Self {
+    pub(crate) fn start(folder: &Path, text: &str) -> Self {
         Self::start_with(folder, text, superdense_kernel::Options::default())
     }
 
@@ -195,7 +195,7 @@ impl Bench {
         Self { sim, log, ports: all, end: 0 }
     }
 
-    pub fn go(&mut self, seconds: f64) -> Result<(), RunError> {
+    pub(crate) fn go(&mut self, seconds: f64) -> Result<(), RunError> {
         self.end = NANO.duration(seconds).unwrap().ticks();
         self.sim.run_through(self.end).map(drop)
     }
@@ -209,12 +209,12 @@ impl Bench {
     }
 
     /// Number of messages of a port.
-    pub fn count(&self, port: &str) -> usize {
+    pub(crate) fn count(&self, port: &str) -> usize {
         self.sent(port).len()
     }
 
     /// Segments of a port: `time@micro FLAG [coefficients] left x`.
-    pub fn signal(&self, port: &str) -> Vec<String> {
+    pub(crate) fn signal(&self, port: &str) -> Vec<String> {
         let line = |(tag, value): &(Tag, Value)| {
             let Value::Segment(s) = value else { panic!("{port} sends {value}") };
             let flag = match s.flag {
@@ -229,7 +229,7 @@ impl Bench {
     }
 
     /// Events of a port: `time@micro value`.
-    pub fn events(&self, port: &str) -> Vec<String> {
+    pub(crate) fn events(&self, port: &str) -> Vec<String> {
         let line = |(tag, value): &(Tag, Value)| {
             format!("{}@{} {value}", NANO.format(tag.ticks), tag.micro)
         };
@@ -237,7 +237,7 @@ impl Bench {
     }
 
     /// What a receiver of the signal knows at `t` seconds (right limit).
-    pub fn held(&self, port: &str, t: f64) -> f64 {
+    pub(crate) fn held(&self, port: &str, t: f64) -> f64 {
         let now = NANO.duration(t).unwrap().ticks();
         let sent = self.sent(port);
         let (tag, value) = sent.iter().rfind(|(tag, _)| tag.ticks <= now).expect("a segment");
@@ -246,7 +246,7 @@ impl Bench {
     }
 
     /// The probed value of a signal at the end.
-    pub fn probe(&self, port: &str) -> f64 {
+    pub(crate) fn probe(&self, port: &str) -> f64 {
         let (unit, name) = port.split_once('.').unwrap();
         let (index, spec) = find(&self.ports[unit].outputs, name);
         assert_eq!(spec.kind, PortKind::Signal);

@@ -8,7 +8,7 @@ use superdense::{kinds::kinds, plan::usual_ports};
 use superdense_models::kinds::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind};
 
 /// Prints the kinds of units with their ports and parameters.
-pub fn list(console: &Console) -> Done {
+pub(super) fn list(console: &Console) -> Done {
     let mut text = String::new();
     for kind in kinds() {
         text.push_str(&format!("{}: {}\n", kind.name(), kind.summary()));
@@ -21,7 +21,7 @@ pub fn list(console: &Console) -> Done {
 }
 
 /// Prints the JSON schema of scenario files; it is JSON with and without `--json`.
-pub fn schema(console: &Console) -> Done {
+pub(super) fn schema(console: &Console) -> Done {
     if !console.quiet || console.json {
         console.object(&superdense::schema::schema());
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use superdense::{load_with_graph, output::directory};
 
 /// `superdense check FILE`.
-pub fn check(console: &Console, check: &CheckOptions) -> Done {
+pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
     let options = &check.plan;
     let (plan, graph) = load_with_graph(&options.file, &options.set, &options.overrides())?;
     let units = plan.units.iter().filter(|u| !u.hidden).count();

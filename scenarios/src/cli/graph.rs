@@ -6,7 +6,7 @@ use superdense::plan::graph::{Graph, Loop, Node};
 use superdense_models::kinds::{PortKind, feed_through::Passing};
 
 /// What may go on for ever at one instant, each with its remedy.
-pub fn warnings(graph: &Graph) -> Vec<String> {
+pub(super) fn warnings(graph: &Graph) -> Vec<String> {
     let warning = |l: &Loop| {
         let ring = l.path.join(", ");
         match l.algebraic {
@@ -26,7 +26,7 @@ pub fn warnings(graph: &Graph) -> Vec<String> {
 }
 
 /// For people.
-pub fn text(graph: &Graph) -> String {
+pub(super) fn text(graph: &Graph) -> String {
     let name = |u: u32| &graph.units[u as usize].path;
     let rows: Vec<Vec<String>> = graph
         .edges
@@ -70,7 +70,7 @@ fn word(how: Passing) -> &'static str {
 }
 
 /// For programs.
-pub fn object(graph: &Graph) -> Json {
+pub(super) fn object(graph: &Graph) -> Json {
     let unit = |n: &Node| {
         let pair = |(input, output, how): &(String, String, Passing)| json!({ "input": input, "output": output, "how": word(*how) });
         json!({
@@ -100,7 +100,7 @@ pub fn object(graph: &Graph) -> Json {
 }
 
 /// For Graphviz: events are dashed, loops at one instant red.
-pub fn dot(graph: &Graph, name: &str) -> String {
+pub(super) fn dot(graph: &Graph, name: &str) -> String {
     let mut text = format!("digraph {} {{\n  rankdir=LR;\n  node [shape=box];\n", quoted(name));
     let connected = |u: u32| graph.edges.iter().any(|e| e.from.0 == u || e.to.0 == u);
     for (number, n) in (0..).zip(&graph.units).filter(|(u, n)| !n.hidden || connected(*u)) {

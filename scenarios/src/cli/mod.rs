@@ -67,7 +67,7 @@ enum Command {
 }
 
 /// The program.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => return unparsed(&e),

@@ -10,7 +10,7 @@ use superdense::output::{OutputError, directory};
 const STARTER: &str = include_str!("starter.toml");
 
 /// Writes the starter scenario.
-pub fn write(console: &Console, name: &Path, force: bool) -> Done {
+pub(super) fn write(console: &Console, name: &Path, force: bool) -> Done {
     let file = match name.extension() {
         Some(e) if e == "toml" => name.to_owned(),
         _ => {

@@ -18,7 +18,7 @@ use superdense_models::maths::quantity::Quantity;
 
 /// Options that decide the plan.
 #[derive(Debug, Args)]
-pub struct PlanOptions {
+pub(super) struct PlanOptions {
     /// Scenario file.
     pub file: PathBuf,
     /// Set a parameter or any other value of the file; may be repeated.
@@ -37,7 +37,7 @@ pub struct PlanOptions {
 
 /// Options of `check`.
 #[derive(Debug, Args)]
-pub struct CheckOptions {
+pub(super) struct CheckOptions {
     #[command(flatten)]
     pub plan: PlanOptions,
     /// Tell for each coupled group which policies its units allow, what is missing for the others,
@@ -61,7 +61,7 @@ pub struct CheckOptions {
 
 /// Values of the parameter that is the macro step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Steps {
+pub(super) struct Steps {
     /// Its path.
     pub path: String,
     /// Seconds.
@@ -70,7 +70,7 @@ pub struct Steps {
 
 /// Options of `run`.
 #[derive(Debug, Args)]
-pub struct RunOptions {
+pub(super) struct RunOptions {
     #[command(flatten)]
     pub plan: PlanOptions,
     /// Output directory [default: out/<scenario>].
@@ -115,7 +115,7 @@ pub struct RunOptions {
 
 impl PlanOptions {
     /// What stands above the file.
-    pub fn overrides(&self) -> Overrides {
+    pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             until: self.until.clone(),
             sample: self.sample.clone(),
@@ -125,14 +125,14 @@ impl PlanOptions {
     }
 
     /// Name of the scenario, as its plan has it.
-    pub fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         self.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
 impl RunOptions {
     /// The settings of the run.
-    pub fn settings(&self) -> Result<Settings, Stop> {
+    pub(super) fn settings(&self) -> Result<Settings, Stop> {
         let name = self.plan.name();
         if name.is_empty() {
             return Err(Stop::usage("the scenario file has no name"));

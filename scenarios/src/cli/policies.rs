@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use superdense::plan::policies::{Master, Policy};
 
 /// All policies of each group, or only those in use for which something stands in.
-pub fn text(masters: &[Master], all: bool) -> String {
+pub(super) fn text(masters: &[Master], all: bool) -> String {
     let mut text = String::new();
     for master in masters.iter().filter(|m| all || m.declared) {
         let shown = |p: &&Policy| all || (p.used && !p.missing.is_empty());
@@ -52,7 +52,7 @@ fn rows(p: &Policy) -> Vec<Vec<String>> {
 }
 
 /// For programs.
-pub fn object(masters: &[Master]) -> Json {
+pub(super) fn object(masters: &[Master]) -> Json {
     let policy = |p: &Policy| {
         json!({
             "policy": p.line, "what": p.what, "used": p.used, "possible": p.possible,

@@ -13,7 +13,7 @@ use superdense_kernel::error::RunError;
 
 /// Where and how to print.
 #[derive(Debug, Clone, Copy)]
-pub struct Console {
+pub(super) struct Console {
     /// Nothing but errors.
     pub quiet: bool,
     /// One JSON object.
@@ -25,7 +25,7 @@ static LOST: OnceLock<String> = OnceLock::new();
 
 /// Why a command ended without success.
 #[derive(Debug)]
-pub enum Stop {
+pub(super) enum Stop {
     /// Wrong usage.
     Usage(String),
     /// Mistakes in the scenario.
@@ -40,12 +40,12 @@ pub enum Stop {
 
 impl Stop {
     /// A mistake of usage.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(super) fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }
 
     /// A failure before the first cycle: the scenario or the options are to blame.
-    pub fn before(failure: Failure) -> Self {
+    pub(super) fn before(failure: Failure) -> Self {
         match failure {
             Failure::Mismatch(_) | Failure::Checkpoint(_) | Failure::Output(_) => {
                 Self::Usage(failure.to_string())
@@ -56,7 +56,7 @@ impl Stop {
     }
 
     /// The exit code.
-    pub fn code(&self) -> u8 {
+    pub(super) fn code(&self) -> u8 {
         match self {
             Self::Different(_) => 1,
             Self::Usage(_) | Self::Scenario(_) => 2,
@@ -80,7 +80,7 @@ impl From<Diagnostics> for Stop {
 
 impl Console {
     /// Prints text, or the object when JSON is asked for.
-    pub fn say(&self, text: &str, object: impl FnOnce() -> Json) {
+    pub(super) fn say(&self, text: &str, object: impl FnOnce() -> Json) {
         if self.json {
             self.object(&object());
         } else if !self.quiet {
@@ -89,19 +89,19 @@ impl Console {
     }
 
     /// Prints an object.
-    pub fn object(&self, object: &Json) {
+    pub(super) fn object(&self, object: &Json) {
         out(&format!("{object:#}\n"));
     }
 
     /// Prints an object as one line of many.
-    pub fn line(&self, object: &impl serde::Serialize) {
+    pub(super) fn line(&self, object: &impl serde::Serialize) {
         if let Ok(text) = serde_json::to_string(object) {
             out(&format!("{text}\n"));
         }
     }
 
     /// Prints text, unless nothing is to be printed.
-    pub fn text(&self, text: &str) {
+    pub(super) fn text(&self, text: &str) {
         if !self.quiet {
             out(text);
         }
@@ -111,19 +111,19 @@ impl Console {
     ///
     /// # Errors
     /// What kept standard output from taking it.
-    pub fn printed(&self) -> Result<(), Stop> {
+    pub(super) fn printed(&self) -> Result<(), Stop> {
         LOST.get().map_or(Ok(()), |why| Err(Stop::usage(why)))
     }
 
     /// A remark on standard error.
-    pub fn remark(&self, text: &str) {
+    pub(super) fn remark(&self, text: &str) {
         if !self.quiet {
             put(&mut std::io::stderr().lock(), &format!("{text}\n"));
         }
     }
 
     /// Says why the command failed.
-    pub fn complain(&self, stop: &Stop) {
+    pub(super) fn complain(&self, stop: &Stop) {
         if let Stop::Interrupted = stop {
             return;
         }
@@ -194,7 +194,7 @@ fn out(text: &str) {
 }
 
 /// Notes what came of printing on standard output; a closed pipe is no reason to fail.
-pub fn printing(done: std::io::Result<()>) {
+pub(super) fn printing(done: std::io::Result<()>) {
     if let Err(e) = done
         && e.kind() != ErrorKind::BrokenPipe
     {
@@ -209,7 +209,7 @@ fn put(to: &mut impl Write, text: &str) {
 }
 
 /// Rows with aligned columns, two spaces apart; columns in `right` are aligned to the right.
-pub fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
+pub(super) fn columns(rows: &[Vec<String>], right: &[usize]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|t| t.chars().count()).max();
     let widths: Vec<_> = (0..count).map(|c| width(c).unwrap_or(0)).collect();

@@ -12,7 +12,7 @@ use superdense::{
 
 /// Options of `reproduce`.
 #[derive(Debug, Args)]
-pub struct ReproduceOptions {
+pub(super) struct ReproduceOptions {
     /// A document, such as 003, or part of the name of an item, such as "table 4"; all without.
     pub name: Option<String>,
     /// Output directory, which keeps scenarios, results and figures.
@@ -24,7 +24,7 @@ pub struct ReproduceOptions {
 }
 
 /// Prints the paper's numbers and ours, line by line.
-pub fn reproduce(console: &Console, options: &ReproduceOptions) -> Done {
+pub(super) fn reproduce(console: &Console, options: &ReproduceOptions) -> Done {
     let pulse = Pulse::start();
     let _ = pulse.on_interrupt();
     let request = Request {

@@ -26,7 +26,7 @@ use superdense::{
 use superdense_kernel::error::RunError;
 
 /// `superdense run FILE`.
-pub fn run(console: &Console, options: &RunOptions) -> Done {
+pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
     let settings = options.settings()?;
     let plan = plan_of(&settings)?;
     if settings.trajectory != Format::Csv && plan.plots.iter().any(|p| p.is_of_events(&plan)) {
@@ -51,7 +51,7 @@ pub fn run(console: &Console, options: &RunOptions) -> Done {
 }
 
 /// `superdense resume DIR|FILE`.
-pub fn resume(console: &Console, from: &Path) -> Done {
+pub(super) fn resume(console: &Console, from: &Path) -> Done {
     let is_dir = from.is_dir();
     let (file, dir) = match from.parent() {
         _ if is_dir => (from.join(CHECKPOINT), Some(from)),
@@ -300,7 +300,7 @@ pub(super) fn object(
 }
 
 /// `superdense plot DIR`.
-pub fn plot(console: &Console, dir: &Path) -> Done {
+pub(super) fn plot(console: &Console, dir: &Path) -> Done {
     let panels = superdense::plot::draw(dir).map_err(|e| Stop::usage(e.to_string()))?;
     let files: Vec<PathBuf> = ["plot.svg", "plot.png"].iter().map(|n| dir.join(n)).collect();
     let text = match panels {

@@ -14,7 +14,7 @@ use superdense::{
 };
 
 /// Spectral radii of a scenario's coupling.
-pub struct Radii {
+pub(super) struct Radii {
     /// Of one exchange; of the worst mode, if there are several.
     exchange: Option<f64>,
     /// Of macro steps by their length in seconds; of the worst mode, if there are several.
@@ -24,7 +24,7 @@ pub struct Radii {
 }
 
 /// What `--stability` asks for, if it is given.
-pub fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
+pub(super) fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
     let Some(steps) = &options.stability else { return Ok(None) };
     let coupled = |value: f64| {
         let mut sets = options.plan.set.clone();
@@ -60,7 +60,7 @@ pub fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
 
 impl Radii {
     /// For people.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let said = |stable| if stable { "stable" } else { "unstable" };
         let row =
             |what: String, radius: f64, stable| vec![what, number(radius), said(stable).into()];
@@ -83,7 +83,7 @@ impl Radii {
     }
 
     /// For programs.
-    pub fn object(&self) -> Json {
+    pub(super) fn object(&self) -> Json {
         let step = |(at, (h, radius)): (usize, &(f64, f64))| {
             let mut object = json!({ "step": h, "radius": radius });
             if let Some((names, s)) = self.switched.get(at) {

@@ -80,7 +80,12 @@ impl Runs<'_> {
 }
 
 /// Runs a scenario and its tightenings, and tells the error bars.
-pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse: &Pulse) -> Done {
+pub(super) fn verify(
+    console: &Console,
+    settings: Settings,
+    wanted: Option<f64>,
+    pulse: &Pulse,
+) -> Done {
     let request = Request { settings: settings.absolute(), wanted };
     let file = settings.out.join(VERIFYING);
     directory::replace(&file, &reports::to_json(&request))?;
@@ -88,7 +93,7 @@ pub fn verify(console: &Console, settings: Settings, wanted: Option<f64>, pulse:
 }
 
 /// Goes on with the verification in a directory.
-pub fn resume(console: &Console, out: &Path) -> Done {
+pub(super) fn resume(console: &Console, out: &Path) -> Done {
     let _held = directory::hold(out)?;
     let file = out.join(VERIFYING);
     let text = std::fs::read_to_string(&file).map_err(OutputError::at(&file))?;

@@ -75,7 +75,7 @@ pub(super) struct Adapters {
 
 impl Adapters {
     /// Notes the adapters between two ports.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         tree: &Tree,
         group: u32,
@@ -146,7 +146,7 @@ impl Adapters {
     }
 
     /// Puts the noted adapters into the group.
-    pub fn insert(self, tree: &mut Tree, group: u32, session: &Session) {
+    pub(super) fn insert(self, tree: &mut Tree, group: u32, session: &Session) {
         let mut count: HashMap<String, u32> = HashMap::new();
         for stage in self.wanted.iter().flat_map(|w| &w.stages) {
             *count.entry(stage.name.clone()).or_default() += 1;

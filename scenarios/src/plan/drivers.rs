@@ -21,12 +21,12 @@ pub(super) struct Meant {
 
 impl Meant {
     /// Nothing so far, or perhaps anything.
-    pub fn new(anything: bool) -> Self {
+    pub(super) fn new(anything: bool) -> Self {
         Self { anything, ..Self::default() }
     }
 
     /// Notes the target of a wrong connection.
-    pub fn note(&mut self, tree: &Tree, group: u32, to: &Selector, eval: &Evaluator<'_>) {
+    pub(super) fn note(&mut self, tree: &Tree, group: u32, to: &Selector, eval: &Evaluator<'_>) {
         let quiet = Session::new(std::path::Path::new(""));
         let name = &to.steps[0].name.value;
         match connect::ends(tree, group, to, true, &eval.reporting_to(&quiet)) {

@@ -44,12 +44,16 @@ pub(super) struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub fn new(session: &'a Session, scope: &'a Scope, locals: &'a [(&'a str, f64)]) -> Self {
+    pub(super) fn new(
+        session: &'a Session,
+        scope: &'a Scope,
+        locals: &'a [(&'a str, f64)],
+    ) -> Self {
         Self { session, scope, locals, varies: Cell::new(false) }
     }
 
     /// The same, with mistakes going elsewhere.
-    pub fn reporting_to(&self, session: &'a Session) -> Self {
+    pub(super) fn reporting_to(&self, session: &'a Session) -> Self {
         Self::new(session, self.scope, self.locals)
     }
 
@@ -62,13 +66,13 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The value of a name, for kinds that evaluate expressions themselves.
-    pub fn constant(&self, name: &str) -> Option<f64> {
+    pub(super) fn constant(&self, name: &str) -> Option<f64> {
         self.local(name)
             .or_else(|| self.scope.number(name, self.session)?.map(|n| n.value).or(Some(1.0)))
     }
 
     /// A number from a bare number, a quantity, or an expression; a mistake is reported.
-    pub fn number(&self, node: &Node, what: &str) -> Option<Number> {
+    pub(super) fn number(&self, node: &Node, what: &str) -> Option<Number> {
         let number = match &node.item {
             Item::Int(i) => {
                 Number { value: *i as f64, dimension: None, exact: Some(Decimal::whole(*i)) }
@@ -151,7 +155,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A truth value from `true`, or from a condition over constants.
-    pub fn truth(&self, node: &Node, what: &str) -> Option<bool> {
+    pub(super) fn truth(&self, node: &Node, what: &str) -> Option<bool> {
         match &node.item {
             Item::Bool(b) => Some(*b),
             Item::Text(t) => {
@@ -174,7 +178,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A whole number.
-    pub fn whole(&self, node: &Node, what: &str) -> Option<i64> {
+    pub(super) fn whole(&self, node: &Node, what: &str) -> Option<i64> {
         if let Item::Int(i) = node.item {
             return Some(i);
         }
@@ -201,7 +205,7 @@ impl<'a> Evaluator<'a> {
 
     /// Seconds of a duration, as numerator and denominator: as written, or else the simplest fraction
     /// that a formula comes to. A numerator of `i64::MAX` is infinite.
-    pub fn period(&self, node: &Node, what: &str) -> Option<(i64, i64)> {
+    pub(super) fn period(&self, node: &Node, what: &str) -> Option<(i64, i64)> {
         let ticks = self.ticks(node, what)?;
         let number = self.number(node, what)?;
         let computed = if number.exact.is_none() { fraction(number.value) } else { None };
@@ -209,7 +213,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Ticks of a duration of zero or more; bare numbers are seconds. `i64::MAX` is infinite.
-    pub fn ticks(&self, node: &Node, what: &str) -> Option<i64> {
+    pub(super) fn ticks(&self, node: &Node, what: &str) -> Option<i64> {
         if matches!(node.item, Item::Bool(_)) {
             self.session.report(node.wrong_type(
                 what,

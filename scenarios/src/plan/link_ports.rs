@@ -30,7 +30,7 @@ pub(super) struct Wiring<'a> {
 }
 
 impl<'a> Wiring<'a> {
-    pub fn new(tree: &'a mut Tree, group: u32, session: &'a Session) -> Self {
+    pub(super) fn new(tree: &'a mut Tree, group: u32, session: &'a Session) -> Self {
         let heard = tree.groups[group as usize]
             .wires
             .iter()
@@ -49,7 +49,7 @@ impl<'a> Wiring<'a> {
     }
 
     /// Adds the ports and wires of links that are sorted by name.
-    pub fn run(mut self, links: Vec<Resolved>) {
+    pub(super) fn run(mut self, links: Vec<Resolved>) {
         let mut members: BTreeMap<u32, End> = BTreeMap::new();
         for link in &links {
             for at in 0..link.members.len() {

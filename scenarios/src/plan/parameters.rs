@@ -27,7 +27,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    pub fn plain(value: f64) -> Self {
+    pub(super) fn plain(value: f64) -> Self {
         Self { value, dimension: None, exact: None }
     }
 }
@@ -69,7 +69,7 @@ pub(super) struct Scope {
 
 impl Scope {
     /// Parameters that have not been evaluated yet.
-    pub fn new(declared: &Declared, parent: Option<Rc<Scope>>) -> Self {
+    pub(super) fn new(declared: &Declared, parent: Option<Rc<Scope>>) -> Self {
         let entry = |(name, node): &(Rc<str>, Rc<Node>)| Entry {
             name: Rc::clone(name),
             node: Rc::clone(node),
@@ -83,30 +83,30 @@ impl Scope {
     }
 
     /// Replaces a default by the value that an instance gives.
-    pub fn give(&mut self, name: &str, value: Option<Number>) {
+    pub(super) fn give(&mut self, name: &str, value: Option<Number>) {
         if let Some(at) = self.place(name) {
             self.entries[at].state = RefCell::new(State::Done(value));
         }
     }
 
     /// The names, without those of the parent.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|e| &*e.name)
     }
 
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.place(name).is_some()
     }
 
     /// Evaluates everything, so that mistakes of unused parameters are found.
-    pub fn check(&self, session: &Session) {
+    pub(super) fn check(&self, session: &Session) {
         for name in self.names() {
             self.number(name, session);
         }
     }
 
     /// The value of a name. `None`: unknown. `Some(None)`: known but wrong.
-    pub fn number(&self, name: &str, session: &Session) -> Option<Option<Number>> {
+    pub(super) fn number(&self, name: &str, session: &Session) -> Option<Option<Number>> {
         let Some(at) = self.place(name) else {
             return self.parent.as_ref()?.number(name, session);
         };
@@ -149,7 +149,7 @@ impl Scope {
     }
 
     /// The names, with those of the parent.
-    pub fn all_names<'a>(&'a self, out: &mut Vec<&'a str>) {
+    pub(super) fn all_names<'a>(&'a self, out: &mut Vec<&'a str>) {
         out.extend(self.names());
         if let Some(p) = &self.parent {
             p.all_names(out);
@@ -157,7 +157,7 @@ impl Scope {
     }
 
     /// Feeds all values into a digest.
-    pub fn digest(&self, session: &Session, d: &mut superdense_kernel::message::Digest) {
+    pub(super) fn digest(&self, session: &Session, d: &mut superdense_kernel::message::Digest) {
         for name in self.names() {
             d.bytes(name.as_bytes());
             d.real(self.number(name, session).flatten().map_or(f64::NAN, |n| n.value));

@@ -71,13 +71,13 @@ pub(super) struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    pub fn new(session: &'a Session, whole: &'a Located<String>) -> Self {
+    pub(super) fn new(session: &'a Session, whole: &'a Located<String>) -> Self {
         Self { session, whole, start: 0, end: whole.value.len() }.trim()
     }
-    pub fn text(self) -> &'a str {
+    pub(super) fn text(self) -> &'a str {
         &self.whole.value[self.start..self.end]
     }
-    pub fn span(self) -> Span {
+    pub(super) fn span(self) -> Span {
         self.session.sources.inside(&self.whole.span, &self.whole.value, self.start..self.end)
     }
     fn slice(self, start: usize, end: usize) -> Self {

@@ -30,7 +30,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub fn new(file: &Path) -> Self {
+    pub(super) fn new(file: &Path) -> Self {
         Self {
             sources: Sources::default(),
             sink: Sink::default(),
@@ -44,17 +44,17 @@ impl Session {
     }
 
     /// Options of every simulation of this scenario.
-    pub fn options(&self) -> Options {
+    pub(super) fn options(&self) -> Options {
         let guards = Guards { micro_steps: self.micro_steps, ..Guards::default() };
         Options { resolution: self.resolution, guards, ..Options::default() }
     }
 
-    pub fn report(&self, mistake: Mistake) {
+    pub(super) fn report(&self, mistake: Mistake) {
         self.sink.push(mistake);
     }
 
     /// Mistakes of an expression, under their part of the text.
-    pub fn expression(&self, text: &Located<String>, errors: &[ExprError]) {
+    pub(super) fn expression(&self, text: &Located<String>, errors: &[ExprError]) {
         for e in errors {
             let (start, end) = (e.span().start as usize, e.span().end as usize);
             let span = self.sources.inside(&text.span, &text.value, start..end);
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Mistakes that a unit kind found.
-    pub fn unit_errors(&self, unit: &Span, path: &str, errors: Vec<ParamError>) {
+    pub(super) fn unit_errors(&self, unit: &Span, path: &str, errors: Vec<ParamError>) {
         for e in errors {
             // An empty span may be the end of a formula; what has no place is at the very start.
             let span = e.span.filter(|s| *s != (0..0) && self.sources.holds(s));

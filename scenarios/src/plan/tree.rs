@@ -110,30 +110,30 @@ pub(super) fn join(parent: &str, name: &str) -> String {
 
 impl Group {
     /// The declared child of a name.
-    pub fn find(&self, name: &str) -> Option<u32> {
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
         let found = self.children[..self.declared].binary_search_by(|c| (*c.name).cmp(name));
         found.ok().map(|i| i as u32)
     }
 
     /// The place of a connection in the text.
-    pub fn span(&self, connection: u32) -> &Span {
+    pub(super) fn span(&self, connection: u32) -> &Span {
         &self.decl.connections[connection as usize].span
     }
 
     /// The instance at an end.
-    pub fn body(&self, end: End) -> Body {
+    pub(super) fn body(&self, end: End) -> Body {
         self.children[end.child as usize].members[end.member as usize]
     }
 
     /// `plant[3]`.
-    pub fn name_of(&self, end: End) -> String {
+    pub(super) fn name_of(&self, end: End) -> String {
         member_name(&self.children[end.child as usize], end.member)
     }
 }
 
 impl Tree {
     /// Inputs or outputs of an instance: name and specification.
-    pub fn ports(&self, body: Body, input: bool) -> Vec<&PortSpec> {
+    pub(super) fn ports(&self, body: Body, input: bool) -> Vec<&PortSpec> {
         match body {
             Body::Unit(u) => {
                 let ports = &self.units[u as usize].ports;
@@ -148,7 +148,7 @@ impl Tree {
     }
 
     /// One port.
-    pub fn port(&self, body: Body, input: bool, port: u16) -> &PortSpec {
+    pub(super) fn port(&self, body: Body, input: bool, port: u16) -> &PortSpec {
         match (body, input) {
             (Body::Unit(u), true) => &self.units[u as usize].ports.inputs[usize::from(port)],
             (Body::Unit(u), false) => &self.units[u as usize].ports.outputs[usize::from(port)],
@@ -158,7 +158,7 @@ impl Tree {
     }
 
     /// The number of the port of a name.
-    pub fn port_number(&self, body: Body, input: bool, name: &str) -> Option<u16> {
+    pub(super) fn port_number(&self, body: Body, input: bool, name: &str) -> Option<u16> {
         let at = match (body, input) {
             (Body::Unit(u), true) => {
                 self.units[u as usize].ports.inputs.iter().position(|p| p.name == name)
@@ -177,7 +177,7 @@ impl Tree {
     }
 
     /// The unit and port behind an output; group outputs lead inwards.
-    pub fn origin(&self, group: u32, end: End) -> Option<(u32, u16)> {
+    pub(super) fn origin(&self, group: u32, end: End) -> Option<(u32, u16)> {
         let (mut group, mut end) = (group, end);
         loop {
             match self.groups[group as usize].body(end) {
@@ -191,7 +191,7 @@ impl Tree {
     }
 
     /// The units and ports behind an input; group inputs may lead to many.
-    pub fn targets(&self, group: u32, end: End) -> Vec<(u32, u16)> {
+    pub(super) fn targets(&self, group: u32, end: End) -> Vec<(u32, u16)> {
         let (mut out, mut todo) = (Vec::new(), vec![(group, end)]);
         while let Some((group, end)) = todo.pop() {
             match self.groups[group as usize].body(end) {

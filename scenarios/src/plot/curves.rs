@@ -17,7 +17,7 @@ pub struct Curve {
 
 /// A discontinuity of a signal, known from its segments.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Jump {
+pub(super) struct Jump {
     /// Seconds.
     pub at: f64,
     /// Left limit.
@@ -28,7 +28,7 @@ pub struct Jump {
 
 /// Puts jumps between samples, so that they are drawn upright and not along the next sample; and
 /// where there is no jump, the point at which a new segment starts, which may be a corner.
-pub fn with_jumps(samples: Vec<Point>, jumps: &[Jump]) -> Vec<Point> {
+pub(super) fn with_jumps(samples: Vec<Point>, jumps: &[Jump]) -> Vec<Point> {
     let (low, high) = range(&samples);
     let visible = (high - low) * 1e-3;
     let mut jumps = jumps.iter().peekable();
@@ -47,7 +47,7 @@ pub fn with_jumps(samples: Vec<Point>, jumps: &[Jump]) -> Vec<Point> {
 }
 
 /// Samples with points between them, in the order of time.
-pub fn merge(samples: &[Point], between: &[Point]) -> Vec<Point> {
+pub(super) fn merge(samples: &[Point], between: &[Point]) -> Vec<Point> {
     let mut between = between.iter().peekable();
     let mut points = Vec::with_capacity(samples.len());
     for sample in samples {
@@ -59,7 +59,7 @@ pub fn merge(samples: &[Point], between: &[Point]) -> Vec<Point> {
 }
 
 /// The corners of a staircase through points that hold until the next one.
-pub fn staircase(points: &[Point]) -> Vec<Point> {
+pub(super) fn staircase(points: &[Point]) -> Vec<Point> {
     let mut stairs: Vec<Point> = Vec::with_capacity(points.len() * 2);
     for &(t, y) in points {
         if let Some(&(last, held)) = stairs.last()
@@ -75,13 +75,13 @@ pub fn staircase(points: &[Point]) -> Vec<Point> {
 }
 
 /// Least and largest value, without gaps; `(inf, -inf)` for none.
-pub fn range(points: &[Point]) -> (f64, f64) {
+pub(super) fn range(points: &[Point]) -> (f64, f64) {
     let finite = points.iter().map(|p| p.1).filter(|y| y.is_finite());
     finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)))
 }
 
 /// Thins a curve to first, least, largest and last point per column of the picture.
-pub fn thin(points: Vec<Point>, columns: usize) -> Vec<Point> {
+pub(super) fn thin(points: Vec<Point>, columns: usize) -> Vec<Point> {
     let (Some(&(start, _)), Some(&(end, _))) = (points.first(), points.last()) else {
         return points;
     };
@@ -110,7 +110,7 @@ pub fn thin(points: Vec<Point>, columns: usize) -> Vec<Point> {
 }
 
 /// The pieces of a curve between its gaps.
-pub fn pieces(points: &[Point]) -> impl Iterator<Item = &[Point]> {
+pub(super) fn pieces(points: &[Point]) -> impl Iterator<Item = &[Point]> {
     points.split(|p| !p.1.is_finite()).filter(|piece| !piece.is_empty())
 }
 

@@ -14,9 +14,9 @@ use plotters::{
 };
 
 /// Canvas units per unit of the SVG.
-pub const SCALE: u32 = 10;
+pub(super) const SCALE: u32 = 10;
 /// Font family of all text.
-pub const FAMILY: &str = "DejaVu Sans";
+pub(super) const FAMILY: &str = "DejaVu Sans";
 
 const WIDTH: u32 = 960;
 const PANEL: u32 = 270;

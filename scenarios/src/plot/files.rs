@@ -152,7 +152,7 @@ pub struct Figure {
 }
 
 /// Reads the files of a run.
-pub fn read(dir: &Path) -> Result<Figure, PlotError> {
+pub(super) fn read(dir: &Path) -> Result<Figure, PlotError> {
     let file = dir.join(NAME);
     let text = std::fs::read_to_string(&file).map_err(|e| io(&file, e))?;
     let declared: Declared =

@@ -9,7 +9,7 @@ const DENSITY: f32 = 2.0;
 const PIXELS: f32 = 64e6;
 
 /// Renders an SVG of [`super::figure`].
-pub fn render(svg: &str) -> Result<Vec<u8>, PlotError> {
+pub(super) fn render(svg: &str) -> Result<Vec<u8>, PlotError> {
     let mut fonts = usvg::fontdb::Database::new();
     fonts.load_font_data(FONT.to_vec());
     fonts.set_sans_serif_family(FAMILY);

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// The header of a table; empty for an empty file.
-pub fn first_line(file: &Path) -> Result<String, PlotError> {
+pub(super) fn first_line(file: &Path) -> Result<String, PlotError> {
     let mut line = String::new();
     let mut reader = BufReader::new(File::open(file).map_err(|e| io(file, e))?);
     reader.read_line(&mut line).map_err(|e| io(file, e))?;
@@ -21,7 +21,7 @@ pub fn first_line(file: &Path) -> Result<String, PlotError> {
 
 /// Goes through the rows below the header, until one says no. A row with another number of fields
 /// is an error, but for the last one, which a killed run may have torn.
-pub fn each_row(
+pub(super) fn each_row(
     file: &Path,
     width: usize,
     mut row: impl FnMut(&[Cow<'_, str>]) -> Result<bool, PlotError>,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Tick positions and their labels, with a factor that the axis label must name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ticks {
+pub(super) struct Ticks {
     /// Positions in data units.
     pub at: Vec<f64>,
     /// Power of ten that the labels leave out.
@@ -16,7 +16,7 @@ pub struct Ticks {
 
 impl Ticks {
     /// About `wanted` ticks within `low..=high`.
-    pub fn new(low: f64, high: f64, wanted: usize) -> Self {
+    pub(super) fn new(low: f64, high: f64, wanted: usize) -> Self {
         let raw = (high - low) / wanted.max(1) as f64;
         let magnitude = 10f64.powi(raw.log10().floor() as i32);
         let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * magnitude);
@@ -37,13 +37,13 @@ impl Ticks {
     }
 
     /// Names of rows from the bottom up, each one unit high.
-    pub fn named(names: Vec<String>) -> Self {
+    pub(super) fn named(names: Vec<String>) -> Self {
         let at = (0..names.len()).map(|i| i as f64 + 0.5).collect();
         Self { at, exponent: 0, step: 1.0, names }
     }
 
     /// The label of a tick.
-    pub fn label(&self, x: f64) -> String {
+    pub(super) fn label(&self, x: f64) -> String {
         if !self.names.is_empty() {
             return self.names.get(x.max(0.0) as usize).cloned().unwrap_or_default();
         }
@@ -59,7 +59,7 @@ impl Ticks {
     }
 
     /// An axis label with the factor that the tick labels leave out.
-    pub fn axis_label(&self, label: &str) -> String {
+    pub(super) fn axis_label(&self, label: &str) -> String {
         if self.exponent == 0 {
             return label.to_owned();
         }
@@ -73,14 +73,14 @@ impl Ticks {
 
 /// An axis of plotters with these ticks and labels.
 #[derive(Debug, Clone)]
-pub struct Axis {
+pub(super) struct Axis {
     range: Range<f64>,
     ticks: Ticks,
 }
 
 impl Axis {
     /// The axis from `low` to `high`.
-    pub fn new((low, high): (f64, f64), ticks: &Ticks) -> Self {
+    pub(super) fn new((low, high): (f64, f64), ticks: &Ticks) -> Self {
         Self { range: low..high, ticks: ticks.clone() }
     }
 }

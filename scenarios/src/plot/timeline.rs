@@ -11,7 +11,7 @@ use plotters::{
 };
 
 /// Heights of a row, in units of the SVG.
-pub const ROW: u32 = 15;
+pub(super) const ROW: u32 = 15;
 /// Canvas units; other widths than those of curves and markers, which may be dashed.
 const TICK: u32 = 13;
 const BAR: u32 = 34;
@@ -32,7 +32,7 @@ fn middle(rows: &[Row], i: usize) -> f64 {
 }
 
 /// Draws all rows. `known`: arrivals are known at all.
-pub fn draw(
+pub(super) fn draw(
     chart: &Chart<'_, '_>,
     rows: &[Row],
     span: (f64, f64),
@@ -72,7 +72,7 @@ pub fn draw(
 }
 
 /// What the marks mean.
-pub fn legend(area: &Area<'_>, rows: &[Row], known: bool) -> Result<(), PlotError> {
+pub(super) fn legend(area: &Area<'_>, rows: &[Row], known: bool) -> Result<(), PlotError> {
     let style = text(12, &INK).pos(Pos::new(HPos::Left, VPos::Center));
     let write = |words: &str, y| area.draw_text(words, &style, (s(43), y)).map_err(draw_error);
     let y = s(38);
@@ -94,7 +94,7 @@ pub fn legend(area: &Area<'_>, rows: &[Row], known: bool) -> Result<(), PlotErro
 }
 
 /// Room for the names of rows, in units of the SVG.
-pub fn names_width<'a>(rows: impl Iterator<Item = &'a Row>) -> u32 {
+pub(super) fn names_width<'a>(rows: impl Iterator<Item = &'a Row>) -> u32 {
     let style = text(12, &INK);
     let widths = rows.filter_map(|row| style.font.box_size(&short(&row.label)).ok());
     widths.map(|(width, _)| width / SCALE + 14).max().unwrap_or(0)

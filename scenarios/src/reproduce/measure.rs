@@ -8,7 +8,11 @@ use super::{
 ///
 /// # Errors
 /// When something that is asked for is not there.
-pub fn measure(what: &Measure, run: &Results, other: Option<&Results>) -> Result<Vec<f64>, String> {
+pub(super) fn measure(
+    what: &Measure,
+    run: &Results,
+    other: Option<&Results>,
+) -> Result<Vec<f64>, String> {
     let against = || other.ok_or("there is nothing to compare with".to_owned());
     let each = |columns: &[String], f: &dyn Fn(&[f64]) -> f64| {
         columns.iter().map(|c| Ok(f(run.column(c)?))).collect::<Result<Vec<_>, String>>()
@@ -85,7 +89,7 @@ fn errors(c: &Comparison, run: &Results, other: &Results) -> Result<Vec<Vec<f64>
 }
 
 /// The norm of the errors of all columns at each instant.
-pub fn norms(c: &Comparison, run: &Results, other: &Results) -> Result<Vec<f64>, String> {
+pub(super) fn norms(c: &Comparison, run: &Results, other: &Results) -> Result<Vec<f64>, String> {
     let errors = errors(c, run, other)?;
     let at = |k: usize| {
         let each = errors.iter().map(|e| e[k]);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fs, path::Path};
 
 /// Samples, events and summary of a run.
 #[derive(Debug, Default)]
-pub struct Results {
+pub(super) struct Results {
     /// Instants of the samples in seconds.
     pub times: Vec<f64>,
     columns: HashMap<String, Vec<f64>>,
@@ -19,7 +19,7 @@ impl Results {
     ///
     /// # Errors
     /// What is missing or damaged.
-    pub fn read(dir: &Path) -> Result<Self, String> {
+    pub(super) fn read(dir: &Path) -> Result<Self, String> {
         let text = |name: &str| {
             let file = dir.join(name);
             fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))
@@ -49,7 +49,7 @@ impl Results {
     ///
     /// # Errors
     /// When it is not recorded.
-    pub fn column(&self, name: &str) -> Result<&[f64], String> {
+    pub(super) fn column(&self, name: &str) -> Result<&[f64], String> {
         let column = self.columns.get(name).ok_or_else(|| format!("`{name}` is not recorded"))?;
         Ok(column)
     }
@@ -58,7 +58,7 @@ impl Results {
     ///
     /// # Errors
     /// When there is none of that name.
-    pub fn fact(&self, name: &str) -> Result<f64, String> {
+    pub(super) fn fact(&self, name: &str) -> Result<f64, String> {
         self.summary[name].as_f64().ok_or_else(|| format!("the summary has no `{name}`"))
     }
 }

@@ -23,7 +23,7 @@ const SCENARIOS: &str = "scenarios";
 const LIBRARY: &str = "library";
 
 /// Makes and remembers runs.
-pub struct Runner<'a> {
+pub(super) struct Runner<'a> {
     out: &'a Path,
     slow: bool,
     pulse: &'a Pulse,
@@ -32,14 +32,14 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     /// Writes the scenarios to `out`, where the results go, too.
-    pub fn new(out: &'a Path, slow: bool, pulse: &'a Pulse) -> Result<Self, Trouble> {
+    pub(super) fn new(out: &'a Path, slow: bool, pulse: &'a Pulse) -> Result<Self, Trouble> {
         let write = crate::library::write(&out.join(SCENARIOS));
         write.map_err(|e| Trouble::Failed(e.to_string()))?;
         Ok(Self { out, slow, pulse, made: HashMap::new() })
     }
 
     /// The results of a run of a table.
-    pub fn results(
+    pub(super) fn results(
         &mut self,
         file: &str,
         table: &Table,
@@ -59,7 +59,7 @@ impl<'a> Runner<'a> {
     }
 
     /// A spectral radius, see [`crate::stability`].
-    pub fn radius(&self, run: &Run, step: Option<&str>) -> Result<f64, Trouble> {
+    pub(super) fn radius(&self, run: &Run, step: Option<&str>) -> Result<f64, Trouble> {
         let radius = || {
             let coupled = Coupled::new(&scenario(self.out, run), &sets(run))?;
             match step {
@@ -110,7 +110,7 @@ fn sets(run: &Run) -> Vec<(String, String)> {
 }
 
 /// The command that makes the same run, from the folder `scenarios/library`.
-pub fn command(run: &Run) -> String {
+pub(super) fn command(run: &Run) -> String {
     let mut words = vec!["superdense run".to_owned(), run.scenario.clone()];
     for (option, value) in [("--until", &run.until), ("--sample", &run.sample)] {
         words.extend(value.iter().map(|v| format!("{option} {}", quoted(v))));
@@ -126,6 +126,6 @@ fn quoted(text: &str) -> String {
 }
 
 /// Where a picture goes.
-pub fn figure(out: &Path, name: &str) -> PathBuf {
+pub(super) fn figure(out: &Path, name: &str) -> PathBuf {
     out.join("figures").join(format!("{name}.svg"))
 }

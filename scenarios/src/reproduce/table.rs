@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// What one document, or a part of it, is checked by.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
+pub(super) struct Table {
     /// Three digits.
     pub document: String,
     /// Authors, year, title.
@@ -27,7 +27,7 @@ pub struct Table {
 
 impl Table {
     /// The run and the measure of the check or value with this name.
-    pub fn named(&self, name: &str) -> Option<(Option<&str>, &Measure)> {
+    pub(super) fn named(&self, name: &str) -> Option<(Option<&str>, &Measure)> {
         let check = self.check.iter().find(|c| c.id.as_deref() == Some(name));
         check.map(|c| (c.run.as_deref(), &c.measure)).or_else(|| {
             let value = self.value.get(name)?;
@@ -36,7 +36,7 @@ impl Table {
     }
 
     /// The run of a measure; for a formula that of the first number in it.
-    pub fn run_of(&self, run: Option<&str>, what: &Measure) -> Option<&Run> {
+    pub(super) fn run_of(&self, run: Option<&str>, what: &Measure) -> Option<&Run> {
         let Measure::Formula(text) = what else { return self.run.get(run?) };
         super::words(text).find_map(|word| {
             let (run, what) = self.named(word)?;
@@ -48,7 +48,7 @@ impl Table {
 /// A run of a library scenario.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub(super) struct Run {
     /// Path below the library.
     pub scenario: String,
     /// As by `--set`.
@@ -65,7 +65,7 @@ pub struct Run {
 /// A number for formulas that is no line of its own.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Value {
+pub(super) struct Value {
     /// Which run.
     pub run: String,
     /// What is measured.
@@ -75,7 +75,7 @@ pub struct Value {
 /// One measurement, which is one line for each number in it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Check {
+pub(super) struct Check {
     /// By which formulas and figures refer to it.
     pub id: Option<String>,
     /// Where it stands in the paper, and what it is.
@@ -111,7 +111,7 @@ pub struct Check {
 /// Numbers, or one for all.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Numbers {
+pub(super) enum Numbers {
     /// One.
     One(f64),
     /// One for each.
@@ -120,7 +120,7 @@ pub enum Numbers {
 
 impl Numbers {
     /// The n-th.
-    pub fn get(&self, n: usize) -> Option<f64> {
+    pub(super) fn get(&self, n: usize) -> Option<f64> {
         match self {
             Self::One(x) => Some(*x),
             Self::Many(all) => all.get(n).copied(),
@@ -131,7 +131,7 @@ impl Numbers {
 /// What a paper prints.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Paper {
+pub(super) enum Paper {
     /// Numbers.
     Numbers(Numbers),
     /// A statement, in our words.
@@ -140,7 +140,7 @@ pub enum Paper {
 
 /// What is to be said of a printed number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// Ours is the same within the tolerance.
     #[default]
     #[serde(rename = "equal")]
@@ -155,7 +155,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// As it is printed.
-    pub fn text(self) -> &'static str {
+    pub(super) fn text(self) -> &'static str {
         match self {
             Self::Equal => "equal",
             Self::Misprint => "misprint",
@@ -167,7 +167,7 @@ impl Verdict {
 /// How the errors of several columns become one number.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Norm {
+pub(super) enum Norm {
     /// Sum of the absolute values.
     Sum,
     /// The largest absolute value.
@@ -179,7 +179,7 @@ pub enum Norm {
 /// Columns of a run against those of another one at the same instants.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Comparison {
+pub(super) struct Comparison {
     /// Columns of the run.
     pub of: Vec<String>,
     /// The other run.
@@ -193,7 +193,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Pairs of columns.
-    pub fn pairs(&self) -> impl Iterator<Item = (&String, &String)> {
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&String, &String)> {
         let to = if self.to.is_empty() { &self.of } else { &self.to };
         self.of.iter().zip(to)
     }
@@ -202,7 +202,7 @@ impl Comparison {
 /// What is measured of a run.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Measure {
+pub(super) enum Measure {
     /// Columns at the end.
     End(Vec<String>),
     /// Largest values of columns.
@@ -254,7 +254,7 @@ pub enum Measure {
 
 impl Measure {
     /// The run that it is held against.
-    pub fn against(&self) -> Option<&str> {
+    pub(super) fn against(&self) -> Option<&str> {
         match self {
             Self::Lag { against } => Some(against),
             Self::Errors(c) | Self::Worst(c) | Self::Rms(c) => Some(&c.against),
@@ -266,7 +266,7 @@ impl Measure {
 /// A picture.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Figure {
+pub(super) struct Figure {
     /// Name of the file.
     pub name: String,
     /// Heading.
@@ -282,7 +282,7 @@ pub struct Figure {
 /// A panel of a picture.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Panel {
+pub(super) struct Panel {
     /// Heading.
     #[serde(default)]
     pub title: String,
@@ -308,7 +308,7 @@ fn seconds() -> String {
 /// A curve.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Curve {
+pub(super) struct Curve {
     /// In the legend.
     pub label: String,
     /// A column of a run over time.
@@ -335,6 +335,6 @@ pub struct Curve {
 ///
 /// # Errors
 /// What is wrong with its text; the tables are part of the program, so that a test finds it.
-pub fn parse(name: &str, text: &str) -> Result<Table, String> {
+pub(super) fn parse(name: &str, text: &str) -> Result<Table, String> {
     toml::from_str(text).map_err(|e| format!("{name}: {e}"))
 }

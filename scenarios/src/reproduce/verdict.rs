@@ -5,7 +5,7 @@ use super::table::{Check, Numbers, Paper, Verdict};
 ///
 /// Where the paper prints a number and its tolerance is known, the verdict itself is tested: what is
 /// called equal must agree with the paper, and what is called a misprint must not.
-pub fn accepted(check: &Check, n: usize, ours: f64) -> bool {
+pub(super) fn accepted(check: &Check, n: usize, ours: f64) -> bool {
     let mut ok = ours.is_finite();
     if let Some(expected) = expected(check, n) {
         let room = check.within.unwrap_or(0.0) * expected.abs();
@@ -21,7 +21,7 @@ pub fn accepted(check: &Check, n: usize, ours: f64) -> bool {
 }
 
 /// The acceptance in words.
-pub fn tolerance(check: &Check, n: usize) -> String {
+pub(super) fn tolerance(check: &Check, n: usize) -> String {
     let mut parts = Vec::new();
     if let Some(expected) = expected(check, n) {
         let expected = exact(expected);
@@ -46,7 +46,7 @@ fn expected(check: &Check, n: usize) -> Option<f64> {
 }
 
 /// The number that the paper prints.
-pub fn printed(check: &Check, n: usize) -> Option<f64> {
+pub(super) fn printed(check: &Check, n: usize) -> Option<f64> {
     match &check.paper {
         Some(Paper::Numbers(numbers)) => Numbers::get(numbers, n),
         _ => None,

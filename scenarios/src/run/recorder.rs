@@ -45,7 +45,7 @@ pub struct Memory {
 }
 
 /// Writes `events.csv` and `trajectory.csv`.
-pub struct Recorder {
+pub(super) struct Recorder {
     pub events: Table,
     pub trajectory: Trajectory,
     pub memory: Memory,
@@ -55,11 +55,11 @@ pub struct Recorder {
 }
 
 /// Header of `events.csv`.
-pub const EVENTS: &str = "time,micro,unit,event,kind";
+pub(super) const EVENTS: &str = "time,micro,unit,event,kind";
 
 impl Recorder {
     /// `signals` are the recorded outputs: model, port and label, as the trajectory has them.
-    pub fn new(
+    pub(super) fn new(
         (events, trajectory): (Table, Trajectory),
         signals: &[(ModelKey, u16, Option<String>)],
         memory: Memory,

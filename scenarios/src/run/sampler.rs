@@ -19,7 +19,7 @@ use superdense_models::{
 };
 
 /// Recorded outputs: model, port, and label in the trajectory unless they only go into aggregates.
-pub type Signals = Vec<(ModelKey, u16, Option<String>)>;
+pub(crate) type Signals = Vec<(ModelKey, u16, Option<String>)>;
 
 /// A column of `samples.csv`, over numbers of signals.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ enum Column {
 
 /// Writes `samples.csv`.
 #[derive(Debug)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     columns: Vec<Column>,
     resolution: Resolution,
     pub(super) sources: Arc<JobSources>,
@@ -39,7 +39,7 @@ pub struct Sampler {
 impl Sampler {
     /// The columns for what a plan records, and the signals they need. A path that the model lacks is
     /// returned as the error.
-    pub fn new(sim: &Simulation<Value>, plan: &Plan) -> Result<(Self, Signals), String> {
+    pub(crate) fn new(sim: &Simulation<Value>, plan: &Plan) -> Result<(Self, Signals), String> {
         let mut signals: Signals = Vec::new();
         let mut first = HashMap::new();
         let mut number = |unit: &str, port: u16, label: Option<&str>| {
@@ -71,7 +71,7 @@ impl Sampler {
     }
 
     /// The header line.
-    pub fn header(records: &[Record]) -> String {
+    pub(crate) fn header(records: &[Record]) -> String {
         let mut text = "time".to_owned();
         for record in records {
             text.push(',');
@@ -84,7 +84,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When a value is not finite: no row is written.
-    pub fn row(
+    pub(crate) fn row(
         &self,
         table: &mut Table,
         sim: &Simulation<Value>,

@@ -17,7 +17,7 @@ type Times = Vec<(u64, u64, Duration)>;
 
 /// A meter whose other handle is read at the end.
 #[derive(Debug, Clone, Default)]
-pub struct Stopwatch {
+pub(super) struct Stopwatch {
     times: Arc<Mutex<Times>>,
     /// Calls until the next measured one.
     left: u32,
@@ -77,7 +77,11 @@ impl Stopwatch {
     }
 
     /// Estimated seconds by registered kind.
-    pub fn seconds(&self, sim: &Simulation<Value>, units: &[UnitInfo]) -> BTreeMap<String, f64> {
+    pub(super) fn seconds(
+        &self,
+        sim: &Simulation<Value>,
+        units: &[UnitInfo],
+    ) -> BTreeMap<String, f64> {
         let mut names: BTreeMap<&str, u16> = BTreeMap::new();
         for unit in units {
             if !names.contains_key(unit.kind)

@@ -32,7 +32,7 @@ pub(super) enum Ending {
 
 impl Ending {
     /// All is as the sequential run has it.
-    pub fn is_planned(&self) -> bool {
+    pub(super) fn is_planned(&self) -> bool {
         matches!(self, Self::Reached | Self::Renew | Self::Poor)
     }
 }
@@ -188,7 +188,7 @@ impl<M: Message> Crew<'_, '_, M> {
     }
 
     /// Windows until they end.
-    pub fn work(&self, settings: &Settings) -> Ending {
+    pub(super) fn work(&self, settings: &Settings) -> Ending {
         {
             let mut parts: Vec<_> = self.parts.iter().map(|(_, part)| lock(part)).collect();
             lock(&self.leader).go_on(&mut parts, self.talking(), self.layout);
@@ -270,7 +270,7 @@ enum Phase {
 }
 
 impl<'t, M: Message> Leader<'t, M> {
-    pub fn new(telling: Telling<'t, M>, trial: Trial, (limit, enough): (i64, u64)) -> Self {
+    pub(super) fn new(telling: Telling<'t, M>, trial: Trial, (limit, enough): (i64, u64)) -> Self {
         Self {
             telling,
             trial,

@@ -61,7 +61,7 @@ impl Layout {
     ///
     /// # Errors
     /// The path of a unit that promises no delay, if some model makes silent steps then.
-    pub fn of<M: Message>(
+    pub(super) fn of<M: Message>(
         sim: &Simulation<M>,
         asked: &[u32],
         workers: u32,
@@ -124,7 +124,7 @@ impl Layout {
     }
 
     /// Whether parts go from cycle to cycle together, since they reach each other without delay.
-    pub fn is_in_step(&self) -> bool {
+    pub(super) fn is_in_step(&self) -> bool {
         self.delay == 0
     }
 
@@ -161,13 +161,13 @@ impl Layout {
     }
 
     /// The models of a part, ascending.
-    pub fn models(&self, part: u32) -> Vec<u32> {
+    pub(super) fn models(&self, part: u32) -> Vec<u32> {
         (0..).zip(&self.parts).filter(|(_, p)| **p == part).map(|(m, _)| m).collect()
     }
 
     /// The network as a part sees it: the same numbers, but only what reaches its own models, and what
     /// these send away.
-    pub fn network<M>(&self, whole: &Network<M>, part: u32) -> Network<M> {
+    pub(super) fn network<M>(&self, whole: &Network<M>, part: u32) -> Network<M> {
         let mine = |m: u32| self.parts.get(m as usize) == Some(&part);
         let mut net = Network {
             models: whole.models,

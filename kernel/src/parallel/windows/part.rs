@@ -137,7 +137,7 @@ pub(super) struct Part<M: Message> {
 impl<M: Message> Part<M> {
     /// A part without models yet. `heard`: whether there are observers, and of whom they want to
     /// hear.
-    pub fn new(
+    pub(super) fn new(
         sim: Simulation<M>,
         models: Vec<u32>,
         layout: &Layout,
@@ -195,20 +195,20 @@ impl<M: Message> Part<M> {
     }
 
     /// Takes the models of this part.
-    pub fn receive(&mut self, kinds: Vec<Box<dyn Slab<M>>>) {
+    pub(super) fn receive(&mut self, kinds: Vec<Box<dyn Slab<M>>>) {
         self.states.resize_with(kinds.len(), || None);
         self.sim.slabs.kinds = kinds;
     }
 
     /// The earliest tick at which something may happen; what silent steps from a tick on find is
     /// later than that (R14).
-    pub fn next(&mut self) -> Option<i64> {
+    pub(super) fn next(&mut self) -> Option<i64> {
         self.sim.earliest().map(|(at, silent)| at.saturating_add(i64::from(silent)))
     }
 
     /// Tells others what leaves before tick `end`, which is no later than the least delay allows:
     /// what models send until then follows from their states. They go ahead, and back.
-    pub fn announce(&mut self, end: i64, mail: &Mail<M>) -> Result<(), Irregular> {
+    pub(super) fn announce(&mut self, end: i64, mail: &Mail<M>) -> Result<(), Irregular> {
         // Without an event of its own a model sends nothing, and of most that is all to ask.
         let mut soon = std::mem::take(&mut self.soon);
         self.sim.core.list.pending_before(end, &self.announcing, &mut soon);
@@ -332,7 +332,7 @@ impl<M: Message> Part<M> {
     }
 
     /// Takes what came.
-    pub fn fetch(&mut self, me: u32, mail: &Mail<M>) {
+    pub(super) fn fetch(&mut self, me: u32, mail: &Mail<M>) {
         let mut came = lock(&mail[me as usize]);
         if self.letters.is_empty() {
             std::mem::swap(&mut self.letters, &mut *came);
@@ -342,7 +342,7 @@ impl<M: Message> Part<M> {
     }
 
     /// All cycles up to tick `limit`, with the letters that were fetched for them.
-    pub fn run(&mut self, limit: i64, mail: &Mail<M>) -> Result<(), Irregular> {
+    pub(super) fn run(&mut self, limit: i64, mail: &Mail<M>) -> Result<(), Irregular> {
         let mut letters = std::mem::take(&mut self.letters);
         letters.sort_by_key(|l| (l.tag, l.sent.source, l.sent.emission));
         let mut rest = &letters[..];
@@ -412,7 +412,7 @@ impl<M: Message> Part<M> {
     }
 
     /// The tag of the next cycle of own models, where none makes silent steps.
-    pub fn tag(&mut self) -> Option<Tag> {
+    pub(super) fn tag(&mut self) -> Option<Tag> {
         let core = &mut self.sim.core;
         if !core.ready.is_empty() {
             return Some(Tag::new(core.now.ticks, core.now.micro + 1));
@@ -421,7 +421,7 @@ impl<M: Message> Part<M> {
     }
 
     /// λ of the cycle at `tag`, if own models are imminent, with letters of it.
-    pub fn emit(&mut self, tag: Tag, mail: &Mail<M>) -> Result<(), Irregular> {
+    pub(super) fn emit(&mut self, tag: Tag, mail: &Mail<M>) -> Result<(), Irregular> {
         if self.tag() != Some(tag) {
             return Ok(());
         }
@@ -432,7 +432,7 @@ impl<M: Message> Part<M> {
     }
 
     /// The transitions of that cycle, also of models that letters reach.
-    pub fn commit(&mut self, tag: Tag, me: u32, mail: &Mail<M>) -> Result<(), Irregular> {
+    pub(super) fn commit(&mut self, tag: Tag, me: u32, mail: &Mail<M>) -> Result<(), Irregular> {
         let mut letters = std::mem::take(&mut *lock(&mail[me as usize]));
         let sim = &mut self.sim;
         if letters.is_empty() && !sim.staged {
@@ -452,7 +452,7 @@ impl<M: Message> Part<M> {
 
     /// Puts what was done in this window where it is told and counted, or, if it is told `later`,
     /// what was done in the one before; a model that did not keep its promise in this one.
-    pub fn finish(&mut self, later: bool) -> Option<u32> {
+    pub(super) fn finish(&mut self, later: bool) -> Option<u32> {
         let done = &mut self.done;
         if later {
             std::mem::swap(done, &mut self.fresh);

@@ -15,7 +15,7 @@ pub(super) enum Meaning {
 
 impl Meaning {
     /// Whether that many arguments fit; if not, how many would.
-    pub fn check(self, found: usize) -> Result<(), String> {
+    pub(super) fn check(self, found: usize) -> Result<(), String> {
         let expected = match self {
             Self::Op(op) => op.arity(),
             Self::Fold(_) if found == 0 => return Err("1 argument or more".into()),

@@ -36,7 +36,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub fn exact() -> Self {
+    pub(super) fn exact() -> Self {
         Self {
             nodes: Vec::new(),
             origins: Vec::new(),
@@ -48,7 +48,7 @@ impl Graph {
     }
 
     /// The number of a source text.
-    pub fn source(&mut self, text: &Arc<str>) -> u32 {
+    pub(super) fn source(&mut self, text: &Arc<str>) -> u32 {
         let known = self.sources.iter().position(|s| Arc::ptr_eq(s, text) || s == text);
         let number = known.unwrap_or_else(|| {
             self.sources.push(Arc::clone(text));
@@ -66,19 +66,19 @@ impl Graph {
         })
     }
 
-    pub fn constant(&mut self, value: f64) -> NodeId {
+    pub(super) fn constant(&mut self, value: f64) -> NodeId {
         self.intern(Key::Const(value.to_bits()), Node::Const(value))
     }
 
-    pub fn truth(&mut self, holds: bool) -> NodeId {
+    pub(super) fn truth(&mut self, holds: bool) -> NodeId {
         self.constant(if holds { 1.0 } else { 0.0 })
     }
 
-    pub fn var(&mut self, id: VarId) -> NodeId {
+    pub(super) fn var(&mut self, id: VarId) -> NodeId {
         self.intern(Key::Var(id), Node::Var(id))
     }
 
-    pub fn powi(&mut self, x: NodeId, n: i32) -> NodeId {
+    pub(super) fn powi(&mut self, x: NodeId, n: i32) -> NodeId {
         match (n, self.nodes[x as usize]) {
             // IEEE 754: also for NaN.
             (0, _) => return self.constant(1.0),
@@ -99,20 +99,20 @@ impl Graph {
         self.intern(Key::Powi(x, n), Node::Powi(x, n))
     }
 
-    pub fn unary(&mut self, op: Op, a: NodeId) -> NodeId {
+    pub(super) fn unary(&mut self, op: Op, a: NodeId) -> NodeId {
         self.call(op, [a; 3])
     }
 
-    pub fn binary(&mut self, op: Op, a: NodeId, b: NodeId) -> NodeId {
+    pub(super) fn binary(&mut self, op: Op, a: NodeId, b: NodeId) -> NodeId {
         self.call(op, [a, b, a])
     }
 
-    pub fn select(&mut self, condition: NodeId, yes: NodeId, no: NodeId) -> NodeId {
+    pub(super) fn select(&mut self, condition: NodeId, yes: NodeId, no: NodeId) -> NodeId {
         self.call(Op::Select, [condition, yes, no])
     }
 
     /// The node for `op`, simplified. Operands beyond the arity must repeat the first.
-    pub fn call(&mut self, op: Op, args: [NodeId; 3]) -> NodeId {
+    pub(super) fn call(&mut self, op: Op, args: [NodeId; 3]) -> NodeId {
         // Before folding, so that constants are raised to powers as variables are.
         if op == Op::Pow
             && let Some(exponent) = self.as_const(args[1])
@@ -136,7 +136,7 @@ impl Graph {
         self.intern(Key::Call(op, key), Node::Call(op, args))
     }
 
-    pub fn as_const(&self, id: NodeId) -> Option<f64> {
+    pub(super) fn as_const(&self, id: NodeId) -> Option<f64> {
         match self.nodes[id as usize] {
             Node::Const(value) => Some(value),
             _ => None,
@@ -293,7 +293,7 @@ impl Graph {
     }
 
     /// Brings all nodes of `expr` in; gives their numbers here.
-    pub fn import(&mut self, expr: &Expr) -> Vec<NodeId> {
+    pub(super) fn import(&mut self, expr: &Expr) -> Vec<NodeId> {
         let sources: Vec<u32> = expr.sources.iter().map(|text| self.source(text)).collect();
         let mut here: Vec<NodeId> = Vec::with_capacity(expr.nodes.len());
         for (node, origin) in expr.nodes.iter().zip(&expr.origins) {
@@ -311,7 +311,7 @@ impl Graph {
     }
 
     /// The expression whose value is `root`, without the nodes it does not need.
-    pub fn finish(&self, root: NodeId) -> Expr {
+    pub(super) fn finish(&self, root: NodeId) -> Expr {
         let mut needed = vec![false; root as usize + 1];
         needed[root as usize] = true;
         for id in (0..=root as usize).rev() {

@@ -50,7 +50,7 @@ pub enum NotFinite {
 
 /// A signal input: a polynomial in the time since `at`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Input {
+pub(super) struct Input {
     /// Seconds.
     pub at: f64,
     /// Coefficients.

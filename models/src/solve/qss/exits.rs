@@ -7,7 +7,7 @@
 /// case, and below before that if its bottom is deep enough. Each root in the form that does not
 /// cancel, so that vanishing coefficients need no special case.
 #[inline]
-pub fn quadratic_exit(c: [f64; 3], band: f64) -> f64 {
+pub(super) fn quadratic_exit(c: [f64; 3], band: f64) -> f64 {
     let [c0, c1, c2] = if c[2] < 0.0 { c.map(|k| -k) } else { c };
     let (up, down) = (band - c0, band + c0);
     if up <= 0.0 || down <= 0.0 {
@@ -28,7 +28,7 @@ pub fn quadratic_exit(c: [f64; 3], band: f64) -> f64 {
 ///
 /// Between the zeros of its slope the cubic is monotone: the first such piece that ends outside
 /// the band holds the exit, which a Newton iteration kept in a bracket finds.
-pub fn cubic_exit(c: [f64; 4], band: f64) -> f64 {
+pub(super) fn cubic_exit(c: [f64; 4], band: f64) -> f64 {
     if c[0].abs() >= band {
         return 0.0;
     }

@@ -28,7 +28,7 @@ pub(crate) struct Trial {
 impl Beginning<'_> {
     /// Runs for `seconds`, and at most for so many steps: without a time to the last of these, with
     /// one not at all if they are too few. Nothing also where the method gets stuck.
-    pub fn run<M: Method<P>, const P: usize>(
+    pub(crate) fn run<M: Method<P>, const P: usize>(
         &self,
         quanta: Quanta,
         seconds: Option<f64>,

@@ -15,15 +15,15 @@ use superdense_tests::{
 };
 
 /// Random models per property.
-pub const CASES: u32 = 300;
+pub(crate) const CASES: u32 = 300;
 /// Ticks of a run.
-pub const END: i64 = 60;
+pub(crate) const END: i64 = 60;
 /// Largest micro-step; small, since zero-time loops are frequent.
-pub const LIMIT: u32 = 25;
+pub(crate) const LIMIT: u32 = 25;
 
 /// A random model with inputs from outside.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub(crate) struct Case {
     pub tree: Tree,
     /// (tick, number of the model among those with inputs, port, value), reduced to what exists.
     inputs: Vec<(i64, usize, u16, i64)>,
@@ -31,7 +31,7 @@ pub struct Case {
 
 impl Case {
     /// A strategy; shrinking the numbers shrinks the model.
-    pub fn any() -> impl Strategy<Value = Self> {
+    pub(crate) fn any() -> impl Strategy<Value = Self> {
         prop::collection::vec(any::<u32>(), 20..400).prop_map(|data| {
             let mut ch = Choices::new(data);
             let tree = Tree::random(&mut ch, 4, &mut 20);
@@ -50,7 +50,7 @@ impl Case {
     }
 
     /// (tick, path, port, value).
-    pub fn injections(&self) -> Vec<(i64, String, u16, i64)> {
+    pub(crate) fn injections(&self) -> Vec<(i64, String, u16, i64)> {
         let leaves = Reference::new(&self.tree, 0, LIMIT).leaves();
         let input =
             |&(at, leaf, port, v): &(i64, usize, u16, i64)| (at, leaves[leaf].0.clone(), port, v);
@@ -58,7 +58,7 @@ impl Case {
     }
 
     /// What the reference simulator makes of it.
-    pub fn reference(&self) -> (Reference, Option<(i64, u32)>) {
+    pub(crate) fn reference(&self) -> (Reference, Option<(i64, u32)>) {
         let mut reference = Reference::new(&self.tree, 0, LIMIT);
         for &(at, leaf, port, value) in &self.inputs {
             reference.inject(at, leaf, port, value);
@@ -68,7 +68,12 @@ impl Case {
     }
 
     /// A kernel run of some model with this case's inputs, their paths mapped.
-    pub fn start(&self, top: Coupled<i64>, options: Options, path: impl Fn(&str) -> String) -> Run {
+    pub(crate) fn start(
+        &self,
+        top: Coupled<i64>,
+        options: Options,
+        path: impl Fn(&str) -> String,
+    ) -> Run {
         let mut run = Run::with(top, options).expect("a legal model");
         for (at, model, port, value) in self.injections() {
             let at = at + options.start;
@@ -78,20 +83,20 @@ impl Case {
     }
 
     /// The plain run of this case.
-    pub fn run(&self) -> Outcome {
+    pub(crate) fn run(&self) -> Outcome {
         let mut run = self.start(self.tree.build(), options(), str::to_owned);
         let error = run.sim.run_through(END).err();
         Outcome::of(&run, error)
     }
 }
 
-pub fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options { guards: Guards { micro_steps: LIMIT, ..Guards::default() }, ..Options::default() }
 }
 
 /// All that a run shows.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub records: Vec<Record>,
     pub cycles: Vec<(i64, u32)>,
     pub error: Option<(i64, u32)>,
@@ -99,7 +104,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn of(run: &Run, error: Option<RunError>) -> Self {
+    pub(crate) fn of(run: &Run, error: Option<RunError>) -> Self {
         let tape = run.tape();
         Self {
             records: tape.records,
@@ -111,7 +116,7 @@ impl Outcome {
 }
 
 /// The tag of the only error that random models may raise.
-pub fn tag_of(error: &RunError) -> (i64, u32) {
+pub(crate) fn tag_of(error: &RunError) -> (i64, u32) {
     match error {
         RunError::MicroSteps { at, .. } => (at.ticks, at.micro),
         other => panic!("{other}"),
@@ -119,7 +124,7 @@ pub fn tag_of(error: &RunError) -> (i64, u32) {
 }
 
 /// Lets a run go on to the end by `drive`.
-pub fn driven(
+pub(crate) fn driven(
     mut run: Run,
     drive: impl FnOnce(&mut Simulation<i64>) -> Result<(), RunError>,
 ) -> Outcome {
