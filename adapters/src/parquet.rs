@@ -215,8 +215,8 @@ mod tests {
             tick: i64::from(k) * 10,
             micro: k % 3,
             signal: k % 2,
-            value: (k % 5 > 0).then_some(f64::from(k) / 8.0),
-            text: (k % 5 == 0).then(|| format!("state {k}")),
+            value: (!k.is_multiple_of(5)).then_some(f64::from(k) / 8.0),
+            text: k.is_multiple_of(5).then(|| format!("state {k}")),
             derivatives: (0..k % 4).map(f64::from).collect(),
         }
     }

@@ -7,7 +7,7 @@
 //! | [`maths`] | expressions, polynomials, quantities, random streams, rounding to ticks |
 //! | [`signal`] | values and segments, signals that receivers hold, capabilities, statistics |
 //! | [`solve`] | systems of equations, solvers, quantised state systems, event search |
-//! | [`unit`] | the event-driven wrapper around a solver, and shared events |
+//! | [`mod@unit`] | the event-driven wrapper around a solver, and shared events |
 //! | [`kinds`] | kinds of units, their parameters and ports |
 //! | [`equations`] | equations as text, and the choice of a method |
 //! | [`couplings`], [`blocks`], [`network`], [`grid`] | the units themselves |

@@ -243,7 +243,7 @@ pub trait Equations: Send + Sync + 'static {
     }
     /// The same as programs, for series and for the form of indicators and outputs. Code is
     /// recorded; that gives nothing if it looks at values to take its way
-    /// ([`record`](crate::maths::expr::record)), and methods that need series then refuse the equations.
+    /// ([`record`]), and methods that need series then refuse the equations.
     fn programs(&self) -> Option<Programs> {
         let d = self.dims();
         let mut work = Work::<Recorder>::default();
