@@ -80,7 +80,7 @@ pub(crate) struct Seat<A> {
 }
 
 impl<A> Seat<A> {
-    pub(crate) fn new(model: A) -> Self {
+    pub fn new(model: A) -> Self {
         Self { cell: Cell::default(), model }
     }
 }
@@ -179,7 +179,7 @@ pub(crate) struct Core<M: Message> {
 
 impl<M: Message> Core<M> {
     /// Without events and observers, and without room in its lists.
-    pub(crate) fn new(
+    pub fn new(
         network: Network<M>,
         homes: Homes,
         (blueprint, keys): (Blueprint<M>, Vec<ModelKey>),
@@ -215,7 +215,7 @@ impl<M: Message> Core<M> {
         }
     }
 
-    pub(crate) fn path(&self, model: u32) -> String {
+    pub fn path(&self, model: u32) -> String {
         let key = self.keys.get(model as usize);
         // A part of a simulation knows no names.
         let key = key.filter(|&&key| self.blueprint.nodes.contains_key(key));
@@ -225,7 +225,7 @@ impl<M: Message> Core<M> {
     /// Empty event lists with room for all models; the silent one only if some need it.
     // What a cycle may hold once for each model gets its room here, too. Doubling it during the
     // first cycles would leave the smaller ones behind, in the memory of a large model.
-    pub(crate) fn reset_lists(&mut self, silent: bool) {
+    pub fn reset_lists(&mut self, silent: bool) {
         let models = self.keys.len();
         self.list.reset(models);
         self.silent.reset(if silent { models } else { 0 });
@@ -235,7 +235,7 @@ impl<M: Message> Core<M> {
 
     /// Tells the meter that models of a kind begin to work.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, kind: u16) {
+    pub fn enter(&mut self, kind: u16) {
         if let Some(meter) = &mut self.meter {
             meter.enter(kind);
         }
@@ -243,7 +243,7 @@ impl<M: Message> Core<M> {
 
     /// Tells the meter that they are through.
     #[inline(always)]
-    pub(crate) fn leave(&mut self, kind: u16) {
+    pub fn leave(&mut self, kind: u16) {
         if let Some(meter) = &mut self.meter {
             meter.leave(kind);
         }
@@ -252,7 +252,7 @@ impl<M: Message> Core<M> {
     /// Goes on from the cycle of a single model to the next cycle, unless something is to be done
     /// in between. If that is not one of a single model, its models are left in `ahead`.
     #[inline(always)]
-    pub(crate) fn next_alone(&mut self, ahead: &mut Ahead<'_>) -> Option<u32> {
+    pub fn next_alone(&mut self, ahead: &mut Ahead<'_>) -> Option<u32> {
         let limit = ahead.limit?;
         if self.asked() {
             return None;
@@ -283,7 +283,7 @@ impl<M: Message> Core<M> {
 
     /// Ends a cycle and begins the next one.
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, next: Tag) {
+    pub fn go_on(&mut self, next: Tag) {
         self.bus.clear();
         self.counts.cycles += 1;
         self.begin(next);
@@ -291,7 +291,7 @@ impl<M: Message> Core<M> {
 
     /// A cycle begins.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, tag: Tag) {
+    pub fn begin(&mut self, tag: Tag) {
         self.now = tag;
         self.fx.now = tag;
         if let Some(tags) = &mut self.tags {
@@ -301,12 +301,7 @@ impl<M: Message> Core<M> {
 
     /// λ of imminent models of one kind.
     #[inline]
-    pub(crate) fn outputs<A: Atomic<M>>(
-        &mut self,
-        run: Run,
-        models: &[u32],
-        seats: &mut [Seat<A>],
-    ) {
+    pub fn outputs<A: Atomic<M>>(&mut self, run: Run, models: &[u32], seats: &mut [Seat<A>]) {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
         for &m in models {
             let Seat { cell, model } = &mut seats[run.slot(m)];
@@ -318,7 +313,7 @@ impl<M: Message> Core<M> {
 
     /// λ of one model; the digest of what it sent.
     #[inline(always)]
-    pub(crate) fn output<A: Atomic<M>>(&mut self, m: u32, model: &A) -> u64 {
+    pub fn output<A: Atomic<M>>(&mut self, m: u32, model: &A) -> u64 {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
         out.of(m);
         model.output(&mut out);
@@ -327,12 +322,7 @@ impl<M: Message> Core<M> {
 
     /// The one transition of each of these models in this cycle, and their next time advances.
     #[inline(always)]
-    pub(crate) fn transitions<A: Atomic<M>>(
-        &mut self,
-        run: Run,
-        moves: Moves<'_>,
-        seats: &mut [Seat<A>],
-    ) {
+    pub fn transitions<A: Atomic<M>>(&mut self, run: Run, moves: Moves<'_>, seats: &mut [Seat<A>]) {
         for stretch in moves {
             match stretch {
                 Stretch::Internal(models) => self.each::<A, true, false>(run, models, seats),
@@ -363,14 +353,14 @@ impl<M: Message> Core<M> {
 
     /// The transition of a single imminent model, which sent what has this digest.
     #[inline(always)]
-    pub(crate) fn internal<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, sent: u64) {
+    pub fn internal<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, sent: u64) {
         self.transition::<A, true, false>(self.now, m, seat, sent);
         self.counts.internal += 1;
     }
 
     /// The transition of a single model that something reaches, and that is not imminent.
     #[inline(always)]
-    pub(crate) fn external<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>) {
+    pub fn external<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>) {
         self.counts.messages += self.transition::<A, false, true>(self.now, m, seat, 0);
         self.counts.external += 1;
     }
@@ -471,7 +461,7 @@ impl<M: Message> Core<M> {
     }
 
     #[cold]
-    pub(crate) fn refuse_advance(&mut self, m: u32, advance: Duration) -> Tag {
+    pub fn refuse_advance(&mut self, m: u32, advance: Duration) -> Tag {
         let (path, at) = (self.path(m), self.now);
         let ticks = advance.ticks();
         let error = if ticks < 0 {
@@ -487,7 +477,7 @@ impl<M: Message> Core<M> {
     }
 
     /// Silent steps of one model, up to a tick.
-    pub(crate) fn advance<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, until: i64) {
+    pub fn advance<A: Atomic<M>>(&mut self, m: u32, seat: &mut Seat<A>, until: i64) {
         if let Some((at, silent)) = self.advanced(m, seat, until) {
             self.enlist(m, at, silent);
         }
@@ -530,7 +520,7 @@ impl<M: Message> Core<M> {
     /// silent: what [`Simulation::next_within`](crate::Simulation::next_within) would come to next.
     /// What they find is not entered where it comes before all else: a lone unit needs no list.
     #[inline(always)]
-    pub(crate) fn advance_alone<A: Atomic<M>>(
+    pub fn advance_alone<A: Atomic<M>>(
         &mut self,
         m: u32,
         seat: &mut Seat<A>,
@@ -564,7 +554,7 @@ impl<M: Message> Core<M> {
     }
 
     /// An error if what silent steps from tick `at` on found is not after it.
-    pub(crate) fn refuse_early(&mut self, m: u32, at: i64) {
+    pub fn refuse_early(&mut self, m: u32, at: i64) {
         if self.list.time_of(m).is_some_and(|found| found <= at) {
             let (path, at) = (self.path(m), Tag::new(at, 0));
             self.error.get_or_insert(RunError::Early { path, at });
@@ -573,7 +563,7 @@ impl<M: Message> Core<M> {
 
     /// Whether something is to be done before the next cycle.
     #[inline(always)]
-    pub(crate) fn asked(&self) -> bool {
+    pub fn asked(&self) -> bool {
         self.error.is_some()
             || self.stop.is_some()
             || !self.changes.is_empty()
@@ -582,7 +572,7 @@ impl<M: Message> Core<M> {
     }
 
     /// Asks observers which models they want to hear of.
-    pub(crate) fn find_heard(&mut self) {
+    pub fn find_heard(&mut self) {
         let wanted = |&key: &ModelKey| self.observers.iter().any(|o| o.wants_transitions(key));
         let heard: Vec<bool> = self.keys.iter().map(wanted).collect();
         self.fx.observed = !self.observers.is_empty();
@@ -592,7 +582,7 @@ impl<M: Message> Core<M> {
 
     /// The first models of a sorted list that are neighbours in one slab, and how many.
     #[inline]
-    pub(crate) fn run_of(&mut self, list: &[u32]) -> (Run, usize) {
+    pub fn run_of(&mut self, list: &[u32]) -> (Run, usize) {
         let (run, end) = self.homes.run(list[0]);
         (run, count_before(list, end))
     }
