@@ -3,4 +3,15 @@
 //! The generator makes a [`model::Model`], writes it as a scenario file and runs it through the
 //! product; the judge says what should have happened. It reads the same tree, never the file, and
 //! depends on nothing of the product: its manifest shows that.
+//!
+//! Numbers are double-doubles with columns of sensitivities, so that every number comes with the
+//! error that the judged program may have made there. A run is undecided where an error of that
+//! size could change which events happen.
 pub mod model;
+mod run;
+pub mod verdict;
+
+pub use verdict::{
+    Enclosure, Failure, FailureKind, Happened, Limits, Near, Place, Reason, Run, Sample, Ticks,
+    Uncertainty, Undecided, UnitEnd, Verdict, judge,
+};
