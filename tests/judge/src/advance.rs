@@ -379,12 +379,15 @@ impl<const M: usize> Sim<'_, M> {
         let slope = roots::slope(c, at).hi;
         let error = roots::error(c, at);
         let ball = roots::ball(c, at);
-        let straight = c.iter().all(|x| x.e == [0.0; M]) && c[2..].iter().all(|x| x.c.hi == 0.0);
-        let own = if straight { 0.0 } else { self.limits.uncertainty.ticks };
+        // Rule 15: located by the time alone.
+        let straight = matches!(switch, Switch::Relation(r) if self.sys.timed[r as usize])
+            && c.iter().all(|x| x.e == [0.0; M])
+            && c[2..].iter().all(|x| x.c.hi == 0.0);
         let since = piece.offset + at;
         let ticks = since * self.rate;
         let delta = error / slope.abs() * self.rate.hi;
-        let delta = delta + own + 1e-15 * ticks.hi.abs();
+        let own = self.limits.uncertainty.ticks + 1e-15 * ticks.hi.abs();
+        let delta = if straight { 0.0 } else { delta + own };
         let terms = c.iter().enumerate().skip(2).rev();
         let bend = terms.fold(0.0, |sum, (k, x)| sum * at.hi + (k * (k - 1)) as f64 * x.c.hi);
         let shaky = !delta.is_finite() || bend.abs() * error > slope * slope;

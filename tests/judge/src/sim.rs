@@ -209,6 +209,9 @@ impl<'a, const M: usize> Sim<'a, M> {
             self.link_truth[l] = self.sides.holds(&self.sys.graph, self.sys.links[l].formula);
         }
         self.turn_leaving();
+        for r in &self.leaving {
+            self.sides.struck[*r as usize] = true;
+        }
         // Only where somebody sees a difference does something happen at tick 1.
         let seen = (0..self.sys.events.len()).any(|e| self.condition(e) != self.truth[e]);
         let links = (0..self.sys.links.len()).any(|l| {
@@ -217,6 +220,7 @@ impl<'a, const M: usize> Sim<'a, M> {
         if !seen && !links {
             self.leaving.clear();
         }
+        self.sides.struck.fill(false);
         for e in 0..self.sys.events.len() {
             if let Due::Crossing { side, .. } = &self.sys.events[e].due {
                 self.crossed[e] = self.sides.of(*side);

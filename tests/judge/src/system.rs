@@ -65,6 +65,8 @@ pub(crate) struct System {
     pub(crate) links: Vec<Link>,
     /// Of each relation: an event or a link reads it.
     pub(crate) heard: Vec<bool>,
+    /// Of each relation: only the time moves it.
+    pub(crate) timed: Vec<bool>,
     /// Of each relation: derivatives, residuals or outputs read it.
     pub(crate) field: Vec<bool>,
     /// Of each relation: a formula jumps with it.
@@ -131,6 +133,7 @@ impl System {
             events: Vec::new(),
             links: Vec::new(),
             heard: Vec::new(),
+            timed: Vec::new(),
             field: Vec::new(),
             jumps: Vec::new(),
             band: Vec::new(),
@@ -298,6 +301,8 @@ impl System {
                 self.band[r as usize] = self.band[r as usize].max(band);
             }
         }
+        let timed = |r: &crate::graph::Relation| self.graph.timed(r.z);
+        self.timed = self.graph.relations.iter().map(timed).collect();
         for op in &self.graph.ops {
             let jumps = match op {
                 Op::If(formula, ..) => self.read(*formula),
