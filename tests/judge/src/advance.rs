@@ -208,7 +208,7 @@ impl<const M: usize> Sim<'_, M> {
         Ok(h)
     }
 
-    fn argument(&self, switch: Switch) -> crate::graph::Id {
+    pub(crate) fn argument(&self, switch: Switch) -> crate::graph::Id {
         match switch {
             Switch::Relation(r) => self.sys.graph.relations[r as usize].z,
             Switch::Floor(f) => self.sys.graph.floors[f as usize].argument,
@@ -267,6 +267,7 @@ impl<const M: usize> Sim<'_, M> {
                 continue;
             }
             match switch {
+                Switch::Relation(r) if self.slides(r) => {}
                 Switch::Relation(r) => {
                     let held = f64::from(self.sides.side[r as usize]);
                     let side = piece.running.get(&switch).copied().unwrap_or(held);
@@ -280,6 +281,16 @@ impl<const M: usize> Sim<'_, M> {
                     let whole = piece.running.get(&switch).copied().unwrap_or(held);
                     self.steps(piece, switch, series.of(step), whole, from, h);
                 }
+            }
+        }
+        for (r, p, m) in piece.tape.slides.clone() {
+            // One side lets go.
+            let switch = Switch::Relation(r);
+            for (step, side) in [(p, -1.0), (m, 1.0)] {
+                let c = series.of(step);
+                let scan = roots::scan(c, from, h, 0.0);
+                self.flips(piece, switch, c, &scan, side, from);
+                self.turns(piece, switch, c, &scan, 0.0);
             }
         }
         piece.found.sort_by(|a, b| (a.at - b.at).hi.total_cmp(&0.0));

@@ -93,6 +93,7 @@ impl<const M: usize> Sim<'_, M> {
         for r in leaving {
             self.sides.struck[*r as usize] = true;
         }
+        self.catch(flips)?;
         self.outer(flips)?;
         let mut due = Vec::new();
         for e in 0..self.sys.events.len() {
