@@ -135,7 +135,7 @@ impl<const M: usize> Sim<'_, M> {
             let base = if degree > u.exact_degree as usize {
                 u.absolute + u.relative * size
             } else if degree > 0 {
-                4.0 * f64::EPSILON * size
+                f64::EPSILON * size
             } else {
                 0.0
             };
@@ -297,51 +297,45 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// Whole numbers that an argument passes.
+    /// Whole numbers that an argument passes, up to the first one after the first tick.
     fn steps(
         &self,
         piece: &mut Piece<M>,
         switch: Switch,
         c: &[Ball<M>],
         mut whole: f64,
-        from: f64,
+        mut from: f64,
         h: f64,
     ) {
-        let reach: f64 = {
-            let mut power = 1.0;
-            let sizes = c.iter().skip(1).map(|x| {
-                power *= h;
-                x.c.hi.abs() * power
-            });
-            sizes.sum()
-        };
-        let middle = c[0].c.hi;
-        let lowest = (middle - reach).floor().max(whole - 200.0);
-        let highest = (middle + reach).ceil().min(whole + 200.0);
-        let mut list: Vec<(Dd, bool, f64)> = Vec::new();
-        let mut level = lowest;
-        while level <= highest {
-            let mut shifted = c.to_vec();
-            shifted[0].c = shifted[0].c - Dd::new(level);
-            let scan = roots::scan(&shifted, from, h, 0.0);
-            self.turns(piece, switch, &shifted, &scan, 0.0);
-            // At the beginning the held number says on which side the argument is.
-            let side = if whole >= level { 1 } else { -1 };
-            if scan.sign == -side {
-                list.push((Dd::new(from), side < 0, level));
-            }
-            list.extend(scan.passages.iter().map(|p| (p.at, p.to > 0, level)));
-            level += 1.0;
-        }
-        list.sort_by(|a, b| (a.0 - b.0).hi.total_cmp(&0.0));
-        for (at, up, level) in list {
-            let to = if up { level } else { level - 1.0 };
-            if to != whole {
+        let mut first = i64::MAX;
+        loop {
+            let mut next: Option<(Dd, f64, f64)> = None;
+            for (level, held) in [(whole, 1), (whole + 1.0, -1)] {
                 let mut shifted = c.to_vec();
                 shifted[0].c = shifted[0].c - Dd::new(level);
-                let root = self.root(piece, switch, &shifted, at, to, up);
-                piece.found.push(root);
-                whole = to;
+                let scan = roots::scan(&shifted, from, h, 0.0);
+                if first == i64::MAX {
+                    self.turns(piece, switch, &shifted, &scan, 0.0);
+                }
+                // Later on, the beginning is a root of one of the two.
+                let begins = first == i64::MAX && scan.sign == -held;
+                let begins = begins.then_some(Dd::new(from));
+                let passes = scan.passages.iter().find(|p| p.to == -held).map(|p| p.at);
+                let Some(at) = begins.or(passes) else { continue };
+                if next.is_none_or(|n| (at - n.0).hi < 0.0) {
+                    next = Some((at, level, whole - f64::from(held)));
+                }
+            }
+            let Some((at, level, to)) = next else { return };
+            let mut shifted = c.to_vec();
+            shifted[0].c = shifted[0].c - Dd::new(level);
+            let root = self.root(piece, switch, &shifted, at, to, to > whole);
+            first = first.min(root.tick);
+            let later = root.tick > first;
+            piece.found.push(root);
+            (whole, from) = (to, at.hi);
+            if later || from >= h || piece.found.len() > 10_000 {
+                return;
             }
         }
     }
@@ -397,7 +391,8 @@ impl<const M: usize> Sim<'_, M> {
         let since = piece.offset + at;
         let ticks = since * self.rate;
         let delta = error / slope.abs() * self.rate.hi;
-        let own = self.limits.uncertainty.ticks + 1e-15 * ticks.hi.abs();
+        let own = self.limits.uncertainty.ticks
+            + if since.lo == 0.0 { 0.0 } else { f64::EPSILON * ticks.hi.abs() };
         let delta = if straight { 0.0 } else { delta + own };
         let terms = c.iter().enumerate().skip(2).rev();
         let bend = terms.fold(0.0, |sum, (k, x)| sum * at.hi + (k * (k - 1)) as f64 * x.c.hi);

@@ -4,6 +4,9 @@ use crate::number::{Ball, Dd};
 /// Errors count this many times: columns are added as squares.
 pub(crate) const SAFETY: f64 = 2.0;
 
+/// More pieces than any sensible polynomial has.
+const MANY: usize = 2000;
+
 /// A sign change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passage {
@@ -48,13 +51,18 @@ pub(crate) fn slope<const M: usize>(c: &[Ball<M>], at: Dd) -> Dd {
 
 /// The error of the judged program in a polynomial's value.
 pub(crate) fn error<const M: usize>(c: &[Ball<M>], at: Dd) -> f64 {
-    let mut power = 1.0;
+    let mut power = Dd::ONE;
     let mut size = 0.0;
+    let mut exact = true;
     for x in c {
-        size += x.c.hi.abs() * power;
-        power *= at.hi.abs();
+        let term = x.c * power;
+        exact &= term.lo == 0.0 && x.c.lo == 0.0;
+        size += term.hi.abs();
+        power = power * at;
     }
-    SAFETY * ball(c, at).error() + 8.0 * f64::EPSILON * size
+    // Doubles that need no rounding have no error.
+    let rounding = if exact { 0.0 } else { 2.0 * f64::EPSILON * size };
+    SAFETY * ball(c, at).error() + rounding
 }
 
 fn sign(x: Dd) -> i8 {
@@ -89,7 +97,8 @@ struct Scaled<'a, const M: usize> {
 pub(crate) fn scan<const M: usize>(c: &[Ball<M>], from: f64, h: f64, band: f64) -> Scan {
     let first = value(c, Dd::new(from));
     let mut out = Scan { sign: sign(first), ..Scan::default() };
-    let last = c.iter().rposition(|x| *x != Ball::ZERO).unwrap_or(0);
+    // Where the middle does not move, errors of its speed make no root.
+    let last = c.iter().rposition(|x| x.c != Dd::ZERO).unwrap_or(0);
     let mut power = 1.0;
     let mut a = Vec::with_capacity(last + 1);
     let mut errors = [0.0; M];
@@ -102,7 +111,7 @@ pub(crate) fn scan<const M: usize>(c: &[Ball<M>], from: f64, h: f64, band: f64) 
     }
     let size: f64 = a.iter().map(|x| x.abs()).sum();
     let error = errors.iter().map(|e| e * e).sum::<f64>().sqrt();
-    let near = band.max(SAFETY * error + 8.0 * f64::EPSILON * size);
+    let near = band + SAFETY * error + 8.0 * f64::EPSILON * size;
     if last == 0 || 2.0 * a[0].abs() > size + near {
         return out;
     }
@@ -152,7 +161,10 @@ impl<const M: usize> Scaled<'_, M> {
         }
         if d.abs() > bend * r + noise * 1e-3 {
             out.push(Piece { lo, hi, slope: if d > 0.0 { 1 } else { -1 } });
-        } else if hi - lo < 4e-9 || (away > 0.0 && bend * r * r < 0.01 * self.near) {
+        } else if hi - lo < 4e-9
+            || out.len() > MANY
+            || (away > 0.0 && bend * r * r < 0.01 * self.near)
+        {
             out.push(Piece { lo, hi, slope: 0 });
         } else {
             self.pieces(lo, m, out);

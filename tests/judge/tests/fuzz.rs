@@ -180,10 +180,16 @@ fn relations_the_other_way_round_make_no_difference() {
     let mut times = Vec::new();
     for k in 0..number {
         let m = dice.model();
+        if std::env::var("JUDGE_ONLY").is_ok_and(|o| o.parse() == Ok(k)) {
+            eprintln!("{m:?}");
+        }
         let clock = std::time::Instant::now();
         let limits = Limits { effort: 300_000, events: 300, ..Limits::default() };
         let verdict = judge(&m, &limits, &[at(1, 1), at(5, 2)]);
         times.push(clock.elapsed());
+        if std::env::var("JUDGE_SLOW").is_ok() {
+            eprintln!("{k} {:?} {:?}", clock.elapsed(), kind(&verdict).0);
+        }
         let a = kind(&verdict);
         let b = kind(&judge(&mirror(&m), &limits, &[]));
         if !a.0.contains("Effort") {
