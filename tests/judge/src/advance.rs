@@ -308,7 +308,7 @@ impl<const M: usize> Sim<'_, M> {
         h: f64,
     ) {
         let mut first = i64::MAX;
-        loop {
+        for _ in 0..64 {
             let mut next: Option<(Dd, f64, f64)> = None;
             for (level, held) in [(whole, 1), (whole + 1.0, -1)] {
                 let mut shifted = c.to_vec();
@@ -320,7 +320,9 @@ impl<const M: usize> Sim<'_, M> {
                 // Later on, the beginning is a root of one of the two.
                 let begins = first == i64::MAX && scan.sign == -held;
                 let begins = begins.then_some(Dd::new(from));
-                let passes = scan.passages.iter().find(|p| p.to == -held).map(|p| p.at);
+                let after = if first == i64::MAX { 0.0 } else { from * (1.0 + 1e-12) };
+                let passes = scan.passages.iter().filter(|p| p.at.hi > after);
+                let passes = passes.map(|p| (p.to, p.at)).find(|p| p.0 == -held).map(|p| p.1);
                 let Some(at) = begins.or(passes) else { continue };
                 if next.is_none_or(|n| (at - n.0).hi < 0.0) {
                     next = Some((at, level, whole - f64::from(held)));
@@ -334,7 +336,7 @@ impl<const M: usize> Sim<'_, M> {
             let later = root.tick > first;
             piece.found.push(root);
             (whole, from) = (to, at.hi);
-            if later || from >= h || piece.found.len() > 10_000 {
+            if later || from >= h {
                 return;
             }
         }

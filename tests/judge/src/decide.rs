@@ -233,10 +233,9 @@ impl<const M: usize> Sim<'_, M> {
             return self.compared(relation.z, class);
         }
         let matters = self.sys.heard[r as usize] || self.sys.jumps[r as usize];
-        if let Some(fresh) = self.fresh.get(&Switch::Relation(r)).copied() {
-            if (z.c - fresh.z).hi.abs() <= 1e-24 * size {
-                return self.kept(r, &relation.z, fresh.beyond, class, matters);
-            }
+        let fresh = self.fresh.get(&Switch::Relation(r)).copied();
+        if let Some(fresh) = fresh.filter(|f| (z.c - f.z).hi.abs() <= 1e-24 * size) {
+            return self.kept(r, &relation.z, fresh.beyond, class, matters);
         }
         match class {
             Class::Sign(sign) => Ok(sign),

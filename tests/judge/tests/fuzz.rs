@@ -192,7 +192,7 @@ fn relations_the_other_way_round_make_no_difference() {
         }
         let a = kind(&verdict);
         let b = kind(&judge(&mirror(&m), &limits, &[]));
-        if !a.0.contains("Effort") {
+        if !a.0.contains("Effort") && !b.0.contains("Effort") {
             assert_eq!(a, b, "model {k}: {m:?}");
         }
         decided += usize::from(matches!(verdict, Verdict::Run(_)));
