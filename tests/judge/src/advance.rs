@@ -5,7 +5,7 @@ use crate::number::{Ball, Dd};
 use crate::roots::{self, Scan};
 use crate::sim::{Sim, Stop, undecided};
 use crate::tape::{ORDER, Series, Switch, Tape};
-use crate::verdict::{Reason, Sample, Ticks};
+use crate::verdict::{Near, Reason, Sample, Ticks};
 use std::collections::HashMap;
 
 /// R14: so much of a tick early is on the tick.
@@ -457,6 +457,7 @@ impl<const M: usize> Sim<'_, M> {
     ) -> Result<Vec<Flip>, Stop> {
         let now: Vec<&Root<M>> = piece.found.iter().filter(|r| r.tick == tick).collect();
         let range = self.order(&piece, &now, tick, limit)?;
+        self.note_near(&piece, range);
         self.sample_between(&piece, series, end, tick)?;
         self.v = self.values(&piece.tape, series, end);
         self.time = Ball::exact(self.seconds(tick));
@@ -507,6 +508,17 @@ impl<const M: usize> Sim<'_, M> {
         }
         // What comes back to its side within the tick was not away for any formula.
         Ok(flips)
+    }
+
+    /// Notes what follows within a hundred times the error.
+    fn note_near(&mut self, piece: &Piece<M>, range: Ticks) {
+        for root in piece.found.iter().filter(|r| r.range.lo > range.hi) {
+            let error = (range.hi - range.lo + root.range.hi - root.range.lo + 1) as f64;
+            let margin = (root.range.lo - range.hi) as f64 / error;
+            if self.heard(root.switch) && margin < 100.0 {
+                self.run.near.push(Near { tick: range.lo, reason: Reason::Order, margin });
+            }
+        }
     }
 
     fn matters(&self, switch: Switch) -> bool {
