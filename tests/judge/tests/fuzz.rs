@@ -1,4 +1,7 @@
 //! Random models: the judge ends, and says the same of a model that is written in another way.
+//!
+//! `JUDGE_MODELS=8000` makes more models, `JUDGE_SLOW=1` prints the time of each, and
+//! `JUDGE_ONLY=207` prints that one.
 mod common;
 use common::*;
 use superdense_judge::model::{

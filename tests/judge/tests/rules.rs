@@ -313,3 +313,19 @@ fn what_comes_too_near_is_undecided() {
     assert_eq!(tags(&near(-1e-3)), []);
     assert_eq!(run(&near(1e-3)).happened.len(), 1);
 }
+
+#[test]
+fn fine_ticks_do_not_make_exact_roots_uncertain() {
+    for resolution in [9, 12, 15] {
+        let u = with(
+            unit(&[0.0], &[n(1.0)]),
+            vec![when("e", ge(x(0), n(1.0)), &[(sx(0), n(0.0))]), once("at", at(1, 1), &[])],
+        );
+        let second = 10i64.pow(resolution);
+        let m = model(resolution, 3, vec![u]);
+        happens(
+            &m,
+            &[("e", second, 0), ("at", second, 0), ("e", 2 * second, 0), ("e", 3 * second, 0)],
+        );
+    }
+}
