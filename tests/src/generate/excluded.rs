@@ -1,6 +1,11 @@
 //! By what inputs are excluded beforehand, each with its reason.
-use super::{settings::Method, tree};
-use superdense_judge::model::{Comparison, Condition, Expr, Model, Switching, Trigger, Unary, Unit, Variable};
+use super::{
+    settings::Method,
+    tree::{self, Part},
+};
+use superdense_judge::model::{
+    Binary, Comparison, Condition, Event, Expr, Model, Switching, Trigger, Unary, Unit, Variable,
+};
 
 /// Why a model is not run under a method.
 pub fn under(model: &Model, method: Method) -> Option<&'static str> {
@@ -13,11 +18,49 @@ pub fn under(model: &Model, method: Method) -> Option<&'static str> {
     if sliding && method.is_quantised() {
         return Some("quantised methods do not slide");
     }
+    if method.is_quantised() && has_kinks(model) {
+        return Some("quantised methods do not look at conditions with kinks");
+    }
+    if method == Method::Taylor && has_roots(model) {
+        return Some("a root has no series at 0");
+    }
     let late = model.stop.numerator / model.stop.denominator > 1_000_000;
     if late && method == Method::Rk4 {
         return Some("fixed steps over a billion seconds");
     }
     None
+}
+
+/// Whether a condition of an event has a function with kinks or jumps.
+fn has_kinks(model: &Model) -> bool {
+    let kinked = |part: &Part<'_>| match part {
+        Part::Expression(Expr::Unary(f, _)) => {
+            matches!(f, Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil)
+        }
+        Part::Expression(Expr::Binary(f, ..)) => matches!(f, Binary::Min | Binary::Max | Binary::Mod),
+        Part::Expression(Expr::If(..)) => true,
+        _ => false,
+    };
+    let has = |e: &Event| {
+        let mut list = Vec::new();
+        match &e.trigger {
+            Trigger::When { condition, .. } => tree::parts_of_condition(condition, &mut list),
+            Trigger::Crossing { formula, .. } => tree::parts(formula, &mut list),
+            Trigger::At(_) | Trigger::Every { .. } => {}
+        }
+        list.iter().any(kinked)
+    };
+    model.units.iter().any(|u| tree::events(u).any(has))
+}
+
+/// Whether derivatives have square roots.
+fn has_roots(model: &Model) -> bool {
+    let root = |e: &Expr| {
+        let mut list = Vec::new();
+        tree::parts(e, &mut list);
+        list.iter().any(|p| matches!(p, Part::Expression(Expr::Unary(Unary::Sqrt, _))))
+    };
+    model.units.iter().any(|u| u.derivatives.iter().any(root))
 }
 
 /// Why a model is not run at all.
@@ -61,7 +104,6 @@ pub fn is_affine(model: &Model) -> bool {
 
 /// The degree in what moves; 9 where there is none. Functions that are affine in pieces keep it.
 fn degree(e: &Expr, unit: &Unit) -> u32 {
-    use superdense_judge::model::Binary;
     match e {
         Expr::Number(_) => 0,
         Expr::Read(Variable::Discrete(..) | Variable::Mode(_)) => 0,

@@ -110,11 +110,16 @@ impl Settings {
 
     /// The same run with smaller errors, about by the factor `by` below 1.
     pub fn tightened(&self, by: f64) -> Self {
+        // Powers of ten stay readable.
+        let times = |x: f64, least: f64| {
+            let text = format!("{:.3e}", x * by);
+            text.parse::<f64>().unwrap_or(x * by).max(least)
+        };
         Self {
-            relative: (self.relative * by).max(1e-13),
-            absolute: (self.absolute * by).max(1e-15),
+            relative: times(self.relative, 1e-13),
+            absolute: times(self.absolute, 1e-15),
             step: self.step * by.sqrt().sqrt(),
-            exchange: (self.exchange * by).max(1e-12),
+            exchange: times(self.exchange, 1e-12),
             ..*self
         }
     }

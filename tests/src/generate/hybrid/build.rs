@@ -27,7 +27,10 @@ pub fn add(a: Expr, b: Expr) -> Expr {
 }
 /// `a - b`.
 pub fn sub(a: Expr, b: Expr) -> Expr {
-    binary(Binary::Subtract, a, b)
+    match b {
+        Expr::Number(x) if x < 0.0 => add(a, num(-x)),
+        b => binary(Binary::Subtract, a, b),
+    }
 }
 /// `a*b`.
 pub fn mul(a: Expr, b: Expr) -> Expr {

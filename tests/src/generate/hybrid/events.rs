@@ -22,7 +22,6 @@ pub(super) fn moment(random: &mut Random) -> Instant {
         (3, 1),
         (1, 7),
         (1, 4),
-        (0, 1),
         (4, 1),
     ]);
     seconds(n, d)

@@ -11,7 +11,7 @@ mod stable;
 use super::{
     compare::{Bounds, difference, summary},
     random::Random,
-    run::{Outcome, Runner},
+    run::{End, Outcome, Runner},
     settings::Settings,
     text,
 };
@@ -79,6 +79,9 @@ pub struct Finding {
 impl Opinion {
     /// Compares a run with one that must be equal within bounds.
     pub fn of(base: &Outcome, other: &Outcome, what: &str, bounds: Bounds) -> Self {
+        if matches!(other.end, End::Refused(_)) {
+            return Self::Skipped("refused in that way");
+        }
         match difference(base, other, bounds) {
             None => Self::Agrees,
             Some(difference) => Self::Disagrees(Finding {

@@ -1,5 +1,5 @@
 //! Judges that write the same model in another way, so that the same arithmetic is done.
-use super::{Case, Judge, Opinion};
+use super::{Case, Judge, Opinion, rounding};
 use crate::generate::{
     compare::Bounds,
     excluded,
@@ -30,7 +30,9 @@ fn judged(case: &Case, base: &Outcome, runner: &Runner, model: Model, what: &str
         return Opinion::Skipped("nothing to rewrite");
     }
     let other = case.with(model).run(runner);
-    Opinion::of(base, &other, what, Bounds::EXACT)
+    // Sides that are looked at may cut steps.
+    let values = Bounds::EXACT.values.max(case.settings.error());
+    Opinion::of(base, &other, what, Bounds { values, ..Bounds::EXACT })
 }
 
 /// `a and b` is `not (not a or not b)`, and the other way round.
@@ -226,8 +228,13 @@ impl Judge for Scale {
         map_derivatives(&mut model, &|e| mul(num(s), e));
         let mut other = case.with(model);
         other.settings.absolute *= s;
-        let other = other.run(runner);
-        Opinion::of(base, &other, &format!("with states {s} times as large"), Bounds::EXACT)
+        let what = format!("with states {s} times as large");
+        // Several units differ in the last bits of what they exchange, quanta in more.
+        if case.model.units.len() > 1 || case.settings.method.is_quantised() {
+            return rounding::compare(case, base, &other, runner, &what, &|t| t);
+        }
+        let bounds = rounding::bounds(case, &other);
+        Opinion::of(base, &other.run(runner), &what, bounds)
     }
 }
 

@@ -42,11 +42,7 @@ pub(super) fn compare_mapped(
     if matches!(base.end, End::Cut(_)) {
         return Opinion::Skipped("cut off");
     }
-    let error = case.settings.error().max(other.settings.error());
-    let bounds = Bounds {
-        ticks: stable::ticks(case, 10.0 * error).max(2),
-        values: 10.0 * error,
-    };
+    let bounds = bounds(case, other);
     let found = mapped(other.run(runner));
     if found.is_broken() {
         return disagree(base, &found, what, "a run ends in no way that is known".into());
@@ -56,6 +52,9 @@ pub(super) fn compare_mapped(
     }
     if difference(base, &found, bounds).is_none() {
         return Opinion::Agrees;
+    }
+    if is_out_of_domain(base) != is_out_of_domain(&found) {
+        return Opinion::Undecided("one run left a domain, the other just not".into());
     }
     // Errors shrink with the tolerance, wrong rules stay.
     let tight = |case: &Case| {
@@ -71,6 +70,20 @@ pub(super) fn compare_mapped(
         return Opinion::Undecided("the outcome hangs on small errors".into());
     }
     disagree(&base, &found, what, difference)
+}
+
+/// How far two runs may differ that are equal but for errors: values at events hang on the tick at
+/// which these are executed.
+pub(super) fn bounds(case: &Case, other: &Case) -> Bounds {
+    let error = case.settings.error().max(other.settings.error());
+    let tick = |c: &Case| 10_f64.powi(-(c.model.resolution as i32));
+    let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };
+    Bounds { ticks: stable::ticks(case, 10.0 * error).max(20), values: 10.0 * error + 100.0 * coarse }
+}
+
+/// Whether a run left the domain of a function; just before the border this hangs on errors.
+pub(super) fn is_out_of_domain(run: &Outcome) -> bool {
+    matches!(&run.end, End::Failed(_, why) if why.contains("not finite"))
 }
 
 fn disagree(base: &Outcome, other: &Outcome, what: &str, difference: String) -> Opinion {
@@ -284,10 +297,7 @@ fn gate_compare(
     what: &str,
     back: &dyn Fn(i64) -> i64,
 ) -> Opinion {
-    let bounds = Bounds {
-        ticks: stable::ticks(case, 10.0 * case.settings.error()).max(2),
-        values: 10.0 * case.settings.error(),
-    };
+    let bounds = bounds(case, other);
     let mapped = |mut run: Outcome| {
         run.events.retain(|e| !e.name.ends_with(".begin"));
         run.events.iter_mut().for_each(|e| e.tick = back(e.tick));
