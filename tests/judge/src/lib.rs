@@ -7,8 +7,19 @@
 //! Numbers are double-doubles with columns of sensitivities, so that every number comes with the
 //! error that the judged program may have made there. A run is undecided where an error of that
 //! size could change which events happen.
+mod advance;
+mod cycle;
+mod decide;
+mod eval;
+mod graph;
+mod linear;
 pub mod model;
+mod number;
+mod roots;
 mod run;
+mod sim;
+mod system;
+mod tape;
 pub mod verdict;
 
 pub use verdict::{
