@@ -1,7 +1,7 @@
 //! Makes a failing model smaller, on the tree, as long as the same judge refuses it.
 use super::{
     judges::{Case, Finding, Judge, Opinion},
-    run::Runner,
+    run::{End, Runner},
     settings::{Executor, Method, Settings},
     tree::{self, Rewrite, Root},
 };
@@ -26,6 +26,9 @@ pub fn shrink(case: &Case, judge: &dyn Judge, runner: &Runner, finding: Finding)
             }
             left -= 1;
             let base = candidate.run(runner);
+            if matches!(base.end, End::Refused(_)) && judge.name() != "survives" {
+                continue;
+            }
             if let Opinion::Disagrees(finding) = judge.judge(&candidate, &base, runner) {
                 best = (candidate, finding);
                 break;

@@ -244,8 +244,14 @@ fn unit(out: &mut String, at: usize, unit: &Unit, settings: &Settings) {
         let header = format!("unit.u{at}.mode.m{k}");
         let _ = writeln!(out, "[{header}]");
         if let Some(list) = &mode.derivatives {
-            let own = list.iter().enumerate().filter_map(|(k, e)| Some((k, e.as_ref()?)));
-            let own = own.map(|(k, e)| (format!("x{k}"), quoted(in_unit(e))));
+            // An empty table would mean those of the unit.
+            let rests = list.iter().all(Option::is_none);
+            let text = |e: &Option<Expr>| match e {
+                Some(e) => Some(in_unit(e)),
+                None => rests.then(|| "0".into()),
+            };
+            let own = list.iter().enumerate().filter_map(|(k, e)| Some((k, text(e)?)));
+            let own = own.map(|(k, e)| (format!("x{k}"), quoted(e)));
             let _ = writeln!(out, "derivatives = {}", table(own));
         }
         for e in &mode.events {

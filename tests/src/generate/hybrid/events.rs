@@ -49,7 +49,12 @@ fn trigger(random: &mut Random, draft: &Draft) -> Trigger {
         _ => {
             let every = random.pick(&[(1, 1), (1, 2), (1, 3), (2, 1), (1, 7)]);
             let every = seconds(every.0, every.1);
-            let from = if random.chance(50) { every } else { moment(random) };
+            // Two fractions are added up and rounded once, which is rarely right by chance.
+            let from = match random.below(8) {
+                0 => every,
+                1 => moment(random),
+                _ => seconds(random.within(1, 2), 1),
+            };
             Trigger::Every { from, every }
         }
     }
@@ -81,14 +86,16 @@ fn of_discrete(random: &mut Random, draft: &Draft, k: usize) -> Expr {
 
 /// An event that counts itself, and may do more.
 fn event(random: &mut Random, draft: &mut Draft, number: usize) -> Event {
-    let trigger = trigger(random, draft);
     let counter = draft.discrete(0.0);
+    let trigger = trigger(random, draft);
     let mut reset = vec![(Variable::Discrete(draft.at, counter), add(draft.d(counter), num(1.0)))];
-    if random.chance(30) && !draft.unit.states.is_empty() {
+    // What waits for a late start is set by that alone.
+    let free = draft.gate.is_none();
+    if free && random.chance(30) && !draft.unit.states.is_empty() {
         let k = random.below(draft.unit.states.len());
         reset.push((Variable::State(draft.at, k), of_state(random, draft, k)));
     }
-    if random.chance(30) {
+    if free && random.chance(30) {
         let k = random.below(draft.unit.discrete.len());
         if k != counter {
             reset.push((Variable::Discrete(draft.at, k), of_discrete(random, draft, k)));
@@ -161,7 +168,7 @@ pub(super) fn events(random: &mut Random, draft: &mut Draft) {
         };
         draft.unit.events.push(event);
     }
-    if random.chance(18) {
+    if draft.gate.is_none() && random.chance(18) {
         modes(random, draft);
     }
 }
