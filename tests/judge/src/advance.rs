@@ -208,7 +208,7 @@ impl<const M: usize> Sim<'_, M> {
         Ok(h)
     }
 
-    fn argument(&self, switch: Switch) -> crate::graph::Id {
+    pub(crate) fn argument(&self, switch: Switch) -> crate::graph::Id {
         match switch {
             Switch::Relation(r) => self.sys.graph.relations[r as usize].z,
             Switch::Floor(f) => self.sys.graph.floors[f as usize].argument,
@@ -267,6 +267,7 @@ impl<const M: usize> Sim<'_, M> {
                 continue;
             }
             match switch {
+                Switch::Relation(r) if self.slides(r) => {}
                 Switch::Relation(r) => {
                     let held = f64::from(self.sides.side[r as usize]);
                     let side = piece.running.get(&switch).copied().unwrap_or(held);
@@ -280,6 +281,16 @@ impl<const M: usize> Sim<'_, M> {
                     let whole = piece.running.get(&switch).copied().unwrap_or(held);
                     self.steps(piece, switch, series.of(step), whole, from, h);
                 }
+            }
+        }
+        for (r, p, m) in piece.tape.slides.clone() {
+            // One side lets go.
+            let switch = Switch::Relation(r);
+            for (step, side) in [(p, -1.0), (m, 1.0)] {
+                let c = series.of(step);
+                let scan = roots::scan(c, from, h, 0.0);
+                self.flips(piece, switch, c, &scan, side, from);
+                self.turns(piece, switch, c, &scan, 0.0);
             }
         }
         piece.found.sort_by(|a, b| (a.at - b.at).hi.total_cmp(&0.0));
@@ -379,12 +390,15 @@ impl<const M: usize> Sim<'_, M> {
         let slope = roots::slope(c, at).hi;
         let error = roots::error(c, at);
         let ball = roots::ball(c, at);
-        let straight = c.iter().all(|x| x.e == [0.0; M]) && c[2..].iter().all(|x| x.c.hi == 0.0);
-        let own = if straight { 0.0 } else { self.limits.uncertainty.ticks };
+        // Rule 15: located by the time alone.
+        let straight = matches!(switch, Switch::Relation(r) if self.sys.timed[r as usize])
+            && c.iter().all(|x| x.e == [0.0; M])
+            && c[2..].iter().all(|x| x.c.hi == 0.0);
         let since = piece.offset + at;
         let ticks = since * self.rate;
         let delta = error / slope.abs() * self.rate.hi;
-        let delta = delta + own + 1e-15 * ticks.hi.abs();
+        let own = self.limits.uncertainty.ticks + 1e-15 * ticks.hi.abs();
+        let delta = if straight { 0.0 } else { delta + own };
         let terms = c.iter().enumerate().skip(2).rev();
         let bend = terms.fold(0.0, |sum, (k, x)| sum * at.hi + (k * (k - 1)) as f64 * x.c.hi);
         let shaky = !delta.is_finite() || bend.abs() * error > slope * slope;

@@ -93,6 +93,7 @@ impl<const M: usize> Sim<'_, M> {
         for r in leaving {
             self.sides.struck[*r as usize] = true;
         }
+        self.catch(flips)?;
         self.outer(flips)?;
         let mut due = Vec::new();
         for e in 0..self.sys.events.len() {
@@ -134,7 +135,6 @@ impl<const M: usize> Sim<'_, M> {
     /// Rule 3, a change of an inner side.
     fn outer(&mut self, flips: &[Flip]) -> Result<(), Stop> {
         let switches: Vec<Switch> = self.known.keys().copied().collect();
-        let mut scopes = Vec::new();
         for switch in switches {
             let z = match switch {
                 Switch::Relation(r) => self.sys.graph.relations[r as usize].z,
@@ -143,11 +143,17 @@ impl<const M: usize> Sim<'_, M> {
             let inner = |f: &Flip| f.touch.is_none() && self.reads(z, f.switch);
             if flips.iter().any(inner) {
                 self.known.remove(&switch);
-                scopes.push(switch);
+                self.fresh.remove(&switch);
+            }
+        }
+        let mut moved = vec![false; self.model.units.len()];
+        for u in self.sys.units.clone() {
+            if !self.sys.residuals[&u].is_empty() && !flips.is_empty() {
+                moved[u] = self.solve(u)?;
             }
         }
         // Those that are not known are decided, also where a branch has just become active.
-        self.decide(&|_| false)
+        self.decide(&|scope| matches!(scope, Scope::Unit(u) if moved[u]))
     }
 
     /// `touching`: side 0 for this cycle, for events whose band is wide enough (rule 5).
@@ -180,8 +186,11 @@ impl<const M: usize> Sim<'_, M> {
                 // It comes from below where it stays below.
                 up = value.abs() <= band && self.sides.side[side.relation as usize] < 0;
                 down = value.abs() <= band && self.sides.side[side.relation as usize] > 0;
-            } else if self.crossed[e] == 0 {
-                (up, down) = (false, false);
+            } else if !(up && down) {
+                // From a side to itself is no crossing, nor is the start (rule 7).
+                let to = if side.flipped { -flip.to } else { flip.to };
+                let crossed = self.crossed[e] != 0 && to as i8 != self.crossed[e];
+                (up, down) = (up && crossed, down && crossed);
             }
             if side.flipped {
                 std::mem::swap(&mut up, &mut down);

@@ -33,6 +33,7 @@ impl<const M: usize> Sim<'_, M> {
         let source =
             Source { graph, sides: &self.sides, slots: &self.sys.slots, wires: &self.sys.wires };
         let mut fill = || {
+            self.add_sliding(&mut tape, &source)?;
             for id in self.derivatives().into_iter().flatten() {
                 tape.visit(&source, id)?;
             }
@@ -55,7 +56,14 @@ impl<const M: usize> Sim<'_, M> {
                     _ => {}
                 }
             }
-            self.sys.links.iter().try_for_each(|l| tape.condition(&source, l.formula))
+            for link in &self.sys.links {
+                tape.condition(&source, link.formula)?;
+            }
+            // Relations of the other sides of what slides have not been visited with these.
+            for switch in tape.switches.clone() {
+                tape.visit(&source, self.argument(switch))?;
+            }
+            Ok::<(), crate::tape::Loop>(())
         };
         if fill().is_err() {
             return undecided(Reason::Unsupported, "outputs depend on each other without delay");
@@ -198,6 +206,9 @@ impl<const M: usize> Sim<'_, M> {
         match switch {
             Switch::Relation(r) => {
                 let side = self.side_of(r)?;
+                if side != 0 && self.slides(r) {
+                    self.sliding[self.sys.surfaces[&r].unit] = None;
+                }
                 let old = std::mem::replace(&mut self.sides.side[r as usize], side);
                 Ok(old != side)
             }
@@ -229,7 +240,10 @@ impl<const M: usize> Sim<'_, M> {
         }
         match class {
             Class::Sign(sign) => Ok(sign),
-            Class::Zero => self.leaves(relation.z, size),
+            Class::Zero => match self.slide_side(r)? {
+                Some(side) => Ok(side),
+                None => self.leaves(relation.z, size),
+            },
             Class::Fuzzy(sign) => {
                 let other = self.leaves(relation.z, size)?;
                 if other == sign || !matters {

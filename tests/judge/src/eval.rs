@@ -41,17 +41,25 @@ struct Memo<const M: usize> {
     values: HashMap<Id, Ball<M>>,
     /// Relations are read as resets read them.
     reset: bool,
+    /// A relation that has another side here.
+    with: Option<(u32, i8)>,
 }
 
 impl<const M: usize> Sim<'_, M> {
     /// The value of a node with the sides that hold.
     pub(crate) fn now(&self, id: Id) -> Result<Ball<M>, Stop> {
-        self.value(id, &mut Memo { values: HashMap::new(), reset: false })
+        self.value(id, &mut Memo { values: HashMap::new(), reset: false, with: None })
+    }
+
+    /// The value of a node if a relation has this side.
+    pub(crate) fn now_with(&self, id: Id, with: (u32, i8)) -> Result<Ball<M>, Stop> {
+        let with = Some(with);
+        self.value(id, &mut Memo { values: HashMap::new(), reset: false, with })
     }
 
     /// The value of a node in a reset.
     pub(crate) fn in_reset(&self, id: Id) -> Result<Ball<M>, Stop> {
-        self.value(id, &mut Memo { values: HashMap::new(), reset: true })
+        self.value(id, &mut Memo { values: HashMap::new(), reset: true, with: None })
     }
 
     fn value(&self, id: Id, memo: &mut Memo<M>) -> Result<Ball<M>, Stop> {
@@ -101,10 +109,13 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     fn formula(&self, formula: u32, memo: &mut Memo<M>) -> Result<bool, Stop> {
-        if !memo.reset {
-            return Ok(self.sides.holds(&self.sys.graph, formula));
-        }
         let mut sides = self.sides.clone();
+        if let Some((r, side)) = memo.with {
+            sides.side[r as usize] = side;
+        }
+        if !memo.reset {
+            return Ok(sides.holds(&self.sys.graph, formula));
+        }
         self.read_sides(formula, &mut sides, memo)?;
         Ok(sides.holds(&self.sys.graph, formula))
     }
@@ -127,7 +138,8 @@ impl<const M: usize> Sim<'_, M> {
     /// A side as it is held, or, in a reset, by the value where that is clear.
     fn side(&self, side: Side, memo: &mut Memo<M>) -> Result<i8, Stop> {
         let switch = Switch::Relation(side.relation);
-        let held = self.sides.side[side.relation as usize];
+        let with = memo.with.filter(|w| w.0 == side.relation);
+        let held = with.map_or(self.sides.side[side.relation as usize], |w| w.1);
         let value = if memo.reset {
             let relation = &self.sys.graph.relations[side.relation as usize];
             let z = self.value(relation.z, memo)?;
@@ -241,7 +253,7 @@ impl<const M: usize> Sim<'_, M> {
         variables.sort();
         for (variable, output) in variables {
             let slot = self.sys.slot(*variable);
-            let value = self.now(*output)?;
+            let value = self.output(self.sys.sender[variable], *output)?;
             if !value.finite() {
                 return undecided(Reason::Singular, "an output is no number");
             }

@@ -311,9 +311,22 @@ impl Graph {
     /// Whether something in a node can move between events. What only switches does not: it is
     /// decided anew when an inner side changes.
     pub(crate) fn moves(&self, id: Id) -> bool {
+        self.any(id, &|v| !matches!(v, Variable::Discrete(..) | Variable::Mode(_)))
+    }
+
+    /// Whether nothing but the time moves a node.
+    pub(crate) fn timed(&self, id: Id) -> bool {
+        self.moves(id)
+            && !self.any(id, &|v| {
+                matches!(v, Variable::State(..) | Variable::Algebraic(..) | Variable::Input(..))
+            })
+    }
+
+    /// Whether a node reads, not only by switching, such a variable.
+    fn any(&self, id: Id, such: &dyn Fn(Variable) -> bool) -> bool {
         match self.ops[id as usize] {
             Op::Const(_) | Op::Pre(_) | Op::Floor(_) | Op::Sign(_) | Op::Step(_) => false,
-            Op::Read(v) => !matches!(v, Variable::Discrete(..) | Variable::Mode(_)),
+            Op::Read(v) => such(v),
             Op::Negate(a)
             | Op::Sin(a)
             | Op::Cos(a)
@@ -321,14 +334,14 @@ impl Graph {
             | Op::Tanh(a)
             | Op::Sqrt(a)
             | Op::Log(a)
-            | Op::Abs(a, _) => self.moves(a),
+            | Op::Abs(a, _) => self.any(a, such),
             Op::Add(a, b)
             | Op::Subtract(a, b)
             | Op::Multiply(a, b)
             | Op::Divide(a, b)
             | Op::If(_, a, b)
             | Op::Min(a, b, _)
-            | Op::Max(a, b, _) => self.moves(a) || self.moves(b),
+            | Op::Max(a, b, _) => self.any(a, such) || self.any(b, such),
         }
     }
 }

@@ -18,6 +18,7 @@ mod number;
 mod roots;
 mod run;
 mod sim;
+mod slide;
 mod system;
 mod tape;
 pub mod verdict;

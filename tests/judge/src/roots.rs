@@ -230,6 +230,10 @@ impl<const M: usize> Scaled<'_, M> {
 
     fn turn(&self, lo: f64, hi: f64, band: f64, out: &mut Scan) {
         let middle = Dd::new((lo + hi) / 2.0).times(self.h);
+        let end = |s: f64| sign(slope(self.c, Dd::new(s).times(self.h)));
+        if lo < hi && end(lo) * end(hi) > 0 {
+            return;
+        }
         let mut at = middle;
         for _ in 0..4 {
             let terms = self.c.iter().enumerate().skip(2).rev();

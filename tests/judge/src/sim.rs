@@ -51,6 +51,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) mode: Vec<usize>,
     /// At rest by `rest`.
     pub(crate) frozen: Vec<bool>,
+    /// The relation along which a unit slides, by unit of the model.
+    pub(crate) sliding: Vec<Option<u32>>,
     pub(crate) sides: Sides,
     /// Sides and floors that are held.
     pub(crate) known: HashMap<Switch, ()>,
@@ -113,6 +115,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             v,
             mode: vec![0; model.units.len()],
             frozen: vec![false; model.units.len()],
+            sliding: vec![None; model.units.len()],
             sides: Sides {
                 side: vec![0; relations],
                 floor: vec![0.0; sys.graph.floors.len()],
@@ -196,7 +199,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             let relation = &self.sys.graph.relations[r as usize];
             let z = self.now(relation.z)?;
             let tiny = z.c.hi.abs() <= 0.5 * f64::EPSILON * self.size(relation.z)?;
-            if relation.moves && tiny && self.sides.side[r as usize] != 0 {
+            if relation.moves && tiny && !self.slides(r) && self.sides.side[r as usize] != 0 {
                 self.leaving.push(r);
             }
         }
@@ -209,6 +212,9 @@ impl<'a, const M: usize> Sim<'a, M> {
             self.link_truth[l] = self.sides.holds(&self.sys.graph, self.sys.links[l].formula);
         }
         self.turn_leaving();
+        for r in &self.leaving {
+            self.sides.struck[*r as usize] = true;
+        }
         // Only where somebody sees a difference does something happen at tick 1.
         let seen = (0..self.sys.events.len()).any(|e| self.condition(e) != self.truth[e]);
         let links = (0..self.sys.links.len()).any(|l| {
@@ -217,6 +223,7 @@ impl<'a, const M: usize> Sim<'a, M> {
         if !seen && !links {
             self.leaving.clear();
         }
+        self.sides.struck.fill(false);
         for e in 0..self.sys.events.len() {
             if let Due::Crossing { side, .. } = &self.sys.events[e].due {
                 self.crossed[e] = self.sides.of(*side);
@@ -312,7 +319,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             let mut outputs = Vec::new();
             for id in &self.sys.outputs[u] {
                 let exact = !self.sys.graph.moves(*id);
-                outputs.push(self.enclosure(&self.now(*id)?, exact));
+                outputs.push(self.enclosure(&self.output(*u, *id)?, exact));
             }
             units.push(UnitEnd {
                 states: list(states, false),

@@ -61,10 +61,16 @@ pub(crate) struct System {
     pub(crate) residuals: HashMap<usize, Vec<Id>>,
     pub(crate) outputs: HashMap<usize, Vec<Id>>,
     pub(crate) wires: HashMap<Variable, Id>,
+    /// The unit from which an input comes.
+    pub(crate) sender: HashMap<Variable, usize>,
     pub(crate) events: Vec<Event>,
     pub(crate) links: Vec<Link>,
     /// Of each relation: an event or a link reads it.
     pub(crate) heard: Vec<bool>,
+    /// Relations along which units can slide.
+    pub(crate) surfaces: HashMap<u32, crate::slide::Surface>,
+    /// Of each relation: only the time moves it.
+    pub(crate) timed: Vec<bool>,
     /// Of each relation: derivatives, residuals or outputs read it.
     pub(crate) field: Vec<bool>,
     /// Of each relation: a formula jumps with it.
@@ -128,9 +134,12 @@ impl System {
             residuals: HashMap::new(),
             outputs: HashMap::new(),
             wires: HashMap::new(),
+            sender: HashMap::new(),
             events: Vec::new(),
             links: Vec::new(),
             heard: Vec::new(),
+            surfaces: HashMap::new(),
+            timed: Vec::new(),
             field: Vec::new(),
             jumps: Vec::new(),
             band: Vec::new(),
@@ -143,12 +152,14 @@ impl System {
         for wire in &model.wires {
             if let Some(outputs) = system.outputs.get(&wire.from.0) {
                 let variable = Variable::Input(wire.to.0, wire.to.1);
+                system.sender.insert(variable, wire.from.0);
                 system.wires.insert(variable, outputs[wire.from.1]);
             }
         }
         system.add_links(model);
         system.mark();
         system.mark_field();
+        system.find_surfaces(model);
         system
     }
 
@@ -298,6 +309,8 @@ impl System {
                 self.band[r as usize] = self.band[r as usize].max(band);
             }
         }
+        let timed = |r: &crate::graph::Relation| self.graph.timed(r.z);
+        self.timed = self.graph.relations.iter().map(timed).collect();
         for op in &self.graph.ops {
             let jumps = match op {
                 Op::If(formula, ..) => self.read(*formula),

@@ -79,6 +79,7 @@ impl Sides {
 }
 
 /// What a tape is made from.
+#[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) sides: &'a Sides,
@@ -99,6 +100,8 @@ pub(crate) struct Tape {
     at: Vec<u32>,
     /// Inner ones first.
     pub(crate) switches: Vec<Switch>,
+    /// Relations along which a unit slides, with their speeds on either side.
+    pub(crate) slides: Vec<(u32, u32, u32)>,
 }
 
 /// Outputs of units depend on each other without any delay.
@@ -122,6 +125,43 @@ impl Tape {
 
     pub(crate) fn constant(&self, step: u32) -> bool {
         self.constant[step as usize]
+    }
+
+    /// Starts with no nodes, for other sides; gives those there were.
+    pub(crate) fn fresh_map(&mut self) -> Vec<u32> {
+        let fresh = vec![NONE; self.at.len()];
+        std::mem::replace(&mut self.at, fresh)
+    }
+
+    pub(crate) fn restore_map(&mut self, map: Vec<u32>) {
+        self.at = map;
+    }
+
+    /// Lets a step stand for a node.
+    pub(crate) fn put(&mut self, id: Id, step: u32) {
+        self.at[id as usize] = step;
+    }
+
+    pub(crate) fn plus(&mut self, a: u32, b: u32) -> u32 {
+        let constant = self.constant(a) && self.constant(b);
+        self.push(Step::Add(a, b), constant)
+    }
+
+    pub(crate) fn minus(&mut self, a: u32, b: u32) -> u32 {
+        let constant = self.constant(a) && self.constant(b);
+        self.push(Step::Subtract(a, b), constant)
+    }
+
+    pub(crate) fn multiply(&mut self, a: u32, b: u32) -> u32 {
+        let constant = self.constant(a) && self.constant(b);
+        self.push(Step::Multiply(a, b), constant)
+    }
+
+    /// `-m/(p - m)`.
+    pub(crate) fn share(&mut self, p: u32, m: u32) -> u32 {
+        let constant = self.constant(p) && self.constant(m);
+        let below = self.push(Step::Subtract(m, p), constant);
+        self.push(Step::Divide(m, below), constant)
     }
 
     fn push(&mut self, step: Step, constant: bool) -> u32 {

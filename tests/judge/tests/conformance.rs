@@ -88,7 +88,7 @@ fn h15_dyadic_ball_ends_in_zeno() {
             for k in 0..11 {
                 let tick = failure.run.happened[k].tick;
                 let expected = 3 * S - 4 * S / (1 << (k + 1));
-                assert_eq!((tick.lo, tick.hi), (expected - 0, expected), "{k}");
+                assert_eq!((tick.lo, tick.hi), (expected, expected), "{k}");
             }
         }
         other => panic!("{other:#?}"),
