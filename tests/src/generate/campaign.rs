@@ -265,7 +265,16 @@ fn shrunk(
 ) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for judge in judges {
-        for found in list.iter().filter(|d| d.judge == judge.name()).take(options.keep) {
+        let mut classes: BTreeMap<String, usize> = BTreeMap::new();
+        let mut left = options.keep;
+        for found in list.iter().filter(|d| d.judge == judge.name()) {
+            // Of each kind a few.
+            let seen = classes.entry(found.finding.class()).or_default();
+            *seen += 1;
+            if *seen > 1 + options.keep / 4 || left == 0 {
+                continue;
+            }
+            left -= 1;
             let (case, finding) =
                 shrink::shrink(&found.case, judge.as_ref(), runner, found.finding.clone());
             files.push(corpus::write(&options.folder, &case, judge.name(), &finding)?);

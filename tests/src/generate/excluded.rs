@@ -28,6 +28,9 @@ pub fn under(model: &Model, method: Method) -> Option<&'static str> {
     if late && method == Method::Rk4 {
         return Some("fixed steps over a billion seconds");
     }
+    if method == Method::Rk4 && is_stiff(model) {
+        return Some("fixed steps are too long for it");
+    }
     None
 }
 
@@ -51,6 +54,16 @@ fn has_kinks(model: &Model) -> bool {
         list.iter().any(kinked)
     };
     model.units.iter().any(|u| tree::events(u).any(has))
+}
+
+/// Whether derivatives have large factors.
+fn is_stiff(model: &Model) -> bool {
+    let large = |e: &Expr| {
+        let mut list = Vec::new();
+        tree::parts(e, &mut list);
+        list.iter().any(|p| matches!(p, Part::Expression(Expr::Number(x)) if x.abs() > 20.0))
+    };
+    model.units.iter().any(|u| u.derivatives.iter().any(large))
 }
 
 /// Whether derivatives have square roots.

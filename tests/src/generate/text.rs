@@ -244,13 +244,9 @@ fn unit(out: &mut String, at: usize, unit: &Unit, settings: &Settings) {
         let header = format!("unit.u{at}.mode.m{k}");
         let _ = writeln!(out, "[{header}]");
         if let Some(list) = &mode.derivatives {
-            // An empty table would mean those of the unit.
-            let rests = list.iter().all(Option::is_none);
-            let text = |e: &Option<Expr>| match e {
-                Some(e) => Some(in_unit(e)),
-                None => rests.then(|| "0".into()),
-            };
-            let own = list.iter().enumerate().filter_map(|(k, e)| Some((k, text(e)?)));
+            // In a mode without an own derivative that of the unit would hold.
+            let text = |e: &Option<Expr>| e.as_ref().map_or_else(|| "0".into(), in_unit);
+            let own = list.iter().enumerate().map(|(k, e)| (k, text(e)));
             let own = own.map(|(k, e)| (format!("x{k}"), quoted(e)));
             let _ = writeln!(out, "derivatives = {}", table(own));
         }

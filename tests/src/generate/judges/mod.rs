@@ -76,6 +76,18 @@ pub struct Finding {
     pub difference: String,
 }
 
+impl Finding {
+    /// The kind of difference, without numbers and names: what shrinks keeps it.
+    pub fn class(&self) -> String {
+        // Events at the first tick are a kind of their own.
+        let text = self.difference.replace("(1, 0)", "(start)").replace("ticks 1 to 1", "(start)");
+        let text: String = text.chars().filter(|c| !c.is_ascii_digit()).take(60).collect();
+        // Which of two runs has more events tells little.
+        let words: Vec<&str> = text.split_whitespace().filter(|w| !w.starts_with(['u', 'l', '[', '-'])).collect();
+        words.join(" ")
+    }
+}
+
 impl Opinion {
     /// Compares a run with one that must be equal within bounds.
     pub fn of(base: &Outcome, other: &Outcome, what: &str, bounds: Bounds) -> Self {
