@@ -25,6 +25,8 @@ pub(crate) struct Flip {
 /// R11(b): so many located events of one unit within so many ticks.
 const CHATTER: usize = 1000;
 const WITHIN: i64 = 10_000;
+/// So many in a row are a sure sign.
+const SURE: usize = 100;
 
 impl<const M: usize> Sim<'_, M> {
     /// All cycles of the present tick.
@@ -438,8 +440,14 @@ impl<const M: usize> Sim<'_, M> {
             if list.len() > CHATTER {
                 list.pop_front();
             }
-            if list.len() == CHATTER && self.tick - list[0] <= WITHIN {
-                let time = Ticks { lo: list[0], hi: self.tick + WITHIN };
+            let all = list.len() == CHATTER && self.tick - list[0] <= WITHIN;
+            // Where ten thousand ticks are microseconds, what goes on at this rate will go on.
+            let fine = self.model.resolution >= 9 && self.stop - self.tick > 2 * WITHIN;
+            let begun = list.len().checked_sub(SURE).map(|i| list[i]);
+            let sure = fine && begun.is_some_and(|b| self.tick - b <= SURE as i64 * 4);
+            if all || sure {
+                let lo = if all { list[0] } else { begun.unwrap_or(list[0]) };
+                let time = Ticks { lo, hi: self.tick + 2 * WITHIN };
                 let message = format!("{CHATTER} located events within {WITHIN} ticks");
                 return Err(Stop::Fail(FailureKind::Chattering, message, time));
             }
