@@ -3,11 +3,12 @@ use std::{path::PathBuf, process::ExitCode, time::Instant};
 use superdense_tests::generate::{
     campaign::{self, Options, Report},
     coverage::FLOOR,
+    kinds,
     settings::Method,
 };
 
 const USAGE: &str = "\
-usage: generate [--seed S] [--models N] [--from K] [--kind hybrid] [--method M] [--all-methods]
+usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|executor] [--method M] [--all-methods]
                 [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N] [--show K] [--json]
 
   --from K     begin with model K; with --models 1 replays it
@@ -73,6 +74,42 @@ fn tell(report: &Report, seconds: f64) {
     println!("{} models, {} runs, {rate:.0} models/s", report.models, report.runs);
 }
 
+/// Networks, couplings, executors.
+fn other_kind(arguments: &Arguments, begun: Instant) -> ExitCode {
+    let Some(check) = kinds::check(&arguments.kind) else {
+        eprintln!("no kind {}: hybrid, network, coupling, executor", arguments.kind);
+        return ExitCode::FAILURE;
+    };
+    let found = match kinds::run(&arguments.kind, &arguments.options, check.as_ref()) {
+        Ok(found) => found,
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    for (number, why) in &found.disagreements {
+        println!("model {number}: {why}");
+    }
+    let rate = found.models as f64 / begun.elapsed().as_secs_f64().max(1e-9);
+    println!("{} models, {} runs, {rate:.0} models/s", found.models, found.runs);
+    if arguments.json {
+        let files: Vec<_> = found.files.iter().map(|f| f.display().to_string()).collect();
+        println!(
+            "{}",
+            serde_json::json!({
+                "seed": arguments.options.seed,
+                "models": found.models,
+                "runs": found.runs,
+                "undecided": found.undecided,
+                "errors": 0,
+                "disagreements": found.disagreements.len(),
+                "files": files,
+            })
+        );
+    }
+    if found.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 fn main() -> ExitCode {
     let arguments = match arguments() {
         Ok(arguments) => arguments,
@@ -85,11 +122,10 @@ fn main() -> ExitCode {
         print!("{}", campaign::case(arguments.options.seed, number).text());
         return ExitCode::SUCCESS;
     }
-    if arguments.kind != "hybrid" {
-        eprintln!("no kind {}", arguments.kind);
-        return ExitCode::FAILURE;
-    }
     let begun = Instant::now();
+    if arguments.kind != "hybrid" {
+        return other_kind(&arguments, begun);
+    }
     let report = match campaign::run(&arguments.options) {
         Ok(report) => report,
         Err(e) => {

@@ -10,10 +10,13 @@
 pub mod campaign;
 pub mod compare;
 pub mod corpus;
+pub mod coupling;
 pub mod coverage;
 pub mod excluded;
 pub mod hybrid;
 pub mod judges;
+pub mod kinds;
+pub mod network;
 pub mod random;
 pub mod run;
 pub mod settings;

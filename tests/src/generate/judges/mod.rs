@@ -8,6 +8,8 @@ mod rewrite;
 mod rounding;
 mod stable;
 
+pub use executors::compare as compare_executors;
+
 use super::{
     compare::{Bounds, difference, summary},
     random::Random,
