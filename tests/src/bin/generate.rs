@@ -58,7 +58,10 @@ fn arguments() -> Result<Arguments, String> {
 
 fn tell(report: &Report, seconds: f64) {
     println!("{}", report.coverage.table());
-    println!("\n{:<12} {:>8} {:>8} {:>10} {:>10}", "judge", "agrees", "skipped", "undecided", "disagrees");
+    println!(
+        "\n{:<12} {:>8} {:>8} {:>10} {:>10}",
+        "judge", "agrees", "skipped", "undecided", "disagrees"
+    );
     for (judge, [a, s, u, d]) in &report.opinions {
         println!("{judge:<12} {a:>8} {s:>8} {u:>10} {d:>10}");
     }

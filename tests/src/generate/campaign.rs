@@ -110,7 +110,8 @@ impl Judge for Survives {
             End::Refused(why) if why.contains("internal") => why.clone(),
             _ => return Opinion::Agrees,
         };
-        let (seen, right) = (super::compare::summary(base), "an end, or an error that names the cause");
+        let (seen, right) =
+            (super::compare::summary(base), "an end, or an error that names the cause");
         Opinion::Disagrees(Finding { seen, right: right.into(), difference })
     }
 }
@@ -118,16 +119,16 @@ impl Judge for Survives {
 /// The way a model is run, drawn from its stream.
 pub fn settings(random: &mut Random, model: &superdense_judge::model::Model) -> Settings {
     let affine = excluded::is_affine(model);
-    let fits = |m: &Method| {
-        excluded::under(model, *m).is_none() && (*m != Method::Closed || affine)
-    };
+    let fits =
+        |m: &Method| excluded::under(model, *m).is_none() && (*m != Method::Closed || affine);
     let list: Vec<Method> = Method::ALL.into_iter().filter(fits).collect();
     let mut settings = Settings::of(random.pick(&list));
     if random.chance(20) {
         settings = settings.tightened(0.01);
     }
     if random.chance(6) {
-        settings.executor = random.pick(&[Executor::TimeWarp(2), Executor::Conservative(2), Executor::Auto]);
+        settings.executor =
+            random.pick(&[Executor::TimeWarp(2), Executor::Conservative(2), Executor::Auto]);
     }
     settings
 }

@@ -118,7 +118,8 @@ mod tests {
     use super::*;
 
     fn run(events: &[(i64, u32, &str)], values: &[f64], end: End) -> Outcome {
-        let event = |&(tick, micro, name): &(i64, u32, &str)| Happened { tick, micro, name: name.into() };
+        let event =
+            |&(tick, micro, name): &(i64, u32, &str)| Happened { tick, micro, name: name.into() };
         let events = events.iter().map(event).collect();
         Outcome { end, events, values: values.to_vec(), hash: 0, notes: Vec::new() }
     }

@@ -7,14 +7,44 @@ use superdense_judge::model::{
 
 /// What formulas have.
 pub const FEATURES: [&str; 23] = [
-    "<", "<=", ">", ">=", "==", "!=", "and", "or", "not", "discrete", "mixed", "time", "algebraic",
-    "input", "floor", "mod", "min", "max", "abs", "sign", "if", "power", "function",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "==",
+    "!=",
+    "and",
+    "or",
+    "not",
+    "discrete",
+    "mixed",
+    "time",
+    "algebraic",
+    "input",
+    "floor",
+    "mod",
+    "min",
+    "max",
+    "abs",
+    "sign",
+    "if",
+    "power",
+    "function",
 ];
 /// How events are brought about.
 pub const TRIGGERS: [&str; 5] = ["when", "crossing", "at", "every", "link"];
 /// What else an event or its unit has.
 pub const KEYS: [&str; 11] = [
-    "plain", "rest", "touching", "priority", "to", "self", "sliding", "wired", "reset", "same tick",
+    "plain",
+    "rest",
+    "touching",
+    "priority",
+    "to",
+    "self",
+    "sliding",
+    "wired",
+    "reset",
+    "same tick",
     "late",
 ];
 
@@ -58,7 +88,14 @@ impl Coverage {
         }
     }
 
-    fn event(&mut self, model: &Model, u: usize, unit: &Unit, event: &Event, of_unit: &[&'static str]) {
+    fn event(
+        &mut self,
+        model: &Model,
+        u: usize,
+        unit: &Unit,
+        event: &Event,
+        of_unit: &[&'static str],
+    ) {
         let mut list = Vec::new();
         let (trigger, touching) = match &event.trigger {
             Trigger::When { condition, touching } => {
@@ -85,7 +122,13 @@ impl Coverage {
             ("sliding", unit.switching == Switching::Sliding),
             ("wired", model.wires.iter().any(|w| w.to.0 == u)),
             ("reset", moves),
-            ("same tick", tree::events(unit).filter(|e| matches!(e.trigger, Trigger::At(_) | Trigger::Every { .. })).count() > 1),
+            (
+                "same tick",
+                tree::events(unit)
+                    .filter(|e| matches!(e.trigger, Trigger::At(_) | Trigger::Every { .. }))
+                    .count()
+                    > 1,
+            ),
             ("late", model.stop.numerator / model.stop.denominator > 1_000_000),
         ];
         let mut keys: Vec<&'static str> = flags.iter().filter(|f| f.1).map(|f| f.0).collect();
@@ -164,7 +207,22 @@ fn is_reachable(row: &str, column: &str) -> bool {
         return false;
     }
     // Those of links read states and discrete variables, plainly.
-    let links = ["not", "or", "time", "algebraic", "input", "floor", "mod", "min", "max", "abs", "sign", "if", "power", "function"];
+    let links = [
+        "not",
+        "or",
+        "time",
+        "algebraic",
+        "input",
+        "floor",
+        "mod",
+        "min",
+        "max",
+        "abs",
+        "sign",
+        "if",
+        "power",
+        "function",
+    ];
     if column == "link" && links.contains(&row) {
         return false;
     }

@@ -40,7 +40,9 @@ fn has_kinks(model: &Model) -> bool {
         Part::Expression(Expr::Unary(f, _)) => {
             matches!(f, Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil)
         }
-        Part::Expression(Expr::Binary(f, ..)) => matches!(f, Binary::Min | Binary::Max | Binary::Mod),
+        Part::Expression(Expr::Binary(f, ..)) => {
+            matches!(f, Binary::Min | Binary::Max | Binary::Mod)
+        }
         Part::Expression(Expr::If(..)) => true,
         _ => false,
     };
@@ -78,10 +80,12 @@ fn has_roots(model: &Model) -> bool {
 
 /// Why a model is not run at all.
 pub fn model(model: &Model) -> Option<&'static str> {
-    let bad = |unit: &Unit| tree::events(unit).any(|e| match &e.trigger {
-        Trigger::When { condition, .. } => misplaced_equality(condition, unit, true),
-        _ => false,
-    });
+    let bad = |unit: &Unit| {
+        tree::events(unit).any(|e| match &e.trigger {
+            Trigger::When { condition, .. } => misplaced_equality(condition, unit, true),
+            _ => false,
+        })
+    };
     if model.units.iter().any(bad) {
         return Some("equality of values that move stands as a conjunct only (rule 14)");
     }
@@ -126,7 +130,13 @@ fn degree(e: &Expr, unit: &Unit) -> u32 {
         Expr::Unary(Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil, a) => {
             if degree(a, unit) <= 1 { 0 } else { 9 }
         }
-        Expr::Unary(_, a) => if degree(a, unit) == 0 { 0 } else { 9 },
+        Expr::Unary(_, a) => {
+            if degree(a, unit) == 0 {
+                0
+            } else {
+                9
+            }
+        }
         Expr::Binary(Binary::Multiply, a, b) => degree(a, unit) + degree(b, unit),
         Expr::Binary(Binary::Divide, a, b) => {
             degree(a, unit) + if degree(b, unit) == 0 { 0 } else { 9 }

@@ -78,7 +78,10 @@ pub fn run(kind: &str, options: &Options, check: &Check) -> io::Result<Summary> 
         if at < options.keep {
             fs::create_dir_all(&options.folder)?;
             let file = options.folder.join(format!("{kind}-{}-{number}.toml", options.seed));
-            let head = format!("# model      seed {}, number {number}\n# difference {why}\n", options.seed);
+            let head = format!(
+                "# model      seed {}, number {number}\n# difference {why}\n",
+                options.seed
+            );
             fs::write(&file, head + &text)?;
             summary.files.push(file);
         }
@@ -143,7 +146,10 @@ fn network_model(options: &Options, runner: &Runner, number: u64) -> Result<(), 
     let executor = if random.chance(80) { Executor::Sequential } else { random.pick(&EXECUTORS) };
     let wrong = |n: &Network| network_mistake(n, runner, executor);
     let Some(why) = wrong(&network) else { return Ok(()) };
-    let (network, why) = shrunk(network, why, Network::smaller, wrong);
+    // What is refused is no smaller case of what went wrong.
+    let still =
+        |n: &Network| wrong(n).filter(|why| why.starts_with("record") || !why.contains("refused"));
+    let (network, why) = shrunk(network, why, Network::smaller, still);
     Err((why, network.text()))
 }
 

@@ -10,11 +10,14 @@ impl Random {
     /// The stream of model `number` of a campaign; `salt` names one of several streams of it.
     pub fn new(seed: u64, number: u64, salt: &str) -> Self {
         // FNV-1a of the salt, so that the stream does not hang on the library.
-        let hash = salt
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        let hash = salt.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+        });
         let state = u128::from(seed) << 64 | u128::from(number);
-        Self(Pcg64::new(state.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_0c0f_ee4d_2b1b), u128::from(hash)))
+        Self(Pcg64::new(
+            state.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_0c0f_ee4d_2b1b),
+            u128::from(hash),
+        ))
     }
 
     /// A number below `n`; 0 for `n = 0`.

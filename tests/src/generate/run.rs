@@ -100,7 +100,8 @@ impl Observer<Value> for Ear {
                 let happened = Happened { tick: tag.ticks, micro: tag.micro, name };
                 // Each member of a link tells of its event.
                 let same_tag = heard.events.iter().rev();
-                let mut same_tag = same_tag.take_while(|h| (h.tick, h.micro) == (tag.ticks, tag.micro));
+                let mut same_tag =
+                    same_tag.take_while(|h| (h.tick, h.micro) == (tag.ticks, tag.micro));
                 if !shared || !same_tag.any(|h| *h == happened) {
                     heard.events.push(happened);
                 }
@@ -228,7 +229,9 @@ fn run(
         Ok(plan) => plan,
         Err(mistakes) => {
             let first = mistakes.mistakes().first();
-            return Outcome::of(End::Refused(first.map_or_else(String::new, |m| m.message.clone())));
+            return Outcome::of(End::Refused(
+                first.map_or_else(String::new, |m| m.message.clone()),
+            ));
         }
     };
     let heard = Arc::new(Mutex::new(Heard::default()));

@@ -11,7 +11,12 @@ use superdense_judge::model::{Condition, Expr, Instant, Model, Switching, Trigge
 const BUDGET: usize = 1500;
 
 /// Shrinks a case; returns the smallest that was found, with what is wrong about it.
-pub fn shrink(case: &Case, judge: &dyn Judge, runner: &Runner, finding: Finding) -> (Case, Finding) {
+pub fn shrink(
+    case: &Case,
+    judge: &dyn Judge,
+    runner: &Runner,
+    finding: Finding,
+) -> (Case, Finding) {
     // A mistake of another kind would only hide this one.
     let class = finding.class();
     let mut best = (case.clone(), finding);
@@ -23,7 +28,9 @@ pub fn shrink(case: &Case, judge: &dyn Judge, runner: &Runner, finding: Finding)
             if left == 0 || std::time::Instant::now() > until {
                 return best;
             }
-            if size(&candidate) >= size(&best.0) || super::excluded::model(&candidate.model).is_some() {
+            if size(&candidate) >= size(&best.0)
+                || super::excluded::model(&candidate.model).is_some()
+            {
                 continue;
             }
             left -= 1;
@@ -79,21 +86,39 @@ fn models(model: &Model) -> Vec<Model> {
         edit(&mut |m| remove_unit(m, k));
     }
     for k in 0..model.links.len() {
-        edit(&mut |m| { m.links.remove(k); true });
+        edit(&mut |m| {
+            m.links.remove(k);
+            true
+        });
     }
     for k in 0..model.wires.len() {
-        edit(&mut |m| { m.wires.remove(k); true });
+        edit(&mut |m| {
+            m.wires.remove(k);
+            true
+        });
     }
     for u in 0..model.units.len() {
-        edit(&mut |m| { flatten_modes(m, u); true });
+        edit(&mut |m| {
+            flatten_modes(m, u);
+            true
+        });
         for k in 0..model.units[u].events.len() {
-            edit(&mut |m| { m.units[u].events.remove(k); true });
+            edit(&mut |m| {
+                m.units[u].events.remove(k);
+                true
+            });
         }
         for (i, mode) in model.units[u].modes.iter().enumerate() {
             for k in 0..mode.events.len() {
-                edit(&mut |m| { m.units[u].modes[i].events.remove(k); true });
+                edit(&mut |m| {
+                    m.units[u].modes[i].events.remove(k);
+                    true
+                });
             }
-            edit(&mut |m| { m.units[u].modes[i].derivatives = None; true });
+            edit(&mut |m| {
+                m.units[u].modes[i].derivatives = None;
+                true
+            });
         }
         for k in (0..model.units[u].discrete.len()).rev() {
             edit(&mut |m| remove_variable(m, Variable::Discrete(u, k)));
@@ -110,19 +135,34 @@ fn models(model: &Model) -> Vec<Model> {
         for k in (0..model.units[u].inputs.len()).rev() {
             edit(&mut |m| remove_variable(m, Variable::Input(u, k)));
         }
-        edit(&mut |m| { m.units[u].switching = Switching::Located; true });
+        edit(&mut |m| {
+            m.units[u].switching = Switching::Located;
+            true
+        });
     }
     for k in 0..event_parts(&mut model.clone(), usize::MAX) {
-        edit(&mut |m| { event_parts(m, k); true });
+        edit(&mut |m| {
+            event_parts(m, k);
+            true
+        });
     }
     for k in 0..simplified(&mut model.clone(), usize::MAX) {
-        edit(&mut |m| { simplified(m, k); true });
+        edit(&mut |m| {
+            simplified(m, k);
+            true
+        });
     }
     for resolution in [9, 6] {
-        edit(&mut |m| { m.resolution = resolution; true });
+        edit(&mut |m| {
+            m.resolution = resolution;
+            true
+        });
     }
     for seconds in [1, 2, 3, 5, 10] {
-        edit(&mut |m| { m.stop = Instant { numerator: seconds, denominator: 1 }; true });
+        edit(&mut |m| {
+            m.stop = Instant { numerator: seconds, denominator: 1 };
+            true
+        });
     }
     list
 }
@@ -139,17 +179,27 @@ fn event_parts(model: &mut Model, at: usize) -> usize {
                 count += 1;
             };
             for k in (0..e.reset.len()).rev() {
-                turn(&mut || { e.reset.remove(k); });
+                turn(&mut || {
+                    e.reset.remove(k);
+                });
             }
             turn(&mut || e.priority = 0);
             turn(&mut || e.rest = None);
             if e.to.is_none() {
-                turn(&mut || if let Trigger::When { touching, .. } | Trigger::Crossing { touching, .. } = &mut e.trigger {
-                    *touching = None;
+                turn(&mut || {
+                    if let Trigger::When { touching, .. } | Trigger::Crossing { touching, .. } =
+                        &mut e.trigger
+                    {
+                        *touching = None;
+                    }
                 });
             }
-            turn(&mut || if let Trigger::At(list) = &mut e.trigger && list.len() > 1 {
-                list.pop();
+            turn(&mut || {
+                if let Trigger::At(list) = &mut e.trigger
+                    && list.len() > 1
+                {
+                    list.pop();
+                }
             });
         });
     }
@@ -240,7 +290,11 @@ impl Rewrite for Edits {
 }
 
 impl Edits {
-    fn shorter(&mut self, mut list: Vec<Condition>, make: fn(Vec<Condition>) -> Condition) -> Condition {
+    fn shorter(
+        &mut self,
+        mut list: Vec<Condition>,
+        make: fn(Vec<Condition>) -> Condition,
+    ) -> Condition {
         for k in 0..list.len() {
             if self.turn() {
                 list.remove(k);
@@ -271,7 +325,9 @@ fn remove_variable(model: &mut Model, v: Variable) -> bool {
             }
             unit.derivatives.remove(k);
             for mode in &mut unit.modes {
-                mode.derivatives.iter_mut().for_each(|d| { d.remove(k); });
+                mode.derivatives.iter_mut().for_each(|d| {
+                    d.remove(k);
+                });
             }
             unit.states.remove(k)
         }
@@ -307,14 +363,18 @@ fn remove_variable(model: &mut Model, v: Variable) -> bool {
 /// The name of a variable after `v` is gone.
 fn below(w: Variable, v: Variable) -> Variable {
     match (w, v) {
-        (Variable::State(a, i), Variable::State(b, k)) if a == b && i > k => Variable::State(a, i - 1),
+        (Variable::State(a, i), Variable::State(b, k)) if a == b && i > k => {
+            Variable::State(a, i - 1)
+        }
         (Variable::Discrete(a, i), Variable::Discrete(b, k)) if a == b && i > k => {
             Variable::Discrete(a, i - 1)
         }
         (Variable::Algebraic(a, i), Variable::Algebraic(b, k)) if a == b && i > k => {
             Variable::Algebraic(a, i - 1)
         }
-        (Variable::Input(a, i), Variable::Input(b, k)) if a == b && i > k => Variable::Input(a, i - 1),
+        (Variable::Input(a, i), Variable::Input(b, k)) if a == b && i > k => {
+            Variable::Input(a, i - 1)
+        }
         (w, _) => w,
     }
 }
@@ -373,6 +433,9 @@ trait Outputs {
 impl Outputs for superdense_judge::model::Unit {
     /// Outputs that are the variable alone become 0, so that wires keep their ports.
     fn outputs_without(&mut self, v: Variable) {
-        self.outputs.iter_mut().filter(|e| **e == Expr::Read(v)).for_each(|e| *e = Expr::Number(0.0));
+        self.outputs
+            .iter_mut()
+            .filter(|e| **e == Expr::Read(v))
+            .for_each(|e| *e = Expr::Number(0.0));
     }
 }

@@ -2,8 +2,8 @@
 use super::settings::Settings;
 use std::fmt::Write;
 use superdense_judge::model::{
-    Binary, Comparison, Condition, Direction, Event, Expr, Instant, Model, Switching, Trigger, Unary,
-    Unit, Variable,
+    Binary, Comparison, Condition, Direction, Event, Expr, Instant, Model, Switching, Trigger,
+    Unary, Unit, Variable,
 };
 
 /// Whose formulas are written: in a unit names stand alone, in a link the unit goes before them.
@@ -119,7 +119,8 @@ fn formula(c: &Condition, place: Place) -> String {
         Condition::Relation(..) => formula(c, place),
         _ => format!("({})", formula(c, place)),
     };
-    let join = |list: &[Condition], word: &str| list.iter().map(part).collect::<Vec<_>>().join(word);
+    let join =
+        |list: &[Condition], word: &str| list.iter().map(part).collect::<Vec<_>>().join(word);
     match c {
         Condition::Relation(how, a, b) => {
             let sign = match how {
@@ -216,8 +217,11 @@ fn formulas(letter: &str, list: &[Expr]) -> String {
 
 fn unit(out: &mut String, at: usize, unit: &Unit, settings: &Settings) {
     let _ = writeln!(out, "\n[unit.u{at}]\nkind = \"equations\"");
-    let starts =
-        [("states", "x", &unit.states), ("discrete", "d", &unit.discrete), ("inputs", "i", &unit.inputs)];
+    let starts = [
+        ("states", "x", &unit.states),
+        ("discrete", "d", &unit.discrete),
+        ("inputs", "i", &unit.inputs),
+    ];
     for (key, letter, values) in starts.into_iter().filter(|s| !s.2.is_empty()) {
         let _ = writeln!(out, "{key} = {}", numbers(letter, values));
     }
@@ -282,9 +286,8 @@ pub fn scenario(model: &Model, settings: &Settings) -> String {
     );
     if !model.wires.is_empty() {
         let wires = model.wires.iter();
-        let wires = wires.map(|w| {
-            quoted(format!("u{}.y{} -> u{}.i{}", w.from.0, w.from.1, w.to.0, w.to.1))
-        });
+        let wires = wires
+            .map(|w| quoted(format!("u{}.y{} -> u{}.i{}", w.from.0, w.from.1, w.to.0, w.to.1)));
         let _ = writeln!(out, "connections = [{}]", wires.collect::<Vec<_>>().join(", "));
     }
     for (at, u) in model.units.iter().enumerate() {

@@ -110,8 +110,7 @@ pub(super) fn condition(random: &mut Random, draft: &Draft) -> Condition {
         0 => moving_relation(random, draft),
         1 => Condition::Not(Box::new(moving_relation(random, draft))),
         2 => {
-            let mut list =
-                vec![moving_relation(random, draft), discrete_relation(random, draft)];
+            let mut list = vec![moving_relation(random, draft), discrete_relation(random, draft)];
             if random.chance(30) {
                 list.push(discrete_relation(random, draft));
             }
@@ -124,10 +123,7 @@ pub(super) fn condition(random: &mut Random, draft: &Draft) -> Condition {
             Condition::And(vec![moving_relation(random, draft), either])
         }
         5 => tree(random, draft, 2),
-        6 => Condition::And(vec![
-            moving_relation(random, draft),
-            moving_relation(random, draft),
-        ]),
+        6 => Condition::And(vec![moving_relation(random, draft), moving_relation(random, draft)]),
         _ => {
             // Equality of values that move stands as a conjunct of an event only.
             let equal =

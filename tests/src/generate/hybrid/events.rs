@@ -5,9 +5,7 @@ use super::{
     units::{Draft, round, slope},
 };
 use crate::generate::random::Random;
-use superdense_judge::model::{
-    Direction, Event, Expr, Instant, Mode, Rest, Trigger, Variable,
-};
+use superdense_judge::model::{Direction, Event, Expr, Instant, Mode, Rest, Trigger, Variable};
 
 /// An instant at which something else may be due, too.
 pub(super) fn moment(random: &mut Random) -> Instant {
@@ -32,17 +30,13 @@ fn trigger(random: &mut Random, draft: &Draft) -> Trigger {
     match random.weighted(&[62, 12, 14, 12]) {
         0 => Trigger::When { condition: condition(random, draft), touching },
         1 => {
-            let direction =
-                random.pick(&[Direction::Rising, Direction::Falling, Direction::Both]);
+            let direction = random.pick(&[Direction::Rising, Direction::Falling, Direction::Both]);
             let formula = sub(moving(random, draft), num(threshold(random, draft)));
             Trigger::Crossing { formula, direction, touching }
         }
         2 => {
-            let mut list: Vec<Instant> =
-                (0..1 + random.below(2)).map(|_| moment(random)).collect();
-            list.sort_by(|a, b| {
-                (a.numerator * b.denominator).cmp(&(b.numerator * a.denominator))
-            });
+            let mut list: Vec<Instant> = (0..1 + random.below(2)).map(|_| moment(random)).collect();
+            list.sort_by(|a, b| (a.numerator * b.denominator).cmp(&(b.numerator * a.denominator)));
             list.dedup();
             Trigger::At(list)
         }
@@ -113,7 +107,8 @@ fn bounce(random: &mut Random, draft: &mut Draft, number: usize) -> Option<Event
     })?;
     let x = v - 1;
     let unit = draft.at;
-    let low = |e: Expr| super::build::relation(superdense_judge::model::Comparison::AtMost, e, num(0.0));
+    let low =
+        |e: Expr| super::build::relation(superdense_judge::model::Comparison::AtMost, e, num(0.0));
     let mut list = vec![low(draft.x(x))];
     if random.chance(60) {
         list.push(low(draft.x(v)));

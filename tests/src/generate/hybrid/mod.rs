@@ -10,9 +10,7 @@ mod units;
 
 use super::random::Random;
 use build::{add, mul, neg, num, read, seconds, sub};
-use superdense_judge::model::{
-    Event, Link, Model, Switching, Trigger, Variable, Wire,
-};
+use superdense_judge::model::{Event, Link, Model, Switching, Trigger, Variable, Wire};
 use units::Draft;
 
 /// The random model of a stream.
@@ -30,7 +28,8 @@ pub fn model(random: &mut Random) -> Model {
     }
     let wires = if count > 1 && random.chance(60) { wire(random, &mut drafts) } else { Vec::new() };
     drafts.iter_mut().for_each(|d| events::events(random, d));
-    let links = if count > 1 && random.chance(45) { links(random, &mut drafts) } else { Vec::new() };
+    let links =
+        if count > 1 && random.chance(45) { links(random, &mut drafts) } else { Vec::new() };
     let stop = random.pick(&[(3, 1), (5, 1), (2, 1), (10, 3), (7, 2), (8, 1)]);
     let mut stop = seconds(stop.0, stop.1);
     let mut resolution = random.pick(&[9, 9, 9, 9, 6, 6, 3, 12, 12, 15]);

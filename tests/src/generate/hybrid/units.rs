@@ -2,9 +2,7 @@
 //! thresholds, start values and rest points coincide.
 use super::build::{add, binary, choose, mul, neg, num, pow, read, relation, sub, time, unary};
 use crate::generate::random::Random;
-use superdense_judge::model::{
-    Binary, Comparison, Expr, Switching, Unary, Unit, Variable,
-};
+use superdense_judge::model::{Binary, Comparison, Expr, Switching, Unary, Unit, Variable};
 
 /// A unit that is being made, and what formulas of it can be made from.
 pub(super) struct Draft {
@@ -196,9 +194,8 @@ fn switched(random: &mut Random, draft: &mut Draft) {
     let k = draft.next();
     let x = draft.x(k);
     let c = random.pick(&[0.0, 1.0, 0.5]);
-    let side = |how, up: f64, down: f64| {
-        choose(relation(how, x.clone(), num(c)), num(up), num(down))
-    };
+    let side =
+        |how, up: f64, down: f64| choose(relation(how, x.clone(), num(c)), num(up), num(down));
     let derivative = match random.below(8) {
         0 => side(Comparison::Less, 1.0, 2.0),
         1 => sub(num(1.0), mul(num(0.5), unary(Unary::Abs, x))),

@@ -25,11 +25,15 @@ pub fn compare(text: &str, base: &Outcome, executor: Executor, runner: &Runner) 
     }
     let other = runner.run(text, executor);
     let opinion = Opinion::of(base, &other, &format!("under {executor:?}"), Bounds::EXACT);
-    let equal = base.hash == other.hash && base.values.iter().zip(&other.values).all(|(a, b)| a.to_bits() == b.to_bits());
+    let equal = base.hash == other.hash
+        && base.values.iter().zip(&other.values).all(|(a, b)| a.to_bits() == b.to_bits());
     match opinion {
         Opinion::Agrees if !equal && base.end == End::Reached => Opinion::Disagrees(Finding {
             seen: format!("trace hash {:016x}, values {:?}", base.hash, base.values),
-            right: format!("as {executor:?}: trace hash {:016x}, values {:?}", other.hash, other.values),
+            right: format!(
+                "as {executor:?}: trace hash {:016x}, values {:?}",
+                other.hash, other.values
+            ),
             difference: "the trace hash or bits of values".into(),
         }),
         opinion => opinion,

@@ -16,7 +16,8 @@ impl Judge for Methods {
         60
     }
     fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
-        let fits = |m: &Method| *m != case.settings.method && excluded::under(&case.model, *m).is_none();
+        let fits =
+            |m: &Method| *m != case.settings.method && excluded::under(&case.model, *m).is_none();
         let list: Vec<Method> = Method::ALL.into_iter().filter(fits).collect();
         if list.is_empty() {
             return Opinion::Skipped("one method only");

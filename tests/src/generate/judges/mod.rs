@@ -85,7 +85,8 @@ impl Finding {
         let text = self.difference.replace("(1, 0)", "(start)").replace("ticks 1 to 1", "(start)");
         let text: String = text.chars().filter(|c| !c.is_ascii_digit()).take(60).collect();
         // Which of two runs has more events tells little.
-        let words: Vec<&str> = text.split_whitespace().filter(|w| !w.starts_with(['u', 'l', '[', '-'])).collect();
+        let words: Vec<&str> =
+            text.split_whitespace().filter(|w| !w.starts_with(['u', 'l', '[', '-'])).collect();
         words.join(" ")
     }
 }

@@ -5,9 +5,7 @@ use crate::generate::{
     hybrid::build::{add, neg, num, read, relation, seconds},
     run::{Outcome, Runner},
 };
-use superdense_judge::model::{
-    Comparison, Condition, Event, Expr, Model, Trigger, Unit, Variable,
-};
+use superdense_judge::model::{Comparison, Condition, Event, Expr, Model, Trigger, Unit, Variable};
 
 /// A unit that has nothing to do with the others, with events of its own, changes nothing.
 pub(super) struct Bystander;
@@ -168,7 +166,8 @@ impl Judge for Split {
         };
         let other = case.with(model.clone());
         // Names and outputs as in one unit.
-        let moved: Vec<String> = model.units[1].events.iter().map(|e| format!("u1.{}", e.name)).collect();
+        let moved: Vec<String> =
+            model.units[1].events.iter().map(|e| format!("u1.{}", e.name)).collect();
         let order: Vec<usize> = {
             let unit = &case.model.units[0];
             let here = |e: &Expr| model.units[0].outputs.contains(e);
@@ -176,7 +175,15 @@ impl Judge for Split {
             let (mut i, mut j) = (0, n);
             unit.outputs
                 .iter()
-                .map(|e| if here(e) { i += 1; i - 1 } else { j += 1; j - 1 })
+                .map(|e| {
+                    if here(e) {
+                        i += 1;
+                        i - 1
+                    } else {
+                        j += 1;
+                        j - 1
+                    }
+                })
                 .collect()
         };
         let rename = |mut run: Outcome| {

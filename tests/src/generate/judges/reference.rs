@@ -5,9 +5,7 @@ use crate::generate::{
     run::{End, Outcome, Runner},
     settings::Method,
 };
-use superdense_judge::{
-    Failure, Limits, Place, Run, Uncertainty, Undecided, Verdict, judge,
-};
+use superdense_judge::{Failure, Limits, Place, Run, Uncertainty, Undecided, Verdict, judge};
 
 pub(super) struct Reference;
 
@@ -28,8 +26,12 @@ fn limits(case: &Case) -> Limits {
         m if m.is_quantised() => 0,
         _ => 3,
     };
-    let uncertainty =
-        Uncertainty { relative, absolute: absolute + wired, exact_degree, ..Uncertainty::default() };
+    let uncertainty = Uncertainty {
+        relative,
+        absolute: absolute + wired,
+        exact_degree,
+        ..Uncertainty::default()
+    };
     Limits { effort: 300_000, uncertainty, ..Limits::default() }
 }
 

@@ -24,8 +24,12 @@ impl Judge for Resume {
             at = (base.events[random.below(base.events.len())].tick + random.within(-1, 1)).max(0);
         }
         let other = runner.resumed(&case.text(), at);
-        let opinion =
-            Opinion::of(base, &other, &format!("resumed from a checkpoint at tick {at}"), Bounds::EXACT);
+        let opinion = Opinion::of(
+            base,
+            &other,
+            &format!("resumed from a checkpoint at tick {at}"),
+            Bounds::EXACT,
+        );
         match opinion {
             Opinion::Agrees if base.hash != other.hash && !base.values.is_empty() => {
                 Opinion::Disagrees(super::Finding {

@@ -11,10 +11,12 @@ use superdense_judge::model::{Comparison, Condition, Expr, Model, Trigger, Unit,
 
 /// Whether conditions of the model may stand under `not`.
 fn may_be_negated(model: &Model) -> bool {
-    let equal = |unit: &Unit| tree::events(unit).any(|e| match &e.trigger {
-        Trigger::When { condition, .. } => excluded::has_moving_equality(condition, unit),
-        _ => false,
-    });
+    let equal = |unit: &Unit| {
+        tree::events(unit).any(|e| match &e.trigger {
+            Trigger::When { condition, .. } => excluded::has_moving_equality(condition, unit),
+            _ => false,
+        })
+    };
     !model.units.iter().any(equal)
 }
 
@@ -153,7 +155,12 @@ impl Judge for Conjunct {
         if !changed {
             return Opinion::Skipped("no condition");
         }
-        let what = ["`and q > -1`", "`and (q > -1 or q > 5)`", "`and not (q > -1 and q > 0)`", "`or q > 0`"];
+        let what = [
+            "`and q > -1`",
+            "`and (q > -1 or q > 5)`",
+            "`and not (q > -1 and q > 0)`",
+            "`or q > 0`",
+        ];
         let what = format!("with {}, q = 0, at each condition", what[how]);
         judged(case, base, runner, model, &what)
     }
@@ -208,7 +215,8 @@ pub(super) fn map_states(
 pub(super) fn map_derivatives(model: &mut Model, f: &dyn Fn(Expr) -> Expr) {
     let take = |e: &mut Expr| std::mem::replace(e, Expr::Number(0.0));
     for unit in &mut model.units {
-        let modes = unit.modes.iter_mut().flat_map(|m| m.derivatives.iter_mut().flatten().flatten());
+        let modes =
+            unit.modes.iter_mut().flat_map(|m| m.derivatives.iter_mut().flatten().flatten());
         unit.derivatives.iter_mut().chain(modes).for_each(|e| *e = f(take(e)));
     }
 }

@@ -78,7 +78,10 @@ pub(super) fn bounds(case: &Case, other: &Case) -> Bounds {
     let error = case.settings.error().max(other.settings.error());
     let tick = |c: &Case| 10_f64.powi(-(c.model.resolution as i32));
     let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };
-    Bounds { ticks: stable::ticks(case, 10.0 * error).max(20), values: 10.0 * error + 100.0 * coarse }
+    Bounds {
+        ticks: stable::ticks(case, 10.0 * error).max(20),
+        values: 10.0 * error + 100.0 * coarse,
+    }
 }
 
 /// Whether a run left the domain of a function; just before the border this hangs on errors.
@@ -145,7 +148,9 @@ impl Judge for Finer {
         let mut model = case.model.clone();
         let longest = model.stop.numerator / model.stop.denominator;
         model.resolution += 3;
-        if model.resolution > 15 || longest.saturating_mul(10_i64.pow(model.resolution)) > i64::MAX / 8 {
+        if model.resolution > 15
+            || longest.saturating_mul(10_i64.pow(model.resolution)) > i64::MAX / 8
+        {
             return Opinion::Skipped("no finer tick");
         }
         let up = |t: i64| t / 1000 + i64::from(t % 1000 > 0);
@@ -169,7 +174,11 @@ impl Rewrite for Times {
     }
 }
 
-fn each_instant(model: &mut Model, f: &dyn Fn(Instant) -> Instant, durations: &dyn Fn(Instant) -> Instant) {
+fn each_instant(
+    model: &mut Model,
+    f: &dyn Fn(Instant) -> Instant,
+    durations: &dyn Fn(Instant) -> Instant,
+) {
     model.stop = f(model.stop);
     for unit in &mut model.units {
         tree::each_event(unit, &mut |e| {
@@ -233,8 +242,11 @@ impl Judge for TimeShift {
     fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
         // The start of a run decides as an event does, but for thresholds that are left at once;
         // the shifted model has a reset there, of which the same rules are true.
-        let simple = |m: &Model| m.units.len() == 1 && m.units[0].modes.is_empty() && m.units[0].algebraic.is_empty();
-        let timed = tree::events(&case.model.units[0]).any(|e| matches!(e.trigger, Trigger::At(_) | Trigger::Every { .. }));
+        let simple = |m: &Model| {
+            m.units.len() == 1 && m.units[0].modes.is_empty() && m.units[0].algebraic.is_empty()
+        };
+        let timed = tree::events(&case.model.units[0])
+            .any(|e| matches!(e.trigger, Trigger::At(_) | Trigger::Every { .. }));
         if late(&case.model) || !simple(&case.model) || timed {
             return Opinion::Skipped("only for one unit without modes and time events");
         }
@@ -258,7 +270,8 @@ impl Judge for TimeShift {
             rest: None,
         };
         model.units[0].events.push(start);
-        model.stop = seconds(model.stop.numerator + c * model.stop.denominator, model.stop.denominator);
+        model.stop =
+            seconds(model.stop.numerator + c * model.stop.denominator, model.stop.denominator);
         let scale = 10_i64.pow(model.resolution);
         let reads_time = reads_time(&case.model);
         if reads_time {

@@ -41,9 +41,10 @@ impl Drift {
 impl Rewrite for Drift {
     fn expression(&mut self, e: Expr) -> Expr {
         match e {
-            Expr::Unary(f @ (Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil), a) => {
-                Expr::Unary(f, Box::new(self.shifted(*a)))
-            }
+            Expr::Unary(
+                f @ (Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil),
+                a,
+            ) => Expr::Unary(f, Box::new(self.shifted(*a))),
             Expr::Binary(f @ (Binary::Min | Binary::Max | Binary::Mod), a, b) => {
                 Expr::Binary(f, Box::new(self.shifted(*a)), b)
             }
@@ -52,7 +53,9 @@ impl Rewrite for Drift {
     }
     fn condition(&mut self, c: Condition) -> Condition {
         match c {
-            Condition::Relation(how, a, b) if moves(&b) => Condition::Relation(how, a, self.shifted(b)),
+            Condition::Relation(how, a, b) if moves(&b) => {
+                Condition::Relation(how, a, self.shifted(b))
+            }
             Condition::Relation(how, a, b) => Condition::Relation(how, self.shifted(a), b),
             c => c,
         }
@@ -99,7 +102,8 @@ fn is_same(case: &Case, runner: &Runner, always: bool) -> bool {
     let algebraic = case.model.units.iter().any(|u| !u.algebraic.is_empty());
     let method = if algebraic { Method::Rodas } else { Method::Rk45 };
     let mut exact = case.clone();
-    exact.settings = Settings { executor: Executor::Sequential, ..Settings::of(method) }.tightened(0.01);
+    exact.settings =
+        Settings { executor: Executor::Sequential, ..Settings::of(method) }.tightened(0.01);
     let base = exact.run(runner);
     if base.end != End::Reached {
         return false;

@@ -62,7 +62,7 @@ fn packets(network: &Network) -> Vec<f64> {
     for (k, source) in network.sources.iter().enumerate() {
         let mut count = 0;
         for id in 1..=source.limit {
-            let at = source.start + source.period * id as i64;
+            let at = source.start + source.period * (id as i64 - 1);
             if at > stop {
                 break;
             }
@@ -186,7 +186,8 @@ fn jobs(line: &Line, stop: i64) -> Vec<f64> {
         arrivals = leaving;
     }
     let times: i64 = arrivals.iter().map(|(at, born)| at - born).sum();
-    let mean = if arrivals.is_empty() { f64::NAN } else { times as f64 / arrivals.len() as f64 * 1e-6 };
+    let mean =
+        if arrivals.is_empty() { f64::NAN } else { times as f64 / arrivals.len() as f64 * 1e-6 };
     let mut values = vec![count, arrivals.len() as f64, mean];
     values.extend(stations);
     values
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn a_packet_takes_its_length_by_the_rate() {
         let source = Source { start: 0, period: 1000, limit: 3, bytes: 125, to: 0, link: 0 };
-        let link = Link { rate: 5e5, propagation: 10, capacity: Some(0), routes: vec![Hop::Sink] };
+        let link = Link { rate: 5e5, propagation: 10, capacity: Some(1), routes: vec![Hop::Sink] };
         let mut network = Network {
             resolution: 6,
             stop: 10_000,
@@ -209,11 +210,16 @@ mod tests {
             sinks: 1,
             line: None,
         };
-        // 1000 bits at 0.5 Mb/s take 2 ms, so that the second of three is dropped.
-        assert_eq!(network.values()[..3], [2.0, 0.002_01, 1.0 / 3.0]);
-        network.stop = 3000;
+        // 1000 bits at 0.5 Mb/s take 2 ms: sent from 0 to 2, 2 to 4 and 4 to 6, as one may wait.
+        assert_eq!(network.values()[0], 3.0);
+        assert!((network.values()[1] - 0.003_01).abs() < 1e-12);
+        network.stop = 2000;
         assert_eq!(network.values()[..3], [0.0, 0.0, 0.0]);
-        assert_eq!(network.values()[3..6], [1.0, 2.0 / 3.0, 1.0 / 3.0]);
+        assert_eq!(network.values()[3..6], [2.0, 1.0, 0.0]);
+        // A fourth that comes with the others finds no place.
+        network.sources[0].period = 500;
+        network.sources[0].limit = 4;
+        assert_eq!(network.values()[3..6], [2.0, 1.0, 0.5]);
     }
 
     #[test]

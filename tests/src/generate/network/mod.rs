@@ -102,9 +102,15 @@ pub fn network(random: &mut Random) -> Network {
             // A packet of 125 bytes takes 1 to 8 thousand ticks of 1 us.
             rate: random.pick(&[1e6, 5e5, 2.5e5, 125e3]),
             propagation: unit * random.pick(&[0, 0, 1, 2, 5]),
-            capacity: random.pick(&[None, None, Some(0), Some(1), Some(2), Some(3)]),
+            capacity: random.pick(&[None, None, Some(1), Some(1), Some(2), Some(3)]),
             routes: (0..sinks).map(|_| hop(random)).collect(),
         });
+    }
+    // Every link hears somebody.
+    for at in 1..count {
+        if !links.iter().any(|l| l.routes.contains(&Hop::Link(at))) {
+            links[at - 1].routes[0] = Hop::Link(at);
+        }
     }
     let source = |random: &mut Random| Source {
         start: unit * random.within(0, 4),
@@ -114,7 +120,8 @@ pub fn network(random: &mut Random) -> Network {
         to: random.below(sinks),
         link: random.below(count),
     };
-    let sources = (0..1 + random.below(4)).map(|_| source(random)).collect();
+    let mut sources: Vec<Source> = (0..1 + random.below(4)).map(|_| source(random)).collect();
+    sources[0].link = 0;
     let station = |random: &mut Random| Station {
         service: unit * random.pick(&[1, 2, 3, 4, 6]),
         servers: 1 + random.below(3),
@@ -179,7 +186,9 @@ impl Network {
                 }
             }
         }
-        edit(&|n| n.stop /= 2);
+        if self.stop > 2000 {
+            edit(&|n| n.stop /= 2);
+        }
         list
     }
 }
