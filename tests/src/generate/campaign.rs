@@ -269,10 +269,10 @@ fn shrunk(
         let mut classes: BTreeMap<String, usize> = BTreeMap::new();
         let mut left = options.keep;
         for found in list.iter().filter(|d| d.judge == judge.name()) {
-            // Of each kind a few.
+            // Of each kind one.
             let seen = classes.entry(found.finding.class()).or_default();
             *seen += 1;
-            if *seen > 1 + options.keep / 4 || left == 0 {
+            if *seen > 1 || left == 0 {
                 continue;
             }
             left -= 1;

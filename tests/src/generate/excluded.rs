@@ -96,7 +96,7 @@ pub fn model(model: &Model) -> Option<&'static str> {
 fn misplaced_equality(c: &Condition, unit: &Unit, conjunct: bool) -> bool {
     match c {
         Condition::Relation(Comparison::Equal | Comparison::NotEqual, a, b) => {
-            !conjunct && !(tree::is_discrete(a, unit) && tree::is_discrete(b, unit))
+            !conjunct && [a, b].iter().any(|e| !tree::is_discrete(e, unit))
         }
         Condition::Relation(..) => false,
         Condition::And(list) => list.iter().any(|c| misplaced_equality(c, unit, conjunct)),

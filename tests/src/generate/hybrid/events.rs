@@ -183,7 +183,7 @@ fn modes(random: &mut Random, draft: &mut Draft) {
         list.push(Mode { derivatives: own, events: Vec::new() });
     }
     // States of the unit, of which a mode without derivatives has all.
-    for k in 0..count {
+    for (k, mode) in list.iter_mut().enumerate() {
         let target = match random.below(5) {
             // A mode to itself, beside the way on.
             0 if k > 0 => k,
@@ -198,7 +198,7 @@ fn modes(random: &mut Random, draft: &mut Draft) {
                 event.trigger = trigger(random, draft);
             }
             event.to = Some(to);
-            list[k].events.push(event);
+            mode.events.push(event);
         }
     }
     draft.unit.modes = list;

@@ -163,7 +163,8 @@ fn jobs(line: &Line, stop: i64) -> Vec<f64> {
     let count = arrivals.len() as f64;
     let mut stations = Vec::new();
     for station in &line.stations {
-        let (mut leaving, mut served): (Vec<(i64, i64)>, Vec<(i64, i64)>) = Default::default();
+        let mut leaving: Vec<(i64, i64)> = Vec::new();
+        let mut served: Vec<(i64, i64)> = Vec::new();
         let mut free = vec![0_i64; station.servers];
         for &(at, born) in &arrivals {
             // Those who leave now go first.

@@ -160,7 +160,9 @@ impl Network {
         edit(&|n| n.line = None);
         for k in 0..self.sources.len() {
             if self.sources.len() > 1 {
-                edit(&|n| drop(n.sources.remove(k)));
+                edit(&|n| {
+                    n.sources.remove(k);
+                });
             }
             edit(&|n| n.sources[k].limit = n.sources[k].limit.div_ceil(2));
             edit(&|n| n.sources[k].start = 0);
@@ -171,7 +173,7 @@ impl Network {
                 && n.links.iter().all(|l| !l.routes.contains(&Hop::Link(last)))
         };
         if last > 0 && free(self) {
-            edit(&|n| drop(n.links.pop()));
+            edit(&|n| n.links.truncate(last));
         }
         for k in 0..self.links.len() {
             edit(&|n| n.links[k].routes.iter_mut().for_each(|h| *h = Hop::Sink));
@@ -182,7 +184,11 @@ impl Network {
             edit(&|n| n.line.iter_mut().for_each(|l| l.limit = l.limit.div_ceil(2)));
             for k in 0..line.stations.len() {
                 if line.stations.len() > 1 {
-                    edit(&|n| n.line.iter_mut().for_each(|l| drop(l.stations.remove(k))));
+                    edit(&|n| {
+                        n.line.iter_mut().for_each(|l| {
+                            l.stations.remove(k);
+                        });
+                    });
                 }
             }
         }
