@@ -115,6 +115,10 @@ fn split(model: &Model) -> Option<Model> {
     if !unit.modes.is_empty() || !unit.algebraic.is_empty() || !unit.lets.is_empty() {
         return None;
     }
+    if unit.events.iter().any(|e| e.rest.is_some()) {
+        // Rest stops all states of a unit.
+        return None;
+    }
     let groups = groups(unit)?;
     let first = groups[0].1;
     let stays = |v: &Variable| groups.iter().find(|g| g.0 == *v).is_none_or(|g| g.1 == first);
