@@ -153,7 +153,9 @@ pub(super) fn events(random: &mut Random, draft: &mut Draft) {
             Some(event) => event,
             None => {
                 let mut event = event(random, draft, number);
-                if random.chance(5) && matches!(event.trigger, Trigger::When { .. }) {
+                let located =
+                    matches!(event.trigger, Trigger::When { .. } | Trigger::Crossing { .. });
+                if random.chance(5) && located {
                     let d = draft.unit.discrete.len() - 1;
                     let values = vec![(Variable::Discrete(draft.at, d), 10.0)];
                     event.rest = Some(Rest { within: seconds(1, 1000), values });

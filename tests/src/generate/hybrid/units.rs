@@ -197,7 +197,7 @@ fn switched(random: &mut Random, draft: &mut Draft) {
     let side =
         |how, up: f64, down: f64| choose(relation(how, x.clone(), num(c)), num(up), num(down));
     let derivative = match random.below(8) {
-        0 => side(Comparison::Less, 1.0, 2.0),
+        0 => side(random.pick(&[Comparison::Less, Comparison::AtMost]), 1.0, 2.0),
         1 => sub(num(1.0), mul(num(0.5), unary(Unary::Abs, x))),
         2 => binary(Binary::Min, num(1.0), sub(num(2.0), x)),
         3 => binary(Binary::Max, num(-1.0), neg(x)),
