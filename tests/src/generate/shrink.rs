@@ -96,49 +96,7 @@ fn models(model: &Model) -> Vec<Model> {
             true
         });
     }
-    for u in 0..model.units.len() {
-        edit(&mut |m| {
-            flatten_modes(m, u);
-            true
-        });
-        for k in 0..model.units[u].events.len() {
-            edit(&mut |m| {
-                m.units[u].events.remove(k);
-                true
-            });
-        }
-        for (i, mode) in model.units[u].modes.iter().enumerate() {
-            for k in 0..mode.events.len() {
-                edit(&mut |m| {
-                    m.units[u].modes[i].events.remove(k);
-                    true
-                });
-            }
-            edit(&mut |m| {
-                m.units[u].modes[i].derivatives = None;
-                true
-            });
-        }
-        for k in (0..model.units[u].discrete.len()).rev() {
-            edit(&mut |m| remove_variable(m, Variable::Discrete(u, k)));
-        }
-        for k in (0..model.units[u].states.len()).rev() {
-            edit(&mut |m| remove_variable(m, Variable::State(u, k)));
-        }
-        for k in (0..model.units[u].outputs.len()).rev() {
-            edit(&mut |m| remove_output(m, u, k));
-        }
-        for k in (0..model.units[u].algebraic.len()).rev() {
-            edit(&mut |m| remove_variable(m, Variable::Algebraic(u, k)));
-        }
-        for k in (0..model.units[u].inputs.len()).rev() {
-            edit(&mut |m| remove_variable(m, Variable::Input(u, k)));
-        }
-        edit(&mut |m| {
-            m.units[u].switching = Switching::Located;
-            true
-        });
-    }
+    (0..model.units.len()).for_each(|u| edits_of_unit(model, u, &mut edit));
     for k in 0..event_parts(&mut model.clone(), usize::MAX) {
         edit(&mut |m| {
             event_parts(m, k);
@@ -164,6 +122,53 @@ fn models(model: &Model) -> Vec<Model> {
         });
     }
     list
+}
+
+/// Does something to a copy of a model, which counts if the answer is true.
+type Edit<'a> = dyn FnMut(&mut dyn FnMut(&mut Model) -> bool) + 'a;
+
+fn edits_of_unit(model: &Model, u: usize, edit: &mut Edit<'_>) {
+    edit(&mut |m| {
+        flatten_modes(m, u);
+        true
+    });
+    for k in 0..model.units[u].events.len() {
+        edit(&mut |m| {
+            m.units[u].events.remove(k);
+            true
+        });
+    }
+    for (i, mode) in model.units[u].modes.iter().enumerate() {
+        for k in 0..mode.events.len() {
+            edit(&mut |m| {
+                m.units[u].modes[i].events.remove(k);
+                true
+            });
+        }
+        edit(&mut |m| {
+            m.units[u].modes[i].derivatives = None;
+            true
+        });
+    }
+    for k in (0..model.units[u].discrete.len()).rev() {
+        edit(&mut |m| remove_variable(m, Variable::Discrete(u, k)));
+    }
+    for k in (0..model.units[u].states.len()).rev() {
+        edit(&mut |m| remove_variable(m, Variable::State(u, k)));
+    }
+    for k in (0..model.units[u].outputs.len()).rev() {
+        edit(&mut |m| remove_output(m, u, k));
+    }
+    for k in (0..model.units[u].algebraic.len()).rev() {
+        edit(&mut |m| remove_variable(m, Variable::Algebraic(u, k)));
+    }
+    for k in (0..model.units[u].inputs.len()).rev() {
+        edit(&mut |m| remove_variable(m, Variable::Input(u, k)));
+    }
+    edit(&mut |m| {
+        m.units[u].switching = Switching::Located;
+        true
+    });
 }
 
 /// Does edit number `at` among those of keys of events; returns how many there are.
