@@ -1,5 +1,5 @@
 //! Rules 10 to 12: which events share a cycle, what follows in the next, resets onto surfaces.
-use super::table::{First, Root, Time, check, event, line, parabola, scenario, unit, when};
+use super::table::{Case, First, Root, Time, check, event, line, parabola, scenario, unit, when};
 
 /// A state that falls to nothing at 1 s, with two discrete variables.
 const FALL: &str = "states = { x = 1 }\ndiscrete = { a = 0, b = 0 }\nderivatives = { x = '-1' }\n\
@@ -29,14 +29,6 @@ fn rule_10_events_of_one_cycle() {
         "when = 'x <= 0 and a < 1'\nreset = { b = 'a + 1' }",
     );
     let raised = two("when = 'x <= 0'\nreset = { x = 3 }", "when = 'x >= 2'\nreset = { b = 1 }");
-    let limit = |x: &str, from: &str| {
-        format!(
-            "{}{}{}",
-            rise(x, from),
-            event("set", "at = 1\nreset = { limit = 2 }"),
-            event("over", "when = 'x >= limit'\nreset = { seen = 'limit' }")
-        )
-    };
     check(&[
         // H23: both are due at (1, 0), and the second one sees the reset of the first.
         unit("C10.1", &same)
@@ -63,6 +55,21 @@ fn rule_10_events_of_one_cycle() {
             .event("a", Root(1, 1), 0)
             .event("b", Root(1, 1), 1)
             .end(2, 1.0),
+    ]);
+}
+
+/// H24: a threshold that another event of the same instant sets.
+#[test]
+fn rule_10_thresholds_that_events_set() {
+    let limit = |x: &str, from: &str| {
+        format!(
+            "{}{}{}",
+            rise(x, from),
+            event("set", "at = 1\nreset = { limit = 2 }"),
+            event("over", "when = 'x >= limit'\nreset = { seen = 'limit' }")
+        )
+    };
+    check(&[
         // H24: due at the instant of the reset, and the reset is seen.
         unit("C10.5", &limit("0", "1"))
             .stop(1.5)
@@ -90,7 +97,7 @@ fn rule_10_events_of_one_cycle() {
     ]);
 }
 
-/// Shown by a time event and a state event that are due at once, in the order of their priorities.
+/// A time event and a state event that are due at once, in the order of their priorities.
 #[test]
 fn rule_10_time_and_state_events() {
     let both = |first: &str, second: &str| {
@@ -138,12 +145,8 @@ fn rule_11_what_follows() {
                 outputs = { x = 'x' }\nevent_inputs = ['set']\n\
                 [[unit.u.event]]\nname = 'over'\nwhen = 'x >= limit'\n\
                 [[unit.u.on]]\ninput = 'set'\nreset = { limit = 'value' }\n\
-                [unit.b]\nkind = 'periodic'\n";
-    let told = told.replace(
-        "[unit.b]\nkind = 'periodic'\n",
-        "[unit.b]\nkind = 'equations'\nevent_outputs = ['tell']\n\
-         [[unit.b.event]]\nname = 'tell'\nat = 1\nemit = { tell = '0.5' }\n",
-    );
+                [unit.b]\nkind = 'equations'\nevent_outputs = ['tell']\n\
+                [[unit.b.event]]\nname = 'tell'\nat = 1\nemit = { tell = '0.5' }\n";
     let endless = format!(
         "states = {{ x = 0 }}\ndiscrete = {{ a = 0 }}\nderivatives = {{ x = '1' }}\n\
          outputs = {{ a = 'a' }}\n{}{}",
@@ -170,9 +173,8 @@ fn rule_11_what_follows() {
         // True before and after the reset: no event.
         unit("C11.4", &state("1", "1", "x = 5", "x >= 0.5")).event("set", Time(1, 1), 0),
         unit("C11.5", &state("0", "1", "x = -5", "x >= 2")).event("set", Time(1, 1), 0),
-        // H24: b's event is told in cycle (1, 0) or (1, 1), and the decision follows it. That b tells
-        // in the cycle after its event is its unit's rule, so the event is at (1, 2) at the latest.
-        scenario("C11.6", &told).event("tell", Time(1, 1), 0).event("over", Time(1, 1), 2),
+        // H24: b tells in the cycle (1, 0) of its own event, and the decision follows that cycle.
+        scenario("C11.6", told).event("tell", Time(1, 1), 0).event("over", Time(1, 1), 1),
         // R11(a).
         unit("C11.7", &endless).error(&["micro", "u"]),
     ]);
@@ -230,16 +232,20 @@ fn rule_12_resets_onto_the_surface() {
         unit("C12.11", &below("-1", "x >= 1")).event("set", Time(1, 1), 0),
         unit("C12.12", &below("0", "x >= 1")).event("set", Time(1, 1), 0).event("e", Time(1, 1), 1),
         unit("C12.13", &below("0", "x > 1")).event("set", Time(1, 1), 0),
-        // `rest` ends ever faster events: from 1.25 m at 10 m/s^2, half the speed each time, the
-        // ball lies still from 1.5 s on.
+        // One-sided contact: ever faster without `rest`, which is an error.
         unit("C12.14", &ball("x <= 0 and v < 0", "-0.5*v", ""))
             .affine(1e-2)
             .without(loose, why)
             .error(&["Zeno"]),
         unit("C12.15", &put("1", "x >= 1")).event("set", Time(1, 1), 0),
     ]);
-    // A start on the surface is a reset onto it.
+    // With `rest` the eleventh impact, 2^-10 s after the tenth, leaves the ball at rest on the floor.
+    let still = ball("x <= 0 and v < 0", "-0.5*v", "rest = { within = '1 ms', x = 0, v = 0 }");
+    let rest = unit("C12.16", &still).affine(1e-2).without(loose, why).end(0, 0.0).end(1, 0.0);
+    let impact = |case: Case, n: u32| case.event("b", Root((3 << (n - 1)) - 2, 1 << n), 0);
     check(&[
-        unit("C12.20", &format!("{}{}", line("0", "-1"), when("e", "x < 0"))).event("e", First, 0)
+        (1..=11).fold(rest, impact),
+        // A start on the surface is a reset onto it.
+        unit("C12.20", &format!("{}{}", line("0", "-1"), when("e", "x < 0"))).event("e", First, 0),
     ]);
 }

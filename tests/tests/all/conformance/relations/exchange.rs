@@ -32,7 +32,7 @@ fn rule_19_segments() {
         scenario(id, &hears(source, &format!("when = '{condition}'")))
             .affine(2e-2)
             .without(unlike, why)
-            .stop(30.0)
+            .stop(10.0)
     };
     check(&[
         // Flagged as a jump: decided in the cycle that brings it, and the event is in the next.
@@ -41,7 +41,8 @@ fn rule_19_segments() {
         scenario("C19.3", &hears(step, "when = 'w > 2'")),
         scenario("C19.4", &hears(&ramp, "when = 'w >= 1'")).event("e", Root(1, 1), 0),
         scenario("C19.5", &hears(&ramp, "when = 'w > 1'")).event("e", Root(1, 1), 0),
-        // New segments near the surface differ by less than the exchange tolerance: no flip.
+        // New segments follow each other within the exchange tolerance: no flip, as long as what they
+        // tell stays further from the surface than that. Beyond it a segment may cross by itself.
         none("C19.6", &decay, "w <= 0"),
         none("C19.7", &decay, "w < 0"),
         none("C19.8", &rise, "w >= 1"),
@@ -95,9 +96,10 @@ fn rule_21_quantised_states() {
             .affine(2e-2)
             .only(only)
             .stop(1.0),
+        // The second derivative decides, which `qss1` does not have.
         unit("C21.8", &format!("{ring}{}", event("e", "when = 'x < 1'")))
             .affine(2e-2)
-            .only(only)
+            .only(&["qss2", "qss3", "liqss2", "mliqss2"])
             .stop(1.0)
             .event("e", First, 0),
     ]);

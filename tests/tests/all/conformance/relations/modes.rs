@@ -19,13 +19,16 @@ fn rule_13_modes() {
     let full = "EVENT\nname = 'full'\nwhen = 'x >= 1'\nto = 'down'\n";
     let empty = "EVENT\nname = 'empty'\nwhen = 'x <= 0.5'\nto = 'up'\n";
     let high = "EVENT\nname = 'high'\nwhen = 'x >= 0.25'\nreset = { n = 'n + 1' }\n";
-    let again =
-        "EVENT\nname = 'again'\nwhen = 'x >= 1'\nreset = { n = 'n + 10', x = 0.5 }\nto = 'up'\n";
+    let again = "EVENT\nname = 'again'\nwhen = 'x >= 1'\nreset = { n = 'n + 10', x = 0.5 }\nto = 'up'\n\
+                 EVENT\nname = 'far'\nwhen = 'x >= 100'\nto = 'down'\n";
     let stay = "EVENT\nname = 'stay'\nwhen = 'x >= 1'\nreset = { n = 'n + 10' }\nto = 'up'\n";
     let other = "EVENT\nname = 'other'\nwhen = 'x >= 1'\nreset = { n = 'n + 1' }\n";
+    // A mode to which nothing leads is a mistake.
+    let far = "EVENT\nname = 'far'\nwhen = 'x >= 100'\nto = 'down'\n";
     let leave = "EVENT\nname = 'leave'\nwhen = 'x <= -1'\nto = 'up'\n";
-    let beside =
-        |text: &str| format!("{text}{}", event("own", "when = 'x >= 1'\nreset = { n = 'n + 5' }"));
+    let beside = |text: &str| {
+        format!("{text}{}", event("own", "when = 'x >= 1'\npriority = 1\nreset = { n = 'n + 5' }"))
+    };
     check(&[
         unit("C13.1", &two(full, empty))
             .stop(2.25)
@@ -43,14 +46,14 @@ fn rule_13_modes() {
             .event("high", Root(2, 1), 1)
             .end(1, 2.0),
         // A transition from a mode to itself is no entry.
-        unit("C13.3", &two(&format!("{high}{again}"), leave))
+        unit("C13.3", &two(&format!("{high}{again}{far}"), leave))
             .stop(1.75)
             .event("high", Root(1, 4), 0)
             .event("again", Root(1, 1), 0)
             .event("again", Root(3, 2), 0)
             .end(1, 21.0)
             .end(0, 0.75),
-        unit("C13.4", &two(&format!("{stay}{high}"), leave))
+        unit("C13.4", &two(&format!("{stay}{high}{far}"), leave))
             .stop(2.0)
             .event("high", Root(1, 4), 0)
             .event("stay", Root(1, 1), 0)
@@ -66,19 +69,13 @@ fn rule_13_modes() {
             .event("full", Root(1, 1), 0)
             .end(1, 1.0),
         // Events of the unit itself are not of the mode.
-        unit(
-            "C13.7",
-            &two(full, leave).replace("initial", "INITIAL").replace("INITIAL", "initial"),
-        )
-        .stop(1.5)
-        .event("full", Root(1, 1), 0),
-        unit("C13.8", &beside(&two(full, leave)))
+        unit("C13.7", &beside(&two(full, leave)))
             .stop(1.5)
             .event("full", Root(1, 1), 0)
             .event("own", Root(1, 1), 0)
             .end(1, 5.0),
         // True at the start in the first mode: no event (rule 7), as without modes.
-        unit("C13.9", &two(&format!("{high}{full}"), empty).replace("x = 0 }", "x = 0.75 }"))
+        unit("C13.8", &two(&format!("{high}{full}"), empty).replace("x = 0 }", "x = 0.75 }"))
             .stop(0.5)
             .event("full", Root(1, 4), 0),
     ]);
@@ -125,7 +122,7 @@ fn rule_14_equality() {
             ),
         )
         .curved(0.0),
-        // Anywhere but as a conjunct of `when`: refused, with what to write instead.
+        // `!=` on what moves is `not ==` (interpretation). Anywhere but as a conjunct of `when`: refused, with what to write instead.
         unit("C14.7", &moving("when = 'not x == 1'")).error(refused),
         unit("C14.8", &moving("when = 'x == 1 or x > 2'")).error(refused),
         unit("C14.9", &inner("if x == 1 then 2 else 1")).error(refused),

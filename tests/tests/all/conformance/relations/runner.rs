@@ -1,7 +1,7 @@
 //! Runs one scenario with a limit of time, in a thread of its own: what hangs is a mismatch in the
 //! table and not the end of the test.
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
         atomic::{AtomicU32, Ordering},
@@ -29,6 +29,12 @@ pub(super) struct Outcome {
 impl Outcome {
     fn failed(why: String, hung: bool) -> Self {
         Self { facts: Vec::new(), values: Vec::new(), cycles: 0, hung, end: Err(why) }
+    }
+    /// Whether the method does not take such equations or conditions, and says which one does.
+    pub(super) fn refused_by_method(&self) -> bool {
+        self.end.as_ref().is_err_and(|why| {
+            why.starts_with("refused: ") && why.contains("quantised-state methods do not look")
+        })
     }
     /// The events, at most eight of them.
     pub(super) fn told(&self) -> String {
@@ -105,10 +111,13 @@ pub(super) fn run(
     outcome
 }
 
-fn simulate(file: &PathBuf, stop: i64, ports: &[(&str, u16)], end: Instant) -> Outcome {
+fn simulate(file: &Path, stop: i64, ports: &[(&str, u16)], end: Instant) -> Outcome {
     let plan = match load(file, &[], &Overrides::default()) {
         Ok(plan) => plan,
-        Err(mistakes) => return Outcome::failed(format!("refused: {mistakes}"), false),
+        Err(mistakes) => {
+            let lines: Vec<_> = mistakes.to_string().lines().map(str::to_owned).collect();
+            return Outcome::failed(format!("refused: {}", lines.join(" / ")), false);
+        }
     };
     let mut options = Options { resolution: plan.resolution, ..Options::default() };
     options.guards.micro_steps = plan.micro_steps;
