@@ -55,6 +55,34 @@ fn rule_19_segments() {
     ]);
 }
 
+/// Detectors between units follow the rules of relations in units.
+#[test]
+fn rules_05_and_07_detectors() {
+    let counts = |id: &str, states: &str, derivatives: &str, counted: f64| {
+        let text = format!(
+            "connections = ['s.y -> u.hit via detect(1, rising)']\n\
+             [unit.s]\nkind = 'equations'\nMETHOD\nstates = {{ {states} }}\n\
+             derivatives = {{ {derivatives} }}\noutputs = {{ y = 'y' }}\n\
+             [unit.u]\nkind = 'equations'\nevent_inputs = ['hit']\ndiscrete = {{ n = 0 }}\n\
+             outputs = {{ n = 'n' }}\n[[unit.u.on]]\ninput = 'hit'\nreset = {{ n = 'n + 1' }}\n"
+        );
+        scenario(id, &text).affine(0.0).end(0, counted)
+    };
+    let unlike: &[&str] = &["qss1", "qss2", "qss3", "liqss2", "mliqss2", "euler"];
+    let why = "what they send crosses the surface by their own error";
+    check(&[
+        counts("C7.40", "y = 0", "y = '1'", 1.0),
+        // Never at the start (H5).
+        counts("C7.41", "y = 1", "y = '1'", 0.0),
+        counts("C7.42", "y = 1", "y = '-1'", 0.0),
+        counts("C7.43", "y = 1", "y = '0'", 0.0),
+        counts("C7.44", "y = 0.5", "y = '-1'", 0.0),
+        // The top of a parabola lies at the threshold, exactly.
+        counts("C5.60", "y = 0, v = 2", "y = 'v', v = '-2'", 0.0).without(unlike, why),
+        counts("C5.61", "y = 0", "y = '1 - y'", 0.0).stop(10.0).without(unlike, why),
+    ]);
+}
+
 #[test]
 fn rule_21_quantised_states() {
     let only: &[&str] = &["qss1", "qss2", "qss3", "liqss2", "mliqss2"];
@@ -167,7 +195,7 @@ fn rule_23_values_before_the_cycle() {
         .event("first", Root(1, 1), 0)
         .event("second", Root(1, 1), 0)
         .end(1, 70.0),
-        // Outside of events there is no cycle before which a value could be.
+        // Outside of events there is no cycle before which a value could be (interpretation).
         unit(
             "C23.5",
             "states = { x = 1 }\nderivatives = { x = 'pre(x)' }\noutputs = { x = 'x' }\n",

@@ -41,7 +41,8 @@ fn rule_08_false_to_true() {
             .without(&["euler", "qss1"], "their amplitude drifts")
             .event("e", Near(PI / 6.0), 0)
             .event("e", Near(13.0 * PI / 6.0), 0),
-        // Strict and other relations over the same surface, one above and one below it.
+        // One relation has one side: at the flip's tick it is the new one, so that both comparisons
+        // never hold together (interpretation: rule 14 is for `==` alone).
         unit("C8.9", &counted("x >= 1 and x <= 1", "")),
         unit("C8.10", &counted("x > 1 and x < 1", "")),
         // Always true, never true.

@@ -7,6 +7,7 @@ mod exchange;
 mod fire;
 mod modes;
 mod nested;
+mod page;
 mod regressions;
 mod runner;
 mod start;

@@ -110,6 +110,9 @@ fn rule_14_equality() {
         unit("C14.3", &moving("when = '3*x == 1'\nreset = { n = 'n + 1' }"))
             .event("e", Root(1, 3), 0)
             .end(1, 1.0),
+        unit("C14.13", &moving("when = 'x == 2 and n == 0'\nreset = { n = 1 }"))
+            .event("e", Root(2, 1), 0)
+            .end(1, 1.0),
         unit("C14.4", &moving("when = 'x == 1 and n == 1'")),
         // At rest on it after a reset.
         unit("C14.5", &put("0")).event("set", Time(1, 1), 0).event("e", Time(1, 1), 1),

@@ -74,6 +74,10 @@ fn rule_17_relations_in_relations() {
         unit("C17.6", &of("0", "1", "sign(x - 1) + sign(x - 2) > 1")).event("e", Root(2, 1), 0),
         unit("C17.7", &of("0", "1", "min(max(x, 0.5), 1.5) >= 1")).event("e", Root(1, 1), 0),
         unit("C17.8", &line("0", "if abs(x - 1) < 0.5 then 2 else 1")).stop(2.0).end(0, 2.5),
+        // It ends where the condition becomes false, at 1.5 s: no second event.
+        unit("C17.12", &of("0", "1", "abs(x - 1) < 0.5")).event("e", Root(1, 2), 0),
+        unit("C17.13", &of("0", "1", "abs(x - 1) <= 0.5")).event("e", Root(1, 2), 0),
+        unit("C17.14", &of("0", "1", "max(x - 1, 1 - x) < 0.5")).event("e", Root(1, 2), 0),
         // Sides and algebraic variables together: z follows x up to 1, and is 3 from there on.
         unit("C17.9", &looped("z - (if x > 1 then 3 else x)")).algebraic().stop(2.0).end(1, 3.0),
         unit("C17.10", &looped("z - (if z > 0.5 then 2 else 0.25) - 0.25*x"))
