@@ -21,7 +21,7 @@ fn snippets(guide: &str) -> Vec<(usize, bool, String)> {
     out
 }
 
-/// What fragments may refer to.
+/// Units that fragments may refer to.
 const AROUND: &str = "stop = 1\n[unit.load]\nkind = 'sine'\nfrequency = 50\ncount = 10\n";
 const PUMP: &str = "[template.included_pump.unit.a]\nkind = 'constant'\nvalue = 1\n";
 

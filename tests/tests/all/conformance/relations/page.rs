@@ -1,5 +1,6 @@
 //! The examples of `docs/conditions.md` have the events that the page tells.
 use super::table::{Case, First, Near, Root, Time, check, scenario};
+use std::f64::consts::LN_2;
 
 /// The complete snippet that has a unit of this name, without its end.
 fn example(name: &str) -> String {
@@ -12,7 +13,8 @@ fn example(name: &str) -> String {
         .filter_map(|rest| rest.split("```").next())
         .find(|text| text.lines().any(|line| line == unit))
         .unwrap_or_else(|| panic!("no example with {unit}"));
-    let lines = text.lines().filter(|line| !line.starts_with("stop ="));
+    let lines =
+        text.lines().filter(|line| !["stop", "resolution"].iter().any(|key| line.starts_with(key)));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
@@ -31,16 +33,27 @@ fn examples_of_the_page() {
     check(&[
         row("1", "counter", 4.0).end_of("counter", 0, 4.0).affine(0.0).end_of("counter", 1, 1.0),
         parts,
+        row("3", "top", 1.0).event("falls", First, 0),
+        row("4", "gauge", 2.0).event("reached", Root(1, 3), 0).event("passed", Root(1, 3), 0),
         row("5", "stone", 3.0).affine(0.0).within(1e-3).event("kiss", Near(1.0), 0),
         row("7", "cart", 1.0).event("leaves", First, 0),
         row("8", "tank", 10.0)
             .event("ask", Time(6, 1), 0)
             .event("start", Time(6, 1), 1)
             .end_of("tank", 1, 1.0),
+        row("9", "blip", 2.0)
+            .resolutions(&["us"])
+            .event("begins", Root(1_000_001, 1_000_000), 0)
+            .event("ends", Root(1_000_001, 1_000_000), 0),
         row("10", "store", 2.0)
             .event("refill", Root(1, 1), 0)
             .event("order", Root(1, 1), 0)
             .end_of("store", 1, 5.0),
+        row("11", "relay", 2.0).event("first", Root(1, 1), 0).event("second", Root(1, 1), 1).event(
+            "third",
+            Root(1, 1),
+            2,
+        ),
         impacts.affine(0.0).end_of("ball", 0, 0.0),
         row("14", "lift", 3.0).event("passes", Root(2, 1), 0),
         row("15", "timer", 1.0).event("beat", Time(1, 3), 0).event("beat", Time(2, 3), 0).event(
@@ -52,6 +65,7 @@ fn examples_of_the_page() {
         row("18", "block", 4.0).affine(0.0).within(1e-6).end_of("block", 0, 1.0),
         row("19", "alarm", 3.0).event("open", Time(1, 1), 1),
         row("20", "a", 3.0).event("collision", Root(1, 1), 1).end_of("b", 0, 3.0),
+        row("21", "charge", 20.0).affine(0.0).within(1e-2).event("half", Near(LN_2), 0),
         row("23", "meter", 2.0)
             .event("full", Root(1, 1), 0)
             .event("note", Root(1, 1), 0)

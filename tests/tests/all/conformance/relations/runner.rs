@@ -1,5 +1,5 @@
-//! Runs one scenario with a limit of time, in a thread of its own: what hangs is a mismatch in the
-//! table and not the end of the test.
+//! Runs one scenario with a limit of time, in a thread of its own: a run that hangs is a mismatch in
+//! the table and not the end of the test.
 use std::{
     path::{Path, PathBuf},
     sync::{
@@ -17,7 +17,7 @@ use superdense_kernel::{
 };
 use superdense_models::value::Value;
 
-/// What happened: events as tick, micro-step and name, values at the end, cycles.
+/// The result of a run: events as tick, micro-step and name, values at the end, cycles.
 pub(super) struct Outcome {
     pub(super) facts: Vec<(i64, u32, String)>,
     pub(super) values: Vec<f64>,

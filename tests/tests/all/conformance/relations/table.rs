@@ -38,10 +38,10 @@ pub(super) struct Case {
     id: String,
     text: String,
     form: Form,
-    /// What quantised methods may be off by, in seconds and in values; `euler`, `qss1` and
-    /// `liqss1` by ten times as much.
+    /// Allowed error of quantised methods, in seconds and in values; `euler`, `qss1` and
+    /// `liqss1` may have ten times as much.
     loose: f64,
-    /// What the other methods may be off by where rates are not constant.
+    /// Allowed error of the other methods where rates are not constant.
     tight: f64,
     resolutions: &'static [&'static str],
     stop: f64,
@@ -141,7 +141,7 @@ impl Case {
         (self.form, self.tight) = (Form::Algebraic, 1e-5);
         self
     }
-    /// What methods that are not quantised may be off by.
+    /// Sets the allowed error of methods that are not quantised.
     pub(super) fn within(mut self, tight: f64) -> Self {
         self.tight = tight;
         self
@@ -152,10 +152,12 @@ impl Case {
         self.text = self.text.replace(from, to);
         self
     }
+    /// The resolutions in place of us, ns and ps.
     pub(super) fn resolutions(mut self, these: &'static [&'static str]) -> Self {
         self.resolutions = these;
         self
     }
+    /// The end of the run, in place of 3 s.
     pub(super) fn stop(mut self, seconds: f64) -> Self {
         self.stop = seconds;
         self
@@ -165,10 +167,11 @@ impl Case {
         self.events.push((name, at, micro));
         self
     }
-    /// What an output of `u` is at the end.
+    /// The expected value of an output of `u` at the end.
     pub(super) fn end(self, port: u16, value: f64) -> Self {
         self.end_of("u", port, value)
     }
+    /// The expected value of an output of any unit at the end.
     pub(super) fn end_of(mut self, unit: &'static str, port: u16, value: f64) -> Self {
         self.ends.push((unit, port, value));
         self
@@ -178,7 +181,7 @@ impl Case {
         self.error = Some(parts);
         self
     }
-    /// So many cycles in all: what makes no event makes no entry in the trace.
+    /// So many cycles in all: a flip without an event makes no entry in the trace.
     pub(super) fn cycles(mut self, cycles: usize) -> Self {
         self.cycles = Some(cycles);
         self
@@ -264,7 +267,7 @@ fn near(seconds: f64, per: i64, allowed: f64) -> (i64, i64) {
     (tick(seconds - allowed) - 1, tick(seconds + allowed) + 1)
 }
 
-/// What is wrong with a run, if anything.
+/// Compares a run with its row; tells the first difference.
 fn wrong(case: &Case, method: &str, resolution: &str, seen: &Outcome) -> Option<String> {
     let message = seen.end.as_ref().err();
     if let Some(parts) = case.error {
@@ -308,7 +311,7 @@ fn wrong(case: &Case, method: &str, resolution: &str, seen: &Outcome) -> Option<
     more.map(|cycles| format!("{} cycles, not {cycles}", seen.cycles))
 }
 
-/// Runs all rows under all their methods and resolutions, and tells all that is wrong.
+/// Runs all rows under all their methods and resolutions, and tells all differences.
 pub(super) fn check(cases: &[Case]) {
     let mut bad = String::new();
     let mut runs = 0;
