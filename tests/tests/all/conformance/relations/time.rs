@@ -84,7 +84,7 @@ fn rule_16_flips_that_nobody_reads() {
             .within(1e-6)
             .stop(0.10008)
             .event("e", Near(0.100_02), 0),
-        // What a derivative reads stops the solver, and is no event for anybody either.
+        // A flip that a derivative reads stops the solver, and is no event for anybody either.
         unit("C16.7", &line("0", "if x > 1 then 2 else 1")).end(0, 5.0),
     ]);
 }
