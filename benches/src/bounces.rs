@@ -76,9 +76,8 @@ impl Bounces {
     }
 
     fn unit(self, options: Options) -> Simulation<Value> {
-        let trigger = Trigger::State { indicators: vec![0, 1], strict: false, touching: None };
-        let events =
-            Arc::from([EventSpec { strictly: vec![1], ..EventSpec::new("bounce", trigger) }]);
+        let trigger = Trigger::all([(0, false), (1, true)]);
+        let events = Arc::from([EventSpec::new("bounce", trigger)]);
         let (_, method, tolerance) = self.method();
         let settings = Settings {
             resolution: options.resolution,

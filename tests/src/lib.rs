@@ -6,6 +6,7 @@
 pub mod choices;
 #[cfg(feature = "fmi")]
 pub mod fmu;
+pub mod generate;
 pub mod golden;
 pub mod machine;
 pub mod parts;

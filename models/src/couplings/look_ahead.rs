@@ -7,7 +7,7 @@
 //! crossing, shortened by the factor `safety`, is when the next exchange has to be: not sooner
 //! than the shortest step, not later than the macro step. The predicted time is the coupler's time
 //! advance; nothing is asked of the units but the signals they send.
-use crate::maths::expr::{Condition, Expr, Logic, Relation};
+use crate::maths::expr::{Comparison, Condition, Expr, Logic};
 use serde::{Deserialize, Serialize};
 
 /// The indicators of one event, and their values at the last exchange.
@@ -37,7 +37,7 @@ impl LookAhead {
     #[must_use]
     pub fn add(&mut self, condition: &Condition) -> bool {
         let all = condition.logic().iter().all(|l| matches!(l, Logic::Atom(_) | Logic::And(..)));
-        let less = |r| matches!(r, Relation::Less | Relation::LessEq);
+        let less = |r| matches!(r, Comparison::Less | Comparison::LessEq);
         let fits = all && condition.atoms().iter().all(|a| less(a.relation));
         let z: Vec<Expr> = condition.atoms().iter().map(|a| a.z.clone()).collect();
         self.events.push(Indicators { z, before: None });

@@ -3,19 +3,18 @@ use super::{
     events::Events,
     formulas::Formulas,
     read::{Declared, Entry, Reader},
-    sides::Sides,
     slide::{Slopes, slide},
     start::{Refused, Start, under_method},
-    text::TextEquations,
+    text::{Reset, TextEquations},
 };
 use crate::{
     kinds::{Context, Param, ParamError},
-    maths::expr::{Expr, Frozen, Names, Program, Symbol},
+    maths::expr::{Degree, Expr, Frozen, FrozenKind, Names, Program, Symbol, VarId},
     signal::value::Value,
     solve::{
         ALGEBRAIC, MAX_SEGMENT_ORDER, Settings,
-        equations::{Dims, Equations, Work},
-        ode::{MAX_ORDER, Method, Options},
+        equations::{Dims, Relation, Role, Sliding},
+        ode::{Kind, MAX_ORDER, Method, Options},
     },
 };
 use superdense_kernel::Component;
@@ -83,10 +82,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     let mut formulas = Formulas::new(r, &d, constants);
     let mut derivatives = formulas.derivatives(r, &d);
     let mut outputs = formulas.outputs(r, &d);
-    let sides = formulas.sides();
     let mut dims = formulas.dims;
-    discrete.resize(dims.discrete, 0.0);
-
     let mut events = Events::new(&formulas);
     events.read(r, context, &d);
     events.links(r, context);
@@ -96,25 +92,28 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     if !r.errors.is_empty() {
         return None;
     }
-    dims.indicators = events.indicators.len() + 2 * sides.len();
-    let Events { mut indicators, mut specs, handlers, links, .. } = events;
-    let first_internal = specs.len();
-    let slopes = slopes(r, &d, &sides, &dims, (&mut derivatives, &mut outputs))?;
-    let sides = Sides::new(&sides, &slopes, &dims, &mut indicators, &mut specs);
+    let Events { mut specs, mut handlers, links, .. } = events;
+    let found = formulas.relations();
+    let slopes = slopes(r, &d, &found, &dims, (&mut derivatives, &mut outputs))?;
+    let (relations, indicators) = relations(&found, &slopes, &dims);
+    dims.indicators = indicators.len();
+    let resets = specs.iter_mut().map(|s| &mut s.reset);
+    let recalls = recalls(resets.chain(handlers.iter_mut().map(|h| &mut h.reset)), &dims);
+    let by_side = |s: &Slopes| (s.function, Program::compile([&s.above, &s.below]));
     let equations = TextEquations {
         dims,
         modes: specs.iter().map(|s| s.mode).collect(),
-        urgent: specs.iter().map(|s| s.urgent).collect(),
         mode: formulas.mode.map(|v| v.0 as usize),
         links,
         derivatives: Program::compile(&derivatives),
         outputs: Program::compile(&outputs),
         indicators: Program::compile(&indicators),
+        relations,
+        slopes: slopes.iter().map(by_side).collect(),
         events: specs.iter().map(|s| s.spec.clone()).collect(),
-        resets: specs.into_iter().map(|s| s.reset).collect(),
-        first_internal,
-        sides,
+        resets: specs.drain(..).map(|s| s.reset).collect(),
         handlers,
+        recalls,
         names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
         output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),
         input_names: d.inputs.iter().map(|(name, _)| name.value.clone()).collect(),
@@ -128,13 +127,18 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         r.errors.push(ParamError::at(name.span.clone(), error).help(ALGEBRAIC));
         return None;
     }
-    let mut vars = vec![0.0];
-    vars.extend(initial.iter().chain(&inputs).chain(&discrete));
-    vars.push(0.0);
-    equations.settle(&mut vars, &mut Work::default());
-    let discrete = &vars[dims.first_discrete()..][..dims.discrete];
-    let start = Start { initial: &initial, inputs: &inputs, discrete };
-    match under_method(r.params, equations, &start, settings) {
+    let start = Start { initial: &initial, inputs: &inputs, discrete: &discrete };
+    built(r, equations, &start, settings)
+}
+
+/// The unit under its method.
+fn built(
+    r: &mut Reader<'_>,
+    equations: TextEquations,
+    start: &Start<'_>,
+    settings: Settings,
+) -> Option<Component<Value>> {
+    match under_method(r.params, equations, start, settings) {
         Ok(unit) => Some(unit),
         Err(refused) => {
             r.errors.push(match refused {
@@ -148,24 +152,90 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
     }
 }
 
+/// Places the variables before a cycle that resets read; gives whether any does.
+fn recalls<'a>(resets: impl Iterator<Item = &'a mut Reset>, dims: &Dims) -> bool {
+    resets.fold(false, |any, reset| {
+        reset.place_former(dims.variables());
+        any | reset.recalls
+    })
+}
+
 /// How the solution slides along surfaces, if it is to.
 fn slopes(
     r: &mut Reader<'_>,
     d: &Declared<'_>,
-    sides: &[Frozen],
+    found: &[Frozen],
     dims: &Dims,
     (derivatives, outputs): (&mut [Expr], &mut [Expr]),
-) -> Option<Vec<Option<Slopes>>> {
+) -> Option<Vec<Slopes>> {
     if r.params.text("switching") != "sliding" {
-        return Some(vec![None; sides.len()]);
+        return Some(Vec::new());
     }
+    let flags = VarId((dims.first_side() + found.len()) as u32);
     let refused = match d.algebraic {
-        0 => slide(sides, dims, derivatives, outputs),
+        0 => slide(found, (dims, flags), derivatives, outputs),
         _ => Err("solutions of algebraic equations do not slide".to_owned()),
     };
     let help = "use switching = \"located\", or a mode for the sliding motion";
     let span = r.params.span("switching");
     refused.map_err(|why| r.errors.push(ParamError::at(span, why).help(help))).ok()
+}
+
+/// The relations of the unit with their indicators: those of its formulas, then for each along which the
+/// solution may slide a flag, then the slopes of each of these.
+fn relations(found: &[Frozen], slopes: &[Slopes], dims: &Dims) -> (Vec<Relation>, Vec<Expr>) {
+    let (flags, rates) = (found.len(), found.len() + slopes.len());
+    let sliding = |(n, s): (usize, &Slopes)| Sliding {
+        flag: flags + n,
+        place: dims.discrete + 1 + flags + n,
+        above: rates + 2 * n,
+        below: rates + 2 * n + 1,
+        apart: s.apart.iter().map(|other| flags + other).collect(),
+    };
+    let moves = |v: &VarId| (v.0 as usize) < dims.first_discrete();
+    let of = |(k, f): (usize, &Frozen)| {
+        let reads = f.function.vars();
+        let timed = reads.iter().filter(|v| moves(v)).all(|v| v.0 == 0);
+        let program = Program::compile([&f.function]);
+        let degrees = program.degrees(|v| v.0 == 0);
+        let role = match f.passes {
+            Some(base) => Role::Passes(base),
+            None if timed && degrees == [Degree::Polynomial(1)] => Role::Timed,
+            None => Role::Searched,
+        };
+        let place = dims.discrete.saturating_sub(1);
+        Relation {
+            kind: match f.kind {
+                FrozenKind::Sign => Kind::Sign,
+                FrozenKind::Floor => Kind::Floor,
+            },
+            role,
+            stops: f.stops,
+            within: f
+                .passes
+                .map_or(f, |base| &found[base])
+                .modes
+                .clone()
+                .map(|modes| (place, modes)),
+            sliding: slopes.iter().enumerate().find(|(_, s)| s.function == k).map(sliding),
+            text: program.text(0, None).into(),
+        }
+    };
+    let mut all: Vec<Relation> = found.iter().enumerate().map(of).collect();
+    let mut indicators: Vec<Expr> = found.iter().map(|f| f.function.clone()).collect();
+    for _ in slopes {
+        all.push(Relation { role: Role::Slides, stops: true, ..Relation::default() });
+        indicators.push(Expr::constant(0.0));
+    }
+    for z in slopes.iter().flat_map(Slopes::while_sliding) {
+        all.push(Relation {
+            stops: true,
+            text: Program::compile([&z]).text(0, None).into(),
+            ..Relation::default()
+        });
+        indicators.push(z);
+    }
+    (all, indicators)
 }
 
 /// The number of the mode at the start.

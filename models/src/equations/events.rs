@@ -1,14 +1,16 @@
 //! Events of an equation unit from their tables.
 use super::{
     elaborate::indexed,
-    formulas::Formulas,
+    formulas::{Formulas, HELPERS, equality},
     read::{Declared, Entry, MODE, Reader, check_keys, clock, instants, ticks},
-    text::{Handler, Reset},
+    text::{FORMER, Handler, Reset},
 };
 use crate::{
     kinds::{Context, Located, Param, ParamError, Span},
-    maths::expr::{Condition, Expr, Indicator, Names, Program, Symbol, VarId},
-    solve::equations::{EventSpec, LinkEquations, Rest, Trigger},
+    maths::expr::{
+        Comparison, Condition, Expr, Logic, Names, NoValueBefore, Program, Scope, Symbol, VarId,
+    },
+    solve::equations::{EventSpec, LinkEquations, Rest, Trigger, Truth},
 };
 
 /// An event with what it does.
@@ -17,26 +19,19 @@ pub(super) struct Spec {
     pub reset: Reset,
     /// The mode to which it belongs.
     pub mode: Option<f64>,
-    /// Happens also when its condition holds as its mode is entered.
-    pub urgent: bool,
+    /// Its condition as alternatives of functions that are at most zero, for predictions.
+    pub alternatives: Vec<Vec<Expr>>,
     priority: i64,
 }
 
-impl Spec {
-    /// An event of the unit itself, in no mode.
-    pub(super) fn internal(trigger: Trigger, reset: Reset) -> Self {
-        let spec = EventSpec::new("switch", trigger);
-        Self { spec, reset, mode: None, urgent: false, priority: i64::MAX }
-    }
-}
-
-/// Collects events, their indicators, and what event inputs do.
+/// Collects events, and what event inputs do.
 pub(super) struct Events<'a> {
     pub(super) formulas: &'a Formulas,
-    pub(super) indicators: Vec<Expr>,
     pub(super) specs: Vec<Spec>,
     pub(super) handlers: Vec<Handler>,
     pub(super) links: Vec<LinkEquations>,
+    /// Per link: its condition as alternatives of functions that are at most zero.
+    pub(super) shared: Vec<Vec<Vec<Expr>>>,
     /// From a mode, or from all of them, to a mode.
     ways: Vec<(Option<usize>, usize)>,
     received: VarId,
@@ -58,8 +53,8 @@ const KEYS: &[&str] = &[
     "rest",
 ];
 
-/// A trigger, and its indicators for which zero does not count where it does for others.
-type Strict = (Trigger, Vec<usize>);
+/// A trigger, and its condition as alternatives of functions that are at most zero.
+type Foreseen = (Trigger, Vec<Vec<Expr>>);
 
 /// What one table of an event gives.
 struct Table<'a> {
@@ -78,9 +73,8 @@ impl<'a> Table<'a> {
 impl<'f> Events<'f> {
     pub(super) fn new(formulas: &'f Formulas) -> Self {
         let received = VarId(formulas.dims.received() as u32);
-        let (indicators, specs) = (Vec::new(), Vec::new());
-        let (handlers, links, ways) = (Vec::new(), Vec::new(), Vec::new());
-        Self { formulas, indicators, specs, handlers, links, ways, received }
+        let (specs, handlers, links, shared, ways) = Default::default();
+        Self { formulas, specs, handlers, links, shared, ways, received }
     }
 
     /// Reads the events and handlers of the unit and of its modes.
@@ -166,13 +160,11 @@ impl<'f> Events<'f> {
             }
         };
         let rest = table.get("rest").and_then(|p| self.rest(r, p));
-        for (trigger, strictly) in triggers {
+        for (trigger, alternatives) in triggers {
             let rest = rest.clone();
-            let spec = EventSpec { strictly, rest, ..EventSpec::new(&*table.name, trigger) };
+            let spec = EventSpec { rest, ..EventSpec::new(&*table.name, trigger) };
             let mode = table.mode.map(|k| k as f64);
-            // A crossing has a direction: being beyond it is none.
-            let urgent = table.get("crossing").is_none();
-            self.specs.push(Spec { spec, reset: reset.clone(), mode, urgent, priority });
+            self.specs.push(Spec { spec, reset: reset.clone(), mode, alternatives, priority });
         }
     }
 
@@ -215,7 +207,7 @@ impl<'f> Events<'f> {
         r: &mut Reader<'_>,
         context: &Context<'_>,
         table: &Table<'_>,
-    ) -> Vec<Strict> {
+    ) -> Vec<Foreseen> {
         let keys = ["when", "crossing", "at", "every"];
         let given: Vec<_> = keys.iter().filter_map(|k| Some((*k, table.get(k)?))).collect();
         let name = &table.name;
@@ -287,15 +279,16 @@ impl<'f> Events<'f> {
         when: &Located<Param>,
         mode: Option<usize>,
         touching: Option<f64>,
-    ) -> Option<Strict> {
+    ) -> Option<Foreseen> {
         let Param::Text(text) = &when.value else {
             let error = ParamError::at(when.span.clone(), "`when` must be a condition in text");
             r.errors.push(error.help("write such as when = \"x <= 0 and v < 0\""));
             return None;
         };
         let condition = r.condition(&when.span, text, self.scope(mode))?;
-        let (indicators, strict, strictly) = self.conjunction(r, &condition, &when.span, mode)?;
-        Some((Trigger::State { indicators, strict, touching }, strictly))
+        let truth = self.truth(r, &condition, &when.span, mode)?;
+        let trigger = Trigger::State { truth, touching, crossing: None };
+        Some((trigger, self.alternatives(&condition, mode)))
     }
 
     fn crossing(
@@ -304,7 +297,7 @@ impl<'f> Events<'f> {
         p: &Located<Param>,
         table: &Table<'_>,
         touching: Option<f64>,
-    ) -> Vec<Strict> {
+    ) -> Vec<Foreseen> {
         let direction = match table.get("direction").map(|p| (&p.value, &p.span)) {
             None => "both",
             Some((Param::Text(t), _)) if ["rising", "falling", "both"].contains(&t.as_str()) => t,
@@ -315,65 +308,98 @@ impl<'f> Events<'f> {
             }
         };
         let Some(z) = r.expression(p, self.scope(table.mode)) else { return Vec::new() };
+        let z = self.formulas.without_helpers(&z);
+        let only = table.mode.map(|k| k as f64);
+        let relation = self.formulas.with_freezer(|f| {
+            f.relation(&z, only).map(|(k, negated)| (k, f.found()[k].side, negated))
+        });
+        let Some((relation, side, opposite)) = relation else {
+            let error = ParamError::at(p.span.clone(), "this formula does not move between events");
+            r.errors
+                .push(error.help("write when = \"... > 0\", which also sees what events change"));
+            return Vec::new();
+        };
         let mut triggers = Vec::new();
         for (rising, z) in [(false, z.clone()), (true, z.negated())] {
             if direction != "both" && rising != (direction == "rising") {
                 continue;
             }
-            let indicators = self.add([Indicator { expr: z, strict: false }], table.mode);
-            let trigger = Trigger::State { indicators, strict: false, touching };
-            triggers.push((trigger, Vec::new()));
+            let below = rising == opposite;
+            let on = Expr::parse(
+                if below { "if s < 0 then 1 else 0" } else { "if s > 0 then 1 else 0" },
+                &Names::new().var("s", side.0),
+            );
+            let truth = self.in_mode(&on.expect("a formula"), table.mode);
+            triggers.push((
+                Trigger::State { truth, touching, crossing: Some(relation) },
+                vec![self.guarded(&[z], table.mode)],
+            ));
         }
         triggers
     }
 
-    /// Indicators of a condition, added to the unit's.
-    pub(super) fn conjunction(
-        &mut self,
+    /// When a condition holds, from sides of its relations.
+    pub(super) fn truth(
+        &self,
         r: &mut Reader<'_>,
         condition: &Condition,
         span: &Span,
         mode: Option<usize>,
-    ) -> Option<(Vec<usize>, bool, Vec<usize>)> {
-        let parts = match condition.indicators() {
-            Some(parts) if !parts.is_empty() => parts,
-            Some(_) => {
-                let error = ParamError::at(span.clone(), "this condition always holds");
-                r.errors.push(error.help("an event happens as its condition becomes true"));
-                return None;
-            }
-            None => match condition.indicator() {
-                Some(one) => vec![one],
-                None => {
-                    let message = "an equality cannot be part of an `or`";
-                    let error = ParamError::at(span.clone(), message);
-                    r.errors.push(error.help("make it an event of its own, with `crossing`"));
-                    return None;
-                }
-            },
-        };
-        let strict = parts.iter().all(|p| p.strict);
-        let first = self.indicators.len();
-        // A weak part may stay on its surface, where a strict one has to wait.
-        let strictly = (first..).zip(&parts).filter(|(_, p)| p.strict).map(|(k, _)| k).collect();
-        Some((self.add(parts, mode), strict, strictly))
+    ) -> Option<Truth> {
+        let condition = &condition.map(|z| self.formulas.without_helpers(z));
+        if condition.alternatives().iter().any(Vec::is_empty) {
+            let error = ParamError::at(span.clone(), "this condition always holds");
+            r.errors.push(error.help("an event happens as its condition becomes true"));
+            return None;
+        }
+        let only = mode.map(|k| k as f64);
+        let wrong = self.formulas.with_freezer(|f| {
+            let before = f.equalities;
+            let parts = parts_that_must_hold(condition);
+            let wrong = condition.atoms().iter().enumerate().any(|(i, atom)| {
+                let equal = matches!(atom.relation, Comparison::Equal | Comparison::NotEqual);
+                let moves = equal && f.relation(&atom.z, only).is_some();
+                moves && !(atom.relation == Comparison::Equal && parts.contains(&i))
+            });
+            let on = f.condition(condition, only);
+            (wrong || f.equalities > before, on)
+        });
+        let (wrong, on) = wrong;
+        if wrong {
+            r.errors.push(equality(span));
+            return None;
+        }
+        Some(self.in_mode(&on, mode))
     }
 
-    /// Adds indicators; those of a mode hold in it only.
-    fn add(
-        &mut self,
-        parts: impl IntoIterator<Item = Indicator>,
+    /// A condition on sides, while its mode is present.
+    fn in_mode(&self, on: &Expr, mode: Option<usize>) -> Truth {
+        let on = match (self.formulas.mode, mode) {
+            (Some(var), Some(k)) => on.while_equal(var, k as f64, 0.0),
+            _ => on.clone(),
+        };
+        Truth::Formula(Program::compile([&on]))
+    }
+
+    /// A condition as alternatives of functions that are all at most zero.
+    pub(super) fn alternatives(
+        &self,
+        condition: &Condition,
         mode: Option<usize>,
-    ) -> Vec<usize> {
-        let first = self.indicators.len();
-        for part in parts {
-            let z = self.formulas.without_helpers(&part.expr);
-            self.indicators.push(match (self.formulas.mode, mode) {
+    ) -> Vec<Vec<Expr>> {
+        condition.alternatives().iter().map(|all| self.guarded(all, mode)).collect()
+    }
+
+    /// The functions without helpers; those of a mode are at most zero in it only.
+    fn guarded(&self, all: &[Expr], mode: Option<usize>) -> Vec<Expr> {
+        let guard = |z: &Expr| {
+            let z = self.formulas.without_helpers(z);
+            match (self.formulas.mode, mode) {
                 (Some(var), Some(k)) => z.while_equal(var, k as f64, 1.0),
                 _ => z,
-            });
-        }
-        (first..self.indicators.len()).collect()
+            }
+        };
+        all.iter().map(guard).collect()
     }
 
     fn handlers(
@@ -417,10 +443,11 @@ impl<'f> Events<'f> {
         &mut self,
         r: &mut Reader<'_>,
         d: &Declared<'_>,
-        (from, scope): (Option<usize>, &Names),
+        (from, names): (Option<usize>, &Names),
         [reset, emit, to]: [Option<&Located<Param>>; 3],
     ) -> Reset {
         let (mut targets, mut emits, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let scope = &InEvent { names, received: self.received };
         for (name, p) in entries(r, reset, "reset") {
             let target = self.target(r, name);
             if let (Some(target), Some(expr)) = (target, r.expression(p, scope)) {
@@ -454,8 +481,46 @@ impl<'f> Events<'f> {
                 values.push(self.formulas.without_helpers(&expr));
             }
         }
-        Reset { targets, emits, program: Program::compile(&values) }
+        Reset { targets, emits, program: Program::compile(&values), recalls: false }
     }
+}
+
+/// Names in formulas of events, where variables have a value before the cycle.
+struct InEvent<'a> {
+    names: &'a Names,
+    received: VarId,
+}
+
+impl Scope for InEvent<'_> {
+    fn lookup(&self, name: &str) -> Option<Symbol> {
+        self.names.lookup(name)
+    }
+    fn names(&self) -> Vec<&str> {
+        self.names.names()
+    }
+    fn extent(&self, base: &str) -> Option<(i64, i64)> {
+        self.names.extent(base)
+    }
+    fn before(&self, variable: VarId) -> Result<VarId, NoValueBefore> {
+        match variable.0 < HELPERS && variable != self.received {
+            true => Ok(VarId(FORMER + variable.0)),
+            false => Err(NoValueBefore::OfThis),
+        }
+    }
+}
+
+/// The relations of a condition that must hold for it to hold.
+fn parts_that_must_hold(condition: &Condition) -> Vec<usize> {
+    let logic = condition.logic();
+    let (mut open, mut parts) = (vec![logic.len() - 1], Vec::new());
+    while let Some(step) = open.pop() {
+        match logic[step] {
+            Logic::And(a, b) => open.extend([a as usize, b as usize]),
+            Logic::Atom(i) => parts.push(i as usize),
+            Logic::Const(_) | Logic::Not(_) | Logic::Or(..) => {}
+        }
+    }
+    parts
 }
 
 /// The tables of a list, by value: the list belongs to the parameters, which outlive the reader's

@@ -11,7 +11,7 @@ use crate::{
         feed_through::{FeedThrough, Passing},
     },
     maths::expr::Expr,
-    solve::equations::{Dims, Trigger},
+    solve::equations::Dims,
 };
 
 /// From the texts of a unit; nothing for a unit with mistakes, which others report.
@@ -104,12 +104,7 @@ impl Reach<'_> {
     }
 
     fn sets_off(&self, spec: &Spec, moved: &[bool]) -> bool {
-        match &spec.spec.trigger {
-            Trigger::State { indicators, .. } => {
-                indicators.iter().any(|&k| reads(&self.events.indicators[k], moved))
-            }
-            _ => false,
-        }
+        spec.alternatives.iter().flatten().any(|z| reads(z, moved))
     }
 }
 

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     kinds::{Context, Params, Seen, StateEvents, UnitKind},
-    solve::equations::{Dims, Trigger},
+    maths::expr::Expr,
+    solve::equations::Dims,
 };
 
 /// From the texts of a unit; none for a unit with mistakes, which others report.
@@ -42,14 +43,13 @@ pub(super) fn state_events(
     variables.extend(d.discrete.iter().map(|(name, _)| own(&name.value)));
     variables.extend(formulas.mode.map(|_| own(MODE)));
     debug_assert!(Dims::STATES == 1 && variables.len() <= dims.variables());
-    let gather = |which: &[usize]| which.iter().map(|&k| events.indicators[k].clone()).collect();
     let mut all = Vec::new();
     for spec in &events.specs {
-        if let Trigger::State { indicators, .. } = &spec.spec.trigger {
-            all.push((spec.spec.name.to_string(), false, gather(indicators)));
-        }
+        let named = |z: &Vec<Expr>| (spec.spec.name.to_string(), false, z.clone());
+        all.extend(spec.alternatives.iter().map(named));
     }
-    let links = events.links.iter().filter(|link| !link.indicators.is_empty());
-    all.extend(links.map(|link| (link.name.to_string(), true, gather(&link.indicators))));
+    for (link, alternatives) in events.links.iter().zip(&events.shared) {
+        all.extend(alternatives.iter().map(|z| (link.name.to_string(), true, z.clone())));
+    }
     StateEvents { variables, events: all }
 }

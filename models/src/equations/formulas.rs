@@ -4,16 +4,19 @@ use super::{
     read::{Declared, Entry, MODE, Reader, SHORT},
 };
 use crate::{
-    kinds::{Located, Param, ParamError},
+    kinds::{Located, Param, ParamError, Span},
     maths::expr::{Expr, Freezer, Frozen, Names, Symbol, VarId, built_in, nearest},
     solve::equations::Dims,
 };
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
 
 /// Helpers count as variables from here on, until they are put in.
-const HELPERS: u32 = 1 << 30;
+pub(super) const HELPERS: u32 = 1 << 30;
 
-type Moves = Box<dyn Fn(VarId) -> bool>;
+pub(super) type Moves = Box<dyn Fn(VarId) -> bool>;
 
 /// Turns the texts of a unit into expressions over its variables.
 pub(super) struct Formulas {
@@ -23,13 +26,14 @@ pub(super) struct Formulas {
     pub in_mode: Vec<Names>,
     /// The variable that holds the present mode.
     pub mode: Option<VarId>,
-    /// Sizes; discrete values grow by those that hold sides of switching functions.
+    /// Sizes, without relations.
     pub dims: Dims,
     /// Variables that events may assign.
     pub targets: HashMap<String, usize>,
     helpers: Vec<Expr>,
-    /// None if switching functions are left as they are.
-    freezer: Option<Freezer<Moves>>,
+    /// Whether switching functions of equations are held still.
+    located: bool,
+    freezer: RefCell<Freezer<Moves>>,
 }
 
 impl Formulas {
@@ -52,7 +56,8 @@ impl Formulas {
             dims,
             targets: HashMap::new(),
             helpers: Vec::new(),
-            freezer: None,
+            located: r.params.text("switching") != "ignored",
+            freezer: RefCell::new(freezer(&dims)),
         };
         f.variables(r, d);
         if modes > 0 {
@@ -74,17 +79,12 @@ impl Formulas {
             f.helpers(r, &lets, &mut scope);
             f.in_mode.push(scope);
         }
-        if r.params.text("switching") != "ignored" {
-            let first = VarId((dims.first_discrete() + dims.discrete) as u32);
-            let still = dims.first_discrete() as u32;
-            f.freezer = Some(Freezer::new(first, Box::new(move |v| v.0 < still)));
-        }
         f
     }
 
     /// The same with switching functions as they are written.
     pub(super) fn with_switching(mut self) -> Self {
-        self.freezer = None;
+        self.located = false;
         self
     }
 
@@ -99,7 +99,7 @@ impl Formulas {
         for (name, _) in &parameters {
             free(r, name);
         }
-        let mut seen: HashSet<&str> = HashSet::from(["t", "time", "value"]);
+        let mut seen: HashSet<&str> = HashSet::from(["value"]);
         seen.extend(parameters.iter().map(|(name, _)| name.value.as_str()));
         if !d.modes.is_empty() {
             seen.insert(MODE);
@@ -120,7 +120,9 @@ impl Formulas {
     /// `let` expressions, each in terms of variables alone.
     fn helpers(&mut self, r: &mut Reader<'_>, lets: &[Entry<'_>], scope: &mut Names) {
         for (name, p) in lets {
-            free(r, name);
+            if !free(r, name) {
+                continue;
+            }
             if let Some(expr) = r.expression(p, scope) {
                 let expr = self.without_helpers(&expr);
                 let symbol = match expr.as_constant() {
@@ -159,11 +161,16 @@ impl Formulas {
         if more > SHORT && !r.add(&p.span, more, 1) {
             return None;
         }
-        let only = self.mode.zip(mode).map(|(var, k)| (var, k as f64));
-        Some(match &mut self.freezer {
-            Some(freezer) => freezer.freeze(&expr, only),
-            None => expr,
-        })
+        if !self.located {
+            return Some(expr);
+        }
+        let freezer = self.freezer.get_mut();
+        let before = freezer.equalities;
+        let frozen = freezer.freeze(&expr, mode.map(|k| k as f64));
+        if freezer.equalities > before {
+            r.errors.push(equality(&p.span));
+        }
+        Some(frozen)
     }
 
     /// In each mode its own formula, or else the one for all; one of them must be there unless
@@ -276,12 +283,30 @@ impl Formulas {
         expressions
     }
 
-    /// The switching functions that were found; their sides become discrete values.
-    pub(super) fn sides(&mut self) -> Vec<Frozen> {
-        let found: Vec<Frozen> = self.freezer.take().map_or(Vec::new(), |f| f.found().to_vec());
-        self.dims.discrete += found.len();
-        found
+    /// The functions whose sides are held, in the order of these.
+    pub(super) fn relations(&self) -> Vec<Frozen> {
+        self.freezer.borrow().found().to_vec()
     }
+
+    /// Lets `f` work on the functions whose sides are held.
+    pub(super) fn with_freezer<R>(&self, f: impl FnOnce(&mut Freezer<Moves>) -> R) -> R {
+        f(&mut self.freezer.borrow_mut())
+    }
+}
+
+/// For variables of these sizes.
+fn freezer(dims: &Dims) -> Freezer<Moves> {
+    let still = dims.first_discrete() as u32;
+    Freezer::new(VarId(dims.first_side() as u32), Box::new(move |v| v.0 < still))
+}
+
+/// A comparison for equality of what moves holds at instants that nobody would see.
+pub(super) fn equality(span: &Span) -> ParamError {
+    let error = "`==` and `!=` compare values that move between events";
+    ParamError::at(span.clone(), error).help(
+        "`==` can be a part of a `when` that must hold, as in when = \"x == 1 and n > 0\"; else \
+         compare with <= or >=, or hold the fact in a discrete value",
+    )
 }
 
 /// Refuses algebraic equations that cannot determine the algebraic variables, whatever the numbers:
@@ -351,12 +376,14 @@ pub(super) fn choice(name: &str, known: &[&str], which: &str) -> String {
     format!("{which}: {}", known.join(", "))
 }
 
-/// Refuses a name that stands for a function or a constant in every formula.
-fn free(r: &mut Reader<'_>, name: &Located<String>) {
-    if let Some(what) = built_in(&name.value) {
-        let error = format!("`{}` is a {what} of all formulas", name.value);
+/// Refuses a name that stands for a function, a constant or the time in every formula.
+fn free(r: &mut Reader<'_>, name: &Located<String>) -> bool {
+    let taken = built_in(&name.value);
+    if let Some(what) = taken {
+        let error = format!("`{}` is {what} in all formulas", name.value);
         r.errors.push(ParamError::at(name.span.clone(), error).help("choose another name"));
     }
+    taken.is_none()
 }
 
 fn already(r: &mut Reader<'_>, name: &Located<String>) {

@@ -2,7 +2,7 @@
 use super::{events::Events, read::Reader};
 use crate::{
     kinds::{Context, LinkSpec, Located, Param, ParamError},
-    maths::expr::{Names, Program, Scope, Symbol, VarId},
+    maths::expr::{Compare, Condition, Expr, Names, Program, Scope, Symbol, VarId},
     solve::equations::LinkEquations,
 };
 
@@ -10,12 +10,18 @@ impl Events<'_> {
     /// Reads the links in which the unit takes part.
     pub(super) fn links(&mut self, r: &mut Reader<'_>, context: &Context<'_>) {
         for l in context.links {
-            let link = self.link(r, l);
-            self.links.extend(link);
+            if let Some((link, alternatives)) = self.link(r, l) {
+                self.links.push(link);
+                self.shared.push(alternatives);
+            }
         }
     }
 
-    fn link(&mut self, r: &mut Reader<'_>, l: &LinkSpec) -> Option<LinkEquations> {
+    fn link(
+        &mut self,
+        r: &mut Reader<'_>,
+        l: &LinkSpec,
+    ) -> Option<(LinkEquations, Vec<Vec<Expr>>)> {
         let own_scope = &self.formulas.scope;
         // Known between exchanges: own variables, and inputs for those of others.
         let (mut known, mut exchanged) = (own_scope.clone(), own_scope.clone());
@@ -40,7 +46,9 @@ impl Events<'_> {
         let parse =
             |r: &mut Reader<'_>, scope: &Names| r.condition(&l.when.span, &l.when.value, scope);
         let (detect, condition) = (parse(r, &known)?, parse(r, &exchanged)?);
-        let (indices, strict, strictly) = self.conjunction(r, &detect, &l.when.span, None)?;
+        let truth = self.truth(r, &detect, &l.when.span, None)?;
+        let sides = self.sides(&detect);
+        let alternatives = self.alternatives(&detect, None);
         let (mut targets, mut values) = (Vec::new(), Vec::new());
         for (name, expr) in &l.reset {
             let target = own_scope.lookup(&name.value);
@@ -55,7 +63,7 @@ impl Events<'_> {
                 values.push(expr);
             }
         }
-        Some(LinkEquations {
+        let link = LinkEquations {
             link: l.link,
             name: l.name.as_str().into(),
             member: l.member,
@@ -64,14 +72,24 @@ impl Events<'_> {
             detection: l.detection,
             believed: l.believed,
             known: by,
-            indicators: indices,
-            strict,
-            strictly,
+            truth,
+            sides,
             own,
             sender: l.variables.iter().map(|(m, _)| *m).collect(),
             condition,
             targets,
             reset: Program::compile(&values),
-        })
+        };
+        Some((link, alternatives))
+    }
+
+    /// Per relation of a condition: the own relation that holds its side, and whether as its opposite.
+    fn sides(&self, condition: &Condition) -> Vec<Option<(usize, f64)>> {
+        let side = |atom: &Compare| {
+            let z = self.formulas.without_helpers(&atom.z);
+            let place = self.formulas.with_freezer(|f| f.relation(&z, None));
+            place.map(|(k, opposite)| (k, if opposite { -1.0 } else { 1.0 }))
+        };
+        condition.atoms().iter().map(side).collect()
     }
 }

@@ -10,7 +10,6 @@ mod formulas;
 mod kind;
 mod link_texts;
 mod read;
-mod sides;
 mod slide;
 pub(crate) mod start;
 mod text;

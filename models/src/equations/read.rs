@@ -210,7 +210,16 @@ impl<'a> Reader<'a> {
             return Some(Rc::clone(parsed));
         }
         let parsed = match Quantity::parse(text) {
-            Ok(Some(q)) => Parsed::Constant(q.si()),
+            Ok(Some(q)) if q.si().is_finite() => Parsed::Constant(q.si()),
+            Ok(Some(q)) => {
+                if self.told.insert(span.clone()) {
+                    let error = format!("a constant must be finite, this one is {}", q.si());
+                    let help = "check for divisions by zero and overflow: the largest number is \
+                                about 1.8e308 in base units";
+                    self.errors.push(ParamError::at(span.clone(), error).help(help));
+                }
+                return None;
+            }
             Err(e) => {
                 if self.told.insert(span.clone()) {
                     self.errors.push(unknown_unit(span, &e));

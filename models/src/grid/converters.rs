@@ -169,8 +169,7 @@ impl UnitKind for ConvertersKind {
         let n = r.int("number", 1, 10_000) as usize;
         let first = r.positive("inductance");
         let inductances: Vec<f64> = (0..n).map(|k| first * (1.0 + 0.05 * k as f64)).collect();
-        let state =
-            |place| Trigger::State { indicators: vec![place], strict: false, touching: None };
+        let state = |place| Trigger::all([(place, false)]);
         let named = |(name, trigger): (String, Trigger)| EventSpec::new(name, trigger);
         let switch = |place: usize| {
             let what = if place.is_multiple_of(2) { "opens" } else { "closes" };

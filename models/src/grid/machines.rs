@@ -227,11 +227,8 @@ impl Machines {
         }
         for k in 0..case.machines.len() {
             for (number, hz) in plan.thresholds.iter().enumerate() {
-                let trigger = Trigger::State {
-                    indicators: vec![k * plan.thresholds.len() + number],
-                    strict: false,
-                    touching: None,
-                };
+                let place = k * plan.thresholds.len() + number;
+                let trigger = Trigger::all([(place, false)]);
                 add(format!("{} below {hz} Hz", id(k)), trigger, Action::Cross(k, number));
             }
         }

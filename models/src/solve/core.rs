@@ -14,11 +14,11 @@
 //! # The order of calls
 //! [`Core::start`] once. Then, for as long as nothing is due, [`Core::advance`]. Once something is
 //! found, or an input comes before that, [`Core::arrive`] at the tick of the transition; there
-//! [`Core::jump`], [`Core::input`] and [`Core::sent`] tell what changed, and [`Core::settle`] says
-//! what holds after it.
+//! [`Core::jump`], [`Core::input`] and [`Core::sent`] tell what changed, and [`Core::outside`] says
+//! whether an output has to be sent.
 use super::{
     equations::{Dims, Equations},
-    ode::{Arm, put},
+    ode::{Flip, Past, put},
 };
 use crate::signal::{statistics::UnitStatistics, value::Segment};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -39,7 +39,7 @@ pub struct Frame {
     pub last: i64,
     /// Signal inputs.
     pub inputs: Vec<Held>,
-    /// Discrete values.
+    /// Discrete values, the place of a received value, then the sides of relations.
     pub discrete: Vec<f64>,
     /// What receivers hold, per signal output.
     pub sent: Vec<Held>,
@@ -99,9 +99,8 @@ impl<E: Equations> Scene<E> {
     /// Puts the variables together at offset `t`, but for the states.
     #[inline(always)]
     pub fn surround(&self, t: f64, vars: &mut Vec<f64>) {
-        let received = self.dims.received();
-        if vars.len() != received + 1 {
-            vars.resize(received + 1, 0.0);
+        if vars.len() != self.dims.variables() {
+            vars.resize(self.dims.variables(), 0.0);
         }
         vars[0] = self.absolute(t);
         if !self.frame.inputs.is_empty() {
@@ -110,10 +109,7 @@ impl<E: Equations> Scene<E> {
                 *var = held.segment.value(self.age(held, t));
             }
         }
-        if !self.frame.discrete.is_empty() {
-            put(&mut vars[self.dims.first_discrete()..], &self.frame.discrete);
-        }
-        vars[received] = 0.0;
+        put(&mut vars[self.dims.first_discrete()..], &self.frame.discrete);
     }
 
     /// The equation of a state, for an error message.
@@ -138,15 +134,47 @@ impl<E: Equations> Scene<E> {
     }
 }
 
+/// Flips that were found ahead of the present.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Flips {
+    /// The sides after all of them.
+    pub sides: Vec<f64>,
+    /// In order of time.
+    pub list: Vec<Flip>,
+    /// Per relation: what the searches before know of it.
+    pub past: Vec<Past>,
+}
+
+impl Flips {
+    /// None, of so many relations.
+    pub fn new(relations: usize) -> Self {
+        Self {
+            sides: vec![0.0; relations],
+            list: Vec::new(),
+            past: vec![Past::default(); relations],
+        }
+    }
+
+    /// Undoes those from number `first` on.
+    pub fn cut(&mut self, first: usize) {
+        for flip in self.list.drain(first..).rev() {
+            self.sides[usize::from(flip.relation)] = flip.before;
+            if flip.touch.is_some() {
+                self.past[usize::from(flip.relation)].touched = false;
+            }
+        }
+    }
+}
+
 /// What an advance came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Advance {
-    /// Nothing was found; the next one begins at [`Core::time`].
+    /// The next one begins at [`Core::time`].
     Silent,
-    /// The limit was reached, with nothing before it.
+    /// The limit was reached.
     Stopped,
-    /// A watched event happens, or an output leaves its band, at this offset (not rounded).
-    Found(f64),
+    /// An output leaves its band at this offset (not rounded).
+    Left(f64),
 }
 
 /// Why an advance failed: what to say, and the states for finding the guilty expression.
@@ -162,10 +190,6 @@ pub struct Failure {
 
 /// Something that carries a unit's solution along.
 ///
-/// Watched events are numbered: the unit's own events in the order of
-/// [`Equations::events`] (time events keep their numbers and never happen here), then those of
-/// [`Equations::links`].
-///
 /// Where steps fall must depend on the equations and on the calls that carry information
 /// ([`jump`](Self::jump), [`input`](Self::input)), never on who asks when.
 pub trait Core<E: Equations>: Send + 'static {
@@ -180,34 +204,35 @@ pub trait Core<E: Equations>: Send + 'static {
     fn start(&mut self, scene: &Scene<E>, x: &[f64]);
     /// Where the next [`advance`](Self::advance) begins.
     fn time(&self) -> f64;
-    /// Goes on from [`time`](Self::time): one step, or less where something is found in it; not
-    /// beyond `stop`.
+    /// Goes on from [`time`](Self::time): one step, or less; not beyond `stop`. Appends the flips
+    /// that it finds, those at which solvers stop and what flips within a tick of the first of them
+    /// included; what is behind that is void.
     ///
     /// # Errors
     /// When there is no solution to go on with.
-    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>>;
-    /// Appends the watched events found by the last advance up to offset `until`, ascending.
-    fn found(&self, until: f64, events: &mut Vec<u16>);
+    fn advance(
+        &mut self,
+        scene: &Scene<E>,
+        stop: Option<f64>,
+        flips: &mut Flips,
+    ) -> Result<Advance, Box<Failure>>;
     /// States at `t`, between the last transition and what the last advance covered (a tick
     /// beyond it included).
     fn states(&self, t: f64, x: &mut [f64]);
+    /// Writes how far each state may be off at `t`, for the variables there.
+    fn errors(&self, scene: &Scene<E>, t: f64, vars: &[f64], to: &mut [f64]);
     /// Makes `t` the present and the origin of all offsets: what lies beyond is kept only as long
-    /// as no [`jump`](Self::jump) or [`input`](Self::input) makes it void. Events found up to
-    /// `t + snap` have happened, if `snap` is given; without it the unit comes here for other
-    /// reasons before anything happened. `scene` still has the old origin.
-    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>);
+    /// as no [`jump`](Self::jump) or [`input`](Self::input) makes it void. `scene` still has the old
+    /// origin.
+    fn arrive(&mut self, scene: &Scene<E>, t: f64);
     /// States are now `x` by a jump, or discrete values or inputs jumped.
     fn jump(&mut self, scene: &Scene<E>, x: &[f64]);
     /// Input `port` has a new segment that continues the old one.
     fn input(&mut self, scene: &Scene<E>, port: usize);
     /// Receivers hold a new segment of output `port`.
     fn sent(&mut self, scene: &Scene<E>, port: usize);
-    /// Appends the watched events that hold at the present and have not happened yet; those whose
-    /// conditions are false can happen again. `vars` are the variables at the present. Gives
-    /// whether an output is outside its band.
-    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool;
-    /// Sets the readiness of a watched event, where the wrapper knows better.
-    fn set_arm(&mut self, event: usize, arm: Arm);
+    /// Whether an output is outside its band at the present, where the variables are `vars`.
+    fn outside(&mut self, scene: &Scene<E>, vars: &[f64]) -> bool;
     /// Expands the outputs that receivers need anew around offset `t`, up to powers of `order`:
     /// calls `take(port, coefficients)`. `vars` are the variables there (after a jump that is
     /// about to happen, perhaps). With `all`, every connected output; else at least those that
@@ -220,9 +245,6 @@ pub trait Core<E: Equations>: Send + 'static {
         all: bool,
         take: &mut dyn FnMut(usize, &[f64]),
     );
-    /// Whether event `event` has happened and its condition has held ever since, as far as the
-    /// last advance went.
-    fn holds_still(&self, event: usize) -> bool;
     /// Adds its counts.
     fn count(&self, statistics: &mut UnitStatistics);
 }

@@ -1,5 +1,5 @@
 //! Equations, apart from the method that solves them and from the unit that wraps them.
-use super::ode::{Arm, Event};
+use super::ode::Kind;
 use crate::{
     maths::expr::{Condition, Program, Recorder, Registers, Scalar, record},
     signal::value::Value,
@@ -7,7 +7,7 @@ use crate::{
 use std::sync::Arc;
 use superdense_kernel::time::RationalClock;
 
-/// When a member looks for a shared event, by what it knows of the others.
+/// When a member of a link looks for its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detection {
     /// All the time: the event is located between exchanges.
@@ -19,7 +19,7 @@ pub enum Detection {
     Passive,
 }
 
-/// How many of what a system of equations has.
+/// Sizes of a system of equations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dims {
     /// Continuous states, algebraic variables included.
@@ -37,7 +37,7 @@ pub struct Dims {
     pub event_inputs: usize,
     /// Event outputs.
     pub event_outputs: usize,
-    /// Event indicators, those of links included.
+    /// Relations, those of links included: each has an indicator z, and holds its side.
     pub indicators: usize,
 }
 
@@ -68,25 +68,144 @@ impl Dims {
     pub fn received(&self) -> usize {
         self.first_discrete() + self.discrete
     }
-    /// Number of variables: time, states, inputs, discrete values, received value.
+    /// Place of the side of the first relation.
+    #[inline]
+    pub fn first_side(&self) -> usize {
+        self.received() + 1
+    }
+    /// Number of variables: time, states, inputs, discrete values, received value, sides of relations.
     #[inline]
     pub fn variables(&self) -> usize {
-        self.received() + 1
+        self.first_side() + self.indicators
+    }
+    /// Places of what is held between events: discrete values, received value, sides.
+    #[inline]
+    pub fn held(&self) -> std::ops::Range<usize> {
+        self.first_discrete()..self.variables()
+    }
+}
+
+/// A relation: its indicator z is a difference a - b, or what is rounded down. Between events its
+/// side is held, in a variable of its own ([`Dims::first_side`]), for conditions and equations alike.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Relation {
+    /// What is held of z.
+    pub kind: Kind,
+    /// How its side changes.
+    pub role: Role,
+    /// Whether derivatives, residuals, outputs or other indicators read the side: then solvers stop at
+    /// its flips.
+    pub stops: bool,
+    /// The place of the present mode among the discrete values, and the modes in which the relation
+    /// is watched; in all of them without.
+    pub within: Option<(usize, Vec<f64>)>,
+    /// How the solution slides along its surface, where it may.
+    pub sliding: Option<Sliding>,
+    /// The text of z, for messages.
+    pub text: Arc<str>,
+}
+
+/// How the side of a relation changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Role {
+    /// Where z goes strictly beyond it along the solution.
+    #[default]
+    Searched,
+    /// At a time that is computed: z is affine in the time, and reads nothing else that moves.
+    Timed,
+    /// It is 1 in a cycle in which this other relation flips, else 0: so `a == b` holds where a - b
+    /// passes zero.
+    Passes(usize),
+    /// It is 1 while the solution slides along the surface of another relation, else 0.
+    Slides,
+}
+
+/// The relations by which a solution slides along the surface of another one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sliding {
+    /// That of role [`Role::Slides`], and its place among what is held.
+    pub flag: usize,
+    /// See `flag`.
+    pub place: usize,
+    /// Those that hold the slopes of z with the derivatives of its upper and its lower side, while the
+    /// solution slides.
+    pub above: usize,
+    /// See `above`.
+    pub below: usize,
+    /// Flags of relations along which the solution cannot slide at the same time.
+    pub apart: Vec<usize>,
+}
+
+impl Relation {
+    /// Whether its flips are searched for with these held values: not while the solution slides, which
+    /// slopes end.
+    #[inline]
+    pub fn is_searched(&self, held: &[f64]) -> bool {
+        let slides = self.sliding.as_ref().is_some_and(|s| held[s.place] != 0.0);
+        !slides && self.is_active(held)
+    }
+
+    /// Whether it is watched for these discrete values.
+    #[inline]
+    pub fn is_active(&self, discrete: &[f64]) -> bool {
+        self.within.as_ref().is_none_or(|(place, modes)| modes.contains(&discrete[*place]))
+    }
+}
+
+/// When a condition holds, from what is held between events: sides and discrete values.
+#[derive(Debug, Clone)]
+pub enum Truth {
+    /// All of these relations are on their lower side: z < 0 where `true` stands beside it, z <= 0 else.
+    All(Vec<(usize, bool)>),
+    /// A program whose result is not zero.
+    Formula(Program),
+}
+
+impl Truth {
+    /// Whether it holds for these variables, of which only sides and discrete values count.
+    #[inline]
+    pub fn holds(&self, dims: &Dims, vars: &[f64], work: &mut Work) -> bool {
+        match self {
+            Self::All(all) => {
+                let sides = &vars[dims.first_side()..];
+                all.iter().all(|&(k, strict)| sides[k] < 0.0 || (sides[k] == 0.0 && !strict))
+            }
+            Self::Formula(program) => {
+                let mut result = [0.0];
+                program.eval(vars, &mut work.reset, &mut result);
+                result[0] != 0.0
+            }
+        }
+    }
+
+    /// The relations whose sides it reads, ascending.
+    pub fn relations(&self, dims: &Dims) -> Vec<usize> {
+        let mut all: Vec<usize> = match self {
+            Self::All(all) => all.iter().map(|(k, _)| *k).collect(),
+            Self::Formula(program) => {
+                let sides = dims.first_side()..dims.variables();
+                let side = |place: usize| sides.contains(&place).then(|| place - sides.start);
+                program.inputs().iter().filter_map(|id| side(id.0 as usize)).collect()
+            }
+        };
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 }
 
 /// What sets off an event.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Trigger {
-    /// The conjunction of these indicators (`z <= 0`, or `z < 0` if strict) becomes true.
+    /// A condition goes from false to true.
     State {
-        /// Indices of indicators.
-        indicators: Vec<usize>,
-        /// Whether zero does not count.
-        strict: bool,
-        /// Report also a local minimum of the largest indicator that comes this close to zero
-        /// without reaching it: an indicator that only touches zero.
+        /// The condition.
+        truth: Truth,
+        /// Report also where a relation of it comes this close to zero at an extremum.
         touching: Option<f64>,
+        /// The relation whose every flip counts, also of two at one tick; being beyond it as a mode is
+        /// entered does not.
+        crossing: Option<usize>,
     },
     /// Ticks, ascending.
     At(Vec<i64>),
@@ -95,6 +214,10 @@ pub enum Trigger {
 }
 
 impl Trigger {
+    /// All of these relations on their lower side, see [`Truth::All`].
+    pub fn all(relations: impl Into<Vec<(usize, bool)>>) -> Self {
+        Self::State { truth: Truth::All(relations.into()), touching: None, crossing: None }
+    }
     /// The first tick after `now` (or at `now`, if `inclusive`) of a time event.
     pub fn next(&self, now: i64, inclusive: bool) -> Option<i64> {
         let earliest = if inclusive { now } else { now.checked_add(1)? };
@@ -107,22 +230,20 @@ impl Trigger {
 }
 
 /// An event of a unit. Events at one instant happen in the order of declaration.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct EventSpec {
     /// Name.
     pub name: Arc<str>,
     /// What sets it off.
     pub trigger: Trigger,
-    /// Indicators of the trigger for which zero does not count, where it does for others.
-    pub strictly: Vec<usize>,
     /// Where it comes to an end when it happens ever faster.
     pub rest: Option<Rest>,
 }
 
 impl EventSpec {
-    /// An event without strict parts and without a rest mode.
+    /// An event without a rest mode.
     pub fn new(name: impl Into<Arc<str>>, trigger: Trigger) -> Self {
-        Self { name: name.into(), trigger, strictly: Vec::new(), rest: None }
+        Self { name: name.into(), trigger, rest: None }
     }
 }
 
@@ -150,12 +271,10 @@ pub struct LinkEquations {
     pub members: u32,
     /// Order among links at one instant; lower goes first.
     pub priority: i64,
-    /// Indicators, on this unit's own knowledge, by which it detects the event.
-    pub indicators: Vec<usize>,
-    /// Whether zero does not count.
-    pub strict: bool,
-    /// Indicators for which zero does not count, where it does for others.
-    pub strictly: Vec<usize>,
+    /// The condition, on this unit's own knowledge, by which it detects the event.
+    pub truth: Truth,
+    /// Per relation of `condition`: the own relation, and its sign, whose side says as much.
+    pub sides: Vec<Option<(usize, f64)>>,
     /// When this unit looks for the event.
     pub detection: Detection,
     /// Whether the event takes place when a member proposes it, with what this one was told of the
@@ -175,24 +294,6 @@ pub struct LinkEquations {
     pub reset: Program,
 }
 
-impl LinkEquations {
-    /// The event as this unit detects it.
-    pub(crate) fn event(&self) -> Event {
-        Event {
-            strict: self.strict,
-            strictly: self.strictly.clone(),
-            ..Event::when(self.indicators.clone())
-        }
-    }
-    /// The event that this unit locates; nothing happens to an event without indicators.
-    pub(crate) fn located(&self) -> Event {
-        match self.detection {
-            Detection::Located => self.event(),
-            Detection::Received | Detection::Passive => Event::default(),
-        }
-    }
-}
-
 /// Working memory for one kind of number; fits itself on first use.
 #[derive(Debug, Clone, Default)]
 pub struct Work<S = f64> {
@@ -204,6 +305,10 @@ pub struct Work<S = f64> {
     pub indicators: Registers<S>,
     /// For resets.
     pub reset: Registers<S>,
+    /// The variables before the present cycle, for resets that read these ([`Equations::recalls`]).
+    pub prior: Vec<S>,
+    /// The present variables, then those.
+    pub both: Vec<S>,
 }
 
 /// Equations as programs over the variables.
@@ -221,7 +326,8 @@ pub struct Programs {
 /// them (a differential-algebraic system of index 1).
 ///
 /// All functions read one slice of variables: time in seconds, states, signal inputs, discrete
-/// values, and the value of the event that is being received ([`Dims`] tells the places).
+/// values, the value of the event that is being received, and sides of relations ([`Dims`] tells the
+/// places).
 /// Derivatives, outputs and indicators are generic in the number, so that Taylor expansions come
 /// from the same code. They must depend on the variables only.
 pub trait Equations: Send + Sync + 'static {
@@ -257,57 +363,30 @@ pub trait Equations: Send + Sync + 'static {
             })?,
         })
     }
-    /// The events that are watched for: the unit's own (time events keep their numbers, and are
-    /// conjunctions over no indicator, which nobody looks at), then those of links.
-    fn watched(&self) -> Vec<Event> {
-        let own = self.events().iter().map(|e| match &e.trigger {
-            Trigger::State { indicators, strict, touching } => Event {
-                indicators: indicators.clone(),
-                strict: *strict,
-                strictly: e.strictly.clone(),
-                graze: *touching,
-            },
-            _ => Event::default(),
-        });
-        own.chain(self.links().iter().map(LinkEquations::located)).collect()
+    /// The relations, in the order of their indicators; inner ones before those that read their sides.
+    fn relations(&self) -> Vec<Relation> {
+        vec![Relation::default(); self.dims().indicators]
+    }
+    /// The slopes of the indicator of relation `relation`, along whose surface the solution may slide,
+    /// with the derivatives of its upper and of its lower side.
+    fn slopes(&self, relation: usize, vars: &[f64]) -> [f64; 2] {
+        let _ = (relation, vars);
+        [0.0; 2]
     }
     /// Carries out event `event`: changes states and discrete values in place and says what
     /// leaves through which event output.
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         let _ = (event, vars, work, emit);
     }
+    /// Whether some reset, or what an event input does, reads variables before the present cycle.
+    fn recalls(&self) -> bool {
+        false
+    }
     /// Whether event `event` still concerns these variables, after other events of the same
     /// instant: those of a mode that has been left do not.
     fn concerns(&self, event: usize, vars: &[f64]) -> bool {
         let _ = (event, vars);
         true
-    }
-    /// Whether the reset of `event` does for `other` what that would do at the same instant: then
-    /// that does not happen, too.
-    fn settles(&self, event: usize, other: usize) -> bool {
-        let _ = (event, other);
-        false
-    }
-    /// Events from this number on are the unit's own affair: nobody is told of them.
-    fn first_internal(&self) -> usize {
-        usize::MAX
-    }
-    /// Brings discrete values in line with the others after a jump from outside.
-    fn settle(&self, vars: &mut [f64], work: &mut Work) {
-        let _ = (vars, work);
-    }
-    /// After a jump to `vars`, says which events are ready to happen and which are not, where that
-    /// does not follow from their conditions having been false: events of a mode that was entered.
-    /// `before` are the discrete values before the jump, `tick` is the length of a tick in seconds.
-    fn rearm(
-        &self,
-        before: &[f64],
-        vars: &[f64],
-        tick: f64,
-        work: &mut Work,
-        set: &mut dyn FnMut(usize, Arm),
-    ) {
-        let _ = (before, vars, tick, work, set);
     }
     /// Carries out what the arrival of an event at event input `port` means; its value is in the
     /// variables.
@@ -319,12 +398,6 @@ pub trait Equations: Send + Sync + 'static {
         emit: &mut Vec<(u16, Value)>,
     ) {
         let _ = (port, vars, work, emit);
-    }
-    /// Whether the reset of an event assigns what its own condition reads: then the condition is
-    /// meant to be false afterwards.
-    fn resets_its_condition(&self, event: usize) -> bool {
-        let _ = event;
-        false
     }
     /// The name under which the arrival of an event at event input `port` is told as an event of
     /// this unit. By default it is not.
@@ -356,5 +429,82 @@ pub trait Equations: Send + Sync + 'static {
     fn explain_reset(&self, event: usize, vars: &[f64]) -> Option<String> {
         let _ = (event, vars);
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::maths::expr::{Expr, Freezer, Names, VarId};
+
+    /// One state, one discrete value and three relations: sides at 4 to 6.
+    const DIMS: Dims = Dims {
+        states: 1,
+        algebraic: 0,
+        inputs: 0,
+        discrete: 1,
+        outputs: 0,
+        event_inputs: 0,
+        event_outputs: 0,
+        indicators: 3,
+    };
+
+    fn vars(discrete: f64, sides: [f64; 3]) -> Vec<f64> {
+        let mut vars = vec![f64::NAN, f64::NAN, discrete, f64::NAN];
+        vars.extend(sides);
+        assert_eq!((vars.len(), DIMS.first_side()), (DIMS.variables(), 4));
+        vars
+    }
+
+    #[test]
+    fn conjunctions_read_lower_sides() {
+        let truth = Truth::All(vec![(2, true), (0, false)]);
+        assert_eq!(truth.relations(&DIMS), [0, 2]);
+        let mut work = Work::default();
+        for first in [-1.0, 0.0, 1.0] {
+            for last in [-1.0, 0.0, 1.0] {
+                // The one between does not count.
+                for between in [-1.0, 1.0] {
+                    let vars = vars(f64::NAN, [first, between, last]);
+                    let expected = first <= 0.0 && last < 0.0;
+                    assert_eq!(truth.holds(&DIMS, &vars, &mut work), expected, "{first} {last}");
+                }
+            }
+        }
+        assert!(Truth::All(Vec::new()).holds(&DIMS, &vars(0.0, [1.0; 3]), &mut work));
+        let Trigger::State { truth, touching: None, crossing: None } = Trigger::all([(1, true)])
+        else {
+            panic!("another trigger")
+        };
+        assert_eq!(truth.relations(&DIMS), [1]);
+    }
+
+    /// A formula on sides and discrete values, as conditions are frozen.
+    #[test]
+    fn formulas_read_sides_and_discrete_values() {
+        let scope = Names::new().var("t", 0).var("x", 1).var("d", 2);
+        let text = "x > 1 and d == 2 or not x > t or x > 5 and t > 7";
+        let condition = Condition::parse(text, &scope).unwrap();
+        let mut freezer = Freezer::new(VarId(4), |v| v.0 < 2);
+        let early = freezer.relation(&Expr::parse("x - 5", &scope).unwrap(), None);
+        assert_eq!(early, Some((0, false)));
+        let expr = freezer.condition(&condition, None);
+        assert_eq!(freezer.found().len(), 4);
+        let dims = Dims { indicators: 4, ..DIMS };
+        let truth = Truth::Formula(Program::compile([&expr]));
+        assert_eq!(truth.relations(&dims), [0, 1, 2, 3]);
+        let mut work = Work::default();
+        for (x, t, d) in
+            [(0.5, 0.0, 2.0), (2.0, 0.0, 2.0), (2.0, 0.0, 3.0), (2.0, 9.0, 0.0), (6.0, 5.0, 1.0)]
+        {
+            let mut vars = vec![t, x, d, f64::NAN];
+            for frozen in freezer.found() {
+                vars.push(frozen.side_of(frozen.function.eval(&vars)));
+            }
+            // Only what is held counts.
+            (vars[0], vars[1]) = (f64::NAN, f64::NAN);
+            let expected = condition.eval(&[t, x, d]);
+            assert_eq!(truth.holds(&dims, &vars, &mut work), expected, "{x} {t} {d}");
+        }
     }
 }

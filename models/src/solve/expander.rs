@@ -128,44 +128,6 @@ fn is_followed(degree: Degree, largest: Option<u32>) -> bool {
     }
 }
 
-/// Where functions that have series between kinks and jumps have these.
-#[derive(Debug)]
-pub(super) struct Kinks {
-    /// Kinks are at zeros of these functions, or where they and the number in `at` make a whole one.
-    pub functions: Functions,
-    at: Vec<Option<f64>>,
-    pub rows: Vec<f64>,
-}
-
-impl Kinks {
-    /// When the first function switches, in seconds from the start of the rows and `width` at most;
-    /// none if one is just about to, so that its side cannot be told.
-    pub(super) fn first(&self, stride: usize, width: f64) -> Option<f64> {
-        let mut first = width;
-        for (row, at) in self.rows.chunks_exact(stride).zip(&self.at) {
-            let mut c = [0.0; poly::MAX_DEGREE + 1];
-            copy(row, &mut c);
-            let moves = row[1..].iter().any(|&c| c != 0.0);
-            let beyond = match at {
-                None if moves && row[0] == 0.0 => return None,
-                None => {
-                    let root = poly::earliest_root(&c, 0.0, first, poly::Direction::Both, None);
-                    root.map(|root| root.at)
-                }
-                Some(offset) => {
-                    c[0] += offset - 0.5 - (row[0] + offset).floor();
-                    if moves && c[0] == -0.5 {
-                        return None;
-                    }
-                    poly::first_exceed(&c, 0.5, first)
-                }
-            };
-            first = first.min(beyond.unwrap_or(first));
-        }
-        Some(first)
-    }
-}
-
 /// Series of states.
 pub(super) trait Rows {
     /// Coefficients of state `i`.
@@ -295,18 +257,17 @@ impl Compiled {
 
 impl Expander {
     /// The expander, and the indicators and the outputs as the event search needs them: `exact`
-    /// tells whether paths are polynomials rather than the beginnings of series. Then the kinks
-    /// of indicators, if these have any.
+    /// tells whether paths are polynomials rather than the beginnings of series.
     pub(super) fn new<E: Equations>(
         equations: &E,
         exact: bool,
-    ) -> (Self, Option<(Functions, Functions)>, Option<Kinks>) {
+    ) -> (Self, Option<(Functions, Functions)>) {
         let dims = equations.dims();
         let past = dims.first_discrete();
         let moves = move |var: VarId| (var.0 as usize) < past;
         // Up to degree three, so that powers of a fifth-order path stay within bounds.
         let largest = exact.then_some(3);
-        let (mut watched, mut kinks) = (None, None);
+        let mut watched = None;
         let programs = equations.programs().map(|programs| {
             let Programs { derivatives, outputs, indicators } = programs;
             let linear = |d: &Degree| *d <= Degree::Polynomial(1);
@@ -314,13 +275,9 @@ impl Expander {
             let affine = derivatives.degrees(moves).iter().all(linear);
             let linear = Linear::of(&derivatives, &dims).filter(|_| affine);
             let degrees = outputs.degrees(moves);
-            let pieces = indicators.pieces(moves, |d| is_followed(d, largest));
-            if !pieces.at.is_empty() {
-                let functions = Functions::new(pieces.functions, &dims, pieces.degrees, largest);
-                kinks = Some(Kinks { functions, at: pieces.at, rows: Vec::new() });
-            }
+            let forms = indicators.degrees(moves);
             watched = Some((
-                Functions::new(indicators, &dims, pieces.results, largest),
+                Functions::new(indicators, &dims, forms, largest),
                 Functions::new(outputs.clone(), &dims, degrees.clone(), largest),
             ));
             // A segment follows the branch that is taken at its tag.
@@ -338,7 +295,7 @@ impl Expander {
             }
         });
         let (work, rows, results) = (Work::default(), Vec::new(), Vec::new());
-        (Self { programs, work, rows, results }, watched, kinks)
+        (Self { programs, work, rows, results }, watched)
     }
 
     /// Whether there are series of any order.

@@ -1,4 +1,5 @@
 //! Systems of equations and the methods that solve them, with their events, outside of the kernel.
+pub(crate) mod bounded;
 pub(crate) mod consistent;
 pub mod core;
 pub(crate) mod dual;
@@ -10,10 +11,12 @@ pub mod qss;
 pub mod series;
 mod settings;
 mod stepped;
+pub(crate) mod tendency;
 mod watch;
 
 pub use equations::{
-    Detection, Dims, Equations, EventSpec, LinkEquations, Programs, Rest, Trigger,
+    Detection, Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Rest, Role, Sliding,
+    Trigger, Truth,
 };
 pub use expander::MAX_SEGMENT_ORDER;
 pub use settings::Settings;

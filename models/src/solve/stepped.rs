@@ -1,13 +1,11 @@
 //! The core that steps all states at once: a solver and an event search.
 use super::{
     consistent::Consistent,
-    core::{Advance, Core, Failure, Scene},
+    core::{Advance, Core, Failure, Flips, Scene},
     dual::Dual,
     equations::{Dims, Equations, Work},
     expander::{Expander, MAX_SEGMENT_ORDER},
-    ode::{
-        Arm, Locator, MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put,
-    },
+    ode::{MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put},
     settings::Settings,
     watch::Watch,
 };
@@ -20,10 +18,7 @@ pub struct SteppedState {
     pub(super) solver: Solver,
     /// The present, inside the solver's last step.
     pub(super) at: f64,
-    /// Own events, then events of links, then bands of outputs that can only be sampled.
-    pub(super) locator: Locator,
-    /// Events found so far, and starts after jumps.
-    located: u64,
+    /// Starts after jumps.
     jumps: u64,
     /// Evaluations of all indicators.
     pub(super) looks: u64,
@@ -42,7 +37,6 @@ pub struct Stepped {
     work: Work,
     vars: Vec<f64>,
     x: Vec<f64>,
-    z: Vec<f64>,
 }
 
 /// The right-hand side with inputs filled in.
@@ -148,16 +142,15 @@ impl Stepped {
     /// When the method or the order of segments does not fit the equations.
     pub fn new<E: Equations>(equations: &E, settings: &Settings) -> Result<Self, String> {
         let exact = settings.method.series_order().is_none();
-        let (expander, functions, kinks) = Expander::new(equations, exact);
+        let (expander, functions) = Expander::new(equations, exact);
         check(settings, &expander, equations.dims().algebraic)?;
-        let (watch, watched) = Watch::new(equations, functions, kinks, settings);
+        let watch = Watch::new(equations, functions, settings);
         let solver = Solver::new(settings.method, settings.solver.clone());
-        let locator = Locator::new(watched);
-        let state = SteppedState { solver, at: 0.0, locator, located: 0, jumps: 0, looks: 0 };
-        let (vars, x, z) = (Vec::new(), Vec::new(), Vec::new());
+        let state = SteppedState { solver, at: 0.0, jumps: 0, looks: 0 };
+        let (vars, x) = (Vec::new(), Vec::new());
         let snap = rounding::SNAP / (settings.resolution.ticks_per_second() as f64);
         let (dual, consistent, work) = Default::default();
-        Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x, z })
+        Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x })
     }
 
     /// A step by the closed form of solutions that are parabolas; gives whether there is one.
@@ -245,67 +238,20 @@ impl Stepped {
         let last = |&i: &usize, &j: &usize| pace(i).total_cmp(&pace(j)).then(j.cmp(&i));
         Ok((0..x.len()).max_by(last).unwrap_or(0))
     }
-
-    /// Leaves the indicators at the variables `vars` in `z`; places of bands hold 1 (inside).
-    #[inline(always)]
-    fn indicators<E: Equations>(&mut self, scene: &Scene<E>, vars: &[f64]) {
-        let own = scene.dims.indicators;
-        let places = own + 2 * self.watch.sampled_ports().len();
-        if self.z.len() != places {
-            self.z.resize(places, 1.0);
-        }
-        scene.equations.indicators(vars, &mut self.work, &mut self.z[..own]);
-        self.state.looks += 1;
-    }
-
-    /// Arrives at `t`, where some of the watched events have happened, or none.
-    #[inline(never)]
-    fn arrive_among<E: Equations>(&mut self, scene: &Scene<E>, t: f64, snap: f64) {
-        let solver = &mut self.state.solver;
-        if t > solver.time() && solver.truncate_to(t).is_err() {
-            // A tick beyond a step that is shorter than some ticks.
-            self.x.resize(scene.dims.states, 0.0);
-            solver.dense(t, &mut self.x);
-            solver.restart(t, &self.x);
-        }
-        let first = scene.equations.events().len();
-        let locator = &self.state.locator;
-        let due = |i: &usize| locator.hit(*i).is_some_and(|hit| hit <= t + snap);
-        // A link that came due at the same tick still has to be proposed.
-        let waiting: Vec<usize> = (first..self.watch.events()).filter(due).collect();
-        self.state.located += (0..first).filter(due).count() as u64;
-        self.settle_arms(scene, t, snap);
-        for i in waiting {
-            self.state.locator.set(i, Arm::Armed);
-        }
-    }
-
-    /// Takes over what the indicators say at `t`, where nothing happens but what was found.
-    fn settle_arms<E: Equations>(&mut self, scene: &Scene<E>, t: f64, snap: f64) {
-        if self.watch.events() == 0 || self.state.locator.disarm_all(t + snap) {
-            return;
-        }
-        self.x.resize(scene.dims.states, 0.0);
-        self.state.solver.dense(self.state.locator.snapped(t, self.snap), &mut self.x);
-        let mut vars = std::mem::take(&mut self.vars);
-        scene.fill(t, &self.x, &mut vars);
-        self.indicators(scene, &vars);
-        self.vars = vars;
-        self.state.locator.accept_within(t, &self.z, snap);
-        self.arm_bands();
-    }
-
-    /// Bands are always armed: leaving one is no event of the equations.
-    #[inline]
-    fn arm_bands(&mut self) {
-        for k in self.watch.events()..self.state.locator.events().len() {
-            self.state.locator.set(k, Arm::Armed);
-        }
-    }
 }
 
 /// What to do about a method that solves no algebraic equations.
 pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto\"";
+
+/// How far a solution may be off inside a step: so many times the solver's own estimate.
+const SAFETY: f64 = 16.0;
+
+/// Writes how far the states in `vars` may be off at `t`.
+pub(super) fn errors(solver: &Solver, t: f64, vars: &[f64], to: &mut [f64]) {
+    for (i, (error, x)) in to.iter_mut().zip(&vars[Dims::STATES..]).enumerate() {
+        *error = SAFETY * solver.error_at(t, i, *x);
+    }
+}
 
 /// What a method asks of the equations.
 fn check(settings: &Settings, expander: &Expander, algebraic: usize) -> Result<(), String> {
@@ -362,7 +308,6 @@ impl<E: Equations> Core<E> for Stepped {
     fn start(&mut self, scene: &Scene<E>, x: &[f64]) {
         self.state.solver.begin(0.0, x);
         self.state.at = 0.0;
-        self.arm_bands();
         scene.fill(0.0, x, &mut self.vars);
         self.expander.prepare(scene, &mut self.dual, &self.vars);
     }
@@ -373,29 +318,31 @@ impl<E: Equations> Core<E> for Stepped {
 
     // Always inlined: a unit without time events advances without a limit, which leaves less to do.
     #[inline(always)]
-    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>> {
+    fn advance(
+        &mut self,
+        scene: &Scene<E>,
+        stop: Option<f64>,
+        flips: &mut Flips,
+    ) -> Result<Advance, Box<Failure>> {
         if self.state.at >= self.state.solver.time() && !self.parabolic(scene, stop) {
             self.step(scene, stop)?;
         }
         let Self { state, snap, watch, work, .. } = self;
-        // What lies within the rounding of the limit's tick happens at the limit.
-        let end = state.solver.time();
-        let limit = stop.is_some_and(|stop| stop <= end);
-        let end = if limit { end + *snap } else { end };
-        let mut found = watch.search(scene, state, work, end);
+        // What lies within the rounding of a tick happens at the tick.
+        let end = state.solver.time() + *snap;
+        let mut found = watch.search(scene, state, work, end, flips);
         // What is not defined somewhere in the step may be so behind an event: nearer, then.
         while let Err(NotFinite { t, .. }) = found
             && t - state.at > scene.tick
         {
-            found = watch.search(scene, state, work, state.at + 0.5 * (t - state.at));
+            let nearer = state.at + 0.5 * (t - state.at);
+            found = watch.search(scene, state, work, nearer, flips);
         }
         match found {
-            Ok((Some(found), _)) => Ok(Advance::Found(found)),
+            Ok((Some(left), _)) => Ok(Advance::Left(left)),
             Ok((None, end)) => {
-                state.locator.pass();
                 // Series of indicators may hold for a part of the step only.
-                state.at = state.solver.time().min(end);
-                self.arm_bands();
+                state.at = state.solver.time().min((end - *snap).max(state.at + *snap));
                 // The origin may have moved since the limit was set.
                 let reached = |stop| stop - self.state.at < 0.5 * scene.tick;
                 Ok(if stop.is_some_and(reached) { Advance::Stopped } else { Advance::Silent })
@@ -406,38 +353,41 @@ impl<E: Equations> Core<E> for Stepped {
         }
     }
 
-    fn found(&self, until: f64, events: &mut Vec<u16>) {
-        for i in 0..self.watch.events() {
-            if self.state.locator.hit(i).is_some_and(|t| t <= until) {
-                events.push(i as u16);
-            }
-        }
-    }
-
     #[inline]
     fn states(&self, t: f64, x: &mut [f64]) {
-        self.state.solver.dense(self.state.locator.snapped(t, self.snap), x);
+        self.state.solver.dense(t, x);
+    }
+
+    fn errors(&self, _: &Scene<E>, t: f64, vars: &[f64], to: &mut [f64]) {
+        errors(&self.state.solver, t, vars, to);
     }
 
     #[inline]
-    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>) {
-        let own = scene.equations.events().len();
-        let within = t + snap.unwrap_or(0.0);
-        if t <= self.state.solver.time()
-            && self.watch.events() == own
-            && (own == 0 || self.state.locator.disarm_all(within))
-        {
-            // All that is watched has happened.
-            self.state.located += own as u64;
-        } else {
-            self.arrive_among(scene, t, snap.unwrap_or(0.0));
+    fn arrive(&mut self, scene: &Scene<E>, t: f64) {
+        let solver = &mut self.state.solver;
+        if t > solver.time() && solver.truncate_to(t).is_err() {
+            // A tick beyond a step that is shorter than some ticks.
+            self.x.resize(scene.dims.states, 0.0);
+            solver.dense(t, &mut self.x);
+            solver.restart(t, &self.x);
         }
-        self.state.solver.shift_origin(t);
+        solver.shift_origin(t);
         self.state.at = 0.0;
     }
 
     fn jump(&mut self, _: &Scene<E>, x: &[f64]) {
-        self.state.solver.restart(0.0, x);
+        let solver = &mut self.state.solver;
+        self.x.resize(x.len(), 0.0);
+        solver.dense(0.0, &mut self.x);
+        let mut soon = vec![0.0; x.len()];
+        solver.dense(self.snap, &mut soon);
+        let goes_on =
+            |((x, now), soon): ((&f64, &f64), &f64)| (x - now).abs() <= (soon - now).abs();
+        let same = x.iter().zip(&self.x).zip(&soon).all(goes_on);
+        let errors = solver.errors().filter(|_| same);
+        solver.restart(0.0, x);
+        // A solution that goes on as it was is as far off as it was.
+        errors.into_iter().for_each(|errors| solver.keep_errors(errors));
         self.state.at = 0.0;
         self.state.jumps += 1;
     }
@@ -451,23 +401,8 @@ impl<E: Equations> Core<E> for Stepped {
 
     fn sent(&mut self, _: &Scene<E>, _: usize) {}
 
-    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
-        let count = self.watch.events();
-        if count > 0 {
-            self.indicators(scene, vars);
-            // Conditions that became false arm their events again.
-            self.state.locator.settle(&self.z, |event| {
-                if event < count {
-                    events.push(event as u16);
-                }
-            });
-            self.arm_bands();
-        }
+    fn outside(&mut self, scene: &Scene<E>, vars: &[f64]) -> bool {
         self.watch.outside(scene, vars, &mut self.work)
-    }
-
-    fn set_arm(&mut self, event: usize, arm: Arm) {
-        self.state.locator.set(event, arm);
     }
 
     fn expand(
@@ -481,16 +416,11 @@ impl<E: Equations> Core<E> for Stepped {
         self.expander.segments(scene, at, order, take);
     }
 
-    fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.passed(event).waits()
-    }
-
     fn count(&self, statistics: &mut UnitStatistics) {
         let solver = self.state.solver.statistics();
         statistics.steps += solver.accepted;
         statistics.rejected_steps += solver.rejected;
         statistics.evaluations += solver.evaluations;
-        statistics.located += self.state.located;
         statistics.reinitialisations += self.state.jumps;
         statistics.indicator_evaluations += self.state.looks;
     }

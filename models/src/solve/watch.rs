@@ -1,19 +1,18 @@
-//! The search for events and for outputs that leave their bands, over one step.
+//! The search for flips of relations and for outputs that leave their bands, over one step.
 //!
 //! # Why in this order
 //! Indicators and outputs that are polynomials along the step (or have series, where the step is
 //! one) are composed with it once; bounds on their coefficients exclude most steps for some tens of
-//! instructions; what remains is isolated by its extrema and solved by a bracketed iteration. Where
-//! such a function has kinks or jumps (`or`, `abs`, `mod`, ...), what switches is a function of its own,
-//! and a search ends where the first of these does: samples may miss what is short beside the step. Only
-//! what can do no more than be evaluated is sampled.
+//! instructions; what remains is isolated by its extrema and solved by a bracketed iteration. Only
+//! functions that can do no more than be evaluated are sampled.
 use super::{
-    core::Scene,
-    equations::{Dims, Equations, Work},
-    expander::{Form, Functions, Kinks, Table, copy, expanded, input_order},
-    ode::{Event, NotFinite, Rows, locate::spread},
+    core::{Flips, Scene},
+    equations::{Equations, Relation, Role, Work},
+    expander::{Form, Functions, Table, copy, expanded, input_order},
+    ode::{Interval, Locator, NotFinite, Past, Watched, locate::spread},
     settings::Settings,
-    stepped::SteppedState,
+    stepped::{SteppedState, errors},
+    tendency::{Doubt, Tendency},
 };
 use crate::maths::{expr::Degree, poly};
 
@@ -23,30 +22,29 @@ const BEGINNING: usize = 12;
 /// What is watched, and how.
 #[derive(Debug)]
 pub(super) struct Watch {
+    relations: Vec<Relation>,
     /// Indicators and outputs, if they are known as functions; boxed, for they are taken out and
     /// put back in every search.
     functions: Option<Box<(Functions, Functions)>>,
-    /// Where indicators have kinks and jumps, between which they are followed.
-    kinks: Option<Box<Kinks>>,
+    locator: Locator,
     /// Whether paths are whole polynomials.
     exact: bool,
-    /// Own events and events of links.
-    events: usize,
-    /// Per event: whether it has an indicator that can only be evaluated.
+    /// Per relation: whether it is searched in steps, and whether it can only be evaluated.
+    searched: Vec<bool>,
     sampled: Vec<bool>,
-    /// Outputs that can only be evaluated, whose bands are watched as events.
+    /// Whether some relation is searched for at times only.
+    modal: bool,
+    /// Outputs that can only be evaluated, whose bands are watched like relations.
     sampled_ports: Vec<usize>,
     any_followed: bool,
     any_sampled: bool,
-    /// Per indicator: whether its polynomial is only the beginning of a series, or an approximation.
+    /// Per relation: whether its polynomial is only the beginning of a series, or an approximation.
     refined: Vec<bool>,
-    any_refined: bool,
-    /// Which state each indicator is, if they all are states and nothing else is watched.
-    states: Option<Vec<usize>>,
     /// Whether anybody receives an output that has a band.
     banded: bool,
     /// Lengths of the rows in `z` and `bands`.
     strides: [usize; 2],
+    tendency: Tendency,
     /// The states around the present, and indicators and outputs.
     path: Vec<f64>,
     z: Vec<f64>,
@@ -54,88 +52,76 @@ pub(super) struct Watch {
     y: Vec<f64>,
     vars: Vec<f64>,
     x: Vec<f64>,
+    /// Sides of relations, then those of bands: inside.
+    sides: Vec<f64>,
 }
 
 impl Watch {
-    /// What to watch of these equations, and the list of events for the search.
+    /// What to watch of these equations.
     pub(super) fn new<E: Equations>(
         equations: &E,
         functions: Option<(Functions, Functions)>,
-        kinks: Option<Kinks>,
         settings: &Settings,
-    ) -> (Self, Vec<Event>) {
+    ) -> Self {
         let dims = equations.dims();
-        let mut events = equations.watched();
-        let count = events.len();
+        let relations = equations.relations();
         let form = |f: fn(&(Functions, Functions)) -> &Functions, k: usize| {
             functions.as_ref().map_or(Form::Sampled, |both| f(both).forms[k])
         };
-        let is_sampled =
-            |e: &Event| e.indicators.iter().any(|&k| form(|both| &both.0, k) == Form::Sampled);
-        let sampled: Vec<bool> = events.iter().map(is_sampled).collect();
+        let searched: Vec<bool> = relations.iter().map(|r| r.role == Role::Searched).collect();
+        let sampled: Vec<bool> = (0..relations.len())
+            .map(|k| searched[k] && form(|both| &both.0, k) == Form::Sampled)
+            .collect();
         let connected = |port: &usize| settings.connected.get(*port).copied().unwrap_or(true);
         let sampled_ports: Vec<usize> = (0..dims.outputs)
             .filter(|_| settings.exchange_tolerance.is_finite())
             .filter(connected)
             .filter(|&port| form(|both| &both.1, port) == Form::Sampled)
             .collect();
-        let bands = 2 * sampled_ports.len();
-        events.extend((0..bands).map(|k| Event::when(vec![dims.indicators + k])));
+        let mut watched: Vec<Watched> = relations.iter().map(watched_of).collect();
+        for (k, band) in touching(equations) {
+            let widest = watched[k].touching.map_or(band, |other| other.max(band));
+            watched[k].touching = Some(widest);
+        }
+        watched.resize(relations.len() + 2 * sampled_ports.len(), Watched::default());
         let exact = settings.method.series_order().is_none();
         let refines = |form: &Form| match form {
             Form::Series(Degree::Polynomial(d)) => !exact && *d > 1,
             Form::Series(_) => true,
             _ => false,
         };
-        let refined: Vec<bool> =
-            functions.iter().flat_map(|both| &both.0.forms).map(refines).collect();
-        let followed = |(e, sampled): (&Event, &bool)| !sampled && !e.indicators.is_empty();
-        let any_followed = events.iter().zip(&sampled).any(followed);
+        let refined = functions.iter().flat_map(|both| &both.0.forms).map(refines).collect();
+        let any_followed = searched.iter().zip(&sampled).any(|(searched, s)| *searched && !s);
         let banded =
             settings.exchange_tolerance.is_finite() && (0..dims.outputs).any(|p| connected(&p));
-        let place = |form: &Form| match form {
-            Form::Variable(var) => Some(var - Dims::STATES),
-            _ => None,
-        };
-        let states = functions.as_ref().filter(|both| both.0.plain && !banded);
-        let states = states.and_then(|both| both.0.forms.iter().map(place).collect());
-        let watch = Self {
-            states,
+        Self {
+            modal: relations.iter().any(|r| r.within.is_some() || r.sliding.is_some()),
+            relations,
             functions: functions.map(Box::new),
-            kinks: kinks.map(Box::new),
+            locator: Locator::new(watched),
             exact,
-            events: count,
-            any_refined: refined.contains(&true),
             refined,
             banded,
             any_sampled: sampled.contains(&true) || !sampled_ports.is_empty(),
+            searched,
             sampled,
             sampled_ports,
             any_followed,
             strides: [1; 2],
+            tendency: Tendency::default(),
             path: Vec::new(),
             z: Vec::new(),
             bands: Vec::new(),
             y: Vec::new(),
             vars: Vec::new(),
             x: Vec::new(),
-        };
-        (watch, events)
-    }
-
-    /// Number of watched events that are no bands.
-    #[inline]
-    pub(super) fn events(&self) -> usize {
-        self.events
-    }
-
-    #[inline]
-    pub(super) fn sampled_ports(&self) -> &[usize] {
-        &self.sampled_ports
+            sides: Vec::new(),
+        }
     }
 
     /// Searches from the present to `end`, the end of the solver's last step or just beyond, or as
-    /// far as the series of indicators and outputs hold. Gives what was found, and how far that is.
+    /// far as the series of indicators and outputs hold. Appends the flips; gives when an output leaves
+    /// its band, and how far the search went.
     #[inline]
     pub(super) fn search<E: Equations>(
         &mut self,
@@ -143,25 +129,25 @@ impl Watch {
         state: &mut SteppedState,
         work: &mut Work,
         end: f64,
+        flips: &mut Flips,
     ) -> Result<(Option<f64>, f64), NotFinite> {
-        match self.parabolas(state, end, scene.tick) {
-            Some(found) => Ok((found, end)),
-            None => self.search_pieces(scene, state, work, end),
+        let first = flips.list.len();
+        let found = self.search_pieces(scene, state, work, end, flips);
+        if found.is_err() {
+            flips.cut(first);
+            return found;
         }
-    }
-
-    /// The search where all that is watched are states, and these are parabolas from the present on.
-    // A function of its own: there is little to do, and it shares no registers with the rest. That
-    // the rows are finite follows from the end of the step, which is.
-    #[inline(never)]
-    fn parabolas(&self, state: &mut SteppedState, end: f64, tick: f64) -> Option<Option<f64>> {
-        let states = self.states.as_deref()?;
-        let SteppedState { solver, locator, at, .. } = state;
-        let path = solver.path();
-        if path.start() != *at {
-            return None;
+        flips.list[first..].sort_by(|a, b| a.t.total_cmp(&b.t).then(a.relation.cmp(&b.relation)));
+        let stop =
+            flips.list[first..].iter().find(|f| self.relations[usize::from(f.relation)].stops);
+        let behind = stop.map_or(f64::INFINITY, |f| f.t + scene.tick);
+        let reached = found.as_ref().map_or(end, |(_, end)| *end);
+        let limit = if reached < end { behind.min(reached) } else { behind };
+        if limit < f64::INFINITY {
+            let keep = flips.list[first..].iter().take_while(|f| f.t <= limit).count();
+            flips.cut(first + keep);
         }
-        locator.parabolas((path.parabolas()?, states), (*at, end - *at), tick)
+        found
     }
 
     #[inline(never)]
@@ -171,47 +157,37 @@ impl Watch {
         state: &mut SteppedState,
         work: &mut Work,
         end: f64,
+        flips: &mut Flips,
     ) -> Result<(Option<f64>, f64), NotFinite> {
         let start = state.at;
-        let tick = scene.tick;
         let banded = self.banded;
         let mut end = end;
         if self.any_followed || banded {
-            // On which side of a kink or jump the start is can be told right behind it.
-            let beyond = (tick / 1024.0).max(8.0 * f64::EPSILON * start.abs());
-            let mut lead = if self.kinks.is_some() { beyond } else { 0.0 };
-            end = loop {
-                match self.expand(scene, state, (end, lead), banded) {
-                    Some(end) => break end,
-                    None => lead *= 1024.0,
-                }
-            };
+            end = self.expand(scene, state, end, banded);
         }
-        state.locator.open();
-        let mut best = f64::INFINITY;
         if self.any_followed {
-            best = self.followed(scene, state, work, (start, end))?;
+            end = self.followed(scene, state, work, (start, end), flips)?;
         }
+        let mut best = f64::INFINITY;
         if self.any_sampled {
-            best = self.sampled(scene, state, work, (start, end), best)?;
+            (best, end) = self.sampled(scene, state, work, (start, end), flips)?;
         }
         if banded {
             best = best.min(self.bands(scene, (start, end))?);
         }
-        Ok((state.locator.close(best, tick), end))
+        Ok(((best < f64::INFINITY).then_some(best), end))
     }
 
-    /// Expands indicators, and outputs if they are `banded`, around the present, as they are `lead`
-    /// seconds later. Gives `end`, or up to where the expansions hold if that is earlier; nothing if
-    /// an indicator is still on a kink there.
+    /// Expands indicators, and outputs if they are `banded`, around the present. Gives `end`, or up to
+    /// where the expansions hold if that is earlier.
     fn expand<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         state: &SteppedState,
-        (end, lead): (f64, f64),
+        end: f64,
         banded: bool,
-    ) -> Option<f64> {
-        let Some(mut functions) = self.functions.take() else { return Some(end) };
+    ) -> f64 {
+        let Some(mut functions) = self.functions.take() else { return end };
         let (indicators, outputs) = &mut *functions;
         let (path, start) = (state.solver.path(), state.at);
         let length = path.order() + 1;
@@ -220,9 +196,8 @@ impl Watch {
             self.strides[0] = length.max(2);
             indicators.states_along(path, start, self.strides[0], &mut self.z);
             self.functions = Some(functions);
-            return Some(end);
+            return end;
         }
-        let from = start + lead;
         self.path.resize(path.dim() * length, 0.0);
         self.x.resize(path.dim(), 0.0);
         let mut rest = &mut self.path[..];
@@ -231,13 +206,10 @@ impl Watch {
             rest = others;
             copy(path.row(i), row);
             poly::shift(row, start - path.start());
-            if lead > 0.0 {
-                poly::shift(row, lead);
-            }
             *x = row[0];
         }
-        scene.fill(from, &self.x, &mut self.vars);
-        let (at, states) = ((from, &self.vars[..]), Table(&self.path, length));
+        scene.fill(start, &self.x, &mut self.vars);
+        let (at, states) = ((start, &self.vars[..]), Table(&self.path, length));
         let mut hold = end - start;
         self.strides[0] = self.stride(scene, path.order(), indicators);
         indicators.along(scene, at, &states, self.strides[0], &mut self.z);
@@ -247,26 +219,9 @@ impl Watch {
             outputs.along(scene, at, &states, self.strides[1], &mut self.bands);
             hold = hold.min(self.trust(outputs, order, self.strides[1], &self.bands));
         }
-        let mut end = if hold < end - start { start + hold.max(scene.tick) } else { end };
-        let mut told = true;
-        if let Some(mut kinks) = self.kinks.take() {
-            let stride = self.stride(scene, path.order(), &kinks.functions);
-            kinks.functions.along(scene, at, &states, stride, &mut kinks.rows);
-            let hold = self.trust(&kinks.functions, order, stride, &kinks.rows);
-            end = end.min(start + hold.max(scene.tick));
-            // What does not leave its kink in the whole step has none there.
-            match kinks.first(stride, (end - from).max(0.0)) {
-                Some(first) => end = end.min(from + first),
-                None => told = end <= from,
-            }
-            self.kinks = Some(kinks);
-            self.z.chunks_exact_mut(self.strides[0]).for_each(|row| poly::shift(row, -lead));
-            self.bands.chunks_exact_mut(self.strides[1]).for_each(|row| poly::shift(row, -lead));
-        }
         self.functions = Some(functions);
-        told.then_some(end)
+        if hold < end - start { start + hold.max(scene.tick) } else { end }
     }
-
     /// Length of the rows of `functions` along paths of `order`.
     fn stride<E: Equations>(&self, scene: &Scene<E>, order: usize, functions: &Functions) -> usize {
         let order = order.max(input_order(scene)).max(1);
@@ -299,68 +254,91 @@ impl Watch {
         holds.filter(|h| !h.is_nan()).fold(f64::INFINITY, f64::min)
     }
 
-    /// Events whose indicators are polynomials or have series.
+    /// Relations whose indicators are polynomials or have series; gives how far these go.
     fn followed<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         state: &mut SteppedState,
         work: &mut Work,
         (start, end): (f64, f64),
+        flips: &mut Flips,
     ) -> Result<f64, NotFinite> {
+        let mut reached = end;
+        let within = Interval { start, end, fresh: scene.tick / 512.0 };
         let stride = self.strides[0];
-        let bad = self.z.iter().position(|c| !c.is_finite()).map(|place| place / stride);
-        let (refined, any_refined) = (&self.refined, self.any_refined);
-        let SteppedState { solver, locator, looks, .. } = state;
+        let SteppedState { solver, looks, .. } = state;
         let (vars, x, values) = (&mut self.vars, &mut self.x, &mut self.y);
-        let mut evaluate = |k: usize, t: f64| {
-            *looks += 1;
-            x.resize(scene.dims.states, 0.0);
-            solver.dense(t, x);
-            scene.fill(t, x, vars);
-            values.resize(scene.dims.indicators, 0.0);
-            scene.equations.indicators(vars, work, values);
-            values[k]
-        };
-        let correct = |k: usize, t: f64| (any_refined && refined[k]).then(|| evaluate(k, t));
-        match bad {
-            Some(indicator) => Err(NotFinite { t: start, indicator }),
-            None => {
-                let rows = Rows { rows: &self.z, stride };
-                let chosen = |i: usize| i < self.events && !self.sampled[i];
-                let interval = (start, end - start);
-                let tick = scene.tick;
-                Ok(locator.polynomials(rows, interval, tick, chosen, correct))
+        let states = |t: f64, x: &mut [f64]| solver.dense(t, x);
+        let errors = |t: f64, vars: &[f64], to: &mut [f64]| errors(solver, t, vars, to);
+        let mut doubts = Doubt::new(scene, &mut self.tendency, &states, &errors);
+        for k in 0..self.relations.len() {
+            let searched = self.searched[k] && !self.sampled[k];
+            if !searched || self.modal && !self.relations[k].is_searched(&scene.frame.discrete) {
+                continue;
             }
+            let row = &self.z[k * stride..][..stride];
+            if row[0].is_finite() && !row.iter().all(|c| c.is_finite()) {
+                // It has no series right here, as a root of zero.
+                reached = reached.min(start + scene.tick);
+                continue;
+            }
+            if !row.iter().all(|c| c.is_finite()) {
+                return Err(NotFinite { t: start, indicator: k });
+            }
+            let correct = |t: f64| {
+                self.refined[k].then(|| {
+                    *looks += 1;
+                    x.resize(scene.dims.states, 0.0);
+                    solver.dense(t, x);
+                    scene.fill(t, x, vars);
+                    values.resize(scene.dims.indicators, 0.0);
+                    scene.equations.indicators(vars, work, values);
+                    values[k]
+                })
+            };
+            let Flips { sides, list, past } = flips;
+            let found = (list, &mut past[k]);
+            let side = &mut sides[k];
+            self.locator.polynomial((k, row), within, side, correct, &mut doubts, found);
         }
+        Ok(reached)
     }
 
-    /// Events and bands that can only be sampled.
+    /// Relations and bands that can only be sampled; gives when the first output leaves its band, and
+    /// how far the search went.
     fn sampled<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         state: &mut SteppedState,
         work: &mut Work,
-        interval: (f64, f64),
-        best: f64,
-    ) -> Result<f64, NotFinite> {
-        let SteppedState { solver, locator, looks, .. } = state;
-        let (dims, tick) = (scene.dims, scene.tick);
-        let Self { sampled, sampled_ports, events, vars, x, y, .. } = self;
+        (start, end): (f64, f64),
+        flips: &mut Flips,
+    ) -> Result<(f64, f64), NotFinite> {
+        let SteppedState { solver, looks, .. } = state;
+        let dims = scene.dims;
+        let Self { sampled, sampled_ports, relations, vars, x, y, sides, .. } = self;
         x.resize(dims.states, 0.0);
         y.resize(dims.outputs, 0.0);
-        let chosen = |i: usize| i >= *events || sampled[i];
-        locator.sample(interval, tick, best, chosen, |t, z| {
+        let chosen = |k: usize| {
+            k >= relations.len() || sampled[k] && relations[k].is_searched(&scene.frame.discrete)
+        };
+        sides.clone_from(&flips.sides);
+        sides.resize(dims.indicators + 2 * sampled_ports.len(), 1.0);
+        let within = Interval { start, end, fresh: scene.tick / 512.0 };
+        let states = |t: f64, x: &mut [f64]| solver.dense(t, x);
+        let errors = |t: f64, vars: &[f64], to: &mut [f64]| errors(solver, t, vars, to);
+        let mut doubts = Doubt::new(scene, &mut self.tendency, &states, &errors);
+        let mut found = Vec::new();
+        let z = |t: f64, z: &mut [f64]| {
             *looks += 1;
             solver.dense(t, x);
             scene.fill(t, x, vars);
-            let (own, bands) = z.split_at_mut(dims.indicators.min(z.len()));
-            if own.len() == dims.indicators {
-                scene.equations.indicators(vars, work, own);
-            } else {
-                // Only the first indicators are looked at.
-                let mut all = vec![0.0; dims.indicators];
-                scene.equations.indicators(vars, work, &mut all);
-                own.copy_from_slice(&all[..own.len()]);
+            let (own, bands) = z.split_at_mut(dims.indicators);
+            scene.equations.indicators(vars, work, own);
+            // Those of other modes may not be defined.
+            for (k, z) in own.iter_mut().enumerate().filter(|(k, _)| !chosen(*k)) {
+                debug_assert!(k < dims.indicators);
+                *z = 0.0;
             }
             if bands.is_empty() {
                 return;
@@ -371,7 +349,15 @@ impl Watch {
                 pair[0] = scene.band - deviation;
                 pair[1] = scene.band + deviation;
             }
-        })
+        };
+        flips.past.resize(sides.len(), Past::default());
+        let places = (&mut found, &mut flips.past[..]);
+        let reached = self.locator.sample(within, sides, chosen, z, &mut doubts, places)?;
+        flips.sides.copy_from_slice(&sides[..dims.indicators]);
+        let is_band = |f: &super::ode::Flip| usize::from(f.relation) >= dims.indicators;
+        let left = found.iter().filter(|f| is_band(f)).map(|f| f.t).fold(f64::INFINITY, f64::min);
+        flips.list.extend(found.into_iter().filter(|f| !is_band(f)));
+        Ok((left, reached))
     }
 
     /// When the first output leaves its band, among those that are polynomials or have series.
@@ -443,4 +429,22 @@ impl Watch {
         };
         y.iter().enumerate().any(outside)
     }
+}
+
+/// Relations of events that report touching, with their bands.
+pub(super) fn touching<E: Equations>(equations: &E) -> Vec<(usize, f64)> {
+    let dims = equations.dims();
+    let mut all = Vec::new();
+    for event in equations.events() {
+        if let super::equations::Trigger::State { truth, touching: Some(band), .. } = &event.trigger
+        {
+            all.extend(truth.relations(&dims).into_iter().map(|k| (k, *band)));
+        }
+    }
+    all
+}
+
+/// A relation, as the search needs it.
+pub(super) fn watched_of(relation: &Relation) -> Watched {
+    Watched { kind: relation.kind, touching: None, slides: relation.sliding.is_some() }
 }

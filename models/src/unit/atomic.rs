@@ -1,5 +1,6 @@
 //! The unit's transitions.
 use super::{
+    decide::Instant,
     falling::HURRIED,
     links::Session,
     wrapper::{Action, Cause, Plan, Scratch, Unit},
@@ -12,7 +13,7 @@ use crate::{
     solve::{
         core::{Core, Held},
         equations::{Dims, Equations, Trigger},
-        ode::Arm,
+        ode::put,
     },
 };
 use std::sync::Arc;
@@ -120,6 +121,8 @@ struct Received {
     signal: bool,
     /// An input jumped.
     jump: bool,
+    /// An input has its first segment, at the start.
+    first: bool,
     /// An event input had its effect.
     event: bool,
 }
@@ -151,10 +154,25 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         fx: &mut Effects<Value>,
     ) -> Result<(), String> {
         let plan = std::mem::replace(&mut self.state.plan, Plan::Silent);
-        self.arrive(fx.now().ticks, imminent);
+        let proposed = match plan {
+            Plan::Due(_, Action::Propose(link)) if imminent => {
+                Some(self.first_link() + usize::from(link))
+            }
+            _ => None,
+        };
+        if !imminent {
+            self.state.fired.clear();
+        }
+        self.scratch.flipped.clear();
+        self.arrive(fx.now().ticks, proposed);
         if let Some(remark) = self.settings.remark.as_ref().filter(|_| !self.state.remarked) {
             self.state.remarked = true;
             fx.report(Fact::Note(Arc::clone(remark)));
+        }
+        if bag.is_some() && self.scene.equations.recalls() {
+            // Before own events of this cycle, too.
+            self.present();
+            self.note_cycle();
         }
         let mut deciding: Vec<Session> = Vec::new();
         // Whether the scratch's variables are those of the present.
@@ -162,8 +180,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if imminent {
             self.note_sent();
             match plan {
-                Plan::Due(_, Action::Events) => {
-                    self.commit_events(fx);
+                Plan::Due(ticks, Action::Events) => {
+                    self.commit_events(ticks > 0, fx);
                     known = bag.is_none()
                         && self.scene.dims.inputs == 0
                         && self.scene.dims.algebraic == 0;
@@ -181,6 +199,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.state.outbox.clear();
         }
         self.state.fired.clear();
+        let changed =
+            bag.is_some() || matches!(plan, Plan::Due(_, Action::Events | Action::Decide));
         let told = match bag {
             Some(bag) => self.receive(bag, &mut deciding, fx)?,
             None => false,
@@ -188,20 +208,31 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !deciding.is_empty() {
             self.decide(deciding, fx)?;
         }
+        if changed {
+            self.refresh();
+            self.forget_ahead();
+        }
         self.plan_now(told, known)
     }
 
     /// Moves the unit's own time to `now`, on the dense output.
     #[inline]
-    fn arrive(&mut self, now: i64, imminent: bool) {
+    fn arrive(&mut self, now: i64, planned: Option<usize>) {
         let ticks = now - self.scene.frame.last;
         if ticks == 0 {
             return;
         }
         let t = self.seconds(ticks);
-        let snap = imminent.then(|| self.snap());
-        self.core.arrive(&self.scene, t, snap);
+        self.pass(ticks);
+        self.core.arrive(&self.scene, t);
         self.scene.frame.last = now;
+        self.forget_ahead();
+        // What was planned for this tick is on its way; all else that begins here follows.
+        let begun = self.scratch.begun.iter().copied();
+        let (fired, planned) = (&self.state.fired, planned);
+        let waits = |event: &u16| !fired.contains(event) && Some(usize::from(*event)) != planned;
+        self.state.due.extend(begun.filter(waits));
+        self.state.starting.clear();
     }
 
     /// Receivers now hold what λ sent.
@@ -235,45 +266,28 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline(always)]
     pub(super) fn adopt(&mut self, resting: bool) {
         self.scene.frame.resting = resting;
-        let first = self.scene.dims.first_discrete();
+        let held = self.scene.dims.held();
         let vars = &self.scratch.vars;
-        if self.scene.dims.discrete > 0 {
-            std::mem::swap(&mut self.scene.frame.discrete, &mut self.scratch.discrete);
-            self.scene.frame.discrete.clear();
-            for value in &vars[first..first + self.scene.dims.discrete] {
-                self.scene.frame.discrete.push(*value);
-            }
-        }
+        put(&mut self.scene.frame.discrete, &vars[held]);
         let x = &vars[Dims::STATES..Dims::STATES + self.scene.dims.states];
         self.core.jump(&self.scene, x);
-        let Scratch { vars, discrete, work, .. } = &mut self.scratch;
-        let core = &mut self.core;
-        self.scene.equations.rearm(discrete, vars, self.scene.tick, work, &mut |event, arm| {
-            core.set_arm(event, arm);
-        });
     }
 
-    fn commit_events(&mut self, fx: &mut Effects<Value>) {
+    /// Takes over what was planned; `located` tells it from what followed at the same instant.
+    fn commit_events(&mut self, located: bool, fx: &mut Effects<Value>) {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.adopt(self.state.retiring);
-        let internal = self.scene.equations.first_internal();
+        self.note_chattering(fx);
         for k in 0..self.state.fired.len() {
             let event = self.state.fired[k];
             let spec = &self.scene.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
-                Trigger::State { .. } if usize::from(event) >= internal => {
-                    // Chattering; else they are nobody's business.
-                    let (happened, now) = (&mut self.state.happened, self.scene.frame.last);
-                    let before = happened[usize::from(event)].replace(now);
-                    if before.is_some_and(|before| now - before <= HURRIED) {
+                Trigger::State { .. } => {
+                    // What follows on itself without time is limited by the number of micro-steps.
+                    if located {
                         fx.located();
                     }
-                    self.core.set_arm(event.into(), Arm::Happened);
-                    continue;
-                }
-                Trigger::State { .. } => {
-                    fx.located();
-                    self.core.set_arm(event.into(), Arm::Happened);
+                    self.state.truth[usize::from(event)] = true;
                     EventKind::Private
                 }
                 _ => EventKind::Time,
@@ -283,6 +297,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             self.state.events += 1;
             self.note_event(event);
+        }
+    }
+
+    /// Relations that flip again and again within some ticks chatter; else they are nobody's business.
+    fn note_chattering(&mut self, fx: &mut Effects<Value>) {
+        let now = self.scene.frame.last;
+        for n in 0..self.scratch.flipped.len() {
+            let k = usize::from(self.scratch.flipped[n]);
+            if !self.readers.relations[k].stops {
+                continue;
+            }
+            let before = self.state.flipped[k].replace(now);
+            if before.is_some_and(|before| now - before <= HURRIED) {
+                fx.located();
+            }
         }
     }
 
@@ -296,6 +325,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     ) -> Result<bool, String> {
         self.present();
         self.note_outputs();
+        self.note_before();
         let mut received = Received::default();
         let mut sources: Vec<u32> = Vec::new();
         for (port, value) in bag.iter() {
@@ -309,6 +339,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if port < self.scene.dims.inputs {
                 received.jump |= self.hold(port, value)?;
                 received.signal = true;
+                let start = self.scene.frame.last == self.settings.start;
+                received.first |= start && !self.state.heard[port];
+                self.state.heard[port] = true;
             } else {
                 let Scratch { vars, work, emitted, .. } = &mut self.scratch;
                 let (place, number) = (self.scene.dims.received(), value.as_real());
@@ -378,10 +411,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.finite_after("the reset by an input event is not finite")?;
             self.state.hurried = None;
         }
+        if received.first {
+            // A part of the start: what it makes true is no event.
+            self.begin()?;
+        }
         if received.event || received.jump {
-            let Scratch { vars, work, .. } = &mut self.scratch;
-            self.scene.equations.settle(vars, work);
-            self.make_consistent(true)?;
+            if !received.first {
+                self.settle(Instant { t: 0.0, tick: 0, start: false })?;
+            }
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);
             let same = {
@@ -407,8 +444,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.state.plan = Plan::Due(0, Action::Decide);
             return Ok(());
         }
+        if !self.state.due.is_empty() && self.plan_due()? {
+            return Ok(());
+        }
         if !self.state.outbox.is_empty() {
             self.state.plan = Plan::Due(0, Action::Send);
+            return Ok(());
+        }
+        let received = if told { self.received_links() } else { Vec::new() };
+        if let Some(link) = received.into_iter().min_by_key(|&i| self.rank(i)) {
+            self.plan_proposal(0, link);
             return Ok(());
         }
         if known {
@@ -416,33 +461,33 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         } else {
             self.present();
         }
-        let Scratch { vars, found, .. } = &mut self.scratch;
-        found.clear();
-        let left = self.core.settle(&self.scene, vars, found);
-        if !left && !told && found.is_empty() {
-            return Ok(());
-        }
-        self.plan_found(left, told)
-    }
-
-    /// What the present asks for at once: events that were found, proposals, signals that `left`
-    /// their bands.
-    #[inline(never)]
-    fn plan_found(&mut self, left: bool, told: bool) -> Result<(), String> {
-        let first = self.first_link();
-        let own = self.scratch.found.iter().filter(|&&i| usize::from(i) < first);
-        self.state.fired.extend(own);
-        if !self.state.fired.is_empty() {
-            return self.plan_events(0, 0.0);
-        }
-        let received = if told { self.received_links() } else { Vec::new() };
-        let located = self.scratch.found.iter().map(|&i| usize::from(i) - first);
-        if let Some(link) = located.chain(received).min_by_key(|&i| self.rank(i)) {
-            self.plan_proposal(0, link);
-        } else if left {
+        if self.core.outside(&self.scene, &self.scratch.vars) {
             self.queue_segments(0.0, Cause::Band)?;
             self.state.plan = Plan::Due(0, Action::Send);
         }
         Ok(())
+    }
+
+    /// Plans the events of the next cycle: the unit's own, or else the first of the links that became
+    /// true; gives whether there are any.
+    #[inline(never)]
+    fn plan_due(&mut self) -> Result<bool, String> {
+        let first = self.first_link();
+        let (own, links): (Vec<u16>, Vec<u16>) =
+            self.state.due.iter().partition(|&&event| usize::from(event) < first);
+        if !own.is_empty() {
+            self.state.fired = own;
+            self.state.due = links;
+            self.plan_events(0, 0.0, false)?;
+            return Ok(true);
+        }
+        if !self.state.outbox.is_empty() {
+            return Ok(false);
+        }
+        let numbers = links.iter().map(|&event| usize::from(event) - first);
+        let Some(link) = numbers.min_by_key(|&i| self.rank(i)) else { return Ok(false) };
+        self.state.due.retain(|&event| usize::from(event) != first + link);
+        self.plan_proposal(0, link);
+        Ok(true)
     }
 }

@@ -1,5 +1,5 @@
 //! Events that leave their unit where it was: a unit that falls through a surface.
-use super::wrapper::{Scratch, State, Unit};
+use super::wrapper::{State, Unit};
 use crate::solve::{
     core::Core,
     equations::{Equations, Trigger},
@@ -13,43 +13,26 @@ pub(super) const HURRIED: i64 = 64;
 const FALLEN: i64 = 1000;
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
-    /// An error if an event that came ever faster, or whose reset left its condition true, happened for
-    /// the last time and its condition has held since then.
+    /// An error if an event that came ever faster happened for the last time, and its condition has
+    /// held since then; up to the tick of what comes next, if anything was found.
     #[inline]
-    pub(super) fn fallen(&self) -> Result<(), String> {
+    pub(super) fn fallen(&self, next: Option<i64>) -> Result<(), String> {
         match self.state.hurried {
-            Some(event) if !self.scene.frame.resting => self.fallen_through(event),
+            Some(event) if !self.scene.frame.resting => self.fallen_through(event, next),
             _ => Ok(()),
         }
     }
 
-    /// The same, where something was found at offset `t` that may be another event.
-    #[cold]
-    pub(super) fn fallen_before(&mut self, t: f64) -> Result<(), String> {
-        let Some(event) = self.state.hurried.filter(|_| !self.scene.frame.resting) else {
-            return Ok(());
-        };
-        self.state.fired.clear();
-        self.core.found(t + self.snap(), &mut self.state.fired);
-        let again = self.state.fired.contains(&event);
-        if again || t * self.scene.rate < FALLEN as f64 || !self.holds(event, t) {
-            return Ok(());
-        }
-        self.has_fallen_through(event)
-    }
-
     #[inline(never)]
-    fn fallen_through(&self, event: u16) -> Result<(), String> {
-        if self.silent_due().ticks() < FALLEN || !self.core.holds_still(event.into()) {
+    fn fallen_through(&self, event: u16, next: Option<i64>) -> Result<(), String> {
+        let reached = next.unwrap_or_else(|| self.silent_due().ticks());
+        let number = usize::from(event);
+        if reached < FALLEN || !self.state.truth[number] || self.state.fired.contains(&event) {
             return Ok(());
         }
-        self.has_fallen_through(event)
-    }
-
-    fn has_fallen_through(&self, event: u16) -> Result<(), String> {
-        let name = &self.scene.equations.events()[usize::from(event)].name;
+        let name = &self.scene.equations.events()[number].name;
         let at = self.settings.resolution.seconds(self.scene.frame.last);
-        let how = match self.state.paces[usize::from(event)].1 {
+        let how = match self.state.paces[number].1 {
             HURRY.. => "came ever faster up to",
             _ => "happened last at",
         };
@@ -59,56 +42,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
-    /// Whether the reset of an event at offset `t`, to which the scratch's variables belong, has left
-    /// its condition true, but only just, and has changed its indicators: it put the unit on the
-    /// surface, from where it goes either way.
+    /// The event among the planned ones, if it is alone, that puts a relation of its own condition on the
+    /// end of its side: where the condition goes on to hold, the unit falls through.
     #[inline]
-    pub(super) fn presses(&mut self, event: u16, t: f64) -> bool {
-        let variables = self.ending[usize::from(event)].iter().flatten();
-        // Mostly a variable that is an indicator has become positive.
-        let over = variables.into_iter().any(|&var| self.scratch.vars[var] > 0.0);
-        !over && self.holds_at_zero(event, t)
-    }
-
-    #[inline(never)]
-    fn holds_at_zero(&mut self, event: u16, t: f64) -> bool {
-        self.holds_here(event)
-            && self.indicators_of(event).iter().any(|&k| self.scratch.z[k] == 0.0)
-            && self.has_changed(event, t)
-    }
-
-    /// Whether the condition of an event is true at offset `t`.
-    fn holds(&mut self, event: u16, t: f64) -> bool {
-        self.look(t);
-        self.holds_here(event)
-    }
-
-    /// Whether it is for the scratch's variables; leaves indicators in the scratch.
-    fn holds_here(&mut self, event: u16) -> bool {
-        let Scratch { vars, work, z, .. } = &mut self.scratch;
-        z.resize(self.scene.dims.indicators, 0.0);
-        self.scene.equations.indicators(vars, work, z);
+    pub(super) fn presses(&self) -> Option<u16> {
+        let [event] = self.state.fired[..] else { return None };
         let spec = &self.scene.equations.events()[usize::from(event)];
-        let Trigger::State { indicators, strict, .. } = &spec.trigger else { return false };
-        let weak = |k: &usize| !strict && !spec.strictly.contains(k);
-        indicators.iter().all(|k| z[*k] < 0.0 || (z[*k] == 0.0 && weak(k)))
-    }
-
-    fn indicators_of(&self, event: u16) -> &[usize] {
-        match &self.scene.equations.events()[usize::from(event)].trigger {
-            Trigger::State { indicators, .. } => indicators,
-            _ => &[],
-        }
-    }
-
-    /// Whether indicators of the event at offset `t` are others than they were before its reset.
-    #[cold]
-    fn has_changed(&mut self, event: u16, t: f64) -> bool {
-        let mut vars = Vec::new();
-        self.look_into(t, &mut vars);
-        let mut before = vec![0.0; self.scene.dims.indicators];
-        self.scene.equations.indicators(&vars, &mut self.scratch.work, &mut before);
-        self.indicators_of(event).iter().any(|&k| self.scratch.z[k] != before[k])
+        let Trigger::State { truth, .. } = &spec.trigger else { return None };
+        let put = truth.relations(&self.scene.dims).into_iter().any(|k| self.is_put_on_end(k));
+        put.then_some(event)
     }
 
     /// Event `event` has happened at the present.

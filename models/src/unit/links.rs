@@ -12,15 +12,16 @@
 //! cycle, so that still all or none jump. A dropped proposal is made again at once, on the values
 //! after the other link's event. Hence no session waits for another, and there is no deadlock.
 use super::{
+    decide::Instant,
     falling::HURRIED,
     wrapper::{Action, Cause, Plan, Scratch, Unit},
 };
 use crate::{
+    maths::expr::{Compare, Scalar},
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         core::Core,
         equations::{Detection, Equations, LinkEquations},
-        ode::Arm,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -52,7 +53,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
         let t = self.seconds(k);
-        let values = self.link_values(t, link);
+        let mut values = self.link_values(t, link);
+        values.extend(self.flipped_sides(t, link));
         let l = &self.scene.equations.links()[link];
         let message = LinkMessage {
             link: l.link,
@@ -106,22 +108,49 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         &mut sessions[at]
     }
 
-    fn arm_link(&mut self, link: usize, arm: Arm) {
-        let place = self.first_link() + link;
-        self.core.set_arm(place, arm);
+    /// Per relation of the condition of a link: the side to which it flips at this tick, and how far from
+    /// zero its indicator may be computed to be there. Values near a root do not tell a side.
+    fn flipped_sides(&mut self, t: f64, link: usize) -> Vec<f64> {
+        let first = self.scene.dims.first_side();
+        let known = self.scene.equations.links()[link].sides.clone();
+        let flipped = |k: usize| self.scratch.flipped.contains(&(k as u16));
+        if !known.iter().flatten().any(|(k, _)| flipped(*k)) {
+            return vec![f64::NAN; 2 * known.len()];
+        }
+        let (mut vars, mut later) = (Vec::new(), Vec::new());
+        self.look_into(t, &mut vars);
+        self.look_into(t + 2.0 * self.snap(), &mut later);
+        let [now, soon] = [vars, later].map(|vars| {
+            let z = self.scratch.tendency.values(&self.scene, &vars, |_| 0.0);
+            z.iter().map(|z| (z.value(), z.error[0])).collect::<Vec<_>>()
+        });
+        let of = |known: &Option<(usize, f64)>| match known {
+            Some((k, sign)) if self.scratch.flipped.contains(&(*k as u16)) => {
+                let (z, rounding) = now[*k];
+                [sign * self.scratch.held[first + k], (soon[*k].0 - z).abs() + 8.0 * rounding]
+            }
+            _ => [f64::NAN; 2],
+        };
+        known.iter().flat_map(of).collect()
     }
 
     /// The links whose events this unit looks for when it hears of others, and which hold now.
     pub(super) fn received_links(&mut self) -> Vec<usize> {
         let received = |l: &LinkEquations| l.detection == Detection::Received;
-        let links = self.scene.equations.links();
-        if !links.iter().any(received) {
+        if !self.scene.equations.links().iter().any(received) {
             return Vec::new();
         }
-        let mut z = vec![0.0; self.scene.dims.indicators];
+        self.present();
+        let dims = self.scene.dims;
+        let mut z = vec![0.0; dims.indicators];
         let Scratch { vars, work, .. } = &mut self.scratch;
         self.scene.equations.indicators(vars, work, &mut z);
-        let holds = |l: &LinkEquations| received(l) && l.event().holds(&z);
+        // As a program compares that holds nothing.
+        for (side, z) in vars[dims.first_side()..].iter_mut().zip(&z) {
+            *side = if *z == 0.0 { 0.0 } else { z.signum() };
+        }
+        let mut holds = |l: &LinkEquations| received(l) && l.truth.holds(&dims, vars, work);
+        let links = self.scene.equations.links();
         (0..).zip(links).filter(|(_, l)| holds(l)).map(|(i, _)| i).collect()
     }
 
@@ -138,8 +167,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut sessions = std::mem::take(&mut self.state.sessions);
         self.session(&mut sessions, link, said).proposed = true;
         self.state.sessions = sessions;
-        // Armed again if the session comes to nothing.
-        self.arm_link(link, Arm::Disarmed);
     }
 
     /// A message of the protocol: answers belong to the sessions that are decided in this cycle,
@@ -199,7 +226,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let link = usize::from(session.link);
             if session.withdrawn {
                 if session.proposed {
-                    self.arm_link(link, Arm::Armed);
+                    let number = (self.first_link() + link) as u16;
+                    self.state.due.push(number);
                 }
                 continue;
             }
@@ -224,10 +252,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 exchanged.iter_mut().zip(known).for_each(|(x, &var)| *x = vars[var]);
             }
             let l = &self.scene.equations.links()[link];
-            if l.believed || l.condition.eval(&exchanged) {
+            let z = sides_of(l, &session, &exchanged);
+            self.agree(link, &z);
+            let l = &self.scene.equations.links()[link];
+            if l.believed || l.condition.truth(&z) {
                 self.jump(link, &exchanged, fx)?;
             } else {
-                self.arm_link(link, Arm::Armed);
                 self.present();
                 self.queue_segments(0.0, Cause::Request)?;
                 if session.proposed {
@@ -236,6 +266,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
         }
         Ok(())
+    }
+
+    /// Gives the own relations of a link the sides that all members see.
+    fn agree(&mut self, link: usize, z: &[f64]) {
+        let first = self.scene.dims.discrete + 1;
+        let sides = &self.scene.equations.links()[link].sides;
+        for (known, z) in sides.iter().zip(z) {
+            if let Some((k, sign)) = known
+                && *z != 0.0
+            {
+                self.scene.frame.discrete[first + k] = sign * z.signum();
+            }
+        }
     }
 
     /// An error after very many refusals in a row: the run would not get on.
@@ -264,6 +307,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     ) -> Result<(), String> {
         self.present();
         self.note_outputs();
+        self.note_before();
         let l = &self.scene.equations.links()[link];
         let mut assigned = vec![0.0; l.targets.len()];
         let scratch = &mut self.scratch;
@@ -272,12 +316,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             scratch.vars[target] = value;
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
-        self.scene.equations.settle(&mut scratch.vars, &mut scratch.work);
         self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
-        self.make_consistent(true)?;
+        self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(false);
         self.queue_segments(0.0, Cause::Jump)?;
-        self.arm_link(link, Arm::Happened);
+        // What the others make of it is heard in the next cycle.
+        let number = self.first_link() + link;
+        self.state.truth[number] = true;
+        self.scratch.jumped = Some(number);
         self.state.events += 1;
         fx.located();
         if first {
@@ -286,4 +332,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         Ok(())
     }
+}
+
+/// What each relation of a link's condition is: its indicator on the exchanged values, or where this is
+/// as good as zero the side to which a proposer saw it flip.
+fn sides_of(l: &LinkEquations, session: &Session, exchanged: &[f64]) -> Vec<f64> {
+    let of = |(i, atom): (usize, &Compare)| {
+        let z = atom.z.eval(exchanged);
+        let told = |(member, values): (u32, &Option<Arc<[f64]>>)| {
+            let own = l.sender.iter().filter(|&&sender| sender == member).count();
+            let sides = values.as_ref()?.get(own + 2 * i..own + 2 * i + 2)?;
+            (z.abs() <= sides[1]).then_some(sides[0])
+        };
+        (0..).zip(&session.values).find_map(told).unwrap_or(z)
+    };
+    l.condition.atoms().iter().enumerate().map(of).collect()
 }

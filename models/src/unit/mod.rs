@@ -1,8 +1,11 @@
 //! Continuous units as atomic models: a system of equations under a method, wrapped in events.
 mod atomic;
+mod decide;
 mod failures;
 mod falling;
 mod links;
+mod plan;
+mod relations;
 mod saved;
 mod wrapper;
 

@@ -10,15 +10,19 @@
 //! # Times
 //! Offsets are seconds since the unit's last transition, so that they stay small; equations see
 //! the absolute time.
-use super::links::Session;
+use super::{
+    decide::Instant,
+    links::Session,
+    relations::{Pending, Readers},
+};
 use crate::{
-    maths::rounding,
     signal::value::{Flag, Segment, Value},
     solve::{
         Settings, Stepped,
         consistent::Consistent,
-        core::{Advance, Core, Frame, Held, Scene},
+        core::{Core, Flips, Frame, Held, Scene},
         equations::{Dims, Equations, Trigger, Work},
+        tendency::Tendency,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -59,6 +63,19 @@ pub(super) struct State {
     /// Events that happen at the planned time, and the variables after them.
     pub fired: Vec<u16>,
     pub after: Vec<f64>,
+    /// What the core found ahead of the present, and that in ticks.
+    pub flips: Flips,
+    pub pending: Vec<Pending>,
+    /// Whether the condition of each event, and then of each link, holds.
+    pub truth: Vec<bool>,
+    /// Events, and links, that happen in the next cycle.
+    pub due: Vec<u16>,
+    /// At the start: relations on the end of their side, and the side that they come from.
+    pub starting: Vec<(u16, f64)>,
+    /// Per input: whether it ever received a segment.
+    pub heard: Vec<bool>,
+    /// The mode of the last cycle.
+    pub mode: f64,
     /// Why the planned action fails.
     pub failure: String,
     pub sessions: Vec<Session>,
@@ -66,13 +83,16 @@ pub(super) struct State {
     pub refused: (i64, u32),
     /// Whether the unit will be at rest after the planned events.
     pub retiring: bool,
+    /// Tick at which each relation that stops solvers flipped last.
+    pub flipped: Vec<Option<i64>>,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
     /// Shortest interval of each event, and how often it became shorter since one was much longer.
     pub paces: Vec<(i64, u32)>,
-    /// The planned event that leaves its own condition true, where it meant to end it.
+    /// The planned event whose reset puts a relation of its condition on the end of its side.
     pub pressing: Option<u16>,
-    /// The event that happened last, if it came ever faster or was pressing.
+    /// The event that happened last, if it came ever faster or left its own condition true where it
+    /// meant to end it.
     pub hurried: Option<u16>,
     /// Whether the remark of the settings has been noted.
     pub remarked: bool,
@@ -84,11 +104,10 @@ pub(super) struct State {
 /// A continuous unit as an atomic model: equations `E`, solved by the core `C`.
 pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     pub(super) scene: Scene<E>,
-    /// Whether there are time events, whether anybody receives signals, and which events assign what
-    /// their own conditions read, with the variables that are indicators of these.
-    timed: bool,
-    audible: bool,
-    pub(super) ending: Vec<Option<Vec<usize>>>,
+    /// Whether there are time events, and whether anybody receives signals.
+    pub(super) timed: bool,
+    pub(super) audible: bool,
+    pub(super) readers: Readers,
     pub(super) settings: Settings,
     pub(super) core: C,
     pub(super) state: State,
@@ -103,11 +122,24 @@ pub(super) struct Scratch {
     pub vars: Vec<f64>,
     pub x: Vec<f64>,
     pub before: Vec<f64>,
-    pub found: Vec<u16>,
-    /// Indicators.
-    pub z: Vec<f64>,
-    /// Discrete values before a jump.
-    pub discrete: Vec<f64>,
+    /// Variables before the change that is being made.
+    pub prior: Vec<f64>,
+    /// Indicators with the bounds of their rounding, and where those go that are zero.
+    pub indicators: Vec<(f64, f64)>,
+    pub headings: Vec<f64>,
+    /// How far each variable may be off.
+    pub errors: Vec<f64>,
+    /// Relations that the solution has just ceased to slide along.
+    pub released: Vec<usize>,
+    pub tendency: Tendency,
+    /// Variables of which only those that are held count, and the truth of conditions on them.
+    pub held: Vec<f64>,
+    pub truth: Vec<bool>,
+    /// The link that took place in this cycle.
+    pub jumped: Option<usize>,
+    /// Relations that flipped in this cycle, and events that these set off.
+    pub flipped: Vec<u16>,
+    pub begun: Vec<u16>,
     pub emitted: Vec<(u16, Value)>,
 }
 
@@ -156,7 +188,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let frame = Frame {
             last: settings.start,
             inputs: inputs.iter().map(held).collect(),
-            discrete: discrete.to_vec(),
+            discrete: [discrete, &vec![0.0; 1 + dims.indicators]].concat(),
             sent: vec![held(&0.0); dims.outputs],
             resting: false,
         };
@@ -165,6 +197,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             outbox: Vec::new(),
             fired: Vec::with_capacity(equations.events().len()),
             after: vec![0.0; dims.variables()],
+            flips: Flips::new(dims.indicators),
+            pending: Vec::new(),
+            truth: vec![false; equations.events().len() + equations.links().len()],
+            due: Vec::new(),
+            starting: Vec::new(),
+            heard: vec![false; dims.inputs],
+            mode: 0.0,
+            flipped: vec![None; dims.indicators],
             failure: String::new(),
             sessions: Vec::new(),
             refused: (i64::MIN / 2, 0),
@@ -180,20 +220,33 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = connected.contains(&true);
-        let ending = endings(&equations);
+        let readers = Readers::new(&equations);
         let rate = settings.resolution.ticks_per_second() as f64;
         let (tick, band) = (1.0 / rate, settings.exchange_tolerance);
         let scene = Scene { equations, dims, frame, rate, tick, connected, band };
         let scratch = Scratch::default();
-        let mut unit = Self { scene, timed, audible, ending, settings, core, state, scratch };
+        let mut unit = Self { scene, timed, audible, readers, settings, core, state, scratch };
         unit.scene.fill(0.0, initial, &mut unit.scratch.vars);
-        unit.make_consistent(true)?;
+        unit.begin()?;
         let vars = &unit.scratch.vars;
-        unit.scene.frame.discrete.copy_from_slice(&vars[dims.first_discrete()..dims.received()]);
         unit.core.start(&unit.scene, &vars[Dims::STATES..dims.first_input()]);
         unit.present();
         unit.queue_segments(0.0, Cause::Start)?;
         Ok(unit)
+    }
+
+    /// Decides all relations for the scratch's variables, those at the start.
+    pub(super) fn begin(&mut self) -> Result<(), String> {
+        self.note_before();
+        self.scratch.flipped.clear();
+        self.state.starting.clear();
+        self.settle(Instant { t: 0.0, tick: 0, start: true })?;
+        let dims = self.scene.dims;
+        let held = &self.scratch.vars[dims.held()];
+        self.scene.frame.discrete.copy_from_slice(held);
+        self.note_truth();
+        self.forget_ahead();
+        Ok(())
     }
 
     pub(super) fn ticks_per_second(&self) -> u64 {
@@ -266,228 +319,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// The tick (after the last transition) of the next time event.
-    #[inline(never)]
-    fn next_time_event(&self) -> Option<i64> {
-        let last = self.scene.frame.last;
-        let next = |t: &Trigger| t.next(last, false).map(|at| at - last);
-        self.scene.equations.events().iter().filter_map(|e| next(&e.trigger)).min()
-    }
-
-    /// One advance of the core, which begins in tick `begun`, and the plan for what it found.
-    // Not inlined: the loop around it, which mostly goes round once, keeps nothing in between.
-    #[inline(never)]
-    pub(super) fn silent_step(&mut self, begun: i64) -> Result<(), String> {
-        if self.timed { self.timed_step(begun) } else { self.step(begun, None) }
-    }
-
-    #[inline(never)]
-    fn timed_step(&mut self, begun: i64) -> Result<(), String> {
-        let time_event = self.next_time_event();
-        self.step(begun, time_event)
-    }
-
-    /// The same, up to a time event.
-    // Always inlined: there is less to do where there is none.
-    #[inline(always)]
-    fn step(&mut self, begun: i64, time_event: Option<i64>) -> Result<(), String> {
-        let stop = time_event.map(|k| self.seconds(k));
-        match self.core.advance(&self.scene, stop) {
-            Ok(Advance::Silent) => self.fallen(),
-            Ok(Advance::Stopped) => {
-                self.fallen()?;
-                if let Some(k) = time_event {
-                    self.plan_at(k);
-                }
-                Ok(())
-            }
-            Ok(Advance::Found(t)) => match rounding::ceil_ticks(t, self.ticks_per_second()) {
-                // What is found in the tick in which the step began takes place at the next one.
-                Some(k) => {
-                    if self.state.hurried.is_some() {
-                        self.fallen_before(t)?;
-                    }
-                    self.plan_at(time_event.map_or(k, |due| due.min(k)).max(begun + 1));
-                    Ok(())
-                }
-                None if t > 0.0 => {
-                    self.state.plan = Plan::Idle;
-                    Ok(())
-                }
-                None => Err(format!("an event at {t} s is beyond the range of time")),
-            },
-            Err(failure) => {
-                // Where the solution ends, not at the instant of the call that came upon it.
-                let why = self.explain(&failure);
-                self.plan_failure(begun + 1, why);
-                Ok(())
-            }
-        }
-    }
-
-    /// Place of the first link's event among the watched ones; own events come before.
-    pub(super) fn first_link(&self) -> usize {
-        self.scene.equations.events().len()
-    }
-
-    /// The part of a tick, in seconds, by which a tick may precede the crossing it stands for (R14).
-    #[inline]
-    pub(super) fn snap(&self) -> f64 {
-        rounding::SNAP * self.scene.tick
-    }
-
-    /// Leaves in `fired` the events of the unit that happen `k` ticks from now, in order of
-    /// declaration; gives the link that is due, if no event of the unit is.
-    #[inline(always)]
-    fn choose(&mut self, k: i64, t: f64) -> Option<usize> {
-        let until = t + self.snap();
-        self.state.fired.clear();
-        self.core.found(until, &mut self.state.fired);
-        if self.timed || !self.scene.equations.links().is_empty() {
-            self.choose_among(k)
-        } else {
-            None
-        }
-    }
-
-    /// The same, of what was found, time events and links.
-    #[inline(never)]
-    fn choose_among(&mut self, k: i64) -> Option<usize> {
-        let (at, first) = (self.scene.frame.last + k, self.first_link());
-        let fired = &mut self.state.fired;
-        let links: Vec<u16> = fired.iter().copied().filter(|&i| usize::from(i) >= first).collect();
-        fired.truncate(fired.len() - links.len());
-        let states = fired.len();
-        for (i, e) in self.scene.equations.events().iter().enumerate() {
-            if k > 0 && e.trigger.next(at, true) == Some(at) {
-                fired.push(i as u16);
-            }
-        }
-        if fired.len() > states {
-            fired.sort_unstable();
-        }
-        links.iter().map(|&i| usize::from(i) - first).min_by_key(|&i| self.rank(i))
-    }
-
-    /// Plans what happens `k` ticks after the last transition, and computes it. What cannot be
-    /// computed is an error at that time, unless an input comes before.
-    #[inline(always)]
-    fn plan_at(&mut self, k: i64) {
-        if let Err(why) = self.try_plan_at(k) {
-            self.plan_failure(k, why);
-        }
-    }
-
-    #[cold]
-    fn plan_failure(&mut self, k: i64, why: String) {
-        self.state.outbox.clear();
-        self.scratch.emitted.clear();
-        self.state.failure = why;
-        self.state.plan = Plan::Due(k, Action::Fail);
-    }
-
-    #[inline(always)]
-    fn try_plan_at(&mut self, k: i64) -> Result<(), String> {
-        let t = self.seconds(k);
-        let link = self.choose(k, t);
-        if !self.state.fired.is_empty() {
-            return self.plan_events(k, t);
-        }
-        match link {
-            Some(i) => self.plan_proposal(k, i),
-            None => {
-                self.look(t);
-                self.queue_segments(t, Cause::Band)?;
-                self.state.plan = Plan::Due(k, Action::Send);
-            }
-        }
-        Ok(())
-    }
-
-    /// Computes the resets of the events in `fired`, `k` ticks or `t` seconds after the last
-    /// transition, and what is sent with them.
-    // Always inlined, with what it calls: there is one way here that is gone at every event.
-    #[inline(always)]
-    pub(super) fn plan_events(&mut self, k: i64, t: f64) -> Result<(), String> {
-        self.look(t);
-        if self.audible {
-            self.note_outputs();
-        }
-        // Of one event; which of several does what cannot be told.
-        let ending = match self.state.fired[..] {
-            [event] if self.ending[usize::from(event)].is_some() => Some(event),
-            _ => None,
-        };
-        let now = self.scene.frame.last + k;
-        self.state.retiring = false;
-        match self.state.fired[..] {
-            // As a rule.
-            [event] => {
-                if !self.happens(event, now) {
-                    self.state.fired.clear();
-                }
-            }
-            _ => self.happen_in_turn(now),
-        }
-        self.state.pressing = match ending {
-            Some(event) if self.presses(event, t) => ending,
-            _ => None,
-        };
-        if !self.is_finite() {
-            return Err(self.bad_reset(t));
-        }
-        let internal = self.scene.equations.first_internal();
-        self.make_consistent(self.state.fired.iter().any(|&e| usize::from(e) < internal))?;
-        let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
-        let queued = self.queue_segments(t, Cause::Jump);
-        self.scene.frame.resting = resting;
-        queued?;
-        self.queue_emitted();
-        std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
-        self.state.plan = Plan::Due(k, Action::Events);
-        Ok(())
-    }
-
-    /// Carries out all events in `fired`, and leaves there those that happened.
-    #[inline(never)]
-    fn happen_in_turn(&mut self, now: i64) {
-        let mut fired = std::mem::take(&mut self.state.fired);
-        let mut done = 0;
-        for k in 0..fired.len() {
-            let event = fired[k];
-            let equations = &self.scene.equations;
-            let settles = |&before: &u16| equations.settles(before.into(), event.into());
-            if !fired[..done].iter().any(settles) && self.happens(event, now) {
-                fired[done] = event;
-                done += 1;
-            }
-        }
-        fired.truncate(done);
-        self.state.fired = fired;
-    }
-
-    /// Carries out an event at tick `now` on the scratch's variables, if it still concerns these;
-    /// gives whether it does.
-    #[inline]
-    fn happens(&mut self, event: u16, now: i64) -> bool {
-        let number = usize::from(event);
-        let Scratch { vars, work, emitted, .. } = &mut self.scratch;
-        if !self.scene.equations.concerns(number, vars) {
-            return false;
-        }
-        if let Some(rest) = &self.scene.equations.events()[number].rest
-            && let Some(before) = self.state.happened[number]
-            && self.settings.resolution.seconds(now - before) < rest.within
-        {
-            rest.values.iter().for_each(|&(var, value)| vars[var] = value);
-            self.scene.equations.settle(vars, work);
-            self.state.retiring = true;
-        } else {
-            self.scene.equations.reset(number, vars, work, emitted);
-        }
-        true
-    }
-
     /// An error unless the scratch's variables are finite.
     pub(super) fn finite_after(&self, what: &str) -> Result<(), String> {
         if self.is_finite() { Ok(()) } else { Err(self.complain(&self.scratch.vars, what)) }
@@ -497,34 +328,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn is_finite(&self) -> bool {
         // Zero times what is not finite is NaN.
         self.scratch.vars.iter().fold(0.0, |sum, v| sum + 0.0 * v) == 0.0
-    }
-
-    /// Gives the algebraic variables among the scratch's their values; with `settle`, brings sides
-    /// of switching functions in line with them.
-    #[inline]
-    pub(super) fn make_consistent(&mut self, settle: bool) -> Result<(), String> {
-        if self.scene.dims.algebraic == 0 { Ok(()) } else { self.solve_algebraic(settle) }
-    }
-
-    #[inline(never)]
-    fn solve_algebraic(&mut self, settle: bool) -> Result<(), String> {
-        const ROUNDS: usize = 64;
-        let Scratch { vars, work, consistent, .. } = &mut self.scratch;
-        let options = &self.settings.solver;
-        for _ in 0..ROUNDS {
-            consistent.find(&self.scene.equations, vars, (options.rtol, options.atol))?;
-            if !settle {
-                return Ok(());
-            }
-            let discrete = vars[self.scene.dims.first_discrete()..].to_vec();
-            self.scene.equations.settle(vars, work);
-            if discrete == vars[self.scene.dims.first_discrete()..] {
-                return Ok(());
-            }
-        }
-        Err("the sides of switching functions (if, abs, max, ...) and the algebraic equations do \
-             not agree: each makes the other change"
-            .into())
     }
 
     #[inline]
@@ -563,23 +366,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let ticks = self.core.time() * self.scene.rate;
         self.ahead(ticks.max(0.0) as i64)
     }
-}
-
-/// Per event that assigns what its own condition reads: the variables that are its indicators.
-fn endings<E: Equations>(equations: &E) -> Vec<Option<Vec<usize>>> {
-    let count = equations.events().len();
-    let mut found = vec![None; count];
-    let ending: Vec<usize> = (0..count).filter(|&k| equations.resets_its_condition(k)).collect();
-    if !ending.is_empty() {
-        let programs = equations.programs();
-        let variable = |&k: &usize| programs.as_ref().and_then(|p| p.indicators.variable(k));
-        for event in ending {
-            if let Trigger::State { indicators, .. } = &equations.events()[event].trigger {
-                found[event] = Some(indicators.iter().filter_map(variable).collect());
-            }
-        }
-    }
-    found
 }
 
 /// Why segments are sent.

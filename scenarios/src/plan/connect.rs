@@ -104,7 +104,7 @@ fn one(
         let pick = |side: &[End]| if side.len() == 1 { side[0] } else { side[k] };
         let (a, b) = (pick(&from), pick(&to));
         let g = &tree.groups[group as usize];
-        if (a.child, a.member) == (b.child, b.member) {
+        if (a.child, a.member) == (b.child, b.member) && connection.via.is_empty() {
             let message = format!("`{}` is connected to itself", g.name_of(a));
             let help = "a unit cannot be its own input; put a unit between, such as a `delay`";
             let mistake = Mistake::new("self-loop", &connection.span, message);
@@ -279,6 +279,26 @@ pub(super) fn members(g: &Group, step: &Step, eval: &Evaluator<'_>) -> Option<(u
     Some((at, members))
 }
 
+/// A finder of the ports of one name by index. `u[3]` is the port that is called `u[3]`. Without
+/// ports of that form it is `u3`, or `u4` where ports are counted from 1: then `u[0]` is `u1`.
+fn indexed<'a>(
+    tree: &'a Tree,
+    body: Body,
+    input: bool,
+    name: &'a str,
+) -> impl Fn(i64) -> Option<u16> + 'a {
+    let find = move |name: &str| tree.port_number(body, input, name);
+    let own = |p: &&PortSpec| p.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('['));
+    let named = tree.ports(body, input).iter().any(own);
+    let numbered = |i: i64| find(&format!("{name}{i}"));
+    let first = i64::from(numbered(0).is_none() && numbered(1).is_some());
+    move |i| match named {
+        true => find(&format!("{name}[{i}]")),
+        false if i < 0 => None,
+        false => find(&format!("{name}{}", i.checked_add(first)?)),
+    }
+}
+
 /// The numbers of the ports that a step names.
 fn ports(
     tree: &Tree,
@@ -290,21 +310,19 @@ fn ports(
 ) -> Option<Vec<u16>> {
     let session = eval.session;
     let name = &step.name.value;
-    let find = |name: &str| tree.port_number(body, input, name);
-    // `u[3]` is the port of that name, or else `u3`.
-    let indexed = |i: i64| find(&format!("{name}[{i}]")).or_else(|| find(&format!("{name}{i}")));
+    let indexed = indexed(tree, body, input, name);
+    let first = if indexed(0).is_some() { 0 } else { 1 };
     let found = match &step.index {
-        None => find(name).map(|p| vec![p]),
+        None => tree.port_number(body, input, name).map(|p| vec![p]),
         Some((Index::One(node), _)) => indexed(eval.whole(node, "this index")?).map(|p| vec![p]),
         Some((Index::All, _)) => {
-            let first = if indexed(0).is_some() { 0 } else { 1 };
-            let all: Vec<u16> = (first..).map_while(indexed).collect();
+            let all: Vec<u16> = (first..).map_while(&indexed).collect();
             (!all.is_empty()).then_some(all)
         }
         Some((Index::Range(from, to), _)) => {
             let from = eval.whole(from, "the start of the range")?;
             let to = eval.whole(to, "the end of the range")?;
-            (from..to.min(from.saturating_add(70_000))).map(indexed).collect()
+            (from..to.min(from.saturating_add(70_000))).map(&indexed).collect()
         }
     };
     if found.is_some() {
@@ -320,7 +338,12 @@ fn ports(
     let direction = if input { "input" } else { "output" };
     let known: Vec<&str> = tree.ports(body, input).iter().map(|p| p.name.as_str()).collect();
     let other = tree.port_number(body, !input, name).is_some();
-    let help = if other {
+    let last = (first..).take_while(|&i| indexed(i).is_some()).last();
+    let help = if let (Some(_), Some(last)) = (&step.index, last) {
+        format!(
+            "indices of `{name}` here are {first} to {last}; the end of a range is not included"
+        )
+    } else if other {
         let opposite = if input { "an output" } else { "an input" };
         format!(
             "`{}.{name}` is {opposite}; {}",

@@ -170,7 +170,7 @@ impl Declarer<'_> {
                     let help = "names are letters, digits and _, and do not start with a digit";
                     self.report(Mistake::new("bad-name", &name.span, message).help(help));
                 } else if let Some(what) = built_in(&name.value) {
-                    let message = format!("`{}` is a {what} of all formulas", name.value);
+                    let message = format!("`{}` is {what} in all formulas", name.value);
                     let help = "choose another name for the parameter";
                     self.report(Mistake::new("bad-name", &name.span, message).help(help));
                 }

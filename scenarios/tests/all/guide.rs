@@ -1,7 +1,7 @@
-//! Every snippet of the guide to the format is what the reader accepts: complete ones are run,
-//! fragments are put into a scenario around them.
+//! Every snippet of the guide to the format and of the page about conditions is what the reader
+//! accepts: complete ones are run, fragments are put into a scenario around them.
 use crate::Folder;
-use superdense::{Overrides, Plan};
+use superdense::Overrides;
 use superdense_kernel::{Options, Simulation};
 
 /// Snippets with the words behind "```toml", and their lines.
@@ -21,39 +21,63 @@ fn snippets(guide: &str) -> Vec<(usize, bool, String)> {
     out
 }
 
-/// What fragments may refer to.
+/// Units that fragments may refer to.
 const AROUND: &str = "stop = 1\n[unit.load]\nkind = 'sine'\nfrequency = 50\ncount = 10\n";
 const PUMP: &str = "[template.included_pump.unit.a]\nkind = 'constant'\nvalue = 1\n";
 
-fn load(folder: &Folder, line: usize, text: &str) -> Plan {
-    let file = folder.write(&format!("line{line}.toml"), text);
-    superdense::load(&file, &[], &Overrides::default())
-        .unwrap_or_else(|d| panic!("FORMAT.md, line {line}:\n{d}"))
+/// Runs a snippet, or only reads it if it is a fragment; says what is wrong with it.
+fn tried(folder: &Folder, name: &str, fragment: bool, text: &str) -> Result<(), String> {
+    // Keys of the top come before the first table.
+    let at = text.find("\n[").map_or(text.len(), |at| at + 1);
+    let (head, tables) = text.split_at(at);
+    let whole = if fragment { format!("{head}{AROUND}{tables}") } else { text.to_owned() };
+    let file = folder.write(name, whole);
+    let plan = superdense::load(&file, &[], &Overrides::default()).map_err(|d| d.to_string())?;
+    if fragment {
+        return Ok(());
+    }
+    let options = Options { resolution: plan.resolution, ..Options::default() };
+    let mut simulation = Simulation::new(plan.model, options).map_err(|e| e.to_string())?;
+    simulation.run_through(plan.stop).map_err(|e| e.to_string())?;
+    let idle = simulation.counts().cycles == 0;
+    if idle { Err("nothing happened".to_owned()) } else { Ok(()) }
+}
+
+/// Tries all snippets of a page, and tells of all that fail.
+fn page(path: &str, least: usize) {
+    let folder = Folder::new(&path.replace(['/', '.'], "_"));
+    std::fs::create_dir_all(folder.0.join("parts")).unwrap();
+    folder.write("parts/pump.toml", PUMP);
+    let guide = std::fs::read_to_string(path).unwrap();
+    let snippets = snippets(&guide);
+    assert!(snippets.len() >= least, "{path} has {} snippets", snippets.len());
+    let bad: Vec<_> = snippets
+        .into_iter()
+        .filter_map(|(line, fragment, text)| {
+            let tried = tried(&folder, &format!("line{line}.toml"), fragment, &text);
+            tried.err().map(|why| format!("{path}, line {line}: {why}"))
+        })
+        .collect();
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
 #[test]
 fn snippets_run() {
-    let folder = Folder::new("guide");
-    std::fs::create_dir_all(folder.0.join("parts")).unwrap();
-    folder.write("parts/pump.toml", PUMP);
-    let guide = std::fs::read_to_string("FORMAT.md").unwrap();
-    let snippets = snippets(&guide);
-    assert!(snippets.len() >= 10);
-    for (line, fragment, text) in snippets {
-        if fragment {
-            // Keys of the top come before the first table.
-            let at = text.find("\n[").map_or(text.len(), |at| at + 1);
-            let (head, tables) = text.split_at(at);
-            load(&folder, line, &format!("{head}{AROUND}{tables}"));
-            continue;
-        }
-        let plan = load(&folder, line, &text);
-        let options = Options { resolution: plan.resolution, ..Options::default() };
-        let mut simulation = Simulation::new(plan.model, options)
-            .unwrap_or_else(|e| panic!("FORMAT.md, line {line}: {e}"));
-        simulation.run_through(plan.stop).unwrap_or_else(|e| panic!("FORMAT.md, line {line}: {e}"));
-        assert!(simulation.counts().cycles > 0, "FORMAT.md, line {line}: nothing happened");
-    }
+    page("FORMAT.md", 10);
+}
+
+#[test]
+fn snippets_about_conditions_run() {
+    page("../docs/conditions.md", 15);
+}
+
+/// The page has all rules, under their numbers and in their order.
+#[test]
+fn the_rules_are_numbered() {
+    let text = std::fs::read_to_string("../docs/conditions.md").unwrap();
+    let numbers = text.lines().filter_map(|line| line.strip_prefix("**")?.split_once(". "));
+    let numbers: Vec<u32> = numbers.filter_map(|(number, _)| number.parse().ok()).collect();
+    assert_eq!(numbers, (1..=24).collect::<Vec<_>>());
 }
 
 #[test]

@@ -26,7 +26,7 @@ const SEEDS: [&str; 3] = [
     r#"stop = "2 s"
 resolution = "ps"
 sample = 0.01
-connections = ["a.y -> b[*].u", "b[i].y -> c.u[i+1] for i in 0..2", "c.y -> n.u via detect(0.5)"]
+connections = ["a.y -> b[*].u", "b[i].y -> c.u[i] for i in 0..2", "c.y -> n.u via detect(0.5)"]
 record = ["sum(b[*].y)", "n.count"]
 [parameters]
 k = "2*m"

@@ -38,7 +38,7 @@ fn devstone_has_the_transitions_of_its_formulas() {
 /// The number of peers is Poisson distributed: mean and variance are `join stay`.
 #[test]
 fn peers_are_poisson_distributed() {
-    let results = Results::of("network/population.toml", &["--set", "time=5000"]);
+    let results = Results::of("network/population.toml", &["--set", "duration=5000"]);
     let rows = results.rows("samples.csv");
     let sizes: Vec<f64> = rows.iter().skip(100).map(|row| number(&row[1])).collect();
     let n = sizes.len() as f64;
@@ -58,7 +58,7 @@ fn peers_are_poisson_distributed() {
 fn a_changed_structure_is_resumed() {
     let dir = folder("workloads-resume");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("library/network/population.toml");
-    let run = format!("run {} --quiet --set time=10000", file.display());
+    let run = format!("run {} --quiet --set duration=10000", file.display());
     good(&dir, &format!("{run} --out whole"));
     let parts = format!("{run} --out parts --checkpoint-every 0.05");
     let mut child =

@@ -4,6 +4,7 @@ mod checkpoint;
 mod conformance;
 #[cfg(feature = "fmi")]
 mod fmi;
+mod generated;
 mod nested;
 mod properties;
 mod silent;

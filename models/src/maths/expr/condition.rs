@@ -1,9 +1,7 @@
-//! Conditions: truth values built from comparisons, and the event indicators of those.
+//! Conditions: truth values built from comparisons.
 //!
-//! A state event is a set of conditions that must all hold, located where the largest of its
-//! indicators reaches zero. So a condition keeps its comparisons as expressions z whose sign
-//! decides; anything beyond a plain conjunction is decided from those signs by
-//! [`Condition::truth`].
+//! A condition keeps its comparisons as expressions z; whether it holds follows from their signs alone
+//! ([`Condition::truth`]).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +14,7 @@ use super::tree::{Expr, Node, NodeId};
 
 /// How z compares with zero. `a >= b` is `b - a <= 0`, so that four relations are enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Relation {
+pub enum Comparison {
     /// z < 0
     Less,
     /// z <= 0
@@ -27,7 +25,7 @@ pub enum Relation {
     NotEqual,
 }
 
-impl Relation {
+impl Comparison {
     /// Whether the relation holds for this z.
     pub fn holds(self, z: f64) -> bool {
         match self {
@@ -45,7 +43,7 @@ pub struct Compare {
     /// The difference of the two sides.
     pub z: Expr,
     /// What is asked of it.
-    pub relation: Relation,
+    pub relation: Comparison,
 }
 
 /// A step of a condition's logic; numbers refer to atoms or to earlier steps.
@@ -60,28 +58,13 @@ pub enum Logic {
     Or(u32, u32),
 }
 
-/// A condition holds while z <= 0, or z < 0 if `strict`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Indicator {
-    /// The indicator z, a continuous function wherever its expression is one.
-    pub expr: Expr,
-    /// Whether z = 0 is outside.
-    pub strict: bool,
-}
-
 /// A truth value over numbered variables: comparisons joined by `and`, `or` and `not`.
 ///
 /// ```
 /// use superdense_models::maths::expr::{Condition, Names};
 ///
 /// let scope = Names::new().var("x", 0).var("v", 1);
-/// let bounce = Condition::parse("x <= 0 and v < 0", &scope).unwrap();
-/// let [position, speed] = &bounce.indicators().unwrap()[..] else { panic!() };
-/// assert_eq!((position.expr.to_string().as_str(), position.strict), ("v0", false));
-/// assert_eq!((speed.expr.to_string().as_str(), speed.strict), ("v1", true));
-///
 /// let either = Condition::parse("x > 1 or v > 1", &scope).unwrap();
-/// assert!(either.indicators().is_none());
 /// assert!(either.truth(&[0.5, -0.5])); // 1 - x = 0.5, 1 - v = -0.5
 /// assert!(either.eval(&[0.5, 1.5]));
 /// ```
@@ -131,10 +114,10 @@ impl Condition {
             Node::Call(Op::Not, [a, ..]) => return Logic::Not(at(a)),
             Node::Call(Op::And, [a, b, _]) => return Logic::And(at(a), at(b)),
             Node::Call(Op::Or, [a, b, _]) => return Logic::Or(at(a), at(b)),
-            Node::Call(Op::Less, _) => Relation::Less,
-            Node::Call(Op::LessEq, _) => Relation::LessEq,
-            Node::Call(Op::Equal, _) => Relation::Equal,
-            Node::Call(Op::NotEqual, _) => Relation::NotEqual,
+            Node::Call(Op::Less, _) => Comparison::Less,
+            Node::Call(Op::LessEq, _) => Comparison::LessEq,
+            Node::Call(Op::Equal, _) => Comparison::Equal,
+            Node::Call(Op::NotEqual, _) => Comparison::NotEqual,
             node => unreachable!("{node:?} is not a truth value"),
         };
         let z = difference(graph, id as NodeId);
@@ -189,118 +172,65 @@ impl Condition {
         self.truth(&z)
     }
 
-    /// The event indicators, all of which must be at most zero (below zero if strict), if the
-    /// condition is a plain conjunction; `not (a or b)` is one, and `a == b` asks for both signs of
-    /// a - b. A condition that always holds has none; one that never holds has the constant 1.
-    pub fn indicators(&self) -> Option<Vec<Indicator>> {
-        // What has to hold, and whether it is to be negated.
-        let mut open = vec![(self.logic.len() - 1, false)];
-        let mut seen = vec![[false; 2]; self.logic.len()];
-        let mut indicators = Vec::new();
-        while let Some((step, negated)) = open.pop() {
-            if std::mem::replace(&mut seen[step][usize::from(negated)], true) {
-                continue;
-            }
-            match (self.logic[step], negated) {
-                (Logic::Not(a), _) => open.push((a as usize, !negated)),
-                (Logic::And(a, b), false) | (Logic::Or(a, b), true) => {
-                    open.extend([(b as usize, negated), (a as usize, negated)]);
-                }
-                (Logic::And(..), true) | (Logic::Or(..), false) => return None,
-                (Logic::Const(value), _) if value != negated => {}
-                (Logic::Const(_), _) => {
-                    indicators.push(Indicator { expr: Expr::constant(1.0), strict: false });
-                }
-                (Logic::Atom(i), _) => {
-                    indicators.extend(self.atoms[i as usize].indicators(negated)?);
-                }
-            }
-        }
-        Some(indicators)
+    /// The same condition on other functions.
+    #[must_use]
+    pub fn map(&self, f: impl Fn(&Expr) -> Expr) -> Self {
+        let atoms = self.atoms.iter().map(|a| Compare { z: f(&a.z), relation: a.relation });
+        Self { atoms: atoms.collect(), logic: self.logic.clone() }
     }
-}
 
-impl Condition {
-    /// One indicator for the whole condition: the minimum over what `or` joins of the maximum over
-    /// what `and` joins. None where `a == b` stands in an `or`: its indicator only touches zero.
+    /// The condition as alternatives, in each of which all of these functions are at most zero: what a
+    /// prediction looks at, which does not tell strict relations from others.
     ///
     /// ```
     /// use superdense_models::maths::expr::{Condition, Names};
     /// let scope = Names::new().var("x", 0).var("v", 1);
-    /// let outside = Condition::parse("x < 0 or not (x <= 1 and v < 2)", &scope).unwrap();
-    /// let z = outside.indicator().unwrap().expr;
-    /// assert_eq!([[-1.0, 0.0], [0.5, 0.0], [0.5, 3.0]].map(|v| z.eval(&v) < 0.0), [true, false, true]);
+    /// let outside = Condition::parse("x < 0 or not (x <= 1 or v < 2)", &scope).unwrap();
+    /// assert_eq!(outside.alternatives().iter().map(Vec::len).collect::<Vec<_>>(), [1, 2]);
     /// ```
-    pub fn indicator(&self) -> Option<Indicator> {
-        // Per step: the indicator of the step and of its negation.
-        let mut steps: Vec<[Option<Indicator>; 2]> = Vec::with_capacity(self.logic.len());
+    pub fn alternatives(&self) -> Vec<Vec<Expr>> {
+        // Per step: the alternatives of the step and of its negation.
+        let mut steps: Vec<[Vec<Vec<Expr>>; 2]> = Vec::with_capacity(self.logic.len());
         for step in &self.logic {
-            let both = |max: bool, a: u32, b: u32, negated: usize| {
-                let (a, b) = (&steps[a as usize][negated], &steps[b as usize][negated]);
-                let (a, b) = (a.as_ref()?, b.as_ref()?);
-                Some(Indicator { expr: a.expr.extreme(&b.expr, max), strict: a.strict && b.strict })
+            let both = |a: u32, b: u32, n: usize| {
+                let (a, b) = (&steps[a as usize][n], &steps[b as usize][n]);
+                a.iter().flat_map(|a| b.iter().map(|b| [&a[..], &b[..]].concat())).collect()
             };
-            let constant = |holds: bool| {
-                let expr = Expr::constant(if holds { -1.0 } else { 1.0 });
-                Some(Indicator { expr, strict: true })
+            let either = |a: u32, b: u32, n: usize| {
+                [&steps[a as usize][n][..], &steps[b as usize][n][..]].concat()
             };
             steps.push(match *step {
-                Logic::Const(holds) => [constant(holds), constant(!holds)],
-                Logic::Atom(i) => {
-                    let atom = &self.atoms[i as usize];
-                    [atom.indicator(false), atom.indicator(true)]
-                }
+                Logic::Const(true) => [vec![Vec::new()], Vec::new()],
+                Logic::Const(false) => [Vec::new(), vec![Vec::new()]],
+                Logic::Atom(i) => self.atoms[i as usize].alternatives(),
                 Logic::Not(a) => {
                     let [yes, no] = steps[a as usize].clone();
                     [no, yes]
                 }
-                Logic::And(a, b) => [both(true, a, b, 0), both(false, a, b, 1)],
-                Logic::Or(a, b) => [both(false, a, b, 0), both(true, a, b, 1)],
+                Logic::And(a, b) => [both(a, b, 0), either(a, b, 1)],
+                Logic::Or(a, b) => [either(a, b, 0), both(a, b, 1)],
             });
         }
-        steps.pop()?[0].take()
+        let [yes, _] = steps.pop().unwrap_or_default();
+        yes
     }
 }
 
 impl Compare {
-    /// One indicator: of two conditions on z their extreme.
-    fn indicator(&self, negated: bool) -> Option<Indicator> {
-        match (self.relation, negated) {
-            (Relation::NotEqual, false) | (Relation::Equal, true) => {
-                let expr = self.z.extreme(&self.z.negated(), false);
-                Some(Indicator { expr, strict: true })
-            }
-            (Relation::Equal, false) | (Relation::NotEqual, true) => None,
-            _ => self.indicators(negated)?.pop(),
-        }
-    }
-
-    fn indicators(&self, negated: bool) -> Option<Vec<Indicator>> {
-        let same = |strict| Indicator { expr: self.z.clone(), strict };
-        let opposite = |strict| Indicator { expr: self.z.negated(), strict };
-        match (self.relation, negated) {
-            (Relation::Less, false) => Some(vec![same(true)]),
-            (Relation::LessEq, false) => Some(vec![same(false)]),
-            (Relation::Less, true) => Some(vec![opposite(false)]),
-            (Relation::LessEq, true) => Some(vec![opposite(true)]),
-            (Relation::Equal, false) | (Relation::NotEqual, true) => {
-                Some(vec![same(false), opposite(false)])
-            }
-            (Relation::NotEqual, false) | (Relation::Equal, true) => None,
+    /// See [`Condition::alternatives`]; then those of the opposite.
+    fn alternatives(&self) -> [Vec<Vec<Expr>>; 2] {
+        let (z, negated) = (self.z.clone(), self.z.negated());
+        let (below, above) = (vec![vec![z.clone()]], vec![vec![negated.clone()]]);
+        let (on, off) = (vec![vec![z.clone(), negated.clone()]], vec![vec![z], vec![negated]]);
+        match self.relation {
+            Comparison::Less | Comparison::LessEq => [below, above],
+            Comparison::Equal => [on, off],
+            Comparison::NotEqual => [off, on],
         }
     }
 }
 
 impl Expr {
-    /// The larger or the smaller of the two.
-    fn extreme(&self, other: &Self, max: bool) -> Self {
-        let mut graph = Graph::exact();
-        let a = graph.import(self)[self.nodes.len() - 1];
-        let b = graph.import(other)[other.nodes.len() - 1];
-        let extreme = graph.binary(if max { Op::Max } else { Op::Min }, a, b);
-        graph.finish(extreme)
-    }
-
     pub(crate) fn negated(&self) -> Self {
         let mut graph = Graph::exact();
         let root = graph.import(self)[self.nodes.len() - 1];

@@ -89,6 +89,10 @@ pub enum ExprError {
         "the range {from}..{to} has no members, or the sums of this formula have more than {limit} terms"
     )]
     BadRange { from: f64, to: f64, limit: usize, span: Span },
+    #[error("`pre` has no meaning here")]
+    NoCycle { span: Span },
+    #[error("`pre` takes the name of a state, an input or a discrete value")]
+    NoVariable { span: Span },
     #[error("the constant `{name}` is {value}")]
     NonFiniteConstant { name: String, value: f64, span: Span },
 }
@@ -116,6 +120,8 @@ impl ExprError {
             | Self::BadIndex { span }
             | Self::OutOfRange { span, .. }
             | Self::NotOverRange { span, .. }
+            | Self::NoCycle { span }
+            | Self::NoVariable { span }
             | Self::BadRange { span, .. }
             | Self::NonFiniteConstant { span, .. } => span,
         }
@@ -183,6 +189,12 @@ impl ExprError {
                  large sum can be an output of a unit of its own"
                     .into()
             }
+            Self::NoCycle { .. } => {
+                "`pre(x)` is the value of x before the events of a cycle: use it in `reset` and \
+                 `emit` of an event, or keep the value in a discrete one"
+                    .into()
+            }
+            Self::NoVariable { .. } => "write such as `pre(x)`, and `pre(x) + 1` for a sum".into(),
             Self::NonFiniteConstant { .. } => "constants must be finite".into(),
         };
         Some(text)

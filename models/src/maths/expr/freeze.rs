@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use super::condition::{Indicator, difference};
+use super::condition::{Comparison, Condition, Logic, difference};
 use super::graph::Graph;
 use super::op::Op;
 use super::range::{Range, range};
@@ -36,6 +36,12 @@ pub struct Frozen {
     pub side: VarId,
     /// Whether some expression jumps with it, rather than having a kink.
     pub jumps: bool,
+    /// Whether an equation reads the side, itself or through another function, and not only conditions.
+    pub stops: bool,
+    /// The values of the mode in which the function is looked at; in all of them without.
+    pub modes: Option<Vec<f64>>,
+    /// The number of the function of whose passing zero the variable tells, instead of a side.
+    pub passes: Option<usize>,
 }
 
 impl Frozen {
@@ -46,41 +52,6 @@ impl Frozen {
             FrozenKind::Sign if value < 0.0 => -1.0,
             FrozenKind::Sign => 0.0,
             FrozenKind::Floor => value.floor(),
-        }
-    }
-}
-
-/// When the side changes.
-#[derive(Clone, Debug)]
-pub struct SideChange {
-    /// The indicator: the side changes where it becomes at most zero (below zero if strict).
-    pub indicator: Indicator,
-    /// What the side becomes: this value, or this much more if `relative`.
-    pub side: f64,
-    /// Whether the side changes by steps.
-    pub relative: bool,
-}
-
-impl Frozen {
-    /// The events at which the side changes: downwards and upwards.
-    pub fn changes(&self) -> [SideChange; 2] {
-        let z = &self.function;
-        let of = |expr, strict, side| SideChange {
-            indicator: Indicator { expr, strict },
-            side,
-            relative: self.kind == FrozenKind::Floor,
-        };
-        match self.kind {
-            FrozenKind::Sign => [of(z.clone(), true, -1.0), of(z.negated(), true, 1.0)],
-            FrozenKind::Floor => {
-                let mut graph = Graph::exact();
-                let z = graph.import(z)[z.nodes().len() - 1];
-                let (floor, one) = (graph.var(self.side), graph.constant(1.0));
-                let above = graph.binary(Op::Sub, z, floor);
-                let next = graph.binary(Op::Add, floor, one);
-                let below = graph.binary(Op::Sub, next, z);
-                [of(graph.finish(above), true, -1.0), of(graph.finish(below), false, 1.0)]
-            }
         }
     }
 }
@@ -103,6 +74,10 @@ pub struct Freezer<M> {
     next: VarId,
     moves: M,
     found: Vec<Frozen>,
+    /// Whether it is equations that are frozen, or conditions.
+    stops: bool,
+    /// How many comparisons for equality of what moves were met: they hold nowhere but in passing.
+    pub equalities: usize,
     /// Functions by their text, so that equal ones share a variable.
     known: HashMap<(String, FrozenKind), VarId>,
 }
@@ -117,7 +92,14 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     /// Variables for sides are numbered from `first` on; `moves` says which variables change
     /// between events: what depends on the others alone needs no event.
     pub fn new(first: VarId, moves: M) -> Self {
-        Self { next: first, moves, found: Vec::new(), known: HashMap::new() }
+        Self {
+            next: first,
+            moves,
+            found: Vec::new(),
+            stops: true,
+            equalities: 0,
+            known: HashMap::new(),
+        }
     }
 
     /// What was found, inner functions before those that use them.
@@ -125,9 +107,9 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         &self.found
     }
 
-    /// The expression with its switching functions held still. Given a variable and a value in
-    /// `only`, the functions are watched while the variable has that value, and are zero else.
-    pub fn freeze(&mut self, expr: &Expr, only: Option<(VarId, f64)>) -> Expr {
+    /// The expression with its switching functions held still; they are looked at in all modes, or
+    /// `only` in this one.
+    pub fn freeze(&mut self, expr: &Expr, only: Option<f64>) -> Expr {
         let switches = |node: &Node| matches!(node, Node::Call(op, _) if is_switch(*op));
         if !expr.nodes().iter().any(switches) {
             return expr.clone();
@@ -174,7 +156,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         op: Op,
         args: [(NodeId, bool); 3],
         moving: bool,
-        only: Option<(VarId, f64)>,
+        only: Option<f64>,
     ) -> (NodeId, bool) {
         let [a, b, c] = args.map(|(node, _)| node);
         let still = match op {
@@ -189,6 +171,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         let zero = graph.constant(0.0);
         match op {
             Op::Less | Op::LessEq | Op::Equal | Op::NotEqual => {
+                self.equalities += usize::from(matches!(op, Op::Equal | Op::NotEqual));
                 let plain = graph.call(op, [a, b, c]);
                 let z = difference(graph, plain);
                 let side = self.jump(graph, z, only);
@@ -234,49 +217,157 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     }
 
     /// -floor(-x)
-    fn ceil(&mut self, graph: &mut Graph, x: NodeId, only: Option<(VarId, f64)>) -> NodeId {
+    fn ceil(&mut self, graph: &mut Graph, x: NodeId, only: Option<f64>) -> NodeId {
         let negative = graph.unary(Op::Neg, x);
         let floor = self.side(graph, negative, FrozenKind::Floor, only);
         graph.unary(Op::Neg, floor)
     }
 
-    /// The variable that holds the sign of `z`, with which something jumps.
-    fn jump(&mut self, graph: &mut Graph, z: NodeId, only: Option<(VarId, f64)>) -> NodeId {
-        let node = self.side(graph, z, FrozenKind::Sign, only);
-        if let Node::Var(side) = graph.nodes[node as usize]
-            && let Some(frozen) = self.found.iter_mut().find(|f| f.side == side)
-        {
-            frozen.jumps = true;
-        }
-        node
+    /// The sign of `z`, with which something jumps.
+    fn jump(&mut self, graph: &mut Graph, z: NodeId, only: Option<f64>) -> NodeId {
+        let (function, _) = self.place(&graph.finish(z), FrozenKind::Sign, only);
+        self.found[function].jumps = true;
+        self.side(graph, z, FrozenKind::Sign, only)
     }
 
-    /// The variable that holds the side of `z`.
+    /// The side of `z`.
     fn side(
         &mut self,
         graph: &mut Graph,
         z: NodeId,
         kind: FrozenKind,
-        only: Option<(VarId, f64)>,
+        only: Option<f64>,
     ) -> NodeId {
-        let z = match only {
-            None => z,
-            Some((var, value)) => {
-                let (var, value) = (graph.var(var), graph.constant(value));
-                let active = graph.binary(Op::Equal, var, value);
-                let zero = graph.constant(0.0);
-                graph.select(active, z, zero)
-            }
+        let (function, negated) = self.place(&graph.finish(z), kind, only);
+        let side = graph.var(self.found[function].side);
+        if negated { graph.unary(Op::Neg, side) } else { side }
+    }
+
+    /// The number of the function that holds the side of `z`, and whether that is the opposite one:
+    /// functions that are equal up to their signs share one.
+    fn place(&mut self, z: &Expr, kind: FrozenKind, only: Option<f64>) -> (usize, bool) {
+        let key = (z.to_string(), kind);
+        let first = self.next.0 as usize - self.found.len();
+        let opposite = (z.negated().to_string(), kind);
+        let known = match self.known.get(&key) {
+            Some(side) => Some((side, false)),
+            None if kind == FrozenKind::Sign => self.known.get(&opposite).map(|side| (side, true)),
+            None => None,
         };
-        let function = graph.finish(z);
-        let key = (function.to_string(), kind);
-        let side = *self.known.entry(key).or_insert_with(|| {
-            let side = self.next;
-            self.next = VarId(side.0 + 1);
-            self.found.push(Frozen { function, kind, side, jumps: false });
-            side
+        if let Some((side, negated)) = known {
+            let k = side.0 as usize - first;
+            let frozen = &mut self.found[k];
+            match (&mut frozen.modes, only) {
+                (Some(modes), Some(mode)) if !modes.contains(&mode) => modes.push(mode),
+                (modes, None) => *modes = None,
+                _ => {}
+            }
+            if self.stops {
+                self.stop(k);
+            }
+            return (k, negated);
+        }
+        let side = self.next;
+        self.next = VarId(side.0 + 1);
+        self.known.insert(key, side);
+        let modes = only.map(|mode| vec![mode]);
+        let function = z.clone();
+        let (jumps, stops, passes) = (false, false, None);
+        self.found.push(Frozen { function, kind, side, jumps, stops, modes, passes });
+        // Another function, whose pieces change with them, reads inner ones.
+        let inner = z.vars().into_iter().filter_map(|v| (v.0 as usize).checked_sub(first));
+        inner.for_each(|k| self.stop(k));
+        let k = self.found.len() - 1;
+        if self.stops {
+            self.stop(k);
+        }
+        (k, false)
+    }
+
+    /// Equations, or another function, read the side of function `k`.
+    fn stop(&mut self, k: usize) {
+        self.found[k].stops = true;
+    }
+
+    /// The condition on sides and on variables that stand still: 1 where it holds, else 0. What moves
+    /// equals something where its side is zero, and where it passes zero ([`Frozen::passes`]).
+    pub fn condition(&mut self, condition: &Condition, only: Option<f64>) -> Expr {
+        let stops = std::mem::replace(&mut self.stops, false);
+        let mut graph = Graph::exact();
+        let zero = graph.constant(0.0);
+        let mut steps: Vec<NodeId> = Vec::with_capacity(condition.logic().len());
+        for step in condition.logic() {
+            let at = |i: u32| steps[i as usize];
+            let node = match *step {
+                Logic::Const(holds) => graph.truth(holds),
+                Logic::Not(a) => graph.unary(Op::Not, at(a)),
+                Logic::And(a, b) => graph.binary(Op::And, at(a), at(b)),
+                Logic::Or(a, b) => graph.binary(Op::Or, at(a), at(b)),
+                Logic::Atom(i) => {
+                    let atom = &condition.atoms()[i as usize];
+                    let side = match self.relation(&atom.z, only) {
+                        Some((k, negated)) => {
+                            let side = graph.var(self.found[k].side);
+                            if negated { graph.unary(Op::Neg, side) } else { side }
+                        }
+                        None => {
+                            let z = self.freeze(&atom.z, only);
+                            let nodes = graph.import(&z);
+                            nodes[nodes.len() - 1]
+                        }
+                    };
+                    let passes = self.relation(&atom.z, only).map(|(k, _)| k);
+                    match (atom.relation, passes) {
+                        (Comparison::Less, _) => graph.binary(Op::Less, side, zero),
+                        (Comparison::LessEq, _) => graph.binary(Op::LessEq, side, zero),
+                        (Comparison::Equal, Some(k)) => {
+                            let on = graph.binary(Op::Equal, side, zero);
+                            let passes = graph.var(self.passing(k));
+                            let passes = graph.binary(Op::NotEqual, passes, zero);
+                            graph.binary(Op::Or, on, passes)
+                        }
+                        (Comparison::Equal, None) => graph.binary(Op::Equal, side, zero),
+                        (Comparison::NotEqual, _) => graph.binary(Op::NotEqual, side, zero),
+                    }
+                }
+            };
+            steps.push(node);
+        }
+        self.stops = stops;
+        let last = steps.pop().unwrap_or(zero);
+        graph.finish(last)
+    }
+
+    /// The function that holds the side of `z`, what switches in it held still, and whether that is the
+    /// opposite side; none for a z that stands still between events.
+    pub fn relation(&mut self, z: &Expr, only: Option<f64>) -> Option<(usize, bool)> {
+        let stops = std::mem::replace(&mut self.stops, false);
+        let smooth = self.freeze(z, only);
+        let moves = smooth.vars().into_iter().any(|v| (self.moves)(v));
+        let place = moves.then(|| self.place(&smooth, FrozenKind::Sign, only));
+        self.stops = stops;
+        place
+    }
+
+    /// The variable that is 1 where function `k` passes zero.
+    fn passing(&mut self, k: usize) -> VarId {
+        let modes = self.found[k].modes.clone();
+        if let Some(known) = self.found.iter_mut().find(|f| f.passes == Some(k)) {
+            known.modes = modes;
+            return known.side;
+        }
+        let side = self.next;
+        self.next = VarId(side.0 + 1);
+        self.found.push(Frozen {
+            function: Expr::constant(0.0),
+            kind: FrozenKind::Sign,
+            side,
+            jumps: false,
+            stops: false,
+            modes,
+            passes: Some(k),
         });
-        graph.var(side)
+        side
     }
 }
 

@@ -64,19 +64,24 @@ const FUNCTIONS: [(&str, Meaning); 31] = [
     ("trunc", Meaning::Op(Op::Trunc)),
 ];
 
+/// `pre(x)`, the value of x before the cycle: no operation, but another variable.
+pub(super) const PRE: &str = "pre";
+
 pub(super) fn lookup(name: &str) -> Option<Meaning> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, meaning)| meaning)
 }
 
-/// What a name is in every formula, if it is taken: a function or a constant.
+/// What a name is in every formula, if it is taken: a function, a constant or the time.
 pub fn built_in(name: &str) -> Option<&'static str> {
     match name {
-        "pi" | "e" => Some("constant"),
-        _ => lookup(name).map(|_| "function"),
+        "pi" | "e" => Some("a constant"),
+        "t" | "time" => Some("the time"),
+        PRE => Some("a function"),
+        _ => lookup(name).map(|_| "a function"),
     }
 }
 
-/// All names; `if` is among them for suggestions.
+/// All names; `if` and `pre` are among them for suggestions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|&(name, _)| name).chain(["if"])
+    FUNCTIONS.iter().map(|&(name, _)| name).chain(["if", PRE])
 }

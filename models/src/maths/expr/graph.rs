@@ -143,6 +143,13 @@ impl Graph {
         }
     }
 
+    pub(super) fn as_var(&self, id: NodeId) -> Option<VarId> {
+        match self.nodes[id as usize] {
+            Node::Var(id) => Some(id),
+            _ => None,
+        }
+    }
+
     /// Constant operands give a constant, unless it is not finite: then the operation is left to
     /// the run, whose diagnostics can name it.
     fn fold(&mut self, op: Op, args: [NodeId; 3]) -> Option<NodeId> {

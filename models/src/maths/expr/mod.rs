@@ -2,9 +2,9 @@
 //!
 //! The right-hand sides, outputs, conditions and resets of equation units can be written as text.
 //! A text becomes an [`Ast`] by [`parse`]; with a [`Scope`] for its names that becomes an [`Expr`]
-//! (a number) or a [`Condition`] (a truth value, from which event indicators come); expressions
+//! (a number) or a [`Condition`] (a truth value, made of relations that events come from); expressions
 //! have derivatives ([`Expr::differentiate`], [`Expr::derivative_along`]), the variables they
-//! depend on ([`Expr::vars`]) and the places where they switch ([`Expr::switches`]); and a set of
+//! depend on ([`Expr::vars`]) and the sides on which they switch ([`Freezer`]); and a set of
 //! them is compiled into one [`Program`], which runs on numbers of any kind that is a [`Scalar`].
 //!
 //! ```
@@ -18,8 +18,8 @@
 //!
 //! // Everything that an integrator with event location needs, in one program.
 //! let jacobian = dv.differentiate(VarId(1));
-//! let indicators = bounce.indicators().unwrap();
-//! let exprs = [&dh, &dv, &jacobian].into_iter().chain(indicators.iter().map(|z| &z.expr));
+//! let indicators = bounce.atoms().iter().map(|atom| &atom.z);
+//! let exprs = [&dh, &dv, &jacobian].into_iter().chain(indicators);
 //! let program = Program::compile(exprs);
 //!
 //! let mut registers = Registers::default();
@@ -53,7 +53,8 @@
 //! `log` (natural) `log10 log2 max(a, ...) min(a, ...) mod(a, b) pow(a, b) round sign sin sinh sqrt`
 //! `step tan tanh trunc`, and `sum(u[k] for k in 1..=N)` (also `product`, `min`, `max`) over constant
 //! ranges: `a..b` ends before b, `a..=b` with b. `mod` has the sign of b, `round` takes halves away from zero, `sign(0)` is
-//! 0, `step(0)` is 1, `lambertw` is the principal branch, and `min` and `max` pass NaN on.
+//! 0, `step(0)` is 1, `lambertw` is the principal branch, and `min` and `max` pass NaN on. In
+//! formulas of events `pre(x)` is the value of the variable x before the cycle ([`Scope::before`]).
 //!
 //! Arithmetic is done in the order in which it is written; nothing is reassociated. Powers with
 //! whole exponents up to 32 are multiplied out by squaring (`x^3` is `x*x*x`, `x^4` is `(x*x)*(x*x)`,
@@ -94,18 +95,17 @@ mod scalar;
 mod scope;
 mod substitute;
 mod suggest;
-mod switching;
 mod tape;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
-pub use condition::{Compare, Condition, Indicator, Logic, Relation};
+pub use condition::{Compare, Comparison, Condition, Logic};
 pub use degree::Degree;
 pub use error::{ExprError, Span};
 pub use explain::NonFinite;
-pub use freeze::{Freezer, Frozen, FrozenKind, SideChange};
+pub use freeze::{Freezer, Frozen, FrozenKind};
 pub use function::built_in;
 pub use op::Op;
 pub(crate) use op::apply;
@@ -113,8 +113,7 @@ pub use parser::{Ast, MAX_DEPTH, MAX_SOURCE, parse};
 pub use program::{Instr, Program, Registers};
 pub use record::{Recorder, record};
 pub use scalar::Scalar;
-pub use scope::{Indexed, Names, Scope, Symbol, VarId};
+pub use scope::{Indexed, Names, NoValueBefore, Scope, Symbol, VarId};
 pub use suggest::nearest;
-pub use switching::{Switch, SwitchAt};
 pub use tape::{Tape, TapeMemory};
 pub use tree::{Expr, Node, NodeId, Origin};

@@ -101,6 +101,12 @@ impl Program {
         self.constants.len() + self.inputs.len()
     }
 
+    /// Gives variables other numbers.
+    pub(crate) fn renumber(&mut self, number: impl Fn(VarId) -> VarId) {
+        self.inputs.iter_mut().for_each(|id| *id = number(*id));
+        self.vars_needed = self.inputs.iter().map(|id| id.0 + 1).max().unwrap_or(0);
+    }
+
     /// How long the slice of variables has to be.
     pub fn vars_needed(&self) -> usize {
         self.vars_needed as usize

@@ -8,7 +8,7 @@ use super::function::{self, Meaning};
 use super::graph::Graph;
 use super::op::Op;
 use super::parser::{Ast, AstId, AstKind, BinaryOp, Range, Segment};
-use super::scope::{Scope, Symbol, element};
+use super::scope::{NoValueBefore, Scope, Symbol, element};
 use super::suggest::nearest;
 use super::tree::{Expr, NodeId, Origin};
 
@@ -278,6 +278,9 @@ impl<'a> Resolver<'a> {
 
     fn call(&mut self, name: Span, args: &[AstId], span: Span) -> Option<Value> {
         let text = name.of(&self.ast.source);
+        if text == function::PRE {
+            return self.before(args, span);
+        }
         let Some(meaning) = function::lookup(text) else {
             let suggestion = nearest(text, function::names());
             return self.error(ExprError::UnknownFunction {
@@ -305,6 +308,26 @@ impl<'a> Resolver<'a> {
             }
             _ => unreachable!("the number of arguments was checked"),
         }))
+    }
+
+    /// `pre(x)`.
+    fn before(&mut self, args: &[AstId], span: Span) -> Option<Value> {
+        let &[arg] = args else {
+            let (name, expected) = (function::PRE.to_owned(), "1 argument".to_owned());
+            let found = args.len();
+            return self.error(ExprError::ArgumentCount { name, expected, found, span });
+        };
+        let value = self.number(arg)?;
+        let is_path = matches!(self.ast.nodes[arg].kind, AstKind::Path(_));
+        let variable = self.graph.as_var(value).filter(|_| is_path);
+        match variable.map(|variable| self.scope.before(variable)) {
+            Some(Ok(before)) => Some(Value::Number(self.graph.var(before))),
+            Some(Err(NoValueBefore::Here)) => self.error(ExprError::NoCycle { span }),
+            Some(Err(NoValueBefore::OfThis)) | None => {
+                let span = self.span(arg);
+                self.error(ExprError::NoVariable { span })
+            }
+        }
     }
 
     fn path(&mut self, segments: &[Segment], span: Span) -> Option<Value> {

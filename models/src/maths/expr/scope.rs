@@ -33,10 +33,26 @@ pub trait Scope {
         None
     }
 
+    /// The variable that stands for `variable` before the present cycle, for `pre(x)`; none where
+    /// there is no cycle, or for what has no value before it.
+    fn before(&self, variable: VarId) -> Result<VarId, NoValueBefore> {
+        let _ = variable;
+        Err(NoValueBefore::Here)
+    }
+
     /// All names, for suggestions in error messages.
     fn names(&self) -> Vec<&str> {
         Vec::new()
     }
+}
+
+/// Why there is no value before the present cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoValueBefore {
+    /// The formula belongs to no event.
+    Here,
+    /// The name is none of a state, an input or a discrete value.
+    OfThis,
 }
 
 impl<F: Fn(&str) -> Option<Symbol>> Scope for F {
@@ -132,6 +148,10 @@ impl Scope for Indexed<'_> {
     fn names(&self) -> Vec<&str> {
         let own = self.indices.iter().map(|(name, _)| name.as_str());
         self.names.names().into_iter().chain(own).collect()
+    }
+
+    fn before(&self, variable: VarId) -> Result<VarId, NoValueBefore> {
+        self.names.before(variable)
     }
 
     fn extent(&self, base: &str) -> Option<(i64, i64)> {

@@ -1,39 +1,26 @@
-//! Event location on the dense output of a step.
+//! Location of flips: when the side of a relation changes along one step.
 //!
-//! An event is a conjunction of one-sided conditions, `max z_i <= 0`; it happens when the
-//! conjunction *becomes* true.
+//! A relation is a function z of the variables, smooth along a step, and holds a *side*: the sign of
+//! z, or z rounded down. The side is held, not recomputed: it changes only where z goes strictly
+//! beyond it. What formulas say of sides is nobody's business here.
 //!
 //! # How none is lost
-//! An indicator that is a polynomial along the step, or the beginning of a series, is solved as such. One
-//! with kinks or jumps is such a function between these, and the step is searched from one to the next.
+//! A function that is a polynomial along the step, or the beginning of a series, is solved as such.
 //! Each of the others is sampled at ten points and modelled by a polynomial of degree seven; where that
 //! model misses its two check points the interval is halved, as often as a limit on the number of
-//! intervals allows. The samples and the extrema of the
-//! models cut the interval into pieces on which every indicator is monotone. On such a piece the
-//! conjunction comes true at most once: when the last falling indicator has arrived, if no rising
-//! one has left before. So the iteration runs on one smooth indicator, never on the kinked maximum,
-//! and two crossings inside one step are two pieces. An indicator whose Bernstein bounds exclude
-//! zero settles its events for the price of the samples.
-//! The iteration is ITP (Oliveira & Takahashi 2020, "An enhancement of the bisection method average
-//! performance preserving minmax optimality", ACM TOMS 47, article 5), down to neighbouring numbers;
-//! the end at which the condition holds is returned: never early.
+//! intervals allows. The samples and the extrema of the models cut the interval into pieces on which
+//! the function is monotone, so that one comparison tells whether a piece has a root. A function whose
+//! bounds exclude the end of its side costs no more than these.
+//! The iteration on sampled functions is ITP (Oliveira & Takahashi 2020, "An enhancement of the
+//! bisection method average performance preserving minmax optimality", ACM TOMS 47, article 5).
 //!
-//! # When an event is armed ([`Arm`])
-//! 1. *Undecided* (a fresh [`Locator`]): a condition that is false arms the event. One that holds
-//!    strictly (all `z_i < 0`) disarms it: a state is not an event. On the surface (some `z_i = 0`)
-//!    the direction decides: into the condition it happens at once, away it is armed, at rest
-//!    it is disarmed.
-//! 2. *Armed*: it happens at the first time at which the condition holds. That may be the very
-//!    start of a step, if a jump of something else made it true meanwhile.
-//! 3. *Happened*, and then *disarmed*: armed again as soon as the condition is false; so after a reset
-//!    onto the surface either the indicator leaves it or nothing happens. Since a tick may lie 2⁻¹⁰
-//!    tick before the crossing it was rounded from, an event whose condition is false at the start but
-//!    true within 2⁻⁹ tick has not left. The same holds where the condition is computed to be false
-//!    still at its tick, or at a later one up to which it did not leave as the search saw it (*left*):
-//!    that is what becomes of a strict condition whose crossing lies on a tick, and of one that comes
-//!    true with so small a slope that rounding hides it for some ticks.
-//!
-//! A touching event (`graze`) counts as left beyond its band.
+//! # How none is invented
+//! Computed values are off: by rounding, and by the error of the solution. A function that only touches
+//! the end of its side, or comes nearer and nearer to it, may be computed to lie beyond. So a root
+//! is a flip only if the function is beyond it by more than that error ([`Doubts::bound`]) before it comes back,
+//! or if it certainly moves on there ([`Doubts::heading`]). A tick may lie 2⁻¹⁰ tick before the root that it
+//! was rounded from (R14); then z is on the old side yet. So a function that begins beyond the end
+//! of its side, and is inside within 2⁻⁹ tick, has not flipped.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,468 +28,204 @@ mod curves;
 mod sampled;
 mod walk;
 
-use curves::{Parabolas, Polynomials};
+use curves::Polynomial;
 pub use curves::{Rows, spread};
 use sampled::{Models, Probe, Sampled};
-use walk::{Direct, Walk};
+use walk::Walk;
 
-/// A state event: all its indicators must be at most zero (or below, if `strict`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    /// Indices of the indicators in the conjunction.
-    pub indicators: Vec<usize>,
-    /// Whether zero itself does not count.
-    pub strict: bool,
-    /// Indicators for which zero does not count, where it does for others.
-    pub strictly: Vec<usize>,
-    /// Report also a local minimum of `max z_i` that comes this close to zero without reaching it.
-    pub graze: Option<f64>,
-}
-
-impl Event {
-    /// All of `indicators` at most zero, crossings only.
-    pub fn when(indicators: Vec<usize>) -> Self {
-        Self { indicators, ..Self::default() }
-    }
-
-    /// The same with touching reported within `band`.
-    #[must_use]
-    pub fn touching(mut self, band: f64) -> Self {
-        self.graze = Some(band);
-        self
-    }
-
-    #[inline]
-    fn satisfied(&self, k: usize, z: f64) -> bool {
-        z < 0.0 || (z == 0.0 && self.counts_zero(k))
-    }
-
-    // Looked up in the rare case only.
-    #[inline(never)]
-    fn counts_zero(&self, k: usize) -> bool {
-        !self.strict && !self.strictly.contains(&k)
-    }
-
-    /// Whether the condition holds for these indicators.
-    #[inline]
-    pub fn holds(&self, z: &[f64]) -> bool {
-        self.indicators.iter().all(|&k| self.satisfied(k, z[k]))
-    }
-
-    #[inline]
-    pub(crate) fn worst(&self, z: &[f64]) -> f64 {
-        self.indicators.iter().fold(f64::NEG_INFINITY, |worst, &k| worst.max(z[k]))
-    }
-
-    /// Whether the condition is false far enough to arm the event again.
-    #[inline]
-    fn left(&self, z: &[f64]) -> bool {
-        !self.holds(z) && self.graze.is_none_or(|band| self.worst(z) > band)
-    }
-}
-
-/// Readiness of an event: see the [module](self).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Arm {
-    /// Nothing known yet.
+/// What a relation holds of its function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Kind {
+    /// Its sign: -1, 0 or 1. Zero is for functions that rest there.
     #[default]
-    Undecided,
-    /// Happens when the condition comes true.
-    Armed,
-    /// Waits for the condition to be false.
-    Disarmed,
-    /// The same, since just now.
-    Happened,
-    /// Armed since the condition is computed to be false, but what comes true at once has not left.
-    Left,
+    Sign,
+    /// It, rounded down.
+    Floor,
 }
 
-impl Arm {
-    /// Whether what comes true at once is what has happened already.
-    #[inline]
-    fn is_recent(self) -> bool {
-        matches!(self, Self::Disarmed | Self::Happened | Self::Left)
-    }
-
-    /// Whether it waits for the condition to be false.
-    #[inline]
-    pub fn waits(self) -> bool {
-        matches!(self, Self::Disarmed | Self::Happened)
-    }
-
-    /// Whether a condition that is true now makes it happen.
-    #[inline]
-    fn is_armed(self) -> bool {
-        matches!(self, Self::Armed | Self::Left)
-    }
+/// A relation, as the search needs it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Watched {
+    /// What is held.
+    pub kind: Kind,
+    /// Report also extrema that come this close to zero without a flip.
+    pub touching: Option<f64>,
+    /// Whether the solution may have slid along z = 0, and begin beyond it by the error of that.
+    pub slides: bool,
 }
 
-/// An indicator that is NaN or infinite.
+/// A change of a relation's side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flip {
+    /// When, not rounded.
+    pub t: f64,
+    /// Number of the relation.
+    pub relation: u16,
+    /// Whether this is no flip, but a touch: an extremum this close to zero.
+    pub touch: Option<f64>,
+    /// The side before, and from here on.
+    pub before: f64,
+    /// The side from here on.
+    pub side: f64,
+}
+
+/// A function that is NaN or infinite.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("event indicator {indicator} is not finite at {t} s")]
 pub struct NotFinite {
     /// Time of the evaluation.
     pub t: f64,
-    /// Index of the first such indicator.
+    /// Index of the first such function.
     pub indicator: usize,
 }
 
-/// What is known of an event beside its condition.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Known {
-    /// At the last accepted time, and at the end of what was searched since without a find. An
-    /// input may cut the way there: what would have been farther on does not count then.
-    arm: Arm,
-    passed: Arm,
-    /// When it happens in the last located step; infinite for not at all.
-    hit: f64,
-    /// At the end of the last located step, if nothing happened in it.
-    ahead: Arm,
+/// What is known of the error of functions.
+pub trait Doubts {
+    /// How far function `k` may be computed off at `t`.
+    fn bound(&mut self, k: usize, t: f64) -> f64;
+    /// Whether function `k`, which goes beyond zero at `t` and comes back before it is beyond its error,
+    /// was beyond all the same: this error is far larger than what it usually comes to.
+    fn excursion(&mut self, k: usize, t: f64) -> bool {
+        let _ = (k, t);
+        false
+    }
+    /// Which way function `k` certainly goes on from zero at `t`, by more than `bound` before it turns
+    /// back; zero if it may rest or turn.
+    fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64;
 }
 
-impl Known {
-    const NOTHING: Self = Self {
-        arm: Arm::Undecided,
-        passed: Arm::Undecided,
-        hit: f64::INFINITY,
-        ahead: Arm::Undecided,
-    };
+/// Computed values are exact.
+#[derive(Debug)]
+pub struct Exact;
 
-    #[inline]
-    fn set(&mut self, arm: Arm) {
-        (self.arm, self.passed, self.ahead) = (arm, arm, arm);
+impl Doubts for Exact {
+    fn bound(&mut self, _: usize, _: f64) -> f64 {
+        0.0
     }
-
-    /// It happens at `hit`, before which its condition was false.
-    #[inline]
-    fn find(&mut self, hit: f64) {
-        (self.hit, self.ahead) = (hit, Arm::Armed);
-    }
-
-    /// Takes over a step to where the indicators are `z` and the event `holds`; a hit up to `until`
-    /// has happened.
-    #[inline]
-    fn accept(&mut self, event: &Event, holds: bool, z: &[f64], until: f64) {
-        if self.hit <= until {
-            self.arm = Arm::Happened;
-        } else if !holds && event.graze.is_none_or(|band| event.worst(z) > band) {
-            let stayed = self.arm.is_recent() && self.ahead.waits();
-            self.arm = if stayed { Arm::Left } else { Arm::Armed };
-        } else if self.arm.is_recent() {
-            self.arm = Arm::Disarmed;
-        } else if self.arm == Arm::Undecided {
-            // On the surface the direction decides, at the next search.
-            if !holds {
-                self.arm = Arm::Armed;
-            } else if event.worst(z) < 0.0 {
-                self.arm = Arm::Disarmed;
-            }
-        }
-        self.hit = f64::INFINITY;
-        (self.passed, self.ahead) = (self.arm, self.arm);
-    }
-
-    /// Takes over what the indicators `z` say at the present, after a jump.
-    #[inline]
-    fn settle(&mut self, event: &Event, holds: bool, z: &[f64]) {
-        match self.arm {
-            Arm::Happened | Arm::Left if !holds => self.set(Arm::Left),
-            Arm::Happened => {}
-            Arm::Left => self.set(Arm::Armed),
-            _ => {
-                // What a jump leads out of its condition has left it.
-                self.ahead = Arm::Armed;
-                self.accept(event, holds, z, 0.0);
-            }
-        }
+    fn heading(&mut self, _: usize, _: f64, _: f64) -> f64 {
+        0.0
     }
 }
 
-/// Finds the state events of one unit, step by step.
-///
-/// Serialised and cloned state is the events, their arms and the last hits; working memory is not
-/// part of it.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// Finds the flips of one unit's relations, step by step. Keeps nothing but working memory.
+#[derive(Debug, Default)]
 pub struct Locator {
-    events: Vec<Event>,
-    known: Vec<Known>,
-    #[serde(skip)]
+    watched: Vec<Watched>,
     walk: Walk,
-    #[serde(skip)]
     models: Models,
     /// Intervals still to do, last one first: start, end, halvings.
-    #[serde(skip)]
     todo: Vec<(f64, f64, u32)>,
 }
 
-impl Clone for Locator {
-    fn clone(&self) -> Self {
-        Self { events: self.events.clone(), known: self.known.clone(), ..Self::default() }
-    }
+/// What a search knows of a relation from the searches before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// It touched zero, and has not left its band since.
+    pub touched: bool,
+    /// It came nearer to zero at the end of the last search, inside its band.
+    pub nearing: bool,
+    /// How far it may begin beyond the end of its side, since rounding put it there.
+    pub slack: f64,
+}
+
+/// Where a search goes: from, to, and the time from its start within which what comes back to its
+/// side has not left it.
+#[derive(Clone, Copy, Debug)]
+pub struct Interval {
+    /// Start.
+    pub start: f64,
+    /// End.
+    pub end: f64,
+    /// 2⁻⁹ tick, in seconds.
+    pub fresh: f64,
 }
 
 impl Locator {
-    /// How often an interval may be halved because the model does not fit, and how often where no more
-    /// than so many intervals of a search are: those of long steps may be as short as what happens in
-    /// them, but a function that fits nowhere does not cost more than this.
-    const HALVINGS: u32 = 6;
-    const DEEPER: u32 = 16;
+    /// How often an interval may be halved because the model does not fit; and after how many intervals
+    /// a search ends, for the next one to go on: those of long steps may be as short as what happens in
+    /// them.
+    const HALVINGS: u32 = 24;
     const INTERVALS: u32 = 2048;
 
-    /// All events undecided.
-    pub fn new(events: Vec<Event>) -> Self {
-        let known = vec![Known::NOTHING; events.len()];
-        Self { events, known, ..Self::default() }
+    /// For these relations.
+    pub fn new(watched: Vec<Watched>) -> Self {
+        Self { watched, ..Self::default() }
     }
 
-    /// Earliest time in `[t_a, t_b]` at which an event happens, if any. It is `t_a` itself only for
-    /// an armed event that a jump made true, or an undecided one on its surface (see [`Arm`]).
+    /// The relations.
+    pub fn watched(&self) -> &[Watched] {
+        &self.watched
+    }
+
+    /// Appends the flips of relation `k`, whose function is the polynomial `row` from the start of the
+    /// interval on; `side` moves along. `correct(t)` gives the true value where the polynomial is only
+    /// the beginning of a series.
+    pub fn polynomial(
+        &mut self,
+        (k, row): (usize, &[f64]),
+        within: Interval,
+        side: &mut f64,
+        correct: impl FnMut(f64) -> Option<f64>,
+        doubts: &mut impl Doubts,
+        (flips, past): (&mut Vec<Flip>, &mut Past),
+    ) {
+        let mut curve =
+            Polynomial { row, start: within.start, width: within.end - within.start, correct };
+        self.walk.flips(&mut curve, (k, self.watched[k]), side, within, doubts, (flips, past));
+    }
+
+    /// Appends the flips of those relations that `select` names, by evaluating functions: `z` evaluates
+    /// all of them; `sides` move along. Gives how far it went.
     ///
-    /// `z` evaluates all indicators on the dense output. `tick` is the length of a tick in seconds
-    /// (zero for exact arithmetic): events within one tick of the earliest are found as well, see
-    /// [`hit`](Self::hit). Arms do not change before [`accept`](Self::accept), so that the caller
-    /// may keep any part of the step. Nothing is evaluated without events.
-    pub fn locate<F: FnMut(f64, &mut [f64])>(
+    /// # Errors
+    /// When a function is not finite somewhere.
+    pub fn sample(
         &mut self,
-        t_a: f64,
-        t_b: f64,
-        tick: f64,
-        z: F,
-    ) -> Result<Option<f64>, NotFinite> {
-        self.open();
-        let best = self.sample((t_a, t_b), tick, f64::INFINITY, |_| true, z)?;
-        Ok(self.close(best, tick))
-    }
-
-    /// Begins a search that is made in parts: [`polynomials`](Self::polynomials) and
-    /// [`sample`](Self::sample), each for some of the events, then [`close`](Self::close).
-    #[inline]
-    pub fn open(&mut self) {
-        for known in &mut self.known {
-            (known.hit, known.ahead) = (f64::INFINITY, known.passed);
-        }
-    }
-
-    /// Searches `[start, start + width]` for the events that `select` names, whose indicators are
-    /// `rows`; exact but for `correct`, see [`Rows`]. Gives the earliest time so far.
-    pub fn polynomials(
-        &mut self,
-        rows: Rows<'_>,
-        (start, width): (f64, f64),
-        tick: f64,
-        mut select: impl FnMut(usize) -> bool,
-        correct: impl FnMut(usize, f64) -> Option<f64>,
-    ) -> f64 {
-        let mut curves = Polynomials { rows, start, width, correct };
-        let mut best = f64::INFINITY;
-        for (index, (event, known)) in self.events.iter().zip(&mut self.known).enumerate() {
-            if event.indicators.is_empty() || !select(index) {
-                continue;
-            }
-            let watched = (event, &mut known.ahead);
-            let interval = (start, start + width);
-            let found = self.walk.first(&mut curves, watched, interval, tick / 512.0);
-            if let Some(found) = found {
-                known.find(found);
-                best = best.min(found);
-            }
-        }
-        best
-    }
-
-    /// A whole search of `[start, start + width]` for all events, whose indicators are parabolas.
-    /// Nothing if that takes more than formulas.
-    #[inline(always)]
-    pub(crate) fn parabolas(
-        &mut self,
-        parabolas: Parabolas<'_>,
-        (start, width): (f64, f64),
-        tick: f64,
-    ) -> Option<Option<f64>> {
-        let mut best = f64::INFINITY;
-        for (event, known) in self.events.iter().zip(&mut self.known) {
-            (known.hit, known.ahead) = (f64::INFINITY, known.passed);
-            if event.indicators.is_empty() {
-                continue;
-            }
-            match curves::comes_true(event, parabolas, (start, width)) {
-                Direct::Never => known.ahead = Arm::Armed,
-                Direct::At(hit) if !known.passed.is_recent() || hit - start > tick / 512.0 => {
-                    known.find(hit);
-                    best = best.min(hit);
-                }
-                _ => return None,
-            }
-        }
-        if self.known.len() > 1 {
-            return Some(self.close(best, tick));
-        }
-        Some((best < f64::INFINITY).then_some(best))
-    }
-
-    /// Searches `[t_a, t_b]`, or up to `best` if that is earlier, for the events that `select`
-    /// names, by evaluating indicators. Gives the earliest time so far.
-    pub fn sample<F: FnMut(f64, &mut [f64])>(
-        &mut self,
-        (t_a, t_b): (f64, f64),
-        tick: f64,
-        mut best: f64,
+        within: Interval,
+        sides: &mut [f64],
         select: impl Fn(usize) -> bool,
-        z: F,
+        z: impl FnMut(f64, &mut [f64]),
+        doubts: &mut impl Doubts,
+        (flips, past): (&mut Vec<Flip>, &mut [Past]),
     ) -> Result<f64, NotFinite> {
         let mut probe = Probe { z, bad: None };
-        let Self { events, known, walk, models, todo } = self;
-        let chosen =
-            |&(index, event): &(usize, &Event)| !event.indicators.is_empty() && select(index);
-        let listed = || events.iter().enumerate().filter(chosen);
-        let Some(last) = listed().flat_map(|(_, e)| &e.indicators).max() else {
-            return Ok(best);
-        };
-        let dim = last + 1;
+        let Self { watched, walk, models, todo } = self;
+        let listed = || watched.iter().enumerate().filter(|(k, _)| select(*k));
+        if listed().next().is_none() {
+            return Ok(within.end);
+        }
         todo.clear();
-        todo.push((t_a, t_b, 0));
+        todo.push((within.start, within.end, 0));
         let mut intervals = 0;
         while let Some((low, high, halvings)) = todo.pop() {
-            if low > best + tick || probe.bad.is_some() {
-                break;
-            }
             intervals += 1;
-            let deepest = if intervals < Self::INTERVALS { Self::DEEPER } else { Self::HALVINGS };
+            if intervals > Self::INTERVALS && low > within.start {
+                return probe.bad.map_or(Ok(low), Err);
+            }
             let middle = 0.5 * (low + high);
-            if !models.sample(&mut probe, dim, (low, high), listed().map(|(_, e)| e))
-                && halvings < deepest
+            let fits = models.sample(&mut probe, watched.len(), (low, high));
+            let judged = fits && listed().all(|(k, w)| models.judges(k, *w, sides[k]));
+            if !judged
+                && halvings < Self::HALVINGS
                 && low < middle
                 && middle < high
+                && probe.bad.is_none()
             {
                 todo.push((middle, high, halvings + 1));
                 todo.push((low, middle, halvings + 1));
                 continue;
             }
-            let snap = if low == t_a { tick / 512.0 } else { 0.0 };
-            let mut curves = Sampled { probe: &mut probe, models, low, high };
-            for (index, event) in listed() {
-                let known = &mut known[index];
-                let watched = (event, &mut known.ahead);
-                if known.hit == f64::INFINITY
-                    && let Some(found) = walk.first(&mut curves, watched, (low, high), snap)
-                {
-                    known.find(found);
-                    best = best.min(found);
-                }
+            let fresh = if low == within.start { within.fresh } else { 0.0 };
+            let part = Interval { start: low, end: high, fresh };
+            for (k, w) in listed() {
+                let mut curve = Sampled { probe: &mut probe, models, k, low, high };
+                let found = (&mut *flips, &mut past[k]);
+                walk.flips(&mut curve, (k, *w), &mut sides[k], part, doubts, found);
+            }
+            if probe.bad.is_some() {
+                break;
             }
         }
-        match probe.bad {
-            Some(bad) => {
-                known.iter_mut().for_each(|known| known.hit = f64::INFINITY);
-                Err(bad)
-            }
-            None => Ok(best),
-        }
-    }
-
-    /// Ends a search: only what is within a tick of the earliest event remains.
-    #[inline]
-    pub fn close(&mut self, best: f64, tick: f64) -> Option<f64> {
-        for known in &mut self.known {
-            if known.hit > best + tick {
-                known.hit = f64::INFINITY;
-            }
-        }
-        (best < f64::INFINITY).then_some(best)
-    }
-
-    /// Goes on behind the whole step, in which nothing was found.
-    #[inline]
-    pub fn pass(&mut self) {
-        self.known.iter_mut().for_each(|known| known.passed = known.ahead);
-    }
-
-    /// Time of event `index` in the last [`locate`](Self::locate), if it is the earliest or within
-    /// one tick of it. All that are not after the common tick fire together, in the caller's order.
-    #[inline]
-    pub fn hit(&self, index: usize) -> Option<f64> {
-        self.known.get(index).map(|known| known.hit).filter(|hit| *hit < f64::INFINITY)
-    }
-
-    /// `t`, or the latest crossing that was found up to `snap` after it: at a tick that precedes the
-    /// crossing it stands for, the condition does not hold yet.
-    #[inline]
-    pub fn snapped(&self, t: f64, snap: f64) -> f64 {
-        let hits = self.known.iter().map(|known| known.hit);
-        hits.fold(t, |at, hit| if hit <= t + snap && hit > at { hit } else { at })
-    }
-
-    /// Takes over the step up to `t`, where the indicators are `z` (before any reset): events with
-    /// a hit up to `t + snap` are now disarmed, the others follow their conditions. Hits are cleared.
-    ///
-    /// `snap` is the part of a tick that a tick may precede its crossing (2⁻¹⁰ tick), zero where
-    /// times are not rounded.
-    #[inline]
-    pub fn accept_within(&mut self, t: f64, z: &[f64], snap: f64) {
-        for (event, known) in self.events.iter().zip(&mut self.known) {
-            known.accept(event, event.holds(z), z, t + snap);
-        }
-    }
-
-    /// [`accept_within`](Self::accept_within), if every event has a hit up to `until`: then it does
-    /// not depend on the indicators. Gives whether that was done.
-    #[inline]
-    pub fn disarm_all(&mut self, until: f64) -> bool {
-        let all = self.known.iter().all(|known| known.hit <= until);
-        if all {
-            for known in &mut self.known {
-                known.set(Arm::Happened);
-                known.hit = f64::INFINITY;
-            }
-        }
-        all
-    }
-
-    /// [`accept_within`](Self::accept_within) without a snap.
-    pub fn accept(&mut self, t: f64, z: &[f64]) {
-        self.accept_within(t, z, 0.0);
-    }
-
-    /// Tells the events that are armed and hold for these indicators, and takes over what they say at
-    /// the present, like [`accept`](Self::accept).
-    #[inline]
-    pub(crate) fn settle(&mut self, z: &[f64], mut due: impl FnMut(usize)) {
-        for (index, (event, known)) in self.events.iter().zip(&mut self.known).enumerate() {
-            let holds = event.holds(z);
-            if holds && known.arm.is_armed() && !event.indicators.is_empty() {
-                due(index);
-            }
-            known.settle(event, holds, z);
-        }
-    }
-
-    /// Sets the readiness of event `index`, where the caller knows better (a shared event that was
-    /// carried out, or refused).
-    #[inline]
-    pub fn set(&mut self, index: usize, arm: Arm) {
-        self.known[index].set(arm);
-    }
-
-    /// Forgets what is known, as for a new start.
-    pub fn reset(&mut self) {
-        self.known.fill(Known::NOTHING);
-    }
-
-    /// Events in the order of their indices.
-    #[inline]
-    pub fn events(&self) -> &[Event] {
-        &self.events
-    }
-
-    /// Readiness of event `index` at the end of what was [`pass`](Self::pass)ed.
-    #[inline]
-    pub fn passed(&self, index: usize) -> Arm {
-        self.known[index].passed
-    }
-
-    /// Readiness of event `index` at the last accepted time.
-    #[inline]
-    pub fn arm(&self, index: usize) -> Arm {
-        self.known[index].arm
+        probe.bad.map_or(Ok(within.end), Err)
     }
 }

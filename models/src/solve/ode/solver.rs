@@ -49,6 +49,10 @@ pub struct Solver {
     start: f64,
     controller: Controller,
     path: Path,
+    /// Error of the last step as it was estimated, in tolerances, and the largest one since the last
+    /// start; zero where nothing is estimated.
+    error: f64,
+    largest: f64,
     statistics: Statistics,
     #[serde(skip)]
     scratch: Scratch,
@@ -74,6 +78,8 @@ impl Solver {
             start: 0.0,
             controller: Controller::new(order),
             path: Path::default(),
+            error: 0.0,
+            largest: 0.0,
             statistics: Statistics::default(),
             scratch: Scratch::default(),
         }
@@ -107,6 +113,7 @@ impl Solver {
         put(&mut self.x, x);
         self.fresh = false;
         self.controller.reset();
+        (self.error, self.largest) = (0.0, 0.0);
         self.path.constant(t, x);
         self.statistics.restarts += 1;
     }
@@ -137,7 +144,48 @@ impl Solver {
             Method::Closed => self.expanded(system, Method::CLOSED_ORDER, None, t_stop),
         };
         self.statistics.accepted += u64::from(info.is_ok());
+        self.largest = self.largest.max(self.error);
+        self.error = info.as_ref().map_or(0.0, |info| info.error.min(1.0));
         info
+    }
+
+    /// The largest error of a step since the last start, in tolerances, if errors are estimated.
+    pub(crate) fn errors(&self) -> Option<f64> {
+        let largest = self.largest.max(self.error);
+        (largest > 0.0).then_some(largest)
+    }
+
+    /// Goes on from such an error.
+    pub(crate) fn keep_errors(&mut self, largest: f64) {
+        self.largest = largest;
+    }
+
+    /// How far state `i`, which is `x` at `t` in the last step, may be off there by what that step
+    /// adds, and by its rounding. Inside a step the error is taken to grow as at its end.
+    pub fn error_at(&self, t: f64, i: usize, x: f64) -> f64 {
+        let e = t - self.path.start();
+        let terms = self.path.row(i).iter().rev().fold(0.0, |sum, c| sum * e.abs() + c.abs());
+        let rounding = f64::EPSILON * terms.max(x.abs());
+        if self.error == 0.0 && self.largest == 0.0 {
+            return rounding;
+        }
+        let order = match self.method {
+            Method::Rk23 | Method::Rodas => 3.0,
+            Method::Taylor(order, _) => order as f64,
+            _ => 5.0,
+        };
+        let part = (t - self.path.start()) / (self.path.end() - self.path.start());
+        let grown = libm::pow(part.clamp(0.0, 1.0), order);
+        // The estimate is a mean over all states.
+        let all = (self.x.len() as f64).sqrt();
+        // Several steps add up rounding, which is small beside the tolerance; so does an implicit one.
+        let floor = match self.method {
+            _ if self.largest > 0.0 => 1e-6,
+            Method::Rodas => 1e-7 * part.clamp(0.0, 1.0),
+            _ => 0.0,
+        };
+        let error = self.largest.max(self.error * grown).max(floor);
+        rounding + error * all * self.options.scale(i, x.abs())
     }
 
     /// The end of a step with natural size `natural`: `(t1, clipped)`. A natural step that would

@@ -11,10 +11,11 @@
 //! Indicators see the states, never their quantised copies.
 use super::{
     engine::{Engine, Input, NotFinite, Quanta, State},
+    errors::{quanta, stays},
     influence::Influence,
     method::Method,
     queue::Queue,
-    sheet::{Functions, ROW, Sheet, positive},
+    sheet::{Functions, ROW, Sheet},
     system::System,
     variable::Variable,
     views::{Along, Jumped},
@@ -27,14 +28,19 @@ use crate::{
     signal::statistics::UnitStatistics,
     solve::{
         Dims, Equations, Settings,
-        core::{Advance, Core, Failure, Held, Scene},
-        equations::Work,
-        ode::{Arm, Locator, Rows},
+        core::{Advance, Core, Failure, Flips, Held, Scene},
+        equations::{Relation, Role},
+        ode::{Interval, Locator, Watched},
         series::Series,
         stepped::ALGEBRAIC,
+        tendency::{Doubt, Tendency},
+        watch::{touching, watched_of},
     },
 };
 use serde::{Deserialize, Serialize};
+
+/// The part of their quanta by which states are usually off.
+const USUAL: f64 = 1.0 / 32.0;
 
 /// What changes in a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,12 +52,12 @@ pub struct CoreState<const P: usize> {
     shift: f64,
     /// The present, as an offset.
     at: f64,
-    locator: Locator,
-    /// Per event: until when (engine's time) it is known not to happen.
+    /// The engine's time of the last jump.
+    jumped: f64,
+    /// Per relation: until when (engine's time) it is known not to flip.
     clear: Vec<f64>,
     /// When outputs leave their bands, or have to be looked at again; engine's time.
     leave: Queue,
-    located: u64,
     jumps: u64,
     looks: u64,
     /// A derivative that was not finite where no error could be told.
@@ -65,20 +71,21 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     engine: Engine<Sheet, M, P>,
     indicators: Functions,
     outputs: Functions,
-    /// State to events, and state to outputs.
-    events_of: Influence,
+    relations: Vec<Relation>,
+    /// Per state: those whose quantised copies its derivative reads.
+    readings: Vec<Vec<u32>>,
+    locator: Locator,
+    tendency: Tendency,
+    /// State to relations, and state to outputs.
+    relations_of: Influence,
     outputs_of: Influence,
-    count: usize,
     longest: f64,
     /// Seconds by which a tick may precede the crossing it stands for (R14).
     snap: f64,
     rows: Vec<f64>,
-    /// Events that are looked at in a search, and how long each surely does not happen.
+    /// Relations that are looked at in a search, and how long each surely does not flip.
     chosen: Vec<usize>,
     safe: Vec<f64>,
-    work: Work,
-    vars: Vec<f64>,
-    z: Vec<f64>,
 }
 
 impl<M: Method<P>, const P: usize> Quantised<M, P> {
@@ -119,26 +126,36 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 .into());
         }
         let outputs = Functions::new(dims, &programs.outputs, P);
-        let events = equations.watched();
-        let events_of = Influence::of(dims.states, events.len(), |k, states| {
-            events[k].indicators.iter().for_each(|&z| indicators.reads(z, states));
+        let sheet = Sheet::new(dims, &programs.derivatives);
+        let reads = |i: usize| {
+            let mut states = Vec::new();
+            sheet.reads(i, &mut states);
+            states
+        };
+        let readings = (0..dims.states).map(reads).collect();
+        let relations = equations.relations();
+        let mut watched: Vec<Watched> = relations.iter().map(watched_of).collect();
+        for (k, band) in touching(equations) {
+            let widest = watched[k].touching.map_or(band, |other| other.max(band));
+            watched[k].touching = Some(widest);
+        }
+        let relations_of = Influence::of(dims.states, relations.len(), |k, states| {
+            indicators.reads(k, states);
         });
         // Far enough for every run, and finite.
         let tick = 1.0 / settings.resolution.ticks_per_second() as f64;
         let end = i64::MAX as f64 * tick;
-        let mut engine = Engine::new(Sheet::new(dims, &programs.derivatives), quanta, end);
+        let mut engine = Engine::new(sheet, quanta, end);
         engine.longest = settings.solver.max_step;
         engine.shortest = rounding::SNAP * tick;
-        let count = events.len();
         let state = CoreState {
             engine: engine.state().clone(),
             base: settings.start,
             shift: 0.0,
             at: 0.0,
-            clear: vec![f64::NEG_INFINITY; count],
-            locator: Locator::new(events),
+            jumped: 0.0,
+            clear: vec![f64::NEG_INFINITY; relations.len()],
             leave: Queue::new(outputs.len()),
-            located: 0,
             jumps: 0,
             looks: 0,
             bad: None,
@@ -146,19 +163,19 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         Ok(Self {
             state,
             engine,
-            events_of,
+            relations,
+            readings,
+            locator: Locator::new(watched),
+            tendency: Tendency::default(),
+            relations_of,
             outputs_of: outputs.influence(),
             indicators,
             outputs,
-            count,
             snap: rounding::SNAP * tick,
             longest: settings.solver.max_step.min(end / 16.0),
             rows: Vec::new(),
             chosen: Vec::new(),
             safe: Vec::new(),
-            work: Work::default(),
-            vars: Vec::new(),
-            z: Vec::new(),
         })
     }
 
@@ -250,68 +267,106 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
 
     /// State `j` has a new polynomial.
     fn mark<E: Equations>(&mut self, scene: &Scene<E>, j: usize, e: f64) {
-        for &event in self.events_of.readers(j) {
-            self.state.clear[event as usize] = f64::NEG_INFINITY;
+        for &relation in self.relations_of.readers(j) {
+            self.state.clear[relation as usize] = f64::NEG_INFINITY;
         }
         for k in self.outputs_of.range(j) {
             self.look_at_band(scene, self.outputs_of.reader(k), e);
         }
     }
 
-    /// The first event from the present on, within `width` at most; the width that was searched
-    /// may be less.
-    fn search<E: Equations>(
+    /// Leaves the rows of the chosen relations, and how long each surely keeps its side; the rows may hold
+    /// for less than `width`.
+    fn chosen_rows<E: Equations>(
         &mut self,
         scene: &Scene<E>,
+        sides: &[f64],
         width: &mut f64,
-    ) -> Result<Option<f64>, Box<Failure>> {
+    ) -> Result<(), Box<Failure>> {
         let (start, e) = (self.state.at, self.state.shift + self.state.at);
-        let clear = &self.state.clear;
-        self.chosen.clear();
-        self.chosen.extend((0..self.count).filter(|&i| clear[i] < e + *width));
-        if self.chosen.is_empty() {
-            return Ok(None);
-        }
+        let relations = &self.relations;
         let curved = self.curved(scene);
         self.rows.resize(self.indicators.len() * ROW, 0.0);
         let view = Along { state: &self.state.engine, t: e };
         self.safe.clear();
-        for &event in &self.chosen {
-            let mut safe = 0.0_f64;
-            for &k in &self.state.locator.events()[event].indicators {
-                let row = self.indicators.row(k, &view);
-                if row.iter().any(|c| !c.is_finite()) {
-                    let what = "an event condition is not finite".to_owned();
-                    return Err(self.failure(what, start));
-                }
-                self.rows[k * ROW..][..ROW].copy_from_slice(&row);
-                let trust = self.indicators.trust(k, &row, curved);
-                *width = width.min(trust.max(scene.tick));
-                safe = safe.max(positive(&row).min(trust));
-                self.state.looks += 1;
+        for &k in &self.chosen {
+            let mut row = self.indicators.row(k, &view);
+            if !row[0].is_finite() {
+                let what = "an event condition is not finite".to_owned();
+                return Err(self.failure(what, start));
             }
-            self.safe.push(safe);
+            let series = row.iter().all(|c| c.is_finite());
+            if !series {
+                // It has no series right here, as a root of zero.
+                row[1..].fill(0.0);
+                *width = width.min(scene.tick);
+            }
+            self.rows[k * ROW..][..ROW].copy_from_slice(&row);
+            let trust = self.indicators.trust(k, &row, curved);
+            *width = width.min(trust.max(scene.tick));
+            let safe = stays(relations[k].kind, self.locator.watched()[k], sides[k], row);
+            self.safe.push(if series { safe.min(trust) } else { 0.0 });
+            self.state.looks += 1;
         }
-        let rows = Rows { rows: &self.rows, stride: ROW };
-        let tick = scene.tick;
-        let CoreState { locator, engine: state, shift, clear, .. } = &mut self.state;
-        locator.open();
-        let select = |i: usize| self.chosen.binary_search(&i).is_ok();
-        let functions = &mut self.indicators;
-        let correct = |k: usize, t: f64| {
-            let t = *shift + t;
-            (!functions.holds(k, curved)).then(|| functions.row(k, &Along { state, t })[0])
+        Ok(())
+    }
+
+    /// Appends the flips from the present on, within `width` at most; the width that was searched may
+    /// be less.
+    fn search<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        width: &mut f64,
+        flips: &mut Flips,
+    ) -> Result<(), Box<Failure>> {
+        let (start, e) = (self.state.at, self.state.shift + self.state.at);
+        let (clear, relations) = (&self.state.clear, &self.relations);
+        self.chosen.clear();
+        self.chosen.extend((0..relations.len()).filter(|&k| {
+            clear[k] < e + *width
+                && relations[k].role == Role::Searched
+                && relations[k].is_searched(&scene.frame.discrete)
+        }));
+        if self.chosen.is_empty() {
+            return Ok(());
+        }
+        self.chosen_rows(scene, &flips.sides, width)?;
+        let curved = self.curved(scene);
+        let relations = &self.relations;
+        let within = Interval { start, end: start + *width, fresh: scene.tick / 512.0 };
+        let first = flips.list.len();
+        let CoreState { engine: state, shift, clear, jumped, .. } = &mut self.state;
+        let variables = &state.variables;
+        let states = |t: f64, x: &mut [f64]| {
+            x.iter_mut().zip(variables).for_each(|(x, v)| *x = v.state(*shift + t));
         };
-        let best = locator.polynomials(rows, (start, *width), tick, select, correct);
-        let found = locator.close(best, tick);
-        if found.is_none() {
-            locator.pass();
-            for (&event, safe) in self.chosen.iter().zip(&self.safe) {
-                let armed = locator.passed(event) == Arm::Armed;
-                clear[event] = if armed { e + safe } else { f64::NEG_INFINITY };
-            }
+        let readings = &self.readings;
+        let errors = |_: f64, _: &[f64], to: &mut [f64]| quanta(variables, readings, *jumped, to);
+        let mut doubts = Doubt::new(scene, &mut self.tendency, &states, &errors);
+        doubts.usual = USUAL;
+        let functions = &mut self.indicators;
+        for (&k, safe) in self.chosen.iter().zip(&self.safe) {
+            let row = &self.rows[k * ROW..][..ROW];
+            let correct = |t: f64| {
+                let t = *shift + t;
+                (!functions.holds(k, curved)).then(|| functions.row(k, &Along { state, t })[0])
+            };
+            let Flips { sides, list, past } = &mut *flips;
+            let found = (list, &mut past[k]);
+            let side = &mut sides[k];
+            self.locator.polynomial((k, row), within, side, correct, &mut doubts, found);
+            clear[k] = e + safe;
         }
-        Ok(found)
+        flips.list[first..].sort_by(|a, b| a.t.total_cmp(&b.t).then(a.relation.cmp(&b.relation)));
+        for flip in &flips.list[first..] {
+            clear[usize::from(flip.relation)] = f64::NEG_INFINITY;
+        }
+        let stops = |f: &&crate::solve::ode::Flip| relations[usize::from(f.relation)].stops;
+        if let Some(limit) = flips.list[first..].iter().find(stops).map(|f| f.t + scene.tick) {
+            let keep = flips.list[first..].iter().take_while(|f| f.t <= limit).count();
+            flips.cut(first + keep);
+        }
+        Ok(())
     }
 
     /// When the first output leaves its band, before engine's time `until`.
@@ -326,24 +381,6 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 return Some(e - self.state.shift);
             }
         }
-    }
-
-    fn take_arms<E: Equations>(&mut self, scene: &Scene<E>, t: f64, snap: f64) {
-        if self.count == 0 {
-            return;
-        }
-        let e = self.state.shift + self.state.locator.snapped(t, self.snap);
-        let x: Vec<f64> = self.state.engine.variables.iter().map(|v| v.state(e)).collect();
-        scene.fill(t, &x, &mut self.vars);
-        self.look(scene, None);
-        self.state.locator.accept_within(t, &self.z, snap);
-    }
-
-    fn look<E: Equations>(&mut self, scene: &Scene<E>, vars: Option<&[f64]>) {
-        self.z.resize(scene.dims.indicators, 0.0);
-        let vars = vars.unwrap_or(&self.vars);
-        scene.equations.indicators(vars, &mut self.work, &mut self.z);
-        self.state.looks += 1;
     }
 
     fn note(&mut self, result: Result<(), NotFinite>) {
@@ -396,7 +433,12 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.state.at
     }
 
-    fn advance(&mut self, scene: &Scene<E>, stop: Option<f64>) -> Result<Advance, Box<Failure>> {
+    fn advance(
+        &mut self,
+        scene: &Scene<E>,
+        stop: Option<f64>,
+        flips: &mut Flips,
+    ) -> Result<Advance, Box<Failure>> {
         self.engine.system.resting = scene.frame.resting;
         if let Err(bad) = self.steps(scene) {
             self.note(Err(bad));
@@ -418,45 +460,32 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         let next = self.state.engine.queue.least() - self.state.shift;
         let end = next.min(stop).min(self.state.at + self.longest).max(self.state.at);
         // What lies within the rounding of the limit's tick happens at the limit.
-        let mut width = end - self.state.at + if end >= stop { self.snap } else { 0.0 };
-        let event = self.search(scene, &mut width)?;
-        let end = if event.is_some() || width < end - self.state.at {
-            event.unwrap_or(self.state.at + width)
-        } else {
-            end
+        let mut width = end - self.state.at + self.snap;
+        let whole = width;
+        self.search(scene, &mut width, flips)?;
+        let end = match width < whole {
+            true => (self.state.at + (width - self.snap).max(self.snap)).min(end),
+            false => end,
         };
         if let Some(leave) = self.band(scene, self.state.shift + end) {
-            return Ok(Advance::Found(leave.min(end)));
-        }
-        if let Some(found) = event {
-            return Ok(Advance::Found(found));
+            return Ok(Advance::Left(leave.min(end)));
         }
         self.state.at = end;
         Ok(if end >= stop { Advance::Stopped } else { Advance::Silent })
     }
 
-    fn found(&self, until: f64, events: &mut Vec<u16>) {
-        let hit = |i: &usize| self.state.locator.hit(*i).is_some_and(|t| t <= until);
-        events.extend((0..self.count).filter(hit).map(|i| i as u16));
-    }
-
     fn states(&self, t: f64, x: &mut [f64]) {
-        let e = self.state.shift + self.state.locator.snapped(t, self.snap);
+        let e = self.state.shift + t;
         for (x, v) in x.iter_mut().zip(&self.state.engine.variables) {
             *x = v.state(e);
         }
     }
 
-    fn arrive(&mut self, scene: &Scene<E>, t: f64, snap: Option<f64>) {
-        let first = scene.equations.events().len();
-        let within = t + snap.unwrap_or(0.0);
-        let due = |s: &Self, i| s.state.locator.hit(i).is_some_and(|hit| hit <= within);
-        let waiting: Vec<usize> = (first..self.count).filter(|&i| due(self, i)).collect();
-        self.state.located += (0..first).filter(|&i| due(self, i)).count() as u64;
-        self.take_arms(scene, t, snap.unwrap_or(0.0));
-        for i in waiting {
-            self.state.locator.set(i, Arm::Armed);
-        }
+    fn errors(&self, _: &Scene<E>, _: f64, _: &[f64], to: &mut [f64]) {
+        quanta(&self.state.engine.variables, &self.readings, self.state.jumped, to);
+    }
+
+    fn arrive(&mut self, scene: &Scene<E>, t: f64) {
         self.state.clear.fill(f64::NEG_INFINITY);
         let ticks = (t / scene.tick).round() as i64;
         let last = scene.frame.last + ticks - self.state.base;
@@ -479,6 +508,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             self.run(|engine| engine.refresh(e))
         };
         self.note(result);
+        self.state.jumped = e;
         self.state.jumps += 1;
         self.touch_all(scene);
     }
@@ -496,19 +526,9 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.look_at_band(scene, port, self.state.shift + self.state.at);
     }
 
-    fn settle(&mut self, scene: &Scene<E>, vars: &[f64], events: &mut Vec<u16>) -> bool {
-        if self.count > 0 {
-            self.look(scene, Some(vars));
-            self.state.locator.settle(&self.z, |event| events.push(event as u16));
-            self.state.clear.fill(f64::NEG_INFINITY);
-        }
+    fn outside(&mut self, _: &Scene<E>, _: &[f64]) -> bool {
         // Bands are looked at in the next advance, for any output that has left its own.
         false
-    }
-
-    fn set_arm(&mut self, event: usize, arm: Arm) {
-        self.state.locator.set(event, arm);
-        self.state.clear[event] = f64::NEG_INFINITY;
     }
 
     fn expand(
@@ -548,14 +568,9 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         }
     }
 
-    fn holds_still(&self, event: usize) -> bool {
-        self.state.locator.passed(event).waits()
-    }
-
     fn count(&self, statistics: &mut UnitStatistics) {
         statistics.steps += self.state.engine.steps;
         statistics.evaluations += self.state.engine.evaluations;
-        statistics.located += self.state.located;
         statistics.reinitialisations += self.state.jumps;
         statistics.indicator_evaluations += self.state.looks;
     }

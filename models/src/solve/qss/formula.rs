@@ -161,10 +161,8 @@ fn load(dims: &Dims, id: VarId) -> Step {
         Step::State((at - Dims::STATES) as u32)
     } else if at < dims.first_discrete() {
         Step::Input((at - dims.first_input()) as u32)
-    } else if at < dims.first_discrete() + dims.discrete {
-        Step::Discrete((at - dims.first_discrete()) as u32)
     } else {
-        Step::Constant(0.0)
+        Step::Discrete((at - dims.first_discrete()) as u32)
     }
 }
 

@@ -34,6 +34,7 @@
 //! ```
 mod core;
 mod engine;
+mod errors;
 mod exits;
 mod formula;
 mod influence;

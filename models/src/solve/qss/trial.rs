@@ -41,7 +41,7 @@ impl Beginning<'_> {
         let held = |&u: &f64| Input { at: 0.0, coefficients: vec![u] };
         engine.state.inputs = inputs.iter().map(held).collect();
         let x = &self.vars[Dims::STATES..dims.first_input()];
-        let discrete = &self.vars[dims.first_discrete()..dims.received()];
+        let discrete = &self.vars[dims.held()];
         engine.start(self.vars[0], x, discrete).ok()?;
         let until = seconds.unwrap_or(f64::INFINITY);
         while engine.next() < until {

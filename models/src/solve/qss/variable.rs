@@ -43,6 +43,12 @@ impl<const P: usize> Variable<P> {
         self.x + e * self.d.iter().rev().fold(0.0, |sum, d| sum * e + d)
     }
 
+    /// The derivative of the state at `t`.
+    pub fn rate(&self, t: f64) -> f64 {
+        let e = t - self.at;
+        self.d.iter().enumerate().rev().fold(0.0, |sum, (k, d)| sum * e + (k + 1) as f64 * d)
+    }
+
     /// Moves the origin of the value to `t`, where new derivatives are about to be set.
     #[inline]
     pub fn move_value(&mut self, t: f64) {

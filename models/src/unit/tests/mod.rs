@@ -22,6 +22,7 @@ mod bouncing;
 mod inputs;
 mod methods;
 mod quantised;
+mod rules;
 
 pub(super) const PS: f64 = 1e-12;
 

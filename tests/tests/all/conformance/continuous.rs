@@ -16,7 +16,7 @@ use superdense_kernel::{
 use superdense_models::{
     maths::expr::Scalar,
     signal::value::Value,
-    solve::{Dims, Equations, EventSpec, Settings, Trigger, equations::Work, ode::Method},
+    solve::{Dims, Equations, EventSpec, Settings, Trigger, Truth, equations::Work, ode::Method},
     unit::Unit,
 };
 
@@ -114,7 +114,8 @@ fn h06_grazing() {
     // Over many fixed steps rounding alone carries the solution below zero.
     for method in [Method::Rk45, Method::Taylor(12, None), Method::Closed] {
         for touching in [Some(1e-9), None] {
-            let trigger = Trigger::State { indicators: vec![0], strict: true, touching };
+            let truth = Truth::All(vec![(0, false)]);
+            let trigger = Trigger::State { truth, touching, crossing: None };
             let equations = Parabola(vec![EventSpec::new("zero", trigger)]);
             let settings = Settings { method, ..Settings::default() };
             let unit = Unit::new(equations, &[1.0], &[], &[], settings).unwrap();

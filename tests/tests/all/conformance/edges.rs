@@ -85,9 +85,9 @@ fn members_of_a_shared_event_jump_together() {
     }
 }
 
-/// Where members cannot agree because of rounding alone, the run ends and says what to do.
+/// Members that are on the threshold of a link for ever.
 #[test]
-fn proposals_that_are_always_refused_are_an_error() {
+fn links_on_their_threshold_propose_nothing() {
     let unit = |name: &str| {
         format!(
             "[unit.{name}]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0 }}\n\
@@ -100,9 +100,9 @@ fn proposals_that_are_always_refused_are_an_error() {
         unit("a"),
         unit("b")
     );
-    let told = Ran::with(&text, "rk45", S).end.expect_err("no end").to_string();
-    assert!(told.contains("shared event 'hit' was proposed 1000 times in a row"), "{told}");
-    assert!(told.contains("leave a margin above rounding"), "{told}");
+    // What rests on its threshold sets nothing off, whatever rounding says.
+    let ran = Ran::with(&text, "rk45", S);
+    assert!(ran.end.is_ok() && ran.facts.is_empty(), "{:?} {:?}", ran.end, ran.facts);
 }
 
 /// A reset onto the surface, from where the state leaves it: quantised states, too, do not fall through.

@@ -56,7 +56,7 @@ const CASES: &[Case] = &[
     Case {
         name: "a reset that is not finite",
         unit: "states = { x = 1 }\nderivatives = { x = '-1' }\n[[unit.u.event]]\nname = 'hit'\n\
-               when = 'x <= 0'\nreset = { x = '1 / max(x, 0)' }",
+               when = 'x <= 0'\nreset = { x = '1 / max(x - 0.5, 0)' }",
         says: all(&["a reset gives a value that is not finite"]),
     },
     Case {

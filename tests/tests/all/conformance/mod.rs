@@ -13,6 +13,7 @@ mod ids;
 mod pdevs;
 mod protocol;
 mod quantised;
+mod relations;
 mod sides;
 mod sliding;
 mod stone;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{E, PI};
 
-use super::super::{Expr, SwitchAt, VarId};
+use super::super::{Expr, VarId};
 use super::{condition, expr, same};
 
 #[test]
@@ -166,34 +166,46 @@ fn dependencies_are_those_of_the_text() {
     );
 }
 
+/// Alternatives joined by ` | `, the functions of each by `, `.
 #[test]
-fn conjunctions_become_indicators() {
+fn conditions_become_alternatives() {
     let show = |text: &str| {
-        let indicators = condition(text).indicators()?;
-        let one = |i: &super::super::Indicator| {
-            format!("{} {} 0", i.expr, if i.strict { "<" } else { "<=" })
-        };
-        Some(indicators.iter().map(one).collect::<Vec<_>>().join(", "))
+        let one =
+            |all: &Vec<Expr>| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        condition(text).alternatives().iter().map(one).collect::<Vec<_>>()
     };
     for (text, expected) in [
-        ("x <= 0", Some("v0 <= 0")),
-        ("x >= 1", Some("1.0 - v0 <= 0")),
-        ("x > y", Some("v1 - v0 < 0")),
-        ("0 < x", Some("-v0 < 0")),
-        ("x <= 0 and y < 0 and z > 1", Some("v0 <= 0, v1 < 0, 1.0 - v2 < 0")),
-        ("not (x > y or z >= 1)", Some("v0 - v1 <= 0, v2 - 1.0 < 0")),
-        ("x == y", Some("v0 - v1 <= 0, v1 - v0 <= 0")),
-        ("not x != y", Some("v0 - v1 <= 0, v1 - v0 <= 0")),
-        ("x < 1 and x < 1", Some("v0 - 1.0 < 0")),
-        ("x < 1 or y < 1", None),
-        ("x != 1", None),
-        ("not (x < 1 and y < 1)", None),
-        ("x < 1 and (y < 1 or z < 1)", None),
-        ("1 < 2", Some("")),
-        ("1 > 2", Some("1.0 <= 0")),
+        ("x <= 0", &["v0"][..]),
+        ("x >= 1", &["1.0 - v0"]),
+        ("x > y", &["v1 - v0"]),
+        ("0 < x", &["-v0"]),
+        ("x <= 0 and y < 0 and z > 1", &["v0, v1, 1.0 - v2"]),
+        ("not (x > y or z >= 1)", &["v0 - v1, v2 - 1.0"]),
+        ("x == y", &["v0 - v1, v1 - v0"]),
+        ("not x != y", &["v0 - v1, v1 - v0"]),
+        ("x < 1 and x < 1", &["v0 - 1.0"]),
+        ("x < 1 or y < 1", &["v0 - 1.0", "v1 - 1.0"]),
+        ("x != 1", &["v0 - 1.0", "1.0 - v0"]),
+        ("not x == 1", &["v0 - 1.0", "1.0 - v0"]),
+        ("not (x < 1 and y < 1)", &["1.0 - v0", "1.0 - v1"]),
+        ("x < 1 and (y < 1 or z < 1)", &["v0 - 1.0, v1 - 1.0", "v0 - 1.0, v2 - 1.0"]),
+        ("not not (x < 1 or y < 1)", &["v0 - 1.0", "v1 - 1.0"]),
+        ("1 < 2", &[""]),
+        ("1 > 2", &[]),
     ] {
-        assert_eq!(show(text).as_deref(), expected, "{text}");
+        assert_eq!(show(text), expected, "{text}");
     }
+}
+
+/// The logic stays, the functions change, and so does the truth on the variables.
+#[test]
+fn conditions_are_mapped() {
+    let slopes = condition("x < 1 and not y == 2").map(|z| z.differentiate(VarId(0)));
+    assert_eq!(slopes.atoms().len(), 2);
+    assert_eq!(slopes.logic(), condition("x < 1 and not y == 2").logic());
+    // The derivatives by x are 1 and 0: the first is not below zero.
+    assert!(!slopes.eval(&[0.0, 0.0]));
+    assert!(slopes.truth(&[-1.0, 1.0]) && !slopes.truth(&[-1.0, 0.0]));
 }
 
 #[test]
@@ -210,28 +222,6 @@ fn the_signs_of_the_atoms_decide() {
             x < 1.0 && !(y >= 2.0 || z == 3.0) || if t > 0.0 { x > 5.0 } else { y != 0.0 };
         assert_eq!(condition.eval(&[x, y, z, t]), expected, "{x} {y} {z} {t}");
     }
-}
-
-#[test]
-fn every_switch_is_found() {
-    use SwitchAt::{Integers, Zero};
-    for (text, expected) in [
-        ("sin(x) + hypot(x, y)", &[][..]),
-        ("abs(x - 1)*abs(x - 1)", &[("v0 - 1.0", Zero)]),
-        ("sign(x) + step(x)", &[("v0", Zero)]),
-        ("min(x, y, 3)", &[("v0 - v1", Zero), ("min(v0, v1) - 3.0", Zero)]),
-        ("if x > 1 and y <= z then x else 2", &[("1.0 - v0", Zero), ("v1 - v2", Zero)]),
-        ("floor(x) + round(y)", &[("v0", Integers), ("v1 + 0.5", Integers)]),
-        ("mod(t, 2)", &[("v3/2.0", Integers)]),
-        ("clamp(x, 0, 1)", &[("v0", Zero), ("max(v0, 0.0) - 1.0", Zero)]),
-    ] {
-        let found = expr(text).switches();
-        let found: Vec<_> = found.iter().map(|s| (s.expr.to_string(), s.at)).collect();
-        let expected: Vec<_> = expected.iter().map(|&(z, at)| (z.to_owned(), at)).collect();
-        assert_eq!(found, expected, "{text}");
-    }
-    let f = expr("x + abs(y - 2)");
-    assert_eq!(f.switches()[0].span.of(f.source()), "abs(y - 2)");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests that need more than one part of the language.
 
+mod freezing;
 mod meaning;
 mod random;
 mod running;

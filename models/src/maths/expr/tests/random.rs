@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{
-    super::{Expr, Program, Registers, Symbol, VarId, op::powi, parse},
+    super::{Condition, Expr, Freezer, Program, Registers, Symbol, VarId, op::powi, parse},
     same,
 };
 use crate::solve::{
@@ -180,19 +180,43 @@ fn leaf() -> impl Strategy<Value = Tree> {
     ]
 }
 
+/// Comparisons of these trees, joined.
+fn cond(inner: impl Strategy<Value = Tree> + Clone + 'static) -> impl Strategy<Value = Cond> {
+    let relations = prop::sample::select(vec!["<", "<=", ">", ">=", "==", "!="]);
+    let compare = (relations, inner.clone(), inner)
+        .prop_map(|(relation, a, b)| Cond::Compare(relation, a, b));
+    compare.prop_recursive(2, 4, 2, |c| {
+        let c = c.prop_map(Box::new);
+        prop_oneof![
+            c.clone().prop_map(Cond::Not),
+            (prop::sample::select(vec!["and", "or"]), c.clone(), c)
+                .prop_map(|(name, a, b)| Cond::Join(name, a, b)),
+        ]
+    })
+}
+
+/// Trees of whole numbers that switch, on which arithmetic is exact and comparisons often tie.
+fn whole_tree() -> impl Strategy<Value = Tree> + Clone {
+    let leaf = prop_oneof![
+        (-2..3i32).prop_map(|n| Tree::Number(f64::from(n))),
+        (0..4u32).prop_map(Tree::Var)
+    ];
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        let boxed = || inner.clone().prop_map(Box::new);
+        let binary = vec!["+", "-", "*", "min", "max"];
+        prop_oneof![
+            2 => (prop::sample::select(binary), boxed(), boxed())
+                .prop_map(|(f, a, b)| Tree::Binary(f, a, b)),
+            1 => (prop::sample::select(vec!["-", "abs", "sign", "floor", "ceil"]), boxed())
+                .prop_map(|(f, a)| Tree::Unary(f, a)),
+        ]
+    })
+}
+
 fn tree() -> impl Strategy<Value = Tree> {
     leaf().prop_recursive(6, 48, 3, |inner| {
         let boxed = || inner.clone().prop_map(Box::new);
-        let compare = (prop::sample::select(vec!["<", "<=", ">", ">=", "==", "!="]), inner.clone(), inner.clone())
-            .prop_map(|(relation, a, b)| Cond::Compare(relation, a, b));
-        let cond = compare.prop_recursive(2, 4, 2, |c| {
-            let c = c.prop_map(Box::new);
-            prop_oneof![
-                c.clone().prop_map(Cond::Not),
-                (prop::sample::select(vec!["and", "or"]), c.clone(), c)
-                    .prop_map(|(name, a, b)| Cond::Join(name, a, b)),
-            ]
-        });
+        let cond = cond(inner.clone());
         prop_oneof![
             3 => (prop::sample::select(UNARY.to_vec()), boxed()).prop_map(|(f, a)| Tree::Unary(f, a)),
             5 => (prop::sample::select(BINARY.to_vec()), boxed(), boxed())
@@ -255,6 +279,11 @@ fn point() -> impl Strategy<Value = [f64; 4]> {
     [number.clone(), number.clone(), number.clone(), number]
 }
 
+fn whole_point() -> impl Strategy<Value = [f64; 4]> {
+    let number = (-2..3i32).prop_map(f64::from);
+    [number.clone(), number.clone(), number.clone(), number]
+}
+
 /// Time and states.
 struct At([f64; 4]);
 
@@ -305,6 +334,50 @@ proptest! {
             let again = read(&expr.to_string());
             prop_assert!(same(again.eval(&at), expected), "printed: {expr}");
         }
+    }
+
+    /// Where no function is zero, a condition holds if one alternative has all of its functions below it.
+    #[test]
+    fn alternatives_agree_with_the_truth(cond in cond(whole_tree()), at in whole_point()) {
+        let condition = Condition::parse(&cond.text(), &numbered).unwrap();
+        prop_assert_eq!(condition.eval(&at), cond.eval(&at));
+        let mut below = condition.alternatives().into_iter().map(|all| {
+            all.iter().all(|z| z.eval(&at) <= 0.0)
+        });
+        if condition.atoms().iter().all(|atom| atom.z.eval(&at) != 0.0) {
+            prop_assert_eq!(below.any(|b| b), cond.eval(&at), "{}", cond.text());
+        } else if cond.eval(&at) {
+            prop_assert!(below.any(|b| b), "{}", cond.text());
+        }
+    }
+
+    /// Sides held as the functions are now say the same as the condition and the expression.
+    #[test]
+    fn frozen_conditions_agree_with_the_truth(
+        cond in cond(whole_tree()),
+        tree in whole_tree(),
+        at in whole_point(),
+        first in any::<bool>(),
+    ) {
+        let condition = Condition::parse(&cond.text(), &numbered).unwrap();
+        let expr = read(&tree.text());
+        // The first two variables move.
+        let mut freezer = Freezer::new(VarId(4), |v| v.0 < 2);
+        let early = first.then(|| freezer.freeze(&expr, None));
+        let truth = freezer.condition(&condition, None);
+        let smooth = early.unwrap_or_else(|| freezer.freeze(&expr, None));
+        let mut vars = at.to_vec();
+        for frozen in freezer.found() {
+            prop_assert_eq!(frozen.side.0 as usize, vars.len());
+            let side = match frozen.passes {
+                Some(_) => 0.0,
+                None => frozen.side_of(frozen.function.eval(&vars)),
+            };
+            vars.push(side);
+        }
+        prop_assert_eq!(truth.eval(&vars) != 0.0, cond.eval(&at), "{} as {}", cond.text(), truth);
+        prop_assert!(smooth.eval(&vars) == tree.eval(&at), "{} as {}", tree.text(), smooth);
+        prop_assert!(truth.vars().iter().all(|v| v.0 >= 2), "reads what moves: {}", truth);
     }
 
     #[test]
@@ -372,11 +445,10 @@ proptest! {
                 let program = Program::compile([&expr, &slope]);
                 program.eval(&[0.5, 1.5, 0.0, 0.0], &mut Registers::default(), &mut [0.0; 2]);
                 program.explain_non_finite(&[0.0, -1.0, 0.0, 0.0]);
-                expr.switches();
             }
             if let Ok(condition) = ast.condition(&numbered) {
                 condition.eval(&[0.5, 1.5, 0.0, 0.0]);
-                condition.indicators();
+                condition.alternatives();
             }
         }
     }

@@ -245,5 +245,7 @@ fn size_is_limited_and_length_is_not_depth() {
     assert_eq!(sum.differentiate(super::super::VarId(1)).eval(&[1.0, 1.0]), terms.floor());
     assert!(sum.to_string().len() > MAX_SOURCE);
     let all = condition(&format!("x<1{}", " and x<1".repeat(8000)));
-    assert_eq!(all.indicators().unwrap().len(), 1);
+    assert_eq!(all.atoms().len(), 1);
+    assert!(all.eval(&[0.5]) && !all.eval(&[1.0]));
+    assert_eq!(all.alternatives().len(), 1);
 }

@@ -1,9 +1,12 @@
-//! Indicators known by evaluation only: sampled, and modelled by a polynomial of degree seven.
+//! Functions known by evaluation only: sampled, and modelled by a polynomial of degree seven.
 
-use super::{Event, NotFinite, walk::Curves};
+use super::{
+    NotFinite, Watched,
+    walk::{Curve, stays},
+};
 use crate::solve::ode::indicator::{Model, POINTS};
 
-/// The indicators with a memory for the first value that was not finite.
+/// The functions with a memory for the first value that was not finite.
 pub(super) struct Probe<F> {
     pub z: F,
     pub bad: Option<NotFinite>,
@@ -19,7 +22,7 @@ impl<F: FnMut(f64, &mut [f64])> Probe<F> {
     }
 }
 
-/// Models of all indicators on one interval.
+/// Models of all functions on one interval.
 #[derive(Debug, Default)]
 pub(super) struct Models {
     models: Vec<Model>,
@@ -28,14 +31,12 @@ pub(super) struct Models {
 }
 
 impl Models {
-    /// Samples and models all `dim` indicators on `[low, high]`; false if some event cannot be
-    /// judged by such a model.
-    pub(super) fn sample<'a, F: FnMut(f64, &mut [f64])>(
+    /// Samples and models all `dim` functions on `[low, high]`; false if something is not finite.
+    pub(super) fn sample<F: FnMut(f64, &mut [f64])>(
         &mut self,
         probe: &mut Probe<F>,
         dim: usize,
         (low, high): (f64, f64),
-        mut events: impl Iterator<Item = &'a Event>,
     ) -> bool {
         self.models.resize_with(dim, Model::default);
         self.row.resize(dim, 0.0);
@@ -46,58 +47,54 @@ impl Models {
         for (k, model) in self.models.iter_mut().enumerate() {
             model.fit(&std::array::from_fn(|point| self.rows[point * dim + k]));
         }
-        let models = &self.models;
-        events.all(|event| {
-            let band = event.graze.unwrap_or(0.0);
-            event.indicators.iter().any(|&k| models[k].low > band)
-                || event.indicators.iter().all(|&k| models[k].high < 0.0)
-                || event.indicators.iter().all(|&k| models[k].good)
-        })
+        probe.bad.is_none()
+    }
+
+    /// Whether the model of function `k` tells what becomes of its `side`.
+    pub(super) fn judges(&self, k: usize, watched: Watched, side: f64) -> bool {
+        let model = &self.models[k];
+        model.good || stays(watched, side, (model.low, model.high))
     }
 }
 
-/// Sampled indicators on the interval that was sampled last.
+/// A sampled function on the interval that was sampled last.
 pub(super) struct Sampled<'a, F> {
     pub probe: &'a mut Probe<F>,
     pub models: &'a mut Models,
+    pub k: usize,
     pub low: f64,
     pub high: f64,
 }
 
-impl<F: FnMut(f64, &mut [f64])> Curves for Sampled<'_, F> {
-    fn count(&self) -> usize {
-        self.models.models.len()
+impl<F: FnMut(f64, &mut [f64])> Curve for Sampled<'_, F> {
+    fn value(&mut self, t: f64) -> f64 {
+        self.probe.fill(t, &mut self.models.row);
+        self.models.row[self.k]
     }
 
-    fn fill(&mut self, _: &Event, t: f64, row: &mut [f64]) {
-        self.probe.fill(t, row);
+    fn range(&self) -> (f64, f64) {
+        (self.models.models[self.k].low, self.models.models[self.k].high)
     }
 
-    fn range(&self, k: usize) -> (f64, f64) {
-        (self.models.models[k].low, self.models.models[k].high)
-    }
-
-    fn partition(&self, k: usize, out: &mut Vec<f64>) {
+    fn partition(&self, out: &mut Vec<f64>) {
         // The samples as well: what the model misses may still show there.
         let (low, high) = (self.low, self.high);
-        let first = out.len();
-        if first == 1 {
-            out.extend(POINTS[1..].iter().filter(|&&p| p != 1.0).map(|&p| at(low, high, p)));
-        }
+        out.extend(POINTS[1..].iter().filter(|&&p| p != 1.0).map(|&p| at(low, high, p)));
         let extrema = out.len();
-        self.models.models[k].extrema(out);
+        self.models.models[self.k].extrema(out);
         for theta in &mut out[extrema..] {
             *theta = at(low, high, *theta);
         }
     }
 
-    fn root(&mut self, event: &Event, k: usize, from: (f64, f64), to: (f64, f64)) -> f64 {
-        let row = &mut self.models.row;
-        let value = |t| {
-            self.probe.fill(t, row);
-            row[k]
-        };
-        itp(from, to, value, |z| event.satisfied(k, z))
+    fn rounding(&self, _: f64) -> f64 {
+        // What is evaluated has the errors of its variables, and no other.
+        0.0
+    }
+
+    fn root(&mut self, level: f64, sign: f64, from: (f64, f64), to: (f64, f64)) -> f64 {
+        let (from, to) = ((from.0, from.1 - level), (to.0, to.1 - level));
+        itp(from, to, |t| self.value(t) - level, |z| sign * z <= 0.0)
     }
 }
 

@@ -1,205 +1,250 @@
-//! The walk over the monotone pieces of one interval.
+//! The walk over the monotone pieces of one function.
 
-use super::{Arm, Event};
+use super::{Doubts, Flip, Interval, Kind, Past, Watched};
 
-/// The indicators on one interval, however they are known.
-pub(super) trait Curves {
-    /// How many there are.
-    fn count(&self) -> usize;
-    /// Values of the event's indicators at `t`, at their places in `row`.
-    fn fill(&mut self, event: &Event, t: f64, row: &mut [f64]);
-    /// Bounds of indicator `k` on the interval.
-    fn range(&self, k: usize) -> (f64, f64);
-    /// Times, beside both ends, between which indicator `k` is monotone, appended to `out`.
-    fn partition(&self, k: usize, out: &mut Vec<f64>);
-    /// Where indicator `k`, not satisfied at the first point and satisfied at the second, comes to
-    /// be satisfied: an end at which it is.
-    fn root(&mut self, event: &Event, k: usize, from: (f64, f64), to: (f64, f64)) -> f64;
-    /// When an event whose condition is false at `low` comes true, where that can be told without
-    /// monotone pieces.
-    fn direct(&mut self, _event: &Event, _interval: (f64, f64)) -> Direct {
-        Direct::Unknown
+/// A function on one interval, however it is known.
+pub(super) trait Curve {
+    /// Its value.
+    fn value(&mut self, t: f64) -> f64;
+    /// Bounds on the interval.
+    fn range(&self) -> (f64, f64);
+    /// Times, beside both ends, between which it is monotone, appended to `out`.
+    fn partition(&self, out: &mut Vec<f64>);
+    /// How far rounding may have moved its computed value at `t`.
+    fn rounding(&self, t: f64) -> f64;
+    /// Where `sign * (z - level)`, positive at the first point and negative at the second, comes down
+    /// to zero.
+    fn root(&mut self, level: f64, sign: f64, from: (f64, f64), to: (f64, f64)) -> f64;
+}
+
+/// Flips of one relation within one search: beyond so many, something is wrong with its function.
+const MOST: usize = 10_000;
+
+/// Working memory of a walk: points in ascending order, and the function there.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    points: Vec<f64>,
+    values: Vec<f64>,
+}
+
+/// An end of a side: the function is inside while `sign * (z - level) >= 0`, and beyond it on `next`.
+#[derive(Clone, Copy)]
+struct End {
+    level: f64,
+    sign: f64,
+    next: f64,
+}
+
+/// The ends of a side; none for a function that rests at zero.
+fn ends(kind: Kind, side: f64) -> [Option<End>; 2] {
+    match kind {
+        Kind::Sign if side == 0.0 => [None, None],
+        Kind::Sign => [Some(End { level: 0.0, sign: side, next: -side }), None],
+        Kind::Floor => [
+            Some(End { level: side, sign: 1.0, next: side - 1.0 }),
+            Some(End { level: side + 1.0, sign: -1.0, next: side + 1.0 }),
+        ],
     }
 }
 
-/// When an event comes true.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Direct {
-    /// Ask its pieces.
-    Unknown,
-    /// Not in the interval.
-    Never,
-    /// At this time.
-    At(f64),
-}
-
-/// Working memory of a walk.
-#[derive(Debug, Default)]
-pub(super) struct Walk {
-    dim: usize,
-    /// Points in ascending order, and the indicators there, one row per point.
-    points: Vec<f64>,
-    rows: Vec<f64>,
-    row: Vec<f64>,
+/// Whether a function between these bounds stays on its side.
+pub(super) fn stays(watched: Watched, side: f64, (least, most): (f64, f64)) -> bool {
+    let inside = |end: End| {
+        let nearest = if end.sign > 0.0 { least } else { most };
+        end.sign * (nearest - end.level) > watched.touching.unwrap_or(0.0)
+    };
+    match ends(watched.kind, side) {
+        [None, None] => least == 0.0 && most == 0.0,
+        ends => ends.into_iter().flatten().all(inside),
+    }
 }
 
 impl Walk {
-    /// First time in `[low, high]` at which `event` happens; its arm moves on to `high` otherwise.
-    /// A disarmed event that comes true within `snap` of `low` has not left.
-    pub(super) fn first(
+    /// Appends the flips of relation `k`, which is on `side` at the start; that moves along.
+    pub(super) fn flips(
         &mut self,
-        curves: &mut impl Curves,
-        (event, arm): (&Event, &mut Arm),
-        (low, high): (f64, f64),
-        snap: f64,
-    ) -> Option<f64> {
-        match curves.direct(event, (low, high)) {
-            Direct::Never => {
-                *arm = Arm::Armed;
-                return None;
-            }
-            Direct::At(hit) if !arm.is_recent() || hit - low > snap => return Some(hit),
-            _ => {}
+        curve: &mut impl Curve,
+        (k, watched): (usize, Watched),
+        side: &mut f64,
+        within: Interval,
+        doubts: &mut impl Doubts,
+        (flips, past): (&mut Vec<Flip>, &mut Past),
+    ) {
+        if stays(watched, *side, curve.range()) {
+            // Beyond the band it has left it.
+            *past = Past::default();
+            return;
         }
-        let band = event.graze.unwrap_or(0.0);
-        let mut certain = true;
-        for &k in &event.indicators {
-            let (least, most) = curves.range(k);
-            if least > band {
-                *arm = Arm::Armed;
-                return None;
-            }
-            certain &= most < 0.0;
+        self.place(curve, within);
+        let relation = k as u16;
+        let (mut piece, mut fresh) = (0, true);
+        for _ in 0..MOST {
+            let Some((t, at, next)) = self.leaves(
+                (&mut *curve, watched, past.slack),
+                (k, *side),
+                (piece, fresh),
+                within,
+                doubts,
+            ) else {
+                break;
+            };
+            flips.push(Flip { t, relation, touch: None, before: *side, side: next });
+            *side = next;
+            past.slack = curve.rounding(t);
+            (piece, fresh) = (at, false);
         }
-        if certain {
-            let armed = *arm == Arm::Armed;
-            *arm = Arm::Disarmed;
-            return armed.then_some(low);
+        if let Some(band) = watched.touching {
+            self.touches((band, past), relation, *side, within, flips);
         }
-        self.dim = curves.count();
-        self.row.resize(self.dim, 0.0);
-        self.place(curves, event, low, high);
-        let mut fresh = false;
-        let mut armed = match *arm {
-            Arm::Armed => {
-                if event.holds(self.values(0)) || self.touches_at_start(event) {
-                    return Some(low);
-                }
-                true
-            }
-            Arm::Disarmed | Arm::Happened | Arm::Left => {
-                fresh = event.left(self.values(0));
-                fresh
-            }
-            Arm::Undecided => match self.decide(curves, event) {
-                Some(armed) => armed,
-                None => return Some(low),
-            },
-        };
-        for piece in 0..self.points.len() - 1 {
-            if !armed {
-                armed = event.left(self.values(piece + 1));
-            } else if let Some(hit) = self.crossing(curves, event, piece) {
-                if !fresh || hit - low > snap {
-                    return Some(hit);
-                }
-                armed = event.left(self.values(piece + 1));
-                fresh = false;
-            } else if self.touches(event, piece + 1) {
-                return Some(self.points[piece + 1]);
-            }
-        }
-        *arm = if armed { Arm::Armed } else { Arm::Disarmed };
-        None
     }
 
     /// Collects the points of the partition in ascending order, with the values there.
-    fn place(&mut self, curves: &mut impl Curves, event: &Event, low: f64, high: f64) {
+    fn place(&mut self, curve: &mut impl Curve, within: Interval) {
         self.points.clear();
-        self.points.push(low);
-        for &k in &event.indicators {
-            curves.partition(k, &mut self.points);
-        }
-        self.points.push(high);
+        self.points.push(within.start);
+        curve.partition(&mut self.points);
+        self.points.push(within.end);
         if self.points.len() > 3 {
             self.points.sort_unstable_by(f64::total_cmp);
         }
-        let dim = self.dim;
-        self.rows.resize(self.points.len() * dim, 0.0);
-        for (row, &t) in self.rows.chunks_exact_mut(dim).zip(&self.points) {
-            curves.fill(event, t, row);
-        }
+        self.values.clear();
+        self.values.extend(self.points.iter().map(|&t| curve.value(t)));
     }
 
-    #[inline]
-    fn values(&self, point: usize) -> &[f64] {
-        &self.rows[point * self.dim..][..self.dim]
+    /// When the function first leaves its side from `piece` on, in which piece, and where to. At a
+    /// `fresh` start it may lie beyond the end of its side already.
+    fn leaves(
+        &self,
+        (curve, watched, slack): (&mut impl Curve, Watched, f64),
+        (k, side): (usize, f64),
+        (piece, fresh): (usize, bool),
+        within: Interval,
+        doubts: &mut impl Doubts,
+    ) -> Option<(f64, usize, f64)> {
+        let mut first: Option<(f64, usize, f64)> = None;
+        let ends = ends(watched.kind, side);
+        if ends[0].is_none() {
+            return self.departs(curve, k, piece, doubts);
+        }
+        for end in ends.into_iter().flatten() {
+            let slack = if watched.slides { f64::INFINITY } else { slack };
+            let both = (k, end, slack);
+            let found = self.beyond(curve, both, (piece, fresh), within, doubts);
+            if let Some((t, at)) = found
+                && first.is_none_or(|(best, ..)| t < best)
+            {
+                first = Some((t, at, end.next));
+            }
+        }
+        first
     }
 
-    /// Rule 1: whether an undecided event is armed, or nothing if it happens at the start.
-    fn decide(&mut self, curves: &mut impl Curves, event: &Event) -> Option<bool> {
-        let start = self.values(0);
-        if !event.holds(start) {
-            return Some(true);
-        }
-        if event.worst(start) < 0.0 {
-            return Some(false);
-        }
-        // The first piece is monotone.
-        let inside = 0.5 * (self.points[0] + self.points[1]);
-        curves.fill(event, inside, &mut self.row);
-        if !event.holds(&self.row) {
-            return Some(true);
-        }
-        (event.worst(&self.row) == 0.0).then_some(false)
-    }
-
-    /// A local minimum at `point`, not below zero but within the band. The last point is left to
-    /// the interval that begins with it.
-    fn touches(&self, event: &Event, point: usize) -> bool {
-        let Some(band) = event.graze else { return false };
-        if point + 1 >= self.points.len() {
-            return false;
-        }
-        let worst = |point| event.worst(self.values(point));
-        let depth = worst(point);
-        depth <= band && depth < worst(point - 1) && depth <= worst(point + 1)
-    }
-
-    fn touches_at_start(&self, event: &Event) -> bool {
-        event.graze.is_some_and(|band| {
-            let depth = event.worst(self.values(0));
-            depth <= band && depth <= event.worst(self.values(1))
+    /// When a function that rests at zero is there no longer.
+    fn departs(
+        &self,
+        curve: &impl Curve,
+        k: usize,
+        piece: usize,
+        doubts: &mut impl Doubts,
+    ) -> Option<(f64, usize, f64)> {
+        (piece..self.points.len() - 1).find_map(|i| {
+            let z = self.values[i + 1];
+            let t = self.points[i + 1];
+            let gone = z != 0.0 && z.abs() > doubts.bound(k, t) + curve.rounding(t);
+            gone.then(|| (self.points[i], i, z.signum()))
         })
     }
 
-    /// Where the condition, false at the begin of the piece, comes true.
-    fn crossing(&mut self, curves: &mut impl Curves, event: &Event, piece: usize) -> Option<f64> {
-        let (t_u, t_v) = (self.points[piece], self.points[piece + 1]);
-        let mut latest = f64::NEG_INFINITY;
-        for &k in &event.indicators {
-            let (z_u, z_v) = (self.values(piece)[k], self.values(piece + 1)[k]);
-            if !event.satisfied(k, z_v) {
-                // It does not hold at the end, but may have until this one left; only if all
-                // others arrived before.
-                if !event.satisfied(k, z_u) {
-                    return None;
+    /// When the function goes beyond an end of its side for good, and in which piece.
+    fn beyond(
+        &self,
+        curve: &mut impl Curve,
+        (k, end, slack): (usize, End, f64),
+        (piece, fresh): (usize, bool),
+        within: Interval,
+        doubts: &mut impl Doubts,
+    ) -> Option<(f64, usize)> {
+        let inside = |i: usize| end.sign * (self.values[i] - end.level);
+        let early = |t: f64| t - within.start <= within.fresh;
+        let began = fresh && inside(piece) < 0.0;
+        let mut since = began.then(|| (self.points[piece], piece));
+        for i in piece..self.points.len() - 1 {
+            let (from, to) =
+                ((self.points[i], self.values[i]), (self.points[i + 1], self.values[i + 1]));
+            let z = inside(i + 1);
+            match since {
+                None if z < 0.0 && (i > piece || fresh || inside(i) > 0.0) => {
+                    let t = if inside(i) > 0.0 {
+                        curve.root(end.level, end.sign, from, to)
+                    } else {
+                        from.0
+                    };
+                    since = Some((t, i));
                 }
-            } else if !event.satisfied(k, z_u) {
-                latest = latest.max(curves.root(event, k, (t_u, z_u), (t_v, z_v)));
+                Some(found) if z >= 0.0 => {
+                    // It came back: at once, or it was beyond by no more than its error, or else it
+                    // was beyond at the start.
+                    if began
+                        && i == piece
+                        && -inside(i) > slack
+                        && -inside(i) > doubts.bound(k, from.0) + curve.rounding(from.0)
+                    {
+                        let back = curve.root(end.level, -end.sign, from, to);
+                        if !early(back) {
+                            return Some((from.0, i));
+                        }
+                    }
+                    if !(began && found.1 == piece) && doubts.excursion(k, found.0) {
+                        return Some(found);
+                    }
+                    since = None;
+                }
+                _ => {}
+            }
+            if let Some(found) = since
+                && !(began && found.1 == piece && early(to.0))
+                && -z > doubts.bound(k, to.0) + curve.rounding(to.0)
+            {
+                return Some(found);
             }
         }
-        if latest == f64::NEG_INFINITY {
-            return None;
+        since.filter(|&(t, _)| {
+            let bound = doubts.bound(k, t) + curve.rounding(t);
+            doubts.heading(k, t, bound) * end.sign < 0.0 || doubts.excursion(k, t)
+        })
+    }
+
+    /// Extrema within the band, inside the interval; one that was reported counts again only behind a
+    /// time outside of the band.
+    fn touches(
+        &self,
+        (band, past): (f64, &mut Past),
+        relation: u16,
+        side: f64,
+        within: Interval,
+        flips: &mut Vec<Flip>,
+    ) {
+        let size = |i: usize| self.values[i].abs();
+        let last = self.points.len() - 1;
+        let came = past.nearing;
+        for i in 0..last {
+            let (z, after, t) = (size(i), size(i + 1), self.points[i]);
+            // The first point is the last one of the search before.
+            let falls = if i == 0 { came } else { z < size(i - 1) };
+            if i > 0 && size(i - 1) > band {
+                past.touched = false;
+            }
+            let late = came || t - within.start > within.fresh;
+            if late && falls && z <= band && z <= after && !past.touched {
+                let crossed = |f: &Flip| {
+                    f.relation == relation && (f.t - t).abs() <= within.fresh.max(1e-9 * t.abs())
+                };
+                past.touched = true;
+                if !flips.iter().any(crossed) {
+                    flips.push(Flip { t, relation, touch: Some(z), before: side, side });
+                }
+            }
         }
-        if event.indicators.len() == 1 {
-            return Some(latest);
-        }
-        curves.fill(event, latest, &mut self.row);
-        if event.holds(&self.row) {
-            Some(latest)
-        } else {
-            event.holds(self.values(piece + 1)).then_some(t_v)
-        }
+        past.nearing = size(last) <= band && size(last) < size(last - 1);
     }
 }

@@ -42,6 +42,7 @@ impl Solver {
             return false;
         }
         (self.t, self.h, self.last_h) = (t1, natural, natural);
+        self.error = 0.0;
         self.statistics.evaluations += 1;
         self.statistics.accepted += 1;
         true
@@ -90,7 +91,9 @@ impl Solver {
             return Err(self.not_finite(component, t1));
         }
         (self.t, self.h, self.last_h) = (t1, natural, natural);
-        Ok(StepInfo { t0: t, t1, error: 0.0, rejected: 0, clipped })
+        // The step is as long as the tolerance allows.
+        let chosen = size.is_none() && length == stride && self.method != Method::Closed;
+        Ok(StepInfo { t0: t, t1, error: f64::from(u8::from(chosen)), rejected: 0, clipped })
     }
 
     /// How far the series follow the right-hand side: `h`, halved until they do.

@@ -1,31 +1,108 @@
+//! Flips of relations along given functions and along solutions.
 use proptest::prelude::*;
 
 use super::*;
-use crate::maths::rounding;
+use crate::maths::{poly, rounding};
 
 const NANO: u64 = 1_000_000_000;
 
-/// Locates on functions of time alone, over one step.
-fn first(
-    events: Vec<Event>,
-    b: f64,
-    z: impl FnMut(f64, &mut [f64]),
-) -> (Option<f64>, Vec<Option<f64>>) {
-    let mut locator = Locator::new(events);
-    let found = locator.locate(0.0, b, 1e-9, z).unwrap();
-    let hits = (0..locator.events().len()).map(|k| locator.hit(k)).collect();
-    (found, hits)
+/// Functions are computed off by this much.
+struct Off(f64);
+
+impl Doubts for Off {
+    fn bound(&mut self, _: usize, _: f64) -> f64 {
+        self.0
+    }
+    fn heading(&mut self, _: usize, _: f64, _: f64) -> f64 {
+        0.0
+    }
 }
 
-fn close(found: Option<f64>, expected: f64) {
-    let found = found.expect("an event");
-    assert!((found - expected).abs() <= 4.0 * f64::EPSILON * expected, "{found} for {expected}");
+/// As [`Off`], and from zero they certainly go on that way.
+struct Heading(f64, f64);
+
+impl Doubts for Heading {
+    fn bound(&mut self, _: usize, _: f64) -> f64 {
+        self.0
+    }
+    fn heading(&mut self, _: usize, _: f64, _: f64) -> f64 {
+        self.1
+    }
 }
+
+/// Searches one sampled relation after the other step.
+struct Search {
+    locator: Locator,
+    side: f64,
+    flips: Vec<Flip>,
+    past: Past,
+}
+
+impl Search {
+    fn new(watched: Watched, side: f64) -> Self {
+        let locator = Locator::new(vec![watched]);
+        Self { locator, side, flips: Vec::new(), past: Past::default() }
+    }
+
+    /// Over one step, and on where the search ends before.
+    fn go(
+        &mut self,
+        (start, end): (f64, f64),
+        doubts: &mut impl Doubts,
+        z: impl Fn(f64) -> f64,
+    ) -> &mut Self {
+        let mut within = Interval { start, end, fresh: FRESH };
+        loop {
+            let found = (&mut self.flips, std::slice::from_mut(&mut self.past));
+            let sides = std::slice::from_mut(&mut self.side);
+            let sample = |t: f64, out: &mut [f64]| out[0] = z(t);
+            let reached =
+                self.locator.sample(within, sides, |_| true, sample, doubts, found).unwrap();
+            assert!(reached > within.start || reached == end);
+            if reached == end {
+                return self;
+            }
+            within = Interval { start: reached, end, fresh: 0.0 };
+        }
+    }
+
+    /// The same on a polynomial in the time from the start.
+    fn follow(
+        &mut self,
+        (start, end): (f64, f64),
+        doubts: &mut impl Doubts,
+        row: &[f64],
+    ) -> &mut Self {
+        let within = Interval { start, end, fresh: FRESH };
+        let found = (&mut self.flips, &mut self.past);
+        self.locator.polynomial((0, row), within, &mut self.side, |_| None, doubts, found);
+        self
+    }
+
+    /// Times and new sides.
+    fn found(&self) -> Vec<(f64, f64)> {
+        self.flips.iter().map(|f| (f.t, f.side)).collect()
+    }
+}
+
+/// Flips of the sign of a function from `side` on, over one step.
+fn flips(side: f64, end: f64, z: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    Search::new(Watched::default(), side).go((0.0, end), &mut Exact, z).found()
+}
+
+fn close(found: &[(f64, f64)], expected: &[(f64, f64)], error: f64) {
+    assert_eq!(found.len(), expected.len(), "{found:?} for {expected:?}");
+    for (found, expected) in found.iter().zip(expected) {
+        let near = (found.0 - expected.0).abs() <= error && found.1 == expected.1;
+        assert!(near, "{found:?} for {expected:?}");
+    }
+}
+
+const TOUCHING: Watched = Watched { kind: Kind::Sign, touching: Some(1e-9), slides: false };
 
 #[test]
 fn bouncing_ball() {
     let mut solver = Solver::dopri5(Options::default());
-    let mut floor = Locator::new(vec![Event::when(vec![0, 1])]);
     let mut x = [10.0, 0.0];
     solver.begin(0.0, &x);
     let (mut bounces, mut steps) = (Vec::new(), 0);
@@ -33,14 +110,21 @@ fn bouncing_ball() {
         let step = solver.step(&mut fall(9.81), None).unwrap();
         steps += 1;
         assert!(steps < 200);
-        let indicators = |t: f64, z: &mut [f64]| solver.dense(t, z);
-        let hit = floor.locate(step.t0, step.t1, 0.0, indicators).unwrap();
+        let mut search = Search::new(Watched::default(), 1.0);
+        let height = |t: f64| solver.path().component(0, t);
+        search.go((step.t0, step.t1), &mut Exact, height);
+        let hit = search.flips.first().map(|flip| flip.t);
+        let mut again = Search::new(Watched::default(), 1.0);
+        again.follow((step.t0, step.t1), &mut Exact, solver.path().row(0));
+        let other = again.flips.first().map(|flip| flip.t);
+        assert_eq!(hit.is_some(), other.is_some(), "as a polynomial");
         let t = hit.unwrap_or(step.t1);
+        assert!(other.is_none_or(|other| (other - t).abs() < 1e-13));
         solver.truncate_to(t).unwrap();
         x.copy_from_slice(solver.state());
         assert!(x[0] > -1e-12, "never through the floor");
-        floor.accept(t, &x);
         if hit.is_some() {
+            assert!(x[1] < 0.0);
             bounces.push(t);
             x[1] *= -0.9;
             solver.restart(t, &x);
@@ -64,349 +148,444 @@ fn linear_root_off_grid() {
     let mut ramp = FnSystem::new(1, |_t, _x: &[f64], dx: &mut [f64]| dx[0] = 3.0);
     let mut solver = Solver::dopri5(Options::default());
     solver.begin(0.0, &[-1.0]);
-    let mut locator = Locator::new(vec![Event::when(vec![0])]);
+    let mut search = Search::new(Watched::default(), -1.0);
     let mut ticks = Vec::new();
     while solver.time() < 5.0 {
         let step = solver.step(&mut ramp, None).unwrap();
-        let indicator = |t: f64, z: &mut [f64]| z[0] = -solver.path().component(0, t);
-        let mut t = step.t1;
-        if let Some(hit) = locator.locate(step.t0, step.t1, 1e-9, indicator).unwrap() {
-            let tick = rounding::ceil_ticks(hit, NANO).unwrap();
-            t = rounding::tick_seconds(tick, NANO);
-            solver.truncate_to(t).unwrap();
+        search.go((step.t0, step.t1), &mut Exact, |t| solver.path().component(0, t));
+        if let Some(flip) = search.flips.pop() {
+            assert_eq!(flip.side, 1.0);
+            let tick = rounding::ceil_ticks(flip.t, NANO).unwrap();
+            solver.truncate_to(rounding::tick_seconds(tick, NANO)).unwrap();
             assert!((solver.state()[0] - 2e-9).abs() < 1e-15);
             ticks.push(tick);
         }
-        locator.accept_within(t, &[-solver.state()[0]], 1e-9 / 1024.0);
+        assert!(search.flips.is_empty());
     }
     assert_eq!(ticks, [333_333_334]);
 }
 
-/// H6: both modes.
+/// H6: a touch is no flip; it is reported on demand only.
 #[test]
 fn touching_parabola() {
-    let parabola = |t: f64, z: &mut [f64]| z[0] = (t - 1.0) * (t - 1.0) + 1e-13;
-    assert_eq!(first(vec![Event::when(vec![0])], 3.0, parabola).0, None);
-    let (found, _) = first(vec![Event::when(vec![0]).touching(1e-9)], 3.0, parabola);
-    assert!((found.unwrap() - 1.0).abs() < 1e-7);
-    // Beyond the band it does not count; through zero it is an ordinary crossing.
-    let above = |t: f64, z: &mut [f64]| z[0] = (t - 1.0) * (t - 1.0) + 1e-8;
-    assert_eq!(first(vec![Event::when(vec![0]).touching(1e-9)], 3.0, above).0, None);
-    let below = |t: f64, z: &mut [f64]| z[0] = (t - 1.0) * (t - 1.0) - 0.01;
-    close(first(vec![Event::when(vec![0]).touching(1e-9)], 3.0, below).0, 0.9);
-    // Strictly negative is asked, zero is touched exactly: a sign-change detector is silent.
-    let strict = Event { strict: true, ..Event::when(vec![0]) };
-    let exact = |t: f64, z: &mut [f64]| z[0] = (t - 1.0) * (t - 1.0);
-    assert_eq!(first(vec![strict], 3.0, exact).0, None);
+    let run = |watched: Watched, low: f64| {
+        let z = |t: f64| (t - 1.0) * (t - 1.0) + low;
+        Search::new(watched, 1.0).go((0.0, 3.0), &mut Exact, z).flips.clone()
+    };
+    for low in [1e-13, 0.0] {
+        assert_eq!(run(Watched::default(), low), []);
+        let [touch] = run(TOUCHING, low)[..] else { panic!("one touch at {low}") };
+        assert!((touch.t - 1.0).abs() < 1e-7 && touch.relation == 0);
+        assert!(touch.touch.unwrap() <= 1e-9 && (touch.before, touch.side) == (1.0, 1.0));
+    }
+    // Beyond the band it does not count; through zero there are two ordinary flips.
+    assert_eq!(run(TOUCHING, 1e-8), []);
+    let through = run(TOUCHING, -0.01);
+    assert!(through.iter().all(|flip| flip.touch.is_none()));
+    let through: Vec<(f64, f64)> = through.iter().map(|f| (f.t, f.side)).collect();
+    close(&through, &[(0.9, -1.0), (1.1, 1.0)], 1e-14);
 }
 
 /// Touching is reported once, also when it falls on the end of a step.
 #[test]
 fn touching_once_over_several_steps() {
     for ends in [[1.0, 2.0, 3.0], [0.7, 1.5, 3.0], [1.0 + 1e-12, 2.0, 3.0]] {
-        let mut locator = Locator::new(vec![Event::when(vec![0]).touching(1e-9)]);
-        let z = |t: f64| (t - 1.0) * (t - 1.0);
-        let (mut t, mut hits) = (0.0, Vec::new());
+        let mut search = Search::new(TOUCHING, 1.0);
+        let mut start = 0.0;
         for end in ends {
-            while t < end {
-                let hit = locator.locate(t, end, 1e-9, |t, out| out[0] = z(t)).unwrap();
-                assert!(hits.len() < 5);
-                hits.extend(hit);
-                t = hit.map_or(end, |hit| if hit > t { hit } else { t });
-                locator.accept(t, &[z(t)]);
-            }
+            search.go((start, end), &mut Exact, |t| (t - 1.0) * (t - 1.0));
+            start = end;
         }
-        assert_eq!(hits.len(), 1, "{ends:?}: {hits:?}");
-        assert!((hits[0] - 1.0).abs() < 1e-7);
+        assert_eq!(search.flips.len(), 1, "{ends:?}: {:?}", search.flips);
+        assert!((search.flips[0].t - 1.0).abs() < 1e-7);
     }
 }
 
+/// Also where the interval is halved right there, and once per extremum.
 #[test]
-fn two_crossings_in_one_large_step() {
+fn touches_of_a_wave() {
+    let mut search = Search::new(TOUCHING, 1.0);
+    search.go((0.0, 2.0), &mut Exact, |t| 1.0 - libm::cos(20.0 * (t - 1.0)));
+    let period = std::f64::consts::PI / 10.0;
+    let expected: Vec<f64> = (-3..=3).map(|k| 1.0 + period * f64::from(k)).collect();
+    let found: Vec<f64> = search.flips.iter().map(|f| f.t).collect();
+    assert_eq!(found.len(), expected.len(), "{found:?} for {expected:?}");
+    assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+    assert!(search.flips.iter().all(|f| f.touch.is_some() && f.side == 1.0));
+}
+
+#[test]
+fn two_flips_in_one_large_step() {
     // A narrow dip, polynomial and not.
     for width in [0.3, 1e-2, 1e-4, 1e-6] {
-        let dip = |t: f64, z: &mut [f64]| z[0] = (t - 3.3) * (t - 3.3) - width * width;
-        let (found, _) = first(vec![Event::when(vec![0])], 10.0, dip);
-        assert!(
-            (found.unwrap() - (3.3 - width)).abs() < 1e-15 / width + 4e-15,
-            "{width} {found:?}"
-        );
+        let ends = [(3.3 - width, -1.0), (3.3 + width, 1.0)];
+        let dip = |t: f64| (t - 3.3) * (t - 3.3) - width * width;
+        close(&flips(1.0, 10.0, dip), &ends, 1e-15 / width + 4e-15);
+        let row = [3.3 * 3.3 - width * width, -6.6, 1.0];
+        let mut search = Search::new(Watched::default(), 1.0);
+        let found = search.follow((0.0, 10.0), &mut Exact, &row).found();
+        close(&found, &ends, 1e-14 / width + 4e-15);
     }
-    let wave = |t: f64, z: &mut [f64]| z[0] = libm::sin(t) + 0.9995;
-    let expected = 1.5 * std::f64::consts::PI - libm::acos(0.9995);
-    let found = first(vec![Event::when(vec![0])], 12.0, wave).0.unwrap();
-    assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-    // After the first, the second within the same step.
-    let mut locator = Locator::new(vec![Event::when(vec![0])]);
-    let hit = locator.locate(0.0, 12.0, 0.0, wave).unwrap().unwrap();
-    locator.accept(hit, &[-0.0]);
-    let again = locator.locate(hit, 12.0, 0.0, wave).unwrap().unwrap();
-    assert!((again - expected - 2.0 * std::f64::consts::PI).abs() < 1e-12);
+    let wave = |t: f64| libm::sin(t) + 0.9995;
+    let (low, half) = (1.5 * std::f64::consts::PI, libm::acos(0.9995));
+    let turn = 2.0 * std::f64::consts::PI;
+    let expected = [low - half, low + half, low + turn - half, low + turn + half];
+    let sides = [-1.0, 1.0, -1.0, 1.0];
+    let expected: Vec<(f64, f64)> = expected.into_iter().zip(sides).collect();
+    close(&flips(1.0, 12.0, wave), &expected, 1e-12);
 }
 
+/// A search of very many flips ends early, for the next one to go on; none is lost between them.
 #[test]
-fn conjunction_waits_for_its_last_condition() {
-    let both = vec![Event::when(vec![0, 1])];
-    let z = |t: f64, z: &mut [f64]| z.copy_from_slice(&[1.0 - t, 2.0 - t]);
-    close(first(both.clone(), 4.0, z).0, 2.0);
-    // The first has gone again when the second comes.
-    let apart = |t: f64, z: &mut [f64]| z.copy_from_slice(&[(t - 1.0) * (t - 1.0) - 0.25, 2.0 - t]);
-    assert_eq!(first(both.clone(), 4.0, apart).0, None);
-    // Overlap: 1.2 to 1.5.
-    let overlap =
-        |t: f64, z: &mut [f64]| z.copy_from_slice(&[(t - 1.0) * (t - 1.0) - 0.25, 1.2 - t]);
-    close(first(both, 4.0, overlap).0, 1.2);
-}
-
-/// H8 and H23: simultaneous and identical conditions are all reported.
-#[test]
-fn simultaneous_events() {
-    let events = vec![
-        Event::when(vec![0]),
-        Event::when(vec![1]),
-        Event::when(vec![0]),
-        Event::when(vec![2]),
-    ];
-    let z = |t: f64, z: &mut [f64]| z.copy_from_slice(&[1.0 - t, 2.0 - 2.0 * t, 1.0 + 1e-6 - t]);
-    let (found, hits) = first(events, 4.0, z);
-    close(found, 1.0);
-    for hit in &hits[..3] {
-        close(*hit, 1.0);
+fn long_steps_with_many_flips() {
+    let found = flips(1.0, 10.0, |t| libm::cos(1e4 * t));
+    let last = (1e5 / std::f64::consts::PI + 0.5).floor() as usize;
+    assert_eq!(found.len(), last);
+    for (k, (t, side)) in found.iter().enumerate() {
+        let expected = std::f64::consts::PI * (k as f64 + 0.5) / 1e4;
+        assert!((t - expected).abs() < 1e-13, "{k}: {t} for {expected}");
+        assert_eq!(*side, if k % 2 == 0 { -1.0 } else { 1.0 });
     }
-    assert_eq!(hits[0], hits[2]);
-    assert_eq!(hits[3], None, "beyond the tick");
 }
 
+/// H8 and H23: relations do not see each other; equal ones flip at equal times.
 #[test]
-fn arming_at_the_start() {
-    let at = |z: fn(f64) -> f64, strict: bool| {
-        let event = Event { strict, ..Event::when(vec![0]) };
-        first(vec![event], 1.0, move |t, out: &mut [f64]| out[0] = z(t)).0
+fn simultaneous_flips() {
+    let mut locator = Locator::new(vec![Watched::default(); 4]);
+    let within = Interval { start: 0.0, end: 4.0, fresh: FRESH };
+    let z = |t: f64, z: &mut [f64]| {
+        z.copy_from_slice(&[1.0 - t, 2.0 - 2.0 * t, 1.0 - t, 1.0 + 1e-6 - t]);
     };
-    assert_eq!(at(|t| -1.0 - t, false), None, "a state is no event");
-    assert_eq!(at(|t| -t, false), Some(0.0), "from the surface into the condition");
-    assert_eq!(at(|t| t, false), None, "away from the surface");
-    assert_eq!(at(|_| 0.0, false), None, "at rest");
-    assert!(at(|t| -t, true).unwrap() < 1e-15);
-    close(at(|t| t * (0.5 - t), false), 0.5);
-    // Holds, leaves, returns.
-    close(at(|t| (t - 0.25) * (0.75 - t), false), 0.75);
+    let (mut sides, mut found) = ([1.0; 4], Vec::new());
+    let lists = (&mut found, &mut [Past::default(); 4][..]);
+    let end = locator.sample(within, &mut sides, |_| true, z, &mut Exact, lists);
+    assert_eq!((end, sides), (Ok(4.0), [-1.0; 4]));
+    let at = |k: u16| {
+        let mut own = found.iter().filter(|f| f.relation == k).map(|f| f.t);
+        (own.next().unwrap(), own.next()).0
+    };
+    assert_eq!(found.len(), 4);
+    assert!((at(0) - 1.0).abs() <= 4.0 * f64::EPSILON && (at(1) - 1.0).abs() <= 4.0 * f64::EPSILON);
+    assert_eq!(at(0), at(2));
+    assert!((at(3) - 1.000_001).abs() <= 4.0 * f64::EPSILON);
+    // Others than the selected ones stay as they are.
+    let (mut sides, mut found) = ([1.0; 4], Vec::new());
+    let lists = (&mut found, &mut [Past::default(); 4][..]);
+    locator.sample(within, &mut sides, |k| k == 1, z, &mut Exact, lists).unwrap();
+    assert_eq!((found.len(), sides), (1, [1.0, -1.0, 1.0, 1.0]));
 }
 
-/// Whether the first event happens if a jump leads its indicator there.
-fn is_due(locator: &Locator, z: f64) -> bool {
-    let mut due = false;
-    locator.clone().settle(&[z], |_| due = true);
-    due
-}
-
-/// A strict condition whose crossing lies on a tick is computed to be false there: it happened all the
-/// same, once; and so it is with one that rounding hides for many ticks.
 #[test]
-fn strict_conditions_happen_once() {
-    let strict = Event { strict: true, ..Event::when(vec![0]) };
-    let mut locator = Locator::new(vec![strict]);
-    let (tick, snap) = (1e-9, 1e-9 / 1024.0);
-    let ramp = |t: f64, z: &mut [f64]| z[0] = 0.5 - t;
-    let hit = locator.locate(0.0, 2.0, tick, ramp).unwrap().unwrap();
-    assert!(hit > 0.5 && hit < 0.5 + snap);
-    locator.accept_within(0.5, &[0.0], snap);
-    locator.settle(&[0.0], |_| panic!("it does not hold"));
-    assert_eq!(locator.arm(0), Arm::Left);
-    assert_eq!(locator.locate(0.5, 2.0, tick, ramp).unwrap(), None);
-    locator.pass();
-    // Rounding hides it at the next ticks, too.
-    for k in 1..4 {
-        let t = 0.5 + f64::from(k) * tick;
-        locator.accept_within(t, &[0.0], snap);
-        assert_eq!(locator.locate(t, 2.0, tick, |s, z| z[0] = t - s).unwrap(), None);
-        locator.pass();
+fn sides_at_the_start() {
+    let one = |side: f64, z: fn(f64) -> f64| flips(side, 1.0, z);
+    assert_eq!(one(-1.0, |t| -1.0 - t), [], "on its side");
+    assert_eq!(one(1.0, |t| -1.0 - t), [(0.0, -1.0)], "not on its side");
+    assert_eq!(one(1.0, |t| -t), [(0.0, -1.0)], "from the surface to the other side");
+    assert_eq!(one(-1.0, |t| t), [(0.0, 1.0)]);
+    assert_eq!(one(1.0, |t| t), [], "away from the surface");
+    assert_eq!(one(-1.0, |t| -t * t), []);
+    close(&one(1.0, |t| t * (0.5 - t)), &[(0.5, -1.0)], 1e-15);
+    close(&one(-1.0, |t| t * (0.5 - t)), &[(0.0, 1.0), (0.5, -1.0)], 1e-15);
+    // On the other side, and back.
+    let expected = [(0.25, 1.0), (0.75, -1.0)];
+    close(&one(-1.0, |t| (t - 0.25) * (0.75 - t)), &expected, 1e-15);
+}
+
+/// What rests at zero has side 0, and departs to either side.
+#[test]
+fn departing_from_rest() {
+    for side in [-1.0, 0.0, 1.0] {
+        assert_eq!(flips(side, 1.0, |_| 0.0), [], "at rest on {side}");
     }
-    // What really leaves happens again, and what a jump leads back into it.
-    let hump = |t: f64, z: &mut [f64]| z[0] = (t - 0.6) * (1.0 - t);
-    close(locator.locate(0.5 + 4e-9, 2.0, tick, hump).unwrap(), 1.0);
-    locator.accept_within(0.7, &[0.03], snap);
-    assert_eq!(locator.arm(0), Arm::Armed);
-    assert!(is_due(&locator, -1.0));
+    assert_eq!(flips(0.0, 1.0, |t| t), [(0.0, 1.0)]);
+    assert_eq!(flips(0.0, 1.0, |t| -t * t), [(0.0, -1.0)]);
+    close(&flips(0.0, 1.0, |t| t * (t - 0.5)), &[(0.0, -1.0), (0.5, 1.0)], 1e-15);
+    // By no more than its error it has not departed.
+    let mut search = Search::new(Watched::default(), 0.0);
+    assert_eq!(search.go((0.0, 1.0), &mut Off(1e-6), |t| 1e-6 * t).found(), []);
+    assert_eq!(search.go((1.0, 2.0), &mut Off(1e-6), |t| 1e-6 * t).found(), [(1.0, 1.0)]);
+    for (row, expected) in [([0.0, 0.0, 0.0], None), ([0.0, -2.0, 0.0], Some((0.0, -1.0)))] {
+        let mut search = Search::new(Watched::default(), 0.0);
+        let found = search.follow((0.0, 1.0), &mut Exact, &row).found();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+    }
 }
 
-/// What lies farther on in a step that an input cuts short has not happened.
+/// A function rounded down: an end belongs to both sides until the function is beyond it.
 #[test]
-fn a_cut_step_arms_nothing() {
-    let mut locator = Locator::new(vec![Event::when(vec![0])]);
-    let parabola = |t: f64, z: &mut [f64]| z[0] = (t - 1.0) * (t - 3.0);
-    let hit = locator.locate(0.0, 5.0, 0.0, parabola).unwrap().unwrap();
-    locator.accept(hit, &[0.0]);
-    assert_eq!(locator.locate(hit, 5.0, 0.0, parabola).unwrap(), None);
-    locator.pass();
-    assert_eq!((locator.passed(0), locator.arm(0)), (Arm::Armed, Arm::Happened));
-    locator.accept(2.0, &[-1.0]);
-    assert!(!is_due(&locator, -1.0), "it has held all the time");
-    // To the end of the step the event is armed again.
-    assert_eq!(locator.locate(2.0, 5.0, 0.0, parabola).unwrap(), None);
-    locator.accept(5.0, &[8.0]);
-    assert!(is_due(&locator, -1.0));
+fn floors() {
+    let floor = Watched { kind: Kind::Floor, ..Watched::default() };
+    let run = |side: f64, end: f64, z: fn(f64) -> f64| {
+        Search::new(floor, side).go((0.0, end), &mut Exact, z).found()
+    };
+    let thirds = [(0.1, 1.0), (0.2, 2.0), (0.3, 3.0)];
+    close(&run(0.0, 0.35, |t| 10.0 * t), &thirds, 1e-15);
+    close(&run(1.0, 2.0, |t| 1.5 - t), &[(0.5, 0.0), (1.5, -1.0)], 1e-15);
+    assert_eq!(run(0.0, 2.0, |t| 1.0 - (t - 1.0) * (t - 1.0)), [], "touches 1 from below");
+    assert_eq!(run(1.0, 2.0, |t| 1.0 + (t - 1.0) * (t - 1.0)), [], "touches 1 from above");
+    assert_eq!(run(1.0, 1.0, |_| 1.0), []);
+    assert_eq!(run(0.0, 1.0, |_| 1.0), []);
+    let at = |z: f64| libm::asin(z / 2.5);
+    let pi = std::f64::consts::PI;
+    let wave: [(f64, f64); 6] = [
+        (at(1.0), 1.0),
+        (at(2.0), 2.0),
+        (pi - at(2.0), 1.0),
+        (pi - at(1.0), 0.0),
+        (pi, -1.0),
+        (pi + at(1.0), -2.0),
+    ];
+    close(&run(0.0, pi + 0.7, |t| 2.5 * libm::sin(t)), &wave, 1e-14);
+    // One monotone piece of a polynomial.
+    let mut search = Search::new(floor, 0.0);
+    let found = search.follow((0.0, 0.35), &mut Exact, &[0.0, 10.0]).found();
+    close(&found, &thirds, 1e-15);
+    assert!(search.flips.windows(2).all(|pair| pair[0].side == pair[1].before));
+}
+
+/// A tick may lie 2⁻¹⁰ tick before the root that it was rounded from; there the function is on its
+/// old side yet, and does not flip again.
+#[test]
+fn ticks_before_the_root() {
+    let snap = 1e-9 / 1024.0;
+    let ramp = |t: f64| 0.5 + snap - t;
+    let mut search = Search::new(Watched::default(), -1.0);
+    assert_eq!(search.go((0.5, 2.0), &mut Exact, ramp).found(), []);
+    let row = [snap, -1.0];
+    assert_eq!(search.follow((0.5, 2.0), &mut Exact, &row).found(), []);
+    // That much earlier it has flipped back, and flips again.
+    let early = |t: f64| 0.5 + 1e-9 - t;
+    close(
+        &search.go((0.5, 2.0), &mut Exact, early).found(),
+        &[(0.5, 1.0), (0.5 + 1e-9, -1.0)],
+        1e-16,
+    );
+    // The same root is ignored, the next one is not.
+    let mut search = Search::new(Watched::default(), -1.0);
+    let hump = |t: f64| (0.5 + snap - t) * (1.0 - t);
+    close(&search.go((0.5, 2.0), &mut Exact, hump).found(), &[(1.0, 1.0)], 1e-15);
+}
+
+/// Beyond its side by no more than its error a function has not flipped; it has once it is farther
+/// beyond before it comes back.
+#[test]
+fn unconfirmed_excursions() {
+    let dip = |depth: f64| move |t: f64| 4.0 * depth * ((t - 1.0) * (t - 1.0) - 0.25);
+    let run = |depth: f64| {
+        Search::new(Watched::default(), 1.0).go((0.0, 2.0), &mut Off(1e-6), dip(depth)).found()
+    };
+    assert_eq!(run(0.99e-6), []);
+    // The return is confirmed in its turn, by the height behind it.
+    close(&run(1.01e-6), &[(0.5, -1.0), (1.5, 1.0)], 1e-12);
+    // As a polynomial.
+    for (depth, count) in [(0.99e-6, 0), (1.01e-6, 2)] {
+        let row = [3.0 * depth, -8.0 * depth, 4.0 * depth];
+        let mut search = Search::new(Watched::default(), 1.0);
+        assert_eq!(search.follow((0.0, 2.0), &mut Off(1e-6), &row).flips.len(), count);
+    }
+    // Nearer and nearer, computed below zero in the end.
+    let decay = |t: f64| libm::exp(-t) - 1e-12;
+    assert!(flips(1.0, 40.0, decay).len() == 1);
+    let mut search = Search::new(Watched::default(), 1.0);
+    assert_eq!(search.go((0.0, 40.0), &mut Off(1e-11), decay).found(), []);
+}
+
+/// What ends within its error waits for the next step, unless it certainly goes on.
+#[test]
+fn confirmed_later_or_by_its_heading() {
+    let ramp = |t: f64| 0.5 - t;
+    let end = 0.5 + 1e-7;
+    let mut search = Search::new(Watched::default(), 1.0);
+    assert_eq!(search.go((0.0, end), &mut Heading(1e-6, 0.0), ramp).found(), []);
+    assert_eq!(search.go((0.0, end), &mut Heading(1e-6, 1.0), ramp).found(), []);
+    let mut sure = Search::new(Watched::default(), 1.0);
+    close(&sure.go((0.0, end), &mut Heading(1e-6, -1.0), ramp).found(), &[(0.5, -1.0)], 1e-16);
+    assert_eq!(sure.go((end, 1.0), &mut Off(1e-6), ramp).flips.len(), 1, "once");
+    let found = search.go((end, 1.0), &mut Off(1e-6), ramp).found();
+    assert!(found.len() == 1 && found[0].0 >= 0.5 && found[0].0 <= end, "{found:?}");
+}
+
+/// What begins beyond its side and comes back at once had flipped, unless it slid along zero.
+#[test]
+fn sliding_begins_beyond() {
+    for (slides, count) in [(false, 2), (true, 0)] {
+        let watched = Watched { slides, ..Watched::default() };
+        let mut search = Search::new(watched, 1.0);
+        let found = search.go((0.0, 1.0), &mut Exact, |t| t - 0.01).found();
+        assert_eq!(found.len(), count, "{found:?}");
+        let mut search = Search::new(watched, 1.0);
+        let found = search.follow((0.0, 1.0), &mut Exact, &[-0.25, 1.0]).found();
+        assert_eq!(found.len(), count, "{found:?}");
+        // For good it has flipped in any case.
+        let mut search = Search::new(watched, 1.0);
+        let found = search.go((0.0, 1.0), &mut Exact, |t| -0.25 - t).found();
+        assert_eq!(found, [(0.0, -1.0)]);
+    }
 }
 
 #[test]
-fn rearming_after_an_event() {
-    let mut locator = Locator::new(vec![Event::when(vec![0])]);
-    let ramp = |t: f64, z: &mut [f64]| z[0] = 1.0 - t;
-    let hit = locator.locate(0.0, 2.0, 1e-9, ramp).unwrap().unwrap();
-    // Truncation before the hit leaves the event armed.
-    let mut other = locator.clone();
-    other.accept(0.5, &[0.5]);
-    assert_eq!(other.arm(0), Arm::Armed);
-    let restored: Locator = postcard::from_bytes(&postcard::to_stdvec(&locator).unwrap()).unwrap();
-    assert_eq!((restored.hit(0), restored.arm(0)), (Some(hit), locator.arm(0)));
-    // No reset at all, and a tick just before the crossing: the same crossing is not new.
-    let tick = hit - 1e-9 / 1100.0;
-    locator.accept_within(tick, &[1.0 - tick], 1e-9 / 1024.0);
-    assert_eq!(locator.arm(0), Arm::Happened);
-    assert_eq!(locator.locate(tick, 2.0, 1e-9, ramp).unwrap(), None);
-    // A jump far off the surface re-arms within the same step.
-    let later = |t: f64, z: &mut [f64]| z[0] = 1.5 - t;
-    close(locator.locate(tick, 2.0, 1e-9, later).unwrap(), 1.5);
-    // Staying inside does not.
-    locator.accept(1.5, &[0.0]);
-    assert_eq!(locator.locate(1.5, 2.0, 1e-9, |_, z| z[0] = 0.0).unwrap(), None);
-    // A jump of something else makes an armed condition true: at once.
-    locator.accept(2.0, &[0.0]);
-    locator.settle(&[1.0], |_| panic!("it does not hold"));
-    assert_eq!(locator.locate(2.0, 3.0, 1e-9, |_, z| z[0] = -1.0).unwrap(), Some(2.0));
-}
-
-#[test]
-fn an_indicator_that_is_not_finite_is_named() {
-    let mut locator = Locator::new(vec![Event::when(vec![1])]);
+fn a_function_that_is_not_finite_is_named() {
+    let mut locator = Locator::new(vec![Watched::default(); 2]);
     let z = |t: f64, z: &mut [f64]| z.copy_from_slice(&[1.0, (0.5 - t).sqrt()]);
-    let error = locator.locate(0.0, 1.0, 1e-9, z).unwrap_err();
+    let within = Interval { start: 0.0, end: 1.0, fresh: FRESH };
+    let lists = (&mut Vec::new(), &mut [Past::default(); 2][..]);
+    let error = locator.sample(within, &mut [1.0; 2], |_| true, z, &mut Exact, lists).unwrap_err();
     assert!(error.indicator == 1 && error.t > 0.5);
-    assert_eq!(Locator::new(vec![]).locate(0.0, 1.0, 1e-9, |_, _| panic!()).unwrap(), None);
+    // Without relations nothing is evaluated.
+    let never = |_: f64, _: &mut [f64]| panic!("evaluated");
+    let lists = (&mut Vec::new(), &mut [Past::default(); 2][..]);
+    let mut none = Locator::new(vec![]);
+    assert_eq!(none.sample(within, &mut [], |_| true, never, &mut Exact, lists), Ok(1.0));
 }
 
 #[test]
-fn oscillator_crossings_are_as_accurate_as_the_solution() {
+fn oscillator_flips_are_as_accurate_as_the_solution() {
     let mut solver = Solver::dopri5(Options::tolerance(1e-12, 1e-12));
-    let mut locator = Locator::new(vec![Event::when(vec![0])]);
+    let mut search = Search::new(Watched::default(), 1.0);
     solver.begin(0.0, &[1.0, 0.0]);
-    let mut worst = 0.0_f64;
-    let mut count = 0;
     while solver.time() < 20.0 {
         let step = solver.step(&mut oscillator(), None).unwrap();
-        let mut t = step.t0;
-        while let Some(hit) =
-            locator.locate(t, step.t1, 0.0, |t, z| z[0] = solver.path().component(0, t)).unwrap()
-        {
-            let expected = std::f64::consts::PI * (0.5 + 2.0 * f64::from(count));
-            worst = worst.max((hit - expected).abs());
-            count += 1;
-            locator.accept(hit, &[0.0]);
-            t = hit;
-        }
-        locator.accept(step.t1, &[solver.state()[0]]);
+        search.follow((step.t0, step.t1), &mut Exact, solver.path().row(0));
     }
-    println!("oscillator: largest error of {count} crossings {worst:e}");
-    assert!(count == 3 && worst < 1e-10, "{count} {worst:e}");
+    let mut worst = 0.0_f64;
+    for (k, flip) in search.flips.iter().enumerate() {
+        worst = worst.max((flip.t - std::f64::consts::PI * (k as f64 + 0.5)).abs());
+        assert_eq!(flip.side, if k % 2 == 0 { -1.0 } else { 1.0 });
+    }
+    println!("oscillator: largest error of {} flips {worst:e}", search.flips.len());
+    assert!(search.flips.len() == 6 && worst < 1e-10, "{worst:e}");
+}
+
+/// The polynomial with these roots.
+fn with_roots(roots: &[f64], scale: f64) -> Vec<f64> {
+    let mut row = vec![scale];
+    for root in roots {
+        row.push(0.0);
+        for k in (0..row.len()).rev() {
+            row[k] = if k > 0 { row[k - 1] } else { 0.0 } - root * row[k];
+        }
+    }
+    row
+}
+
+/// How far rounding moves a simple root.
+fn blur(row: &[f64], root: f64) -> f64 {
+    let size = row.iter().rev().fold(0.0, |sum, c| sum * root.abs() + c.abs());
+    let (mut slope, mut power) = (0.0, 1.0);
+    for (k, c) in row.iter().enumerate().skip(1) {
+        slope += k as f64 * c * power;
+        power *= root;
+    }
+    64.0 * f64::EPSILON * (size / slope.abs() + root.abs())
 }
 
 proptest! {
-    /// Against a fine scan: nothing is skipped, nothing is early, the condition holds.
+    /// Simple roots inside the step are flips, in turn, and nothing else is.
     #[test]
-    fn conjunctions_agree_with_a_scan(
-        amplitude in prop::array::uniform2(0.2..2.0f64),
-        frequency in prop::array::uniform2(0.3..6.0f64),
-        phase in prop::array::uniform2(0.0..6.0f64),
-        offset in prop::array::uniform2(-0.5..0.5f64),
+    fn polynomials_flip_at_their_roots(
+        gaps in prop::collection::vec(0.05..0.8_f64, 1..8),
+        from in -0.5..0.3_f64,
+        scale in prop_oneof![-3.0..-0.1_f64, 0.1..3.0_f64],
+        origin in prop_oneof![Just(0.0), 1.0..100.0_f64],
     ) {
-        let value = |t: f64, z: &mut [f64]| {
-            for k in 0..2 {
-                z[k] = amplitude[k] * libm::sin(frequency[k] * t + phase[k]) + offset[k];
+        let mut roots = vec![from];
+        for gap in &gaps[1..] {
+            roots.push(roots[roots.len() - 1] + gap);
+        }
+        prop_assume!(roots.iter().all(|r| r.abs() > 1e-3 && (r - 2.0).abs() > 1e-3));
+        let row = with_roots(&roots, scale);
+        let side = row[0].signum();
+        let inside: Vec<f64> = roots.into_iter().filter(|r| *r > 0.0 && *r < 2.0).collect();
+        let mut searches = [0, 1].map(|_| Search::new(Watched::default(), side));
+        let step = (origin, origin + 2.0);
+        searches[0].follow(step, &mut Exact, &row);
+        searches[1].go(step, &mut Exact, |t| poly::eval(&row, t - origin));
+        for search in searches {
+            let found = search.found();
+            prop_assert_eq!(found.len(), inside.len(), "{:?} for {:?}", found, inside);
+            let mut before = side;
+            for ((t, side), root) in found.into_iter().zip(&inside) {
+                let error = blur(&row, *root) + 8.0 * f64::EPSILON * origin;
+                prop_assert!((t - origin - root).abs() <= error, "{} for {}", t - origin, root);
+                prop_assert_eq!(side, -before);
+                before = side;
             }
+            prop_assert_eq!(search.side, before);
+        }
+    }
+
+    /// Squares touch zero; expanded they are computed to lie beyond, and do not flip.
+    #[test]
+    fn squares_never_flip(root in 0.1..1.9_f64, scale in 0.1..3.0_f64, other in 2.5..4.0_f64) {
+        for roots in [vec![root; 2], vec![root, root, other, other]] {
+            let row = with_roots(&roots, scale);
+            let mut search = Search::new(Watched::default(), 1.0);
+            prop_assert_eq!(search.follow((0.0, 2.0), &mut Exact, &row).found(), []);
+        }
+    }
+
+    /// Waves of their own frequencies: times by the inverse function.
+    #[test]
+    fn waves_flip_where_their_formula_says(
+        frequency in 0.3..30.0_f64,
+        phase in 0.0..6.0_f64,
+        offset in -1.3..1.3_f64,
+    ) {
+        prop_assume!((offset.abs() - 1.0).abs() > 1e-4);
+        let z = |t: f64| libm::sin(frequency * t + phase) + offset;
+        prop_assume!(z(0.0).abs() > 1e-6 && z(5.0).abs() > 1e-6);
+        let turn = 2.0 * std::f64::consts::PI;
+        let mut expected = Vec::new();
+        if offset.abs() < 1.0 {
+            let rising = -libm::asin(offset);
+            let falling = std::f64::consts::PI - rising;
+            for k in -1..30 {
+                for (angle, side) in [(rising, 1.0), (falling, -1.0)] {
+                    expected.push(((angle + turn * f64::from(k) - phase) / frequency, side));
+                }
+            }
+            expected.retain(|(t, _)| *t > 0.0 && *t < 5.0);
+            expected.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        let found = flips(z(0.0).signum(), 5.0, z);
+        prop_assert_eq!(found.len(), expected.len(), "{:?} for {:?}", found, expected);
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert!((found.0 - expected.0).abs() < 1e-11, "{:?} for {:?}", found, expected);
+            prop_assert_eq!(found.1, expected.1);
+        }
+    }
+
+    /// Cut anywhere, also at a root or right beside it, a step has the same flips.
+    #[test]
+    fn cut_steps_have_the_same_flips(
+        roots in prop::array::uniform3(0.1..1.9_f64),
+        cut in prop_oneof![(0.05..1.95_f64).prop_map(|cut| (3, cut)), (0..3usize, -4.0..4.0_f64)],
+        sampled in any::<bool>(),
+    ) {
+        let mut roots = roots;
+        roots.sort_by(f64::total_cmp);
+        prop_assume!(roots.windows(2).all(|pair| pair[1] - pair[0] > 0.01));
+        // Near a root by some units in the last place.
+        let cut = match cut {
+            (3, cut) => cut,
+            (k, ulps) => roots[k] * (1.0 + f64::EPSILON * ulps.round()),
         };
-        let event = Event::when(vec![0, 1]);
-        let found = first(vec![event.clone()], 5.0, value).0;
-        let (mut z, mut armed) = ([0.0; 2], false);
-        let end = found.unwrap_or(5.0);
-        for k in 0..=5000 {
-            let t = end * f64::from(k) / 5000.0;
-            value(t, &mut z);
-            armed |= !event.holds(&z);
-            prop_assert!(!(armed && event.holds(&z)) || t >= end * (1.0 - 1e-15), "missed {t} before {end}");
-        }
-        if found.is_some() {
-            value(end, &mut z);
-            prop_assert!(event.holds(&z));
-            value(end.next_down().next_down().next_down(), &mut z);
-            prop_assert!(!event.holds(&z) || z[0].max(z[1]) > -1e-14);
-        }
-    }
-}
-
-/// Where `c0 + c1 e + c2 e²` is zero, ascending, inside (0, width).
-fn zeros(c: &[f64], width: f64) -> Vec<f64> {
-    let root = (c[1] * c[1] - 4.0 * c[0] * c[2]).sqrt();
-    let mut zeros = vec![(-c[1] - root) / (2.0 * c[2]), (-c[1] + root) / (2.0 * c[2])];
-    zeros.retain(|e| *e > 0.0 && *e < width);
-    zeros.sort_by(f64::total_cmp);
-    zeros
-}
-
-proptest! {
-    /// Parabolas, whole or with the small terms that a solver's dense output adds: the first interval
-    /// between roots in which all are negative begins at the event.
-    #[test]
-    fn parabolas_happen_where_their_formula_says(
-        rows in prop::collection::vec(
-            (-1.0..1.0_f64, -3.0..3.0_f64, prop_oneof![-3.0..-0.1_f64, 0.1..3.0_f64]),
-            1..4,
-        ),
-        small in prop_oneof![Just(0.0), -1e-12..1e-12_f64],
-        armed in any::<bool>(),
-    ) {
-        let width = 2.0;
-        let all: Vec<f64> = rows
-            .iter()
-            .flat_map(|&(c0, c1, c2)| [c0, c1, c2, small, -small, small])
-            .collect();
-        // Whole parabolas come in rows of three.
-        let stride = if small == 0.0 { 3 } else { 6 };
-        let table: Vec<f64> =
-            all.chunks(6).flat_map(|row| row[..stride].iter().copied()).collect();
-        let mut points = vec![0.0, width];
-        points.extend(all.chunks(6).flat_map(|row| zeros(row, width)));
-        points.sort_by(f64::total_cmp);
-        prop_assume!(points.windows(2).all(|pair| pair[1] - pair[0] > 1e-3));
-        let negative = |e: f64| all.chunks(6).all(|c| c[0] + e * (c[1] + e * c[2]) < 0.0);
-        let holds: Vec<bool> =
-            points.windows(2).map(|pair| negative(0.5 * (pair[0] + pair[1]))).collect();
-        prop_assume!(!holds[0]);
-        let expected = holds.iter().position(|h| *h).map(|piece| points[piece]);
-        let indicators = (0..rows.len()).collect();
-        let mut locator = Locator::new(vec![Event::when(indicators)]);
-        locator.set(0, if armed { Arm::Armed } else { Arm::Disarmed });
-        locator.open();
-        let rows = Rows { rows: &table, stride };
-        let mut formulas = locator.clone();
-        let best = locator.polynomials(rows, (0.0, width), 0.0, |_| true, |_, _| None);
-        let found = locator.close(best, 0.0);
-        if small == 0.0 {
-            let places: Vec<usize> = (0..table.len() / 3).collect();
-            let same = formulas.parabolas((table.as_chunks().0, &places), (0.0, width), 0.0);
-            prop_assert!(same.is_none_or(|same| same == found), "{:?}, not {:?}", same, found);
-            formulas.pass();
-            locator.pass();
-            let arms = (formulas.passed(0), locator.passed(0));
-            prop_assert!(same != Some(None) || arms.0 == arms.1, "{:?}", arms);
-        }
-        match (found, expected) {
-            (None, None) => {}
-            (Some(found), Some(expected)) => {
-                prop_assert!((found - expected).abs() < 1e-9, "{} for {}", found, expected);
-                let value = |k: usize| crate::maths::poly::eval(rows.row(k), found);
-                prop_assert!((0..rows.rows.len() / stride).all(|k| value(k) <= 0.0));
+        let row = with_roots(&roots, 1.0);
+        let mut search = Search::new(Watched::default(), -1.0);
+        for (start, end) in [(0.0, cut), (cut, 2.0)] {
+            let z = |t: f64| (t - roots[0]) * (t - roots[1]) * (t - roots[2]);
+            let mut shifted = row.clone();
+            poly::shift(&mut shifted, start);
+            if sampled {
+                search.go((start, end), &mut Exact, z);
+            } else {
+                search.follow((start, end), &mut Exact, &shifted);
             }
-            other => prop_assert!(false, "{:?}", other),
+        }
+        let found = search.found();
+        prop_assert_eq!(found.len(), 3, "{:?} for {:?} cut at {}", found, roots, cut);
+        for ((t, _), root) in found.iter().zip(&roots) {
+            prop_assert!((t - root).abs() <= 4.0 * blur(&row, *root), "{} for {}", t, root);
         }
     }
 }

@@ -4,6 +4,9 @@ mod two_masses;
 
 use super::*;
 
+/// 2⁻⁹ tick at nanosecond resolution.
+const FRESH: f64 = 1e-9 / 512.0;
+
 /// Undamped oscillator of frequency one.
 fn oscillator() -> FnSystem<impl FnMut(f64, &[f64], &mut [f64])> {
     FnSystem::new(2, |_t, x: &[f64], dx: &mut [f64]| {

@@ -35,11 +35,10 @@ fn rhs(_t: f64, x: &[f64], dx: &mut [f64]) {
     dx[3] = -link / M[1] - G;
 }
 
-fn indicators(x: &[f64], z: &mut [f64]) {
+/// Distance to the ceiling, and of the masses.
+fn distances(x: &[f64], z: &mut [f64]) {
     z[0] = -GAP - x[0];
-    z[1] = -x[1];
-    z[2] = x[0] - x[2] - 2.0 * GAP;
-    z[3] = x[1] - x[3];
+    z[1] = x[0] - x[2] - 2.0 * GAP;
 }
 
 fn collide(x: &mut [f64; 4]) {
@@ -52,7 +51,7 @@ fn collide(x: &mut [f64; 4]) {
 fn run(tolerance: f64) -> (f64, f64, Statistics) {
     let mut system = FnSystem::new(4, rhs);
     let mut solver = Solver::dopri5(Options::tolerance(tolerance, tolerance));
-    let mut locator = Locator::new(vec![Event::when(vec![0, 1]), Event::when(vec![2, 3])]);
+    let mut locator = Locator::new(vec![Watched::default(); 2]);
     let mut x = [-0.7, 3.5, -8.8, 3.0];
     solver.begin(0.0, &x);
     let (mut found, mut worst) = (0, 0.0_f64);
@@ -61,17 +60,21 @@ fn run(tolerance: f64) -> (f64, f64, Statistics) {
         let mut inner = [0.0; 4];
         let z = |t: f64, z: &mut [f64]| {
             solver.dense(t, &mut inner);
-            indicators(&inner, z);
+            distances(&inner, z);
         };
-        let hit = locator.locate(step.t0, step.t1, 0.0, z).unwrap();
-        let collision = locator.hit(1).is_some();
-        let t = hit.unwrap_or(step.t1);
+        let within = Interval { start: step.t0, end: step.t1, fresh: FRESH };
+        // Each contact parts the masses again: both distances are positive before every step.
+        let (mut sides, mut flips) = ([1.0; 2], Vec::new());
+        let lists = (&mut flips, &mut [Past::default(); 2][..]);
+        let end = locator.sample(within, &mut sides, |_| true, z, &mut Exact, lists).unwrap();
+        assert_eq!(end, step.t1);
+        let first = flips.iter().min_by(|a, b| a.t.total_cmp(&b.t));
+        let t = first.map_or(step.t1, |flip| flip.t);
         solver.truncate_to(t).unwrap();
         x.copy_from_slice(solver.state());
-        let mut z = [0.0; 4];
-        indicators(&x, &mut z);
-        locator.accept(t, &z);
-        if hit.is_some() {
+        if let Some(flip) = first {
+            assert_eq!((flip.before, flip.side, flip.touch), (1.0, -1.0, None));
+            let collision = flip.relation == 1;
             let (expected, kind) = EVENTS[found];
             assert_eq!(collision, kind, "event {found} at {t}");
             worst = worst.max((t - expected).abs());

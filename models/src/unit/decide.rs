@@ -1,0 +1,326 @@
+//! Decisions: which side a relation is on at the start, and after resets and jumps.
+//!
+//! # The rule
+//! A relation that reads something that changed, or that is at rest at zero, is decided: by the sign of
+//! its indicator where that lies beyond its rounding; else by the sign of the first derivative along the
+//! solution that is not zero; else it rests at zero. All others keep their sides: near a
+//! root a computed sign says nothing. Sides are decided together with algebraic variables, inner ones
+//! before those that read them, until nothing changes.
+use super::{
+    relations::Pending,
+    wrapper::{Scratch, Unit},
+};
+use crate::{
+    maths::expr::Scalar,
+    solve::{
+        core::Core,
+        equations::{Dims, Equations, Role, Sliding},
+        ode::Kind,
+        tendency::first_sign,
+    },
+};
+
+/// Rounds in which sides, and algebraic variables with them, have to agree.
+const ROUNDS: usize = 64;
+/// A relation that changes its side so often in one decision chatters: each side drives it to the other.
+const TURNS: u32 = 4;
+
+/// Where a decision is made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Instant {
+    /// Offset in seconds, and ticks, from the last transition.
+    pub t: f64,
+    pub tick: i64,
+    /// Whether nothing was decided before.
+    pub start: bool,
+}
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// Notes the scratch's variables as those before a change.
+    #[inline]
+    pub(super) fn note_before(&mut self) {
+        if !self.readers.relations.is_empty() || self.scene.dims.algebraic > 0 {
+            self.scratch.prior.clone_from(&self.scratch.vars);
+        }
+    }
+
+    /// Notes the scratch's variables as those before a cycle, for resets that read these.
+    #[inline]
+    pub(super) fn note_cycle(&mut self) {
+        if self.scene.equations.recalls() {
+            let Scratch { vars, work, .. } = &mut self.scratch;
+            work.prior.clone_from(vars);
+        }
+    }
+
+    /// Gives algebraic variables among the scratch's their values, and relations that read what changed
+    /// their sides.
+    #[inline]
+    pub(super) fn settle(&mut self, at: Instant) -> Result<(), String> {
+        if self.readers.relations.is_empty() && self.scene.dims.algebraic == 0 {
+            return Ok(());
+        }
+        self.decide_all(at)
+    }
+
+    #[inline(never)]
+    fn decide_all(&mut self, at: Instant) -> Result<(), String> {
+        let count = self.readers.relations.len();
+        let mut turns = vec![0; count];
+        self.scratch.released.clear();
+        let mut last = 0;
+        self.doubt(at);
+        for _ in 0..ROUNDS {
+            self.solve_algebraic()?;
+            self.update_indicators();
+            let mut changed = false;
+            let mut series = false;
+            for (k, turns) in turns.iter_mut().enumerate() {
+                if *turns > TURNS && self.certain(k) == 0.0 {
+                    continue;
+                }
+                if self.change(k, at, &mut series) {
+                    (changed, last) = (true, k);
+                    *turns += 1;
+                    let relation = &self.readers.relations[k];
+                    if self.readers.inner[k] || relation.sliding.is_some() {
+                        // Others read what has just changed.
+                        self.update_indicators();
+                        series = false;
+                    }
+                }
+            }
+            if !changed {
+                return Ok(());
+            }
+        }
+        Err(format!(
+            "the sides of relations (if, abs, max, ...) do not agree with each other and with the \
+             algebraic equations: each makes the other change; the last one was that of `{}`",
+            self.readers.relations[last].text
+        ))
+    }
+
+    /// Leaves in the scratch how far each variable may be off: states that no reset has set.
+    fn doubt(&mut self, at: Instant) {
+        let dims = self.scene.dims;
+        let Scratch { vars, prior, errors, .. } = &mut self.scratch;
+        errors.clear();
+        errors.resize(dims.variables(), 0.0);
+        if at.start {
+            return;
+        }
+        let states = Dims::STATES..dims.first_input();
+        self.core.errors(&self.scene, at.t, vars, &mut errors[states.clone()]);
+        for place in states {
+            if vars[place] != prior[place] {
+                errors[place] = 0.0;
+            }
+        }
+    }
+
+    /// Gives the algebraic variables their values.
+    fn solve_algebraic(&mut self) -> Result<(), String> {
+        if self.scene.dims.algebraic == 0 {
+            return Ok(());
+        }
+        let Scratch { vars, consistent, .. } = &mut self.scratch;
+        let options = &self.settings.solver;
+        consistent.find(&self.scene.equations, vars, (options.rtol, options.atol))
+    }
+
+    /// Leaves the indicators with the bounds of their rounding in the scratch.
+    fn update_indicators(&mut self) {
+        let Scratch { vars, tendency, indicators, errors, .. } = &mut self.scratch;
+        let z = tendency.values(&self.scene, vars, |place| errors[place]);
+        indicators.clear();
+        indicators.extend(z.iter().map(|z| (z.value(), z.error[0])));
+    }
+
+    /// The sign of indicator `k` beyond its rounding.
+    fn certain(&self, k: usize) -> f64 {
+        let (value, error) = self.scratch.indicators[k];
+        if value.abs() > error { value.signum() } else { 0.0 }
+    }
+
+    fn side(&self, k: usize) -> f64 {
+        self.scratch.vars[self.scene.dims.first_side() + k]
+    }
+
+    fn set_side(&mut self, k: usize, side: f64) -> bool {
+        let place = self.scene.dims.first_side() + k;
+        let before = std::mem::replace(&mut self.scratch.vars[place], side);
+        before != side
+    }
+
+    /// Decides relation `k`, where it has to be; gives whether its side changed.
+    fn change(&mut self, k: usize, at: Instant, series: &mut bool) -> bool {
+        let role = self.readers.relations[k].role;
+        if matches!(role, Role::Passes(_) | Role::Slides) {
+            return false;
+        }
+        if !self.is_active(k) {
+            return self.set_side(k, 0.0);
+        }
+        if role == Role::Timed {
+            return self.change_timed(k, at);
+        }
+        if let Some(sliding) = self.readers.relations[k].sliding.clone()
+            && let Some(changed) = self.slide(k, &sliding)
+        {
+            return changed;
+        }
+        if !at.start && !self.is_affected(k) {
+            return false;
+        }
+        let kind = self.readers.relations[k].kind;
+        let (value, error) = self.scratch.indicators[k];
+        let side = match kind {
+            Kind::Sign if value.abs() > error => value.signum(),
+            Kind::Floor if (value - value.round()).abs() > error => value.floor(),
+            _ => {
+                let heading = self.heading(k, at, series);
+                let (side, before) = match kind {
+                    Kind::Sign => (heading, -heading),
+                    Kind::Floor if heading < 0.0 => (value.round() - 1.0, value.round()),
+                    Kind::Floor => (value.round(), value.round() - heading),
+                };
+                if at.start && heading != 0.0 {
+                    self.starts_on_end(k, before);
+                }
+                side
+            }
+        };
+        self.set_side(k, side)
+    }
+
+    fn change_timed(&mut self, k: usize, at: Instant) -> bool {
+        let now = self.scene.frame.last + at.tick;
+        let vars = std::mem::take(&mut self.scratch.vars);
+        let (side, before) = self.timed_side(k, &vars, now);
+        self.scratch.vars = vars;
+        if let Some(before) = before.filter(|_| at.start) {
+            self.starts_on_end(k, before);
+        }
+        self.set_side(k, side)
+    }
+
+    /// Notes that relation `k` begins at the end of its side, which it reached from `before`.
+    fn starts_on_end(&mut self, k: usize, before: f64) {
+        self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
+        self.state.starting.push((k as u16, before));
+    }
+
+    fn is_active(&self, k: usize) -> bool {
+        self.readers.relations[k].is_active(&self.scratch.vars[self.scene.dims.first_discrete()..])
+    }
+
+    /// Whether the indicator of relation `k` reads what changed, or rests at zero, which another
+    /// derivative may end.
+    fn is_affected(&self, k: usize) -> bool {
+        let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        let relation = &self.readers.relations[k];
+        let rests = relation.kind == Kind::Sign && self.side(k) == 0.0;
+        if rests || !relation.is_active(&prior[dims.first_discrete()..]) {
+            return true;
+        }
+        // Near its end the way it goes decides, and a jump may have turned that.
+        let states = Dims::STATES..dims.first_input();
+        let jumps = || vars[states.clone()] != prior[states.clone()];
+        if !relation.stops && relation.kind == Kind::Sign && self.certain(k) == 0.0 && jumps() {
+            return true;
+        }
+        let inputs = dims.first_input()..dims.first_discrete();
+        match &self.readers.reads[k] {
+            Some(reads) => reads.iter().any(|id| {
+                let place = id.0 as usize;
+                // What goes on as it was known to, near enough, has not changed; a mode only chooses.
+                let known = match inputs.contains(&place) {
+                    true => (vars[place] - prior[place]).abs() <= self.scene.band,
+                    false => vars[place] == prior[place],
+                };
+                !known && Some(place) != self.mode_of(k)
+            }),
+            None => vars != prior,
+        }
+    }
+
+    fn mode_of(&self, k: usize) -> Option<usize> {
+        let within = self.readers.relations[k].within.as_ref()?;
+        Some(self.scene.dims.first_discrete() + within.0)
+    }
+
+    /// Whether the resets of a cycle have put relation `k` on the end of its side.
+    pub(super) fn is_put_on_end(&self, k: usize) -> bool {
+        let Scratch { vars, prior, .. } = &self.scratch;
+        let reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
+        let mut states = reads.filter(|place| *place < self.scene.dims.first_input());
+        self.certain(k) == 0.0 && states.any(|place| vars[place] != prior[place])
+    }
+
+    /// Where an indicator that is zero goes.
+    fn heading(&mut self, k: usize, at: Instant, known: &mut bool) -> f64 {
+        let Scratch { vars, tendency, headings, errors, .. } = &mut self.scratch;
+        if !std::mem::replace(known, true) {
+            let z = tendency.series(&self.scene, (at.t, vars), |place| errors[place]);
+            headings.clear();
+            headings.extend(z.iter().map(|z| first_sign(z, 1)));
+        }
+        headings[k]
+    }
+
+    /// Where the solution slides along the surface of relation `k`, begins to, or lets go: gives
+    /// whether something changed; nothing if this decides nothing.
+    fn slide(&mut self, k: usize, sliding: &Sliding) -> Option<bool> {
+        if self.side(sliding.flag) != 0.0 {
+            let side = match (self.side(sliding.above), self.side(sliding.below)) {
+                (above, _) if above > 0.0 => 1.0,
+                (_, below) if below < 0.0 => -1.0,
+                _ if self.certain(k) != 0.0 && self.was_moved(k) => self.certain(k),
+                _ => return Some(false),
+            };
+            self.set_side(sliding.flag, 0.0);
+            self.set_side(k, side);
+            self.scratch.released.push(k);
+            return Some(true);
+        }
+        if self.scratch.released.contains(&k) {
+            return Some(false);
+        }
+        let flipped = self.scratch.flipped.contains(&(k as u16));
+        if !flipped && self.certain(k) != 0.0 {
+            return None;
+        }
+        let [above, below] = self.scene.equations.slopes(k, &self.scratch.vars);
+        let apart = sliding.apart.iter().any(|&flag| self.side(flag) != 0.0);
+        if above < 0.0 && below > 0.0 && !apart {
+            self.set_side(sliding.flag, 1.0);
+            self.set_side(k, 0.0);
+            return Some(true);
+        }
+        None
+    }
+
+    /// The root at which the solution begins to slide along a surface that it reaches at tick `tick`:
+    /// what it went beyond it until the tick is taken back.
+    pub(super) fn slides_from(&self, tick: i64) -> Option<f64> {
+        let begins = |p: &&Pending| {
+            let k = usize::from(p.relation);
+            p.tick == tick && self.readers.relations[k].sliding.is_some() && {
+                let [above, below] = self.scene.equations.slopes(k, &self.scratch.vars);
+                above < 0.0 && below > 0.0
+            }
+        };
+        self.state.pending.iter().find(begins).map(|p| p.t)
+    }
+
+    /// Whether a state that indicator `k` reads jumped.
+    fn was_moved(&self, k: usize) -> bool {
+        let states = self.scene.dims.first_input();
+        let Scratch { vars, prior, .. } = &self.scratch;
+        self.readers.reads[k].as_ref().is_some_and(|reads| {
+            let moved = |place: usize| place < states && vars[place] != prior[place];
+            reads.iter().any(|id| moved(id.0 as usize))
+        })
+    }
+}

@@ -1,0 +1,304 @@
+//! Silent steps, and the plan for what they find.
+use super::{
+    decide::Instant,
+    relations::Pending,
+    wrapper::{Action, Cause, Plan, Scratch, Unit},
+};
+use crate::{
+    maths::rounding,
+    signal::value::Value,
+    solve::{
+        core::{Advance, Core},
+        equations::{Equations, Trigger},
+    },
+};
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// The tick (after the last transition) of the next time event.
+    #[inline(never)]
+    fn next_time_event(&self) -> Option<i64> {
+        let last = self.scene.frame.last;
+        let next = |t: &Trigger| t.next(last, false).map(|at| at - last);
+        self.scene.equations.events().iter().filter_map(|e| next(&e.trigger)).min()
+    }
+
+    /// One advance of the core, which begins in tick `begun`, and the plan for what it found.
+    // Not inlined: the loop around it, which mostly goes round once, keeps nothing in between.
+    #[inline(never)]
+    pub(super) fn silent_step(&mut self, begun: i64) -> Result<(), String> {
+        if self.timed || !self.readers.timed.is_empty() {
+            self.timed_step(begun)
+        } else {
+            self.step(begun, None, None)
+        }
+    }
+
+    #[inline(never)]
+    fn timed_step(&mut self, begun: i64) -> Result<(), String> {
+        let event = self.next_time_event();
+        let flip = self.next_timed_stop();
+        self.step(begun, event, flip)
+    }
+
+    /// The same, up to a time event, or to a relation that flips by time.
+    // Always inlined: there is less to do where there is none.
+    #[inline(always)]
+    fn step(&mut self, begun: i64, event: Option<i64>, flip: Option<i64>) -> Result<(), String> {
+        // What was judged before this step cannot be called in question any more.
+        self.pass(self.judged());
+        if !self.state.starting.is_empty() && self.core.time() == 0.0 {
+            self.flip_at_first_tick();
+        }
+        let limit = match (event, flip) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let stop = limit.map(|k| self.seconds(k));
+        let advance = match self.core.advance(&self.scene, stop, &mut self.state.flips) {
+            Ok(advance) => advance,
+            Err(failure) => {
+                // Where the solution ends, not at the instant of the call that came upon it.
+                let why = self.explain(&failure);
+                self.plan_failure(begun + 1, why);
+                return Ok(());
+            }
+        };
+        let (until, due) = match advance {
+            Advance::Silent => (self.judged(), None),
+            Advance::Stopped => (limit.unwrap_or(i64::MAX), event.filter(|_| event == limit)),
+            Advance::Left(t) => match rounding::ceil_ticks(t.max(0.0), self.ticks_per_second()) {
+                // What is found in the tick in which the step began takes place at the next one.
+                Some(k) => {
+                    let k = k.max(begun + 1);
+                    (k, Some(k))
+                }
+                None => return Err(format!("an event at {t} s is beyond the range of time")),
+            },
+        };
+        let until = limit.map_or(until, |limit| until.min(limit));
+        self.gather(until, begun);
+        let found = self.judge(until);
+        let earliest = found.into_iter().chain(due).min();
+        self.fallen(earliest)?;
+        if let Some(k) = earliest {
+            self.plan_at(k, found == Some(k));
+        }
+        Ok(())
+    }
+
+    /// The last tick up to which all flips are known.
+    #[inline]
+    fn judged(&self) -> i64 {
+        ((self.core.time() - self.snap()) * self.scene.rate).max(0.0) as i64
+    }
+
+    /// Place of the first link's event among the watched ones; own events come before.
+    pub(super) fn first_link(&self) -> usize {
+        self.scene.equations.events().len()
+    }
+
+    /// The part of a tick, in seconds, by which a tick may precede the crossing it stands for (R14).
+    #[inline]
+    pub(super) fn snap(&self) -> f64 {
+        rounding::SNAP * self.scene.tick
+    }
+
+    /// Adds time events to those in `fired`, which were found `k` ticks from now or are due; gives the
+    /// link that is due, if no event of the unit is.
+    #[inline(always)]
+    fn choose(&mut self, k: i64) -> Option<usize> {
+        if self.timed || !self.scene.equations.links().is_empty() {
+            self.choose_among(k)
+        } else {
+            None
+        }
+    }
+
+    /// The same, with time events and links.
+    #[inline(never)]
+    fn choose_among(&mut self, k: i64) -> Option<usize> {
+        let (at, first) = (self.scene.frame.last + k, self.first_link());
+        let fired = &mut self.state.fired;
+        let links: Vec<u16> = fired.iter().copied().filter(|&i| usize::from(i) >= first).collect();
+        fired.truncate(fired.len() - links.len());
+        let states = fired.len();
+        for (i, e) in self.scene.equations.events().iter().enumerate() {
+            if k > 0 && e.trigger.next(at, true) == Some(at) {
+                fired.push(i as u16);
+            }
+        }
+        if fired.len() > states {
+            fired.sort_unstable();
+        }
+        links.iter().map(|&i| usize::from(i) - first).min_by_key(|&i| self.rank(i))
+    }
+
+    /// Plans what happens `k` ticks after the last transition, and computes it: with the events that
+    /// were `found` there, which are in `fired` with the held values in the scratch. What cannot be
+    /// computed is an error at that time, unless an input comes before.
+    #[inline(always)]
+    pub(super) fn plan_at(&mut self, k: i64, found: bool) {
+        if let Err(why) = self.try_plan_at(k, found) {
+            self.plan_failure(k, why);
+        }
+    }
+
+    #[cold]
+    fn plan_failure(&mut self, k: i64, why: String) {
+        self.state.outbox.clear();
+        self.scratch.emitted.clear();
+        self.state.failure = why;
+        self.state.plan = Plan::Due(k, Action::Fail);
+    }
+
+    #[inline(always)]
+    fn try_plan_at(&mut self, k: i64, found: bool) -> Result<(), String> {
+        let t = self.seconds(k);
+        if !found {
+            self.state.fired.clear();
+        }
+        if found && self.carries(k) {
+            // Relations that read these are decided first: they may carry others over their ends.
+            self.look(self.snapped(k, t));
+            self.note_before();
+            self.put_flips(k);
+            self.settle(Instant { t, tick: k, start: false })?;
+            self.add_carried();
+            let Scratch { vars, held, .. } = &mut self.scratch;
+            let places = self.scene.dims.held();
+            held[places.clone()].copy_from_slice(&vars[places]);
+        }
+        let link = self.choose(k);
+        if !self.state.fired.is_empty() {
+            let flipped = self.state.pending.first().is_some_and(|p| p.tick <= k);
+            return self.plan_events(k, t, flipped);
+        }
+        match link {
+            Some(i) => {
+                self.note_flipped(k);
+                self.plan_proposal(k, i);
+            }
+            // Sides that change are events of nobody.
+            None if found => return self.plan_events(k, t, true),
+            None => {
+                self.look(t);
+                self.queue_segments(t, Cause::Band)?;
+                self.state.plan = Plan::Due(k, Action::Send);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the resets of the events in `fired`, `k` ticks or `t` seconds after the last
+    /// transition, and what is sent with them. Sides are those in the scratch, if they `flipped`.
+    // Always inlined, with what it calls: there is one way here that is gone at every event.
+    #[inline(always)]
+    pub(super) fn plan_events(&mut self, k: i64, t: f64, flipped: bool) -> Result<(), String> {
+        self.look(if flipped { self.snapped(k, t) } else { t });
+        self.scratch.vars[0] = self.scene.absolute(t);
+        // What waits was never sent: receivers hold what was before it.
+        let unsent = self.state.outbox.iter().any(|(_, value)| matches!(value, Value::Segment(_)));
+        if self.audible && !unsent {
+            self.note_outputs();
+        }
+        self.note_before();
+        self.note_cycle();
+        self.scratch.flipped.clear();
+        if flipped {
+            self.put_flips(k);
+            if let Some(root) = self.slides_from(k) {
+                self.look(root);
+                self.scratch.vars[0] = self.scene.absolute(t);
+                self.note_before();
+                self.note_cycle();
+                self.put_flips(k);
+            }
+        }
+        let now = self.scene.frame.last + k;
+        self.state.retiring = false;
+        match self.state.fired[..] {
+            // As a rule.
+            [event] => {
+                if !self.happens(event, now) {
+                    self.state.fired.clear();
+                }
+            }
+            [] => {}
+            _ => self.happen_in_turn(now),
+        }
+        if !self.is_finite() {
+            return Err(self.bad_reset(t));
+        }
+        let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
+        let decided = self.settle(Instant { t, tick: k, start: false });
+        self.state.pressing = self.presses();
+        let unsent = |(_, value): &(u16, Value)| !matches!(value, Value::Segment(_));
+        self.state.outbox.retain(unsent);
+        let queued = decided.and_then(|()| self.queue_segments(t, Cause::Jump));
+        self.scene.frame.resting = resting;
+        queued?;
+        self.queue_emitted();
+        std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
+        self.state.plan = Plan::Due(k, Action::Events);
+        Ok(())
+    }
+
+    /// The time at which states are looked at for events `k` ticks or `t` seconds from now: a tick may
+    /// precede the root that it stands for.
+    fn snapped(&self, k: i64, t: f64) -> f64 {
+        let close = |p: &&Pending| p.tick == k && p.t > t && p.t <= t + self.snap();
+        self.state.pending.iter().filter(close).fold(t, |at, p| at.max(p.t))
+    }
+
+    /// Notes the relations that flip up to tick `k`.
+    fn note_flipped(&mut self, k: i64) {
+        self.scratch.flipped.clear();
+        let here = self.state.pending.iter().filter(|p| p.tick <= k && p.touch.is_none());
+        self.scratch.flipped.extend(here.map(|p| p.relation));
+    }
+
+    /// Puts the held values of the scratch, after the flips at tick `k`, among its variables.
+    fn put_flips(&mut self, k: i64) {
+        self.note_flipped(k);
+        let Scratch { vars, held, .. } = &mut self.scratch;
+        let held_places = self.scene.dims.held();
+        vars[held_places.clone()].copy_from_slice(&held[held_places]);
+    }
+
+    /// Carries out all events in `fired`, and leaves there those that happened.
+    #[inline(never)]
+    fn happen_in_turn(&mut self, now: i64) {
+        let mut fired = std::mem::take(&mut self.state.fired);
+        let mut done = 0;
+        for k in 0..fired.len() {
+            let event = fired[k];
+            if self.happens(event, now) {
+                fired[done] = event;
+                done += 1;
+            }
+        }
+        fired.truncate(done);
+        self.state.fired = fired;
+    }
+
+    /// Carries out an event at tick `now` on the scratch's variables, if it still concerns these;
+    /// gives whether it does.
+    #[inline]
+    fn happens(&mut self, event: u16, now: i64) -> bool {
+        let number = usize::from(event);
+        let Scratch { vars, work, emitted, .. } = &mut self.scratch;
+        if !self.scene.equations.concerns(number, vars) {
+            return false;
+        }
+        if let Some(rest) = &self.scene.equations.events()[number].rest
+            && let Some(before) = self.state.happened[number]
+            && self.settings.resolution.seconds(now - before) < rest.within
+        {
+            rest.values.iter().for_each(|&(var, value)| vars[var] = value);
+            self.state.retiring = true;
+        } else {
+            self.scene.equations.reset(number, vars, work, emitted);
+        }
+        true
+    }
+}

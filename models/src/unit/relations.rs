@@ -1,0 +1,478 @@
+//! The sides of relations, and the truth of conditions, from cycle to cycle.
+//!
+//! # In a cycle
+//! * Sides are held. They change by flips that the core finds on its way, at computed ticks for
+//!   relations that are affine in time, and by [`decisions`](super::decide) after jumps.
+//! * Flips of one tick act together at its end. Conditions that become true by them set their events
+//!   off there; nothing else does.
+//! * After the resets and inputs of a cycle, conditions that are true by now and were not set their
+//!   events off in the next cycle.
+use super::wrapper::{Scratch, State, Unit};
+use crate::{
+    maths::{expr::VarId, rounding},
+    solve::{
+        core::Core,
+        equations::{
+            Detection, Dims, Equations, LinkEquations, Relation, Role, Trigger, Truth, Work,
+        },
+        ode::Kind,
+        series::Series,
+    },
+};
+use serde::{Deserialize, Serialize};
+
+/// A flip or a touch at a tick, counted from the unit's last transition.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub tick: i64,
+    /// Where it was found, in seconds.
+    pub t: f64,
+    pub relation: u16,
+    pub side: f64,
+    pub touch: Option<f64>,
+}
+
+/// Who reads what; fixed for a unit's life.
+#[derive(Debug, Default)]
+pub(super) struct Readers {
+    pub relations: Vec<Relation>,
+    /// Per relation: the variables that its indicator reads; none if that is not known.
+    pub reads: Vec<Option<Vec<VarId>>>,
+    /// Per relation: the events, then links, whose conditions read its side.
+    events: Vec<Vec<u16>>,
+    pub timed: Vec<usize>,
+    /// Relations of role [`Role::Passes`], and of what.
+    passing: Vec<(usize, usize)>,
+    /// The place of the mode among the discrete values, if relations belong to modes.
+    mode: Option<usize>,
+    /// Per relation: whether other indicators read its side.
+    pub inner: Vec<bool>,
+}
+
+impl Readers {
+    pub(super) fn new<E: Equations>(equations: &E) -> Self {
+        let (dims, relations) = (equations.dims(), equations.relations());
+        let parts = equations.programs().map(|p| p.indicators.parts());
+        let reads = |k: usize| parts.as_ref().map(|parts| parts[k].inputs().to_vec());
+        let mut events = vec![Vec::new(); relations.len()];
+        let own = equations.events().iter().map(|e| match &e.trigger {
+            Trigger::State { truth, .. } => truth.relations(&dims),
+            _ => Vec::new(),
+        });
+        let all = own.chain(equations.links().iter().map(|l| l.truth.relations(&dims)));
+        for (event, read) in all.enumerate() {
+            read.into_iter().for_each(|k| events[k].push(event as u16));
+        }
+        let sides = dims.first_side()..dims.variables();
+        let mut inner = vec![parts.is_none(); relations.len()];
+        for id in parts.iter().flatten().flat_map(|part| part.inputs()) {
+            let place = id.0 as usize;
+            if sides.contains(&place) {
+                inner[place - sides.start] = true;
+            }
+        }
+        let is_timed = |k: &usize| relations[*k].role == Role::Timed;
+        let passes = |(k, r): (usize, &Relation)| match r.role {
+            Role::Passes(base) => Some((k, base)),
+            _ => None,
+        };
+        Self {
+            reads: (0..relations.len()).map(reads).collect(),
+            events,
+            timed: (0..relations.len()).filter(is_timed).collect(),
+            passing: relations.iter().enumerate().filter_map(passes).collect(),
+            mode: relations.iter().find_map(|r| r.within.as_ref().map(|(place, _)| *place)),
+            relations,
+            inner,
+        }
+    }
+}
+
+/// What sets off number `event`, of the unit's own events and then of its links.
+fn truth_of<E: Equations>(equations: &E, event: usize) -> Option<&Truth> {
+    let own = equations.events();
+    match own.get(event) {
+        Some(spec) => match &spec.trigger {
+            Trigger::State { truth, .. } => Some(truth),
+            _ => None,
+        },
+        None => {
+            let located = |l: &&LinkEquations| l.detection == Detection::Located;
+            equations.links().get(event - own.len()).filter(located).map(|l| &l.truth)
+        }
+    }
+}
+
+/// The conditions of a unit, on held values.
+struct Conditions<'a, E> {
+    equations: &'a E,
+    dims: &'a Dims,
+    readers: &'a Readers,
+    work: &'a mut Work,
+}
+
+impl<E: Equations> Conditions<'_, E> {
+    fn holds(&mut self, event: usize, vars: &[f64]) -> bool {
+        truth_of(self.equations, event).is_some_and(|t| t.holds(self.dims, vars, self.work))
+    }
+
+    /// The events whose conditions read the sides of these relations, ascending.
+    fn reading(&self, relations: impl Iterator<Item = usize>) -> Vec<u16> {
+        let mut all: Vec<u16> =
+            relations.flat_map(|k| self.readers.events[k].iter().copied()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Lets the flips of one tick act on the held values in `vars` and on `truth`; appends the events
+    /// that they set off.
+    fn act(
+        &mut self,
+        group: &[Pending],
+        vars: &mut [f64],
+        truth: &mut [bool],
+        fired: &mut Vec<u16>,
+    ) {
+        let side = self.dims.first_side();
+        let flips = || group.iter().filter(|p| p.touch.is_none());
+        for p in flips() {
+            vars[side + usize::from(p.relation)] = p.side;
+        }
+        let flipped = |base: usize| flips().any(|p| usize::from(p.relation) == base);
+        let passing: Vec<usize> =
+            self.readers.passing.iter().filter(|(_, base)| flipped(*base)).map(|p| p.0).collect();
+        passing.iter().for_each(|&k| vars[side + k] = 1.0);
+        let touched = fired.len();
+        self.touch(group, vars, truth, fired);
+        let both = flips().map(|p| usize::from(p.relation)).chain(passing.iter().copied());
+        for event in self.reading(both) {
+            let number = usize::from(event);
+            let holds = self.holds(number, vars);
+            let begins = holds && !truth[number];
+            truth[number] = holds;
+            if (begins || self.pulses(number, group, vars)) && !fired[touched..].contains(&event) {
+                fired.push(event);
+            }
+        }
+        passing.iter().for_each(|&k| vars[side + k] = 0.0);
+        for event in self.reading(passing.iter().copied()) {
+            truth[usize::from(event)] = self.holds(event.into(), vars);
+        }
+        fired.sort_unstable();
+    }
+
+    /// Whether a crossing's relation flips its way among others of the same tick.
+    fn pulses(&mut self, event: usize, group: &[Pending], vars: &mut [f64]) -> bool {
+        let Some(spec) = self.equations.events().get(event) else { return false };
+        let Trigger::State { crossing: Some(k), .. } = spec.trigger else { return false };
+        let place = self.dims.first_side() + k;
+        let now = vars[place];
+        let own = group.iter().filter(|p| p.touch.is_none() && usize::from(p.relation) == k);
+        // The last of them is what holds from now on.
+        let earlier = own.clone().count().saturating_sub(1);
+        let mut any = false;
+        for p in own.take(earlier) {
+            vars[place] = p.side;
+            any |= self.holds(event, vars);
+        }
+        vars[place] = now;
+        any
+    }
+
+    /// Events that report touching, where a relation of theirs is at zero for this cycle.
+    fn touch(&mut self, group: &[Pending], vars: &mut [f64], truth: &[bool], fired: &mut Vec<u16>) {
+        for p in group {
+            let Some(size) = p.touch else { continue };
+            let place = self.dims.first_side() + usize::from(p.relation);
+            for event in self.reading(std::iter::once(p.relation.into())) {
+                let number = usize::from(event);
+                let Some(spec) = self.equations.events().get(number) else { continue };
+                let Trigger::State { touching: Some(band), crossing, .. } = spec.trigger else {
+                    continue;
+                };
+                // A crossing is missed on the way to the other side, a condition holds on the surface.
+                let side = if crossing.is_some() { -p.side } else { 0.0 };
+                let now = std::mem::replace(&mut vars[place], side);
+                let holds = self.holds(number, vars) && !truth[number];
+                vars[place] = now;
+                if size <= band && holds && !fired.contains(&event) {
+                    fired.push(event);
+                }
+            }
+        }
+    }
+}
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// Leaves the held values of the present, after the flips taken over so far, in the scratch.
+    fn note_held(&mut self) {
+        let dims = &self.scene.dims;
+        let held = &mut self.scratch.held;
+        held.resize(dims.variables(), 0.0);
+        held[dims.held()].copy_from_slice(&self.scene.frame.discrete);
+    }
+
+    /// Goes through the pending flips up to `until` in groups of one tick. Leaves the held values and
+    /// the truth after the first group that sets something off, or stops solvers, in the scratch,
+    /// and what it sets off in `fired`; gives its tick.
+    pub(super) fn judge(&mut self, until: i64) -> Option<i64> {
+        self.state.fired.clear();
+        if self.state.pending.is_empty() {
+            return None;
+        }
+        self.note_held();
+        self.scratch.truth.clone_from(&self.state.truth);
+        let mut from = 0;
+        while let Some(first) = self.state.pending.get(from).filter(|p| p.tick <= until) {
+            let tick = first.tick;
+            let to =
+                from + self.state.pending[from..].iter().take_while(|p| p.tick == tick).count();
+            let Scratch { held, truth, work, .. } = &mut self.scratch;
+            let State { pending, fired, .. } = &mut self.state;
+            let (equations, dims) = (&self.scene.equations, &self.scene.dims);
+            let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
+            conditions.act(&pending[from..to], held, truth, fired);
+            let stops = |p: &Pending| {
+                p.touch.is_none() && self.readers.relations[usize::from(p.relation)].stops
+            };
+            if !fired.is_empty() || pending[from..to].iter().any(stops) {
+                return Some(tick);
+            }
+            from = to;
+        }
+        None
+    }
+
+    /// Whether indicators read a relation that flips at `tick`.
+    pub(super) fn carries(&self, tick: i64) -> bool {
+        let here = self.state.pending.iter().filter(|p| p.tick == tick);
+        here.map(|p| usize::from(p.relation)).any(|k| self.readers.inner[k])
+    }
+
+    /// Adds the events that become true with the sides of the scratch's variables, `judged` before.
+    pub(super) fn add_carried(&mut self) {
+        let Scratch { vars, truth, work, .. } = &mut self.scratch;
+        let (equations, dims) = (&self.scene.equations, &self.scene.dims);
+        let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
+        let fired = &mut self.state.fired;
+        for (event, known) in truth.iter().enumerate() {
+            let number = event as u16;
+            if !known && !fired.contains(&number) && conditions.holds(event, vars) {
+                fired.push(number);
+            }
+        }
+        fired.sort_unstable();
+    }
+
+    /// Takes over the pending flips up to `tick`; leaves the events that they set off in the scratch.
+    #[inline]
+    pub(super) fn pass(&mut self, tick: i64) {
+        self.scratch.begun.clear();
+        self.scratch.flipped.clear();
+        if self.state.pending.first().is_some_and(|p| p.tick <= tick) {
+            self.pass_some(tick);
+        }
+    }
+
+    #[inline(never)]
+    fn pass_some(&mut self, tick: i64) {
+        self.note_held();
+        let count = self.state.pending.iter().take_while(|p| p.tick <= tick).count();
+        let Scratch { held, work, begun, flipped, .. } = &mut self.scratch;
+        let State { pending, truth, .. } = &mut self.state;
+        flipped.extend(pending[..count].iter().map(|p| p.relation));
+        let (equations, dims) = (&self.scene.equations, &self.scene.dims);
+        let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
+        for group in pending[..count].chunk_by(|a, b| a.tick == b.tick) {
+            conditions.act(group, held, truth, begun);
+        }
+        pending.drain(..count);
+        self.scene.frame.discrete.copy_from_slice(&held[dims.held()]);
+    }
+
+    /// Everything that was found beyond the present is void.
+    #[inline]
+    pub(super) fn forget_ahead(&mut self) {
+        self.state.pending.clear();
+        self.state.flips.list.clear();
+        self.state.flips.past.iter_mut().for_each(|past| past.nearing = false);
+        let sides = &self.scene.frame.discrete[self.scene.dims.discrete + 1..];
+        self.state.flips.sides.clear();
+        self.state.flips.sides.extend_from_slice(sides);
+    }
+
+    /// Brings what the core found into ticks, with what flips by time up to `until`, a number of ticks
+    /// from the last transition.
+    // What is found in the tick in which the step began takes place at the next one.
+    pub(super) fn gather(&mut self, until: i64, begun: i64) {
+        let rate = self.ticks_per_second();
+        let State { flips, pending, .. } = &mut self.state;
+        for flip in flips.list.drain(..) {
+            let tick =
+                rounding::ceil_ticks(flip.t.max(0.0), rate).unwrap_or(i64::MAX).max(begun + 1);
+            let (t, relation, side, touch) = (flip.t, flip.relation, flip.side, flip.touch);
+            pending.push(Pending { tick, t, relation, side, touch });
+        }
+        if !self.readers.timed.is_empty() {
+            self.gather_timed(until);
+        }
+        // Not all that shares a tick was found in one advance.
+        self.state.pending.sort_by_key(|p| p.tick);
+    }
+
+    fn gather_timed(&mut self, until: i64) {
+        let last = self.scene.frame.last;
+        for k in self.readers.timed.clone() {
+            while let Some((at, side)) = self.next_timed(k, self.state.flips.sides[k]) {
+                if at - last > until {
+                    break;
+                }
+                let tick = (at - last).max(1);
+                let (t, relation) = (self.seconds(tick), k as u16);
+                self.state.pending.push(Pending { tick, t, relation, side, touch: None });
+                self.state.flips.sides[k] = side;
+            }
+        }
+    }
+
+    /// The tick, counted from the last transition, at which the next relation flips by time and stops
+    /// solvers.
+    pub(super) fn next_timed_stop(&mut self) -> Option<i64> {
+        let last = self.scene.frame.last;
+        let mut first: Option<i64> = None;
+        for n in 0..self.readers.timed.len() {
+            let k = self.readers.timed[n];
+            if !self.readers.relations[k].stops {
+                continue;
+            }
+            if let Some((at, _)) = self.next_timed(k, self.state.flips.sides[k]) {
+                let tick = (at - last).max(1);
+                first = Some(first.map_or(tick, |f| f.min(tick)));
+            }
+        }
+        first
+    }
+
+    /// The tick at which relation `k`, affine in time, leaves its side, and where to.
+    fn next_timed(&mut self, k: usize, side: f64) -> Option<(i64, f64)> {
+        if !self.readers.relations[k].is_active(&self.scene.frame.discrete) {
+            return None;
+        }
+        self.note_held();
+        let held = std::mem::take(&mut self.scratch.held);
+        let [value, slope] = self.affine(k, &held);
+        self.scratch.held = held;
+        leaving(self.readers.relations[k].kind, [value, slope], side, self.ticks_per_second())
+    }
+
+    /// The side of relation `k`, affine in time, at a tick of the run, for these variables; and the one
+    /// before, if it changes right there.
+    pub(super) fn timed_side(&mut self, k: usize, vars: &[f64], now: i64) -> (f64, Option<f64>) {
+        let [value, slope] = self.affine(k, vars);
+        let (rate, kind) = (self.ticks_per_second(), self.readers.relations[k].kind);
+        if slope == 0.0 {
+            let side = match kind {
+                Kind::Sign if value == 0.0 => 0.0,
+                Kind::Sign => value.signum(),
+                Kind::Floor => value.floor(),
+            };
+            return (side, None);
+        }
+        let z = slope * (now as f64 / rate as f64) + value;
+        let mut side = match kind {
+            Kind::Sign => -slope.signum(),
+            Kind::Floor => z.floor() - 2.0 * slope.signum(),
+        };
+        let mut before = None;
+        // It has left all sides whose ends lie at this tick or before.
+        while let Some((tick, next)) = leaving(kind, [value, slope], side, rate)
+            && tick <= now
+        {
+            before = (tick == now).then_some(side);
+            side = next;
+        }
+        (side, before)
+    }
+
+    /// The value at time zero and the slope of an indicator that is affine in time.
+    fn affine(&mut self, k: usize, vars: &[f64]) -> [f64; 2] {
+        let mut series: Vec<Series<2>> = vars.iter().map(|&v| Series([v, 0.0])).collect();
+        series[0] = Series([0.0, 1.0]);
+        let mut z = vec![Series::default(); self.scene.dims.indicators];
+        self.scene.equations.indicators(&series, &mut Work::default(), &mut z);
+        z[k].0
+    }
+
+    /// After a transition: conditions that are true now and were not set their events off next.
+    pub(super) fn refresh(&mut self) {
+        self.note_held();
+        let dims = self.scene.dims;
+        let place = |mode: usize| dims.first_discrete() + mode;
+        let jumped = self.scratch.jumped.take();
+        let Scratch { held, work, .. } = &mut self.scratch;
+        let entered = match self.readers.mode {
+            Some(mode) => {
+                let now = held[place(mode)];
+                std::mem::replace(&mut self.state.mode, now) != now
+            }
+            None => false,
+        };
+        // Detectors never report at the start.
+        let now = held.clone();
+        for &(relation, before) in &self.state.starting {
+            held[dims.first_side() + usize::from(relation)] = before;
+        }
+        let equations = &self.scene.equations;
+        let mut conditions =
+            Conditions { equations, dims: &self.scene.dims, readers: &self.readers, work };
+        for (event, truth) in self.state.truth.iter_mut().enumerate() {
+            if Some(event) == jumped {
+                continue;
+            }
+            let spec = equations.events().get(event).map(|e| &e.trigger);
+            let crossing = matches!(spec, Some(Trigger::State { crossing: Some(_), .. }));
+            let holds = conditions.holds(event, if crossing { &now } else { held });
+            let begins = !std::mem::replace(truth, holds) && holds;
+            let number = event as u16;
+            if begins && !(crossing && entered) && !self.state.due.contains(&number) {
+                self.state.due.push(number);
+            }
+        }
+        let truth = &self.state.truth;
+        self.state.due.retain(|&event| truth[usize::from(event)]);
+        self.state.due.sort_unstable();
+    }
+
+    /// Notes the truth of all conditions without setting anything off.
+    pub(super) fn note_truth(&mut self) {
+        self.refresh();
+        self.state.due.clear();
+    }
+
+    /// Relations that lie on the end of their side at the start flip at the first tick.
+    pub(super) fn flip_at_first_tick(&mut self) {
+        let first = self.scene.dims.discrete + 1;
+        let State { pending, starting, .. } = &mut self.state;
+        for &(relation, _) in &*starting {
+            if pending.iter().all(|p| p.relation != relation || p.tick > 1) {
+                let side = self.scene.frame.discrete[first + usize::from(relation)];
+                pending.push(Pending { tick: 1, t: 0.0, relation, side, touch: None });
+            }
+        }
+    }
+}
+
+/// The tick at which `slope t + value` leaves a side, and where to.
+fn leaving(kind: Kind, [value, slope]: [f64; 2], side: f64, rate: u64) -> Option<(i64, f64)> {
+    let (level, next) = match kind {
+        _ if slope == 0.0 => return None,
+        Kind::Sign if side == slope.signum() => return None,
+        Kind::Sign => (0.0, slope.signum()),
+        Kind::Floor if slope > 0.0 => (side + 1.0, side + 1.0),
+        Kind::Floor => (side, side - 1.0),
+    };
+    let t = (level - value) / slope;
+    let tick = if t <= 0.0 { 0 } else { rounding::ceil_ticks(t, rate)? };
+    Some((tick, next))
+}

@@ -1,0 +1,464 @@
+//! The cycles of an instant: which events take place, in which order, and what follows.
+use crate::graph::{Id, Scope};
+use crate::model::{Direction, Variable};
+use crate::number::Ball;
+use crate::sim::{Fresh, Sim, Stop, undecided};
+use crate::system::Due;
+use crate::tape::Switch;
+use crate::verdict::{FailureKind, Reason, Ticks};
+
+/// What a relation or a floor does in the tick before an instant.
+#[derive(Debug, Clone)]
+pub(crate) struct Flip {
+    pub(crate) switch: Switch,
+    /// The side, or the whole number, that is assigned.
+    pub(crate) to: f64,
+    /// It passed zero upwards, downwards, within the tick.
+    pub(crate) up: bool,
+    pub(crate) down: bool,
+    /// The value at a turning point that only touches; then nothing is assigned.
+    pub(crate) touch: Option<f64>,
+    /// The root certainly lies before the tick.
+    pub(crate) beyond: bool,
+}
+
+/// R11(b): so many located events of one unit within so many ticks.
+const CHATTER: usize = 1000;
+const WITHIN: i64 = 10_000;
+/// So many in a row are a sure sign.
+const SURE: usize = 100;
+
+impl<const M: usize> Sim<'_, M> {
+    /// All cycles of the present tick.
+    pub(crate) fn instant(&mut self, flips: Vec<Flip>) -> Result<(), Stop> {
+        let model = self.model;
+        self.micro = 0;
+        self.busy = true;
+        self.along = None;
+        let leaving = std::mem::take(&mut self.leaving);
+        let mut due = self.first(&flips, &leaving)?;
+        self.count(&flips, &due)?;
+        let mut incoming = Vec::new();
+        let mut links = self.proposals(&due, 0);
+        loop {
+            self.pre = self.v.clone();
+            let mut touched = vec![false; self.model.units.len()];
+            self.run_due(&due, &mut touched)?;
+            self.run_links(&mut links, &due, &mut touched)?;
+            self.deliver(&mut incoming, &mut touched)?;
+            self.decide(&|scope| match scope {
+                Scope::Unit(u) => touched[u],
+                Scope::Link(l) => model.links[l].units.iter().any(|u| touched[*u]),
+            })?;
+            if !leaving.is_empty() && self.tick == 0 {
+                return undecided(Reason::Open, "an event at the start, where a relation leaves 0");
+            }
+            due = self.next_due();
+            links.extend(self.proposals(&due, self.micro + 1));
+            let waiting = self.mismatches()?;
+            if self.limits.jump_delay > 0 {
+                incoming = waiting.iter().map(|w| w.0).collect();
+            }
+            if due.is_empty() && links.is_empty() && waiting.is_empty() {
+                break;
+            }
+            self.micro += 1;
+            if self.micro > self.limits.micro_steps {
+                let message = format!("micro-step {} at one instant", self.micro);
+                return Err(Stop::Fail(FailureKind::MicroSteps, message, self.range));
+            }
+            self.spend(5)?;
+        }
+        self.fresh.clear();
+        self.busy = false;
+        Ok(())
+    }
+
+    /// What is due in the first cycle of a tick (rules 8, 9 and 14), truths noted.
+    fn first(&mut self, flips: &[Flip], leaving: &[u32]) -> Result<Vec<usize>, Stop> {
+        for flip in flips.iter().filter(|f| f.touch.is_none()) {
+            let z = match flip.switch {
+                Switch::Relation(r) => {
+                    let side = &mut self.sides.side[r as usize];
+                    *side = flip.to as i8;
+                    self.sides.struck[r as usize] = true;
+                    self.sys.graph.relations[r as usize].z
+                }
+                Switch::Floor(f) => {
+                    self.sides.floor[f as usize] = flip.to;
+                    self.sys.graph.floors[f as usize].argument
+                }
+            };
+            let fresh = Fresh { z: self.now(z)?.c, beyond: flip.beyond };
+            self.fresh.insert(flip.switch, fresh);
+        }
+        for r in leaving {
+            self.sides.struck[*r as usize] = true;
+        }
+        self.catch(flips)?;
+        self.outer(flips)?;
+        let mut due = Vec::new();
+        for e in 0..self.sys.events.len() {
+            let event = &self.sys.events[e];
+            let here = event.mode.is_none_or(|m| m == self.mode[event.unit]);
+            let now = match &event.due {
+                Due::When { .. } => {
+                    let holds = self.condition(e) || (here && self.touched(e, flips));
+                    let was = std::mem::replace(&mut self.truth[e], holds);
+                    holds && !was
+                }
+                Due::Crossing { .. } => here && self.crosses(e, flips),
+                Due::At(_) | Due::Every(..) => {
+                    let now = self.next_time(e) == Some(self.tick);
+                    while self.next_time(e).is_some_and(|t| t <= self.tick) {
+                        self.passed[e] += 1;
+                    }
+                    here && now
+                }
+            };
+            if now {
+                due.push(e);
+            }
+        }
+        for l in 0..self.sys.links.len() {
+            let holds = self.sides.holds(&self.sys.graph, self.sys.links[l].formula);
+            self.rise(l, holds);
+        }
+        self.sides.struck.fill(false);
+        Ok(due)
+    }
+
+    /// Notes a link's condition, and whether it has just become true.
+    fn rise(&mut self, l: usize, holds: bool) {
+        let was = std::mem::replace(&mut self.link_truth[l], holds);
+        self.link_risen[l] = holds && !was;
+    }
+
+    /// Rule 3, a change of an inner side.
+    fn outer(&mut self, flips: &[Flip]) -> Result<(), Stop> {
+        let switches: Vec<Switch> = self.known.keys().copied().collect();
+        for switch in switches {
+            let z = match switch {
+                Switch::Relation(r) => self.sys.graph.relations[r as usize].z,
+                Switch::Floor(f) => self.sys.graph.floors[f as usize].argument,
+            };
+            let inner = |f: &Flip| f.touch.is_none() && self.reads(z, f.switch);
+            if flips.iter().any(inner) {
+                self.known.remove(&switch);
+                self.fresh.remove(&switch);
+            }
+        }
+        let mut moved = vec![false; self.model.units.len()];
+        for u in self.sys.units.clone() {
+            if !self.sys.residuals[&u].is_empty() && !flips.is_empty() {
+                moved[u] = self.solve(u)?;
+            }
+        }
+        // Those that are not known are decided, also where a branch has just become active.
+        self.decide(&|scope| matches!(scope, Scope::Unit(u) if moved[u]))
+    }
+
+    /// `touching`: side 0 for this cycle, for events whose band is wide enough (rule 5).
+    fn touched(&mut self, e: usize, flips: &[Flip]) -> bool {
+        let Due::When { formula, band } = self.sys.events[e].due else { return false };
+        let mut saved = Vec::new();
+        let read = self.sys.read(formula);
+        for flip in flips {
+            let (Switch::Relation(r), Some(value)) = (flip.switch, flip.touch) else { continue };
+            if value.abs() <= band && read.contains(&r) {
+                saved.push((r, self.sides.side[r as usize]));
+                self.sides.side[r as usize] = 0;
+            }
+        }
+        let holds = !saved.is_empty() && self.sides.holds(&self.sys.graph, formula);
+        for (r, side) in saved {
+            self.sides.side[r as usize] = side;
+        }
+        holds
+    }
+
+    fn crosses(&mut self, e: usize, flips: &[Flip]) -> bool {
+        let Due::Crossing { side, direction, band } = self.sys.events[e].due else {
+            return false;
+        };
+        let mut due = false;
+        for flip in flips.iter().filter(|f| f.switch == Switch::Relation(side.relation)) {
+            let (mut up, mut down) = (flip.up, flip.down);
+            if let Some(value) = flip.touch {
+                // It comes from below where it stays below.
+                up = value.abs() <= band && self.sides.side[side.relation as usize] < 0;
+                down = value.abs() <= band && self.sides.side[side.relation as usize] > 0;
+            } else if !(up && down) {
+                // From a side to itself is no crossing, nor is the start (rule 7).
+                let to = if side.flipped { -flip.to } else { flip.to };
+                let crossed = self.crossed[e] != 0 && to as i8 != self.crossed[e];
+                (up, down) = (up && crossed, down && crossed);
+            }
+            if side.flipped {
+                std::mem::swap(&mut up, &mut down);
+            }
+            due |= match direction {
+                Direction::Rising => up,
+                Direction::Falling => down,
+                Direction::Both => up || down,
+            };
+        }
+        let now = self.sides.of(side);
+        if now != 0 {
+            self.crossed[e] = now;
+        }
+        due
+    }
+
+    /// Rule 11: what has become true in this cycle is due in the next.
+    fn next_due(&mut self) -> Vec<usize> {
+        let mut due = Vec::new();
+        for e in 0..self.sys.events.len() {
+            match self.sys.events[e].due {
+                Due::When { .. } => {
+                    let holds = self.condition(e);
+                    if holds && !std::mem::replace(&mut self.truth[e], holds) {
+                        due.push(e);
+                    }
+                    self.truth[e] = holds;
+                }
+                Due::Crossing { side, direction, .. } => {
+                    let event = &self.sys.events[e];
+                    let here = event.mode.is_none_or(|m| m == self.mode[event.unit]);
+                    let now = self.sides.of(side);
+                    let was = self.crossed[e];
+                    let fits = match direction {
+                        Direction::Rising => now > 0,
+                        Direction::Falling => now < 0,
+                        Direction::Both => true,
+                    };
+                    if !here {
+                        self.crossed[e] = 0;
+                        continue;
+                    }
+                    if now != 0 {
+                        self.crossed[e] = now;
+                        if was != 0 && was != now && fits {
+                            due.push(e);
+                        }
+                    }
+                }
+                Due::At(_) | Due::Every(..) => {}
+            }
+        }
+        for l in 0..self.sys.links.len() {
+            let holds = self.sides.holds(&self.sys.graph, self.sys.links[l].formula);
+            self.rise(l, holds);
+        }
+        due
+    }
+
+    /// Links that are proposed in a cycle, and when they are due. A member whose own event is due
+    /// proposes a cycle later.
+    fn proposals(&mut self, due: &[usize], micro: u32) -> Vec<(usize, u32)> {
+        let mut list = Vec::new();
+        for l in 0..self.sys.links.len() {
+            if std::mem::take(&mut self.link_risen[l]) {
+                let busy = |u: &usize| due.iter().any(|e| self.sys.events[*e].unit == *u);
+                let late = self.sys.links[l].units.iter().all(busy);
+                list.push((l, micro + 1 + u32::from(late)));
+            }
+        }
+        list
+    }
+
+    /// Rule 10.
+    fn run_due(&mut self, due: &[usize], touched: &mut [bool]) -> Result<(), Stop> {
+        let mut due = due.to_vec();
+        due.sort_by_key(|e| (self.sys.events[*e].unit, self.sys.events[*e].priority, *e));
+        for e in due {
+            let event = &self.sys.events[e];
+            if event.mode.is_none_or(|m| m == self.mode[event.unit]) {
+                self.happen(e)?;
+                touched[self.sys.events[e].unit] = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, e: usize) -> Result<(), Stop> {
+        let event = &self.sys.events[e];
+        let (u, place) = (event.unit, event.place);
+        let last = self.last[e].replace(self.tick);
+        let state = matches!(event.due, Due::When { .. } | Due::Crossing { .. });
+        if let (Some(rest), Some(last), true) = (&event.rest, last, state) {
+            let within = i128::from(rest.within.numerator) * 10i128.pow(self.model.resolution);
+            let passed = i128::from(self.tick - last) * i128::from(rest.within.denominator);
+            if passed <= within {
+                for (variable, value) in &rest.values {
+                    self.v[self.sys.slot(*variable)] = Ball::new(*value);
+                }
+                self.frozen[u] = true;
+                self.finish(event.to, u);
+                self.note(place, event.name.clone(), &[u]);
+                return self.enough();
+            }
+        }
+        let new = self.resets(&event.reset)?;
+        let moved = new.iter().any(|(v, _)| matches!(v, Variable::State(..)));
+        if moved || event.to.is_some() {
+            self.frozen[u] = false;
+        }
+        self.assign(new);
+        self.finish(event.to, u);
+        self.note(place, event.name.clone(), &[u]);
+        self.enough()
+    }
+
+    fn finish(&mut self, to: Option<usize>, u: usize) {
+        if let Some(mode) = to {
+            self.mode[u] = mode;
+            self.v[self.sys.slot(Variable::Mode(u))] = Ball::new(mode as f64);
+        }
+    }
+
+    /// Rule 23: all formulas of an event read values before it.
+    fn resets(&self, resets: &[(Variable, Id)]) -> Result<Vec<(Variable, Ball<M>)>, Stop> {
+        let mut list = Vec::new();
+        for (variable, id) in resets {
+            let value = self.in_reset(*id)?;
+            if !value.c.finite() {
+                let message = format!("a reset of {variable:?} gives no number");
+                return Err(Stop::Fail(FailureKind::NotANumber, message, self.range));
+            }
+            list.push((*variable, value));
+        }
+        Ok(list)
+    }
+
+    fn assign(&mut self, values: Vec<(Variable, Ball<M>)>) {
+        for (variable, value) in values {
+            let slot = self.sys.slot(variable);
+            self.v[slot] = value;
+        }
+    }
+
+    fn enough(&self) -> Result<(), Stop> {
+        if self.run.happened.len() > self.limits.events {
+            return undecided(Reason::Effort, "more events than allowed");
+        }
+        Ok(())
+    }
+
+    /// Rule 20.
+    fn run_links(
+        &mut self,
+        links: &mut Vec<(usize, u32)>,
+        due: &[usize],
+        touched: &mut [bool],
+    ) -> Result<(), Stop> {
+        let micro = self.micro;
+        let mut now: Vec<usize> = links.iter().filter(|l| l.1 == micro).map(|l| l.0).collect();
+        links.retain(|l| l.1 != micro);
+        now.sort_by_key(|l| (self.sys.links[*l].priority, *l));
+        for l in now {
+            let link = &self.sys.links[l];
+            if due.iter().any(|e| link.units.contains(&self.sys.events[*e].unit)) {
+                return undecided(Reason::Open, "an event of a member in the cycle of a link");
+            }
+            if !self.sides.holds(&self.sys.graph, link.formula) {
+                continue;
+            }
+            if link.units.iter().any(|u| touched[*u]) {
+                return undecided(Reason::Open, "two links with one member in one cycle");
+            }
+            let new = self.resets(&link.reset)?;
+            let (units, place) = (link.units.clone(), link.place);
+            for (variable, _) in &new {
+                if let Variable::State(u, _) = variable {
+                    self.frozen[*u] = false;
+                }
+            }
+            self.assign(new);
+            for u in &units {
+                touched[*u] = true;
+            }
+            self.note(place, format!("link{}", index(place)), &units);
+            self.enough()?;
+        }
+        Ok(())
+    }
+
+    /// Inputs follow outputs that jumped.
+    fn deliver(&mut self, incoming: &mut Vec<usize>, touched: &mut [bool]) -> Result<(), Stop> {
+        let mut list = if self.limits.jump_delay > 0 {
+            if incoming.is_empty() {
+                return Ok(());
+            }
+            let before = std::mem::take(&mut self.v);
+            // What was sent is what held before this cycle.
+            self.v = self.pre.clone();
+            let list = self.mismatches();
+            self.v = before;
+            list?
+        } else {
+            self.decide(&|scope| match scope {
+                Scope::Unit(u) => touched[u],
+                Scope::Link(_) => false,
+            })?;
+            self.mismatches()?
+        };
+        if self.limits.jump_delay > 0 {
+            list.retain(|(slot, _)| incoming.contains(slot));
+            incoming.clear();
+        }
+        for (slot, value) in list {
+            self.v[slot] = value;
+            if let Variable::Input(u, _) = self.sys.variables[slot] {
+                touched[u] = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// R11(b), for units that stopped here: rule 16 leaves out flips that nothing but conditions
+    /// read, where no event comes of them.
+    fn count(&mut self, flips: &[Flip], due: &[usize]) -> Result<(), Stop> {
+        let mut stopped = vec![false; self.model.units.len()];
+        for e in due {
+            if matches!(self.sys.events[*e].due, Due::When { .. } | Due::Crossing { .. }) {
+                stopped[self.sys.events[*e].unit] = true;
+            }
+        }
+        for flip in flips {
+            let read = match flip.switch {
+                Switch::Relation(r) => self.sys.field[r as usize],
+                Switch::Floor(_) => true,
+            };
+            if let (true, Scope::Unit(u)) = (read, self.scope(flip.switch)) {
+                stopped[u] = true;
+            }
+        }
+        for (u, _) in stopped.iter().enumerate().filter(|s| *s.1) {
+            let list = &mut self.located[u];
+            list.push_back(self.tick);
+            if list.len() > CHATTER {
+                list.pop_front();
+            }
+            let all = list.len() == CHATTER && self.tick - list[0] <= WITHIN;
+            // Where ten thousand ticks are microseconds, what goes on at this rate will go on.
+            let fine = self.model.resolution >= 9 && self.stop - self.tick > 2 * WITHIN;
+            let begun = list.len().checked_sub(SURE).map(|i| list[i]);
+            let sure = fine && begun.is_some_and(|b| self.tick - b <= SURE as i64 * 4);
+            if all || sure {
+                let lo = if all { list[0] } else { begun.unwrap_or(list[0]) };
+                let time = Ticks { lo, hi: self.tick + 2 * WITHIN };
+                let message = format!("{CHATTER} located events within {WITHIN} ticks");
+                return Err(Stop::Fail(FailureKind::Chattering, message, time));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn index(place: crate::verdict::Place) -> usize {
+    match place {
+        crate::verdict::Place::Link(l) => l,
+        crate::verdict::Place::Unit(u, ..) => u,
+    }
+}

@@ -1,0 +1,61 @@
+//! Scenarios that once went wrong, beside those in `conformance.rs`.
+mod common;
+use common::*;
+use superdense_judge::model::{Binary, Expr, Switching, Unary};
+
+fn friction(
+    force: f64,
+    damping: f64,
+    start: f64,
+    resolution: u32,
+) -> superdense_judge::model::Model {
+    // a' = 2 + 6 sin(3t) - F - damping a, b' = (F - b/2)/2, F = 2.5 sign(a - b).
+    let wave = add(n(2.0), mul(n(6.0), f(Unary::Sin, mul(n(3.0), t()))));
+    let friction = mul(n(force), f(Unary::Sign, sub(x(0), x(1))));
+    let a = sub(sub(wave, friction.clone()), mul(n(damping), x(0)));
+    let b = div(sub(friction, mul(n(0.5), x(1))), n(2.0));
+    let mut u = unit(&[start, 0.0], &[a, b]);
+    u.switching = Switching::Sliding;
+    u.outputs = vec![x(0)];
+    model(resolution, 8, vec![u])
+}
+
+#[test]
+fn sliding_is_the_same_at_every_resolution() {
+    for start in [1.0, 10.0] {
+        let reference = end(&friction(2.5, 0.1, start, 12), 0);
+        for resolution in [6, 9, 15] {
+            let other = end(&friction(2.5, 0.1, start, resolution), 0);
+            let tick = 10f64.powi(-(resolution as i32));
+            assert!((other - reference).abs() < 100.0 * tick + 1e-10, "{other} {reference}");
+        }
+    }
+}
+
+#[test]
+fn tanks_run_empty() {
+    let q = |i: usize| {
+        let level = Expr::Binary(Binary::Max, Box::new(x(i)), Box::new(n(0.0)));
+        mul(n(0.01), f(Unary::Sqrt, level))
+    };
+    let half = |a, b| div(sub(a, b), n(0.5));
+    let u = unit(&[0.5, 0.5, 0.5], &[neg(x(0)), half(q(0), q(1)), half(q(1), q(2))]);
+    let m = model(9, 20, vec![u]);
+    assert!((end(&m, 0) - 0.5 * (-20.0f64).exp()).abs() < 1e-15);
+}
+
+#[test]
+fn the_square_that_touches_after_a_third_is_silent() {
+    let z = sub(t(), div(n(1.0), n(3.0)));
+    let square = Expr::Power(Box::new(z), 2);
+    let u = with(unit(&[], &[]), vec![when("e", le(square, n(0.0)), &[])]);
+    happens(&alone(1, u), &[]);
+}
+
+#[test]
+fn a_strict_condition_beside_an_or() {
+    let u = discrete(unit(&[0.0], &[n(1.0)]), &[0.0, 0.0, 0.0]);
+    let c = and(and(ge(x(0), n(4.0)), gt(d(0), n(0.0))), or(gt(d(1), n(-1.0)), gt(d(2), n(5.0))));
+    let u = with(u, vec![when("never", c, &[(sd(1), add(d(1), n(1.0)))])]);
+    happens(&alone(10, u), &[]);
+}

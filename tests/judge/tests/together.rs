@@ -1,0 +1,202 @@
+//! Several units: wires, links, and algebraic variables.
+mod common;
+use common::*;
+use superdense_judge::model::{Direction, Expr, Link, Model, Unary, Unit, Variable, Wire};
+use superdense_judge::{Limits, Reason, Verdict, judge};
+
+const S: i64 = 1_000_000_000;
+
+fn state(u: usize) -> Expr {
+    Expr::Read(Variable::State(u, 0))
+}
+
+fn input(u: usize) -> Expr {
+    Expr::Read(Variable::Input(u, 0))
+}
+
+/// Unit 0 rises and falls back to 0 at 1; unit 1 hears it.
+fn sawtooth(receiver: Unit) -> Model {
+    let mut saw = unit(&[0.0], &[n(1.0)]);
+    saw.outputs = vec![x(0)];
+    saw.events = vec![when("back", ge(x(0), n(1.0)), &[(sx(0), n(0.0))])];
+    let mut m = alone(3, saw);
+    m.stop = at(5, 2);
+    m.units.push(receiver);
+    m.wires = vec![Wire { from: (0, 0), to: (1, 0) }];
+    m
+}
+
+#[test]
+fn an_input_is_the_output_it_is_wired_to() {
+    // The integral of the sawtooth up to 2.5 s is 1 + 1/8.
+    let receiver = Unit {
+        states: vec![0.0],
+        inputs: vec![0.0],
+        derivatives: vec![input(1)],
+        outputs: vec![],
+        events: vec![when("half", ge(input(1), n(0.5)), &[])],
+        ..Unit::default()
+    };
+    let m = sawtooth(receiver);
+    let half = S / 2;
+    let (up, back) = (|k: i64| ("half", k * S + half, 0), |k: i64| ("back", k * S, 0));
+    happens(&m, &[up(0), back(1), up(1), back(2), up(2)]);
+    let end = run(&m).end[1].states[0].middle();
+    assert!((end - 1.125).abs() < 1e-14, "{end}");
+}
+
+#[test]
+fn a_jump_arrives_after_micro_steps() {
+    let receiver = || Unit {
+        inputs: vec![0.0],
+        events: vec![
+            when("low", le(input(1), n(0.0)), &[]),
+            crossing("fall", sub(input(1), n(0.25)), Direction::Falling),
+        ],
+        ..Unit::default()
+    };
+    // The jump is at (1, 0); with a delay it is known at (1, 1) and acts at (1, 2). From 0 the
+    // input rises at once, so that `low` is left at the start.
+    let mut m = sawtooth(receiver());
+    m.stop = at(3, 2);
+    happens(&m, &[("back", S, 0), ("fall", S, 2)]);
+    let limits = Limits { jump_delay: 0, ..Limits::default() };
+    match judge(&m, &limits, &[]) {
+        Verdict::Run(run) => {
+            let list: Vec<_> =
+                run.happened.iter().map(|h| (h.name.as_str(), h.tick.lo, h.micro)).collect();
+            assert_eq!(list, [("back", S, 0), ("fall", S, 1)]);
+        }
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn a_ring_of_outputs_is_not_supported() {
+    let through = |u: usize| Unit {
+        inputs: vec![0.0],
+        outputs: vec![add(input(u), n(1.0))],
+        ..Unit::default()
+    };
+    let mut m = model(9, 1, vec![through(0), through(1)]);
+    m.wires = vec![Wire { from: (0, 0), to: (1, 0) }, Wire { from: (1, 0), to: (0, 0) }];
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert_eq!(u.reason, Reason::Unsupported),
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn oscillator_of_two_units() {
+    // x' = v, v' = -x over two wires: cos(2) at the end.
+    let half = |u: usize, start: f64, sign: f64| Unit {
+        states: vec![start],
+        inputs: vec![1.0 - start],
+        derivatives: vec![mul(n(sign), input(u))],
+        outputs: vec![state(u)],
+        ..Unit::default()
+    };
+    let mut m = model(9, 2, vec![half(0, 1.0, 1.0), half(1, 0.0, -1.0)]);
+    m.wires = vec![Wire { from: (0, 0), to: (1, 0) }, Wire { from: (1, 0), to: (0, 0) }];
+    let end = run(&m).end[0].states[0].middle();
+    assert!((end - 2.0f64.cos()).abs() < 1e-15, "{end}");
+}
+
+fn masses(resets: bool) -> Model {
+    let mass = |u: usize, place: f64, speed: f64| Unit {
+        states: vec![place, speed],
+        derivatives: vec![Expr::Read(Variable::State(u, 1)), n(0.0)],
+        outputs: vec![state(u)],
+        ..Unit::default()
+    };
+    let mut m = model(12, 5, vec![mass(0, 0.0, 1.0), mass(1, 1.0, -0.5)]);
+    let speed = |u: usize| Variable::State(u, 1);
+    let reset = if resets {
+        vec![(speed(0), Expr::Read(speed(1))), (speed(1), Expr::Read(speed(0)))]
+    } else {
+        vec![]
+    };
+    m.links = vec![Link {
+        units: vec![0, 1],
+        when: and(ge(state(0), state(1)), ge(Expr::Read(speed(0)), Expr::Read(speed(1)))),
+        reset,
+        priority: 0,
+    }];
+    m
+}
+
+#[test]
+fn a_collision_takes_place_a_micro_step_after_it_is_proposed() {
+    // They meet at 2/3 s, at 2/3; then unit 0 goes back with 0.5, unit 1 on with 1.
+    let m = masses(true);
+    happens(&m, &[("link0", 666_666_666_667, 1)]);
+    let run = run(&m);
+    let rest = 5.0 - 2.0 / 3.0;
+    assert!((run.end[0].states[0].middle() - (2.0 / 3.0 - 0.5 * rest)).abs() < 1e-11);
+    assert!((run.end[1].states[0].middle() - (2.0 / 3.0 + rest)).abs() < 1e-11);
+    assert_eq!(run.happened[0].after[1].middle(), -0.5);
+    // Without resets it stays true: once.
+    happens(&masses(false), &[("link0", 666_666_666_667, 1)]);
+}
+
+#[test]
+fn a_link_is_refused_when_an_own_event_came_first() {
+    // Unit 1 jumps away at the tick at which they would meet.
+    let mut m = masses(true);
+    m.units[1].states[1] = -1.0;
+    m.units[1].events = vec![once("away", at(1, 2), &[(Variable::State(1, 0), n(3.0))])];
+    // At 0.5 s both are at 0.5; unit 0 proposes, unit 1 is at 3 when they evaluate. They meet
+    // again after 2.5/2 s.
+    let tick = 1_000_000_000_000i64;
+    happens(&m, &[("away", tick / 2, 0), ("link0", tick * 7 / 4, 1)]);
+}
+
+#[test]
+fn algebraic_variables_follow_their_equations() {
+    // z^3 + z = x with x = t from 0: z = 1 at x = 2.
+    let z = || Expr::Read(Variable::Algebraic(0, 0));
+    let cube = Expr::Power(Box::new(z()), 3);
+    let mut u = unit(&[0.0], &[n(1.0)]);
+    u.algebraic = vec![0.3];
+    u.residuals = vec![sub(add(cube, z()), x(0))];
+    u.outputs = vec![mul(z(), z())];
+    u.events = vec![when("one", ge(z(), n(1.0)), &[(sx(0), n(10.0))])];
+    let m = alone(4, u);
+    let run = run(&m);
+    assert_eq!(run.happened.len(), 1);
+    let tick = run.happened[0].tick;
+    assert!(tick.lo <= 2 * S && tick.hi >= 2 * S && tick.hi - tick.lo < 100, "{tick:?}");
+    // x = 12 at the end.
+    let z = run.end[0].algebraic[0].middle();
+    assert!((z * z * z + z - 12.0).abs() < 1e-6);
+    assert!(run.end[0].outputs[0].contains(z * z));
+}
+
+#[test]
+fn units_apart_do_not_disturb_each_other() {
+    let one = |u: usize, speed: f64| Unit {
+        states: vec![0.0],
+        derivatives: vec![mul(n(speed), f(Unary::Cos, t()))],
+        events: vec![when("e", ge(state(u), n(0.5)), &[])],
+        ..Unit::default()
+    };
+    // Both at asin(0.5), within the error of each other: no order is needed.
+    let m = model(9, 1, vec![one(0, 1.0), one(1, 1.0)]);
+    assert_eq!(run(&m).happened.len(), 2);
+}
+
+#[test]
+fn samples_near_an_uncertain_event_are_marked() {
+    let osc = unit(&[0.0, 1.0], &[x(1), neg(x(0))]);
+    let m = alone(2, with(osc, vec![when("e", ge(x(0), n(0.5)), &[(sx(0), n(0.0))])]));
+    let near = at(523_598_776, S);
+    match judge(&m, &Limits::default(), &[at(1, 2), near, at(1, 1)]) {
+        Verdict::Run(run) => {
+            let marks: Vec<bool> = run.samples.iter().map(|s| s.ambiguous).collect();
+            assert_eq!(marks, [false, true, false]);
+            let half = &run.samples[0].units[0].states[0];
+            assert!(half.contains(0.5f64.sin()) && half.hi - half.lo < 1e-6);
+        }
+        other => panic!("{other:#?}"),
+    }
+}

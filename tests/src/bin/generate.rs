@@ -1,0 +1,162 @@
+//! Makes random models, runs them and judges what the program does with them.
+use std::{path::PathBuf, process::ExitCode, time::Instant};
+use superdense_tests::generate::{
+    campaign::{self, Options, Report},
+    coverage::FLOOR,
+    kinds,
+    settings::Method,
+};
+
+const USAGE: &str = "\
+usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|executor] [--method M] [--all-methods]
+                [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N] [--show K] [--json]
+
+  --from K     begin with model K; with --models 1 replays it
+  --show K     print model K and stop
+  --keep N     shrunk models per judge (10)
+  --corpus DIR where they go (target/generate)";
+
+struct Arguments {
+    options: Options,
+    kind: String,
+    show: Option<u64>,
+    json: bool,
+}
+
+fn arguments() -> Result<Arguments, String> {
+    let folder = PathBuf::from("target/generate");
+    let mut options = Options::new(1, 1000, folder);
+    options.threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut this = Arguments { options, kind: "hybrid".into(), show: None, json: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let o = &mut this.options;
+        let mut value = || words.next().ok_or(format!("{word} needs a value"));
+        let number = |text: String| text.parse::<u64>().map_err(|_| format!("{text} is no number"));
+        match word.as_str() {
+            "--seed" => o.seed = number(value()?)?,
+            "--models" => o.models = number(value()?)?,
+            "--from" => o.from = number(value()?)?,
+            "--kind" => this.kind = value()?,
+            "--method" => {
+                let name = value()?;
+                o.method = Some(Method::of(&name).ok_or(format!("no method {name}"))?);
+            }
+            "--all-methods" => o.all_methods = true,
+            "--judge" => o.judge = Some(value()?),
+            "--all-judges" => o.all_judges = true,
+            "--corpus" => o.folder = PathBuf::from(value()?),
+            "--keep" => o.keep = number(value()?)? as usize,
+            "--threads" => o.threads = number(value()?)? as usize,
+            "--show" => this.show = Some(number(value()?)?),
+            "--json" => this.json = true,
+            other => return Err(format!("no option {other}")),
+        }
+    }
+    Ok(this)
+}
+
+fn tell(report: &Report, seconds: f64) {
+    println!("{}", report.coverage.table());
+    println!(
+        "\n{:<12} {:>8} {:>8} {:>10} {:>10}",
+        "judge", "agrees", "skipped", "undecided", "disagrees"
+    );
+    for (judge, [a, s, u, d]) in &report.opinions {
+        println!("{judge:<12} {a:>8} {s:>8} {u:>10} {d:>10}");
+    }
+    for (why, numbers) in &report.errors {
+        let first: Vec<_> = numbers.iter().take(4).map(u64::to_string).collect();
+        println!("{:>6} {why} (models {})", numbers.len(), first.join(", "));
+    }
+    for d in &report.disagreements {
+        let (n, method) = (d.case.number, d.case.settings.method.name());
+        println!("model {n} {method} {}: {}", d.judge, d.finding.difference);
+    }
+    let rate = report.models as f64 / seconds.max(1e-9);
+    println!("{} models, {} runs, {rate:.0} models/s", report.models, report.runs);
+}
+
+/// Networks, couplings, executors.
+fn other_kind(arguments: &Arguments, begun: Instant) -> ExitCode {
+    let Some(check) = kinds::check(&arguments.kind) else {
+        eprintln!("no kind {}: hybrid, network, coupling, executor", arguments.kind);
+        return ExitCode::FAILURE;
+    };
+    let found = match kinds::run(&arguments.kind, &arguments.options, check.as_ref()) {
+        Ok(found) => found,
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    for (number, why) in &found.disagreements {
+        println!("model {number}: {why}");
+    }
+    let rate = found.models as f64 / begun.elapsed().as_secs_f64().max(1e-9);
+    println!("{} models, {} runs, {rate:.0} models/s", found.models, found.runs);
+    if arguments.json {
+        let files: Vec<_> = found.files.iter().map(|f| f.display().to_string()).collect();
+        println!(
+            "{}",
+            serde_json::json!({
+                "seed": arguments.options.seed,
+                "models": found.models,
+                "runs": found.runs,
+                "undecided": found.undecided,
+                "errors": 0,
+                "disagreements": found.disagreements.len(),
+                "files": files,
+            })
+        );
+    }
+    if found.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn main() -> ExitCode {
+    let arguments = match arguments() {
+        Ok(arguments) => arguments,
+        Err(why) => {
+            eprintln!("{why}\n{USAGE}");
+            return ExitCode::FAILURE;
+        }
+    };
+    if let Some(number) = arguments.show {
+        print!("{}", campaign::case(arguments.options.seed, number).text());
+        return ExitCode::SUCCESS;
+    }
+    let begun = Instant::now();
+    if arguments.kind != "hybrid" {
+        return other_kind(&arguments, begun);
+    }
+    let report = match campaign::run(&arguments.options) {
+        Ok(report) => report,
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    tell(&report, begun.elapsed().as_secs_f64());
+    let missing = if report.models >= FLOOR { report.coverage.missing() } else { Vec::new() };
+    missing.iter().for_each(|cell| println!("never hit: {cell}"));
+    if arguments.json {
+        let errors: usize = report.errors.values().map(Vec::len).sum();
+        let files: Vec<_> = report.files.iter().map(|f| f.display().to_string()).collect();
+        println!(
+            "{}",
+            serde_json::json!({
+                "seed": arguments.options.seed,
+                "models": report.models,
+                "runs": report.runs,
+                "undecided": report.undecided,
+                "errors": errors,
+                "disagreements": report.disagreements.len(),
+                "files": files,
+            })
+        );
+    }
+    match report.disagreements.is_empty() && missing.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

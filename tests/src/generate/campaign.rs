@@ -1,0 +1,285 @@
+//! Many models one after the other: made, run, judged, and made smaller where they fail.
+use super::{
+    corpus,
+    coverage::Coverage,
+    excluded, hybrid,
+    judges::{self, Case, Finding, Judge, Opinion},
+    random::Random,
+    run::{End, Outcome, Runner},
+    settings::{Executor, Method, Settings},
+    shrink,
+};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// What to do.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The seed of everything.
+    pub seed: u64,
+    /// The number of the first model.
+    pub from: u64,
+    /// How many models.
+    pub models: u64,
+    /// One method for all.
+    pub method: Option<Method>,
+    /// Every model under each method that fits.
+    pub all_methods: bool,
+    /// One judge only.
+    pub judge: Option<String>,
+    /// Every judge looks at every model.
+    pub all_judges: bool,
+    /// Where shrunk models go.
+    pub folder: PathBuf,
+    /// Shrunk models per judge.
+    pub keep: usize,
+    /// Threads.
+    pub threads: usize,
+}
+
+impl Options {
+    /// The usual ones.
+    pub fn new(seed: u64, models: u64, folder: PathBuf) -> Self {
+        Self {
+            seed,
+            from: 0,
+            models,
+            method: None,
+            all_methods: false,
+            judge: None,
+            all_judges: false,
+            folder,
+            keep: 10,
+            threads: 1,
+        }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Models made.
+    pub models: u64,
+    /// Runs of all kinds.
+    pub runs: u64,
+    /// Judgements that said nothing for sure.
+    pub undecided: u64,
+    /// Models that were refused or failed as files, with the message.
+    pub errors: BTreeMap<String, Vec<u64>>,
+    /// By judge: the opinions agrees, skipped, undecided, disagrees.
+    pub opinions: BTreeMap<&'static str, [u64; 4]>,
+    /// What is wrong, by model, method and judge.
+    pub disagreements: Vec<Disagreement>,
+    /// Files of shrunk models.
+    pub files: Vec<PathBuf>,
+    /// Pairs of operators, triggers and keys.
+    pub coverage: Coverage,
+}
+
+/// A judge's refusal of a run.
+#[derive(Debug, Clone)]
+pub struct Disagreement {
+    /// The case.
+    pub case: Case,
+    /// The judge.
+    pub judge: &'static str,
+    /// What is wrong.
+    pub finding: Finding,
+}
+
+/// A run that hangs or panics is wrong by itself.
+struct Survives;
+
+impl Judge for Survives {
+    fn name(&self) -> &'static str {
+        "survives"
+    }
+    fn share(&self) -> usize {
+        100
+    }
+    fn judge(&self, _: &Case, base: &Outcome, _: &Runner) -> Opinion {
+        let difference = match &base.end {
+            End::Panicked(why) => format!("panic: {why}"),
+            End::Hung => "no end within the time limit".into(),
+            End::Refused(why) if why.contains("internal") => why.clone(),
+            _ => return Opinion::Agrees,
+        };
+        let (seen, right) =
+            (super::compare::summary(base), "an end, or an error that names the cause");
+        Opinion::Disagrees(Finding { seen, right: right.into(), difference })
+    }
+}
+
+/// The way a model is run, drawn from its stream.
+pub fn settings(random: &mut Random, model: &superdense_judge::model::Model) -> Settings {
+    let affine = excluded::is_affine(model);
+    let fits =
+        |m: &Method| excluded::under(model, *m).is_none() && (*m != Method::Closed || affine);
+    let list: Vec<Method> = Method::ALL.into_iter().filter(fits).collect();
+    let mut settings = Settings::of(random.pick(&list));
+    if random.chance(20) {
+        settings = settings.tightened(0.01);
+    }
+    if random.chance(6) {
+        settings.executor =
+            random.pick(&[Executor::TimeWarp(2), Executor::Conservative(2), Executor::Auto]);
+    }
+    settings
+}
+
+/// The model of a number, with the way it is run.
+pub fn case(seed: u64, number: u64) -> Case {
+    let mut random = Random::new(seed, number, "hybrid");
+    let mut model = hybrid::model(&mut random);
+    while excluded::model(&model).is_some() {
+        model = hybrid::model(&mut random);
+    }
+    let settings = settings(&mut Random::new(seed, number, "settings"), &model);
+    Case { seed, number, model, settings }
+}
+
+fn judges_of(options: &Options) -> Vec<Box<dyn Judge>> {
+    let mut list: Vec<Box<dyn Judge>> = vec![Box::new(Survives)];
+    list.extend(judges::all());
+    if let Some(name) = &options.judge {
+        list.retain(|j| j.name() == name);
+    }
+    list
+}
+
+/// Makes and judges the models of a campaign.
+///
+/// # Errors
+/// When there is no place for files.
+pub fn run(options: &Options) -> std::io::Result<Report> {
+    let runner = Runner::new()?;
+    let judges = judges_of(options);
+    let next = AtomicU64::new(options.from);
+    let end = options.from + options.models;
+    let report = Mutex::new(Report::default());
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= end {
+                        return;
+                    }
+                    let one = judged(options, &judges, &runner, number);
+                    join(&mut report.lock().unwrap_or_else(PoisonError::into_inner), one);
+                }
+            });
+        }
+    });
+    let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
+    report.disagreements.sort_by_key(|d| (d.judge, d.case.number, d.case.settings.method));
+    report.errors.values_mut().for_each(|l| l.sort_unstable());
+    report.files = shrunk(options, &judges, &runner, &report.disagreements)?;
+    report.runs = runner.runs();
+    Ok(report)
+}
+
+fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number: u64) -> Report {
+    let mut report = Report { models: 1, ..Report::default() };
+    let first = case(options.seed, number);
+    report.coverage.add(&first.model);
+    let fits = |m: &Method| excluded::under(&first.model, *m).is_none();
+    let mut cases = vec![first.clone()];
+    if let Some(method) = options.method {
+        cases[0].settings = Settings { executor: first.settings.executor, ..Settings::of(method) };
+        cases.retain(|_| fits(&method));
+    } else if options.all_methods {
+        let methods = Method::ALL.into_iter().filter(fits);
+        cases = methods
+            .map(|m| Case {
+                settings: Settings { executor: first.settings.executor, ..Settings::of(m) },
+                ..first.clone()
+            })
+            .collect();
+    }
+    for case in cases {
+        let base = case.run(runner);
+        if let End::Refused(why) = &base.end {
+            if case.settings.method != Method::Closed {
+                report.errors.entry(format!("refused: {why}")).or_default().push(number);
+            }
+        } else if let End::Failed(_, why) = &base.end {
+            let what = why.split_once(": ").map_or(why.as_str(), |p| p.1);
+            let what: String = what.chars().filter(|c| !c.is_ascii_digit()).collect();
+            report.errors.entry(format!("failed: {what}")).or_default().push(number);
+        }
+        for judge in judges {
+            let mut chance = case.choices(&format!("share of {}", judge.name()));
+            if !options.all_judges && options.judge.is_none() && !chance.chance(judge.share()) {
+                continue;
+            }
+            let refused = matches!(base.end, End::Refused(_));
+            if (base.is_broken() || refused) && judge.name() != "survives" {
+                continue;
+            }
+            let opinion = judge.judge(&case, &base, runner);
+            let counts = report.opinions.entry(judge.name()).or_default();
+            match opinion {
+                Opinion::Agrees => counts[0] += 1,
+                Opinion::Skipped(_) => counts[1] += 1,
+                Opinion::Undecided(_) => {
+                    counts[2] += 1;
+                    report.undecided += 1;
+                }
+                Opinion::Disagrees(finding) => {
+                    counts[3] += 1;
+                    let case = case.clone();
+                    report.disagreements.push(Disagreement { case, judge: judge.name(), finding });
+                }
+            }
+        }
+    }
+    report
+}
+
+fn join(all: &mut Report, one: Report) {
+    all.models += one.models;
+    all.undecided += one.undecided;
+    for (why, numbers) in one.errors {
+        all.errors.entry(why).or_default().extend(numbers);
+    }
+    for (judge, counts) in one.opinions {
+        let sums = all.opinions.entry(judge).or_default();
+        sums.iter_mut().zip(counts).for_each(|(s, n)| *s += n);
+    }
+    all.disagreements.extend(one.disagreements);
+    all.coverage.join(&one.coverage);
+}
+
+/// Shrinks the first disagreements of each judge and writes them.
+fn shrunk(
+    options: &Options,
+    judges: &[Box<dyn Judge>],
+    runner: &Runner,
+    list: &[Disagreement],
+) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for judge in judges {
+        let mut classes: BTreeMap<String, usize> = BTreeMap::new();
+        let mut left = options.keep;
+        for found in list.iter().filter(|d| d.judge == judge.name()) {
+            // Of each kind one.
+            let seen = classes.entry(found.finding.class()).or_default();
+            *seen += 1;
+            if *seen > 1 || left == 0 {
+                continue;
+            }
+            left -= 1;
+            let (case, finding) =
+                shrink::shrink(&found.case, judge.as_ref(), runner, found.finding.clone());
+            files.push(corpus::write(&options.folder, &case, judge.name(), &finding)?);
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,154 @@
+//! By what inputs are excluded beforehand, each with its reason.
+use super::{
+    settings::Method,
+    tree::{self, Part},
+};
+use superdense_judge::model::{
+    Binary, Comparison, Condition, Event, Expr, Model, Switching, Trigger, Unary, Unit, Variable,
+};
+
+/// Why a model is not run under a method.
+pub fn under(model: &Model, method: Method) -> Option<&'static str> {
+    let algebraic = model.units.iter().any(|u| !u.algebraic.is_empty());
+    let direct = matches!(method, Method::Rodas | Method::Taylor | Method::Closed | Method::Auto);
+    if algebraic && !direct {
+        return Some("the method solves no algebraic equations");
+    }
+    let sliding = model.units.iter().any(|u| u.switching == Switching::Sliding);
+    if sliding && method.is_quantised() {
+        return Some("quantised methods do not slide");
+    }
+    if method.is_quantised() && has_kinks(model) {
+        return Some("quantised methods do not look at conditions with kinks");
+    }
+    if method == Method::Taylor && has_roots(model) {
+        return Some("a root has no series at 0");
+    }
+    let late = model.stop.numerator / model.stop.denominator > 1_000_000;
+    if late && method == Method::Rk4 {
+        return Some("fixed steps over a billion seconds");
+    }
+    if method == Method::Rk4 && is_stiff(model) {
+        return Some("fixed steps are too long for it");
+    }
+    None
+}
+
+/// Whether a condition of an event has a function with kinks or jumps.
+fn has_kinks(model: &Model) -> bool {
+    let kinked = |part: &Part<'_>| match part {
+        Part::Expression(Expr::Unary(f, _)) => {
+            matches!(f, Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil)
+        }
+        Part::Expression(Expr::Binary(f, ..)) => {
+            matches!(f, Binary::Min | Binary::Max | Binary::Mod)
+        }
+        Part::Expression(Expr::If(..)) => true,
+        _ => false,
+    };
+    let has = |e: &Event| {
+        let mut list = Vec::new();
+        match &e.trigger {
+            Trigger::When { condition, .. } => tree::parts_of_condition(condition, &mut list),
+            Trigger::Crossing { formula, .. } => tree::parts(formula, &mut list),
+            Trigger::At(_) | Trigger::Every { .. } => {}
+        }
+        list.iter().any(kinked)
+    };
+    model.units.iter().any(|u| tree::events(u).any(has))
+}
+
+/// Whether derivatives have large factors.
+fn is_stiff(model: &Model) -> bool {
+    let large = |e: &Expr| {
+        let mut list = Vec::new();
+        tree::parts(e, &mut list);
+        list.iter().any(|p| matches!(p, Part::Expression(Expr::Number(x)) if x.abs() > 20.0))
+    };
+    model.units.iter().any(|u| u.derivatives.iter().any(large))
+}
+
+/// Whether derivatives have square roots.
+fn has_roots(model: &Model) -> bool {
+    let root = |e: &Expr| {
+        let mut list = Vec::new();
+        tree::parts(e, &mut list);
+        list.iter().any(|p| matches!(p, Part::Expression(Expr::Unary(Unary::Sqrt, _))))
+    };
+    model.units.iter().any(|u| u.derivatives.iter().any(root))
+}
+
+/// Why a model is not run at all.
+pub fn model(model: &Model) -> Option<&'static str> {
+    let bad = |unit: &Unit| {
+        tree::events(unit).any(|e| match &e.trigger {
+            Trigger::When { condition, .. } => misplaced_equality(condition, unit, true),
+            _ => false,
+        })
+    };
+    if model.units.iter().any(bad) {
+        return Some("equality of values that move stands as a conjunct only (rule 14)");
+    }
+    None
+}
+
+/// Whether values that move are compared for equality anywhere but as a conjunct.
+fn misplaced_equality(c: &Condition, unit: &Unit, conjunct: bool) -> bool {
+    match c {
+        Condition::Relation(Comparison::Equal | Comparison::NotEqual, a, b) => {
+            !conjunct && [a, b].iter().any(|e| !tree::is_discrete(e, unit))
+        }
+        Condition::Relation(..) => false,
+        Condition::And(list) => list.iter().any(|c| misplaced_equality(c, unit, conjunct)),
+        Condition::Or(list) => list.iter().any(|c| misplaced_equality(c, unit, false)),
+        Condition::Not(c) => misplaced_equality(c, unit, false),
+    }
+}
+
+/// Whether a condition has an equality of values that move, which may not stand under `not`.
+pub fn has_moving_equality(c: &Condition, unit: &Unit) -> bool {
+    misplaced_equality(c, unit, false)
+}
+
+/// Whether a formula is affine in states and inputs, with discrete factors.
+pub fn is_affine(model: &Model) -> bool {
+    model.units.iter().all(|u| {
+        let lists = [&u.derivatives, &u.residuals];
+        let modes = u.modes.iter().flat_map(|m| m.derivatives.iter().flatten().flatten());
+        lists.into_iter().flatten().chain(modes).all(|e| degree(e, u) <= 1)
+    })
+}
+
+/// The degree in what moves; 9 where there is none. Functions that are affine in pieces keep it.
+fn degree(e: &Expr, unit: &Unit) -> u32 {
+    match e {
+        Expr::Number(_) => 0,
+        Expr::Read(Variable::Discrete(..) | Variable::Mode(_)) => 0,
+        Expr::Read(Variable::Let(_, k)) => unit.lets.get(*k).map_or(9, |e| degree(e, unit)),
+        Expr::Read(_) | Expr::Pre(_) => 1,
+        Expr::Unary(Unary::Negate | Unary::Abs, a) => degree(a, unit),
+        Expr::Unary(Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil, a) => {
+            if degree(a, unit) <= 1 { 0 } else { 9 }
+        }
+        Expr::Unary(_, a) => {
+            if degree(a, unit) == 0 {
+                0
+            } else {
+                9
+            }
+        }
+        Expr::Binary(Binary::Multiply, a, b) => degree(a, unit) + degree(b, unit),
+        Expr::Binary(Binary::Divide, a, b) => {
+            degree(a, unit) + if degree(b, unit) == 0 { 0 } else { 9 }
+        }
+        Expr::Binary(_, a, b) => degree(a, unit).max(degree(b, unit)),
+        Expr::Power(a, n) => degree(a, unit) * n,
+        Expr::If(c, a, b) => {
+            let inner = match &**c {
+                Condition::Relation(_, a, b) => degree(a, unit).max(degree(b, unit)),
+                _ => 9,
+            };
+            if inner > 1 { 9 } else { degree(a, unit).max(degree(b, unit)) }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! All methods find the same events.
+use super::{Case, Judge, Opinion, rounding};
+use crate::generate::{
+    excluded,
+    run::{Outcome, Runner},
+    settings::{Method, Settings},
+};
+
+pub(super) struct Methods;
+
+impl Judge for Methods {
+    fn name(&self) -> &'static str {
+        "methods"
+    }
+    fn share(&self) -> usize {
+        60
+    }
+    fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        let fits =
+            |m: &Method| *m != case.settings.method && excluded::under(&case.model, *m).is_none();
+        let list: Vec<Method> = Method::ALL.into_iter().filter(fits).collect();
+        if list.is_empty() {
+            return Opinion::Skipped("one method only");
+        }
+        let method = case.choices("methods").pick(&list);
+        let mut other = case.clone();
+        other.settings = Settings { executor: case.settings.executor, ..Settings::of(method) };
+        rounding::compare(case, base, &other, runner, &format!("under {}", method.name()), &|t| t)
+    }
+}

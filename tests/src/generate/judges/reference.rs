@@ -1,0 +1,152 @@
+//! The independent reference simulator: what it decides must happen.
+use super::{Case, Finding, Judge, Opinion, rounding};
+use crate::generate::{
+    compare::{near, summary},
+    run::{End, Outcome, Runner},
+    settings::Method,
+};
+use superdense_judge::{Failure, Limits, Place, Run, Uncertainty, Undecided, Verdict, judge};
+
+pub(super) struct Reference;
+
+/// What the judge is told of the errors of a method.
+fn limits(case: &Case) -> Limits {
+    let s = &case.settings;
+    let (relative, absolute) = match s.method {
+        Method::Closed => (1e-11, 1e-12),
+        Method::Rk4 => (1e-3, 1e-4),
+        m if m.is_quantised() => (300.0 * s.relative, 300.0 * s.absolute),
+        Method::Auto => (1e3 * s.relative, 1e3 * s.absolute),
+        _ => (1e3 * s.relative, 1e3 * s.absolute),
+    };
+    // What is exchanged has an error of its own.
+    let wired = if case.model.wires.is_empty() { 0.0 } else { 100.0 * s.exchange };
+    let exact_degree = match s.method {
+        Method::Rk23 | Method::Qss2 | Method::Liqss2 | Method::Auto => 1,
+        m if m.is_quantised() => 0,
+        _ => 3,
+    };
+    let uncertainty = Uncertainty {
+        relative,
+        absolute: absolute + wired,
+        exact_degree,
+        ..Uncertainty::default()
+    };
+    Limits { effort: 300_000, uncertainty, ..Limits::default() }
+}
+
+fn name(happened: &superdense_judge::Happened) -> String {
+    match happened.place {
+        Place::Unit(u, ..) => format!("u{u}.{}", happened.name),
+        Place::Link(_) => happened.name.clone(),
+    }
+}
+
+/// The first event, before tick `until`, that is not as the judge says.
+fn events_differ(base: &Outcome, run: &Run, until: i64) -> Option<String> {
+    let mut right: Vec<_> = run.happened.iter().filter(|h| h.tick.hi < until).collect();
+    let seen: Vec<_> = base.events.iter().filter(|e| e.tick < until).collect();
+    for event in &seen {
+        let fits = |h: &&superdense_judge::Happened| {
+            h.tick.lo <= event.tick && event.tick <= h.tick.hi && name(h) == event.name
+        };
+        let Some(at) = right.iter().position(fits) else {
+            return Some(format!(
+                "{} ({}, {}) does not happen",
+                event.name, event.tick, event.micro
+            ));
+        };
+        let found = right.remove(at);
+        if found.tick.lo == found.tick.hi && found.micro != event.micro {
+            return Some(format!(
+                "{} at tick {} at micro-step {}, not {}",
+                event.name, event.tick, found.micro, event.micro
+            ));
+        }
+    }
+    // Those whose latest instant is the border may be missing.
+    let lost = right.iter().find(|h| h.tick.hi < until)?;
+    Some(format!("{} is missing, at ticks {} to {}", name(lost), lost.tick.lo, lost.tick.hi))
+}
+
+fn values_differ(base: &Outcome, run: &Run) -> Option<String> {
+    let outputs = run.end.iter().flat_map(|u| &u.outputs);
+    let mut pairs = base.values.iter().zip(outputs).enumerate();
+    // Zeros of sums of zeros are exact for the judge.
+    let outside = |v: f64, e: &superdense_judge::Enclosure| {
+        !e.contains(v) && ![e.lo, e.hi].iter().any(|end| near(v, *end, 1e-9))
+    };
+    let (k, (seen, right)) = pairs.find(|(_, (v, e))| outside(**v, e))?;
+    Some(format!("output {k} is {seen}, not in {} to {}", right.lo, right.hi))
+}
+
+fn show(run: &Run) -> String {
+    let of = |h: &superdense_judge::Happened| {
+        let ticks = if h.tick.lo == h.tick.hi {
+            format!("{}", h.tick.lo)
+        } else {
+            format!("{}..={}", h.tick.lo, h.tick.hi)
+        };
+        format!("{} ({ticks}, {})", name(h), h.micro)
+    };
+    let list: Vec<_> = run.happened.iter().take(6).map(of).collect();
+    let outputs = run.end.iter().flat_map(|u| &u.outputs).map(|e| format!("{}", e.middle()));
+    let outputs: Vec<_> = outputs.collect();
+    format!(
+        "by the reference simulator {} events: {}; values at the end [{}]",
+        run.happened.len(),
+        if list.is_empty() { "no event".into() } else { list.join(", ") },
+        outputs.join(", ")
+    )
+}
+
+fn finding(base: &Outcome, run: &Run, difference: String) -> Opinion {
+    Opinion::Disagrees(Finding { seen: summary(base), right: show(run), difference })
+}
+
+impl Judge for Reference {
+    fn name(&self) -> &'static str {
+        "reference"
+    }
+    fn share(&self) -> usize {
+        100
+    }
+    fn judge(&self, case: &Case, base: &Outcome, _: &Runner) -> Opinion {
+        if matches!(base.end, End::Refused(_)) {
+            return Opinion::Skipped("refused");
+        }
+        let cut = match base.end {
+            End::Cut(tick) | End::Failed(tick, _) => tick,
+            _ => i64::MAX,
+        };
+        match judge(&case.model, &limits(case), &[]) {
+            Verdict::Run(run) => {
+                let found = events_differ(base, &run, cut);
+                if found.is_none() && rounding::is_out_of_domain(base) {
+                    return Opinion::Undecided("at the border of a domain".into());
+                }
+                let failed = match &base.end {
+                    End::Failed(_, why) => Some(format!("the run ends in an error: {why}")),
+                    _ => None,
+                };
+                let found = found.or(failed).or_else(|| values_differ(base, &run));
+                found.map_or(Opinion::Agrees, |d| finding(base, &run, d))
+            }
+            Verdict::Undecided(Undecided { detail, until, run, reason }) => {
+                match events_differ(base, &run, until.min(cut)) {
+                    Some(d) => finding(base, &run, d),
+                    None => Opinion::Undecided(format!("{reason:?}: {detail}")),
+                }
+            }
+            Verdict::Error(Failure { message, time, run, .. }) => {
+                match events_differ(base, &run, time.lo.min(cut)) {
+                    Some(d) => finding(base, &run, d),
+                    None if base.end == End::Reached => {
+                        finding(base, &run, format!("the run should end in an error: {message}"))
+                    }
+                    None => Opinion::Agrees,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! Judges that run the same model with other errors: their runs agree within bounds, where the
+//! outcome does not hang on errors.
+use super::{
+    Case, Finding, Judge, Opinion,
+    rewrite::{Shifted, map_derivatives, map_states},
+    stable,
+};
+use crate::generate::{
+    compare::{Bounds, difference, summary},
+    hybrid::build::{add, mul, num, seconds},
+    run::{End, Outcome, Runner},
+    tree::{self, Rewrite},
+};
+use superdense_judge::model::{Expr, Instant, Model, Trigger, Variable};
+
+/// Compares two ways to run a model that are equal but for errors; `back` maps instants of the
+/// second to those of the first.
+pub(super) fn compare(
+    case: &Case,
+    base: &Outcome,
+    other: &Case,
+    runner: &Runner,
+    what: &str,
+    back: &dyn Fn(i64) -> i64,
+) -> Opinion {
+    let mapped = |mut run: Outcome| {
+        run.events.iter_mut().for_each(|e| e.tick = back(e.tick));
+        run
+    };
+    compare_mapped(case, base, other, runner, what, &mapped)
+}
+
+/// As [`compare`], with any way to name things of the second run as in the first.
+pub(super) fn compare_mapped(
+    case: &Case,
+    base: &Outcome,
+    other: &Case,
+    runner: &Runner,
+    what: &str,
+    mapped: &dyn Fn(Outcome) -> Outcome,
+) -> Opinion {
+    if matches!(base.end, End::Cut(_)) {
+        return Opinion::Skipped("cut off");
+    }
+    let bounds = bounds(case, other);
+    let found = mapped(other.run(runner));
+    if found.is_broken() {
+        return disagree(base, &found, what, "a run ends in no way that is known".into());
+    }
+    if matches!(found.end, End::Refused(_)) {
+        return Opinion::Skipped("refused in that way");
+    }
+    if difference(base, &found, bounds).is_none() {
+        return Opinion::Agrees;
+    }
+    if is_out_of_domain(base) != is_out_of_domain(&found) {
+        return Opinion::Undecided("one run left a domain, the other just not".into());
+    }
+    // Errors shrink with the tolerance, wrong rules stay.
+    let tight = |case: &Case| {
+        let mut case = case.clone();
+        case.settings = case.settings.tightened(0.01);
+        case.run(runner)
+    };
+    let (base, found) = (tight(case), mapped(tight(other)));
+    let Some(difference) = difference(&base, &found, bounds) else {
+        return Opinion::Undecided("the difference shrinks with the tolerance".into());
+    };
+    if !stable::is_stable(case, runner) {
+        return Opinion::Undecided("the outcome hangs on small errors".into());
+    }
+    disagree(&base, &found, what, difference)
+}
+
+/// How far two runs may differ that are equal but for errors: values at events hang on the tick at
+/// which these are executed.
+pub(super) fn bounds(case: &Case, other: &Case) -> Bounds {
+    let error = case.settings.error().max(other.settings.error());
+    let tick = |c: &Case| 10_f64.powi(-(c.model.resolution as i32));
+    let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };
+    Bounds {
+        ticks: stable::ticks(case, 10.0 * error).max(20),
+        values: 10.0 * error + 100.0 * coarse,
+    }
+}
+
+/// Whether a run left the domain of a function; just before the border this hangs on errors.
+pub(super) fn is_out_of_domain(run: &Outcome) -> bool {
+    matches!(&run.end, End::Failed(_, why) if why.contains("not finite"))
+}
+
+fn disagree(base: &Outcome, other: &Outcome, what: &str, difference: String) -> Opinion {
+    Opinion::Disagrees(Finding {
+        seen: summary(base),
+        right: format!("as {what}: {}", summary(other)),
+        difference,
+    })
+}
+
+/// Smaller tolerances.
+pub(super) struct Tighter;
+
+impl Judge for Tighter {
+    fn name(&self) -> &'static str {
+        "tighter"
+    }
+    fn share(&self) -> usize {
+        25
+    }
+    fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        let mut other = case.clone();
+        other.settings = case.settings.tightened(0.01);
+        compare(case, base, &other, runner, "with tolerances 100 times as small", &|t| t)
+    }
+}
+
+/// States are counted from another zero.
+pub(super) struct Shift;
+
+impl Judge for Shift {
+    fn name(&self) -> &'static str {
+        "shift"
+    }
+    fn share(&self) -> usize {
+        30
+    }
+    fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        let c = case.choices("shift").pick(&[1.0, -2.0, 16.0, 0.5]);
+        let mut model = case.model.clone();
+        tree::rewrite(&mut model, &mut Shifted(c));
+        map_states(&mut model, &|x| x + c, &|e| add(e, num(c)));
+        let other = case.with(model);
+        compare(case, base, &other, runner, &format!("with {c} added to all states"), &|t| t)
+    }
+}
+
+/// A tick a thousandth as long.
+pub(super) struct Finer;
+
+impl Judge for Finer {
+    fn name(&self) -> &'static str {
+        "finer"
+    }
+    fn share(&self) -> usize {
+        30
+    }
+    fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        let mut model = case.model.clone();
+        let longest = model.stop.numerator / model.stop.denominator;
+        model.resolution += 3;
+        if model.resolution > 15
+            || longest.saturating_mul(10_i64.pow(model.resolution)) > i64::MAX / 8
+        {
+            return Opinion::Skipped("no finer tick");
+        }
+        let up = |t: i64| t / 1000 + i64::from(t % 1000 > 0);
+        compare(case, base, &case.with(model), runner, "with ticks a thousandth as long", &up)
+    }
+}
+
+struct Times(f64, f64);
+
+/// Puts `s*t - c` in place of the time.
+impl Rewrite for Times {
+    fn expression(&mut self, e: Expr) -> Expr {
+        match e {
+            Expr::Read(Variable::Time) => {
+                let t = Expr::Read(Variable::Time);
+                let t = if self.0 == 1.0 { t } else { mul(num(self.0), t) };
+                if self.1 == 0.0 { t } else { add(t, num(-self.1)) }
+            }
+            e => e,
+        }
+    }
+}
+
+fn each_instant(
+    model: &mut Model,
+    f: &dyn Fn(Instant) -> Instant,
+    durations: &dyn Fn(Instant) -> Instant,
+) {
+    model.stop = f(model.stop);
+    for unit in &mut model.units {
+        tree::each_event(unit, &mut |e| {
+            match &mut e.trigger {
+                Trigger::At(list) => list.iter_mut().for_each(|i| *i = f(*i)),
+                Trigger::Every { from, every } => {
+                    *from = f(*from);
+                    *every = durations(*every);
+                }
+                _ => {}
+            }
+            if let Some(rest) = &mut e.rest {
+                rest.within = durations(rest.within);
+            }
+        });
+    }
+}
+
+fn late(model: &Model) -> bool {
+    model.stop.numerator / model.stop.denominator > 1_000_000
+}
+
+/// Everything goes slower by a power of two.
+pub(super) struct TimeScale;
+
+impl Judge for TimeScale {
+    fn name(&self) -> &'static str {
+        "time-scale"
+    }
+    fn share(&self) -> usize {
+        30
+    }
+    fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        if late(&case.model) {
+            return Opinion::Skipped("no longer times");
+        }
+        let s = case.choices("time-scale").pick(&[2_i64, 4, 16]);
+        let mut model = case.model.clone();
+        let real = s as f64;
+        tree::rewrite(&mut model, &mut Times(1.0 / real, 0.0));
+        map_derivatives(&mut model, &|e| mul(num(1.0 / real), e));
+        let slower = |i: Instant| seconds(i.numerator * s, i.denominator);
+        each_instant(&mut model, &slower, &slower);
+        let mut other = case.with(model);
+        other.settings.step *= real;
+        let back = |t: i64| t / s + i64::from(t % s > 0);
+        compare(case, base, &other, runner, &format!("{s} times as slow"), &back)
+    }
+}
+
+/// Everything begins some seconds later; what moves by itself waits for an event.
+pub(super) struct TimeShift;
+
+impl Judge for TimeShift {
+    fn name(&self) -> &'static str {
+        "time-shift"
+    }
+    fn share(&self) -> usize {
+        20
+    }
+    fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        // The start of a run decides as an event does, but for thresholds that are left at once;
+        // the shifted model has a reset there, of which the same rules are true.
+        let simple = |m: &Model| {
+            m.units.len() == 1 && m.units[0].modes.is_empty() && m.units[0].algebraic.is_empty()
+        };
+        let timed = tree::events(&case.model.units[0])
+            .any(|e| matches!(e.trigger, Trigger::At(_) | Trigger::Every { .. }));
+        if late(&case.model) || !simple(&case.model) || timed {
+            return Opinion::Skipped("only for one unit without modes and time events");
+        }
+        let c = case.choices("time-shift").pick(&[1_i64, 2, 8]);
+        let mut model = case.model.clone();
+        tree::rewrite(&mut model, &mut Times(1.0, c as f64));
+        let unit = &mut model.units[0];
+        let gate = Variable::Discrete(0, unit.discrete.len());
+        unit.discrete.push(0.0);
+        map_derivatives(&mut model, &|e| {
+            use superdense_judge::model::{Comparison, Condition};
+            let open = Condition::Relation(Comparison::Greater, Expr::Read(gate), num(0.0));
+            Expr::If(Box::new(open), Box::new(e), Box::new(num(0.0)))
+        });
+        let start = superdense_judge::model::Event {
+            name: "begin".into(),
+            trigger: Trigger::At(vec![seconds(c, 1)]),
+            priority: -9,
+            reset: vec![(gate, num(1.0))],
+            to: None,
+            rest: None,
+        };
+        model.units[0].events.push(start);
+        model.stop =
+            seconds(model.stop.numerator + c * model.stop.denominator, model.stop.denominator);
+        let scale = 10_i64.pow(model.resolution);
+        let reads_time = reads_time(&case.model);
+        if reads_time {
+            // Conditions of the time are decided at the true start.
+            return Opinion::Skipped("reads the time");
+        }
+        let other = case.with(model);
+        let mut other_base = base.clone();
+        // Events of the start itself (at tick 0) come as those of the reset.
+        other_base.events.retain(|e| !e.name.ends_with(".begin"));
+        let back = move |t: i64| t - c * scale;
+        gate_compare(case, &other_base, &other, runner, &format!("{c} s later"), &back)
+    }
+}
+
+fn reads_time(model: &Model) -> bool {
+    let mut model = model.clone();
+    struct Seen(bool);
+    impl Rewrite for Seen {
+        fn expression(&mut self, e: Expr) -> Expr {
+            self.0 |= e == Expr::Read(Variable::Time);
+            e
+        }
+    }
+    let mut seen = Seen(false);
+    tree::rewrite(&mut model, &mut seen);
+    seen.0
+}
+
+/// As [`compare`], without the event that begins.
+fn gate_compare(
+    case: &Case,
+    base: &Outcome,
+    other: &Case,
+    runner: &Runner,
+    what: &str,
+    back: &dyn Fn(i64) -> i64,
+) -> Opinion {
+    let bounds = bounds(case, other);
+    let mapped = |mut run: Outcome| {
+        run.events.retain(|e| !e.name.ends_with(".begin"));
+        run.events.iter_mut().for_each(|e| e.tick = back(e.tick));
+        run
+    };
+    if base.end != End::Reached {
+        return Opinion::Skipped("fails");
+    }
+    let found = mapped(other.run(runner));
+    if found.end != End::Reached && !found.is_broken() {
+        return Opinion::Skipped("fails in that way");
+    }
+    let Some(difference) = difference(base, &found, bounds) else { return Opinion::Agrees };
+    if !stable::is_stable_from_the_start(case, runner) {
+        return Opinion::Undecided("the outcome hangs on small errors".into());
+    }
+    disagree(base, &found, what, difference)
+}

@@ -1,0 +1,151 @@
+//! Rules 2 to 4: relations in which nothing moves, decisions by derivatives, strict changes of sign.
+use super::table::{First, Near, Root, Time, check, event, line, parabola, unit, when};
+use std::f64::consts::{FRAC_PI_2, PI};
+
+/// Nothing in the relation moves: it is compared in each cycle, exactly, and never searched.
+#[test]
+fn rule_02_nothing_moves() {
+    let count = |step: &str, condition: &str| {
+        format!(
+            "states = {{ x = 0 }}\ndiscrete = {{ n = 0 }}\nderivatives = {{ x = '1' }}\n\
+             outputs = {{ n = 'n' }}\n{}{}",
+            event("tick", &format!("every = 1\nfrom = 1\nreset = {{ n = 'n + {step}' }}")),
+            when("e", condition)
+        )
+    };
+    let ticking = |id: &str, step: &str, condition: &str, at: i64| {
+        let mut case = unit(id, &count(step, condition)).stop(5.5);
+        for k in 1..=5 {
+            case = case.event("tick", Time(k, 1), 0);
+            if k == at {
+                // The cycle in which n is reset is (k, 0): rule 11 puts the event into the next.
+                case = case.event("e", Time(k, 1), 1);
+            }
+        }
+        case
+    };
+    check(&[
+        ticking("C2.1", "1", "n >= 3", 3),
+        ticking("C2.2", "1", "n > 3", 4),
+        ticking("C2.3", "1", "not n < 3", 3),
+        // 0.1 + 0.1 + 0.1 is more than 0.3 in doubles: no allowance is made for that.
+        ticking("C2.4", "0.1", "n > 0.3", 3),
+        ticking("C2.5", "0.1", "n == 0.3", 0),
+        ticking("C2.6", "1", "n == 3", 3),
+        ticking("C2.7", "1", "floor(n/2) >= 2", 4),
+        // A state whose derivative is nothing.
+        unit(
+            "C2.8",
+            &format!(
+                "{}{}{}",
+                line("0", "0"),
+                event("set", "at = 1\nreset = { x = 2 }"),
+                when("e", "x >= 2")
+            ),
+        )
+        .event("set", Time(1, 1), 0)
+        .event("e", Time(1, 1), 1)
+        .end(0, 2.0),
+    ]);
+}
+
+/// The sign where it is sure, else that of the first derivative that is not zero, else at rest.
+#[test]
+fn rule_03_decisions() {
+    let cubic = |jerk: &str, condition: &str| {
+        format!(
+            "states = {{ x = 0, v = 0, a = 0 }}\n\
+             derivatives = {{ x = 'v', v = 'a', a = '{jerk}' }}\noutputs = {{ x = 'x' }}\n{}",
+            when("e", condition)
+        )
+    };
+    let bent =
+        |a: &str, condition: &str| format!("{}{}", parabola("0", "0", a), when("e", condition));
+    let curve = |condition: &str| {
+        format!(
+            "states = {{ y = 0 }}\nderivatives = {{ y = '1' }}\noutputs = {{ y = 'y' }}\n{}",
+            when("e", condition)
+        )
+    };
+    let from =
+        |x: &str, rate: &str, condition: &str| format!("{}{}", line(x, rate), when("e", condition));
+    let loose = 2e-2;
+    // Rule 21: what decides lies below the quantum of methods of too low an order.
+    let second: &[&str] = &["qss1"];
+    let third: &[&str] = &["qss1", "qss2", "liqss2", "mliqss2"];
+    let why = "the derivative that decides is below their quantum";
+    check(&[
+        unit("C3.1", &bent("1", "x > 0")).affine(loose).without(second, why).event("e", First, 0),
+        unit("C3.2", &bent("1", "x >= 0")).affine(loose).without(second, why).event("e", First, 0),
+        unit("C3.3", &bent("-1", "x >= 0")).affine(loose).without(second, why),
+        unit("C3.4", &bent("-1", "x < 0")).affine(loose).without(second, why).event("e", First, 0),
+        unit("C3.5", &bent("0", "x >= 0")).affine(loose).without(second, why),
+        unit("C3.6", &bent("0", "x > 0")).affine(loose).without(second, why),
+        unit("C3.7", &cubic("1", "x >= 0")).affine(loose).without(third, why).event("e", First, 0),
+        unit("C3.8", &cubic("-1", "x > 0")).affine(loose).without(third, why),
+        unit("C3.9", &cubic("-1", "not x >= 0"))
+            .affine(loose)
+            .without(third, why)
+            .event("e", First, 0),
+        // The first derivative that is not zero is the third; rounding hides the value for long.
+        unit("C3.10", &curve("sin(y) < y")).curved(loose).event("e", First, 0),
+        unit("C3.11", &curve("sin(y) > y")).curved(loose),
+        // Beyond rounding beside the threshold: the sign of the value decides.
+        unit("C3.12", &from("1.000000000001", "1", "x > 1")),
+        unit("C3.13", &from("0.999999999999999", "1", "x > 1"))
+            .resolutions(&["us", "ns"])
+            .event("e", First, 0),
+        unit("C3.14", &from("1.000000000001", "-1", "x > 1")),
+        // A jump decides, too: the discrete rate turns while x is exactly at 1.
+        unit(
+            "C3.15",
+            &format!(
+                "states = {{ x = 1 }}\ndiscrete = {{ r = 0 }}\nderivatives = {{ x = 'r' }}\n\
+                 outputs = {{ x = 'x' }}\n{}{}",
+                event("go", "at = 1\nreset = { r = 1 }"),
+                when("e", "x > 1")
+            ),
+        )
+        .event("go", Time(1, 1), 0)
+        // The decision after (1, 0) finds x moving up: the formula is true from there on.
+        .event("e", Time(1, 1), 1)
+        .end(0, 3.0),
+    ]);
+}
+
+/// Only a strict change of sign flips a side; strict and other comparisons flip at the same tick.
+#[test]
+fn rule_04_strict_changes_of_sign() {
+    let all = ["x >= 1", "x > 1", "1 <= x", "1 < x", "not x < 1", "not x <= 1", "2*x - 2 > 0"];
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let with = |head: &str, conditions: &[&str]| {
+        let events: Vec<_> = names.iter().zip(conditions).map(|(n, c)| when(n, c)).collect();
+        format!("{head}{}", events.concat())
+    };
+    let at = |id: &str, text: &str, conditions: &[&str], root: super::table::At| {
+        conditions.iter().zip(names).fold(unit(id, text), |case, (_, n)| case.event(n, root, 0))
+    };
+    let down = ["x < 1", "x <= 1", "1 > x", "not x >= 1", "not x > 1"];
+    let waves = "states = { x = 1, v = 0 }\nderivatives = { x = 'v', v = '-x' }\n\
+                 outputs = { x = 'x' }\n";
+    let cube = "states = { y = -1 }\nderivatives = { y = '1' }\noutputs = { y = 'y' }\n";
+    check(&[
+        at("C4.1", &with(&line("0", "1"), &all), &all, Root(1, 1)),
+        at("C4.2", &with(&line("0", "3"), &all), &all, Root(1, 3)),
+        at("C4.3", &with(&line("2", "-1"), &down), &down, Root(1, 1)),
+        at("C4.4", &with(&line("4", "-7"), &down), &down, Root(3, 7)),
+        // A root of third order: the sign is exact on both sides of it.
+        unit("C4.5", &with(cube, &["y*y*y > 0", "y*y*y >= 0", "not y^3 < 0"]))
+            .curved(0.0)
+            .within(1e-4)
+            .event("a", Root(1, 1), 0)
+            .event("b", Root(1, 1), 0)
+            .event("c", Root(1, 1), 0),
+        unit("C4.6", &with(waves, &["x < 0", "x <= 0", "v < -0.5 and x < 10"]))
+            .affine(2e-2)
+            .stop(2.5)
+            .event("c", Near(PI / 6.0), 0)
+            .event("a", Near(FRAC_PI_2), 0)
+            .event("b", Near(FRAC_PI_2), 0),
+    ]);
+}

@@ -1,0 +1,258 @@
+//! Rule 19, segments from other units; rule 21, quantised states; rules 23 and 24, values before a
+//! cycle and where Modelica differs.
+use super::table::{First, Near, Root, Time, check, event, line, scenario, unit};
+use std::f64::consts::LN_2;
+
+/// A unit `u` that hears `s.y` as input `w`, with one event.
+fn hears(source: &str, keys: &str) -> String {
+    format!(
+        "connections = ['s.y -> u.w']\n[unit.s]\n{source}\n\
+         [unit.u]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\nstates = {{ x = 0 }}\n\
+         derivatives = {{ x = '1' }}\noutputs = {{ x = 'x' }}\n{}",
+        event("e", keys)
+    )
+}
+
+#[test]
+fn rule_19_segments() {
+    let source = |states: &str, derivatives: &str| {
+        format!(
+            "kind = 'equations'\nMETHOD\nstates = {{ {states} }}\nderivatives = {{ {derivatives} }}\n\
+             outputs = {{ y = 'y' }}"
+        )
+    };
+    let step = "kind = 'step'\nat = 1\nfrom = 0\nto = 2";
+    let ramp = source("y = 0", "y = '1'");
+    let decay = source("y = 1", "y = '-y'");
+    let rise = source("y = 0", "y = '1 - y'");
+    let square = source("y = 1, v = -2", "y = 'v', v = '2'");
+    let unlike: &[&str] = &["qss1", "qss2", "qss3", "liqss2", "mliqss2", "euler"];
+    let why = "what they send crosses the surface by their own error";
+    let none = |id: &str, source: &str, condition: &str| {
+        scenario(id, &hears(source, &format!("when = '{condition}'")))
+            .affine(2e-2)
+            .without(unlike, why)
+            .stop(10.0)
+    };
+    check(&[
+        // Flagged as a jump: decided in the cycle that brings it, and the event is in the next.
+        scenario("C19.1", &hears(step, "when = 'w >= 1'")).event("e", Time(1, 1), 1),
+        scenario("C19.2", &hears(step, "when = 'w >= 2'")).event("e", Time(1, 1), 1),
+        scenario("C19.3", &hears(step, "when = 'w > 2'")),
+        scenario("C19.4", &hears(&ramp, "when = 'w >= 1'")).event("e", Root(1, 1), 0),
+        scenario("C19.5", &hears(&ramp, "when = 'w > 1'")).event("e", Root(1, 1), 0),
+        // New segments follow each other within the exchange tolerance: no flip, as long as what they
+        // tell stays further from the surface than that. Beyond it a segment may cross by itself.
+        none("C19.6", &decay, "w <= 0"),
+        none("C19.7", &decay, "w < 0"),
+        none("C19.8", &rise, "w >= 1"),
+        none("C19.9", &square, "w <= 0").stop(3.0),
+        scenario("C19.10", &hears(&decay, "when = 'w <= 0.5'")).affine(2e-2).event(
+            "e",
+            Near(LN_2),
+            0,
+        ),
+    ]);
+}
+
+/// Detectors between units follow the rules of relations in units.
+#[test]
+fn rules_05_and_07_detectors() {
+    let counts = |id: &str, states: &str, derivatives: &str, counted: f64| {
+        let text = format!(
+            "connections = ['s.y -> u.hit via detect(1, rising)']\n\
+             [unit.s]\nkind = 'equations'\nMETHOD\nstates = {{ {states} }}\n\
+             derivatives = {{ {derivatives} }}\noutputs = {{ y = 'y' }}\n\
+             [unit.u]\nkind = 'equations'\nevent_inputs = ['hit']\ndiscrete = {{ n = 0 }}\n\
+             outputs = {{ n = 'n' }}\n[[unit.u.on]]\ninput = 'hit'\nreset = {{ n = 'n + 1' }}\n"
+        );
+        scenario(id, &text).affine(0.0).end(0, counted)
+    };
+    let unlike: &[&str] = &["qss1", "qss2", "qss3", "liqss2", "mliqss2", "euler"];
+    let why = "what they send crosses the surface by their own error";
+    check(&[
+        counts("C7.40", "y = 0", "y = '1'", 1.0).within(1e-9).event("crossing", Root(1, 1), 0),
+        // Never at the start (H5).
+        counts("C7.41", "y = 1", "y = '1'", 0.0),
+        counts("C7.42", "y = 1", "y = '-1'", 0.0),
+        counts("C7.43", "y = 1", "y = '0'", 0.0),
+        counts("C7.44", "y = 0.5", "y = '-1'", 0.0),
+        // The top of a parabola lies at the threshold, exactly.
+        counts("C5.60", "y = 0, v = 2", "y = 'v', v = '-2'", 0.0).without(unlike, why),
+        counts("C5.61", "y = 0", "y = '1 - y'", 0.0).stop(10.0).without(unlike, why),
+    ]);
+}
+
+#[test]
+fn rule_21_quantised_states() {
+    let only: &[&str] = &["qss1", "qss2", "qss3", "liqss2", "mliqss2"];
+    let of = |start: &str, rate: &str, condition: &str| {
+        format!(
+            "{}{}",
+            line(start, rate),
+            event("e", &format!("when = '{condition}'\nreset = {{ n = 'n + 1' }}"))
+        )
+    };
+    let ring =
+        "states = { x = 1, v = 0 }\nderivatives = { x = 'v', v = '-x' }\noutputs = { x = 'x' }\n";
+    check(&[
+        // The quantised copy of x moves in steps across the threshold; x itself crosses once.
+        unit("C21.1", &of("1", "-x", "x <= 0.5"))
+            .affine(2e-2)
+            .only(only)
+            .event("e", Near(LN_2), 0)
+            .end(1, 1.0),
+        unit("C21.2", &of("1", "-x", "x < 0.5"))
+            .affine(2e-2)
+            .only(only)
+            .event("e", Near(LN_2), 0)
+            .end(1, 1.0),
+        unit("C21.3", &of("0", "1", "x >= 0.0005"))
+            .only(only)
+            .event("e", Root(5, 10_000), 0)
+            .end(1, 1.0),
+        // Within the quantum of the limit: undecided, so nothing flips.
+        unit("C21.4", &of("0", "1 - x", "x >= 1")).affine(2e-2).only(only).stop(60.0).end(1, 0.0),
+        unit("C21.5", &of("0", "5*(1 - x)", "x > 1"))
+            .affine(2e-2)
+            .only(only)
+            .stop(60.0)
+            .end(1, 0.0),
+        unit("C21.6", &of("2", "1 - x", "x <= 1")).affine(2e-2).only(only).stop(60.0).end(1, 0.0),
+        // At rest on the threshold, and left from there.
+        unit("C21.7", &format!("{ring}{}", event("e", "when = 'x >= 1'")))
+            .affine(2e-2)
+            .only(only)
+            .stop(1.0),
+        // The second derivative decides, which `qss1` does not have.
+        unit("C21.8", &format!("{ring}{}", event("e", "when = 'x < 1'")))
+            .affine(2e-2)
+            .only(&["qss2", "qss3", "liqss2", "mliqss2"])
+            .stop(1.0)
+            .event("e", First, 0),
+    ]);
+}
+
+#[test]
+fn rule_23_values_before_the_cycle() {
+    let fall = |first: &str, second: &str| {
+        format!(
+            "states = {{ x = 1 }}\ndiscrete = {{ a = 0, b = 0 }}\nderivatives = {{ x = '-1' }}\n\
+             outputs = {{ a = 'a', b = 'b', x = 'x' }}\n{}{}",
+            event("first", first),
+            event("second", second)
+        )
+    };
+    let down = "when = 'x <= 0'";
+    check(&[
+        // The second event of the cycle sees the reset in `x`, and the left limit in `pre(x)`.
+        unit(
+            "C23.1",
+            &fall(
+                &format!("{down}\nreset = {{ x = 5 }}"),
+                &format!("{down}\nreset = {{ a = 'pre(x)', b = 'x' }}"),
+            ),
+        )
+        .stop(2.0)
+        .event("first", Root(1, 1), 0)
+        .event("second", Root(1, 1), 0)
+        .end(0, 0.0)
+        .end(1, 5.0)
+        .end(2, 4.0),
+        // A micro-step later it is the value after the cycle (1, 0).
+        unit(
+            "C23.2",
+            &fall(
+                &format!("{down}\nreset = {{ x = 5 }}"),
+                "when = 'x >= 4'\nreset = { a = 'pre(x)', b = 'x', x = 'pre(x) + 2' }",
+            ),
+        )
+        .stop(2.0)
+        .event("first", Root(1, 1), 0)
+        .event("second", Root(1, 1), 1)
+        .end(0, 5.0)
+        .end(1, 5.0)
+        .end(2, 6.0),
+        // All formulas of one event read the values before it: an exchange needs no third variable.
+        unit(
+            "C23.3",
+            &fall("at = 0.5\nreset = { a = 1, b = 2 }", "at = 1.5\nreset = { a = 'b', b = 'a' }"),
+        )
+        .stop(2.0)
+        .event("first", Time(1, 2), 0)
+        .event("second", Time(3, 2), 0)
+        .end(0, 2.0)
+        .end(1, 1.0),
+        // `pre` of a discrete variable that the first event of the cycle sets.
+        unit(
+            "C23.4",
+            &fall(
+                &format!("{down}\nreset = {{ a = 7 }}"),
+                &format!("{down}\nreset = {{ b = '10*a + pre(a)' }}"),
+            ),
+        )
+        .stop(2.0)
+        .event("first", Root(1, 1), 0)
+        .event("second", Root(1, 1), 0)
+        .end(1, 70.0),
+        // What is received in the same cycle sees the own event in `a`, but not in `pre(a)`.
+        scenario("C23.6", RECEIVED)
+            .event("sent", Time(1, 1), 0)
+            .event("own", Time(1, 1), 0)
+            .end(0, 107.0)
+            .end(1, 7.0),
+        // Outside of events there is no cycle before which a value could be (interpretation).
+        unit(
+            "C23.5",
+            "states = { x = 1 }\nderivatives = { x = 'pre(x)' }\noutputs = { x = 'x' }\n",
+        )
+        .error(&["pre"]),
+    ]);
+}
+
+const RECEIVED: &str = "\
+connections = ['c.out -> u.hit']
+[unit.c]
+kind = 'equations'
+event_outputs = ['out']
+[[unit.c.event]]
+name = 'sent'
+at = 1
+emit = { out = 1 }
+[unit.u]
+kind = 'equations'
+METHOD
+states = { x = 0 }
+discrete = { a = 1, b = 0 }
+derivatives = { x = '1' }
+outputs = { b = 'b', a = 'a', x = 'x' }
+event_inputs = ['hit']
+[[unit.u.event]]
+name = 'own'
+at = 1
+reset = { a = 7 }
+[[unit.u.on]]
+input = 'hit'
+reset = { b = '100*pre(a) + a' }
+";
+
+#[test]
+fn rule_24_unlike_modelica() {
+    let one = |rate: &str| {
+        format!("{}{}", line("1", rate), event("e", "when = 'x >= 1'\nreset = { n = 'n + 1' }"))
+    };
+    let both = format!(
+        "{}{}{}",
+        line("0", "1"),
+        event("a", "when = 'x >= 1'\nreset = { n = 'n + 1' }"),
+        event("b", "when = 'x >= 1'\nreset = { n = '10*(n + 1)' }")
+    );
+    check(&[
+        // Modelica: true at the start and so no event, whichever way x moves.
+        unit("C24.1", &one("1")).stop(1.0).event("e", First, 0).end(1, 1.0),
+        unit("C24.2", &one("-1")).stop(1.0).end(1, 0.0),
+        unit("C24.3", &one("0")).stop(1.0).end(1, 0.0),
+        // Modelica: two equations for n, an error. Here one event after the other.
+        unit("C24.4", &both).event("a", Root(1, 1), 0).event("b", Root(1, 1), 0).end(1, 20.0),
+    ]);
+}

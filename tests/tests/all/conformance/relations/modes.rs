@@ -1,0 +1,140 @@
+//! Rule 13, events of modes, with rule 10's exception; rule 14, equality.
+use super::table::{Root, Time, check, event, line, unit, when};
+
+/// A state that rises in mode `up`, and falls in mode `down`.
+fn two(up: &str, down: &str) -> String {
+    let events =
+        |mode: &str, all: &str| all.replace("EVENT", &format!("[[unit.u.mode.{mode}.event]]"));
+    format!(
+        "states = {{ x = 0 }}\ndiscrete = {{ n = 0 }}\noutputs = {{ x = 'x', n = 'n' }}\n\
+         initial = 'up'\n[unit.u.mode.up]\nderivatives = {{ x = '1' }}\n{}\n\
+         [unit.u.mode.down]\nderivatives = {{ x = '-1' }}\n{}\n",
+        events("up", up),
+        events("down", down)
+    )
+}
+
+#[test]
+fn rule_13_modes() {
+    let full = "EVENT\nname = 'full'\nwhen = 'x >= 1'\nto = 'down'\n";
+    let empty = "EVENT\nname = 'empty'\nwhen = 'x <= 0.5'\nto = 'up'\n";
+    let high = "EVENT\nname = 'high'\nwhen = 'x >= 0.25'\nreset = { n = 'n + 1' }\n";
+    let again = "EVENT\nname = 'again'\nwhen = 'x >= 1'\nreset = { n = 'n + 10', x = 0.5 }\nto = 'up'\n\
+                 EVENT\nname = 'far'\nwhen = 'x >= 100'\nto = 'down'\n";
+    let stay = "EVENT\nname = 'stay'\nwhen = 'x >= 1'\nreset = { n = 'n + 10' }\nto = 'up'\n";
+    let other = "EVENT\nname = 'other'\nwhen = 'x >= 1'\nreset = { n = 'n + 1' }\n";
+    // A mode to which nothing leads is a mistake.
+    let far = "EVENT\nname = 'far'\nwhen = 'x >= 100'\nto = 'down'\n";
+    let leave = "EVENT\nname = 'leave'\nwhen = 'x <= -1'\nto = 'up'\n";
+    let beside = |text: &str| {
+        format!("{text}{}", event("own", "when = 'x >= 1'\npriority = 1\nreset = { n = 'n + 5' }"))
+    };
+    check(&[
+        unit("C13.1", &two(full, empty))
+            .stop(2.25)
+            .event("full", Root(1, 1), 0)
+            .event("empty", Root(3, 2), 0)
+            .event("full", Root(2, 1), 0)
+            .end(0, 0.75),
+        // The condition holds at entry: at the next micro-step, and again at each entry.
+        unit("C13.2", &two(full, &format!("{high}{empty}")))
+            .stop(2.25)
+            .event("full", Root(1, 1), 0)
+            .event("high", Root(1, 1), 1)
+            .event("empty", Root(3, 2), 0)
+            .event("full", Root(2, 1), 0)
+            .event("high", Root(2, 1), 1)
+            .end(1, 2.0),
+        // A transition from a mode to itself is no entry.
+        unit("C13.3", &two(&format!("{high}{again}{far}"), leave))
+            .stop(1.75)
+            .event("high", Root(1, 4), 0)
+            .event("again", Root(1, 1), 0)
+            .event("again", Root(3, 2), 0)
+            .end(1, 21.0)
+            .end(0, 0.75),
+        unit("C13.4", &two(&format!("{stay}{high}{far}"), leave))
+            .stop(2.0)
+            .event("high", Root(1, 4), 0)
+            .event("stay", Root(1, 1), 0)
+            .end(1, 11.0),
+        // Rule 10: of the events of a mode that was just left no other happens.
+        unit("C13.5", &two(&format!("{full}{other}"), leave))
+            .stop(1.5)
+            .event("full", Root(1, 1), 0)
+            .end(1, 0.0),
+        unit("C13.6", &two(&format!("{other}{full}"), leave))
+            .stop(1.5)
+            .event("other", Root(1, 1), 0)
+            .event("full", Root(1, 1), 0)
+            .end(1, 1.0),
+        // Events of the unit itself are not of the mode.
+        unit("C13.7", &beside(&two(full, leave)))
+            .stop(1.5)
+            .event("full", Root(1, 1), 0)
+            .event("own", Root(1, 1), 0)
+            .end(1, 5.0),
+        // True at the start in the first mode: no event (rule 7), as without modes.
+        unit("C13.8", &two(&format!("{high}{full}"), empty).replace("x = 0 }", "x = 0.75 }"))
+            .stop(0.5)
+            .event("full", Root(1, 4), 0),
+    ]);
+}
+
+#[test]
+fn rule_14_equality() {
+    let moving = |keys: &str| format!("{}{}", line("0", "1"), event("e", keys));
+    let inner = |rate: &str| line("0", rate);
+    let put = |rate: &str| {
+        format!(
+            "{}{}{}",
+            line("0", rate),
+            event("set", "at = 1\nreset = { x = 2 }"),
+            when("e", "x == 2")
+        )
+    };
+    let refused: &[&str] = &["=="];
+    let sliding = format!(
+        "switching = 'sliding'\nstates = {{ x = 1, y = 0 }}\n\
+         derivatives = {{ x = '-sign(x)', y = '1' }}\noutputs = {{ x = 'x' }}\n{}",
+        when("e", "x == 0 and y > 2")
+    );
+    check(&[
+        // True at the tick of the flip, and false in the next cycle: it happens once.
+        unit("C14.1", &moving("when = 'x == 1'\nreset = { n = 'n + 1' }"))
+            .event("e", Root(1, 1), 0)
+            .end(1, 1.0),
+        unit("C14.2", &moving("when = 'x == 1 and n == 0'\nreset = { n = 'n + 1' }"))
+            .event("e", Root(1, 1), 0)
+            .end(1, 1.0),
+        unit("C14.3", &moving("when = '3*x == 1'\nreset = { n = 'n + 1' }"))
+            .event("e", Root(1, 3), 0)
+            .end(1, 1.0),
+        unit("C14.13", &moving("when = 'x == 2 and n == 0'\nreset = { n = 1 }"))
+            .event("e", Root(2, 1), 0)
+            .end(1, 1.0),
+        unit("C14.4", &moving("when = 'x == 1 and n == 1'")),
+        // At rest on it after a reset.
+        unit("C14.5", &put("0")).event("set", Time(1, 1), 0).event("e", Time(1, 1), 1),
+        // Touching is no flip, so never equal.
+        unit(
+            "C14.6",
+            &format!(
+                "states = {{ s = 0 }}\nderivatives = {{ s = '1' }}\noutputs = {{ s = 's' }}\n{}",
+                when("e", "(s - 1)*(s - 1) == 0")
+            ),
+        )
+        .curved(0.0),
+        // `!=` on what moves is `not ==` (interpretation). Anywhere but as a conjunct of `when`: refused, with what to write instead.
+        unit("C14.7", &moving("when = 'not x == 1'")).error(refused),
+        unit("C14.8", &moving("when = 'x == 1 or x > 2'")).error(refused),
+        unit("C14.9", &inner("if x == 1 then 2 else 1")).error(refused),
+        unit("C14.10", &inner("1").replace("x = 'x',", "x = 'if x == 1 then 1 else 0',"))
+            .error(refused),
+        unit("C14.11", &moving("when = 'x != 1'")).error(&["!="]),
+        // True while it slides: the other conjunct decides when.
+        unit("C14.12", &sliding)
+            .only(&["rk45", "rk23", "taylor", "rodas", "closed", "auto"])
+            .event("e", Root(2, 1), 0),
+    ]);
+}

@@ -1,0 +1,85 @@
+//! Rule 7: starts on the threshold. Moving: the previous side is the opposite one. At rest: nothing.
+use super::table::{Case, First, Root, check, event, line, parabola, unit, when};
+
+#[test]
+fn rule_07_starts_on_the_threshold() {
+    let up = ["x >= 1", "x > 1", "not x < 1", "not x <= 1", "1 - x <= 0", "x - 1 > 0"];
+    let down = ["x <= 1", "x < 1", "not x > 1", "not x >= 1", "1 - x >= 0"];
+    let mut cases = Vec::<Case>::new();
+    let mut row = |name: &str, rate: &str, condition: &str, fires: bool| {
+        let text = format!("{}{}", line("1", rate), when("e", condition));
+        let case = unit(format!("{name} ({condition}, x' = {rate})"), &text).stop(0.5);
+        cases.push(if fires { case.event("e", First, 0) } else { case });
+    };
+    for condition in up {
+        row("C7.1", "1", condition, true);
+        row("C7.2", "-1", condition, false);
+        row("C7.3", "0", condition, false);
+    }
+    for condition in down {
+        row("C7.4", "-1", condition, true);
+        row("C7.5", "1", condition, false);
+        row("C7.6", "0", condition, false);
+    }
+    check(&cases);
+}
+
+#[test]
+fn rule_07_starts_decided_by_higher_derivatives() {
+    let mut cases = Vec::<Case>::new();
+    let mut row = |name: &str, a: &str, condition: &str, fires: bool| {
+        let text = format!("{}{}", parabola("1", "0", a), when("e", condition));
+        let case = unit(format!("{name} ({condition}, v' = {a})"), &text)
+            .affine(2e-2)
+            .stop(0.5)
+            .without(&["qss1"], "rule 21: the second derivative is below its quantum");
+        cases.push(if fires { case.event("e", First, 0) } else { case });
+    };
+    for condition in ["x >= 1", "x > 1", "not x < 1"] {
+        // Seen with x >= 1 and v' = -1 under rk45: an event at 6 ns, where none is right.
+        row("C7.10", "-1", condition, false);
+        row("C7.11", "1", condition, true);
+        row("C7.12", "0", condition, false);
+        row("C7.13", "-x", condition, false);
+    }
+    for condition in ["x <= 1", "x < 1", "not x >= 1"] {
+        row("C7.14", "-1", condition, true);
+        row("C7.15", "1", condition, false);
+        row("C7.16", "-x", condition, true);
+    }
+    check(&cases);
+}
+
+#[test]
+fn rule_07_formulas_at_the_start() {
+    let two = |condition: &str, x: &str, y: &str| {
+        format!(
+            "states = {{ x = 1, y = 2 }}\nderivatives = {{ x = '{x}', y = '{y}' }}\n\
+             outputs = {{ x = 'x', y = 'y' }}\n{}",
+            when("e", condition)
+        )
+    };
+    let single = |x: &str, rate: &str, keys: &str| format!("{}{}", line(x, rate), event("e", keys));
+    check(&[
+        // True already with the previous sides: no event.
+        unit("C7.20", &two("x >= 1 or y >= 1", "1", "1")).stop(0.5),
+        unit("C7.21", &two("x >= 1 and y >= 1", "1", "1")).stop(0.5).event("e", First, 0),
+        unit("C7.22", &two("x >= 1 and y >= 3", "1", "1")).stop(1.5).event("e", Root(1, 1), 0),
+        // One leaves its threshold upwards as the other comes down to its own half a second later.
+        unit("C7.23", &two("x > 1 and y < 2", "1", "-1")).stop(0.5).event("e", First, 0),
+        unit("C7.24", &two("x > 1 and y > 2", "1", "-1")).stop(0.5),
+        unit("C7.25", &single("2", "1", "when = 'x >= 1'")).stop(0.5),
+        unit("C7.26", &single("2", "-1", "when = 'x >= 1'")).stop(1.5),
+        unit("C7.27", &single("0", "1", "when = 'abs(x) > 0'")).stop(0.5).event("e", First, 0),
+        unit("C7.28", &single("0", "1", "when = 'max(x, 0) > 0'")).stop(0.5).event("e", First, 0),
+        // Detectors never fire at the start (H5).
+        unit("C7.30", &single("1", "1", "crossing = 'x - 1'")).stop(0.5),
+        unit("C7.31", &single("1", "-1", "crossing = 'x - 1'")).stop(0.5),
+        unit("C7.32", &single("1", "1", "crossing = 'x - 1'\ndirection = 'rising'")).stop(0.5),
+        unit("C7.33", &single("1", "0", "crossing = 'x - 1'")).stop(0.5),
+        // Time itself: t leaves zero at the start (rules 7 and 15 together).
+        unit("C7.34", &single("0", "1", "when = 't > 0'")).stop(0.5).event("e", First, 0),
+        unit("C7.35", &single("0", "1", "when = 't >= 0'")).stop(0.5).event("e", First, 0),
+        unit("C7.36", &single("0", "1", "when = 't <= 0'")).stop(0.5),
+    ]);
+}

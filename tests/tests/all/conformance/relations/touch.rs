@@ -1,0 +1,151 @@
+//! Rules 5 and 6: touching and approach flip nothing; ticks of roots, and roots that come twice.
+use super::table::{Case, Near, Root, Time, check, event, line, parabola, scenario, unit, when};
+
+/// Touches its minimum of nothing at 1 s.
+fn touching(condition: &str) -> String {
+    format!("{}{}", parabola("1", "-2", "2"), when("e", condition))
+}
+
+#[test]
+fn rule_05_approach_flips_nothing() {
+    let rise = |rate: &str, start: &str, condition: &str| {
+        format!("{}{}", line(start, rate), when("e", condition))
+    };
+    let far = |id: &str, rate: &str, start: &str, condition: &str| {
+        unit(id, &rise(rate, start, condition)).affine(2e-2).stop(60.0)
+    };
+    check(&[
+        far("C5.1", "1 - x", "0", "x >= 1").end(0, 1.0),
+        far("C5.2", "1 - x", "0", "x > 1"),
+        far("C5.3", "1 - x", "0", "not x < 1"),
+        far("C5.4", "1 - x", "2", "x <= 1").end(0, 1.0),
+        far("C5.5", "1 - x", "2", "x < 1"),
+        far("C5.6", "-0.5*x", "1", "x <= 0").end(0, 0.0),
+        unit("C5.7", &rise("x*(1 - x)", "0.5", "x >= 1")).curved(2e-2).stop(60.0).end(0, 1.0),
+        // At the limit from the start: at rest, so never an event.
+        far("C5.8", "1 - x", "1", "x > 1").end(0, 1.0),
+        far("C5.9", "1 - x", "1", "x >= 1").end(0, 1.0),
+    ]);
+}
+
+#[test]
+fn rule_05_touching_flips_nothing() {
+    let square = |root: &str, condition: &str| {
+        format!(
+            "states = {{ s = 0 }}\nlet = {{ p = '(s - {root})*(s - {root})' }}\n\
+             derivatives = {{ s = '1' }}\noutputs = {{ s = 's' }}\n{}",
+            when("e", condition)
+        )
+    };
+    let of_time = |condition: &str| format!("{}{}", line("0", "1"), when("e", condition));
+    // Quantised parabolas may really dip below zero, by less than their quantum: undecided.
+    let quantised: &[&str] = &["qss1", "euler"];
+    let no = "their own solution crosses zero";
+    let bare = |id: &str, text: &str| unit(id, text).affine(2e-2).without(quantised, no);
+    let beside = format!("{}{}", touching("x <= 0"), event("tick", "every = 1\nfrom = 1"));
+    check(&[
+        bare("C5.20", &touching("x <= 0")).end(0, 4.0),
+        bare("C5.21", &touching("x < 0")),
+        bare("C5.22", &touching("not x > 0")),
+        bare("C5.23", &touching("not x >= 0")),
+        bare("C5.24", &touching("-x >= 0")),
+        unit("C5.25", &square("1", "p <= 0")).curved(0.0),
+        unit("C5.26", &square("1", "p < 0")).curved(0.0),
+        unit("C5.27", &square("0.7", "p <= 0")).curved(0.0),
+        unit("C5.28", &square("1/3", "p <= 0")).curved(0.0),
+        unit("C5.29", &of_time("(t-1)^2 <= 0")),
+        unit("C5.30", &of_time("(t-1/3)^2 <= 0")),
+        unit("C5.31", &of_time("not (t-1/3)^2 > 0")),
+        unit("C5.32", &of_time("-(t-1)^2 >= 0")),
+        unit("C5.33", &of_time("cos(2*pi*t) >= 1")).curved(0.0).stop(3.5),
+        // A cycle at the very tick of the touch: decided only after resets and jumps, and then by
+        // the second derivative.
+        bare("C5.34", &beside).event("tick", Time(1, 1), 0).event("tick", Time(2, 1), 0).event(
+            "tick",
+            Time(3, 1),
+            0,
+        ),
+        // A conjunction that would need the touch does not happen.
+        bare("C5.35", &touching("x <= 0 and v >= 0")),
+        bare("C5.36", &format!("{}{}", parabola("1", "-2", "2"), event("e", "crossing = 'x'"))),
+    ]);
+}
+
+#[test]
+fn rule_05_touching_band() {
+    let band = |offset: &str, key: &str| {
+        format!(
+            "{}{}",
+            parabola(&format!("'1 + {offset}'"), "-2", "2"),
+            event("e", &format!("{key}\ntouching = 1e-6"))
+        )
+    };
+    let no = "their own solution leaves the band";
+    let one = |id: &str, text: &str| -> Case {
+        // The minimum is flat: its place is known to the root of the error only.
+        unit(id, text)
+            .affine(0.0)
+            .within(1e-3)
+            .without(&["qss1", "euler", "qss2", "qss3", "liqss2", "mliqss2"], no)
+    };
+    check(&[
+        one("C5.50", &band("0", "when = 'x <= 0'")).event("e", Near(1.0), 0),
+        one("C5.51", &band("0", "crossing = 'x'")).event("e", Near(1.0), 0),
+        one("C5.52", &band("1e-8", "when = 'x <= 0'")).event("e", Near(1.0), 0),
+        one("C5.53", &band("1e-8", "crossing = 'x'")).event("e", Near(1.0), 0),
+        one("C5.54", &band("1e-3", "when = 'x <= 0'")),
+        one("C5.55", &band("1e-3", "crossing = 'x'")),
+        // It goes through: once, at the crossing.
+        one("C5.56", &band("-0.25", "when = 'x <= 0'")).event("e", Root(1, 2), 0),
+    ]);
+}
+
+#[test]
+fn rule_06_ticks_of_roots() {
+    let counted = |x: &str, rate: &str, condition: &str| {
+        format!(
+            "{}{}",
+            line(x, rate),
+            event("e", &format!("when = '{condition}'\nreset = {{ n = 'n + 1' }}"))
+        )
+    };
+    let once = |id: &str, x: &str, rate: &str, condition: &str, (n, d): (i64, i64)| {
+        unit(id, &counted(x, rate, condition)).event("e", Root(n, d), 0).end(1, 1.0)
+    };
+    check(&[
+        once("C6.1", "-1", "3", "x >= 0", (1, 3)),
+        once("C6.2", "-0.7", "1", "x >= 0", (7, 10)),
+        once("C6.3", "-0.3", "0.1", "x > 0", (3, 1)).stop(4.0),
+        once("C6.4", "19.5", "1", "x > 20", (1, 2)),
+        once("C6.5", "1", "-0.9", "x <= 0", (10, 9)),
+        once("C6.6", "1e6", "-1e6", "x <= 0", (1, 1))
+            .without(&["qss1"], "its steps would be 1e-12 s long"),
+        once("C6.7", "0", "7", "x >= 5", (5, 7)),
+        // A reset to just before the surface: the next root comes one tick later, and is another.
+        unit(
+            "C6.8",
+            &format!(
+                "{}{}",
+                line("0", "1"),
+                event("e", "when = 'x >= 1'\nreset = { x = '1 - 1e-3', n = 'n + 1' }")
+            ),
+        )
+        .stop(1.0025)
+        .event("e", Root(1000, 1000), 0)
+        .event("e", Root(1001, 1000), 0)
+        .event("e", Root(1002, 1000), 0)
+        .end(1, 3.0),
+        // Detectors of two units whose roots lie on the same tick.
+        scenario(
+            "C6.9",
+            "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = -1 }\n\
+             derivatives = { x = '1' }\noutputs = { x = 'x' }\n\
+             [[unit.a.event]]\nname = 'a'\ncrossing = 'x'\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\nstates = { x = -2 }\n\
+             derivatives = { x = '2' }\noutputs = { x = 'x' }\n\
+             [[unit.b.event]]\nname = 'b'\ncrossing = 'x'\n",
+        )
+        .event("a", Root(1, 1), 0)
+        .event("b", Root(1, 1), 0),
+    ]);
+}

