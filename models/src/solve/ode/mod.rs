@@ -21,7 +21,7 @@
 //!
 //! ```
 //! use superdense_models::solve::ode::{
-//!     Exact, FnSystem, Found, Interval, Locator, Options, Solver, Watched,
+//!     Exact, FnSystem, Interval, Locator, Options, Past, Solver, Watched,
 //! };
 //! let mut fall = FnSystem::new(2, |_t, x: &[f64], dx: &mut [f64]| {
 //!     dx[0] = x[1];
