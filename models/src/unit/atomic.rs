@@ -77,6 +77,7 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         let mut counts = UnitStatistics {
             exchanges: self.state.exchanges,
             exchanged_bytes: self.state.exchanged_bytes,
+            located: self.state.located,
             ..UnitStatistics::default()
         };
         self.core.count(&mut counts);
@@ -286,6 +287,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     // What follows on itself without time is limited by the number of micro-steps.
                     if located {
                         fx.located();
+                        self.state.located += 1;
                     }
                     self.state.truth[usize::from(event)] = true;
                     EventKind::Private

@@ -99,6 +99,8 @@ pub(super) struct State {
     pub exchanges: u64,
     pub exchanged_bytes: u64,
     pub events: u64,
+    /// State events of the unit's own that were located.
+    pub located: u64,
 }
 
 /// A continuous unit as an atomic model: equations `E`, solved by the core `C`.
@@ -217,6 +219,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             exchanges: 0,
             exchanged_bytes: 0,
             events: 0,
+            located: 0,
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = connected.contains(&true);
