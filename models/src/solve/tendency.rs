@@ -105,7 +105,7 @@ pub(crate) fn first_sign<const N: usize>(series: &Bounded<N>, first: usize) -> f
 /// Writes how far each state may be off at a time, for the variables there.
 pub(super) type Errors<'a> = dyn Fn(f64, &[f64], &mut [f64]) + 'a;
 
-/// What the error of states makes of the indicators along a path.
+/// Errors of indicators along a path, from the errors of states.
 pub(super) struct Doubt<'a, E> {
     scene: &'a Scene<E>,
     tendency: &'a mut Tendency,

@@ -57,7 +57,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// What to watch of these equations.
+    /// Relations and bands of these equations, ready to be searched.
     pub(super) fn new<E: Equations>(
         equations: &E,
         functions: Option<(Functions, Functions)>,
@@ -335,7 +335,7 @@ impl Watch {
             scene.fill(t, x, vars);
             let (own, bands) = z.split_at_mut(dims.indicators);
             scene.equations.indicators(vars, work, own);
-            // Those of other modes may not be defined.
+            // Relations of other modes may not be defined.
             for (k, z) in own.iter_mut().enumerate().filter(|(k, _)| !chosen(*k)) {
                 debug_assert!(k < dims.indicators);
                 *z = 0.0;

@@ -172,7 +172,7 @@ impl Condition {
         self.truth(&z)
     }
 
-    /// The same condition on other functions.
+    /// This condition with each function replaced.
     #[must_use]
     pub fn map(&self, f: impl Fn(&Expr) -> Expr) -> Self {
         let atoms = self.atoms.iter().map(|a| Compare { z: f(&a.z), relation: a.relation });
