@@ -70,7 +70,7 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     /// What is due in the first cycle of a tick (rules 8, 9 and 14), truths noted.
-    fn first(&mut self, flips: &[Flip], leaving: &[u32]) -> Result<Vec<usize>, Stop> {
+    fn first(&mut self, flips: &[Flip], leaving: &[(Switch, f64)]) -> Result<Vec<usize>, Stop> {
         for flip in flips.iter().filter(|f| f.touch.is_none()) {
             let z = match flip.switch {
                 Switch::Relation(r) => {
@@ -87,8 +87,10 @@ impl<const M: usize> Sim<'_, M> {
             let fresh = Fresh { z: self.now(z)?.c, beyond: flip.beyond };
             self.fresh.insert(flip.switch, fresh);
         }
-        for r in leaving {
-            self.sides.struck[*r as usize] = true;
+        for (switch, _) in leaving {
+            if let Switch::Relation(r) = switch {
+                self.sides.struck[*r as usize] = true;
+            }
         }
         self.catch(flips)?;
         self.outer(flips)?;
