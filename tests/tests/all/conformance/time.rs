@@ -177,7 +177,8 @@ fn t07_rational_period() {
     // A first instant between ticks is rounded with what follows: 1/3 s later is the clock above.
     let later = RationalClock::new(1, 3, 0, Resolution::NANO).unwrap().starting(1, 3).unwrap();
     assert!((0..1000).all(|k| later.tick(k) == third.tick(k + 1)));
-    for (first, every) in [((1, 3), (2, 7)), ((-9, 2), (7, 2)), ((6, 3), (1, 1)), ((5, 7), (1, 5))] {
+    for (first, every) in [((1, 3), (2, 7)), ((-9, 2), (7, 2)), ((6, 3), (1, 1)), ((5, 7), (1, 5))]
+    {
         let clock = RationalClock::new(every.0, every.1, 0, Resolution::SECOND).unwrap();
         let clock = clock.starting(first.0, first.1).unwrap();
         for k in 0..40i64 {

@@ -45,6 +45,10 @@ fn rule_15_thresholds_of_time() {
         .event("e", Round(4, 3), 0)
         .event("e", Round(5, 3), 0)
         .event("e", Round(2, 1), 0),
+        // Passed before the start: true from there on.
+        unit("C15.13", &of("t >= -1")),
+        unit("C15.14", &of("floor(t + 0.5) >= 0")),
+        unit("C15.15", &of("floor(t + 0.5) >= 1")).event("e", Time(1, 2), 0),
         // A discrete threshold that its own event moves on.
         unit("C15.9", &next)
             .stop(1.2)
