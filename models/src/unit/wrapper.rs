@@ -244,6 +244,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.flipped.clear();
         self.state.starting.clear();
         self.settle(Instant { t: 0.0, tick: 0, start: true })?;
+        self.start_carried();
         let dims = self.scene.dims;
         let held = &self.scratch.vars[dims.held()];
         self.scene.frame.discrete.copy_from_slice(held);
