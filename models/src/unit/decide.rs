@@ -35,6 +35,9 @@ pub(super) struct Instant {
     pub start: bool,
 }
 
+/// The beginning of a run.
+pub(super) const START: Instant = Instant { t: 0.0, tick: 0, start: true };
+
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Notes the scratch's variables as those before a change.
     #[inline]
@@ -235,7 +238,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let before = match kind {
                     Kind::Sign if value.abs() > error => value.signum(),
                     Kind::Floor if (value - value.round()).abs() > error => value.floor(),
-                    _ => continue,
+                    Kind::Floor => continue,
+                    Kind::Sign => match self.heading(k, START, &mut false) {
+                        0.0 => continue,
+                        heading => -heading,
+                    },
                 };
                 if self.set_side(k, before) {
                     self.state.starting.push((k as u16, before));

@@ -79,6 +79,9 @@ fn rule_07_formulas_at_the_start() {
             .event("e", First, 0),
         unit("C7.38", &single("1", "-1", "when = 'floor(x) < 1'")).stop(0.5).event("e", First, 0),
         unit("C7.39", &single("1", "1", "when = 'mod(x, 1) < 0.5'")).stop(0.4).event("e", First, 0),
+        unit("C7.41", &single("-1", "1", "when = '(if x < -1 then x else -x) > -1'"))
+            .stop(0.5)
+            .event("e", First, 0),
         unit("C7.40", &single("1", "0", "when = 'mod(x, 1) < 0.5'")).stop(0.4),
         // Detectors never fire at the start (H5).
         unit("C7.30", &single("1", "1", "crossing = 'x - 1'")).stop(0.5),
