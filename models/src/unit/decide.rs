@@ -302,14 +302,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Some(self.scene.dims.first_discrete() + within.0)
     }
 
-    /// Whether the resets of a cycle have put relation `k` on the end of its side.
-    pub(super) fn is_put_on_end(&self, k: usize) -> bool {
-        let Scratch { vars, prior, .. } = &self.scratch;
-        let reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
-        let mut states = reads.filter(|place| *place < self.scene.dims.first_input());
-        self.certain(k) == 0.0 && states.any(|place| vars[place] != prior[place])
-    }
-
     /// Where an indicator that is zero goes.
     fn heading(&mut self, k: usize, at: Instant, known: &mut bool) -> f64 {
         let Scratch { vars, tendency, headings, errors, .. } = &mut self.scratch;

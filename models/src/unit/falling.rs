@@ -1,9 +1,6 @@
 //! Events that leave their unit where it was: a unit that falls through a surface.
 use super::wrapper::{State, Unit};
-use crate::solve::{
-    core::Core,
-    equations::{Equations, Trigger},
-};
+use crate::solve::{core::Core, equations::Equations};
 
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
 const HURRY: u32 = 8;
@@ -32,31 +29,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let name = &self.scene.equations.events()[number].name;
         let at = self.settings.resolution.seconds(self.scene.frame.last);
-        let how = match self.state.paces[number].1 {
-            HURRY.. => "came ever faster up to",
-            _ => "happened last at",
-        };
         Err(format!(
-            "event `{name}` {how} {at} s (Zeno), and its condition has held since: the unit has \
-             fallen through; give the event a `rest`, and a condition that its reset makes false"
+            "event `{name}` came ever faster up to {at} s (Zeno), and its condition has held since: the \
+             unit has fallen through; give the event a `rest`, and a condition that its reset makes \
+             false"
         ))
-    }
-
-    /// The event among the planned ones, if it is alone, that puts a relation of its own condition on the
-    /// end of its side: where the condition goes on to hold, the unit falls through.
-    #[inline]
-    pub(super) fn presses(&self) -> Option<u16> {
-        let [event] = self.state.fired[..] else { return None };
-        let spec = &self.scene.equations.events()[usize::from(event)];
-        let Trigger::State { truth, .. } = &spec.trigger else { return None };
-        let put = truth.relations(&self.scene.dims).into_iter().any(|k| self.is_put_on_end(k));
-        put.then_some(event)
     }
 
     /// Event `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
         let last = &self.scene.frame.last;
-        let State { happened, paces, hurried, pressing, .. } = &mut self.state;
+        let State { happened, paces, hurried, .. } = &mut self.state;
         let number = usize::from(event);
         if let Some(before) = happened[number].replace(*last) {
             let interval = *last - before;
@@ -69,9 +52,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 (shortest, count)
             };
             *hurried = (paces[number].1 >= HURRY && interval <= HURRIED).then_some(event);
-        }
-        if pressing.take() == Some(event) {
-            *hurried = Some(event);
         }
     }
 }

@@ -323,6 +323,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // What the others make of it is heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
+        // Another member was faster to propose it.
+        self.state.due.retain(|&event| usize::from(event) != number);
         self.scratch.jumped = Some(number);
         self.state.events += 1;
         fx.located();

@@ -231,7 +231,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
         let decided = self.settle(Instant { t, tick: k, start: false });
-        self.state.pressing = self.presses();
         let unsent = |(_, value): &(u16, Value)| !matches!(value, Value::Segment(_));
         self.state.outbox.retain(unsent);
         let queued = decided.and_then(|()| self.queue_segments(t, Cause::Jump));
