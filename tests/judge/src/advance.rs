@@ -45,11 +45,7 @@ struct Piece<const M: usize> {
 }
 
 /// A square root that comes to zero turns negative in its series: the solution is another one there.
-fn square_roots_hold<const M: usize>(
-    tape: &Tape,
-    series: &Series<M>,
-    end: Dd,
-) -> Result<(), Stop> {
+fn square_roots_hold<const M: usize>(tape: &Tape, series: &Series<M>, end: Dd) -> Result<(), Stop> {
     let negative = |step: u32| roots::value(series.of(step), end).hi < -1e-20;
     match tape.square_roots().any(negative) {
         true => undecided(Reason::Singular, "a square root comes to zero"),

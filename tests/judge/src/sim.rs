@@ -65,6 +65,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) link_risen: Vec<bool>,
     /// The last side of crossings that was not zero.
     pub(crate) crossed: Vec<i8>,
+    /// Crossings that are at rest on zero.
+    pub(crate) rested: Vec<bool>,
     /// When events last happened.
     pub(crate) last: Vec<Option<i64>>,
     /// How many instants of time events are over.
@@ -130,6 +132,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             link_truth: vec![false; sys.links.len()],
             link_risen: vec![false; sys.links.len()],
             crossed: vec![0; sys.events.len()],
+            rested: vec![false; sys.events.len()],
             last: vec![None; sys.events.len()],
             passed: vec![0; sys.events.len()],
             leaving: Vec::new(),
@@ -223,6 +226,9 @@ impl<'a, const M: usize> Sim<'a, M> {
         for e in 0..self.sys.events.len() {
             if let Due::Crossing { side, .. } = &self.sys.events[e].due {
                 self.crossed[e] = self.sides.of(*side);
+                let event = &self.sys.events[e];
+                let here = event.mode.is_none_or(|m| m == self.mode[event.unit]);
+                self.rested[e] = here && self.crossed[e] == 0;
             }
         }
         Ok(())

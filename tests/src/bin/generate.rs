@@ -154,6 +154,7 @@ fn main() -> ExitCode {
                 "runs": report.runs,
                 "undecided": report.undecided,
                 "errors": errors,
+                "demanded_errors": report.demanded,
                 "disagreements": report.disagreements.len(),
                 "files": files,
             })

@@ -2,7 +2,7 @@
 mod executors;
 mod methods;
 mod neighbours;
-mod reference;
+pub mod reference;
 mod resume;
 mod rewrite;
 mod rounding;
