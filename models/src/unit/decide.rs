@@ -10,14 +10,11 @@ use super::{
     relations::Pending,
     wrapper::{Scratch, Unit},
 };
-use crate::{
-    maths::expr::Scalar,
-    solve::{
-        core::Core,
-        equations::{Dims, Equations, Role, Sliding},
-        ode::Kind,
-        tendency::first_sign,
-    },
+use crate::solve::{
+    core::Core,
+    equations::{Dims, Equations, Role, Sliding},
+    ode::Kind,
+    tendency::first_sign,
 };
 
 /// Rounds in which sides, and algebraic variables with them, have to agree.
@@ -33,6 +30,14 @@ pub(super) struct Instant {
     pub tick: i64,
     /// Whether nothing was decided before.
     pub start: bool,
+}
+
+/// How much is known of where indicators go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Slopes,
+    All,
 }
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
@@ -66,31 +71,35 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline(never)]
     fn decide_all(&mut self, at: Instant) -> Result<(), String> {
         let count = self.readers.relations.len();
-        let mut turns = vec![0; count];
+        self.scratch.turns.clear();
+        self.scratch.turns.resize(count, 0);
         self.scratch.released.clear();
         let mut last = 0;
         self.doubt(at);
         for _ in 0..ROUNDS {
             self.solve_algebraic()?;
             self.update_indicators();
-            let mut changed = false;
-            let mut series = false;
-            for (k, turns) in turns.iter_mut().enumerate() {
-                if *turns > TURNS && self.certain(k) == 0.0 {
+            let (mut read, mut known) = (false, Known::Nothing);
+            for k in 0..count {
+                if self.scratch.turns[k] > TURNS && self.certain(k) == 0.0 {
                     continue;
                 }
-                if self.change(k, at, &mut series) {
-                    (changed, last) = (true, k);
-                    *turns += 1;
-                    let relation = &self.readers.relations[k];
-                    if self.readers.inner[k] || relation.sliding.is_some() {
-                        // Others read what has just changed.
-                        self.update_indicators();
-                        series = false;
-                    }
+                if !self.change(k, at, &mut known) {
+                    continue;
+                }
+                self.scratch.turns[k] += 1;
+                let relation = &self.readers.relations[k];
+                let slides = relation.sliding.is_some();
+                if relation.stops || slides {
+                    (read, last) = (true, k);
+                }
+                if self.readers.inner[k] || slides {
+                    // Others read the side that has just changed.
+                    self.update_indicators();
+                    known = Known::Nothing;
                 }
             }
-            if !changed {
+            if !read {
                 return Ok(());
             }
         }
@@ -110,11 +119,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if at.start {
             return;
         }
-        let states = Dims::STATES..dims.first_input();
-        self.core.errors(&self.scene, at.t, vars, &mut errors[states.clone()]);
-        for place in states {
-            if vars[place] != prior[place] {
-                errors[place] = 0.0;
+        for place in Dims::STATES..dims.first_input() {
+            if vars[place] == prior[place] {
+                errors[place] = self.core.error(at.t, place - Dims::STATES, vars[place]);
             }
         }
     }
@@ -132,9 +139,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Leaves the indicators with the bounds of their rounding in the scratch.
     fn update_indicators(&mut self) {
         let Scratch { vars, tendency, indicators, errors, .. } = &mut self.scratch;
-        let z = tendency.values(&self.scene, vars, |place| errors[place]);
-        indicators.clear();
-        indicators.extend(z.iter().map(|z| (z.value(), z.error[0])));
+        tendency.values(&self.scene, vars, |place| errors[place], indicators);
     }
 
     /// The sign of indicator `k` beyond its rounding.
@@ -154,7 +159,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Decides relation `k`, where it has to be; gives whether its side changed.
-    fn change(&mut self, k: usize, at: Instant, series: &mut bool) -> bool {
+    fn change(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
         let role = self.readers.relations[k].role;
         if matches!(role, Role::Passes(_) | Role::Slides) {
             return false;
@@ -179,7 +184,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Kind::Sign if value.abs() > error => value.signum(),
             Kind::Floor if (value - value.round()).abs() > error => value.floor(),
             _ => {
-                let heading = self.heading(k, at, series);
+                let heading = self.heading(k, at, known);
                 let (side, before) = match kind {
                     Kind::Sign => (heading, -heading),
                     Kind::Floor if heading < 0.0 => (value.round() - 1.0, value.round()),
@@ -259,12 +264,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Where an indicator that is zero goes.
-    fn heading(&mut self, k: usize, at: Instant, known: &mut bool) -> f64 {
+    fn heading(&mut self, k: usize, at: Instant, known: &mut Known) -> f64 {
         let Scratch { vars, tendency, headings, errors, .. } = &mut self.scratch;
-        if !std::mem::replace(known, true) {
-            let z = tendency.series(&self.scene, (at.t, vars), |place| errors[place]);
+        let (scene, error) = (&self.scene, |place: usize| errors[place]);
+        if *known == Known::Nothing {
+            headings.clear();
+            headings.extend(tendency.slopes(scene, (at.t, vars), error));
+            *known = Known::Slopes;
+        }
+        // As a rule the slope tells.
+        if headings[k] == 0.0 && *known == Known::Slopes {
+            let z = tendency.series(scene, (at.t, vars), error);
             headings.clear();
             headings.extend(z.iter().map(|z| first_sign(z, 1)));
+            *known = Known::All;
         }
         headings[k]
     }

@@ -1,9 +1,6 @@
 //! Events that leave their unit where it was: a unit that falls through a surface.
 use super::wrapper::{State, Unit};
-use crate::solve::{
-    core::Core,
-    equations::{Equations, Trigger},
-};
+use crate::solve::{core::Core, equations::Equations};
 
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
 const HURRY: u32 = 8;
@@ -47,9 +44,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline]
     pub(super) fn presses(&self) -> Option<u16> {
         let [event] = self.state.fired[..] else { return None };
-        let spec = &self.scene.equations.events()[usize::from(event)];
-        let Trigger::State { truth, .. } = &spec.trigger else { return None };
-        let put = truth.relations(&self.scene.dims).into_iter().any(|k| self.is_put_on_end(k));
+        let put = self.readers.of[usize::from(event)].iter().any(|&k| self.is_put_on_end(k));
         put.then_some(event)
     }
 
