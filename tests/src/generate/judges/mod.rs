@@ -1,4 +1,5 @@
 //! Judges of runs.
+mod emits;
 mod executors;
 mod methods;
 mod neighbours;
@@ -6,9 +7,10 @@ mod reference;
 mod resume;
 mod rewrite;
 mod rounding;
+mod split;
 mod stable;
 
-pub use executors::compare as compare_executors;
+pub use executors::{EXECUTORS, compare as compare_executors};
 
 use super::{
     compare::{Bounds, difference, summary},
@@ -127,7 +129,9 @@ pub fn all() -> Vec<Box<dyn Judge>> {
         Box::new(rewrite::DeMorgan),
         Box::new(rewrite::Negation),
         Box::new(rewrite::Conjunct),
+        Box::new(rewrite::Named),
         Box::new(rewrite::Scale),
+        Box::new(emits::Emits),
         Box::new(neighbours::Bystander),
         Box::new(resume::Resume),
         Box::new(executors::Executors),
@@ -137,6 +141,6 @@ pub fn all() -> Vec<Box<dyn Judge>> {
         Box::new(rounding::Finer),
         Box::new(rounding::TimeScale),
         Box::new(rounding::TimeShift),
-        Box::new(neighbours::Split),
+        Box::new(split::Split),
     ]
 }
