@@ -54,7 +54,7 @@ pub const KEYS: [&str; 12] = [
 ];
 
 /// Least number of models from which on every cell has to be hit.
-pub const FLOOR: u64 = 2000;
+pub const FLOOR: u64 = 8000;
 
 /// What stands in conditions only, not in the equations of a unit.
 const CONDITIONS: [&str; 6] = ["==", "!=", "and", "or", "discrete", "mixed"];

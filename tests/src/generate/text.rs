@@ -165,7 +165,7 @@ fn reset(list: &[(Variable, Expr)], place: Place) -> String {
     }))
 }
 
-/// A value that an event sends to a unit `heard`, which stands beside the model.
+/// A value that an event sends at the port `o`, with its number among all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Emit {
     /// The unit of the event.
@@ -292,37 +292,26 @@ pub fn labels(model: &Model) -> Vec<String> {
     model.units.iter().enumerate().flat_map(of).collect()
 }
 
-/// The unit that hears what events send: for each the last value and how often it came.
-fn heard(out: &mut String, count: usize) {
-    let list = |f: &dyn Fn(usize) -> String| {
-        let list: Vec<_> = (0..count).map(f).collect();
-        list.join(", ")
-    };
-    let _ = writeln!(
-        out,
-        "\n[unit.heard]\nkind = \"equations\"\nevent_inputs = [{}]\ndiscrete = {{ {} }}\n\
-         outputs = {{ {} }}",
-        list(&|k| format!("\"o{k}\"")),
-        list(&|k| format!("v{k} = 0, n{k} = 0")),
-        list(&|k| format!("v{k} = \"v{k}\", n{k} = \"n{k}\"")),
-    );
-    for k in 0..count {
-        let _ = writeln!(
-            out,
-            "[[unit.heard.on]]\ninput = \"o{k}\"\n\
-             reset = {{ v{k} = \"value\", n{k} = \"n{k} + 1\" }}"
-        );
-    }
-}
-
 /// The whole file.
 pub fn scenario(model: &Model, settings: &Settings) -> String {
-    sending(model, settings, &[])
+    with(model, settings, &Beside::default())
 }
 
-/// The file of a model whose events send values; of each the last one and the number are recorded
-/// after the outputs.
-pub fn sending(model: &Model, settings: &Settings, emits: &[Emit]) -> String {
+/// What stands beside a model in its file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beside {
+    /// What events of the model send.
+    pub emits: Vec<Emit>,
+    /// What is recorded after the outputs.
+    pub records: Vec<String>,
+    /// Connections; those of what is sent are among them.
+    pub wires: Vec<String>,
+    /// The units, as they are written.
+    pub units: String,
+}
+
+/// The file of a model with something beside it.
+pub fn with(model: &Model, settings: &Settings, beside: &Beside) -> String {
     let mut out = String::new();
     let resolution = match model.resolution {
         0 => "s",
@@ -332,8 +321,8 @@ pub fn sending(model: &Model, settings: &Settings, emits: &[Emit]) -> String {
         12 => "ps",
         _ => "fs",
     };
-    let told = (0..emits.len()).flat_map(|k| [format!("heard.v{k}"), format!("heard.n{k}")]);
-    let labels: Vec<_> = labels(model).into_iter().chain(told).map(quoted).collect();
+    let records = beside.records.iter().cloned();
+    let labels: Vec<_> = labels(model).into_iter().chain(records).map(quoted).collect();
     let _ = writeln!(
         out,
         "stop = \"{}\"\nresolution = \"{resolution}\"\nsample = \"none\"\nrecord = [{}]",
@@ -342,18 +331,14 @@ pub fn sending(model: &Model, settings: &Settings, emits: &[Emit]) -> String {
     );
     let wires = model.wires.iter();
     let wires = wires.map(|w| format!("u{}.y{} -> u{}.i{}", w.from.0, w.from.1, w.to.0, w.to.1));
-    let sent = emits.iter().enumerate();
-    let sent = sent.map(|(port, e)| format!("u{}.o{port} -> heard.o{port}", e.unit));
-    let wires: Vec<_> = wires.chain(sent).map(quoted).collect();
+    let wires: Vec<_> = wires.chain(beside.wires.iter().cloned()).map(quoted).collect();
     if !wires.is_empty() {
         let _ = writeln!(out, "connections = [{}]", wires.join(", "));
     }
     for (at, u) in model.units.iter().enumerate() {
-        unit(&mut out, at, u, settings, emits);
+        unit(&mut out, at, u, settings, &beside.emits);
     }
-    if !emits.is_empty() {
-        heard(&mut out, emits.len());
-    }
+    out.push_str(&beside.units);
     for (k, link) in model.links.iter().enumerate() {
         let units: Vec<_> = link.units.iter().map(|u| quoted(format!("u{u}"))).collect();
         let _ = writeln!(

@@ -5,7 +5,7 @@ use crate::generate::{
     hybrid::build::{num, read, sub},
     random::Random,
     run::{End, Outcome, Runner},
-    text::{self, Emit},
+    text::{self, Beside, Emit},
     tree,
 };
 use superdense_judge::model::{Event, Expr, Model, Unit, Variable};
@@ -59,6 +59,31 @@ fn sending(random: &mut Random, model: &Model) -> (Model, Vec<usize>, Vec<Emit>)
     (changed, outputs, emits)
 }
 
+/// The unit that hears what events send: for each the last value and how often it came.
+fn heard(emits: Vec<Emit>) -> Beside {
+    let list = |f: &dyn Fn(usize) -> String| {
+        let list: Vec<_> = (0..emits.len()).map(f).collect();
+        list.join(", ")
+    };
+    let mut units = format!(
+        "\n[unit.heard]\nkind = \"equations\"\nevent_inputs = [{}]\ndiscrete = {{ {} }}\n\
+         outputs = {{ {} }}\n",
+        list(&|k| format!("\"o{k}\"")),
+        list(&|k| format!("v{k} = 0, n{k} = 0")),
+        list(&|k| format!("v{k} = \"v{k}\", n{k} = \"n{k}\"")),
+    );
+    for k in 0..emits.len() {
+        units.push_str(&format!(
+            "[[unit.heard.on]]\ninput = \"o{k}\"\n\
+             reset = {{ v{k} = \"value\", n{k} = \"n{k} + 1\" }}\n"
+        ));
+    }
+    let recorded = |k: usize| [format!("heard.v{k}"), format!("heard.n{k}")];
+    let wire = |(k, e): (usize, &Emit)| format!("u{}.o{k} -> heard.o{k}", e.unit);
+    let records = (0..emits.len()).flat_map(recorded).collect();
+    Beside { records, wires: emits.iter().enumerate().map(wire).collect(), units, emits }
+}
+
 /// The first value that was not sent as it was kept.
 fn mistake(run: &Outcome, kept: &[usize], emits: &[Emit]) -> Option<String> {
     let own = run.values.len() - 2 * emits.len();
@@ -89,10 +114,12 @@ impl Judge for Emits {
         if emits.is_empty() {
             return Opinion::Skipped("no event that can send");
         }
-        let text = text::sending(&model, &case.settings, &emits);
+        let beside = heard(emits);
+        let emits = &beside.emits;
+        let text = text::with(&model, &case.settings, &beside);
         let mut other = runner.run(&text, case.settings.executor);
         other.events.retain(|e| !e.name.starts_with("heard."));
-        let wrong = (other.end == End::Reached).then(|| mistake(&other, &kept, &emits)).flatten();
+        let wrong = (other.end == End::Reached).then(|| mistake(&other, &kept, emits)).flatten();
         if let Some(difference) = wrong {
             let right = "what an event sends is what it keeps".into();
             return Opinion::Disagrees(Finding { seen: summary(&other), right, difference });

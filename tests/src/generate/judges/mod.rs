@@ -1,4 +1,5 @@
 //! Judges of runs.
+mod blocks;
 mod emits;
 mod executors;
 mod methods;
@@ -103,7 +104,7 @@ impl Opinion {
             None => Self::Agrees,
             Some(difference) => Self::Disagrees(Finding {
                 seen: summary(base),
-                right: format!("as {what}: {}", summary(other)),
+                right: format!("{what}: {}", summary(other)),
                 difference,
             }),
         }
@@ -132,6 +133,7 @@ pub fn all() -> Vec<Box<dyn Judge>> {
         Box::new(rewrite::Named),
         Box::new(rewrite::Scale),
         Box::new(emits::Emits),
+        Box::new(blocks::Blocks),
         Box::new(neighbours::Bystander),
         Box::new(resume::Resume),
         Box::new(executors::Executors),
