@@ -223,9 +223,8 @@ impl<M: Message> Core<M> {
     }
 
     /// Empty event lists with room for all models; the silent one only if some need it.
-    // Lists that hold at most one entry per model in a cycle get their room here, too. Doubling
-    // them during the first cycles would leave the smaller ones behind, in the memory of a large
-    // model.
+    // Lists with at most one entry per model in a cycle get their room here, too. Doubling them in
+    // the first cycles would leave the smaller ones behind, in the memory of a large model.
     pub fn reset_lists(&mut self, silent: bool) {
         let models = self.keys.len();
         self.list.reset(models);
@@ -484,8 +483,7 @@ impl<M: Message> Core<M> {
         }
     }
 
-    /// Advances a model without entering what comes next; gives its tick, and whether it is a
-    /// silent step.
+    /// Advances a model without entering its next event; gives its tick, and whether it is silent.
     #[inline]
     fn advanced<A: Atomic<M>>(
         &mut self,
@@ -520,8 +518,7 @@ impl<M: Message> Core<M> {
 
     /// The silent steps of a model that has just made a transition, if it is the only one that is
     /// silent: what [`Simulation::next_within`](crate::Simulation::next_within) would come to next.
-    /// Events that the steps find are not entered where they come before all else: a lone unit
-    /// needs no list.
+    /// Events that come before all else are not entered: a lone unit needs no list.
     #[inline(always)]
     pub fn advance_alone<A: Atomic<M>>(
         &mut self,
