@@ -12,7 +12,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Receivers of one port beyond which it says nothing: whatever the cut, it is cut.
 const BROADCAST: usize = 64;
-/// What a sampled message counts, against one for a wire.
+/// The weight of a sampled message, against one for a wire.
 const MESSAGE: u32 = 64;
 /// Rounds of moves that cut less.
 const PASSES: u32 = 8;
@@ -59,7 +59,7 @@ impl Wires {
         &self.ends[self.start[m as usize] as usize..self.start[m as usize + 1] as usize]
     }
 
-    /// What would be cut less if a model moved from its part to another one.
+    /// The reduction of the cut if a model moved from its part to another one.
     fn gain(&self, m: u32, parts: &[u32], to: u32) -> i64 {
         let own = parts[m as usize];
         let weigh = |&(end, weight): &(u32, u32)| match parts[end as usize] {

@@ -1,4 +1,4 @@
-//! What observers are told of a stretch, in canonical order.
+//! Tells observers of a stretch, in canonical order.
 use super::{
     commit::Committed,
     ledger::{Ledger, Place},

@@ -173,7 +173,8 @@ impl Atomic<i64> for Liar {
     }
 }
 
-/// Such a unit is found out and named, and the result is that of the sequential run.
+/// A unit that breaks its promise is found out and named, and the result is that of the sequential
+/// run.
 #[test]
 fn broken_promises_are_found_out() {
     let model = || {

@@ -13,8 +13,8 @@ use crate::{
 /// The slabs of a part, by kind.
 type Kinds<M> = Vec<Box<dyn Slab<M>>>;
 
-/// What is needed to take a simulation apart: kept from time to time, until partition, structure or
-/// what observers want to hear of change.
+/// Data by which a simulation is taken apart: kept until the partition, the structure or the wishes
+/// of observers change.
 pub(crate) struct Apart<M: Message> {
     pub(super) layout: Layout,
     /// Those that have models, ascending.

@@ -122,7 +122,7 @@ impl<M: Message> Crew<'_, '_, M> {
         let start = clock.map(|clock| clock());
         let _mark = self.tracks[self.worker(i) as usize].batch(|| true);
         let done = speculate(|| match phase {
-            // What came in the window before, and nothing later.
+            // Messages that came in the window before, and nothing later.
             Phase::Announce if behind => {
                 part.fetch(*number, mail);
                 Ok(())

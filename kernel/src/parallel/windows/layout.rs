@@ -56,7 +56,7 @@ impl Clusters {
 }
 
 impl Layout {
-    /// What a partition comes to when models that reach each other without delay stay together. If
+    /// The parts of a partition when models that reach each other without delay stay together. If
     /// nothing is left to divide, models are dealt out in turn.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ pub(super) fn compare_mapped(
     let bounds = bounds(case, other);
     let found = mapped(other.run(runner));
     if found.is_broken() {
-        return disagree(base, &found, what, "a run ends in no way that is known".into());
+        return disagree(base, &found, (what, other), "a run ends in no way that is known".into());
     }
     if matches!(found.end, End::Refused(_)) {
         return Opinion::Skipped("refused in that way");
@@ -69,7 +69,7 @@ pub(super) fn compare_mapped(
     if !stable::is_stable(case, runner) {
         return Opinion::Undecided("the outcome hangs on small errors".into());
     }
-    disagree(&base, &found, what, difference)
+    disagree(&base, &found, (what, other), difference)
 }
 
 /// How far two runs may differ that are equal but for errors: values at events hang on the tick at
@@ -89,10 +89,15 @@ pub(super) fn is_out_of_domain(run: &Outcome) -> bool {
     matches!(&run.end, End::Failed(_, why) if why.contains("not finite"))
 }
 
-fn disagree(base: &Outcome, other: &Outcome, what: &str, difference: String) -> Opinion {
+fn disagree(
+    base: &Outcome,
+    found: &Outcome,
+    (what, other): (&str, &Case),
+    difference: String,
+) -> Opinion {
     Opinion::Disagrees(Finding {
         seen: summary(base),
-        right: format!("as {what}: {}", summary(other)),
+        right: format!("{what}: {}, of the file\n{}", summary(found), other.text()),
         difference,
     })
 }
@@ -327,5 +332,5 @@ fn gate_compare(
     if !stable::is_stable_from_the_start(case, runner) {
         return Opinion::Undecided("the outcome hangs on small errors".into());
     }
-    disagree(base, &found, what, difference)
+    disagree(base, &found, (what, other), difference)
 }

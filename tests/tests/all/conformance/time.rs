@@ -174,7 +174,7 @@ fn t07_rational_period() {
             assert_eq!(clock.index_from(at), first, "{n}/{d} from {offset} at {at}");
         }
     }
-    // The same in a run.
+    // Equal instants in a run.
     let mut top = Coupled::new();
     let thirds = add(&mut top, "thirds", Indexed::new(1, 3));
     let whole = add(&mut top, "whole", Gen::every(S));
