@@ -376,10 +376,13 @@ impl fmt::Display for Tag {
 /// A periodic clock with a rational period, which rounds each instant from its index.
 ///
 /// Nothing accumulates: the k-th instant is `offset + round(k · numerator / denominator)` seconds
-/// in ticks, so a clock of 1/3 s meets a clock of 1 s at every third instant (conformance T7).
+/// in ticks, so a clock of 1/3 s meets a clock of 1 s at every third instant (conformance T7). A
+/// first instant between ticks is rounded together with the periods after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RationalClock {
     offset: i64,
+    /// The part of a tick by which the first instant comes after `offset`.
+    part: (i64, i64),
     numerator: i64,
     denominator: i64,
     ticks_per_second: i64,
@@ -400,7 +403,39 @@ impl RationalClock {
             return Err(TimeError::Negative(format!("period {numerator}/{denominator} s")));
         }
         let ticks_per_second = resolution.ticks_per_second();
-        Ok(Self { offset, numerator, denominator, ticks_per_second })
+        Ok(Self { offset, part: (0, 1), numerator, denominator, ticks_per_second })
+    }
+
+    /// The clock with its first instant at `numerator/denominator` seconds, which may lie between
+    /// ticks.
+    ///
+    /// # Errors
+    /// A denominator that is not positive, or overflow.
+    pub fn starting(self, numerator: i64, denominator: i64) -> Result<Self, TimeError> {
+        if denominator <= 0 {
+            return Err(TimeError::Negative(format!("first instant {numerator}/{denominator} s")));
+        }
+        let (per, d) = (i128::from(self.ticks_per_second), i128::from(denominator));
+        let ticks = i128::from(numerator) * per;
+        let offset = i64::try_from(ticks.div_euclid(d))
+            .map_err(|_| TimeError::Overflow { ticks: i64::MAX, advance: i64::MAX })?;
+        // Below the denominator, so it fits.
+        let part = match ticks.rem_euclid(d) {
+            0 => (0, 1),
+            part => (part as i64, denominator),
+        };
+        Ok(Self { offset, part, ..self })
+    }
+
+    /// Twice the k-th instant in ticks after `offset`, plus one tick, as a fraction: its whole part
+    /// halved is the rounded instant.
+    fn twice(&self, k: u64) -> Option<(i128, i128)> {
+        let per = i128::from(self.numerator) * i128::from(self.ticks_per_second);
+        let (first, parts) = (i128::from(self.part.0), i128::from(self.part.1));
+        let periods = per.checked_mul(i128::from(k))?.checked_mul(parts)?;
+        let d = i128::from(self.denominator) * parts;
+        let sum = periods.checked_add(first * i128::from(self.denominator))?;
+        Some((sum.checked_mul(2)?.checked_add(d)?, d))
     }
 
     /// The tick of instant `k`.
@@ -409,10 +444,7 @@ impl RationalClock {
     /// Overflow.
     pub fn tick(&self, k: u64) -> Result<i64, TimeError> {
         let overflow = TimeError::Overflow { ticks: self.offset, advance: i64::MAX };
-        let per = i128::from(self.numerator) * i128::from(self.ticks_per_second);
-        let (n, d) = (per.checked_mul(i128::from(k)), i128::from(self.denominator));
-        let twice = n.and_then(|n| n.checked_mul(2)?.checked_add(d));
-        let Some(twice) = twice else { return Err(overflow) };
+        let Some((twice, d)) = self.twice(k) else { return Err(overflow) };
         let rounded = twice.div_euclid(2 * d);
         i64::try_from(rounded + i128::from(self.offset)).map_err(|_| overflow)
     }
@@ -423,9 +455,15 @@ impl RationalClock {
         if ahead <= 0 {
             return 0;
         }
-        // round(k · per / d) >= ahead  <=>  2 · k · per >= d · (2 · ahead - 1)
+        // round(first + k · per / d) >= ahead  <=>  2 · k · per >= d · (2 · ahead - 1 - 2 · first)
+        let d = i128::from(self.denominator);
+        let (first, parts) = (i128::from(self.part.0), i128::from(self.part.1));
         let per = i128::from(self.numerator) * i128::from(self.ticks_per_second);
-        let reach = i128::from(self.denominator).saturating_mul(2 * ahead - 1);
-        u64::try_from((reach - 1) / 2 / per + 1).unwrap_or(u64::MAX)
+        let ahead = (2 * ahead - 1).saturating_mul(parts) - 2 * first;
+        if ahead <= 0 {
+            return 0;
+        }
+        let reach = d.saturating_mul(ahead);
+        u64::try_from((reach - 1) / 2 / per.saturating_mul(parts) + 1).unwrap_or(u64::MAX)
     }
 }

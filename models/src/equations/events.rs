@@ -2,7 +2,7 @@
 use super::{
     elaborate::indexed,
     formulas::{Formulas, HELPERS, equality},
-    read::{Declared, Entry, MODE, Reader, check_keys, clock, instants, ticks},
+    read::{Declared, Entry, MODE, Reader, check_keys, clock, instants, seconds, time},
     text::{FORMER, Handler, Reset},
 };
 use crate::{
@@ -265,12 +265,15 @@ impl<'f> Events<'f> {
         table: &Table<'_>,
         every: &Located<Param>,
     ) -> Option<Trigger> {
-        let from = table.get("from").map_or(Some(0), |p| ticks(r, context, p));
-        if let (Some(p), Some(..=0)) = (table.get("from"), from) {
+        let clock = clock(r, context, every);
+        let Some(p) = table.get("from") else { return clock.map(Trigger::Every) };
+        let from = time(r, context, p)?;
+        if from.0 <= 0 {
             let error = ParamError::at(p.span.clone(), "a time event must come after the start");
             r.errors.push(error.help("leave `from` out for a first event after one period"));
         }
-        clock(r, context, every, from.unwrap_or(0)).filter(|_| from.is_some()).map(Trigger::Every)
+        let (n, d) = seconds(context, from);
+        clock.and_then(|clock| clock.starting(n, d).ok()).map(Trigger::Every)
     }
 
     fn when(

@@ -402,21 +402,18 @@ fn unknown_unit(span: &Span, e: &QuantityError) -> ParamError {
 }
 
 /// Ticks of a [`time`].
-pub(super) fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param>) -> Option<i64> {
+fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param>) -> Option<i64> {
     time(r, context, p).map(|(ticks, _)| ticks)
 }
 
-/// The clock of a period.
+/// The clock of a period, from the start on.
 pub(super) fn clock(
     r: &mut Reader<'_>,
     context: &Context<'_>,
     p: &Located<Param>,
-    from: i64,
 ) -> Option<RationalClock> {
-    let per_second = context.resolution.ticks_per_second();
-    let (ticks, computed) = time(r, context, p)?;
-    let (n, d) = computed.and_then(fraction).unwrap_or((ticks, per_second));
-    let clock = RationalClock::new(n, d, from, context.resolution).ok();
+    let (n, d) = seconds(context, time(r, context, p)?);
+    let clock = RationalClock::new(n, d, 0, context.resolution).ok();
     if clock.is_none() {
         let error = ParamError::at(p.span.clone(), "a period must be positive");
         r.errors.push(error.help("write such as every = \"1 s\""));
@@ -424,9 +421,14 @@ pub(super) fn clock(
     clock
 }
 
+/// A [`time`] as a fraction of seconds.
+pub(super) fn seconds(context: &Context<'_>, time: (i64, Option<f64>)) -> (i64, i64) {
+    time.1.and_then(fraction).unwrap_or((time.0, context.resolution.ticks_per_second()))
+}
+
 /// A point in time: a number of seconds, a quantity such as `"50 ms"`, or an expression of constants.
 /// Its ticks, and its seconds where these are not an exact decimal but computed.
-fn time(
+pub(super) fn time(
     r: &mut Reader<'_>,
     context: &Context<'_>,
     p: &Located<Param>,

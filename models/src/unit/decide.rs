@@ -229,6 +229,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if rests || !relation.is_active(&prior[dims.first_discrete()..]) {
             return true;
         }
+        // A whole number on which the argument rests has no side of its own.
+        let held = Dims::STATES..dims.first_side();
+        let (value, error) = self.scratch.indicators[k];
+        let whole = relation.kind == Kind::Floor && (value - value.round()).abs() <= error;
+        if whole && vars[held.clone()] != prior[held] {
+            return true;
+        }
         // Near its end the way it goes decides, and a jump may have turned that.
         let states = Dims::STATES..dims.first_input();
         let jumps = || vars[states.clone()] != prior[states.clone()];

@@ -51,7 +51,8 @@ pub(super) struct Readers {
     passing: Vec<(usize, usize)>,
     /// The place of the mode among the discrete values, if relations belong to modes.
     mode: Option<usize>,
-    /// Per relation: whether other indicators read its side.
+    /// Per relation: whether other indicators read its side, or it begins or ends sliding. Sides are
+    /// decided first where it flips.
     pub inner: Vec<bool>,
 }
 
@@ -77,6 +78,11 @@ impl Readers {
             let place = id.0 as usize;
             if sides.contains(&place) {
                 inner[place - sides.start] = true;
+            }
+        }
+        for (k, relation) in relations.iter().enumerate() {
+            if let Some(s) = &relation.sliding {
+                [k, s.above, s.below].map(|k| inner[k] = true);
             }
         }
         let is_timed = |k: &usize| relations[*k].role == Role::Timed;
@@ -266,11 +272,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Adds the events that become true with the sides of the scratch's variables, `judged` before.
+    /// Those of a surface along which the solution slides from here see it at zero (rule 18).
     pub(super) fn add_carried(&mut self) {
         let Scratch { vars, truth, work, .. } = &mut self.scratch;
         let (equations, dims) = (&self.scene.equations, &self.scene.dims);
         let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
         let fired = &mut self.state.fired;
+        for (k, relation) in self.readers.relations.iter().enumerate() {
+            if relation.sliding.as_ref().is_some_and(|s| vars[dims.first_side() + s.flag] != 0.0) {
+                let reads = |event: &u16| self.readers.events[k].contains(event);
+                fired.retain(|event| !reads(event) || conditions.holds((*event).into(), vars));
+            }
+        }
         for (event, known) in truth.iter().enumerate() {
             let number = event as u16;
             if !known && !fired.contains(&number) && conditions.holds(event, vars) {
@@ -498,6 +511,11 @@ fn leaving(kind: Kind, [value, slope]: [f64; 2], side: f64, rate: u64) -> Option
         Kind::Floor => (side, side - 1.0),
     };
     let t = (level - value) / slope;
-    let tick = if t <= 0.0 { 0 } else { rounding::ceil_ticks(t, rate)? };
+    let tick = match t * rate as f64 {
+        // Before the start.
+        ticks if ticks < -rounding::SNAP => -1,
+        ticks if ticks <= 0.0 => 0,
+        _ => rounding::ceil_ticks(t, rate)?,
+    };
     Some((tick, next))
 }

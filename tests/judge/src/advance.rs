@@ -104,18 +104,21 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// Rule 7: relations that leave zero at the start flip at tick 1.
+    /// Rule 7: what leaves zero, or a whole number, at the start flips at tick 1.
     fn leave(&mut self, piece: &mut Piece<M>) {
-        for r in &self.leaving {
+        for (switch, before) in &self.leaving {
             let tick = piece.base + 1;
-            let to = f64::from(self.sides.side[*r as usize]);
+            let to = match switch {
+                Switch::Relation(r) => f64::from(self.sides.side[*r as usize]),
+                Switch::Floor(f) => self.sides.floor[*f as usize],
+            };
             piece.found.push(Root {
-                switch: Switch::Relation(*r),
+                switch: *switch,
                 at: Dd::ZERO,
                 tick,
                 range: Ticks { lo: tick, hi: tick },
                 to,
-                up: to > 0.0,
+                up: to > *before,
                 touch: None,
                 beyond: true,
                 shaky: false,
@@ -521,7 +524,7 @@ impl<const M: usize> Sim<'_, M> {
         }
     }
 
-    fn matters(&self, switch: Switch) -> bool {
+    pub(crate) fn matters(&self, switch: Switch) -> bool {
         match switch {
             Switch::Relation(r) => self.sys.heard[r as usize] || self.sys.jumps[r as usize],
             Switch::Floor(_) => true,

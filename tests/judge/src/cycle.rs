@@ -38,14 +38,13 @@ impl<const M: usize> Sim<'_, M> {
         let leaving = std::mem::take(&mut self.leaving);
         let mut due = self.first(&flips, &leaving)?;
         self.count(&flips, &due)?;
-        let mut incoming = Vec::new();
         let mut links = self.proposals(&due, 0);
         loop {
             self.pre = self.v.clone();
             let mut touched = vec![false; self.model.units.len()];
             self.run_due(&due, &mut touched)?;
             self.run_links(&mut links, &due, &mut touched)?;
-            self.deliver(&mut incoming, &mut touched)?;
+            self.deliver(&mut touched)?;
             self.decide(&|scope| match scope {
                 Scope::Unit(u) => touched[u],
                 Scope::Link(l) => model.links[l].units.iter().any(|u| touched[*u]),
@@ -55,11 +54,7 @@ impl<const M: usize> Sim<'_, M> {
             }
             due = self.next_due();
             links.extend(self.proposals(&due, self.micro + 1));
-            let waiting = self.mismatches()?;
-            if self.limits.jump_delay > 0 {
-                incoming = waiting.iter().map(|w| w.0).collect();
-            }
-            if due.is_empty() && links.is_empty() && waiting.is_empty() {
+            if due.is_empty() && links.is_empty() && self.mismatches()?.is_empty() {
                 break;
             }
             self.micro += 1;
@@ -75,7 +70,7 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     /// What is due in the first cycle of a tick (rules 8, 9 and 14), truths noted.
-    fn first(&mut self, flips: &[Flip], leaving: &[u32]) -> Result<Vec<usize>, Stop> {
+    fn first(&mut self, flips: &[Flip], leaving: &[(Switch, f64)]) -> Result<Vec<usize>, Stop> {
         for flip in flips.iter().filter(|f| f.touch.is_none()) {
             let z = match flip.switch {
                 Switch::Relation(r) => {
@@ -92,8 +87,10 @@ impl<const M: usize> Sim<'_, M> {
             let fresh = Fresh { z: self.now(z)?.c, beyond: flip.beyond };
             self.fresh.insert(flip.switch, fresh);
         }
-        for r in leaving {
-            self.sides.struck[*r as usize] = true;
+        for (switch, _) in leaving {
+            if let Switch::Relation(r) = switch {
+                self.sides.struck[*r as usize] = true;
+            }
         }
         self.catch(flips)?;
         self.outer(flips)?;
@@ -384,29 +381,13 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// Inputs follow outputs that jumped.
-    fn deliver(&mut self, incoming: &mut Vec<usize>, touched: &mut [bool]) -> Result<(), Stop> {
-        let mut list = if self.limits.jump_delay > 0 {
-            if incoming.is_empty() {
-                return Ok(());
-            }
-            let before = std::mem::take(&mut self.v);
-            // What was sent is what held before this cycle.
-            self.v = self.pre.clone();
-            let list = self.mismatches();
-            self.v = before;
-            list?
-        } else {
-            self.decide(&|scope| match scope {
-                Scope::Unit(u) => touched[u],
-                Scope::Link(_) => false,
-            })?;
-            self.mismatches()?
-        };
-        if self.limits.jump_delay > 0 {
-            list.retain(|(slot, _)| incoming.contains(slot));
-            incoming.clear();
-        }
+    /// Inputs follow outputs that jumped: what is sent in a cycle is heard in it (R2).
+    fn deliver(&mut self, touched: &mut [bool]) -> Result<(), Stop> {
+        self.decide(&|scope| match scope {
+            Scope::Unit(u) => touched[u],
+            Scope::Link(_) => false,
+        })?;
+        let list = self.mismatches()?;
         for (slot, value) in list {
             self.v[slot] = value;
             if let Variable::Input(u, _) = self.sys.variables[slot] {

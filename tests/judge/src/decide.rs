@@ -304,7 +304,7 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     /// The sign of the first derivative along the solution that is not zero.
-    fn leaves(&mut self, z: Id, size: f64) -> Result<i8, Stop> {
+    pub(crate) fn leaves(&mut self, z: Id, size: f64) -> Result<i8, Stop> {
         if self.along.is_none() {
             let tape = self.tape()?;
             let series = self.expand(&tape, DERIVATIVES)?;

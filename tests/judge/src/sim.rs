@@ -1,4 +1,6 @@
 //! Connected units as they run: their values, sides and truths, and the loop over instants.
+use crate::eval::{Class, class};
+use crate::graph::Id;
 use crate::model::{Model, Variable};
 use crate::number::{Ball, Dd};
 use crate::roots::SAFETY;
@@ -67,8 +69,9 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) last: Vec<Option<i64>>,
     /// How many instants of time events are over.
     pub(crate) passed: Vec<i64>,
-    /// Relations that leave zero right at the start, seen from the other side until tick 1.
-    pub(crate) leaving: Vec<u32>,
+    /// What leaves zero, or a whole number, right at the start, with the value before: conditions
+    /// see that until tick 1.
+    pub(crate) leaving: Vec<(Switch, f64)>,
     /// Ticks of located events, by unit.
     pub(crate) located: Vec<VecDeque<i64>>,
     pub(crate) along: Option<(Tape, Series<M>)>,
@@ -192,28 +195,21 @@ impl<'a, const M: usize> Sim<'a, M> {
     fn start(&mut self) -> Result<(), Stop> {
         self.start_inputs()?;
         self.decide(&|_| true)?;
-        // Rule 7: what leaves zero right away was on the other side before.
-        let switches: Vec<Switch> = self.known.keys().copied().collect();
-        for switch in switches {
-            let Switch::Relation(r) = switch else { continue };
-            let relation = &self.sys.graph.relations[r as usize];
-            let z = self.now(relation.z)?;
-            let tiny = z.c.hi.abs() <= 0.5 * f64::EPSILON * self.size(relation.z)?;
-            if relation.moves && tiny && !self.slides(r) && self.sides.side[r as usize] != 0 {
-                self.leaving.push(r);
-            }
-        }
-        self.leaving.sort_unstable();
-        self.turn_leaving();
+        self.leaving = self.find_leaving()?;
+        let now = self.sides.clone();
+        self.turn_back()?;
         for e in 0..self.sys.events.len() {
             self.truth[e] = self.condition(e);
         }
         for l in 0..self.sys.links.len() {
             self.link_truth[l] = self.sides.holds(&self.sys.graph, self.sys.links[l].formula);
         }
-        self.turn_leaving();
-        for r in &self.leaving {
-            self.sides.struck[*r as usize] = true;
+        self.sides = now;
+        self.along = None;
+        for (switch, _) in &self.leaving {
+            if let Switch::Relation(r) = switch {
+                self.sides.struck[*r as usize] = true;
+            }
         }
         // Only where somebody sees a difference does something happen at tick 1.
         let seen = (0..self.sys.events.len()).any(|e| self.condition(e) != self.truth[e]);
@@ -232,10 +228,82 @@ impl<'a, const M: usize> Sim<'a, M> {
         Ok(())
     }
 
-    pub(crate) fn turn_leaving(&mut self) {
-        for r in &self.leaving {
-            let side = &mut self.sides.side[*r as usize];
-            *side = -*side;
+    /// Rule 7: what leaves zero right away was on the other side before.
+    fn find_leaving(&mut self) -> Result<Vec<(Switch, f64)>, Stop> {
+        let mut list = Vec::new();
+        for switch in self.tape()?.switches {
+            let argument = self.argument(switch);
+            let x = self.now(argument)?;
+            let (near, held, moves) = match switch {
+                Switch::Relation(r) if self.slides(r) => continue,
+                Switch::Relation(r) => {
+                    let side = f64::from(self.sides.side[r as usize]);
+                    (Dd::ZERO, side, self.sys.graph.relations[r as usize].moves)
+                }
+                Switch::Floor(f) => {
+                    let moves = self.sys.graph.floors[f as usize].moves;
+                    ((x.c + Dd::new(0.5)).floor(), self.sides.floor[f as usize], moves)
+                }
+            };
+            let size = self.size(argument)? + near.hi.abs();
+            let class = class(&(x - Ball::exact(near)), size);
+            if !moves || matches!(class, Class::Sign(_)) {
+                continue;
+            }
+            let heading = self.leaves(argument, size)?;
+            if heading == 0 {
+                continue;
+            }
+            if class != Class::Zero && self.matters(switch) {
+                return undecided(Reason::Sign, "the start is nearly on a threshold");
+            }
+            let before = match switch {
+                Switch::Relation(_) => -held,
+                Switch::Floor(_) => held - f64::from(heading),
+            };
+            list.push((switch, before));
+        }
+        Ok(list)
+    }
+
+    /// Gives what leaves, and all that reads it, the sides before the start.
+    fn turn_back(&mut self) -> Result<(), Stop> {
+        let mut turned = Vec::new();
+        self.along = None;
+        for switch in self.tape()?.switches {
+            let left = self.leaving.iter().find(|l| l.0 == switch).map(|l| l.1);
+            let argument = self.argument(switch);
+            let before = match left {
+                Some(before) => before,
+                None if turned.iter().any(|t| self.reads(argument, *t)) => {
+                    self.value_before(switch, argument)?
+                }
+                None => continue,
+            };
+            match switch {
+                Switch::Relation(r) => self.sides.side[r as usize] = before as i8,
+                Switch::Floor(f) => self.sides.floor[f as usize] = before,
+            }
+            turned.push(switch);
+            self.along = None;
+        }
+        Ok(())
+    }
+
+    /// The side, or the whole number, that belongs to the values with the sides before the start.
+    fn value_before(&mut self, switch: Switch, argument: Id) -> Result<f64, Stop> {
+        let x = self.now(argument)?;
+        let size = self.size(argument)?;
+        let near = match switch {
+            Switch::Relation(_) => Dd::ZERO,
+            Switch::Floor(_) => (x.c + Dd::new(0.5)).floor(),
+        };
+        match (class(&(x - Ball::exact(near)), size + near.hi.abs()), switch) {
+            (Class::Sign(sign), Switch::Relation(_)) => Ok(f64::from(sign)),
+            (Class::Sign(_), Switch::Floor(_)) => Ok(x.c.floor().hi),
+            (Class::Zero, Switch::Relation(_)) => Ok(-f64::from(self.leaves(argument, size)?)),
+            (Class::Zero, Switch::Floor(_)) if self.leaves(argument, size)? == 0 => Ok(near.hi),
+            _ => undecided(Reason::Sign, "what held before the start is nearly on a threshold"),
         }
     }
 

@@ -12,9 +12,6 @@ pub struct Limits {
     pub uncertainty: Uncertainty,
     /// The highest micro-step of an instant.
     pub micro_steps: u32,
-    /// After how many micro-steps an input takes part in a jump of the output it is wired to:
-    /// 1 (a cycle later), or 0 (at the end of the cycle of the jump).
-    pub jump_delay: u32,
 }
 
 impl Default for Limits {
@@ -24,7 +21,6 @@ impl Default for Limits {
             effort: 2_000_000,
             uncertainty: Uncertainty::default(),
             micro_steps: 10_000,
-            jump_delay: 1,
         }
     }
 }

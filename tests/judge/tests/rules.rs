@@ -115,6 +115,22 @@ fn rule_7_start_on_the_threshold() {
 }
 
 #[test]
+fn rule_7_start_on_a_whole_number() {
+    let go = |speed: f64| {
+        let events = vec![
+            when("below", lt(f(Unary::Floor, x(0)), n(1.0)), &[]),
+            when("at", ge(f(Unary::Floor, x(0)), n(1.0)), &[]),
+            when("above", gt(f(Unary::Ceil, x(0)), n(1.0)), &[]),
+            when("other", gt(f(Unary::Floor, x(0)), n(3.0)), &[]),
+        ];
+        alone(1, with(unit(&[1.0], &[n(speed)]), events))
+    };
+    happens(&go(-0.5), &[("below", 1, 0)]);
+    happens(&go(0.0), &[]);
+    happens(&go(0.5), &[("at", 1, 0), ("above", 1, 0)]);
+}
+
+#[test]
 fn rule_8_a_condition_that_stays_true_happens_once() {
     let u = discrete(unit(&[0.0], &[n(1.0)]), &[0.0]);
     let e = when("e", or(ge(x(0), n(0.5)), ge(x(0), n(0.75))), &count());

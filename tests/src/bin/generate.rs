@@ -79,6 +79,7 @@ fn tell(report: &Report, seconds: f64) {
     for d in &report.disagreements {
         let (n, method) = (d.case.number, d.case.settings.method.name());
         println!("model {n} {method} {}: {}", d.judge, d.finding.difference);
+        println!("    seen  {}\n    right {}", d.finding.seen, d.finding.right);
     }
     let rate = report.models as f64 / seconds.max(1e-9);
     println!("{} models, {} runs, {rate:.0} models/s", report.models, report.runs);

@@ -87,7 +87,57 @@ pub fn model(model: &Model) -> Option<&'static str> {
     if model.units.iter().any(bad) {
         return Some("equality of values that move stands as a conjunct only (rule 14)");
     }
+    if model.links.iter().any(|l| has_equality(&l.when)) {
+        return Some("members of a link know what others hold as inputs, which move (rule 14)");
+    }
+    let stairs = |unit: &Unit| {
+        tree::events(unit).any(|e| match &e.trigger {
+            Trigger::Crossing { formula, .. } => is_stairs(formula, unit),
+            _ => false,
+        })
+    };
+    if model.units.iter().any(stairs) {
+        return Some("a crossing of what only jumps is refused: `when` sees it");
+    }
+    if model.units.iter().any(|u| u.derivatives.iter().any(has_border)) {
+        return Some("the solution ends in an error where a root or a logarithm has no value");
+    }
     None
+}
+
+/// Whether a condition has an equality.
+fn has_equality(c: &Condition) -> bool {
+    match c {
+        Condition::Relation(how, ..) => {
+            matches!(how, Comparison::Equal | Comparison::NotEqual)
+        }
+        Condition::And(list) | Condition::Or(list) => list.iter().any(has_equality),
+        Condition::Not(c) => has_equality(c),
+    }
+}
+
+/// Whether an expression is constant between jumps.
+fn is_stairs(e: &Expr, unit: &Unit) -> bool {
+    match e {
+        Expr::Unary(Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil, _) => true,
+        Expr::Unary(_, a) | Expr::Power(a, _) => is_stairs(a, unit),
+        Expr::Binary(_, a, b) | Expr::If(_, a, b) => is_stairs(a, unit) && is_stairs(b, unit),
+        Expr::Number(_) | Expr::Read(_) | Expr::Pre(_) => tree::is_discrete(e, unit),
+    }
+}
+
+/// Whether an expression has a root or a logarithm of something that may be negative.
+fn has_border(e: &Expr) -> bool {
+    let bounded = |a: &Expr| {
+        let least = |e: &Expr| matches!(e, Expr::Number(x) if *x >= 0.0);
+        matches!(a, Expr::Binary(Binary::Max, a, b) if least(a) || least(b))
+    };
+    let mut list = Vec::new();
+    tree::parts(e, &mut list);
+    list.iter().any(|part| match part {
+        Part::Expression(Expr::Unary(Unary::Sqrt | Unary::Log, a)) => !bounded(a),
+        _ => false,
+    })
 }
 
 /// Whether values that move are compared for equality anywhere but as a conjunct.

@@ -174,6 +174,24 @@ fn t07_rational_period() {
             assert_eq!(clock.index_from(at), first, "{n}/{d} from {offset} at {at}");
         }
     }
+    // A first instant between ticks is rounded with what follows: 1/3 s later is the clock above.
+    let later = RationalClock::new(1, 3, 0, Resolution::NANO).unwrap().starting(1, 3).unwrap();
+    assert!((0..1000).all(|k| later.tick(k) == third.tick(k + 1)));
+    for (first, every) in [((1, 3), (2, 7)), ((-9, 2), (7, 2)), ((6, 3), (1, 1)), ((5, 7), (1, 5))]
+    {
+        let clock = RationalClock::new(every.0, every.1, 0, Resolution::SECOND).unwrap();
+        let clock = clock.starting(first.0, first.1).unwrap();
+        for k in 0..40i64 {
+            // Whole parts of (2 (a/b + k c/d) + 1) / 2.
+            let top = 2 * (first.0 * every.1 + k * every.0 * first.1) + first.1 * every.1;
+            assert_eq!(clock.tick(k as u64), Ok(top.div_euclid(2 * first.1 * every.1)));
+        }
+        for at in -6..40 {
+            let first = (0..).find(|&k| clock.tick(k).unwrap() >= at).unwrap();
+            assert_eq!(clock.index_from(at), first, "{clock:?} at {at}");
+        }
+    }
+    assert!(third.starting(1, 0).is_err() && third.starting(i64::MAX, 1).is_err());
     // Equal instants in a run.
     let mut top = Coupled::new();
     let thirds = add(&mut top, "thirds", Indexed::new(1, 3));

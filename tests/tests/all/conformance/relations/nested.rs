@@ -38,6 +38,20 @@ fn rule_01_integers_are_sides() {
             .affine(1e-2)
             .stop(3.0)
             .end(1, 1.0),
+        // At rest on a whole number until another variable sets it in motion.
+        unit(
+            "C1.14",
+            &format!(
+                "states = {{ x = 2 }}\ndiscrete = {{ go = 0 }}\nderivatives = {{ x = '-go' }}\n\
+                 outputs = {{ x = 'x' }}\n{}{}{}",
+                event("go", "at = '1 s'\nreset = { go = 1 }"),
+                when("below", "floor(x) < 2"),
+                when("never", "mod(x, 1) < 0")
+            ),
+        )
+        .stop(1.5)
+        .event("go", Root(1, 1), 0)
+        .event("below", Root(1, 1), 1),
         // Equal up to sign: one side, so that both branches change together.
         unit("C1.12", &area("-1", "1", "(if x > 0 then 1 else 0) + (if 0 >= x then 1 else 0)"))
             .affine(1e-2)
@@ -143,6 +157,26 @@ fn rule_18_sliding() {
             .stop(2.5)
             .event("e", Near(1.0), 0)
             .end(0, 0.0625),
+        // While it slides, it is on neither side (C18.10); it lets go as it flips (C18.11).
+        unit(
+            "C18.10",
+            &format!(
+                "{}{}{}{}",
+                slide("1", "0.5 - sign(x)"),
+                when("on", "x <= 0"),
+                when("below", "x < 0"),
+                when("under", "sign(x - 0) < 0")
+            ),
+        )
+        .only(SLIDING)
+        .resolutions(FINE)
+        .event("on", Root(2, 1), 0),
+        unit("C18.11", &format!("{ramp}{}", when("off", "x > 0")))
+            .only(CURVED)
+            .affine(0.0)
+            .within(1e-6)
+            .event("off", Near(2.0), 0)
+            .end(0, 0.25),
         // H22: without leave to slide.
         unit("C18.7", &free("1", "-sign(x)")).resolutions(FINE).error(&["chattering"]),
         unit("C18.8", &free("'1/3'", "0.5 - sign(x)")).resolutions(FINE).error(&["chattering"]),

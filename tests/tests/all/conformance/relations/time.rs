@@ -34,6 +34,21 @@ fn rule_15_thresholds_of_time() {
         )
         .event("at", Round(1, 3), 0)
         .event("e", Time(1, 3), 0),
+        // A first instant between ticks is not rounded by itself.
+        unit(
+            "C15.12",
+            &format!("{}{}", line("0", "1"), event("e", "every = '1/3 s'\nfrom = '2/3 s'")),
+        )
+        .stop(2.0)
+        .event("e", Round(2, 3), 0)
+        .event("e", Round(1, 1), 0)
+        .event("e", Round(4, 3), 0)
+        .event("e", Round(5, 3), 0)
+        .event("e", Round(2, 1), 0),
+        // Passed before the start: true from there on.
+        unit("C15.13", &of("t >= -1")),
+        unit("C15.14", &of("floor(t + 0.5) >= 0")),
+        unit("C15.15", &of("floor(t + 0.5) >= 1")).event("e", Time(1, 2), 0),
         // A discrete threshold that its own event moves on.
         unit("C15.9", &next)
             .stop(1.2)
