@@ -82,7 +82,9 @@ impl Readers {
         }
         for (k, relation) in relations.iter().enumerate() {
             if let Some(s) = &relation.sliding {
-                [k, s.above, s.below].map(|k| inner[k] = true);
+                for k in [k, s.above, s.below] {
+                    inner[k] = true;
+                }
             }
         }
         let is_timed = |k: &usize| relations[*k].role == Role::Timed;
