@@ -12,7 +12,7 @@ use super::{
 };
 use crate::solve::{
     core::Core,
-    equations::{Dims, Equations, Role, Sliding},
+    equations::{Dims, Equations, Relation, Role, Sliding},
     ode::Kind,
     tendency::first_sign,
 };
@@ -31,6 +31,9 @@ pub(super) struct Instant {
     /// Whether nothing was decided before.
     pub start: bool,
 }
+
+/// The beginning of a run.
+pub(super) const START: Instant = Instant { t: 0.0, tick: 0, start: true };
 
 /// How much is known of where indicators go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,6 +217,48 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn starts_on_end(&mut self, k: usize, before: f64) {
         self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         self.state.starting.push((k as u16, before));
+    }
+
+    /// Before the start, relations that read what begins on the end of its side had the sides that go
+    /// with the one before.
+    pub(super) fn start_carried(&mut self) {
+        let starts = |starting: &[(u16, f64)], k| starting.iter().any(|s| usize::from(s.0) == k);
+        if !self.state.starting.iter().any(|s| self.readers.inner[usize::from(s.0)]) {
+            return;
+        }
+        let now = self.scratch.vars.clone();
+        for (k, before) in self.state.starting.clone() {
+            self.set_side(k.into(), before);
+        }
+        for _ in 0..ROUNDS {
+            self.update_indicators();
+            let mut changed = false;
+            for k in 0..self.readers.relations.len() {
+                let Relation { role, kind, sliding, .. } = &self.readers.relations[k];
+                let fixed = *role != Role::Searched || sliding.is_some() || !self.is_active(k);
+                if fixed || starts(&self.state.starting, k) {
+                    continue;
+                }
+                let (value, error) = self.scratch.indicators[k];
+                let before = match kind {
+                    Kind::Sign if value.abs() > error => value.signum(),
+                    Kind::Floor if (value - value.round()).abs() > error => value.floor(),
+                    Kind::Floor => continue,
+                    Kind::Sign => match self.heading(k, START, &mut Known::Nothing) {
+                        0.0 => continue,
+                        heading => -heading,
+                    },
+                };
+                if self.set_side(k, before) {
+                    self.state.starting.push((k as u16, before));
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        self.scratch.vars = now;
     }
 
     fn is_active(&self, k: usize) -> bool {

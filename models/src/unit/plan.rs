@@ -88,7 +88,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The last tick up to which all flips are known.
     #[inline]
-    fn judged(&self) -> i64 {
+    pub(super) fn judged(&self) -> i64 {
         ((self.core.time() - self.snap()) * self.scene.rate).max(0.0) as i64
     }
 

@@ -251,9 +251,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let tick = first.tick;
             let to =
                 from + self.state.pending[from..].iter().take_while(|p| p.tick == tick).count();
-            let Scratch { held, truth, work, .. } = &mut self.scratch;
+            let Scratch { held, truth, earlier, work, .. } = &mut self.scratch;
             let State { pending, fired, .. } = &mut self.state;
             let (equations, dims) = (&self.scene.equations, &self.scene.dims);
+            if pending[from..to].iter().any(|p| self.readers.inner[usize::from(p.relation)]) {
+                earlier.clone_from(truth);
+            }
             let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
             conditions.act(&pending[from..to], held, truth, fired);
             let stops = |p: &Pending| {
@@ -273,20 +276,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         here.map(|p| usize::from(p.relation)).any(|k| self.readers.inner[k])
     }
 
-    /// Adds the events that become true with the sides of the scratch's variables, `judged` before.
-    /// Those of a surface along which the solution slides from here see it at zero (rule 18).
+    /// Adds the events that become true with the sides of the scratch's variables, and takes away those
+    /// that were `judged` by sides that are decided otherwise: inner relations come first (rule 17),
+    /// and a surface along which the solution slides is at zero (rule 18).
     pub(super) fn add_carried(&mut self) {
-        let Scratch { vars, truth, work, .. } = &mut self.scratch;
+        let Scratch { vars, earlier, held, work, .. } = &mut self.scratch;
         let (equations, dims) = (&self.scene.equations, &self.scene.dims);
         let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
         let fired = &mut self.state.fired;
-        for (k, relation) in self.readers.relations.iter().enumerate() {
-            if relation.sliding.as_ref().is_some_and(|s| vars[dims.first_side() + s.flag] != 0.0) {
-                let reads = |event: &u16| self.readers.events[k].contains(event);
-                fired.retain(|event| !reads(event) || conditions.holds((*event).into(), vars));
-            }
-        }
-        for (event, known) in truth.iter().enumerate() {
+        let sides = dims.first_side();
+        let decided = |k: &usize| held[sides + k] != vars[sides + k];
+        let others: Vec<usize> = (0..self.readers.relations.len()).filter(decided).collect();
+        let void = conditions.reading(others.into_iter());
+        fired.retain(|&event| !void.contains(&event) || conditions.holds(event.into(), vars));
+        for (event, known) in earlier.iter().enumerate() {
             let number = event as u16;
             if !known && !fired.contains(&number) && conditions.holds(event, vars) {
                 fired.push(number);
@@ -315,7 +318,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (equations, dims) = (&self.scene.equations, &self.scene.dims);
         let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
         for group in pending[..count].chunk_by(|a, b| a.tick == b.tick) {
+            let carries = group.iter().any(|p| self.readers.inner[usize::from(p.relation)]);
+            let before = carries.then(|| truth.clone());
             conditions.act(group, held, truth, begun);
+            // Sides that read others are not decided yet: what they end may go on.
+            if let Some(before) = before {
+                truth.iter_mut().zip(before).for_each(|(now, before)| *now |= before);
+            }
         }
         pending.drain(..count);
         self.scene.frame.discrete.copy_from_slice(&held[dims.held()]);

@@ -11,7 +11,7 @@
 //! Offsets are seconds since the unit's last transition, so that they stay small; equations see
 //! the absolute time.
 use super::{
-    decide::Instant,
+    decide::START,
     links::Session,
     relations::{Pending, Readers},
 };
@@ -139,6 +139,8 @@ pub(super) struct Scratch {
     /// Variables of which only those that are held count, and the truth of conditions on them.
     pub held: Vec<f64>,
     pub truth: Vec<bool>,
+    /// The truth before flips that others read.
+    pub earlier: Vec<bool>,
     /// The link that took place in this cycle.
     pub jumped: Option<usize>,
     /// Relations that flipped in this cycle, and events that these set off.
@@ -248,7 +250,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_before();
         self.scratch.flipped.clear();
         self.state.starting.clear();
-        self.settle(Instant { t: 0.0, tick: 0, start: true })?;
+        self.settle(START)?;
+        self.start_carried();
         let dims = self.scene.dims;
         let held = &self.scratch.vars[dims.held()];
         self.scene.frame.discrete.copy_from_slice(held);
@@ -369,10 +372,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// The tick of the next silent step, rounded down.
+    /// The tick of the next silent step, rounded down; flips at the tick after it may be found.
     pub(super) fn silent_due(&self) -> Duration {
-        let ticks = self.core.time() * self.scene.rate;
-        self.ahead(ticks.max(0.0) as i64)
+        self.ahead(self.judged())
     }
 }
 

@@ -179,7 +179,8 @@ impl<const M: usize> Sim<'_, M> {
             return false;
         };
         let mut due = false;
-        for flip in flips.iter().filter(|f| f.switch == Switch::Relation(side.relation)) {
+        let own = || flips.iter().filter(|f| f.switch == Switch::Relation(side.relation));
+        for flip in own() {
             let (mut up, mut down) = (flip.up, flip.down);
             if let Some(value) = flip.touch {
                 // It comes from below where it stays below.
@@ -201,6 +202,15 @@ impl<const M: usize> Sim<'_, M> {
             };
         }
         let now = self.sides.of(side);
+        let was = self.crossed[e];
+        if own().all(|f| f.touch.is_some()) && was != 0 && now != 0 && was != now {
+            // What it reads has flipped, by which it jumped over zero.
+            due |= match direction {
+                Direction::Rising => now > 0,
+                Direction::Falling => now < 0,
+                Direction::Both => true,
+            };
+        }
         if now != 0 {
             self.crossed[e] = now;
         }

@@ -76,6 +76,9 @@ fn tell(report: &Report, seconds: f64) {
         let first: Vec<_> = numbers.iter().take(4).map(u64::to_string).collect();
         println!("{:>6} {why} (models {})", numbers.len(), first.join(", "));
     }
+    for (why, count) in &report.reasons {
+        println!("{count:>6} undecided: {why}");
+    }
     for d in &report.disagreements {
         let (n, method) = (d.case.number, d.case.settings.method.name());
         println!("model {n} {method} {}: {}", d.judge, d.finding.difference);

@@ -108,6 +108,8 @@ pub struct Report {
     pub runs: u64,
     /// Judgements that said nothing for sure.
     pub undecided: u64,
+    /// Why judgements said nothing for sure, and how often.
+    pub reasons: BTreeMap<String, u64>,
     /// Models that were refused or failed as files, with the message.
     pub errors: BTreeMap<String, Vec<u64>>,
     /// By judge: the opinions agrees, skipped, undecided, disagrees.
@@ -257,8 +259,9 @@ fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number:
             match opinion {
                 Opinion::Agrees => counts[0] += 1,
                 Opinion::Skipped(_) => counts[1] += 1,
-                Opinion::Undecided(_) => {
+                Opinion::Undecided(why) => {
                     counts[2] += 1;
+                    *report.reasons.entry(why).or_default() += 1;
                     report.undecided += 1;
                 }
                 Opinion::Disagrees(finding) => {
@@ -277,6 +280,9 @@ fn join(all: &mut Report, one: Report) {
     all.undecided += one.undecided;
     for (why, numbers) in one.errors {
         all.errors.entry(why).or_default().extend(numbers);
+    }
+    for (why, count) in one.reasons {
+        *all.reasons.entry(why).or_default() += count;
     }
     for (judge, counts) in one.opinions {
         let sums = all.opinions.entry(judge).or_default();

@@ -92,6 +92,12 @@ fn rule_17_relations_in_relations() {
         unit("C17.12", &of("0", "1", "abs(x - 1) < 0.5")).event("e", Root(1, 2), 0),
         unit("C17.13", &of("0", "1", "abs(x - 1) <= 0.5")).event("e", Root(1, 2), 0),
         unit("C17.14", &of("0", "1", "max(x - 1, 1 - x) < 0.5")).event("e", Root(1, 2), 0),
+        // The inner side flips just where the outer value comes to zero: it jumps or turns back.
+        unit("C17.15", &of("0.75", "-1", "mod(x, 0.5) <= 0")),
+        unit("C17.16", &of("0.75", "-1", "mod(x, 0.5) > 0")),
+        unit("C17.17", &of("0", "1", "abs(x - 1) <= 0")),
+        unit("C17.18", &of("0", "1", "abs(x - 1) > 0")),
+        unit("C17.19", &of("0", "1/3", "abs(3*x - 1) <= 0")),
         // Sides and algebraic variables together: z follows x up to 1, and is 3 from there on.
         unit("C17.9", &looped("z - (if x > 1 then 3 else x)")).algebraic().stop(2.0).end(1, 3.0),
         unit("C17.10", &looped("z - (if z > 0.5 then 2 else 0.25) - 0.25*x"))

@@ -72,6 +72,17 @@ fn rule_07_formulas_at_the_start() {
         unit("C7.26", &single("2", "-1", "when = 'x >= 1'")).stop(1.5),
         unit("C7.27", &single("0", "1", "when = 'abs(x) > 0'")).stop(0.5).event("e", First, 0),
         unit("C7.28", &single("0", "1", "when = 'max(x, 0) > 0'")).stop(0.5).event("e", First, 0),
+        // Relations of what starts on a whole number begin with what was before it: mod(x, 1) is 0
+        // before x falls below 1, and nearly 1 from there on.
+        unit("C7.37", &single("1", "-1", "when = 'mod(x, 1) > 0.5'"))
+            .stop(0.4)
+            .event("e", First, 0),
+        unit("C7.38", &single("1", "-1", "when = 'floor(x) < 1'")).stop(0.5).event("e", First, 0),
+        unit("C7.39", &single("1", "1", "when = 'mod(x, 1) < 0.5'")).stop(0.4).event("e", First, 0),
+        unit("C7.41", &single("-1", "1", "when = '(if x < -1 then x else -x) > -1'"))
+            .stop(0.5)
+            .event("e", First, 0),
+        unit("C7.40", &single("1", "0", "when = 'mod(x, 1) < 0.5'")).stop(0.4),
         // Detectors never fire at the start (H5).
         unit("C7.30", &single("1", "1", "crossing = 'x - 1'")).stop(0.5),
         unit("C7.31", &single("1", "-1", "crossing = 'x - 1'")).stop(0.5),
