@@ -1,7 +1,7 @@
 //! Makes random models, runs them and judges what the program does with them.
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 use superdense_tests::generate::{
-    campaign::{self, Disagreement, Options, Report},
+    campaign::{self, Options, Report},
     coverage::FLOOR,
     kinds,
     settings::Method,
@@ -109,6 +109,7 @@ fn other_kind(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String>
             undecided: 0,
             errors: 0,
             files: &found.files,
+            disagreements: found.disagreements.len(),
             keys: found.disagreements.iter().map(|d| Options::key(kind, d.0)).collect(),
         };
         found.print(&arguments.options);
@@ -123,6 +124,8 @@ struct Counted<'a> {
     undecided: u64,
     errors: usize,
     files: &'a [PathBuf],
+    disagreements: usize,
+    /// Disagreements, and what was refused.
     keys: Vec<String>,
 }
 
@@ -137,7 +140,7 @@ impl Counted<'_> {
                 "runs": self.runs,
                 "undecided": self.undecided,
                 "errors": self.errors,
-                "disagreements": self.keys.len(),
+                "disagreements": self.disagreements,
                 "keys": self.keys,
                 "files": files,
             })
@@ -151,14 +154,14 @@ fn hybrid(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
     let missing = if report.models >= FLOOR { report.coverage.missing() } else { Vec::new() };
     missing.iter().for_each(|cell| println!("never hit: {cell}"));
     if arguments.json {
-        let key = |d: &Disagreement| Options::key(d.judge, d.case.number);
         let found = Counted {
             models: report.models,
             runs: report.runs,
             undecided: report.undecided,
             errors: report.errors.values().map(Vec::len).sum(),
             files: &report.files,
-            keys: report.disagreements.iter().map(key).collect(),
+            disagreements: report.disagreements.len(),
+            keys: report.keys(),
         };
         found.print(&arguments.options);
     }

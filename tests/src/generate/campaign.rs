@@ -69,8 +69,8 @@ impl Options {
     }
 
     /// Whether a campaign ends at a disagreement.
-    pub(super) fn stops_at(&self, judge: &str, number: u64) -> bool {
-        self.first_beside.as_ref().is_some_and(|known| !known.contains(&Self::key(judge, number)))
+    pub(super) fn stops_at(&self, key: &str) -> bool {
+        self.first_beside.as_ref().is_some_and(|known| !known.contains(key))
     }
 }
 
@@ -112,6 +112,8 @@ pub struct Report {
     pub reasons: BTreeMap<String, u64>,
     /// Models that were refused or failed as files, with the message.
     pub errors: BTreeMap<String, Vec<u64>>,
+    /// Numbers of the models that were refused, which no method explains.
+    pub refused: Vec<u64>,
     /// By judge: the opinions agrees, skipped, undecided, disagrees.
     pub opinions: BTreeMap<&'static str, [u64; 4]>,
     /// What is wrong, by model, method and judge.
@@ -120,6 +122,14 @@ pub struct Report {
     pub files: Vec<PathBuf>,
     /// Pairs of operators, triggers and keys.
     pub coverage: Coverage,
+}
+
+impl Report {
+    /// All that is wrong, in words: disagreements, and models that were refused.
+    pub fn keys(&self) -> Vec<String> {
+        let wrong = self.disagreements.iter().map(|d| Options::key(d.judge, d.case.number));
+        wrong.chain(self.refused.iter().map(|n| Options::key("refused", *n))).collect()
+    }
 }
 
 /// A judge's refusal of a run.
@@ -204,8 +214,7 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
     let report = Mutex::new(Report::default());
     each_number(options, &|number| {
         let one = judged(options, &judges, &runner, number);
-        let ends = |d: &Disagreement| options.stops_at(d.judge, d.case.number);
-        let goes_on = !one.disagreements.iter().any(ends);
+        let goes_on = !one.keys().iter().any(|key| options.stops_at(key));
         join(&mut report.lock().unwrap_or_else(PoisonError::into_inner), one);
         goes_on
     });
@@ -239,6 +248,7 @@ fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number:
         if let End::Refused(why) = &base.end {
             if case.settings.method != Method::Closed {
                 report.errors.entry(format!("refused: {why}")).or_default().push(number);
+                report.refused.push(number);
             }
         } else if let End::Failed(_, why) = &base.end {
             let what = why.split_once(": ").map_or(why.as_str(), |p| p.1);
@@ -289,6 +299,7 @@ fn join(all: &mut Report, one: Report) {
         sums.iter_mut().zip(counts).for_each(|(s, n)| *s += n);
     }
     all.disagreements.extend(one.disagreements);
+    all.refused.extend(one.refused);
     all.coverage.join(&one.coverage);
 }
 

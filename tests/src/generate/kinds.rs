@@ -75,7 +75,7 @@ pub fn run(kind: &str, options: &Options, check: &Check) -> io::Result<Summary> 
         Ok(()) => true,
         Err((why, text)) => {
             found.lock().unwrap_or_else(PoisonError::into_inner).push((number, why, text));
-            !options.stops_at(kind, number)
+            !options.stops_at(&Options::key(kind, number))
         }
     });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,10 @@
 //! heard one cycle later, so micro-steps may differ, and the judge compares ticks only. The order of
 //! events of both units within a tick is another one: where an event of the reading unit is not
 //! after all events that it hears of, the two runs may differ, and the judge does not decide.
-use super::{Case, Judge, Opinion, rounding};
+use super::{
+    Case, Judge, Opinion,
+    rounding::{Way, compare_mapped},
+};
 use crate::generate::{
     named,
     run::{Outcome, Runner},
@@ -237,7 +240,8 @@ impl Judge for Split {
             run
         };
         let what = if wired { "as two wired units" } else { "as two units" };
-        let opinion = rounding::compare_mapped(case, base, &other, runner, what, &rename);
+        let way = Way { what, mapped: &rename, shifted: false };
+        let opinion = compare_mapped((case, base), &other, runner, &way);
         match opinion {
             Opinion::Disagrees(_) if wired && clashes(base, &moved) => {
                 Opinion::Undecided("events of both units in one cycle".into())
