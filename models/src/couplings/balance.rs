@@ -93,7 +93,7 @@ impl Bond {
         };
     }
 
-    /// Stops the division by a signal that has come too near to zero, and a division that does not settle.
+    /// Stops a division by a signal that has come too near to zero, or one that does not settle.
     fn look_after(&mut self, now: i64, values: [f64; 2]) {
         for k in 0..2 {
             let (value, start) = (values[1 - k], self.ahead[1 - k][0]);
