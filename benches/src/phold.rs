@@ -143,7 +143,7 @@ impl Phold {
     /// Seconds of a run, under Time Warp with settings; the trace hash and what workers did.
     ///
     /// # Errors
-    /// Those of the run.
+    /// The errors of the run.
     pub fn run(
         self,
         end: i64,

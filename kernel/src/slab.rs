@@ -105,7 +105,7 @@ pub(crate) enum Left {
     Next(u32),
     /// The transition of the one model that is reached.
     Other(u32),
-    /// That of the one model that is reached, and then that of the imminent one, [`Ahead::own`].
+    /// The transition of the model that is reached, then of the imminent one, [`Ahead::own`].
     Both(u32),
     /// All transitions.
     All,

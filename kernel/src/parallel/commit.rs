@@ -13,7 +13,7 @@ pub(crate) struct Committed<M> {
     pub ledger: Ledger<M>,
     /// Transitions and messages.
     pub counts: Counts,
-    /// Those of cycles, each once.
+    /// Tags of the cycles, each once.
     pub tags: Vec<Tag>,
 }
 

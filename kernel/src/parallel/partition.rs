@@ -27,7 +27,7 @@ pub(super) struct Wires {
 }
 
 impl Wires {
-    /// Those of a network, and messages that were seen on the way.
+    /// The wires of a network, and messages that were seen on the way.
     pub(super) fn of<M>(network: &Network<M>, traffic: &[(u32, u32)]) -> Self {
         let models = network.models;
         let mut wires: Vec<(u32, u32, u32)> = Vec::new();
@@ -123,7 +123,7 @@ impl Wires {
             && let Some((gain, Reverse(m))) = best.pop()
         {
             let weight = load[m as usize];
-            // One that is heavier than what is missing may go as well, if that evens loads by half.
+            // A model heavier than the missing load may go as well, if that evens loads by half.
             if parts[m as usize] != from || 2 * weight >= 3 * missing(sums) {
                 continue;
             }

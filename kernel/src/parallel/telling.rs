@@ -14,7 +14,7 @@ use crate::{
 };
 use std::ops::ControlFlow;
 
-/// Those of all workers or parts.
+/// The ledgers of all workers or parts.
 type Ledgers<'l, M> = Vec<&'l mut Ledger<M>>;
 
 /// Tells observers, and counts, what workers commit.

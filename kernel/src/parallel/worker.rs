@@ -97,7 +97,7 @@ pub(crate) struct Worker<M: Message> {
     pub(super) barred: Vec<u32>,
     /// Where records end that are not committed, in order; also those undone.
     pub(super) log: VecDeque<(Tag, u32)>,
-    /// Those that end before others that were made earlier.
+    /// Records that end before others that were made earlier.
     pub(super) late: BinaryHeap<Reverse<(Tag, u32)>>,
     /// Where the last one of the log ends.
     latest: Tag,

@@ -84,7 +84,7 @@ impl Bond {
             let held = [p[0], slopes[k]];
             divides(if p.len() > 1 { p } else { &held }, step)
         };
-        // Those who hear a signal divide by the other one.
+        // Receivers of a signal divide by the other one.
         self.sides = match (falls(1), falls(0)) {
             (true, true) => [Side::Agreed; 2],
             (true, false) => [Side::Follows, Side::Free],
@@ -93,7 +93,7 @@ impl Bond {
         };
     }
 
-    /// Whoever divides by what has come too near to zero, or does not settle, stops it.
+    /// Stops a division by a signal that has come too near to zero, or one that does not settle.
     fn look_after(&mut self, now: i64, values: [f64; 2]) {
         for k in 0..2 {
             let (value, start) = (values[1 - k], self.ahead[1 - k][0]);

@@ -11,9 +11,9 @@ use crate::{
 /// Which units have to have a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
-    /// Those whose outputs pass through the master.
+    /// Units whose outputs pass through the master.
     Sources,
-    /// Those that are told something by it.
+    /// Units that are told something by it.
     Receivers,
     /// All units of the group.
     Group,

@@ -56,7 +56,7 @@ impl Rehearsal {
         tolerance: f64,
     ) -> Step<(Vec<Told>, Option<f64>)> {
         let begun = self.trial.tick();
-        // Those of a step that was refused are later.
+        // Nodes of a step that was refused are later.
         self.plan.past.retain(|node| node.tick <= begun);
         if self.plan.past.first().is_none_or(|node| node.tick < begun) {
             let u = self.trial.values();

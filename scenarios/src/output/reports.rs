@@ -119,7 +119,7 @@ pub struct Parallel {
     pub anti_messages: u64,
     /// Rounds that found a lower bound on all that may still happen.
     pub gvt_rounds: u64,
-    /// Those in which no unit did anything.
+    /// Rounds in which no unit did anything.
     pub empty_rounds: u64,
     /// Units that went to other workers.
     pub migrated: u64,

@@ -1,9 +1,9 @@
 //! `superdense reproduce`: every figure and table of the papers, through shipped scenarios.
 //!
 //! Tables say which scenario runs, what is measured and what must come out
-//! ([`crate::library::EXPECTED`]); here are the few measures that they are made of. A run goes the way
-//! of `superdense run`. Its scenarios are written to the output directory first, where they can be run
-//! again and changed.
+//! ([`crate::library::EXPECTED`]); here are the few measures that they are made of. A run goes
+//! the way of `superdense run`. Its scenarios are written to the output directory first, where they
+//! can be run again and changed.
 mod figure;
 mod measure;
 mod results;

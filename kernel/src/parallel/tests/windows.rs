@@ -259,7 +259,7 @@ impl Atomic<i64> for Ear {
     }
 }
 
-/// Those that only listen are divided, also where one worker has all that talk, and the run is one
+/// Models that only listen are divided, also where one worker has all that talk; the run is one
 /// window.
 #[test]
 fn listeners_have_a_thread_each() {

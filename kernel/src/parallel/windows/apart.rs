@@ -17,7 +17,7 @@ type Kinds<M> = Vec<Box<dyn Slab<M>>>;
 /// of observers change.
 pub(crate) struct Apart<M: Message> {
     pub(super) layout: Layout,
-    /// Those that have models, ascending.
+    /// Parts that have models, ascending.
     pub(super) parts: Vec<(u32, Part<M>)>,
     /// A state from the last time, over which the next one is saved.
     pub(super) saved: Option<SavedSimulation<M>>,

@@ -86,7 +86,7 @@ impl Layout {
             }
         }
         let mut parts: Vec<u32> = (0..models).map(|m| asked[clusters.of(m) as usize]).collect();
-        // Those of models that send to nobody say nothing: these come last.
+        // Parts of models that send to nobody say nothing: these come last.
         let mut talking = (0..models as usize).filter(|&m| talks[m]).map(|m| parts[m]);
         let only = talking.next();
         if let Some(m) = unpromised

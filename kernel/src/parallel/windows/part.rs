@@ -115,7 +115,7 @@ pub(super) struct Part<M: Message> {
     first: Vec<u32>,
     /// The models from which something is told ahead.
     announcing: Vec<u32>,
-    /// Those of them that move in the next window.
+    /// The announcing models that move in the next window.
     soon: Vec<u32>,
     accounts: Vec<Account>,
     /// The edges with an account in this window.
@@ -350,7 +350,7 @@ impl<M: Message> Part<M> {
         while let Some(came) = rest.first().map(|letter| letter.tag) {
             let (now, later) = rest.split_at(rest.partition_point(|letter| letter.tag == came));
             rest = later;
-            // Those that only listen have mostly nothing of their own.
+            // Parts that only listen mostly have no events of their own.
             if self.sim.earliest().is_none_or(|(at, _)| at > came.ticks) {
                 self.hear(came, now)?;
                 continue;
@@ -396,7 +396,7 @@ impl<M: Message> Part<M> {
         sim.outputs_among(now.iter().map(|letter| &letter.sent));
         let heard = sim.imminent.is_empty();
         if self.close()? && heard {
-            // Whoever sent that counts the cycle.
+            // The sender counts the cycle.
             self.sim.core.tags.as_mut().map(Vec::pop);
         }
         Ok(())

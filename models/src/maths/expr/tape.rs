@@ -11,8 +11,8 @@
 //! Values that do not change over a step (constants, discrete values, and functions of these alone)
 //! have one coefficient only and take no part after order zero. Order zero is the program itself on
 //! `f64`, so that it has the same bits. Beyond it jumps are left out: the operations that they skip
-//! are computed from registers of an earlier time. Their results are not used, and share no register
-//! with a value that is used.
+//! are computed from registers of an earlier time. Their results are not used, and share no
+//! register with a value that is used.
 
 use super::op::{Op, apply};
 use super::program::{Program, Registers};
