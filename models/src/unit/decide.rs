@@ -151,7 +151,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if value.abs() > error { value.signum() } else { 0.0 }
     }
 
-    fn side(&self, k: usize) -> f64 {
+    pub(super) fn side(&self, k: usize) -> f64 {
         self.scratch.vars[self.scene.dims.first_side() + k]
     }
 
@@ -307,12 +307,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Some(self.scene.dims.first_discrete() + within.0)
     }
 
-    /// Whether the resets of a cycle have put relation `k` on the end of its side.
-    pub(super) fn is_put_on_end(&self, k: usize) -> bool {
-        let Scratch { vars, prior, .. } = &self.scratch;
-        let reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
-        let mut states = reads.filter(|place| *place < self.scene.dims.first_input());
-        self.certain(k) == 0.0 && states.any(|place| vars[place] != prior[place])
+    /// Whether the resets of a cycle have put the indicator of relation `k` back to zero, from where it
+    /// moves on.
+    pub(super) fn is_put_back(&self, k: usize) -> bool {
+        let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        // Algebraic variables are solved for anew without a reset.
+        let states = Dims::STATES..Dims::STATES + dims.differential();
+        let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
+        let is_reset = |place: usize| states.contains(&place) && vars[place] != prior[place];
+        self.side(k) != 0.0 && self.certain(k) == 0.0 && reads.any(is_reset)
     }
 
     /// Where an indicator that is zero goes.

@@ -29,29 +29,41 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let name = &self.scene.equations.events()[number].name;
         let at = self.settings.resolution.seconds(self.scene.frame.last);
-        let how = match self.state.paces[number].1 {
-            HURRY.. => "came ever faster up to",
-            _ => "happened last at",
-        };
         Err(format!(
-            "event `{name}` {how} {at} s (Zeno), and its condition has held since: the unit has \
+            "event `{name}` came ever faster up to {at} s (Zeno), and its condition has held since: the unit has \
              fallen through; give the event a `rest`, and a condition that its reset makes false"
         ))
     }
 
-    /// The event among the planned ones, if it is alone, that puts a relation of its own condition on the
-    /// end of its side: where the condition goes on to hold, the unit falls through.
+    /// An error if the reset of an event in `fired` has put a quantity of its own condition back onto the
+    /// threshold, from where it goes on to the side that it came from: the condition holds on, so that
+    /// the event could never happen again (rule 12). The scratch's held values are those before the resets.
     #[inline]
-    pub(super) fn presses(&self) -> Option<u16> {
-        let [event] = self.state.fired[..] else { return None };
-        let put = self.readers.of[usize::from(event)].iter().any(|&k| self.is_put_on_end(k));
-        put.then_some(event)
+    pub(super) fn stand(&mut self) -> Result<(), String> {
+        let first = self.scene.dims.first_side();
+        for n in 0..self.state.fired.len() {
+            let number = usize::from(self.state.fired[n]);
+            let back =
+                |&&k: &&usize| self.scratch.held[first + k] == self.side(k) && self.is_put_back(k);
+            let Some(&k) = self.readers.of[number].iter().find(back) else { continue };
+            if !self.holds(number) {
+                continue;
+            }
+            let name = &self.scene.equations.events()[number].name;
+            let text = &self.readers.relations[k].text;
+            return Err(format!(
+                "event `{name}` puts `{text}` back to zero, from where it goes on as before: the \
+                 condition of the event holds on, so that it cannot happen again (the unit falls \
+                 through); give the event a `rest`, or a condition that its reset makes false"
+            ));
+        }
+        Ok(())
     }
 
     /// Event `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
         let last = &self.scene.frame.last;
-        let State { happened, paces, hurried, pressing, .. } = &mut self.state;
+        let State { happened, paces, hurried, .. } = &mut self.state;
         let number = usize::from(event);
         if let Some(before) = happened[number].replace(*last) {
             let interval = *last - before;
@@ -64,9 +76,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 (shortest, count)
             };
             *hurried = (paces[number].1 >= HURRY && interval <= HURRIED).then_some(event);
-        }
-        if pressing.take() == Some(event) {
-            *hurried = Some(event);
         }
     }
 }

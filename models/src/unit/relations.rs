@@ -226,11 +226,18 @@ impl<'a, E: Equations> Conditions<'a, E> {
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Leaves the held values of the present, after the flips taken over so far, in the scratch.
-    fn note_held(&mut self) {
+    pub(super) fn note_held(&mut self) {
         let dims = &self.scene.dims;
         let held = &mut self.scratch.held;
         held.resize(dims.variables(), 0.0);
         held[dims.held()].copy_from_slice(&self.scene.frame.discrete);
+    }
+
+    /// Whether the condition of `event` holds for the scratch's variables.
+    pub(super) fn holds(&mut self, event: usize) -> bool {
+        let Scratch { vars, work, .. } = &mut self.scratch;
+        let truth = truth_of(&self.scene.equations, event);
+        truth.is_some_and(|t| t.holds(&self.scene.dims, vars, work))
     }
 
     /// Goes through the pending flips up to `until` in groups of one tick. Leaves the held values and

@@ -89,10 +89,7 @@ pub(super) struct State {
     pub happened: Vec<Option<i64>>,
     /// Shortest interval of each event, and how often it became shorter since one was much longer.
     pub paces: Vec<(i64, u32)>,
-    /// The planned event whose reset puts a relation of its condition on the end of its side.
-    pub pressing: Option<u16>,
-    /// The event that happened last, if it came ever faster or left its own condition true where it
-    /// meant to end it.
+    /// The event that happened last, if it came ever faster.
     pub hurried: Option<u16>,
     /// Whether the remark of the settings has been noted.
     pub remarked: bool,
@@ -217,7 +214,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             retiring: false,
             happened: vec![None; equations.events().len()],
             paces: vec![(i64::MAX, 0); equations.events().len()],
-            pressing: None,
             hurried: None,
             remarked: false,
             exchanges: 0,

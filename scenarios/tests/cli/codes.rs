@@ -163,7 +163,7 @@ fn a_unit_that_falls_through_is_an_error() {
         &dir,
         "run ball.toml --quiet --set restitution=0",
         3,
-        "has fallen through; give the event",
+        "(the unit falls through); give the event",
     );
     // Also where another event comes before any step ends.
     for method in ["closed", "taylor", "rk45", "qss3", "rodas"] {
