@@ -324,6 +324,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // What the others make of it is heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
+        // A proposal of one's own that waits for its cycle has been served.
+        self.state.due.retain(|&event| usize::from(event) != number);
         self.scratch.jumped = Some(number);
         self.state.events += 1;
         fx.located();

@@ -44,7 +44,7 @@ impl<const M: usize> Sim<'_, M> {
             let mut touched = vec![false; self.model.units.len()];
             let before = self.sides.side.clone();
             let reset = self.run_due(&due, &mut touched)?;
-            self.run_links(&mut links, &due, &mut touched)?;
+            let jumped = self.run_links(&mut links, &due, &mut touched)?;
             self.deliver(&mut touched)?;
             self.decide(&|scope| match scope {
                 Scope::Unit(u) => touched[u],
@@ -55,6 +55,9 @@ impl<const M: usize> Sim<'_, M> {
                 return undecided(Reason::Open, "an event at the start, where a relation leaves 0");
             }
             due = self.next_due();
+            if jumped && self.link_risen.contains(&true) {
+                return undecided(Reason::Open, "a link that another link makes true");
+            }
             links.extend(self.proposals(&due, self.micro + 1));
             if due.is_empty() && links.is_empty() && self.mismatches()?.is_empty() {
                 break;
@@ -389,14 +392,15 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// Rule 20.
+    /// Rule 20. Gives whether a link took place.
     fn run_links(
         &mut self,
         links: &mut Vec<(usize, u32)>,
         due: &[usize],
         touched: &mut [bool],
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
         let micro = self.micro;
+        let mut jumped = false;
         let mut now: Vec<usize> = links.iter().filter(|l| l.1 == micro).map(|l| l.0).collect();
         links.retain(|l| l.1 != micro);
         now.sort_by_key(|l| (self.sys.links[*l].priority, *l));
@@ -424,8 +428,9 @@ impl<const M: usize> Sim<'_, M> {
             }
             self.note(place, format!("link{}", index(place)), &units);
             self.enough()?;
+            jumped = true;
         }
-        Ok(())
+        Ok(jumped)
     }
 
     /// Inputs follow outputs that jumped: what is sent in a cycle is heard in it (R2).
