@@ -44,6 +44,15 @@ struct Piece<const M: usize> {
     found: Vec<Root<M>>,
 }
 
+/// A square root that comes to zero turns negative in its series: the solution is another one there.
+fn square_roots_hold<const M: usize>(tape: &Tape, series: &Series<M>, end: Dd) -> Result<(), Stop> {
+    let negative = |step: u32| roots::value(series.of(step), end).hi < -1e-20;
+    match tape.square_roots().any(negative) {
+        true => undecided(Reason::Singular, "a square root comes to zero"),
+        false => Ok(()),
+    }
+}
+
 impl<const M: usize> Sim<'_, M> {
     /// Goes on to the next instant at which something flips, at most to the tick `limit`.
     pub(crate) fn advance(&mut self, limit: i64) -> Result<Vec<Flip>, Stop> {
@@ -72,6 +81,7 @@ impl<const M: usize> Sim<'_, M> {
             self.scan_all(&mut piece, &series, span)?;
             let next = piece.found.iter().map(|r| r.tick).min().unwrap_or(i64::MAX);
             let end = self.seconds(next.min(limit) - piece.base) - piece.offset;
+            square_roots_hold(&piece.tape, &series, if end.hi <= h { end } else { Dd::new(h) })?;
             if end.hi <= h {
                 return self.arrive(piece, &series, next.min(limit), end, limit);
             }

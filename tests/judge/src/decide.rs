@@ -181,6 +181,9 @@ impl<const M: usize> Sim<'_, M> {
             }
         }
         let time = Ticks { lo: self.range.lo, hi: self.range.hi };
+        if self.sys.residuals.values().all(Vec::is_empty) {
+            return undecided(Reason::Open, "sides do not settle in this order");
+        }
         let message = format!("sides do not settle: {changed}");
         Err(Stop::Fail(FailureKind::Rounds, message, time))
     }

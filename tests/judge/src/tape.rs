@@ -117,6 +117,12 @@ impl Tape {
         self.steps.len()
     }
 
+    /// The steps that are square roots.
+    pub(crate) fn square_roots(&self) -> impl Iterator<Item = u32> + '_ {
+        let root = |(i, step): (usize, &Step)| matches!(step, Step::Sqrt(_)).then_some(i as u32);
+        self.steps.iter().enumerate().filter_map(root)
+    }
+
     /// The step of a node that was visited.
     pub(crate) fn step(&self, id: Id) -> Option<u32> {
         let at = self.at[id as usize];
