@@ -57,7 +57,7 @@ pub struct Row {
     pub derivatives: Vec<f64>,
 }
 
-/// What a checkpoint keeps of a trajectory.
+/// The part of a trajectory that a checkpoint keeps.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Mark {
     /// Complete parts.
@@ -130,7 +130,7 @@ impl Parts {
         if self.mark.rows.len() >= ROWS { self.write() } else { Ok(()) }
     }
 
-    /// What [`Parts::reopen`] needs.
+    /// The mark that [`Parts::reopen`] needs.
     pub fn mark(&self) -> &Mark {
         &self.mark
     }
@@ -264,7 +264,7 @@ mod tests {
         let at = ROWS as u32 + 10;
         (0..at).for_each(|k| parts.push(row(k)).unwrap());
         let mark = parts.mark().clone();
-        // What comes after the mark is lost.
+        // Rows after the mark are lost.
         (at..count).for_each(|k| parts.push(row(k)).unwrap());
         let mut parts = Parts::reopen(&cut, names(), mark).unwrap();
         assert!(!part(&cut, 1).exists());

@@ -24,7 +24,7 @@ use superdense_kernel::{
     parallel::{Partition, Settings},
 };
 
-/// What to run.
+/// A measurement to run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Job {
     /// A DEVStone model.
@@ -89,7 +89,7 @@ impl Engine {
     }
 }
 
-/// What a child process reports.
+/// The report of a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Building the model, in seconds.

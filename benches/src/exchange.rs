@@ -1,4 +1,4 @@
-//! What an exchange costs: two trivial units that hear each other through a coupling, Jacobi.
+//! The cost of an exchange: two trivial units that hear each other through a coupling, Jacobi.
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{
     Atomic, Bag, Coupled, Effects, Options, Outbox, Simulation,

@@ -96,8 +96,8 @@ pub fn measured<M: Message>(sim: &mut Simulation<M>, end: i64) {
     sim.run_until(end).expect("these models never fail");
 }
 
-/// The same for two workers under Time Warp, in turn on one core: with more, threads find each other
-/// where they happen to be.
+/// Like [`measured`], for two workers under Time Warp in turn on one core: with more cores the
+/// threads meet at points that differ from run to run.
 #[inline(never)]
 fn measured_in_turn<M: Message>(sim: &mut Simulation<M>, end: i64) {
     #[cfg(target_os = "linux")]

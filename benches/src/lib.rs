@@ -1,4 +1,4 @@
-//! What Superdense costs, next to its peers and in the same run.
+//! Costs of Superdense, next to its peers and in the same run.
 //!
 //! | module | what it measures |
 //! | --- | --- |

@@ -143,7 +143,7 @@ impl Phold {
     /// Seconds of a run, under Time Warp with settings; the trace hash and what workers did.
     ///
     /// # Errors
-    /// Those of the run.
+    /// The errors of the run.
     pub fn run(
         self,
         end: i64,
@@ -176,8 +176,8 @@ pub struct Row {
     pub speed_up: f64,
     /// Committed over executed transitions.
     pub efficiency: f64,
-    /// What as many threads that only work reach against one, in the same run: other programs on this
-    /// machine leave no more.
+    /// The speed-up of as many threads that only work, measured in the same run: other programs on
+    /// this machine leave no more.
     pub ceiling: f64,
     /// The most to expect: workers x efficiency x (work + sequential cost) over the same plus the
     /// overhead, which is that of one busy worker among two.

@@ -70,7 +70,7 @@ pub(crate) fn alone(component: Component<Value>) -> Simulation<Value> {
     alone_with(component, Options::default())
 }
 
-/// The same with options.
+/// A simulation of one component with these options.
 pub(crate) fn alone_with(component: Component<Value>, options: Options) -> Simulation<Value> {
     let mut top = Coupled::new();
     top.add_component("system", component);

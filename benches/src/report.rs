@@ -22,7 +22,7 @@ pub struct Row {
     pub peer_peak_bytes: u64,
 }
 
-/// What a row has to reach.
+/// The bound that a row has to reach.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
     /// At least this ratio.

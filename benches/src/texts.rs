@@ -1,4 +1,4 @@
-//! The same equations as text and in Rust.
+//! Equations as text and in Rust, side by side.
 use crate::qss::alone;
 use superdense_kernel::{Component, Simulation};
 use superdense_models::{
@@ -70,7 +70,7 @@ impl Equations for VanDerPol {
 }
 
 impl VanDerPol {
-    /// The same as text.
+    /// The equations as text.
     pub fn text() -> Text {
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         Text::new(&[pair("x", "v"), pair("v", "(1 - x * x) * v - x")])

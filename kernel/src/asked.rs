@@ -1,4 +1,4 @@
-//! What transitions asked for beside changing their models, and what observers hear of them.
+//! Requests of transitions beside the changes of their models, and what observers hear of them.
 use crate::{
     core::{Core, Guards, Halt, halted},
     error::RunError,

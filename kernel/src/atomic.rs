@@ -68,7 +68,7 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
 
     /// True while the next internal step is *silent*: `time_advance` is then the tick in which
     /// that step begins (its offset, rounded down), and [`advance`](Atomic::advance) makes it.
-    /// What the step finds must be due at least one tick later (R14).
+    /// Whatever the step finds must be due at least one tick later (R14).
     fn is_silent(&self) -> bool {
         false
     }

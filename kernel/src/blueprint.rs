@@ -43,7 +43,7 @@ pub(crate) enum NodeBody {
 }
 
 impl NodeBody {
-    /// What stands for a level until its draft is settled.
+    /// A placeholder for a level until its draft is settled.
     const DRAFT: Self =
         Self::Atomic(AtomicNode { kind: 0, slot: NONE, inputs: 0, outputs: 0, index: NONE });
 }

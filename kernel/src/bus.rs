@@ -28,8 +28,8 @@ struct Net {
     receivers: u32,
 }
 
-/// What reaches a model in this cycle: the messages that came straight to its first input port,
-/// and where the list of nets starts that reach it.
+/// The messages for a model in this cycle: those that came straight to its first input port, and
+/// where the list of the nets that reach it starts.
 #[derive(Debug, Clone, Copy)]
 struct Inbox {
     sum: u64,
@@ -63,7 +63,7 @@ pub(crate) struct Bus<M> {
     cycle: u32,
     /// Models that receive something, in the order in which they were reached.
     pub influenced: Vec<u32>,
-    /// What was sent, kept for observers only.
+    /// Messages that were sent, kept for observers only.
     pub log: Vec<Sent<M>>,
     /// By model: whether observers want to hear of it. Empty when there is none, so that models
     /// that nobody hears of cost one comparison.
@@ -77,7 +77,7 @@ pub(crate) struct Bus<M> {
     pub disordered: bool,
     /// Messages of the cycle may own memory.
     pub owning: bool,
-    /// What leaves this part of a simulation, until it is taken.
+    /// Messages that leave this part of a simulation, until they are taken.
     pub away: Vec<(Tag, Envelope<M>)>,
     /// A send to a port that its model does not have: (model, port).
     pub bad_port: Option<(u32, u16)>,
@@ -107,7 +107,7 @@ impl<M: Message> Bus<M> {
         }
     }
 
-    /// The same for another network; nobody is heard of yet.
+    /// Fits the bus to another network; observers hear of no model yet.
     pub(crate) fn fit(&mut self, network: &Network<M>) {
         *self = Self::new(network, self.ties);
     }
@@ -211,7 +211,7 @@ impl<M: Message> Bus<M> {
         let net = self.nets.len() as u32;
         let sum = digest_of(&value, u64::from(number));
         let at = self.arena.len() as u32;
-        // What came through the root's ports has numbers of its own.
+        // Messages that came through the root's ports have numbers of their own.
         self.disordered |= self.arena.last().is_some_and(|last| last.source == network.models);
         self.owning = true;
         self.arena.push(Envelope {
@@ -294,7 +294,7 @@ impl<M: Message> Bus<M> {
         (sum, len)
     }
 
-    /// What reached the outside: (output port of the root, value).
+    /// Messages that reached the outside: (output port of the root, value).
     pub(crate) fn outside(&mut self, network: &Network<M>, tag: Tag) -> Option<Bag<'_, M>> {
         let reached = self.inbox[network.models as usize].cycle == self.cycle;
         reached.then(|| self.bag(network.models, tag).0)

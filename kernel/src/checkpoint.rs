@@ -28,7 +28,7 @@ use std::{borrow::Cow, sync::Arc};
 const VERSION: u32 = 2;
 const MAGIC: [u8; 8] = *b"SDENSECP";
 
-/// What the kernel itself has to remember; per model in path order.
+/// The kernel's own part of a saved state; per model in path order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Progress {
     now: Tag,
@@ -155,7 +155,7 @@ impl<M: Message> Simulation<M> {
         all.flat_map(|(&at, list)| list.iter().map(move |i| (at, i.clone()))).collect()
     }
 
-    /// The same over a saved state that is needed no more, whose memory it uses.
+    /// Saves into a state that is no longer needed, whose memory it uses.
     pub(crate) fn save_again(
         &mut self,
         old: Option<SavedSimulation<M>>,

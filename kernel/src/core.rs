@@ -52,17 +52,17 @@ impl Ahead<'_> {
     }
 }
 
-/// What follows on the silent steps of a single model.
+/// The next action after the silent steps of a single model.
 pub(crate) enum Onward {
     /// The model's own event at this tick, before all others.
     Itself(i64),
     /// The earliest event of the list; nothing is silent.
     List,
-    /// What the loop of the run finds.
+    /// The loop of the run finds the next action.
     Leave,
 }
 
-/// What a transition reads and writes of the kernel's per model.
+/// The kernel's data of one model that a transition reads and writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cell {
     /// Tick of the last transition.
@@ -223,8 +223,8 @@ impl<M: Message> Core<M> {
     }
 
     /// Empty event lists with room for all models; the silent one only if some need it.
-    // What a cycle may hold once for each model gets its room here, too. Doubling it during the
-    // first cycles would leave the smaller ones behind, in the memory of a large model.
+    // Lists with at most one entry per model in a cycle get their room here, too. Doubling them in
+    // the first cycles would leave the smaller ones behind, in the memory of a large model.
     pub fn reset_lists(&mut self, silent: bool) {
         let models = self.keys.len();
         self.list.reset(models);
@@ -268,8 +268,8 @@ impl<M: Message> Core<M> {
         Some(m)
     }
 
-    /// The same when the next cycle is a micro-step.
-    // A call, lest the usual way gets longer.
+    /// The next imminent model when the next cycle is a micro-step.
+    // This is a call, so that the usual way does not get longer.
     #[inline(never)]
     fn next_ready(&mut self) -> Option<u32> {
         let [m] = self.ready[..] else { return None };
@@ -340,7 +340,7 @@ impl<M: Message> Core<M> {
         models: &[u32],
         seats: &mut [Seat<A>],
     ) {
-        // What is the same for all is read once, and counts are added up once.
+        // Data that is the same for all is read once, and counts are added up once.
         let (now, mut messages) = (self.now, 0);
         for &m in models {
             let seat = &mut seats[run.slot(m)];
@@ -483,7 +483,7 @@ impl<M: Message> Core<M> {
         }
     }
 
-    /// The same without entering what comes next: its tick, and whether that is a silent step.
+    /// Advances a model without entering its next event; gives its tick, and whether it is silent.
     #[inline]
     fn advanced<A: Atomic<M>>(
         &mut self,
@@ -518,7 +518,7 @@ impl<M: Message> Core<M> {
 
     /// The silent steps of a model that has just made a transition, if it is the only one that is
     /// silent: what [`Simulation::next_within`](crate::Simulation::next_within) would come to next.
-    /// What they find is not entered where it comes before all else: a lone unit needs no list.
+    /// Events that come before all else are not entered: a lone unit needs no list.
     #[inline(always)]
     pub fn advance_alone<A: Atomic<M>>(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a transition may ask for, beside changing its own state.
+//! Requests of a transition, beside the change of its own state.
 use crate::{
     message::Message,
     structure::Change,

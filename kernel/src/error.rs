@@ -43,7 +43,7 @@ pub enum BuildError {
         /// The coupling.
         wire: String,
     },
-    /// The same coupling twice.
+    /// A coupling was added twice.
     #[error("{wire} is given twice; remove one (messages would arrive twice)")]
     DuplicateWire {
         /// The coupling.
@@ -66,7 +66,7 @@ pub enum BuildError {
     /// More models, ports or wires than can be counted.
     #[error("the model is too large: {what}")]
     TooLarge {
-        /// What there is too much of.
+        /// The items of which there are too many.
         what: &'static str,
     },
 }
@@ -103,7 +103,7 @@ pub enum RunError {
         path: String,
         /// When.
         at: Tag,
-        /// What, and what to do about it.
+        /// The mistake, and what to do about it.
         why: String,
     },
     /// A time advance that is no duration (rule R7).

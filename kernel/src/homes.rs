@@ -90,7 +90,7 @@ impl Homes {
         }
     }
 
-    /// The same where only a search tells; the home after the recent one is the usual case.
+    /// Finds the home by a search; the home after the recent one is the usual case.
     #[cold]
     fn search(&self, m: u32) -> usize {
         match self.homes[self.recent..] {

@@ -103,7 +103,7 @@ impl<M: Message> Simulation<M> {
         Some(self.slabs.kinds[a.kind as usize].cell(a.slot).chain)
     }
 
-    /// What the kernel keeps per model, in path order.
+    /// The kernel's data of each model, in path order.
     pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
         (0..self.core.keys.len() as u32).map(|m| {
             let (kind, slot) = self.core.homes.of(m);

@@ -1,4 +1,4 @@
-//! What travels between models, and the digest that the trace hash is made of.
+//! Messages between models, and the digest that the trace hash is made of.
 use std::fmt::Debug;
 
 /// A message of a simulation: any plain value, or an enum over the values of a domain.

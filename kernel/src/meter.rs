@@ -34,7 +34,7 @@ impl<M: Message> Simulation<M> {
         Some(a.kind)
     }
 
-    /// What the models count about their own work, added up by name.
+    /// Counts that the models keep of their own work, added up by name.
     pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
         let mut sums = BTreeMap::new();
         for m in 0..self.core.keys.len() as u32 {
@@ -46,7 +46,7 @@ impl<M: Message> Simulation<M> {
         sums
     }
 
-    /// What the model at `path` counts about its own work, by name.
+    /// Counts that the model at `path` keeps of its own work, by name.
     pub fn statistics_of(&self, path: &str) -> Option<BTreeMap<&'static str, u64>> {
         let key = self.core.blueprint.find(path)?;
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };

@@ -24,12 +24,12 @@ pub(crate) enum To {
 }
 
 impl Target {
-    /// The empty list of routes: that of all ports that lead nowhere.
+    /// The empty list of routes: the target of all ports that lead nowhere.
     pub(crate) const NOWHERE: Self = Self(SPREAD);
-    /// That of a port which there is not.
+    /// The target of a port that does not exist.
     pub(crate) const MISSING: Self = Self(u32::MAX);
 
-    /// That of a port of which other parts of the simulation hear.
+    /// The target of a port of which other parts of the simulation hear.
     pub(crate) const AWAY: Self = Self(u32::MAX - 1);
 
     pub(crate) fn model(model: u32) -> Self {

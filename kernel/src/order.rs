@@ -12,7 +12,7 @@ pub(crate) fn order(list: &mut [u32], marks: &mut Marks) {
     }
 }
 
-/// The same as of slices; sixteen neighbours are compared at once.
+/// Whether a list ascends; sixteen neighbours are compared at once.
 #[inline(never)]
 fn is_sorted(list: &[u32]) -> bool {
     let (blocks, later) = (list.as_chunks::<16>().0, list[1..].as_chunks::<16>().0);

@@ -100,7 +100,7 @@ impl<'a, M: Message> Outbox<'a, M> {
             let envelope = Envelope { value, source, emission, next: NONE, port };
             return self.bus.hand(model, digest, envelope);
         }
-        // What nobody hears is in the trace all the same, but is carried nowhere.
+        // A message that nobody hears is in the trace all the same, but is carried nowhere.
         if to != Target::NOWHERE || self.bus.hears(source) {
             let envelope = Envelope { value, source, emission, next: NONE, port };
             self.carry(digest, identity, envelope);
@@ -132,7 +132,7 @@ impl<'a, M: Message> Outbox<'a, M> {
     }
 }
 
-/// What an outbox needs for all but the usual way of a message.
+/// The parts of an outbox that only unusual messages need.
 struct Carrier<'a, M: Message> {
     bus: &'a mut Bus<M>,
     network: &'a Network<M>,

@@ -304,7 +304,7 @@ mod tests {
         Simulation::new(top, Default::default()).expect("three clocks")
     }
 
-    /// What a change did before it turned out to be a mistake is undone with the rest.
+    /// The effects of a change that turns out to be a mistake are undone with the rest.
     #[test]
     fn a_restored_simulation_knows_nothing_of_a_failed_change() {
         let mut expected = simulation();

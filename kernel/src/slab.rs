@@ -24,7 +24,7 @@ use std::{
 
 /// A single model on its way into a slab.
 pub(crate) trait Erased<M: Message>: Send {
-    /// What of its first time advance is gone at the start (rule R8).
+    /// The part of its first time advance that has passed at the start (rule R8).
     fn elapsed(&self) -> Duration;
     fn place(self: Box<Self>, slabs: &mut Slabs<M>) -> Placed;
 }
@@ -73,7 +73,7 @@ pub(crate) trait Kind<M: Message>: Send {
     /// Removes a model; the last one takes its slot. Returns the owner of the moved model.
     fn remove(&mut self, slot: u32) -> Option<ModelKey>;
     fn save(&self, slot: u32) -> Result<SavedState, SnapshotError>;
-    /// The same into a state of this kind that is needed no more.
+    /// Saves into a state of this kind that is no longer needed.
     fn save_over(&self, slot: u32, saved: &mut SavedState) -> Result<(), SnapshotError>;
     fn restore(&mut self, slot: u32, saved: &SavedState) -> Result<(), SnapshotError>;
     fn to_bytes(&self, slot: u32) -> Result<Vec<u8>, SnapshotError>;
@@ -96,7 +96,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn collect(&mut self, part_of: &[u32], parts: Vec<Box<dyn Kind<M>>>);
 }
 
-/// What is left of a cycle with one imminent model.
+/// The rest of a cycle with one imminent model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Left {
     /// Nothing.
@@ -105,7 +105,7 @@ pub(crate) enum Left {
     Next(u32),
     /// The transition of the one model that is reached.
     Other(u32),
-    /// That of the one model that is reached, and then that of the imminent one, [`Ahead::own`].
+    /// The transition of the model that is reached, then of the imminent one, [`Ahead::own`].
     Both(u32),
     /// All transitions.
     All,

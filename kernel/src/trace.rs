@@ -32,7 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a model does that is imminent or influenced, or both.
+    /// The transition of a model that is imminent or influenced, or both.
     #[inline(always)]
     pub(crate) const fn of(imminent: bool, influenced: bool) -> Self {
         match (imminent, influenced) {
@@ -90,15 +90,15 @@ pub struct Transition<'a, M> {
     pub tag: Tag,
     /// Which of the three.
     pub kind: Kind,
-    /// What came in; `None` for an internal transition.
+    /// The received messages; `None` for an internal transition.
     pub bag: Option<Bag<'a, M>>,
-    /// What the model sent in this cycle: port and value, in order of emission.
+    /// The messages that the model sent in this cycle: port and value, in order of emission.
     pub outputs: &'a [Sent<M>],
     /// When the model is due next; [`Tag::NEVER`] when passive.
     pub next: Tag,
 }
 
-/// What an observer answers: go on, or stop after this cycle for a reason.
+/// An observer's answer: go on, or stop after this cycle for a reason.
 pub type Verdict = ControlFlow<String>;
 
 /// Is told what a run commits; holds no handle on the run and cannot change it.

@@ -1,5 +1,6 @@
-//! What threads of the parallel executors share, in all orders in which they may go (loom): the same
-//! source files as in the library, with loom's atomics and locks instead of those of the standard library.
+//! Structures that threads of the parallel executors share, in all orders in which they may go
+//! (loom): the source files of the library, with loom's atomics and locks instead of those of the
+//! standard library.
 #![allow(dead_code, unused_imports, reason = "the library uses more of these files")]
 
 mod sync {
@@ -77,7 +78,7 @@ fn nobody_waits_for_a_thread_that_is_gone() {
 
 const NEVER: u64 = u64::MAX;
 
-/// What workers share: their cuts with GVT, and what is under way.
+/// Data that workers share: their cuts with GVT, and the messages under way.
 struct World {
     rounds: Rounds<Told>,
     inboxes: [Mutex<VecDeque<u64>>; 2],

@@ -14,9 +14,9 @@ const KEPT: usize = 1000;
 pub struct Mistake {
     /// A stable name of the kind of mistake, such as `unknown-port`.
     pub code: &'static str,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
     /// Places, with a word on each; the first is the main one.
     pub labels: Vec<(Span, String)>,

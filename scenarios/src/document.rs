@@ -67,7 +67,7 @@ impl Table {
 }
 
 impl Node {
-    /// What the value is, for messages.
+    /// The type of the value in words, for messages.
     pub fn type_name(&self) -> &'static str {
         match self.item {
             Item::Text(_) => "a text",

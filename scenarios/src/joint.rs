@@ -26,9 +26,9 @@ const DWELL: usize = 256;
 /// Bounds on a joint spectral radius.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
-    /// What the sequence grows by per step.
+    /// The growth of the sequence per step.
     pub lower: f64,
-    /// What none exceeds.
+    /// The growth per step that no sequence exceeds.
     pub upper: f64,
     /// Numbers of matrices in the order in which they act.
     pub sequence: Vec<usize>,
@@ -167,7 +167,7 @@ fn norm(map: &DMatrix<f64>) -> f64 {
     map.singular_values().iter().copied().fold(0.0, f64::max)
 }
 
-/// The same maps in coordinates in which an ellipsoid that suits all of them is the unit ball.
+/// The maps in coordinates in which an ellipsoid that suits all of them is the unit ball.
 fn in_ellipsoid(maps: &[DMatrix<f64>]) -> Vec<DMatrix<f64>> {
     const ROUNDS: usize = 400;
     let n = maps.first().map_or(0, DMatrix::nrows);

@@ -46,7 +46,8 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/two_masses.toml"
 };
 
-/// What the papers print and what is expected of ours, one table for each document or part of one.
+/// Numbers that the papers print and that ours must come to, one table for each document or part of
+/// one.
 pub const EXPECTED: &[(&str, &str)] = files! {
     "expected/000.toml"
     "expected/001.toml"

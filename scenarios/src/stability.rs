@@ -131,7 +131,7 @@ impl Coupled {
         Ok(all.into_iter().map(alone).collect())
     }
 
-    /// What switching between the modes at the ends of macro steps does.
+    /// The effect of switching between the modes at the ends of macro steps.
     ///
     /// # Errors
     /// When the scenario cannot be run or is not linear in some mode, or its master remembers earlier
@@ -178,7 +178,7 @@ impl Coupled {
         if inputs.is_empty() || !self.coupled {
             return Ok(None);
         }
-        // What follows inputs at once must not be followed to its end: that is iteration of D.
+        // Feed-through must not be followed to its end here: that is the iteration of D.
         let delayed = [("coupling.feed_through".to_owned(), "\"delayed\"".to_owned())];
         let observe = |kicks: &[(&str, f64)]| self.observe(kicks, "1 s", 0, &delayed, false);
         let paths = self.paths(&inputs, &observe)?;
@@ -364,8 +364,8 @@ fn values(sim: &Simulation<Value>, signals: &Signals, at: i64) -> DVector<f64> {
     DVector::from_iterator(signals.len(), signals.iter().map(value))
 }
 
-/// What takes `depth` stacked vectors to those one step later, and the projection onto the space on
-/// which it is known; nothing if it does not predict the last step.
+/// The map from `depth` stacked vectors to those one step later, and the projection onto the space
+/// on which it is known; nothing if it does not predict the last step.
 fn step_map(paths: &[Course], depth: usize) -> Option<(DMatrix<f64>, DMatrix<f64>)> {
     let stacked = |path: &[DVector<f64>], k: usize| {
         let rows = (0..depth).flat_map(|d| path[k + d].iter().copied());

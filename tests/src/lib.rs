@@ -1,5 +1,5 @@
-//! What the workspace-wide tests share: test models, a recorder of traces, and a naive reference
-//! simulator that shares no code with the kernel.
+//! Common parts of the workspace-wide tests: test models, a recorder of traces, and a naive
+//! reference simulator that shares no code with the kernel.
 //!
 //! A test model is a [`machine::Machine`], a state machine that knows neither the kernel nor the
 //! reference simulator; [`unit::Unit`] makes it an atomic model of the kernel.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 pub struct Gen {
     /// Ticks between outputs.
     pub period: i64,
-    /// What it emits.
+    /// The value that it emits.
     pub value: i64,
     /// Outputs left.
     pub left: u64,

@@ -141,7 +141,7 @@ impl<M: Message> Run<M> {
         run
     }
 
-    /// What was recorded so far.
+    /// The records so far.
     ///
     /// # Panics
     /// When another observer panicked.

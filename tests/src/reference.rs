@@ -63,7 +63,7 @@ pub struct Reference {
     pending: BTreeMap<i64, Vec<(usize, u16, i64)>>,
     now: Option<Tag>,
     limit: u32,
-    /// What happened.
+    /// The records of the run.
     pub records: Vec<Record>,
     /// Cycles.
     pub cycles: Vec<Tag>,
@@ -275,8 +275,8 @@ impl Reference {
         (0..at.len()).map(|i| name(&self.tree.at(&at[..i]).children[at[i]].0)).collect()
     }
 
-    /// The same model on one level, in the same canonical order: `leaf[rank]`, and one named
-    /// translation per route.
+    /// The model on one level, in the canonical order: `leaf[rank]`, and one named translation per
+    /// route.
     pub fn flat(&self) -> Tree {
         let mut flat = Tree::default();
         let mut at_start = Vec::new();

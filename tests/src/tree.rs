@@ -108,7 +108,7 @@ impl Step {
 pub struct Z {
     /// The name.
     pub name: String,
-    /// What it does, in order.
+    /// Its steps, in order.
     pub steps: Vec<Step>,
 }
 
@@ -254,7 +254,7 @@ impl Tree {
         }
     }
 
-    /// The same model with children and couplings declared in another order.
+    /// The model with children and couplings declared in another order.
     #[must_use]
     pub fn shuffled(&self, ch: &mut Choices) -> Self {
         let mut order: Vec<usize> = (0..self.children.len()).collect();
@@ -278,8 +278,8 @@ impl Tree {
         Self { children, links, ..*self }
     }
 
-    /// The same model with one child, chosen on the way down, put into a coupled model of its
-    /// own. Returns its path as it was, too.
+    /// The model with one child, chosen on the way down, put into a coupled model of its own.
+    /// Returns its path as it was, too.
     #[must_use]
     pub fn wrapped(&self, ch: &mut Choices) -> (Self, String) {
         let mut tree = self.clone();

@@ -64,7 +64,7 @@ impl Type {
     }
 }
 
-/// What a variable is for.
+/// The role of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // The names are those of the standard.
 pub enum Causality {
@@ -85,7 +85,7 @@ pub struct Variable {
     pub reference: u32,
     /// Type.
     pub ty: Type,
-    /// What it is for.
+    /// Its role.
     pub causality: Causality,
     /// Whether it changes continuously.
     pub continuous: bool,
@@ -103,7 +103,7 @@ pub struct Variable {
     pub limits: (Option<f64>, Option<f64>),
 }
 
-/// What an FMU for co-simulation says about itself.
+/// The description of an FMU for co-simulation: all that this program reads from it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
     /// Name of the model.
@@ -163,7 +163,7 @@ impl Description {
     /// Reads the text of a model description.
     ///
     /// # Errors
-    /// What is wrong with the text, or that the FMU is not one for co-simulation in FMI 3.0.
+    /// When the text has mistakes, or the FMU is not one for co-simulation in FMI 3.0.
     ///
     /// ```
     /// # use superdense_adapters::fmi::description::Description;

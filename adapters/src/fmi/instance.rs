@@ -16,9 +16,9 @@ use std::{
 pub struct CallError {
     /// The function and its arguments.
     pub call: String,
-    /// What it returned.
+    /// The status that the call returned.
     pub status: Status,
-    /// What the FMU logged during the call.
+    /// Messages that the FMU logged during the call.
     pub log: Vec<String>,
 }
 

@@ -234,7 +234,7 @@ fn start_value(
     Ok(Start::Numbers(values))
 }
 
-/// What the unit can, by the model description and what the scenario withholds.
+/// Capabilities of the unit, from the model description and from what the scenario withholds.
 fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
     let d = &layout.description;
     let withheld =

@@ -1,4 +1,4 @@
-//! What the unit does with its FMU: steps, events, inputs, and the segments of its outputs.
+//! The work of the unit with its FMU: steps, events, inputs, and the segments of its outputs.
 use super::{
     instance::{Block, CallError, StateHandle},
     library::{Curve, Status, Stepped},

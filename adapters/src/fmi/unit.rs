@@ -32,7 +32,7 @@ use superdense_models::{
     },
 };
 
-/// What the unit knows about its FMU beside the running state.
+/// Facts about the FMU that do not change in a run.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     /// Name of the FMU in messages.
@@ -57,10 +57,10 @@ pub(super) struct Settings {
     pub continuous: Vec<Option<u32>>,
 }
 
-/// What happens at the due time.
+/// The unit's action at the due time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Plan {
-    /// What waits is sent.
+    /// The waiting messages are sent.
     Send,
     /// The FMU is there already.
     Ahead,
@@ -70,7 +70,7 @@ pub(super) enum Plan {
     Done,
 }
 
-/// What was found at the end of a step ahead.
+/// Results at the end of a step ahead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Found {
     /// Outputs, after events.
@@ -110,7 +110,7 @@ pub(super) struct Data {
     /// Inputs that wait for the next communication point: none, smooth, with a jump.
     pub waiting: Option<bool>,
     pub found: Option<Found>,
-    /// What receivers hold.
+    /// The segments that receivers hold.
     pub sent: Vec<Option<Held>>,
     pub outbox: Vec<(u16, Segment)>,
     pub plan: Plan,
@@ -269,7 +269,7 @@ impl FmuUnit {
         self.queue(now)
     }
 
-    /// What was sent is what receivers hold.
+    /// Receivers now hold the segments that were sent.
     fn note_sent(&mut self) {
         let now = self.data.timer.now();
         for (port, segment) in self.data.outbox.drain(..) {

@@ -1,7 +1,7 @@
 //! The closed formulas of DEVStone.
 use super::{Devstone, Shape};
 
-/// What a DEVStone model has and does, by formula. The seeder and its couplings do not count.
+/// Counts of a DEVStone model, by formula. The seeder and its couplings do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
     /// Atomic models.

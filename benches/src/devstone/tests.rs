@@ -7,7 +7,7 @@ fn of(shape: Shape, width: usize, depth: usize) -> Devstone {
     Devstone { shape, width, depth, work: 0 }
 }
 
-/// What the list of levels amounts to: atomics, EIC, IC, EOC.
+/// Counts from the list of levels: atomics, EIC, IC, EOC.
 fn laid_out(model: Devstone) -> [u64; 4] {
     let mut sum = [0; 4];
     for depth in 1..=model.depth {

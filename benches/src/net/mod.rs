@@ -31,7 +31,7 @@ pub enum Net {
     Loads(u32),
 }
 
-/// What is counted: (the output that counts, events for each).
+/// An output whose events are counted, and how many events each of them stands for.
 type Count = (&'static str, f64);
 
 impl Net {
@@ -181,7 +181,7 @@ fn ns3() -> Result<PathBuf, String> {
 pub struct Row {
     /// `M/M/1`, `torus`, `S4a`, `S2`.
     pub workload: &'static str,
-    /// What of it.
+    /// The size of the workload.
     pub size: String,
     /// `simpy`, `ns3`, or nothing.
     pub peer: &'static str,

@@ -28,7 +28,7 @@ const SOLVERS: [(Solver, &str); 4] = [
     (Solver::Bdf, "bdf"),
 ];
 
-/// What one solution came to.
+/// Result of one solution.
 struct Solution {
     states: Vec<f64>,
     steps: u64,

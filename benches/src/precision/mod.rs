@@ -46,11 +46,11 @@ pub struct Run {
     pub states: Vec<f64>,
     /// Why there is nothing.
     pub failed: Option<String>,
-    /// What the run noted: why `auto` chose what it chose.
+    /// The note of the run: why `auto` chose its method.
     pub note: String,
 }
 
-/// What an engine may take.
+/// Limits on the time and the memory of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Seconds of one run, after which it is given up.
@@ -73,7 +73,7 @@ impl Limits {
     }
 }
 
-/// What a child does.
+/// A task for a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Task {
     /// The tight solution.
@@ -177,7 +177,7 @@ fn peers() -> Vec<Engine> {
     peers
 }
 
-/// What is compared on a problem.
+/// Whether this engine is compared on this problem.
 fn compared(engine: Engine, problem: Problem) -> bool {
     match engine {
         Engine::Heyoka => matches!(

@@ -1,4 +1,4 @@
-//! What is solved.
+//! The problems that are solved.
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -100,7 +100,7 @@ impl View<Series<2>> for Direction<'_> {
 
 /// Something to be done with the system of a problem.
 pub trait Visitor {
-    /// What comes of it.
+    /// The result of the task.
     type Result;
     /// Does it.
     fn visit<Y: System>(self, system: Y) -> Self::Result;

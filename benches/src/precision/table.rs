@@ -4,7 +4,7 @@ use crate::child::Engine;
 use serde::Serialize;
 use std::fmt::Write;
 
-/// What a method came to at one tolerance. As JSON, one object per line with exactly these keys.
+/// Result of a method at one tolerance. As JSON, one object per line with exactly these keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     /// The problem.
@@ -38,7 +38,7 @@ pub struct Curves {
     points: Vec<Point>,
     /// Engine, method, tolerance, why.
     failures: Vec<(&'static str, String, f64, String)>,
-    /// What `auto` chose at which tolerance.
+    /// The methods that `auto` chose, with their tolerances.
     choices: Vec<(f64, String)>,
     taylor: Option<Taylor>,
 }
@@ -74,9 +74,9 @@ pub struct Cost {
     pub steps: f64,
 }
 
-/// What a method, given by its points from loose to tight, needs for an error of at most `wanted`:
-/// the cheapest of the runs that reach it and of the straight lines (in logarithms) between two
-/// neighbours of which only the tighter one does.
+/// The cost of an error of at most `wanted` under a method, given by its points from loose to
+/// tight: the cheapest of the runs that reach it and of the straight lines (in logarithms) between
+/// two neighbours of which only the tighter one reaches it.
 pub fn at_error(points: &[&Point], wanted: f64) -> Option<Cost> {
     let cost = |p: &Point| Cost { seconds: p.seconds, steps: p.steps as f64 };
     let reached = points.iter().filter(|p| p.error <= wanted).map(|p| cost(p));

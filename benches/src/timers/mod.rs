@@ -42,7 +42,7 @@ impl Increments {
     pub const ALL: [Self; 5] =
         [Self::Exponential, Self::Skewed, Self::Clustered, Self::Bimodal, Self::Equal];
 
-    /// What a workload's name gets appended.
+    /// The suffix of a workload's name.
     pub fn suffix(self) -> &'static str {
         ["", "-skewed", "-clustered", "-bimodal", "-equal"][self as usize]
     }

@@ -111,9 +111,9 @@ impl LadderList {
         self.store.push(bucket, model, at);
     }
 
-    /// The same in a bucket that was passed as empty.
-    // A call, so that it is a branch that nobody takes: the search for the next event would wait
-    // for the time of this one otherwise.
+    /// Places a model in a bucket that was passed as empty.
+    // This is a call, so that it is a branch that nobody takes: the search for the next event
+    // would otherwise wait for the time of this one.
     #[cold]
     #[inline(never)]
     fn place_early(&mut self, bucket: usize, word: usize, model: u32, at: i64) {
@@ -121,7 +121,7 @@ impl LadderList {
         self.store.push(bucket, model, at);
     }
 
-    /// The same for a time that is not in the finest rung.
+    /// Places a model whose time is not in the finest rung.
     #[inline(never)]
     fn place_elsewhere(&mut self, model: u32, at: i64) {
         if at < self.front.origin {

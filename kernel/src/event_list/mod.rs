@@ -88,8 +88,8 @@ pub trait EventList: Default + Send {
     /// time.
     fn take(&mut self, limit: i64, sink: &mut impl FnMut(u32)) -> Option<i64>;
 
-    /// The same for a single model, where it can be told at once that there is just one of the
-    /// earliest time; `None` says nothing.
+    /// Takes a single model, where the list can tell at once that only one has the earliest time;
+    /// `None` says nothing.
     fn take_alone(&mut self, limit: i64) -> Option<(i64, u32)> {
         let _ = limit;
         None

@@ -53,7 +53,7 @@ impl Pair {
         self.take_until(at)
     }
 
-    /// The same if the earliest time is not later than `limit`.
+    /// Takes the earliest models if their time is not later than `limit`.
     fn take_until(&mut self, limit: i64) -> Option<(i64, Vec<u32>)> {
         let mut taken = Vec::new();
         let mut at = None;

@@ -1,4 +1,4 @@
-//! What each unit of a worker has to do next, by key.
+//! The next action of each unit of a worker, by key.
 use crate::{
     event_list::{EventList, LadderList},
     time::Tag,

@@ -1,4 +1,4 @@
-//! What a worker says and hands over at a cut.
+//! Reports and records that a worker hands over at a cut.
 use super::{
     history::Told,
     ledger::{Ledger, Line},
@@ -7,13 +7,13 @@ use super::{
 use crate::{bag::NONE, core::Counts, message::Message, time::Tag, trace::Kind};
 use std::cmp::Reverse;
 
-/// What a worker hands over at a cut, in the order of tags.
+/// Records that a worker hands over at a cut, in the order of tags.
 pub(crate) struct Committed<M> {
     /// For observers; without any, these two are enough:
     pub ledger: Ledger<M>,
     /// Transitions and messages.
     pub counts: Counts,
-    /// Those of cycles, each once.
+    /// Tags of the cycles, each once.
     pub tags: Vec<Tag>,
 }
 
@@ -23,7 +23,7 @@ impl<M> Default for Committed<M> {
     }
 }
 
-/// What a worker says at a cut.
+/// The report of a worker at a cut.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
     /// No event of this worker is earlier.
@@ -67,7 +67,7 @@ impl<M: Message> Worker<M> {
         Cut { own, sent, barrier, front, tally, failed }
     }
 
-    /// What was found at the last cut of all.
+    /// Takes in the results of the last cut of all workers.
     pub(super) fn learn(&mut self, world: &World<'_, M>, gvt: Tag, horizon: i64) {
         self.horizon = horizon;
         if gvt > self.gvt {

@@ -26,7 +26,7 @@ const PATIENCE: u32 = 400;
 /// Sleep of an idle thread.
 const NAP: Duration = Duration::from_micros(50);
 
-/// What the coordinator tells the workers.
+/// The coordinator's orders to the workers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Orders {
     pub gvt: Tag,
@@ -175,7 +175,7 @@ struct Seat<'a, M: Message> {
     idle: bool,
 }
 
-/// What threads share.
+/// Data that threads share.
 ///
 /// **Why threads take workers.** A thread for each worker stands still when it has lost its core to
 /// somebody else, or when there are more workers than cores, and with it everybody who waits for
@@ -250,7 +250,7 @@ impl<'a, 't, M: Message> Shared<'a, 't, M> {
                 self.rounds.look(|round| (round.coordinator.orders, round.coordinator.horizons[i]));
             seat.worker.learn(world, orders.gvt, horizon);
         }
-        // What was under way at the last cut is here now, so that the horizon holds.
+        // Messages that were under way at the last cut are here now, so that the horizon holds.
         seat.worker.receive(world);
         let done = {
             let _mark = seat.worker.track.clone().batch(|| seat.worker.is_due());

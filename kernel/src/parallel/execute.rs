@@ -101,7 +101,7 @@ impl<M: Message> Worker<M> {
         self.bar(u, key);
     }
 
-    /// What observers are to be told of a transition.
+    /// Notes a transition for the observers.
     #[inline(never)]
     fn told(&mut self, u: u32, number: u32, facts: Vec<Fact>, next: Tag) {
         let heard = self.bus.hears(self.units[u as usize].model);
@@ -128,7 +128,7 @@ impl<M: Message> Worker<M> {
         let input = self.inputs.next(unit.inputs).map_or(i64::MAX, |tag| tag.ticks);
         let others = self.least().map_or(i64::MAX, |key| key.ticks.saturating_add(1));
         let far = input.min(others).min(world.limit).min(self.horizon.saturating_add(1));
-        // What goes wrong is looked for again, step by step, to know when.
+        // A transition that fails is looked for again, step by step, to know when it failed.
         for bound in [far.max(at + 1), at + 1] {
             let span = Duration::between(before.last, bound);
             let fx = &mut self.fx;

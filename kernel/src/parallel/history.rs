@@ -1,4 +1,4 @@
-//! What the units of a worker did and may have to undo.
+//! Transitions of the units of a worker, which may have to be undone.
 //!
 //! **Why one pool.** A history per unit lies as far apart as there are units, and each commit would
 //! go through all that memory. Here records are numbers in one pool, chained by unit; a freed one
@@ -25,7 +25,7 @@ pub(crate) struct Record<M> {
     pub earlier: u32,
     /// The unit's record after this one.
     pub later: u32,
-    /// What came for it.
+    /// The inputs that came for it.
     pub inputs: u32,
     /// Messages in the bag.
     pub messages: u32,
@@ -76,7 +76,7 @@ impl<M> Record<M> {
     }
 }
 
-/// What observers are told of a transition.
+/// The part of a transition that observers are told.
 pub(crate) struct Told<M> {
     /// They want the transition, and not only the facts.
     pub heard: bool,
@@ -253,7 +253,7 @@ impl<M: Message> History<M> {
         (record.until == tag && record.kind.is_some()).then_some(record)
     }
 
-    /// What observers are to be told of a record.
+    /// The part of a record that observers are told.
     pub(super) fn told(&mut self, number: u32) -> &mut Told<M> {
         let Self { records, told, .. } = self;
         let blank = || told.pop().unwrap_or_default();
@@ -266,22 +266,22 @@ impl<M: Message> History<M> {
         self.told.push(told);
     }
 
-    /// What the λ of an undone record sent.
+    /// Messages that the λ of an undone record sent.
     pub(super) fn withdraw(&mut self, number: u32) -> Sending {
         let record = &mut self[number];
         record.told = None;
         Sending { tag: record.until, to: std::mem::replace(&mut record.to, NONE) }
     }
 
-    /// The same for a λ that awaited its transition, with which its record is freed.
+    /// Messages of an undone λ that awaited its transition, with which its record is freed.
     pub(super) fn dismiss(&mut self, number: u32) -> Sending {
         let sending = self.withdraw(number);
         self.free(number);
         sending
     }
 
-    /// What the λ of an undone record sent awaits its transition again, in a record of its own: the
-    /// old one's number lives on in the log.
+    /// The messages of an undone λ await its transition again, in a record of their own: the number
+    /// of the old record lives on in the log.
     pub(super) fn hold_again(&mut self, number: u32) -> u32 {
         let record = &mut self[number];
         let (of, until, sum) = (record.of, record.until, record.sum);

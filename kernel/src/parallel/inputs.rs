@@ -1,4 +1,4 @@
-//! What the units of a worker received.
+//! Messages that the units of a worker received.
 //!
 //! **Why one pool.** A queue per unit lies as far apart as there are units. Here an input is a
 //! number; the one freed last is the next to be used, so that as much memory is touched as there
@@ -8,7 +8,7 @@ use crate::{
     time::Tag,
 };
 
-/// What one λ sent to one unit: source, tag and digest are its identity, see
+/// The identity of the messages that one λ sent to one unit: source, tag and digest, see
 /// [`Packet`](super::unit::Packet).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -243,7 +243,7 @@ impl<M> Inputs<M> {
         self.merge(due)
     }
 
-    /// The same for several messages, which are in the order of their sources (R5).
+    /// Merges several messages, which are in the order of their sources (R5).
     #[inline(never)]
     fn merge(&mut self, due: &Due) -> Bag<'_, M> {
         self.order.clear();

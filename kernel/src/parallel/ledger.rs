@@ -1,4 +1,4 @@
-//! What was done and observers are still to be told.
+//! Transitions of which observers are still to be told.
 //!
 //! **Why lists.** Workers write this down and whoever commits reads it: a transition in memory of its
 //! own, taken by one thread and given back by another, makes threads wait for each other in the
@@ -46,7 +46,7 @@ pub(crate) struct Place {
     pub line: u32,
 }
 
-/// What one worker or part did, in the order in which it did it.
+/// Transitions of one worker or part, in the order in which it made them.
 pub(crate) struct Ledger<M> {
     lines: Vec<Line>,
     /// As bags show them: with destination ports.

@@ -8,7 +8,7 @@
 //! a message that comes late, also at the very tag that was executed, undoes *the model* that it
 //! reaches and, by anti-messages, what that model caused (Jefferson 1985; Nutaro 2008 for DEVS).
 //! Outputs at the late tag itself stay, since λ saw the state before it.
-//! What a λ sends to one receiver is one packet, known by source, tag, receiver and digest:
+//! The messages of a λ to one receiver are one packet, known by source, tag, receiver and digest:
 //! deliveries may overtake each other, and no counter survives a rollback.
 //!
 //! **GVT without counting.** Shared memory has no message in transit that is not in an inbox. At
@@ -73,7 +73,7 @@ pub enum Method {
     Conservative,
 }
 
-/// What to do with outputs of undone transitions.
+/// The treatment of outputs of undone transitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Cancellation {
     /// Cancel at once.
@@ -129,7 +129,7 @@ pub struct Settings {
     /// Number of workers; at least one. A single one that neither probes nor is virtual is the
     /// sequential run: nothing can come late.
     pub workers: u32,
-    /// What to do with outputs of undone transitions.
+    /// The treatment of outputs of undone transitions.
     pub cancellation: Cancellation,
     /// Save the state before every so many transitions of a model, and more rarely while it has not
     /// gone back for some time.
@@ -176,7 +176,7 @@ impl Default for Settings {
     }
 }
 
-/// What a parallel run did. All but `committed` depends on timing.
+/// Counts of a parallel run. All but `committed` depends on timing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Statistics {
     /// Transitions that each worker executed, also those that were undone.

@@ -79,7 +79,7 @@ impl Pace {
         Self { clock: settings.clock, rounds: ROUNDS, factor: 2 * GROWTH }
     }
 
-    /// What the caller's clock says, if there is one.
+    /// The time of the caller's clock, if there is one.
     pub(super) fn now(&self) -> u64 {
         self.clock.map_or(0, |clock| clock())
     }

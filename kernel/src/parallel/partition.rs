@@ -12,7 +12,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Receivers of one port beyond which it says nothing: whatever the cut, it is cut.
 const BROADCAST: usize = 64;
-/// What a sampled message counts, against one for a wire.
+/// The weight of a sampled message, against one for a wire.
 const MESSAGE: u32 = 64;
 /// Rounds of moves that cut less.
 const PASSES: u32 = 8;
@@ -27,7 +27,7 @@ pub(super) struct Wires {
 }
 
 impl Wires {
-    /// Those of a network, and messages that were seen on the way.
+    /// The wires of a network, and messages that were seen on the way.
     pub(super) fn of<M>(network: &Network<M>, traffic: &[(u32, u32)]) -> Self {
         let models = network.models;
         let mut wires: Vec<(u32, u32, u32)> = Vec::new();
@@ -59,7 +59,7 @@ impl Wires {
         &self.ends[self.start[m as usize] as usize..self.start[m as usize + 1] as usize]
     }
 
-    /// What would be cut less if a model moved from its part to another one.
+    /// The reduction of the cut if a model moved from its part to another one.
     fn gain(&self, m: u32, parts: &[u32], to: u32) -> i64 {
         let own = parts[m as usize];
         let weigh = |&(end, weight): &(u32, u32)| match parts[end as usize] {
@@ -123,7 +123,7 @@ impl Wires {
             && let Some((gain, Reverse(m))) = best.pop()
         {
             let weight = load[m as usize];
-            // One that is heavier than what is missing may go as well, if that evens loads by half.
+            // A model heavier than the missing load may go as well, if that evens loads by half.
             if parts[m as usize] != from || 2 * weight >= 3 * missing(sums) {
                 continue;
             }

@@ -5,7 +5,7 @@
 //! in which threads may go: `tests/loom.rs`.
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, PoisonError};
 
-/// What is handed in, `R`, behind one lock.
+/// The values that are handed in, `R`, behind one lock.
 #[derive(Debug)]
 pub(super) struct Rounds<R> {
     /// The first round is number 1.

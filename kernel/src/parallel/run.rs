@@ -19,7 +19,7 @@ use crate::{
 };
 use crossbeam::queue::SegQueue;
 
-/// What workers measured of all models.
+/// Collects the workers' measurements of all models.
 fn measure<M: Message>(crew: &mut [Worker<M>], deal: &mut Deal) {
     deal.balance.add(crew.iter().map(|w| w.tally));
     for worker in crew {
@@ -161,7 +161,7 @@ impl<M: Message> Simulation<M> {
         let workers = settings.workers.max(1);
         let models = self.core.keys.len() as u32;
         let part_of = self.parts(&deal.parts);
-        // What is read of the models, while they are at home.
+        // Values that are read from the models, while they are at home.
         let clocks: Vec<Clockwork> = self.clocks();
         let mut dealt: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
         for (kind, parts) in self.slabs.kinds.iter_mut().zip(&part_of) {
@@ -293,7 +293,7 @@ impl<M: Message> Simulation<M> {
         }
     }
 
-    /// What is due next at each model, by model.
+    /// The next event of each model, by model.
     fn clocks(&mut self) -> Vec<Clockwork> {
         let ran = self.ran;
         let core = &self.core;

@@ -1,4 +1,5 @@
-//! What `meeting.rs` and `rounds.rs` are made of; `tests/loom.rs` has the same names from loom.
+//! Atomics and locks for `meeting.rs` and `rounds.rs`; `tests/loom.rs` has the same names from
+//! loom.
 pub(super) use std::{
     hint::spin_loop,
     sync::{

@@ -1,4 +1,4 @@
-//! What observers are told of a stretch, in canonical order.
+//! Tells observers of a stretch, in canonical order.
 use super::{
     commit::Committed,
     ledger::{Ledger, Place},
@@ -14,7 +14,7 @@ use crate::{
 };
 use std::ops::ControlFlow;
 
-/// Those of all workers or parts.
+/// The ledgers of all workers or parts.
 type Ledgers<'l, M> = Vec<&'l mut Ledger<M>>;
 
 /// Tells observers, and counts, what workers commit.

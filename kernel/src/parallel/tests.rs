@@ -1,5 +1,6 @@
-//! What is hard on Time Warp, each time against the sequential run: silent steps, transitions that
-//! fail or panic on what is not true, units that cannot go back, requests to stop, zero-time loops.
+//! Cases that are hard on Time Warp, each against the sequential run: silent steps, transitions
+//! that fail or panic on values that are not true, units that cannot go back, requests to stop,
+//! zero-time loops.
 //! Random networks of plain models are in the workspace's property tests.
 mod migration;
 mod soak;
@@ -24,7 +25,7 @@ use std::{
 const IN: InPort<i64> = InPort::new(0);
 const OUT: OutPort<i64> = OutPort::new(0);
 
-/// What a model does when something reaches it.
+/// The reaction of a model to a message.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum Habit {
     Add,

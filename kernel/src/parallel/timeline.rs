@@ -1,4 +1,4 @@
-//! What workers do when, as `tracing` spans: one root per worker, and in it its batches, cuts,
+//! Activities of workers as `tracing` spans: one root per worker, and in it its batches, cuts,
 //! commits and rollbacks. Without the feature `timeline` all of it is nothing.
 use crate::time::Tag;
 

@@ -26,7 +26,7 @@ impl<M> Packet<M> {
     }
 }
 
-/// What an undone λ sent.
+/// Messages of an undone λ.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sending {
     pub tag: Tag,
@@ -34,7 +34,7 @@ pub(crate) struct Sending {
     pub to: u32,
 }
 
-/// What the kernel keeps per model beside its state, and a rollback brings back.
+/// The kernel's data of a model beside its state, which a rollback brings back.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clockwork {
     pub last: i64,
@@ -59,7 +59,7 @@ pub(crate) struct Unit {
     pub model: u32,
     pub slot: u32,
     pub clock: Clockwork,
-    /// What awaits its transition.
+    /// Inputs that await their transition.
     pub inputs: Queue,
     /// The ends of the chain of records, see [`super::history`].
     pub first: u32,
@@ -72,14 +72,14 @@ pub(crate) struct Unit {
     pub unsaved: u32,
     /// Transitions, also those that were undone.
     pub load: u32,
-    /// What most units never have.
+    /// Data that most units never have.
     pub trouble: Option<Box<Trouble>>,
     pub kind: u16,
     /// Its state cannot be saved: it never runs ahead.
     pub irrevocable: bool,
 }
 
-/// What is left of a unit's rollbacks, and what keeps it from going on.
+/// Remains of a unit's rollbacks, and the reason that keeps it from going on.
 #[derive(Debug)]
 pub(crate) struct Trouble {
     /// Lazy cancellation: what was sent before a rollback and may be sent again.

@@ -25,7 +25,7 @@ impl Dice {
     }
 }
 
-/// What goes wrong in a run.
+/// The faults of a run.
 struct Faults {
     /// A worker that hardly gets a turn.
     stalled: Option<usize>,

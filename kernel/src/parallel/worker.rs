@@ -26,7 +26,7 @@ use std::{
     collections::{BinaryHeap, VecDeque},
 };
 
-/// What all workers look at and none changes.
+/// Data that all workers read and none changes.
 pub(crate) struct World<'a, M: Message> {
     pub network: &'a Network<M>,
     /// By model: the worker, and the number there.
@@ -72,7 +72,8 @@ impl Tally {
         self.executed.saturating_sub(self.undone)
     }
 
-    /// What they took, as far as there is a clock: what was undone was work for nothing.
+    /// The time that the transitions took, as far as there is a clock: undone ones were work for
+    /// nothing.
     pub(crate) fn load(&self) -> u64 {
         match self.busy {
             0 => self.done(),
@@ -96,7 +97,7 @@ pub(crate) struct Worker<M: Message> {
     pub(super) barred: Vec<u32>,
     /// Where records end that are not committed, in order; also those undone.
     pub(super) log: VecDeque<(Tag, u32)>,
-    /// Those that end before others that were made earlier.
+    /// Records that end before others that were made earlier.
     pub(super) late: BinaryHeap<Reverse<(Tag, u32)>>,
     /// Where the last one of the log ends.
     latest: Tag,

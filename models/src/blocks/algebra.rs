@@ -18,7 +18,7 @@ use superdense_kernel::{
     time::{Duration, Resolution},
 };
 
-/// What an [`Algebraic`] block computes.
+/// The function that an [`Algebraic`] block computes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Form {
     /// `offset + Σ weight · input`; exact at any order.
@@ -48,7 +48,7 @@ pub struct Algebraic {
     inputs: Vec<Option<Held>>,
     /// How the next segment follows; `None` when it is a scheduled refresh.
     flag: Option<Flag>,
-    /// What receivers hold.
+    /// The segment that receivers hold.
     sent: Option<Held>,
 }
 

@@ -20,7 +20,7 @@ use superdense_kernel::{
     Atomic, Bag, Component, Effects, EventKind, Outbox, port::OutPort, time::Duration,
 };
 
-/// What starts a transition.
+/// The cause of a transition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Cause {
     /// So many ticks after the state was entered.
@@ -34,11 +34,11 @@ pub enum Cause {
 pub struct Arrow {
     /// States it starts from.
     pub from: Box<[u32]>,
-    /// What starts it.
+    /// Its cause.
     pub cause: Cause,
     /// State it leads to.
     pub to: u32,
-    /// What it sends: output port and value.
+    /// The messages it sends: output port and value.
     pub emit: Box<[(u16, Value)]>,
 }
 

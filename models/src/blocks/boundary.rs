@@ -43,7 +43,7 @@ fn entries(params: &Params, name: &str) -> Vec<(Located<String>, Located<Param>)
     }
 }
 
-/// The same as parameters of an equation unit: unknowns are inputs that hear themselves.
+/// The block as parameters of an equation unit: unknowns are inputs that hear themselves.
 fn equations(params: &Params) -> Checked<Params> {
     let mut r = Reader::new(params);
     let conditions = entries(params, "conditions");
@@ -57,7 +57,7 @@ fn equations(params: &Params) -> Checked<Params> {
             r.push(error.help(help));
             continue;
         };
-        // What the condition leaves is told to the coupling as what is missing.
+        // The residual of the condition is told to the coupling as the missing part.
         let left = Param::Text(format!("{} - ({text})", name.value));
         outputs.push((name.clone(), Located::new(left, condition.span.clone())));
         unknowns.push((name.clone(), Located::new(Param::Real(0.0), name.span.clone())));

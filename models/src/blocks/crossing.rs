@@ -86,8 +86,8 @@ impl Watch {
         (!returning).then_some(exit)
     }
 
-    /// The same, of a band whose upper end belongs to what is above it: a signal that rests there has
-    /// left it.
+    /// The exit from a band whose upper end belongs to the region above it: a signal that rests
+    /// there has left the band.
     pub(super) fn outside_open(&self, band: Band) -> Option<Exit> {
         let c = self.coefficients();
         let rests = c[0] == band.high && sign_after(c, band.high) == 0;

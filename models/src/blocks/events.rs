@@ -13,7 +13,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
 
-/// What an [`EventBlock`] does with the messages of one bag.
+/// The effect of an [`EventBlock`] on the messages of one bag.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Action {
     /// Sends the sum of the numbers that are present.
@@ -22,7 +22,7 @@ pub enum Action {
     Scale {
         /// Factor.
         gain: f64,
-        /// What is added.
+        /// The number that is added.
         offset: f64,
     },
     /// Sends one value, whatever came.

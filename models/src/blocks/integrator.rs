@@ -32,7 +32,7 @@ pub struct Integral {
     order: usize,
     tolerance: f64,
     flag: Option<Flag>,
-    /// What receivers hold.
+    /// The segment that receivers hold.
     sent: Option<Held>,
 }
 

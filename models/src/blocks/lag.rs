@@ -27,7 +27,7 @@ pub struct Lag {
     u: Option<Held>,
     order: usize,
     tolerance: f64,
-    /// What receivers hold.
+    /// The segment that receivers hold.
     sent: Option<Held>,
 }
 

@@ -36,7 +36,7 @@ pub struct Controller {
     flag: Option<Flag>,
     /// Tick of the first error: what else comes then, in later micro-steps, is part of the start.
     since: Option<i64>,
-    /// What receivers hold.
+    /// The segment that receivers hold.
     sent: Option<Held>,
 }
 
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// What comes in later micro-steps of the start is part of it: an identity between reference and
+    /// Messages in later micro-steps of the start are part of it: an identity between reference and
     /// controller changes nothing.
     #[test]
     fn the_start_does_not_depend_on_micro_steps() {

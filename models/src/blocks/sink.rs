@@ -21,7 +21,7 @@ use superdense_kernel::{
     time::Duration,
 };
 
-/// What is measured.
+/// A quantity that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Measure {
     /// From creation to arrival here.
@@ -41,7 +41,7 @@ pub struct Statistics {
     /// Number of jobs at which receivers are told again.
     next: u64,
     batches: BatchMeans,
-    /// What receivers hold; `None` before it is known.
+    /// The levels that receivers hold; `None` before they are known.
     told: [Option<Level>; 4],
 }
 

@@ -25,7 +25,7 @@ pub struct Selector {
     /// The selecting signal, if it is one.
     watch: Watch,
     flag: Option<Flag>,
-    /// What receivers hold.
+    /// The segment that receivers hold.
     sent: Option<Held>,
 }
 

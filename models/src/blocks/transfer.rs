@@ -49,7 +49,7 @@ fn coefficients(params: &Params) -> Checked<(Vec<f64>, Vec<f64>)> {
     r.finish((b, a))
 }
 
-/// The same system as parameters of an equation unit.
+/// The system as parameters of an equation unit.
 fn equations(params: &Params) -> Checked<Params> {
     let (b, a) = coefficients(params)?;
     let n = a.len() - 1;

@@ -19,10 +19,10 @@
 //! power which that one really takes: with f near zero B hears ẽ, and A hears ẽf/e. So the balance
 //! holds in such steps, too. Where both are near zero, both hear the extrapolation.
 //!
-//! What is near zero: a signal that, extrapolated straight, falls by more than `FALL` of itself
-//! within the step. Under constant power f² moves linearly, f(H)² = (f + f'H)² - (f'H)², and comes
-//! to zero when f falls by a half. One that grows more than `GROWTH`-fold began too near to zero.
-//! A signal that falls to `LEAST` of itself after all is divided by no longer.
+//! A signal is near zero if, extrapolated straight, it falls by more than `FALL` of itself within
+//! the step. Under constant power f² moves linearly, f(H)² = (f + f'H)² - (f'H)², and comes to zero
+//! when f falls by a half. A signal that grows more than `GROWTH`-fold began too near to zero. A
+//! signal that falls to `LEAST` of itself after all is divided by no longer.
 //!
 //! # Outputs that follow what is told
 //! A damper in the unit of the spring makes the force follow the told speed at once: then P/e is found by
@@ -47,7 +47,7 @@ const BEYOND: f64 = 1e150;
 /// Highest power of a quotient.
 const ORDER: usize = 12;
 
-/// What one side of a bond is told.
+/// The information for one side of a bond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Side {
     /// The plain extrapolation.
@@ -84,7 +84,7 @@ impl Bond {
             let held = [p[0], slopes[k]];
             divides(if p.len() > 1 { p } else { &held }, step)
         };
-        // Those who hear a signal divide by the other one.
+        // Receivers of a signal divide by the other one.
         self.sides = match (falls(1), falls(0)) {
             (true, true) => [Side::Agreed; 2],
             (true, false) => [Side::Follows, Side::Free],
@@ -93,7 +93,7 @@ impl Bond {
         };
     }
 
-    /// Whoever divides by what has come too near to zero, or does not settle, stops it.
+    /// Stops a division by a signal that has come too near to zero, or one that does not settle.
     fn look_after(&mut self, now: i64, values: [f64; 2]) {
         for k in 0..2 {
             let (value, start) = (values[1 - k], self.ahead[1 - k][0]);
@@ -189,7 +189,7 @@ impl Balance {
         let (rest, tolerance) = ((self.step - elapsed).max(0.0), self.tolerance);
         for bond in &mut self.bonds {
             bond.look_after(now, bond.signals.map(|s| lines[usize::from(s)].value(now, timer)));
-            // What is free comes first: the other side follows it.
+            // A free side comes first: the other side follows it.
             let order = if bond.sides[1] == Side::Free { [1, 0] } else { [0, 1] };
             for k in order {
                 let own = usize::from(bond.signals[k]);

@@ -20,7 +20,7 @@ pub enum Compensation {
 }
 
 impl Compensation {
-    /// What a line has to keep for it.
+    /// The data that a line has to keep for it.
     pub(super) fn deviation(self) -> Option<Deviation> {
         (self != Self::None).then(Deviation::default)
     }
@@ -36,7 +36,7 @@ impl Compensation {
     }
 }
 
-/// What receivers were told less than the source did.
+/// The difference between the source and the values that receivers were told.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Deviation {
     /// Integral of source minus told since the last exchange.

@@ -47,18 +47,18 @@ pub struct Coupler {
     refuted: bool,
 }
 
-/// What a coupler does with its signals.
+/// The treatment of a coupler's signals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Policy {
     /// When exchanges are.
     pub pace: Pace,
     /// How each signal is continued; one per signal.
     pub extrapolations: Vec<Extrapolation>,
-    /// What past errors add to that.
+    /// The correction for past errors that is added.
     pub compensation: Compensation,
     /// A filter on what is told.
     pub low_pass: Option<LowPass>,
-    /// What measured signals are taken for, by signal; empty if there are none.
+    /// The filters of measured signals, by signal; empty if there are none.
     pub measured: Vec<Option<Kalman>>,
     /// A jump of a source is passed on at once, and ends the macro step for all.
     pub interrupts: bool,
@@ -217,7 +217,7 @@ impl Coupler {
             self.balance();
         }
         self.refuted = false;
-        // What is handed on at the same instant again is no step of its own.
+        // A message that is handed on at the same instant again is no step of its own.
         self.exchanges += u64::from(self.exchanges == 0 || now > self.last);
         self.last = now;
     }

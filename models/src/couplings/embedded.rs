@@ -111,8 +111,8 @@ impl Rehearsal {
         Ok((!jumps).then_some([y, slope, bend]))
     }
 
-    /// What values, slopes and second derivatives at the end of the step just made count in its error: of
-    /// the line of lowest order, by which units answer.
+    /// Weights of values, slopes and second derivatives, at the end of the step just made, in its
+    /// error: those of the line of lowest order, by which units answer.
     fn weights(&self) -> [f64; 3] {
         let Progress { timer, lines, last, .. } = &self.trial.now;
         let each = lines.iter().zip(&self.plan.policy.extrapolations);

@@ -1,4 +1,4 @@
-//! What a receiver is told until the next exchange: a polynomial.
+//! The polynomial that a receiver is told until the next exchange.
 //!
 //! Zero order holds the last value; order q follows the Taylor polynomial of the source
 //! (*derivatives*) or the polynomial through the last q + 1 exchanged values (*samples*). Both
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// The highest order.
 pub(super) const HIGHEST: usize = 3;
 
-/// What is told at an exchange, in powers of the seconds since then.
+/// The polynomial told at an exchange, in powers of the seconds since then.
 pub(super) type Cubic = [f64; HIGHEST + 1];
 
 /// Where the slopes come from.
@@ -72,8 +72,8 @@ impl Extrapolation {
         self.slopes == Slopes::Derivatives || self.rate.is_some()
     }
 
-    /// What the receivers of signal `port` are told from tick `now` on, where the exchange is
-    /// already noted in the line; `step` seconds are planned to the next one.
+    /// The polynomial that the receivers of signal `port` are told from tick `now` on, where the
+    /// exchange is already noted in the line; `step` seconds are planned to the next one.
     pub fn tell(&self, lines: &[Line], port: usize, now: i64, step: f64, timer: &Timer) -> Cubic {
         let line = &lines[port];
         let order = if now == 0 { self.start_order.min(self.order) } else { self.order };

@@ -20,7 +20,7 @@ pub struct Kalman {
     pub acceleration: f64,
 }
 
-/// What is known of a signal.
+/// The filter's knowledge of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Known {
     value: f64,
@@ -36,7 +36,7 @@ impl Kalman {
     pub fn smooth(self, line: &mut Line, p: &mut Cubic, y: f64, elapsed: f64, order: usize) {
         let known = match line.known {
             None => self.begin(y),
-            // The same measurement again.
+            // This is the last measurement again.
             Some(known) if elapsed <= 0.0 => known,
             Some(known) => self.measure(known, y, elapsed),
         };
@@ -59,7 +59,7 @@ impl Kalman {
         let ahead = a + dt * (2.0 * c + dt * b) + q * dt * dt * dt * dt / 4.0;
         let covariance = c + dt * b + q * dt * dt * dt / 2.0;
         let rates = b + q * dt * dt;
-        // What the measurement makes of that.
+        // The correction by the measurement.
         let (gain, of_rate) = (ahead / (ahead + noise), covariance / (ahead + noise));
         let off = y - value;
         Known {

@@ -18,13 +18,13 @@ pub struct Line {
     most: usize,
     /// Tick and value at the last exchanges since the last jump, the latest first.
     samples: Vec<(i64, f64)>,
-    /// What a compensation needs.
+    /// The data that a compensation needs.
     pub(super) deviation: Option<Deviation>,
-    /// What a filter let through last.
+    /// The value that a filter let through last.
     pub(super) filtered: Option<f64>,
     /// Receivers hold what the source sent last, as it sent it.
     passed: bool,
-    /// What measurements have told.
+    /// The filter's knowledge from measurements.
     pub(super) known: Option<Known>,
 }
 
@@ -67,11 +67,11 @@ impl Line {
     pub fn left(&self, now: i64, timer: &Timer) -> f64 {
         self.source.as_ref().map_or(0.0, |h| h.left(now, timer))
     }
-    /// What receivers hold at tick `now`.
+    /// The value that receivers hold at tick `now`.
     pub fn held(&self, now: i64, timer: &Timer) -> Option<f64> {
         self.told.as_ref().map(|h| h.value(now, timer))
     }
-    /// What receivers hold, with its origin at tick `now`.
+    /// The polynomial that receivers hold, with its origin at tick `now`.
     pub fn told(&self, now: i64, timer: &Timer) -> Poly {
         self.told.as_ref().map_or(Poly::constant(0.0), |h| h.shifted(now, timer))
     }
@@ -84,7 +84,7 @@ impl Line {
         self.held(now, timer).map_or(0.0, |u| self.value(now, timer) - u)
     }
 
-    /// What a source sent, as [`receive`](Self::receive) takes it: a plain value is a step.
+    /// Takes a source's value like [`receive`](Self::receive): a plain value is a step.
     pub fn hear(&mut self, value: &Value, answers: bool, timer: &Timer) -> bool {
         if let Value::Segment(segment) = value {
             return self.receive(segment, answers, timer);
@@ -190,12 +190,12 @@ impl Line {
         true
     }
 
-    /// What the source sent last.
+    /// The last segment of the source.
     pub fn heard_last(&self) -> Option<&Segment> {
         self.source.as_ref().map(Held::segment)
     }
 
-    /// What receivers were told last.
+    /// The last segment that receivers were told.
     pub fn last(&self) -> Option<&Segment> {
         self.told.as_ref().map(Held::segment)
     }

@@ -1,4 +1,4 @@
-//! What each policy needs of the units, and what stands in for it where a unit lacks that.
+//! Capabilities that each policy needs of the units, and its fallback where a unit lacks one.
 //!
 //! This is what `superdense check --policies` prints. A policy that is refused is refused by the
 //! policy itself when it is built; that both agree is tested (`tests`: `fmi::policies`).
@@ -11,15 +11,15 @@ use crate::{
 /// Which units have to have a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whom {
-    /// Those whose outputs pass through the master.
+    /// Units whose outputs pass through the master.
     Sources,
-    /// Those that are told something by it.
+    /// Units that are told something by it.
     Receivers,
     /// All units of the group.
     Group,
 }
 
-/// What happens where a capability is missing.
+/// The effect of a missing capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
     /// The policy is refused; this can be taken in its place.
@@ -35,9 +35,9 @@ pub struct Scheme {
     pub key: &'static str,
     /// Its value, as an example.
     pub value: &'static str,
-    /// What it does.
+    /// The effect of the policy.
     pub what: &'static str,
-    /// What it needs, of whom, and what happens without; the first that is missing counts.
+    /// Its needs, of whom, and the effect of a missing one; the first that is missing counts.
     pub needs: &'static [(Capability, Whom, Without)],
 }
 

@@ -1,6 +1,6 @@
-//! What comes from outside of a group whose macro steps are tried out.
+//! Inputs from outside of a group whose macro steps are tried out.
 //!
-//! It is not known when a step is tried out. So the step ends where it comes: the trial is brought back to
+//! They are not known when a step is tried out. So the step ends where one comes: the trial is brought back to
 //! the start of the step, is told once more what members have been told since, takes the input at its tag, and the
 //! next step begins there. Each group keeps its own steps, whatever the group around it does.
 use super::{
@@ -21,7 +21,7 @@ pub(super) struct Begun {
     /// The trial at its start.
     trial: (Vec<u8>, Progress),
     pace: Pace,
-    /// What the units were given since, or are about to be told.
+    /// Messages that the units were given since, or are about to be given.
     given: Vec<Given>,
 }
 
@@ -41,7 +41,7 @@ impl Rehearsal {
         Ok(())
     }
 
-    /// What is going to be told in it.
+    /// Notes the messages that are about to be told in it.
     pub(super) fn note(&mut self, told: &[Told]) {
         if let Some(begun) = &mut self.plan.begun {
             begun.given.extend(told.iter().cloned().map(Given::Told));
@@ -53,7 +53,7 @@ impl Rehearsal {
         let Some(mut begun) = self.plan.begun.take() else {
             return Ok(self.trial.give((at.ticks, at.micro), inputs)?);
         };
-        // What is still on the agenda will not be told.
+        // Messages that are still on the agenda will not be told.
         begun.given.truncate(begun.given.len() - self.plan.agenda.len());
         self.plan.agenda.clear();
         begun.given.push(Given::Outside { tick: at.ticks, micro: at.micro, inputs });

@@ -22,7 +22,7 @@ use super::{
 use crate::maths::poly::eval;
 use serde::{Deserialize, Serialize};
 
-/// What signals were at an exchange.
+/// The signals at an exchange.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Node {
     tick: i64,
@@ -56,7 +56,7 @@ impl Rehearsal {
         tolerance: f64,
     ) -> Step<(Vec<Told>, Option<f64>)> {
         let begun = self.trial.tick();
-        // Those of a step that was refused are later.
+        // Nodes of a step that was refused are later.
         self.plan.past.retain(|node| node.tick <= begun);
         if self.plan.past.first().is_none_or(|node| node.tick < begun) {
             let u = self.trial.values();
@@ -78,7 +78,7 @@ impl Rehearsal {
         Ok((told, Some(Estimate::missed(&better, &ends, tolerance))))
     }
 
-    /// What signals are here, with their derivatives as long as inputs are what they are: first their
+    /// The signals here, with their derivatives as long as inputs stay as they are: first their
     /// slopes with constant inputs, then all with inputs that have those slopes.
     fn node(&mut self, u: &[f64], step: i64) -> Step<Option<Node>> {
         let tick = self.trial.tick();

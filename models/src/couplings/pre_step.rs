@@ -182,8 +182,8 @@ impl Model {
         run.iter().scan(delta, next).collect()
     }
 
-    /// The same at the end of `run` by one linear-implicit Euler step of (29), of which the first
-    /// micro-step of the run, told what is true at its start, shows the derivatives.
+    /// The deviation `delta` at the end of `run`, by one linear-implicit Euler step of (29). The
+    /// first micro-step of the run, told the true values at its start, shows the derivatives.
     fn implicit(&self, delta: &DVector<f64>, run: &[DVector<f64>]) -> Result<DVector<f64>, String> {
         let (n, steps) = (delta.len(), (run.len() - 1) as f64);
         let ideal = (&self.a + &self.b - DMatrix::identity(n, n)) * steps;

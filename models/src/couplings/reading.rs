@@ -61,7 +61,7 @@ fn pace(r: &mut Reader<'_>, params: &Params) -> Pace {
     let longest = limit("max_step", step.saturating_mul(1000));
     let ok = shortest <= step && step <= longest;
     r.check(ok, "step", "`step` is not between `min_step` and `max_step`", "change one of them");
-    // What was told misses by O(H^(q+1)); the units, which integrate that, by one power more.
+    // The told signal misses by O(H^(q+1)); the units, which integrate it, by one power more.
     let more = if params.text("estimate") == "extrapolation" { 1.0 } else { 2.0 };
     let power = params.int("extrapolation").clamp(0, 3) as f64 + more;
     let control = Control { tolerance, shortest, longest: longest.max(shortest), power };
@@ -387,7 +387,7 @@ fn iteration(r: &mut Reader<'_>, params: &Params) -> Option<Iteration> {
 /// Pre-steps of a macro step, at most: each is kept.
 const MOST_MICRO_STEPS: i64 = 100_000;
 
-/// What of a policy needs trials of macro steps, if anything does.
+/// The part of a policy that needs trials of macro steps, if there is one.
 fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehearse> {
     let iteration = iteration(r, params);
     for (name, used) in [
@@ -410,7 +410,7 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         "conservation" => Estimate::Conservation,
         "embedded" => Estimate::Embedded,
         "parallel-embedded" => Estimate::ParallelEmbedded,
-        // What was told for the end of an iterated step is what came.
+        // The signal told for the end of an iterated step is the one that came.
         _ if iteration.is_some() && !r.given("estimate") => Estimate::ParallelEmbedded,
         _ => Estimate::Extrapolation,
     };

@@ -10,9 +10,9 @@
 //! price is one run more per macro step; everything else in a scenario stays as it is: links,
 //! records, events, checkpoints, executors.
 //!
-//! What is tried out: corrections of an implicit coupling (`iteration.rs`), inputs by which outputs
-//! meet the exact solution (`pre_step.rs`), and steps that are refused for their error (`attempt.rs`,
-//! `trust.rs`).
+//! Three kinds of steps are tried out: corrections of an implicit coupling (`iteration.rs`), inputs
+//! by which outputs meet the exact solution (`pre_step.rs`), and steps that are refused for their
+//! error (`attempt.rs`, `trust.rs`).
 use super::{
     Iteration, Line, Policy, PreStep, Until,
     extrapolation::{Cubic, through},
@@ -37,14 +37,14 @@ use superdense_kernel::{
     time::{Duration, Tag},
 };
 
-/// What becomes of a step with too large an error.
+/// The treatment of a step with too large an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Correction {
     /// It stands, only the next one is shorter.
     Optimistic,
     /// It is repeated with a shorter one.
     Pessimistic,
-    /// The same only of the units that need it, if that is not all.
+    /// Repeats only the units that need it, if these are not all.
     Selective,
 }
 
@@ -57,7 +57,7 @@ pub struct Rehearse {
     pub pre_step: Option<PreStep>,
     /// Where the error comes from that the macro step follows.
     pub estimate: Estimate,
-    /// What becomes of a step with too large an error.
+    /// The treatment of a step with too large an error.
     pub correction: Correction,
 }
 
@@ -68,15 +68,15 @@ pub struct Rehearsal {
     pub(super) plan: Plan,
 }
 
-/// What the master has to remember beside the trial.
+/// The data that the master has to remember beside the trial.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Plan {
     timer: Timer,
     pub policy: Policy,
     pub(super) rehearse: Rehearse,
-    /// What the members gave.
+    /// The last segments of the members.
     members: Vec<Option<Held>>,
-    /// What they are going to be told.
+    /// The messages for them that are still to be sent.
     pub(super) agenda: VecDeque<Told>,
     /// Tick of the next exchange.
     pub(super) planned: i64,
@@ -86,7 +86,7 @@ pub(super) struct Plan {
     steps: u64,
     pub(super) corrections: u64,
     pub(super) refused: u64,
-    /// What is to be said of the step just tried out.
+    /// The remark on the step just tried out.
     remark: Option<String>,
     /// Where the step began, if something from outside may end it.
     pub(super) begun: Option<Begun>,
@@ -117,8 +117,8 @@ impl From<SnapshotError> for Failure {
 
 pub(super) type Step<T> = Result<T, Failure>;
 
-/// What a member may be off from its trial, relative to 1 + |y|: nothing but the rounding of times
-/// at which it heard the same.
+/// The distance that a member may have from its trial, relative to 1 + |y|: only the rounding of
+/// times at which both heard a message.
 const SAME: f64 = 1e-9;
 /// Step of differences, relative to 1 + |y|.
 const DIFFERENCE: f64 = 1e-6;
@@ -224,7 +224,7 @@ impl Rehearsal {
             self.plan.rehearse.iteration = None;
             told = self.leg(now);
         }
-        // What was learnt of it says nothing of steps that take time.
+        // Experience from this trial says nothing about steps that take time.
         self.plan.rehearse.iteration = before;
         told
     }
@@ -352,7 +352,7 @@ impl Rehearsal {
         Ok(jacobian)
     }
 
-    /// What would be told without any correction.
+    /// The signals that would be told without any correction.
     pub(super) fn predicted(&self, until: i64) -> Vec<Cubic> {
         let Progress { timer, lines, refuted, .. } = &self.trial.now;
         let ahead = timer.seconds(timer.now(), until);

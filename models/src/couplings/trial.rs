@@ -12,7 +12,7 @@ use superdense_kernel::{
     time::{Duration, Resolution},
 };
 
-/// What the master tells at one tag: signals and their polynomials.
+/// The master's message at one tag: signals and their polynomials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Told {
     pub at: i64,
@@ -34,7 +34,7 @@ pub(super) fn is_refresh(value: &Value) -> bool {
 pub(super) struct Progress {
     /// Stands at the tick up to which the units have run.
     pub timer: Timer,
-    /// What the units gave and were told.
+    /// The signals that the units gave and were told.
     pub lines: Vec<Line>,
     /// Tick of the last exchange, and how many there were.
     pub last: i64,
@@ -60,7 +60,7 @@ pub(super) struct Trial {
     units: Nested<Value>,
     /// The unit and port behind each signal.
     sources: Vec<Option<(ModelKey, u16)>>,
-    /// What signals are called.
+    /// The names of the signals.
     names: Vec<String>,
     pub now: Progress,
 }
@@ -228,7 +228,7 @@ impl Trial {
         self.run_noting(until, interrupts, |_, _, _| {})
     }
 
-    /// The same; `note` is called for every piece of a signal that comes, with its tick.
+    /// Runs the units and calls `note` for every piece of a signal that comes, with its tick.
     pub(super) fn run_noting(
         &mut self,
         until: i64,
@@ -288,9 +288,9 @@ impl Trial {
         )
     }
 
-    /// What the signals are at the end of a step, before anything happens there: as the units know
-    /// it, since what they sent is off by up to their `exchange_tolerance`, now here, now there, which
-    /// no correction and no difference could tell from what it did.
+    /// The signals at the end of a step, before anything happens there, as the units know them: the
+    /// segments that they sent are off by up to their `exchange_tolerance`, now here, now there,
+    /// and no correction and no difference could tell that from its own effect.
     pub(super) fn ends(&self) -> Vec<f64> {
         let Progress { timer, lines, last, .. } = &self.now;
         let at = timer.now();
@@ -312,19 +312,19 @@ impl Trial {
         self.units.read(|units| units.probe(unit, port, self.tick()))?.as_real()
     }
 
-    /// What the signals are, after all that happened, as the units know it.
+    /// The signals after all that happened, as the units know them.
     pub(super) fn exactly(&self) -> Vec<f64> {
         let each = self.values().into_iter().enumerate();
         each.map(|(port, y)| self.exact(port).unwrap_or(y)).collect()
     }
 
-    /// What the signals are, after all that happened.
+    /// The signals after all that happened.
     pub(super) fn values(&self) -> Vec<f64> {
         let Progress { timer, lines, .. } = &self.now;
         lines.iter().map(|line| line.value(timer.now(), timer)).collect()
     }
 
-    /// What receivers hold of them there.
+    /// The signals that receivers hold there.
     pub(super) fn held(&self) -> Vec<f64> {
         let Progress { timer, lines, .. } = &self.now;
         let held = |line: &Line| line.held(timer.now(), timer).unwrap_or(0.0);

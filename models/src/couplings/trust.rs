@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 /// Where the error of a step comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Estimate {
-    /// What was told against what came.
+    /// The told signals against those that came.
     Extrapolation,
     /// One step against two halves.
     Doubling,

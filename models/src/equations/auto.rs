@@ -31,7 +31,7 @@ use crate::{
     },
 };
 
-/// What can be chosen.
+/// A method that can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
     Closed,
@@ -256,7 +256,7 @@ fn implicit_step<E: Equations>(equations: &E, settings: &Settings, vars: &[f64])
     solver.time() / STEPS as f64
 }
 
-/// What is known of the equations at one point.
+/// Facts about the equations at one point.
 struct Outlook {
     states: usize,
     /// Instructions of the compiled right-hand sides, and how many reads of states they make.
@@ -341,7 +341,7 @@ impl Outlook {
     /// Estimated instructions per second of simulated time.
     fn cost(&self, choice: Choice) -> f64 {
         let n = self.states as f64;
-        // What is stable: the pair, and series to about half their order.
+        // The stable methods: the pair, and series to about half their order.
         let stable = |h: f64, limit: f64| h.min(limit / self.fastest).max(f64::MIN_POSITIVE);
         match choice {
             Choice::Closed => 0.0,

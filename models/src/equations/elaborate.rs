@@ -1,4 +1,4 @@
-//! What is written once for many, written out: arrays of states, inputs, outputs and events.
+//! Expansion of lines that are written once for many: arrays of states, inputs, outputs and events.
 //!
 //! A key names one element (`u[1]`, `u[N]`), a range (`u[1..=N]`, `u[k in 1..N]`) or, for an array
 //! that is declared already, all its elements (`u[k]`). In the texts behind it the index has its
@@ -61,7 +61,7 @@ struct Elaborator<'a> {
     own: Names,
     /// Indices of the elements of each array, in order.
     arrays: HashMap<String, Vec<Vec<i64>>>,
-    /// The same of each table alone.
+    /// Indices of the elements of each array of unknowns, by the table that declares them.
     unknowns: HashMap<&'static str, HashMap<String, Vec<Vec<i64>>>>,
     /// Which of these the present table is about.
     about: Option<&'static str>,
@@ -76,7 +76,7 @@ fn about(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What stands between the brackets of a key.
+/// The content of the brackets of a key.
 enum Bracket {
     /// All values from the first to before the second.
     Range(String, i64, i64),
@@ -93,7 +93,7 @@ impl<'a> Elaborator<'a> {
     /// Makes the values of the unit's parameters known.
     fn learn(&mut self, r: &mut Reader<'_>, p: &Located<Param>) {
         let Param::Table(entries) = &p.value else { return };
-        // What is wrong with a value is reported when the unit is compiled.
+        // Mistakes in a value are reported when the unit is compiled.
         let errors = r.errors.len();
         for (name, p) in entries {
             let value = r.constant(p, &constant_scope(&self.own, self.constants));

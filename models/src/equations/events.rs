@@ -56,7 +56,7 @@ const KEYS: &[&str] = &[
 /// A trigger, and its condition as alternatives of functions that are at most zero.
 type Foreseen = (Trigger, Vec<Vec<Expr>>);
 
-/// What one table of an event gives.
+/// The table of one event.
 struct Table<'a> {
     entries: Vec<Entry<'a>>,
     span: Span,
@@ -201,7 +201,7 @@ impl<'f> Events<'f> {
         mode.map_or(&self.formulas.scope, |k| &self.formulas.in_mode[k])
     }
 
-    /// What sets an event off: one trigger, or two for both directions of a crossing.
+    /// The cause of an event: one trigger, or two for both directions of a crossing.
     fn triggers(
         &mut self,
         r: &mut Reader<'_>,
@@ -441,7 +441,7 @@ impl<'f> Events<'f> {
         }
     }
 
-    /// What an event does: `reset`, `emit` and `to`.
+    /// The effects of an event: `reset`, `emit` and `to`.
     fn reset(
         &mut self,
         r: &mut Reader<'_>,

@@ -1,4 +1,4 @@
-//! What an equation unit passes on at once, from the variables that its texts read.
+//! The feed-through of an equation unit, from the variables that its texts read.
 use super::{
     compile::constants,
     events::{Events, Spec},
@@ -71,8 +71,9 @@ impl Reach<'_> {
         }
     }
 
-    /// What else is sent at once when the variables in `moved` jump: by events that this may set off,
-    /// and events that these may. Outputs in `told` are known already; `sent` are event outputs.
+    /// Notes all other messages that are sent at once when the variables in `moved` jump: those of
+    /// events that this may set off, and of events that these may. Outputs in `told` are known
+    /// already; `sent` are event outputs.
     fn answers(
         &self,
         input: usize,

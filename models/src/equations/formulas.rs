@@ -82,7 +82,7 @@ impl Formulas {
         f
     }
 
-    /// The same with switching functions as they are written.
+    /// The formulas with switching functions as they are written.
     pub(super) fn with_switching(mut self) -> Self {
         self.located = false;
         self
@@ -354,7 +354,7 @@ fn matched(
     false
 }
 
-/// What a mode has under a key.
+/// The table of a mode under a key.
 fn part<'a>(r: &mut Reader<'_>, mode: &[Entry<'a>], key: &str) -> Vec<Entry<'a>> {
     let Some((_, p)) = mode.iter().find(|(k, _)| k.value == key) else { return Vec::new() };
     let Param::Table(entries) = &p.value else {

@@ -21,7 +21,7 @@ pub(super) struct Reader<'a> {
     pub errors: Vec<ParamError>,
     /// Indices of the event that is being read.
     pub indices: Vec<(String, i64)>,
-    /// What texts mean before their names are looked up: elements of an array share one.
+    /// Texts, parsed before their names are looked up: elements of an array share one.
     parsed: HashMap<String, Rc<Parsed>>,
     /// Texts of arrays that are wrong, by their place: one element's mistakes are enough.
     told: HashSet<Span>,
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         self.add(span, operations, copies)
     }
 
-    /// The same for what the helpers of one formula add to it.
+    /// Counts the operations that the helpers of one formula add to it.
     pub(super) fn add(&mut self, span: &Span, operations: usize, copies: usize) -> bool {
         let before = self.long;
         self.long = before.saturating_add(operations.saturating_mul(copies));
@@ -472,7 +472,7 @@ pub(super) fn time(
     }
 }
 
-/// What to write for a time.
+/// Advice for a key that is a time.
 const TIMES: &str = "write seconds, or a time such as \"50 ms\"";
 
 pub(super) fn instants(

@@ -23,7 +23,7 @@ pub(super) struct Slopes {
     /// The number of the function.
     pub function: usize,
     side: VarId,
-    /// What is 1 while the solution slides along its surface.
+    /// A variable that is 1 while the solution slides along its surface.
     flag: VarId,
     pub above: Expr,
     pub below: Expr,

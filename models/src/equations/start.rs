@@ -25,7 +25,7 @@ pub(crate) struct Start<'a> {
 pub(crate) enum Refused {
     /// The method does not take the equations.
     Method(String),
-    /// What is not defined at the start.
+    /// An expression is not defined at the start.
     Start(String),
 }
 

@@ -43,7 +43,7 @@ impl Reset {
             self.program.run(vars, &mut work.reset);
         }
         let mut values = self.program.results(&work.reset);
-        // What the values are computed from is in the registers, and so not assigned yet.
+        // The operands of the values are in the registers, and so not assigned yet.
         for (&target, &value) in self.targets.iter().zip(&mut values) {
             vars[target] = value;
         }
@@ -81,7 +81,7 @@ pub struct TextEquations {
     pub(super) input_names: Vec<String>,
 }
 
-/// What events of an event input do.
+/// The effect of events at an event input.
 #[derive(Debug, Clone)]
 pub(super) struct Handler {
     /// The event input.

@@ -12,7 +12,7 @@ pub fn polar(magnitude: f64, angle: f64) -> C {
     C::new(magnitude * libm::cos(angle), magnitude * libm::sin(angle))
 }
 
-/// What a branch adds to the matrix: from-from, from-to, to-from, to-to.
+/// The entries that a branch adds to the matrix: from-from, from-to, to-from, to-to.
 pub fn branch_entries(b: &Branch) -> [C; 4] {
     let series = C::new(1.0, 0.0) / C::new(b.series[0], b.series[1]);
     let own = series + C::new(0.0, b.charging / 2.0);

@@ -3,7 +3,7 @@ use super::matpower;
 use serde::Deserialize;
 use std::path::Path;
 
-/// What is given at a bus in a power flow.
+/// The quantities that are given at a bus in a power flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusType {
     /// Active and reactive power.
@@ -21,7 +21,7 @@ pub enum BusType {
 pub struct Bus {
     /// Number in the file.
     pub id: u32,
-    /// What is given.
+    /// The quantities that are given.
     pub ty: BusType,
     /// Demand.
     pub demand: [f64; 2],

@@ -1,5 +1,5 @@
-//! What senders and centres on a packet network share: they hear something, and answer by packets
-//! in the next micro-step.
+//! Common parts of senders and centres on a packet network: they hear something, and answer by
+//! packets in the next micro-step.
 use crate::signal::value::{Packet, Value};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Duration};
@@ -27,7 +27,7 @@ impl Outgoing {
     }
 }
 
-/// What a host does.
+/// The program on a host.
 pub trait Application: Clone + Serialize + DeserializeOwned + Send + 'static {
     /// Number of input ports.
     const INPUTS: u16;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
 
-/// What does not change in a load.
+/// The constants of a load.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct House {
     /// Time constant in s.
@@ -297,7 +297,7 @@ impl Atomic<Value> for Total {
         for change in bag.iter().filter_map(|(_, value)| value.as_real()) {
             self.power += change;
             self.on += if change > 0.0 { 1 } else { -1 };
-            // What comes at the start are start values.
+            // States at the start are start values.
             self.switches += u64::from(now > 0);
         }
         let values = self.values();

@@ -40,7 +40,7 @@ pub struct Outage {
     pub ticks: (i64, Option<i64>),
 }
 
-/// What a run does to the machines.
+/// The events of a run at the machines.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Per machine: whether it has a governor.
@@ -70,7 +70,7 @@ struct Unit {
     governor: Option<(f64, usize)>,
 }
 
-/// What an event does.
+/// The effect of an event.
 #[derive(Debug, Clone, Copy)]
 enum Action {
     Trip(usize),
@@ -91,7 +91,7 @@ pub struct Machines {
     network: Matrix,
     /// Place, admittance per unit and power in MW of each load, ascending.
     loads: Vec<(usize, C, f64)>,
-    /// What the shedding of each is told as.
+    /// The names of the events that tell of the shedding of each.
     sheds: Vec<Arc<str>>,
     faults: Vec<Fault>,
     /// The ends of all branches, and what the branch of each outage adds to the bus matrix.
@@ -361,8 +361,8 @@ impl Machines {
         self.loads.iter().enumerate().filter_map(left).collect()
     }
 
-    /// The same in an event; a singular network, and loads without machines,
-    /// show as values that are not finite.
+    /// Reconnects the network in an event; a singular network, and loads without machines, show as
+    /// values that are not finite.
     fn reconnect(&self, vars: &mut [f64]) {
         let Places { status, real, .. } = self.places();
         let none = vars[status..][..self.units.len()].iter().all(|&on| on < 0.5);
@@ -483,7 +483,7 @@ impl Equations for Machines {
                 let place = k * self.thresholds.len() + number;
                 let above =
                     S::constant(self.frequency - threshold).add(&hz.mul(self.speed(vars, k)));
-                // What was reported is out of reach.
+                // A threshold that was reported is moved out of reach.
                 z[place] = above.add(&hz.mul(&vars[places.crossed + place]));
             }
         }

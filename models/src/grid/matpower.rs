@@ -129,7 +129,7 @@ fn statements(text: &str) -> Result<Vec<Lines>, String> {
     }
 }
 
-/// What is assigned to `mpc.NAME`, by name.
+/// The matrices assigned to `mpc.NAME`, by name.
 fn fields(text: &str) -> Result<BTreeMap<String, Lines>, String> {
     let mut fields = BTreeMap::new();
     for mut statement in statements(text)? {

@@ -16,7 +16,7 @@ pub enum Passing {
     Sometimes,
 }
 
-/// What a unit passes on at once.
+/// The outputs of a unit that a message at an input reaches at once.
 ///
 /// ```
 /// use superdense_models::kinds::feed_through::{FeedThrough, Passing};

@@ -67,7 +67,7 @@ impl PortKind {
     }
 }
 
-/// What the events of a port carry. Signals are real.
+/// The type of the events of a port. Signals are real.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueType {
     /// Anything: the port takes or sends every type.
@@ -142,7 +142,7 @@ impl PortSpec {
     pub fn event(name: impl Into<String>, ty: ValueType) -> Self {
         Self { ty, kind: PortKind::Event, ..Self::signal(name) }
     }
-    /// The same, but it may stay unconnected.
+    /// The port, which may stay unconnected.
     #[must_use]
     pub fn optional(self) -> Self {
         Self { optional: true, ..self }
@@ -245,9 +245,9 @@ pub enum Param {
 pub struct ParamError {
     /// Where; `None` stands for the unit as a whole.
     pub span: Option<Span>,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
 }
 
@@ -335,7 +335,7 @@ impl Params {
     }
 }
 
-/// What a kind may know about the place of a unit when it builds it.
+/// Facts about the place of a unit that a kind may use when it builds it.
 pub struct Context<'a> {
     /// Hierarchical path of the unit; random streams are named by it.
     pub path: &'a str,
@@ -404,8 +404,8 @@ pub struct LinkSpec {
 /// The state events of a unit.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StateEvents {
-    /// What conditions are over: names, and where others see the value; after the time, which is
-    /// variable 0.
+    /// The variables of the conditions: names, and where others see the value; after the time,
+    /// which is variable 0.
     pub variables: Vec<(String, Seen)>,
     /// Name, whether it is shared, and the indicators that are all at most 0 when it happens.
     pub events: Vec<(String, bool, Vec<Expr>)>,
@@ -414,9 +414,9 @@ pub struct StateEvents {
 /// Where others see a variable of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
-    /// What comes in at an input.
+    /// The value that comes in at an input.
     Input(u16),
-    /// What goes out at an output.
+    /// The value that goes out at an output.
     Output(u16),
     /// Nowhere.
     Hidden,
@@ -430,7 +430,7 @@ pub trait UnitKind: Sync {
     fn summary(&self) -> &'static str;
     /// Declared parameters.
     fn params(&self) -> &'static [ParamSpec];
-    /// What makes a parameter that is given useless beside the others, and what to do; most kinds use all
+    /// The parameter beside which a given one is useless, and the remedy; most kinds use all of
     /// theirs.
     fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
         let _ = (params, name);
@@ -482,13 +482,14 @@ pub trait UnitKind: Sync {
     fn accuracy(&self) -> &'static [&'static str] {
         &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min"]
     }
-    /// What the unit lets couplings do with it; files that it needs are named relative to `folder`.
+    /// Capabilities that the unit offers to couplings; files that it needs are named relative to
+    /// `folder`.
     fn capabilities(&self, params: &Params, folder: &Path) -> Capabilities {
         let _ = (params, folder);
         Capabilities::all().without(Capability::Equations, "not given as text")
     }
-    /// What messages at inputs bring about at outputs at the same time. A kind that does not say it
-    /// may pass on everything.
+    /// The outputs that messages at inputs reach at the same time. A kind that does not say it may
+    /// pass on everything.
     fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
         let _ = (params, context);
         FeedThrough::All(Passing::Sometimes)

@@ -122,7 +122,7 @@ pub(crate) fn mistakes(text: &str) -> Vec<String> {
     mistakes_in(Path::new("."), text)
 }
 
-/// The same, with files in a folder.
+/// The mistakes of a text with files in a folder.
 pub(crate) fn mistakes_in(folder: &Path, text: &str) -> Vec<String> {
     let table: toml::Table = text.parse().unwrap();
     let (name, unit) = table["unit"].as_table().unwrap().iter().next().unwrap();
@@ -236,7 +236,7 @@ impl Bench {
         self.sent(port).iter().map(line).collect()
     }
 
-    /// What a receiver of the signal knows at `t` seconds (right limit).
+    /// The value that a receiver of the signal knows at `t` seconds (right limit).
     pub(crate) fn held(&self, port: &str, t: f64) -> f64 {
         let now = NANO.duration(t).unwrap().ticks();
         let sent = self.sent(port);

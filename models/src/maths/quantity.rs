@@ -126,7 +126,7 @@ pub enum TicksError {
 pub struct Quantity {
     /// The number as written.
     pub number: Decimal,
-    /// What it is divided by, in `1/3 s`.
+    /// The divisor, in `1/3 s`.
     pub over: Option<Decimal>,
     /// Its unit.
     pub unit: Unit,
@@ -137,7 +137,7 @@ pub struct Quantity {
 pub struct QuantityError {
     /// Bytes of the text.
     pub span: Range<usize>,
-    /// What is wrong with the unit.
+    /// The mistake in the unit.
     pub error: UnitError,
 }
 
@@ -192,7 +192,8 @@ impl Quantity {
         self.number.to_f64() / self.over.map_or(1.0, Decimal::to_f64)
     }
 
-    /// The same as an exact decimal, when the unit is an exact decimal multiple and nothing is divided.
+    /// The value in SI as an exact decimal, when the unit is an exact decimal multiple and nothing
+    /// is divided.
     pub fn exact_si(&self) -> Option<Decimal> {
         if self.over.is_some() {
             return None;

@@ -1,4 +1,4 @@
-//! Random streams and distributions whose numbers never hang on the platform.
+//! Random streams and distributions whose numbers are equal on every platform.
 //!
 //! **Why named streams.** A stream is named by the path of its unit (and a purpose within the
 //! unit) and by the seed of the run. Adding a unit, or running units in another order or in

@@ -1,8 +1,8 @@
-//! What a unit lets others do with it and see of it: the capability record (Gomes et al. 2017, 6.2:
+//! The capability record: the services that a unit offers to others (Gomes et al. 2017, 6.2:
 //! information exposed, rollback support).
 //!
-//! A kind says it in [`UnitKind::capabilities`](crate::kinds::UnitKind::capabilities). What is
-//! listed here is what something in the program asks for: policies of couplings
+//! A kind says it in [`UnitKind::capabilities`](crate::kinds::UnitKind::capabilities). The
+//! record lists only services that some part of the program asks for: policies of couplings
 //! ([`SCHEMES`](crate::couplings::SCHEMES)), and the analysis of linear units.
 
 /// Something that a unit can.
@@ -10,7 +10,7 @@
 pub enum Capability {
     /// Its state can be saved, and brought back any number of times.
     Restore,
-    /// What is saved of it can be kept as bytes.
+    /// Its saved state can be kept as bytes.
     Serialise,
     /// Its outputs come with their time derivatives.
     OutputDerivatives,
@@ -50,7 +50,7 @@ impl Capability {
     }
 }
 
-/// What a unit can: all but what it lacks, each with the reason.
+/// The capabilities of a unit: all but those it lacks, each with the reason.
 ///
 /// ```
 /// use superdense_models::signal::capabilities::{Capabilities, Capability};

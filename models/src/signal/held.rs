@@ -1,4 +1,4 @@
-//! What every unit with signals needs: time since its start, input segments that it holds, and
+//! Common parts of every unit with signals: time since its start, input segments that it holds, and
 //! how long a truncated series stays good.
 use super::value::{Flag, Segment};
 use crate::maths::{
@@ -201,7 +201,7 @@ impl Held {
     pub fn left(&self, now: i64, timer: &Timer) -> f64 {
         if now == self.at { self.segment.left } else { self.value(now, timer) }
     }
-    /// The same polynomial with its origin at tick `now`.
+    /// The polynomial with its origin at tick `now`.
     pub fn shifted(&self, now: i64, timer: &Timer) -> Poly {
         let mut p = Poly::new(self.segment.coefficients());
         shift(&mut p, timer.seconds(self.at, now));

@@ -1,4 +1,4 @@
-//! What continuous units count about their own work; deterministic, so it stands in summaries.
+//! Counts that continuous units keep of their own work; deterministic, so they stand in summaries.
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

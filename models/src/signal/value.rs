@@ -1,4 +1,4 @@
-//! What scenario units send each other.
+//! Messages between scenario units.
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 use superdense_kernel::{
@@ -141,14 +141,14 @@ pub enum LinkKind {
     Withdrawal,
 }
 
-/// What linked units tell each other around a shared event (see `unit::links`).
+/// A message between linked units around a shared event (see `unit::links`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkMessage {
     /// Number of the link in the scenario.
     pub link: u32,
     /// Number of the sending unit within the link.
     pub member: u32,
-    /// What it says.
+    /// Its kind.
     pub kind: LinkKind,
     /// The sender's exchanged values just before the link's jump, in the link's order.
     pub values: Arc<[f64]>,
@@ -189,9 +189,9 @@ pub struct Packet {
     pub destination: u32,
     /// Length with all headers, in bits.
     pub bits: u32,
-    /// What kind of message it is; the application's.
+    /// The kind of the message; the application's.
     pub code: u32,
-    /// What it says; the application's.
+    /// The content of the message; the application's.
     pub value: f64,
 }
 
@@ -302,7 +302,7 @@ impl Segment {
 }
 
 impl Job {
-    /// What jobs say of their source: the digest of its path.
+    /// The digest of a source's path, which jobs carry.
     pub fn source_of(path: &str) -> u64 {
         let mut digest = Digest::new();
         digest.bytes(path.as_bytes());

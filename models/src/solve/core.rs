@@ -219,8 +219,8 @@ pub trait Core<E: Equations>: Send + 'static {
     /// States at `t`, between the last transition and what the last advance covered (a tick
     /// beyond it included).
     fn states(&self, t: f64, x: &mut [f64]);
-    /// Writes how far each state may be off at `t`, for the variables there.
-    fn errors(&self, scene: &Scene<E>, t: f64, vars: &[f64], to: &mut [f64]);
+    /// How far a state, which is `x` at `t`, may be off there.
+    fn error(&self, t: f64, state: usize, x: f64) -> f64;
     /// Makes `t` the present and the origin of all offsets: what lies beyond is kept only as long
     /// as no [`jump`](Self::jump) or [`input`](Self::input) makes it void. `scene` still has the old
     /// origin.

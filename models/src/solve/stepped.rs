@@ -7,6 +7,7 @@ use super::{
     expander::{Expander, MAX_SEGMENT_ORDER},
     ode::{MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put},
     settings::Settings,
+    tendency::Course,
     watch::Watch,
 };
 use crate::{maths::rounding, signal::statistics::UnitStatistics};
@@ -246,10 +247,12 @@ pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto
 /// How far a solution may be off inside a step: so many times the solver's own estimate.
 const SAFETY: f64 = 16.0;
 
-/// Writes how far the states in `vars` may be off at `t`.
-pub(super) fn errors(solver: &Solver, t: f64, vars: &[f64], to: &mut [f64]) {
-    for (i, (error, x)) in to.iter_mut().zip(&vars[Dims::STATES..]).enumerate() {
-        *error = SAFETY * solver.error_at(t, i, *x);
+impl Course for &Solver {
+    fn state(&self, t: f64, i: usize) -> f64 {
+        self.dense_at(t, i)
+    }
+    fn error(&self, t: f64, i: usize, x: f64) -> f64 {
+        SAFETY * self.error_at(t, i, x)
     }
 }
 
@@ -358,8 +361,8 @@ impl<E: Equations> Core<E> for Stepped {
         self.state.solver.dense(t, x);
     }
 
-    fn errors(&self, _: &Scene<E>, t: f64, vars: &[f64], to: &mut [f64]) {
-        errors(&self.state.solver, t, vars, to);
+    fn error(&self, t: f64, state: usize, x: f64) -> f64 {
+        (&self.state.solver).error(t, state, x)
     }
 
     #[inline]
@@ -377,14 +380,11 @@ impl<E: Equations> Core<E> for Stepped {
 
     fn jump(&mut self, _: &Scene<E>, x: &[f64]) {
         let solver = &mut self.state.solver;
-        self.x.resize(x.len(), 0.0);
-        solver.dense(0.0, &mut self.x);
-        let mut soon = vec![0.0; x.len()];
-        solver.dense(self.snap, &mut soon);
-        let goes_on =
-            |((x, now), soon): ((&f64, &f64), &f64)| (x - now).abs() <= (soon - now).abs();
-        let same = x.iter().zip(&self.x).zip(&soon).all(goes_on);
-        let errors = solver.errors().filter(|_| same);
+        let goes_on = |(i, x): (usize, &f64)| {
+            let (now, soon) = (solver.dense_at(0.0, i), solver.dense_at(self.snap, i));
+            (x - now).abs() <= (soon - now).abs()
+        };
+        let errors = solver.errors().filter(|_| x.iter().enumerate().all(goes_on));
         solver.restart(0.0, x);
         // A solution that goes on as it was is as far off as it was.
         errors.into_iter().for_each(|errors| solver.keep_errors(errors));

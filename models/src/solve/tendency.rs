@@ -12,70 +12,85 @@ use crate::maths::expr::Scalar;
 /// Coefficients that are looked at: the value and seven derivatives.
 const TERMS: usize = 8;
 
-/// Working memory for series of indicators.
+/// Working memory for series of `N` coefficients.
 #[derive(Debug, Default)]
-pub(crate) struct Tendency {
-    work: Work<Bounded<TERMS>>,
-    vars: Vec<Bounded<TERMS>>,
-    dx: Vec<Bounded<TERMS>>,
-    z: Vec<Bounded<TERMS>>,
-    consistent: Consistent,
-    plain: Work<Bounded<1>>,
-    plain_vars: Vec<Bounded<1>>,
-    plain_z: Vec<Bounded<1>>,
+struct Memory<const N: usize> {
+    work: Work<Bounded<N>>,
+    vars: Vec<Bounded<N>>,
+    dx: Vec<Bounded<N>>,
+    z: Vec<Bounded<N>>,
 }
 
-impl Tendency {
-    /// The indicators at `vars`, whose entries are off by `error(place)`.
-    pub(crate) fn values<E: Equations>(
+/// Values and series of indicators, with working memory.
+#[derive(Debug, Default)]
+pub(crate) struct Tendency {
+    /// Per relation: the variable that its indicator is, where it is just one.
+    plain: Vec<Option<usize>>,
+    values: Memory<1>,
+    slopes: Memory<2>,
+    series: Memory<TERMS>,
+    consistent: Consistent,
+    vars: Vec<f64>,
+    errors: Vec<f64>,
+}
+
+impl<const N: usize> Memory<N> {
+    /// Evaluates the indicators at `vars`, whose entries are off by `error(place)`.
+    fn look<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         vars: &[f64],
         error: impl Fn(usize) -> f64,
-    ) -> &[Bounded<1>] {
-        let each = |(place, &v): (usize, &f64)| Bounded::new(v, error(place));
-        self.plain_vars.clear();
-        self.plain_vars.extend(vars.iter().enumerate().map(each));
-        self.plain_z.resize(scene.dims.indicators, Bounded::constant(0.0));
-        scene.equations.indicators(&self.plain_vars, &mut self.plain, &mut self.plain_z);
-        &self.plain_z
+    ) -> &[Bounded<N>] {
+        self.begin(vars, error);
+        self.finish(scene)
     }
 
-    /// The series of the indicators along the solution through `vars` at offset `t`.
-    pub(crate) fn series<E: Equations>(
-        &mut self,
-        scene: &Scene<E>,
-        (t, vars): (f64, &[f64]),
-        error: impl Fn(usize) -> f64,
-    ) -> &[Bounded<TERMS>] {
-        let dims = scene.dims;
-        self.vars.clear();
+    /// Sets the variables, as ones that do not move.
+    fn begin(&mut self, vars: &[f64], error: impl Fn(usize) -> f64) {
         let each = |(place, &v): (usize, &f64)| Bounded::new(v, error(place));
+        self.vars.clear();
         self.vars.extend(vars.iter().enumerate().map(each));
-        self.vars[0].value.0[1] = 1.0;
-        for (held, var) in scene.frame.inputs.iter().zip(&mut self.vars[dims.first_input()..]) {
-            let (c, length) = expanded(&held.segment, scene.age(held, t));
-            let length = length.min(TERMS);
-            var.value.0[1..length].copy_from_slice(&c[1..length]);
-        }
-        if !scene.frame.resting {
-            self.solve(scene, vars);
-        }
-        self.z.resize(dims.indicators, Bounded::constant(0.0));
+    }
+
+    fn finish<E: Equations>(&mut self, scene: &Scene<E>) -> &[Bounded<N>] {
+        self.z.resize(scene.dims.indicators, Bounded::constant(0.0));
         scene.equations.indicators(&self.vars, &mut self.work, &mut self.z);
         &self.z
     }
 
+    /// The series of the indicators along the solution through `vars` at offset `t`.
+    fn along<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        (t, vars): (f64, &[f64]),
+        error: impl Fn(usize) -> f64,
+        consistent: &mut Consistent,
+    ) -> &[Bounded<N>] {
+        self.begin(vars, error);
+        self.vars[0].value.0[1] = 1.0;
+        for (held, var) in scene.frame.inputs.iter().zip(&mut self.vars[scene.dims.first_input()..])
+        {
+            let (c, length) = expanded(&held.segment, scene.age(held, t));
+            let length = length.min(N);
+            var.value.0[1..length].copy_from_slice(&c[1..length]);
+        }
+        if !scene.frame.resting {
+            self.solve(scene, vars, consistent);
+        }
+        self.finish(scene)
+    }
+
     /// The series of the states, one more coefficient a round.
-    fn solve<E: Equations>(&mut self, scene: &Scene<E>, vars: &[f64]) {
+    fn solve<E: Equations>(&mut self, scene: &Scene<E>, vars: &[f64], consistent: &mut Consistent) {
         let dims = scene.dims;
         let differential = dims.differential();
         self.dx.resize(dims.states, Bounded::constant(0.0));
         let factors = match dims.algebraic {
             0 => None,
-            _ => self.consistent.linearise(&scene.equations, vars).ok(),
+            _ => consistent.linearise(&scene.equations, vars).ok(),
         };
-        for k in 1..TERMS {
+        for k in 1..N {
             scene.equations.derivatives(&self.vars, &mut self.work, &mut self.dx);
             for (x, dx) in self.vars[Dims::STATES..].iter_mut().zip(&self.dx[..differential]) {
                 x.value.0[k] = dx.value.0[k - 1] / k as f64;
@@ -97,70 +112,129 @@ impl Tendency {
     }
 }
 
+impl Tendency {
+    /// For these relations: per relation the variable that its indicator is, where it is just one.
+    pub(crate) fn new(plain: Vec<Option<usize>>) -> Self {
+        Self { plain, ..Self::default() }
+    }
+
+    /// Writes the indicators at `vars`, whose entries are off by `error(place)`, with their errors.
+    pub(crate) fn values<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        vars: &[f64],
+        error: impl Fn(usize) -> f64,
+        to: &mut Vec<(f64, f64)>,
+    ) {
+        to.clear();
+        if self.plain.iter().all(Option::is_some) && self.plain.len() == scene.dims.indicators {
+            to.extend(self.plain.iter().flatten().map(|&place| (vars[place], error(place))));
+            return;
+        }
+        let z = self.values.look(scene, vars, error);
+        to.extend(z.iter().map(|z| (z.value(), z.error[0])));
+    }
+
+    /// The signs of the indicators' slopes along the solution through `vars` at offset `t`, where they
+    /// are certain; else zero.
+    pub(crate) fn slopes<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        at: (f64, &[f64]),
+        error: impl Fn(usize) -> f64,
+    ) -> impl Iterator<Item = f64> {
+        let z = self.slopes.along(scene, at, error, &mut self.consistent);
+        z.iter().map(|z| z.sign(1))
+    }
+
+    /// The series of the indicators along the solution through `vars` at offset `t`.
+    pub(crate) fn series<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        at: (f64, &[f64]),
+        error: impl Fn(usize) -> f64,
+    ) -> &[Bounded<TERMS>] {
+        self.series.along(scene, at, error, &mut self.consistent)
+    }
+}
+
 /// The sign of the first coefficient from number `first` on that is certainly not zero.
 pub(crate) fn first_sign<const N: usize>(series: &Bounded<N>, first: usize) -> f64 {
     (first..N).map(|k| series.sign(k)).find(|sign| *sign != 0.0).unwrap_or(0.0)
 }
 
-/// Writes how far each state may be off at a time, for the variables there.
-pub(super) type Errors<'a> = dyn Fn(f64, &[f64], &mut [f64]) + 'a;
+/// A solution along a path, as it was computed.
+pub(super) trait Course {
+    /// State `i` at a time.
+    fn state(&self, t: f64, i: usize) -> f64;
+    /// How far state `i`, which is `x` at a time, may be off there.
+    fn error(&self, t: f64, i: usize, x: f64) -> f64;
+}
 
 /// Errors of indicators along a path, from the errors of states.
-pub(super) struct Doubt<'a, E> {
+pub(super) struct Doubt<'a, E, C> {
     scene: &'a Scene<E>,
     tendency: &'a mut Tendency,
-    /// Leaves the states at a time.
-    states: &'a dyn Fn(f64, &mut [f64]),
-    errors: &'a Errors<'a>,
-    vars: Vec<f64>,
+    course: C,
     /// The part of the errors that they usually come to, where it is known; zero else.
     pub(super) usual: f64,
 }
 
-impl<'a, E: Equations> Doubt<'a, E> {
-    pub(super) fn new(
-        scene: &'a Scene<E>,
-        tendency: &'a mut Tendency,
-        states: &'a dyn Fn(f64, &mut [f64]),
-        errors: &'a Errors<'a>,
-    ) -> Self {
-        Self { scene, tendency, states, errors, vars: Vec::new(), usual: 0.0 }
+impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
+    pub(super) fn new(scene: &'a Scene<E>, tendency: &'a mut Tendency, course: C) -> Self {
+        Self { scene, tendency, course, usual: 0.0 }
     }
 
-    /// Leaves the variables at `t`; gives how far each is off.
-    fn look(&mut self, t: f64) -> Vec<f64> {
-        let dims = self.scene.dims;
-        let mut x = vec![0.0; dims.states];
-        (self.states)(t, &mut x);
-        self.scene.fill(t, &x, &mut self.vars);
-        let mut errors = vec![0.0; dims.variables()];
+    /// Leaves the variables at `t`, and how far each is off.
+    fn look(&mut self, t: f64) {
+        let (scene, dims) = (self.scene, &self.scene.dims);
+        let Tendency { vars, errors, .. } = self.tendency;
+        scene.surround(t, vars);
+        errors.clear();
+        errors.resize(dims.variables(), 0.0);
         // A time far from zero is rounded itself.
-        errors[0] = f64::EPSILON * self.vars[0].abs();
-        (self.errors)(t, &self.vars, &mut errors[Dims::STATES..dims.first_input()]);
-        if self.scene.band.is_finite() {
-            errors[dims.first_input()..dims.first_discrete()].fill(self.scene.band);
+        errors[0] = f64::EPSILON * vars[0].abs();
+        for i in 0..dims.states {
+            let x = self.course.state(t, i);
+            vars[Dims::STATES + i] = x;
+            errors[Dims::STATES + i] = self.course.error(t, i, x);
         }
-        errors
+        if scene.band.is_finite() {
+            errors[dims.first_input()..dims.first_discrete()].fill(scene.band);
+        }
+    }
+
+    /// Indicator `k` at `t` as a series, for errors of this part of what they may be.
+    fn series(&mut self, k: usize, t: f64, part: f64) -> Bounded<TERMS> {
+        self.look(t);
+        let Tendency { vars, errors, series, consistent, .. } = &mut *self.tendency;
+        series.along(self.scene, (t, vars), |place| part * errors[place], consistent)[k]
     }
 }
 
-impl<E: Equations> Doubts for Doubt<'_, E> {
+impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
     fn bound(&mut self, k: usize, t: f64) -> f64 {
-        if k >= self.scene.dims.indicators {
+        let dims = &self.scene.dims;
+        if k >= dims.indicators {
             // Bands of outputs are as exact as they are computed.
             return 0.0;
         }
-        let errors = self.look(t);
-        self.tendency.values(self.scene, &self.vars, |place| errors[place])[k].error[0]
+        if let Some(Some(place)) = self.tendency.plain.get(k)
+            && (Dims::STATES..dims.first_input()).contains(place)
+        {
+            let i = place - Dims::STATES;
+            return self.course.error(t, i, self.course.state(t, i));
+        }
+        self.look(t);
+        let Tendency { vars, errors, values, .. } = &mut *self.tendency;
+        values.look(self.scene, vars, |place| errors[place])[k].error[0]
     }
 
     fn excursion(&mut self, k: usize, t: f64) -> bool {
         if self.usual == 0.0 || k >= self.scene.dims.indicators {
             return false;
         }
-        let (errors, usual) = (self.look(t), self.usual);
-        let error = |place: usize| usual * errors[place];
-        let z = &self.tendency.series(self.scene, (t, &self.vars), error)[k];
+        let z = self.series(k, t, self.usual);
         let [_, slope, bend, ..] = z.value.0;
         // A parabola that opens the other way turns so far beyond zero.
         z.sign(1) != 0.0 && slope * slope > 4.0 * bend.abs() * z.error[0]
@@ -170,11 +244,10 @@ impl<E: Equations> Doubts for Doubt<'_, E> {
         if k >= self.scene.dims.indicators {
             return 0.0;
         }
-        let errors = self.look(t);
-        let z = &self.tendency.series(self.scene, (t, &self.vars), |place| errors[place])[k];
+        let z = self.series(k, t, 1.0);
         let [_, slope, bend, ..] = z.value.0;
         // A parabola that opens the other way turns so far beyond zero.
         let turns = z.sign(1) != 0.0 && slope * bend < 0.0;
-        if turns && slope * slope <= 4.0 * bend.abs() * bound { 0.0 } else { first_sign(z, 1) }
+        if turns && slope * slope <= 4.0 * bend.abs() * bound { 0.0 } else { first_sign(&z, 1) }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     expander::{Form, Functions, Table, copy, expanded, input_order},
     ode::{Interval, Locator, NotFinite, Past, Watched, locate::spread},
     settings::Settings,
-    stepped::{SteppedState, errors},
+    stepped::SteppedState,
     tendency::{Doubt, Tendency},
 };
 use crate::maths::{expr::Degree, poly};
@@ -91,6 +91,11 @@ impl Watch {
             _ => false,
         };
         let refined = functions.iter().flat_map(|both| &both.0.forms).map(refines).collect();
+        let plain = functions.iter().flat_map(|both| &both.0.forms).map(|form| match form {
+            Form::Variable(place) => Some(*place),
+            _ => None,
+        });
+        let tendency = Tendency::new(plain.collect());
         let any_followed = searched.iter().zip(&sampled).any(|(searched, s)| *searched && !s);
         let banded =
             settings.exchange_tolerance.is_finite() && (0..dims.outputs).any(|p| connected(&p));
@@ -108,7 +113,7 @@ impl Watch {
             sampled_ports,
             any_followed,
             strides: [1; 2],
-            tendency: Tendency::default(),
+            tendency,
             path: Vec::new(),
             z: Vec::new(),
             bands: Vec::new(),
@@ -124,6 +129,21 @@ impl Watch {
     /// its band, and how far the search went.
     #[inline]
     pub(super) fn search<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        state: &mut SteppedState,
+        work: &mut Work,
+        end: f64,
+        flips: &mut Flips,
+    ) -> Result<(Option<f64>, f64), NotFinite> {
+        if !(self.any_followed || self.any_sampled || self.banded) {
+            return Ok((None, end));
+        }
+        self.search_some(scene, state, work, end, flips)
+    }
+
+    #[inline(never)]
+    fn search_some<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         state: &mut SteppedState,
@@ -150,7 +170,6 @@ impl Watch {
         found
     }
 
-    #[inline(never)]
     fn search_pieces<E: Equations>(
         &mut self,
         scene: &Scene<E>,
@@ -268,9 +287,7 @@ impl Watch {
         let stride = self.strides[0];
         let SteppedState { solver, looks, .. } = state;
         let (vars, x, values) = (&mut self.vars, &mut self.x, &mut self.y);
-        let states = |t: f64, x: &mut [f64]| solver.dense(t, x);
-        let errors = |t: f64, vars: &[f64], to: &mut [f64]| errors(solver, t, vars, to);
-        let mut doubts = Doubt::new(scene, &mut self.tendency, &states, &errors);
+        let mut doubts = Doubt::new(scene, &mut self.tendency, &*solver);
         for k in 0..self.relations.len() {
             let searched = self.searched[k] && !self.sampled[k];
             if !searched || self.modal && !self.relations[k].is_searched(&scene.frame.discrete) {
@@ -325,9 +342,7 @@ impl Watch {
         sides.clone_from(&flips.sides);
         sides.resize(dims.indicators + 2 * sampled_ports.len(), 1.0);
         let within = Interval { start, end, fresh: scene.tick / 512.0 };
-        let states = |t: f64, x: &mut [f64]| solver.dense(t, x);
-        let errors = |t: f64, vars: &[f64], to: &mut [f64]| errors(solver, t, vars, to);
-        let mut doubts = Doubt::new(scene, &mut self.tendency, &states, &errors);
+        let mut doubts = Doubt::new(scene, &mut self.tendency, &*solver);
         let mut found = Vec::new();
         let z = |t: f64, z: &mut [f64]| {
             *looks += 1;

@@ -10,14 +10,11 @@ use super::{
     relations::Pending,
     wrapper::{Scratch, Unit},
 };
-use crate::{
-    maths::expr::Scalar,
-    solve::{
-        core::Core,
-        equations::{Dims, Equations, Relation, Role, Sliding},
-        ode::Kind,
-        tendency::first_sign,
-    },
+use crate::solve::{
+    core::Core,
+    equations::{Dims, Equations, Relation, Role, Sliding},
+    ode::Kind,
+    tendency::first_sign,
 };
 
 /// Rounds in which sides, and algebraic variables with them, have to agree.
@@ -37,6 +34,14 @@ pub(super) struct Instant {
 
 /// The beginning of a run.
 pub(super) const START: Instant = Instant { t: 0.0, tick: 0, start: true };
+
+/// How much is known of where indicators go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Slopes,
+    All,
+}
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Notes the scratch's variables as those before a change.
@@ -69,31 +74,35 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline(never)]
     fn decide_all(&mut self, at: Instant) -> Result<(), String> {
         let count = self.readers.relations.len();
-        let mut turns = vec![0; count];
+        self.scratch.turns.clear();
+        self.scratch.turns.resize(count, 0);
         self.scratch.released.clear();
         let mut last = 0;
         self.doubt(at);
         for _ in 0..ROUNDS {
             self.solve_algebraic()?;
             self.update_indicators();
-            let mut changed = false;
-            let mut series = false;
-            for (k, turns) in turns.iter_mut().enumerate() {
-                if *turns > TURNS && self.certain(k) == 0.0 {
+            let (mut read, mut known) = (false, Known::Nothing);
+            for k in 0..count {
+                if self.scratch.turns[k] > TURNS && self.certain(k) == 0.0 {
                     continue;
                 }
-                if self.change(k, at, &mut series) {
-                    (changed, last) = (true, k);
-                    *turns += 1;
-                    let relation = &self.readers.relations[k];
-                    if self.readers.inner[k] || relation.sliding.is_some() {
-                        // Others read what has just changed.
-                        self.update_indicators();
-                        series = false;
-                    }
+                if !self.change(k, at, &mut known) {
+                    continue;
+                }
+                self.scratch.turns[k] += 1;
+                let relation = &self.readers.relations[k];
+                let slides = relation.sliding.is_some();
+                if relation.stops || slides {
+                    (read, last) = (true, k);
+                }
+                if self.readers.inner[k] || slides {
+                    // Others read the side that has just changed.
+                    self.update_indicators();
+                    known = Known::Nothing;
                 }
             }
-            if !changed {
+            if !read {
                 return Ok(());
             }
         }
@@ -113,11 +122,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if at.start {
             return;
         }
-        let states = Dims::STATES..dims.first_input();
-        self.core.errors(&self.scene, at.t, vars, &mut errors[states.clone()]);
-        for place in states {
-            if vars[place] != prior[place] {
-                errors[place] = 0.0;
+        for place in Dims::STATES..dims.first_input() {
+            if vars[place] == prior[place] {
+                errors[place] = self.core.error(at.t, place - Dims::STATES, vars[place]);
             }
         }
     }
@@ -135,9 +142,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Leaves the indicators with the bounds of their rounding in the scratch.
     fn update_indicators(&mut self) {
         let Scratch { vars, tendency, indicators, errors, .. } = &mut self.scratch;
-        let z = tendency.values(&self.scene, vars, |place| errors[place]);
-        indicators.clear();
-        indicators.extend(z.iter().map(|z| (z.value(), z.error[0])));
+        tendency.values(&self.scene, vars, |place| errors[place], indicators);
     }
 
     /// The sign of indicator `k` beyond its rounding.
@@ -146,7 +151,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if value.abs() > error { value.signum() } else { 0.0 }
     }
 
-    fn side(&self, k: usize) -> f64 {
+    pub(super) fn side(&self, k: usize) -> f64 {
         self.scratch.vars[self.scene.dims.first_side() + k]
     }
 
@@ -157,7 +162,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Decides relation `k`, where it has to be; gives whether its side changed.
-    fn change(&mut self, k: usize, at: Instant, series: &mut bool) -> bool {
+    fn change(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
         let role = self.readers.relations[k].role;
         if matches!(role, Role::Passes(_) | Role::Slides) {
             return false;
@@ -182,7 +187,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Kind::Sign if value.abs() > error => value.signum(),
             Kind::Floor if (value - value.round()).abs() > error => value.floor(),
             _ => {
-                let heading = self.heading(k, at, series);
+                let heading = self.heading(k, at, known);
                 let (side, before) = match kind {
                     Kind::Sign => (heading, -heading),
                     Kind::Floor if heading < 0.0 => (value.round() - 1.0, value.round()),
@@ -239,7 +244,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     Kind::Sign if value.abs() > error => value.signum(),
                     Kind::Floor if (value - value.round()).abs() > error => value.floor(),
                     Kind::Floor => continue,
-                    Kind::Sign => match self.heading(k, START, &mut false) {
+                    Kind::Sign => match self.heading(k, START, &mut Known::Nothing) {
                         0.0 => continue,
                         heading => -heading,
                     },
@@ -302,13 +307,32 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Some(self.scene.dims.first_discrete() + within.0)
     }
 
+    /// Whether the resets of a cycle have put the indicator of relation `k` back to zero, from where it
+    /// moves on.
+    pub(super) fn is_put_back(&self, k: usize) -> bool {
+        let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        // Algebraic variables are solved for anew without a reset.
+        let states = Dims::STATES..Dims::STATES + dims.differential();
+        let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
+        let is_reset = |place: usize| states.contains(&place) && vars[place] != prior[place];
+        self.side(k) != 0.0 && self.certain(k) == 0.0 && reads.any(is_reset)
+    }
+
     /// Where an indicator that is zero goes.
-    fn heading(&mut self, k: usize, at: Instant, known: &mut bool) -> f64 {
+    fn heading(&mut self, k: usize, at: Instant, known: &mut Known) -> f64 {
         let Scratch { vars, tendency, headings, errors, .. } = &mut self.scratch;
-        if !std::mem::replace(known, true) {
-            let z = tendency.series(&self.scene, (at.t, vars), |place| errors[place]);
+        let (scene, error) = (&self.scene, |place: usize| errors[place]);
+        if *known == Known::Nothing {
+            headings.clear();
+            headings.extend(tendency.slopes(scene, (at.t, vars), error));
+            *known = Known::Slopes;
+        }
+        // As a rule the slope tells.
+        if headings[k] == 0.0 && *known == Known::Slopes {
+            let z = tendency.series(scene, (at.t, vars), error);
             headings.clear();
             headings.extend(z.iter().map(|z| first_sign(z, 1)));
+            *known = Known::All;
         }
         headings[k]
     }

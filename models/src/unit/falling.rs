@@ -36,6 +36,31 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
+    /// An error if the reset of an event in `fired` has put a quantity of its own condition back onto the
+    /// threshold, from where it goes on to the side that it came from: the condition holds on, so that
+    /// the event could never happen again (rule 12). The scratch's held values are those before the resets.
+    #[inline]
+    pub(super) fn stand(&mut self) -> Result<(), String> {
+        let first = self.scene.dims.first_side();
+        for n in 0..self.state.fired.len() {
+            let number = usize::from(self.state.fired[n]);
+            let back =
+                |&&k: &&usize| self.scratch.held[first + k] == self.side(k) && self.is_put_back(k);
+            let Some(&k) = self.readers.of[number].iter().find(back) else { continue };
+            if !self.holds(number) {
+                continue;
+            }
+            let name = &self.scene.equations.events()[number].name;
+            let text = &self.readers.relations[k].text;
+            return Err(format!(
+                "event `{name}` puts `{text}` back to zero, from where it goes on as before: the \
+                 condition of the event holds on, so that it cannot happen again (the unit falls \
+                 through); give the event a `rest`, or a condition that its reset makes false"
+            ));
+        }
+        Ok(())
+    }
+
     /// Event `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
         let last = &self.scene.frame.last;

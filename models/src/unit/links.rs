@@ -17,7 +17,7 @@ use super::{
     wrapper::{Action, Cause, Plan, Scratch, Unit},
 };
 use crate::{
-    maths::expr::{Compare, Scalar},
+    maths::expr::Compare,
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         core::Core,
@@ -121,8 +121,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.look_into(t, &mut vars);
         self.look_into(t + 2.0 * self.snap(), &mut later);
         let [now, soon] = [vars, later].map(|vars| {
-            let z = self.scratch.tendency.values(&self.scene, &vars, |_| 0.0);
-            z.iter().map(|z| (z.value(), z.error[0])).collect::<Vec<_>>()
+            let mut z = Vec::new();
+            self.scratch.tendency.values(&self.scene, &vars, |_| 0.0, &mut z);
+            z
         });
         let of = |known: &Option<(usize, f64)>| match known {
             Some((k, sign)) if self.scratch.flipped.contains(&(*k as u16)) => {
@@ -323,7 +324,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // What the others make of it is heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
-        // Another member was faster to propose it.
+        // A proposal of one's own that waits for its cycle has been served.
         self.state.due.retain(|&event| usize::from(event) != number);
         self.scratch.jumped = Some(number);
         self.state.events += 1;

@@ -213,6 +213,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 self.note_cycle();
                 self.put_flips(k);
             }
+        } else {
+            self.note_held();
         }
         let now = self.scene.frame.last + k;
         self.state.retiring = false;
@@ -230,7 +232,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return Err(self.bad_reset(t));
         }
         let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
-        let decided = self.settle(Instant { t, tick: k, start: false });
+        let mut decided = self.settle(Instant { t, tick: k, start: false });
+        if !self.state.retiring {
+            decided = decided.and_then(|()| self.stand());
+        }
         let unsent = |(_, value): &(u16, Value)| !matches!(value, Value::Segment(_));
         self.state.outbox.retain(unsent);
         let queued = decided.and_then(|()| self.queue_segments(t, Cause::Jump));

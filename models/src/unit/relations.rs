@@ -9,7 +9,10 @@
 //!   events off in the next cycle.
 use super::wrapper::{Scratch, State, Unit};
 use crate::{
-    maths::{expr::VarId, rounding},
+    maths::{
+        expr::{Program, VarId},
+        rounding,
+    },
     solve::{
         core::Core,
         equations::{
@@ -20,6 +23,7 @@ use crate::{
     },
 };
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// A flip or a touch at a tick, counted from the unit's last transition.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -40,6 +44,8 @@ pub(super) struct Readers {
     pub reads: Vec<Option<Vec<VarId>>>,
     /// Per relation: the events, then links, whose conditions read its side.
     events: Vec<Vec<u16>>,
+    /// Per event, then link: the relations whose sides its condition reads.
+    pub of: Vec<Vec<usize>>,
     pub timed: Vec<usize>,
     /// Relations of role [`Role::Passes`], and of what.
     passing: Vec<(usize, usize)>,
@@ -54,18 +60,20 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new<E: Equations>(equations: &E) -> Self {
+    /// For equations whose indicators are this program, where they have one.
+    pub(super) fn new<E: Equations>(equations: &E, indicators: Option<&Program>) -> Self {
         let (dims, relations) = (equations.dims(), equations.relations());
-        let parts = equations.programs().map(|p| p.indicators.parts());
+        let parts = indicators.map(Program::parts);
         let reads = |k: usize| parts.as_ref().map(|parts| parts[k].inputs().to_vec());
         let mut events = vec![Vec::new(); relations.len()];
         let own = equations.events().iter().map(|e| match &e.trigger {
             Trigger::State { truth, .. } => truth.relations(&dims),
             _ => Vec::new(),
         });
-        let all = own.chain(equations.links().iter().map(|l| l.truth.relations(&dims)));
-        for (event, read) in all.enumerate() {
-            read.into_iter().for_each(|k| events[k].push(event as u16));
+        let links = equations.links().iter().map(|l| l.truth.relations(&dims));
+        let of: Vec<Vec<usize>> = own.chain(links).collect();
+        for (event, read) in of.iter().enumerate() {
+            read.iter().for_each(|&k| events[k].push(event as u16));
         }
         let sides = dims.first_side()..dims.variables();
         let mut inner = vec![parts.is_none(); relations.len()];
@@ -102,6 +110,7 @@ impl Readers {
         Self {
             reads: (0..relations.len()).map(reads).collect(),
             events,
+            of,
             timed: (0..relations.len()).filter(is_timed).collect(),
             passing: relations.iter().enumerate().filter_map(passes).collect(),
             mode: relations.iter().find_map(|r| r.within.as_ref().map(|(place, _)| *place)),
@@ -135,18 +144,21 @@ struct Conditions<'a, E> {
     work: &'a mut Work,
 }
 
-impl<E: Equations> Conditions<'_, E> {
+impl<'a, E: Equations> Conditions<'a, E> {
     fn holds(&mut self, event: usize, vars: &[f64]) -> bool {
         truth_of(self.equations, event).is_some_and(|t| t.holds(self.dims, vars, self.work))
     }
 
     /// The events whose conditions read the sides of these relations, ascending.
-    fn reading(&self, relations: impl Iterator<Item = usize>) -> Vec<u16> {
-        let mut all: Vec<u16> =
-            relations.flat_map(|k| self.readers.events[k].iter().copied()).collect();
+    fn reading(&self, mut relations: impl Iterator<Item = usize>) -> Cow<'a, [u16]> {
+        let events = &self.readers.events;
+        let Some(first) = relations.next() else { return Cow::Borrowed(&[]) };
+        let Some(second) = relations.next() else { return Cow::Borrowed(&events[first]) };
+        let others = [first, second].into_iter().chain(relations);
+        let mut all: Vec<u16> = others.flat_map(|k| events[k].iter().copied()).collect();
         all.sort_unstable();
         all.dedup();
-        all
+        Cow::Owned(all)
     }
 
     /// Lets the flips of one tick act on the held values in `vars` and on `truth`; appends the events
@@ -170,7 +182,7 @@ impl<E: Equations> Conditions<'_, E> {
         let touched = fired.len();
         self.touch(group, vars, truth, fired);
         let both = flips().map(|p| usize::from(p.relation)).chain(passing.iter().copied());
-        for event in self.reading(both) {
+        for &event in self.reading(both).iter() {
             let number = usize::from(event);
             let holds = self.holds(number, vars);
             let begins = holds && !truth[number];
@@ -180,7 +192,7 @@ impl<E: Equations> Conditions<'_, E> {
             }
         }
         passing.iter().for_each(|&k| vars[side + k] = 0.0);
-        for event in self.reading(passing.iter().copied()) {
+        for &event in self.reading(passing.iter().copied()).iter() {
             truth[usize::from(event)] = self.holds(event.into(), vars);
         }
         fired.sort_unstable();
@@ -209,7 +221,7 @@ impl<E: Equations> Conditions<'_, E> {
         for p in group {
             let Some(size) = p.touch else { continue };
             let place = self.dims.first_side() + usize::from(p.relation);
-            for event in self.reading(std::iter::once(p.relation.into())) {
+            for &event in &self.readers.events[usize::from(p.relation)] {
                 let number = usize::from(event);
                 let Some(spec) = self.equations.events().get(number) else { continue };
                 let Trigger::State { touching: Some(band), crossing, .. } = spec.trigger else {
@@ -230,21 +242,31 @@ impl<E: Equations> Conditions<'_, E> {
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Leaves the held values of the present, after the flips taken over so far, in the scratch.
-    fn note_held(&mut self) {
+    pub(super) fn note_held(&mut self) {
         let dims = &self.scene.dims;
         let held = &mut self.scratch.held;
         held.resize(dims.variables(), 0.0);
         held[dims.held()].copy_from_slice(&self.scene.frame.discrete);
     }
 
+    /// Whether the condition of `event` holds for the scratch's variables.
+    pub(super) fn holds(&mut self, event: usize) -> bool {
+        let Scratch { vars, work, .. } = &mut self.scratch;
+        let truth = truth_of(&self.scene.equations, event);
+        truth.is_some_and(|t| t.holds(&self.scene.dims, vars, work))
+    }
+
     /// Goes through the pending flips up to `until` in groups of one tick. Leaves the held values and
     /// the truth after the first group that sets something off, or stops solvers, in the scratch,
     /// and what it sets off in `fired`; gives its tick.
+    #[inline]
     pub(super) fn judge(&mut self, until: i64) -> Option<i64> {
         self.state.fired.clear();
-        if self.state.pending.is_empty() {
-            return None;
-        }
+        if self.state.pending.is_empty() { None } else { self.judge_some(until) }
+    }
+
+    #[inline(never)]
+    fn judge_some(&mut self, until: i64) -> Option<i64> {
         self.note_held();
         self.scratch.truth.clone_from(&self.state.truth);
         let mut from = 0;
@@ -349,7 +371,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Brings what the core found into ticks, with what flips by time up to `until`, a number of ticks
     /// from the last transition.
     // What is found in the tick in which the step began takes place at the next one.
+    #[inline]
     pub(super) fn gather(&mut self, until: i64, begun: i64) {
+        if !self.state.flips.list.is_empty() || !self.readers.timed.is_empty() {
+            self.gather_some(until, begun);
+        }
+    }
+
+    #[inline(never)]
+    fn gather_some(&mut self, until: i64, begun: i64) {
         let rate = self.ticks_per_second();
         let State { flips, pending, .. } = &mut self.state;
         for flip in flips.list.drain(..) {
@@ -463,7 +493,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             None => false,
         };
         // Detectors never report at the start.
-        let now = held.clone();
+        let now = (!self.state.starting.is_empty()).then(|| held.clone());
         for &(relation, before) in &self.state.starting {
             held[dims.first_side() + usize::from(relation)] = before;
         }
@@ -476,7 +506,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             let spec = equations.events().get(event).map(|e| &e.trigger);
             let crossing = matches!(spec, Some(Trigger::State { crossing: Some(_), .. }));
-            let holds = conditions.holds(event, if crossing { &now } else { held });
+            let at_start = now.as_ref().filter(|_| crossing);
+            let holds = conditions.holds(event, at_start.unwrap_or(held));
             let begins = !std::mem::replace(truth, holds) && holds;
             let number = event as u16;
             if begins && !(crossing && entered) && !self.state.due.contains(&number) {
@@ -504,6 +535,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 pending.push(Pending { tick: 1, t: 0.0, relation, side, touch: None });
             }
         }
+        pending.sort_by_key(|p| p.tick);
     }
 }
 

@@ -126,6 +126,8 @@ pub(super) struct Scratch {
     /// Indicators with the bounds of their rounding, and where those go that are zero.
     pub indicators: Vec<(f64, f64)>,
     pub headings: Vec<f64>,
+    /// How often each relation changed its side in a decision.
+    pub turns: Vec<u32>,
     /// How far each variable may be off.
     pub errors: Vec<f64>,
     /// Relations that the solution has just ceased to slide along.
@@ -221,11 +223,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = connected.contains(&true);
-        let readers = Readers::new(&equations);
+        let indicators = equations.programs().map(|programs| programs.indicators);
+        let readers = Readers::new(&equations, indicators.as_ref());
+        let plain = |k: usize| indicators.as_ref().and_then(|program| program.variable(k));
+        let tendency = Tendency::new((0..dims.indicators).map(plain).collect());
         let rate = settings.resolution.ticks_per_second() as f64;
         let (tick, band) = (1.0 / rate, settings.exchange_tolerance);
         let scene = Scene { equations, dims, frame, rate, tick, connected, band };
-        let scratch = Scratch::default();
+        let scratch = Scratch { tendency, ..Scratch::default() };
         let mut unit = Self { scene, timed, audible, readers, settings, core, state, scratch };
         unit.scene.fill(0.0, initial, &mut unit.scratch.vars);
         unit.begin()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use superdense::plan::graph::{Graph, Loop, Node};
 use superdense_models::kinds::{PortKind, feed_through::Passing};
 
-/// What may go on for ever at one instant, each with its remedy.
+/// Loops that may go on for ever at one instant, each with its remedy.
 pub(super) fn warnings(graph: &Graph) -> Vec<String> {
     let warning = |l: &Loop| {
         let ring = l.path.join(", ");

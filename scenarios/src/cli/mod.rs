@@ -108,5 +108,5 @@ fn unparsed(e: &clap::Error) -> ExitCode {
     if e.use_stderr() { ExitCode::from(2) } else { end(&console, Ok(())) }
 }
 
-/// What a command returns.
+/// The result of a command.
 type Done = Result<(), Stop>;

@@ -114,7 +114,7 @@ pub(super) struct RunOptions {
 }
 
 impl PlanOptions {
-    /// What stands above the file.
+    /// The settings that override those of the file.
     pub(super) fn overrides(&self) -> Overrides {
         Overrides {
             until: self.until.clone(),

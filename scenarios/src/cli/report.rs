@@ -1,4 +1,4 @@
-//! What commands print, as text or JSON.
+//! The output of commands, as text or JSON.
 use serde_json::{Value as Json, json};
 use std::{
     io::{ErrorKind, IsTerminal, Write},
@@ -110,7 +110,7 @@ impl Console {
     /// Whether all that was to be printed was, or nobody listens any more.
     ///
     /// # Errors
-    /// What kept standard output from taking it.
+    /// When standard output did not take the text: with the reason.
     pub(super) fn printed(&self) -> Result<(), Stop> {
         LOST.get().map_or(Ok(()), |why| Err(Stop::usage(why)))
     }

@@ -19,11 +19,11 @@ pub(super) struct Radii {
     exchange: Option<f64>,
     /// Of macro steps by their length in seconds; of the worst mode, if there are several.
     steps: Vec<(f64, f64)>,
-    /// What switching between modes does, by the names of the modes.
+    /// The effect of switching between modes, by the names of the modes.
     switched: Vec<(Vec<String>, Switched)>,
 }
 
-/// What `--stability` asks for, if it is given.
+/// The radii that `--stability` asks for, if it is given.
 pub(super) fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
     let Some(steps) = &options.stability else { return Ok(None) };
     let coupled = |value: f64| {
@@ -138,7 +138,7 @@ impl Radii {
     }
 }
 
-/// What the bounds of a switched system say.
+/// The meaning of the bounds of a switched system, in words.
 fn verdict(names: &[String], s: &Switched, h: f64) -> String {
     if s.any.upper < 1.0 {
         return "stable".to_owned();

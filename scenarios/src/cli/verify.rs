@@ -30,7 +30,7 @@ use superdense_kernel::time::Resolution;
 /// Tightenings that are tried: a tolerance of 1e-6 comes to 1e-14.
 const LEVELS: u32 = 8;
 
-/// What was asked for.
+/// The verification that was asked for.
 #[derive(Serialize, Deserialize)]
 struct Request {
     settings: Settings,

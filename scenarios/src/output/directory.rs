@@ -10,7 +10,7 @@ use std::{
 pub const CHECKPOINT: &str = "checkpoint";
 /// The summary's file name.
 pub const SUMMARY: &str = "summary.json";
-/// What a verification was asked for, while it has not ended.
+/// The file with the request of a verification, as long as it has not ended.
 pub const VERIFYING: &str = "verifying.json";
 
 /// Folders of tightened runs: this and a number.

@@ -38,7 +38,7 @@ pub struct OutputError {
     pub source: io::Error,
 }
 
-/// What to do about an error of the operating system.
+/// Advice about an error of the operating system.
 pub fn remedy(e: &io::Error) -> Option<&'static str> {
     // Errors of our own have one in their text.
     e.raw_os_error()?;

@@ -85,7 +85,7 @@ pub struct Performance {
 pub struct Executor {
     /// Its name.
     pub name: &'static str,
-    /// What `auto` ran most of the run under or settled for.
+    /// The executor that `auto` used for most of the run or settled for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chosen: Option<&'static str>,
     /// Why that: what was measured, or what stood against trials.
@@ -97,7 +97,7 @@ pub struct Executor {
     pub workers: u32,
     /// Atomic models.
     pub models: u64,
-    /// What a parallel run did.
+    /// Counts of a parallel run.
     #[serde(flatten)]
     pub parallel: Option<Parallel>,
 }
@@ -119,7 +119,7 @@ pub struct Parallel {
     pub anti_messages: u64,
     /// Rounds that found a lower bound on all that may still happen.
     pub gvt_rounds: u64,
-    /// Those in which no unit did anything.
+    /// Rounds in which no unit did anything.
     pub empty_rounds: u64,
     /// Units that went to other workers.
     pub migrated: u64,

@@ -31,7 +31,7 @@ impl Format {
     /// Whether this program can write it.
     ///
     /// # Errors
-    /// What to do when it cannot.
+    /// When it cannot: with the remedy.
     pub fn available(self) -> Result<(), &'static str> {
         if self == Self::Parquet && cfg!(not(feature = "parquet")) {
             return Err("this program was built without Parquet; build it with: \

@@ -67,7 +67,7 @@ pub(super) fn model(tree: &Tree, numbering: &Numbering, session: &Session) -> Co
     Builder::new(tree, numbering, session).group(0)
 }
 
-/// What the wires say about the units.
+/// Facts about the units that follow from the wires.
 struct Wiring {
     /// Per unit and input: the continuous unit that drives it. Empty for units without such inputs.
     sources: Vec<Vec<Option<u32>>>,

@@ -20,7 +20,7 @@ pub(super) fn params(kind: &dyn UnitKind, unit: &UnitDecl, eval: &Evaluator<'_>)
     of_keys(kind, &unit.name, &unit.keys, eval)
 }
 
-/// The same for keys that stand elsewhere, as with adapters.
+/// Converts keys that stand elsewhere, as with adapters.
 pub(super) fn of_keys(
     kind: &dyn UnitKind,
     name: &Located<String>,
@@ -60,7 +60,7 @@ pub(super) fn of_keys(
             None => good = false,
         }
     }
-    // What the command line changes does not make mistakes of what the file has beside it.
+    // A value from the command line does not make a mistake of a key that the file has beside it.
     let method = keys.iter().find(|(k, _)| k.value == "method").map(|(_, n)| n.span.start);
     let beside = |at: usize| method.is_none_or(|m| session.sources.same(m, at));
     for (key, _) in keys.iter().filter(|(_, node)| beside(node.span.start)) {

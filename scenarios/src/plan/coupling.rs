@@ -40,7 +40,7 @@ pub(super) fn is_sequenced(unit: &Unit) -> bool {
     unit.hidden && unit.kind.name() == KIND.name() && couplings::sequenced(&unit.params)
 }
 
-/// What a unit does about an algebraic loop that passes through it, if it is a master.
+/// The way in which a unit breaks an algebraic loop that passes through it, if it is a master.
 pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
     let master = unit.hidden && unit.kind.name() == KIND.name();
     let iterates = iterates(&unit.params);
@@ -169,7 +169,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     }
 }
 
-/// What comes from outside of the group reaches its master, too.
+/// Connects inputs from outside of the group to its master, too.
 fn listen(tree: &mut Tree, group: u32, ports: &mut superdense_models::kinds::Ports) {
     let g = &mut tree.groups[group as usize];
     let child = g.children.len() as u32;
@@ -356,7 +356,7 @@ fn insert(
     });
     for (port, ((from, _), wires)) in (0u16..).zip(lines) {
         let through = End { child, member: 0, port };
-        // What only its own source hears counts as a connection, too.
+        // A signal that only its own source hears counts as a connection, too.
         let connection = wires.first().map_or(Some(0), |&w| g.wires[w].connection);
         wires.iter().for_each(|&w| g.wires[w].from = through);
         g.wires.push(Wire { from, to: through, connection });

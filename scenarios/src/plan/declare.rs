@@ -1,4 +1,4 @@
-//! What the document declares, checked for form: units, templates, connections, links.
+//! Declarations of the document, checked for form: units, templates, connections, links.
 use super::{
     coupling::{self, CouplingDecl},
     parameters::{Declared, declared, flatten},
@@ -42,7 +42,7 @@ const TEMPLATE_KEYS: &[&str] =
 const LINK_KEYS: &[&str] =
     &["name", "units", "when", "reset", "priority", "detect", "detectors", "models"];
 
-/// What an instance is made from.
+/// The definition from which an instance is made.
 pub(super) enum Of {
     Kind(&'static dyn UnitKind),
     Template(Located<String>),
@@ -315,7 +315,7 @@ impl Declarer<'_> {
         if let Some(n) = table.get("via") {
             let text = n.text("`via`", "via = \"hold\"", sink)?;
             via = self.parsed(selector::adapters(Piece::new(self.session, &text)))?;
-            // What stands beside is for the last one.
+            // Options that stand beside are for the last adapter.
             if let Some(last) = via.last_mut() {
                 let own = ["from", "to", "via", "for"];
                 let named = table.entries.iter().filter(|(k, _)| !own.contains(&k.value.as_str()));

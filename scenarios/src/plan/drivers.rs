@@ -10,7 +10,7 @@ use crate::{diagnostics::Mistake, source::Span};
 use std::collections::HashSet;
 use superdense_models::kinds::PortKind;
 
-/// What wrong connections were to drive: it is not reported as unconnected on top.
+/// The inputs that wrong connections were to drive: they are not reported as unconnected on top.
 #[derive(Default)]
 pub(super) struct Meant {
     /// Some connections could not even be read.

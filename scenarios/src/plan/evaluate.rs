@@ -28,7 +28,7 @@ const NAMED: [Resolution; 6] = [
     Resolution::FEMTO,
 ];
 
-/// What a scenario writes for one of these.
+/// The text by which a scenario writes one of these.
 fn key(resolution: Resolution) -> String {
     format!("resolution = \"{}\"", resolution.to_string().trim_start_matches("1 "))
 }
@@ -52,7 +52,7 @@ impl<'a> Evaluator<'a> {
         Self { session, scope, locals, varies: Cell::new(false) }
     }
 
-    /// The same, with mistakes going elsewhere.
+    /// An evaluator whose mistakes go to another session.
     pub(super) fn reporting_to(&self, session: &'a Session) -> Self {
         Self::new(session, self.scope, self.locals)
     }

@@ -263,7 +263,7 @@ impl Expander<'_> {
         let decl = Rc::clone(decl);
         self.used.insert(template.value.clone());
         if let Some(from) = self.open.iter().position(|open| *open == template.value) {
-            // What holds this twice would come here twice as often on each level.
+            // A template that holds this twice would bring it here twice as often on each level.
             self.full = true;
             let ring = self.open[from..].iter().chain([&template.value]);
             let ring: Vec<&str> = ring.map(String::as_str).collect();

@@ -55,7 +55,7 @@ pub struct Edge {
 pub struct Loop {
     /// A shortest ring, such as `a.y -> b.u`, `b.y -> a.u via hold`.
     pub path: Vec<String>,
-    /// The same as numbers of connections.
+    /// The edges as numbers of connections.
     pub edges: Vec<u32>,
     /// Numbers of its units.
     pub units: Vec<u32>,
@@ -63,12 +63,12 @@ pub struct Loop {
     pub outputs: usize,
     /// Each value is a function of the next one.
     pub algebraic: bool,
-    /// What the coupling does that it passes through, if it does.
+    /// The effect of the coupling that it passes through, if there is one.
     pub coupling: Option<&'static str>,
 }
 
 impl Loop {
-    /// What it is, in words.
+    /// Its kind, in words.
     pub fn name(&self) -> &'static str {
         if self.algebraic { "algebraic loop" } else { "loop without delay" }
     }

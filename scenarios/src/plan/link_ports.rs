@@ -1,4 +1,4 @@
-//! What shared events add to the units of a group: hidden ports and the wires between them.
+//! Additions of shared events to the units of a group: hidden ports and the wires between them.
 use super::{
     evaluate::Evaluator,
     links::Resolved,
@@ -14,7 +14,7 @@ use std::{
 };
 use superdense_models::kinds::{LinkSpec, Located, Param, PortKind, PortSpec, ValueType};
 
-/// What links add to a group.
+/// The additions of links to a group.
 pub(super) struct Wiring<'a> {
     tree: &'a mut Tree,
     group: u32,
@@ -73,7 +73,7 @@ impl<'a> Wiring<'a> {
         self.wire();
     }
 
-    /// What one member must know about a link.
+    /// The facts about a link that one member must know.
     fn spec(&mut self, link: &Resolved, at: usize) -> LinkSpec {
         let me = &link.members[at];
         let mut known_by = Vec::new();

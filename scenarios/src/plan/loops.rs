@@ -13,13 +13,13 @@ use superdense_models::kinds::{
     feed_through::{FeedThrough, Passing},
 };
 
-/// What a unit passes on at once.
+/// The feed-through of a unit.
 pub(super) fn feed_through(tree: &Tree, unit: u32, session: &Session) -> FeedThrough {
     let unit = &tree.units[unit as usize];
     context(unit, session, |context| unit.kind.feed_through(&unit.params, context))
 }
 
-/// What comes of a unit's surroundings, as far as they are known before it is built.
+/// Calls `f` with a unit's surroundings, as far as they are known before it is built.
 pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context<'_>) -> T) -> T {
     let index = unit.index.map(|i| ("i", f64::from(i)));
     let eval = Evaluator::new(session, &unit.scope, index.as_slice());

@@ -81,9 +81,9 @@ pub struct Plan {
     pub partition: Partition,
     /// Seed of all random streams.
     pub seed: u64,
-    /// What is written.
+    /// The signals that are written.
     pub record: Vec<Record>,
-    /// What is drawn.
+    /// The diagrams that are drawn.
     pub plots: Vec<Plot>,
     /// The atomic units of the model in path order, hidden adapters included.
     pub units: Vec<UnitInfo>,
@@ -115,7 +115,7 @@ pub struct Record {
     pub source: Source,
     /// Signal or event; an aggregate has the kind of its members.
     pub kind: PortKind,
-    /// What is sent, likewise.
+    /// The type of the values that are sent, likewise.
     pub ty: ValueType,
     /// The values come from continuous units, so that a line between samples makes sense.
     pub continuous: bool,
@@ -161,7 +161,7 @@ pub enum Aggregate {
 pub struct Plot {
     /// Heading.
     pub title: String,
-    /// What is drawn.
+    /// The figure that is drawn.
     pub kind: Figure,
     /// Labels of [`Plan::record`].
     pub y: Vec<String>,
@@ -185,7 +185,7 @@ impl Plot {
     }
 }
 
-/// What a diagram shows.
+/// The content of a diagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Figure {
     /// Curves over time.
@@ -260,7 +260,7 @@ pub fn load(
     Ok(loaded(file, sets, overrides, |_, _| ())?.0)
 }
 
-/// The same, with who depends on whom.
+/// Loads a plan, with the graph of who depends on whom.
 ///
 /// # Errors
 /// All mistakes of the scenario.
@@ -300,7 +300,7 @@ fn plan<T>(
 ) -> Option<(Plan, T)> {
     let mut root = read::read(file, &mut session.sources, &session.sink)?;
     if session.sink.mistakes_of("syntax") {
-        // What stands behind a syntax error would only be misunderstood.
+        // Text behind a syntax error would only be misunderstood.
         return None;
     }
     for (path, value) in sets {

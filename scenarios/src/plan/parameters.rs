@@ -22,7 +22,7 @@ pub(super) struct Number {
     pub value: f64,
     /// From a unit of measure; `None` for bare numbers and what is computed from them.
     pub dimension: Option<Dimension>,
-    /// The same value as written.
+    /// The value as written.
     pub exact: Option<Decimal>,
 }
 

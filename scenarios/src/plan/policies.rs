@@ -30,15 +30,15 @@ pub struct Master {
 pub struct Policy {
     /// As a line of a scenario.
     pub line: String,
-    /// What it does.
+    /// The effect of the policy.
     pub what: &'static str,
     /// The group's `[coupling]` has it.
     pub used: bool,
     /// The units allow it.
     pub possible: bool,
-    /// What is missing: which units lack which capability.
+    /// The missing capabilities: which units lack which one.
     pub missing: Vec<String>,
-    /// What can be taken in its place, or what stands in for what is missing.
+    /// A policy that can be taken in its place, or the fallback for a missing capability.
     pub instead: Option<&'static str>,
 }
 
@@ -105,7 +105,7 @@ fn master(tree: &Tree, at: u32, session: &Session) -> Option<Master> {
     })
 }
 
-/// What comes of a policy: the first need that is not met, and who does not meet it.
+/// The verdict on a policy: the first need that is not met, and who does not meet it.
 fn policy(
     s: &Scheme,
     used: bool,

@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const MAX_INCLUDES: usize = 16;
 /// Most files of one scenario.
 const MAX_FILES: usize = 256;
-/// What an included file may hold.
+/// Tables that an included file may hold.
 const SHARED: &[&str] =
     &["include", "description", "parameters", "unit", "template", "connections", "link"];
 
@@ -127,7 +127,7 @@ fn canonical(file: &Path) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| file.to_owned())
 }
 
-/// What is wrong with a file, and what to do, if it is not its name.
+/// The mistake of a file and the remedy, if the mistake is not its name.
 type Unreadable = (String, Option<&'static str>);
 
 /// The text of a file.

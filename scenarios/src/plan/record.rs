@@ -1,4 +1,4 @@
-//! What is written and drawn: `record` and `[[plot]]`.
+//! The signals that are written and drawn: `record` and `[[plot]]`.
 use super::{
     Aggregate, Figure, Plot, Record, Source, Style, connect,
     evaluate::Evaluator,

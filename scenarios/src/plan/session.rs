@@ -1,4 +1,4 @@
-//! What every step of planning shares.
+//! Data that every step of planning shares.
 use crate::{
     diagnostics::{Mistake, Sink},
     source::{Sources, Span},

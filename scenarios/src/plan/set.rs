@@ -59,8 +59,8 @@ pub(super) fn put(path: &str, node: Node, root: &mut Table, span: &Span, sink: &
     sink.push(Mistake::new("set-path", span, message).help(help));
 }
 
-/// What an option of its own, such as `--seed`, sets: a key of the document, and for the seed also
-/// the parameter by that name, from which a scenario may seed streams of its own.
+/// Sets the key of an option of its own, such as `--seed`: a key of the document, and for the seed
+/// also the parameter by that name, from which a scenario may seed streams of its own.
 pub(super) fn option(key: &str, node: Node, root: &mut Table, span: &Span) {
     let keys = [key.to_owned()];
     let parameters = root.entries.iter_mut().find(|(k, _)| k.value == "parameters");

@@ -14,7 +14,7 @@ use crate::document::Table;
 use std::{collections::HashMap, rc::Rc};
 use superdense_models::kinds::Located;
 
-/// What was counted.
+/// The counts so far.
 pub(super) struct Size<'a> {
     /// Units and groups.
     pub total: u64,
@@ -33,7 +33,7 @@ pub(super) fn of<'a>(
 ) -> Size<'a> {
     let (memo, open, root) = (HashMap::new(), Vec::new(), Rc::clone(scopes[0]));
     let mut sizes = Sizes { declarations, root, session, memo, open, deep: None };
-    // What is wrong is told when units are made.
+    // Mistakes are told when units are made.
     session.sink.unheard(|| {
         let size = |u| (sizes.unit(u, scopes[1]), u);
         let all: Vec<(u64, &UnitDecl)> = group.units.iter().map(size).collect();

@@ -96,7 +96,7 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
                 .map_err(draw_error)?;
         }
         let legend = legend_width(figure);
-        // The same for all, so that instants stand below each other.
+        // One width for all, so that instants stand below each other.
         let left = timeline::names_width(figure.panels.iter().flat_map(|p| &p.rows)).max(70);
         for (i, panel) in figure.panels.iter().enumerate() {
             let (area, rest) = body.split_vertically(s(height_of(panel)));

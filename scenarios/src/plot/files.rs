@@ -1,4 +1,4 @@
-//! What a figure is drawn from: the files of a run.
+//! The data of a figure: the files of a run.
 use super::{
     PlotError,
     curves::{self, Curve, Jump, Point},
@@ -126,7 +126,7 @@ pub struct Marker {
 /// One panel with its data.
 #[derive(Debug, Default)]
 pub struct Panel {
-    /// What was declared.
+    /// The declaration of the plot.
     pub declared: DeclaredPlot,
     /// Its curves.
     pub curves: Vec<Curve>,
@@ -141,7 +141,7 @@ pub struct Panel {
 pub struct Figure {
     /// Heading.
     pub title: String,
-    /// What is to be seen, below the panels.
+    /// The caption below the panels.
     pub caption: String,
     /// Panels from top to bottom.
     pub panels: Vec<Panel>,
@@ -255,7 +255,7 @@ fn read_samples(file: &Path, declared: &Declared) -> Result<Samples, PlotError> 
     Ok(Samples { columns: columns.collect(), rows, span })
 }
 
-/// What the segments of one signal say about its curve.
+/// Facts about the curve of a signal, from its segments.
 #[derive(Debug, Default)]
 struct Track {
     jumps: Vec<Jump>,

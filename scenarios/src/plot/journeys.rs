@@ -1,5 +1,5 @@
-//! What was sent on outputs, one by one, and when each of it came out elsewhere: for timelines and
-//! distributions.
+//! Items that were sent on outputs, one by one, and when each of them came out elsewhere: for
+//! timelines and distributions.
 //!
 //! Packets and jobs are known again by what the trajectory says of them: `source/number`.
 use super::{
@@ -15,7 +15,7 @@ use std::{
 };
 use superdense_kernel::time::Resolution;
 
-/// What was sent on one output.
+/// The items that were sent on one output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The output.

@@ -35,7 +35,7 @@ pub enum PlotError {
     Format {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The mistake.
         why: String,
     },
     /// The drawing library failed.

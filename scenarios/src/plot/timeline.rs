@@ -71,7 +71,7 @@ pub(super) fn draw(
     Ok(())
 }
 
-/// What the marks mean.
+/// Draws the meaning of the marks.
 pub(super) fn legend(area: &Area<'_>, rows: &[Row], known: bool) -> Result<(), PlotError> {
     let style = text(12, &INK).pos(Pos::new(HPos::Left, VPos::Center));
     let write = |words: &str, y| area.draw_text(words, &style, (s(43), y)).map_err(draw_error);

@@ -1,9 +1,9 @@
 //! `superdense reproduce`: every figure and table of the papers, through shipped scenarios.
 //!
-//! What to run, what to measure and what must come out stands in tables
-//! ([`crate::library::EXPECTED`]); here are the few measures that they are made of. A run is made by
-//! the same way as `superdense run` takes, with the scenarios written to the output directory
-//! first, where they can be run again and changed.
+//! Tables say which scenario runs, what is measured and what must come out
+//! ([`crate::library::EXPECTED`]); here are the few measures that they are made of. A run goes
+//! the way of `superdense run`. Its scenarios are written to the output directory first, where they
+//! can be run again and changed.
 mod figure;
 mod measure;
 mod results;
@@ -37,7 +37,7 @@ pub struct Line {
     pub paper: Json,
     /// Ours; nothing when it could not be had.
     pub ours: Option<f64>,
-    /// What ours must be, in words.
+    /// The condition on our number, in words.
     pub tolerance: String,
     /// How the paper was understood.
     pub reading: String,
@@ -47,14 +47,14 @@ pub struct Line {
     pub ok: bool,
     /// The scenario below the library.
     pub scenario: String,
-    /// What makes the same run.
+    /// A command that makes this run.
     pub command: String,
     /// Why there is no number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What to reproduce, and where to.
+/// The documents to reproduce, and the directory for the results.
 #[derive(Debug)]
 pub struct Request<'a> {
     /// A document's number or its beginning, or part of the name of an item; everything without.
@@ -67,7 +67,7 @@ pub struct Request<'a> {
     pub pulse: Pulse,
 }
 
-/// What is told while it goes on.
+/// Messages while it goes on.
 #[derive(Debug)]
 pub enum Told {
     /// A document begins.
@@ -79,7 +79,7 @@ pub enum Told {
     },
     /// A line.
     Line(Line),
-    /// What was not asked for because it takes long.
+    /// A part that was not asked for because it takes long.
     Skipped {
         /// Its name.
         item: String,
@@ -97,7 +97,7 @@ pub enum Told {
     Figure {
         /// Its file.
         file: PathBuf,
-        /// What is to be seen.
+        /// The caption of the figure.
         caption: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a run wrote, read back.
+//! Files of a run, read back.
 use crate::output::{csv, directory::SUMMARY};
 use serde_json::Value as Json;
 use std::{collections::HashMap, fs, path::Path};
@@ -18,7 +18,7 @@ impl Results {
     /// Reads the files of a run that has ended.
     ///
     /// # Errors
-    /// What is missing or damaged.
+    /// When a file is missing or damaged.
     pub(super) fn read(dir: &Path) -> Result<Self, String> {
         let text = |name: &str| {
             let file = dir.join(name);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What one document, or a part of it, is checked by.
+/// The numbers by which one document, or a part of it, is checked.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Table {
@@ -68,7 +68,7 @@ pub(super) struct Run {
 pub(super) struct Value {
     /// Which run.
     pub run: String,
-    /// What is measured.
+    /// The quantity that is measured.
     pub measure: Measure,
 }
 
@@ -85,13 +85,13 @@ pub(super) struct Check {
     pub names: Vec<String>,
     /// Which run; none for formulas.
     pub run: Option<String>,
-    /// What is measured.
+    /// The quantity that is measured.
     pub measure: Measure,
-    /// What the paper prints.
+    /// The number that the paper prints.
     pub paper: Option<Paper>,
     /// Largest relative deviation from what the paper prints.
     pub paper_within: Option<f64>,
-    /// What ours must be.
+    /// The number that ours must be.
     pub expected: Option<Numbers>,
     /// Largest relative deviation from it.
     pub within: Option<f64>,
@@ -103,7 +103,7 @@ pub(super) struct Check {
     pub most: Option<f64>,
     /// How the paper was understood, and what is behind a deviation.
     pub reading: String,
-    /// What is to be said of the paper's number.
+    /// The verdict on the paper's number.
     #[serde(default)]
     pub verdict: Verdict,
 }
@@ -128,7 +128,7 @@ impl Numbers {
     }
 }
 
-/// What a paper prints.
+/// A number that a paper prints.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Paper {
@@ -138,7 +138,7 @@ pub(super) enum Paper {
     Says(String),
 }
 
-/// What is to be said of a printed number.
+/// A verdict on a printed number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub(super) enum Verdict {
     /// Ours is the same within the tolerance.
@@ -199,7 +199,7 @@ impl Comparison {
     }
 }
 
-/// What is measured of a run.
+/// A quantity that is measured in a run.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Measure {
@@ -271,7 +271,7 @@ pub(super) struct Figure {
     pub name: String,
     /// Heading.
     pub title: String,
-    /// What is to be seen, in our words.
+    /// The caption, in our words.
     pub caption: String,
     /// The x axis: first and last value; from the curves, if not given.
     pub span: Option<(f64, f64)>,
@@ -297,7 +297,7 @@ pub(super) struct Panel {
     pub logarithmic: bool,
     /// Values beyond are left out.
     pub within: Option<(f64, f64)>,
-    /// What is drawn.
+    /// The curves that are drawn.
     pub curve: Vec<Curve>,
 }
 
@@ -334,7 +334,7 @@ pub(super) struct Curve {
 /// Reads a table.
 ///
 /// # Errors
-/// What is wrong with its text; the tables are part of the program, so that a test finds it.
+/// When the text has a mistake; the tables are part of the program, so that a test finds it.
 pub(super) fn parse(name: &str, text: &str) -> Result<Table, String> {
     toml::from_str(text).map_err(|e| format!("{name}: {e}"))
 }

@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    /// What is said is what is tested, to the last digit.
+    /// The tolerance in words is the one that is tested, to the last digit.
     #[test]
     fn acceptance_is_told_exactly() {
         for (text, told) in [

@@ -19,11 +19,11 @@ pub const VERSION: u32 = 5;
 pub struct Checkpoint {
     /// The options of the run, with absolute paths.
     pub settings: Settings,
-    /// What the plan was.
+    /// The identity of the plan.
     pub identity: Identity,
     /// Tick of the latest sample; -1 before the first.
     pub sampled: i64,
-    /// What the recorder remembers.
+    /// The memory of the recorder.
     pub memory: Memory,
     /// Lengths of `events.csv` and `samples.csv`.
     pub lengths: [u64; 2],
@@ -35,7 +35,7 @@ pub struct Checkpoint {
     pub kernel: Vec<u8>,
 }
 
-/// What must be equal in the plan that goes on.
+/// The properties that must be equal in the plan that goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Digest of units, parameters, connections, resolution and seed.

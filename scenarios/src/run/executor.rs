@@ -79,10 +79,10 @@ const TRIAL: Duration = Duration::from_millis(200);
 const TRIALS: f64 = 10.0;
 /// Predicted or measured gain below which a run stays sequential.
 const GAIN: f64 = 1.15;
-/// What a transition costs more in parallel, in seconds: saved state, record, commit. Measured with
-/// PHOLD; a trial corrects it.
+/// The extra cost of a transition in parallel, in seconds: saved state, record, commit. Measured
+/// with PHOLD; a trial corrects it.
 const OVERHEAD: f64 = 4e-7;
-/// The same in windows, where nothing is saved; measured with the torus of queues.
+/// The extra cost in windows, where nothing is saved; measured with the torus of queues.
 const OVERHEAD_IN_WINDOWS: f64 = 4e-8;
 /// Share of the work that counts, before a trial tells.
 const EFFICIENCY: f64 = 0.8;
@@ -91,7 +91,7 @@ const EFFICIENCY: f64 = 0.8;
 /// others counts no more, and to part the models, some microseconds for each, is worth its while
 /// within tens of cycles.
 const HEAVY: u64 = 100_000;
-/// The same for each model of the run, and for each that the cycle reaches: lighter ones are not
+/// The bound for each model of the run, and for each that the cycle reaches: lighter ones are not
 /// worth the meetings of the workers.
 const HEAVY_PER_MODEL: u64 = 300;
 const HEAVY_EACH: u64 = 700;
@@ -136,11 +136,11 @@ pub struct Driver {
     partition: Partition,
     /// Last tick of the run.
     stop: i64,
-    /// What `auto` measured: sequential, Time Warp, conservative.
+    /// The measurements of `auto`: sequential, Time Warp, conservative.
     trials: [Trial; 3],
-    /// What it settled for, and why.
+    /// The method it settled for, and why.
     choice: Option<(Method, String)>,
-    /// What parallel slices did.
+    /// Counts of parallel slices.
     pub statistics: Statistics,
 }
 
@@ -199,8 +199,9 @@ impl Driver {
         Ok(ended)
     }
 
-    /// What `auto` tries or has chosen: sequential first; then, if work per transition lets expect
-    /// a gain and enough is left, each parallel method; then the fastest. The clock is at `now`.
+    /// The method that `auto` tries or has chosen: sequential first; then, if the work per
+    /// transition lets expect a gain and enough is left, each parallel method; then the fastest.
+    /// The clock is at `now`.
     fn next_method(&mut self, now: i64) -> Method {
         if let Some((choice, _)) = self.choice {
             return choice;
@@ -251,7 +252,7 @@ impl Driver {
         format!("transitions per second: {}; others must gain 15 %", rates.join(", "))
     }
 
-    /// What `auto` ran the run under, and why.
+    /// The method under which `auto` ran, and why.
     pub fn verdict(&self) -> (Method, String) {
         if let Some(choice) = &self.choice {
             return choice.clone();

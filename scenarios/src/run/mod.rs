@@ -56,7 +56,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The same, also for programs that are started elsewhere.
+    /// The settings with absolute paths, for programs that are started elsewhere, too.
     pub fn absolute(&self) -> Self {
         let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
         Self { file: absolute(&self.file), out: absolute(&self.out), ..self.clone() }
@@ -98,7 +98,7 @@ pub enum Outcome {
     },
 }
 
-/// What a finished run tells.
+/// The report of a finished run.
 #[derive(Debug)]
 pub struct Report {
     /// Facts.

@@ -29,7 +29,7 @@ pub struct EventRow {
     pub kind: String,
 }
 
-/// What goes on across a checkpoint.
+/// The part of the recorder that goes on across a checkpoint.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Memory {
     /// Rows of `events.csv`.

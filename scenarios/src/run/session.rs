@@ -321,7 +321,7 @@ impl Session {
         Ok(())
     }
 
-    /// What a run does besides simulating.
+    /// The work of a run besides simulating.
     fn pause(&mut self, tell: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
         tell(self.progress());
         if self.flushed.elapsed() >= FLUSH {
@@ -389,7 +389,7 @@ impl Session {
         Ok(Report { summary, events, notes: memory.notes.clone(), wall_seconds, figure })
     }
 
-    /// What each continuous unit counted, a row for each.
+    /// The counts of the continuous units, a row for each.
     fn units(&self) -> String {
         let names = UnitStatistics::default().entries().into_iter().map(|(name, _)| name);
         let mut text = ["unit"].into_iter().chain(names).collect::<Vec<_>>().join(",") + "\n";

@@ -73,7 +73,7 @@ pub fn compare(
 const TABLES: [(&str, Option<usize>); 3] =
     [("events.csv", Some(2)), ("trajectory.csv", Some(2)), ("samples.csv", None)];
 
-/// What a table holds of each unit or signal.
+/// Digests of a table, by unit or signal.
 fn digests(file: &Path, key: Option<usize>) -> Result<BTreeMap<String, u64>, OutputError> {
     if !file.is_file() {
         return Ok(BTreeMap::new());

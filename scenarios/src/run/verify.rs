@@ -54,7 +54,7 @@ pub struct Undecided {
     pub bars: f64,
 }
 
-/// What the comparison says.
+/// The result of the comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Verification {
     /// All events of the run.

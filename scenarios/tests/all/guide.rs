@@ -1,5 +1,5 @@
-//! Every snippet of the guide to the format and of the page about conditions is what the reader
-//! accepts: complete ones are run, fragments are put into a scenario around them.
+//! Every snippet of the guide to the format, of the page about conditions and of the README is a
+//! scenario: complete ones are run, fragments are put into a scenario around them.
 use crate::Folder;
 use superdense::Overrides;
 use superdense_kernel::{Options, Simulation};
@@ -64,6 +64,11 @@ fn page(path: &str, least: usize) {
 #[test]
 fn snippets_run() {
     page("FORMAT.md", 10);
+}
+
+#[test]
+fn snippets_of_the_readme_run() {
+    page("../README.md", 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a correct scenario becomes.
+//! Plans of correct scenarios.
 use crate::{Folder, plan, plan_with};
 use superdense::{
     Overrides, Plan,

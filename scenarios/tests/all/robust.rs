@@ -18,7 +18,7 @@ fn survives(bytes: &[u8]) {
         d.render(true);
     }
     let taken = start.elapsed();
-    // What hangs; how long the rest takes depends on the machine.
+    // Only a hang fails; how long the rest takes depends on the machine.
     assert!(taken < Duration::from_secs(300), "{taken:?}: {}", String::from_utf8_lossy(bytes));
 }
 
@@ -219,7 +219,7 @@ fn hostile_texts() {
         format!("stop = 1\n{keys}"),
         format!("stop = 1\nconnections = ['{}']", "a.b -> ".repeat(10_000)),
         format!("stop = 1\nconnections = ['a.b -> c.d{}']", " for i in 0..9".repeat(1000)),
-        // What lies beyond the columns that can be drawn.
+        // A mistake beyond the columns that can be drawn.
         format!("stop = 1{}]", " ".repeat(70_000)),
         format!("stop = 1\nconnections = [{} 'x.y -> z.u']", "'a.y -> b.u', ".repeat(6000)),
         format!("stop = 1\nx = '{}'\nstop = 2", "x".repeat(70_000)),
@@ -265,7 +265,7 @@ fn doubling(levels: usize, given: &str) -> String {
     format!("stop = 1\n[unit.top]\ntemplate = 't{}'\n{templates}", levels - 1)
 }
 
-/// What multiplies beyond all bounds is refused before it is made.
+/// Sizes that multiply beyond all bounds are refused before anything is made.
 #[test]
 fn what_multiplies_is_counted_first() {
     let sums = "stop = 1\n[unit.u]\nkind = 'equations'\nstates = { 'x[i in 1..=N]' = 1 }\n\

@@ -30,7 +30,8 @@ fn energy_of_spring_and_mass() {
 }
 
 /// A damper beside the spring, in the unit that gives the force: the force follows the told speed at once.
-/// What spring and mass have and what the damper takes stay the same together, from weak to strong ones.
+/// The energy of spring and mass and the energy that the damper took keep their sum, from weak to
+/// strong dampers.
 #[test]
 fn energy_with_a_damper_in_the_force() {
     for (damper, order) in [(0.05, 1), (0.5, 1), (3.0, 1), (0.5, 0)] {

@@ -163,7 +163,7 @@ fn a_unit_that_falls_through_is_an_error() {
         &dir,
         "run ball.toml --quiet --set restitution=0",
         3,
-        "has fallen through; give the event",
+        "(the unit falls through); give the event",
     );
     // Also where another event comes before any step ends.
     for method in ["closed", "taylor", "rk45", "qss3", "rodas"] {
@@ -184,8 +184,8 @@ fn a_unit_that_falls_through_is_an_error() {
              [[unit.u.event]]\nwhen = '{when}'\nreset = {{ {reset} }}\n"
         )
     };
-    // What happens on a surface that the reset does not touch goes on, as does what it does not
-    // change, and what leaves the surface to the other side.
+    // A motion on a surface that the reset does not touch goes on. So does one that the reset does
+    // not change, and one that leaves the surface to the other side.
     for (when, reset) in
         [("x >= 1", "n = 'n + 1'"), ("x >= 1", "x = 'x'"), ("x >= 1 or x <= -1", "x = '-x'")]
     {
@@ -194,7 +194,7 @@ fn a_unit_that_falls_through_is_an_error() {
     }
 }
 
-/// What is not defined behind an event is no matter, as long as the event comes before.
+/// A condition may be undefined behind an event, as long as the event comes before.
 #[test]
 fn conditions_need_not_be_defined_behind_their_events() {
     let dir = folder("undefined");
@@ -265,7 +265,7 @@ mod unix {
     use super::*;
     use std::{fs::OpenOptions, process::Stdio};
 
-    /// What cannot be printed is an error; a pipe that is closed is none.
+    /// Output that cannot be printed is an error; a pipe that is closed is none.
     #[test]
     fn a_full_device_is_an_error() {
         let dir = mixed("full");

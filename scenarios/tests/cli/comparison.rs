@@ -181,8 +181,8 @@ fn figure(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
     Ok(svg)
 }
 
-/// What the design promises of the two masses (Tischer et al.: LookAhead needs 564 messages for an
-/// error of some tenths), and that the README says it.
+/// The promises of the design about the two masses (Tischer et al.: LookAhead needs 564 messages
+/// for an error of some tenths), and their place in the README.
 #[test]
 fn readme_compares_couplings() {
     let rows = rows();

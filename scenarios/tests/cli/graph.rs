@@ -74,7 +74,7 @@ fn algebraic_loops_are_found_in_texts() {
     fs::write(dir.join("plain.toml"), plain.replace("{ y = \"z\" }", "{ y = \"u\" }")).unwrap();
     let (code, said) = warned("run plain.toml");
     assert!(code == Some(3) && said.contains("output `y` is not finite"), "{said}");
-    // What the remedy promises.
+    // The remedy keeps its promise.
     let settled = "[coupling]\nstep = 0.1\nfeed_through = 'settled'\n[unit.a]";
     let text = LOOP.replace("GAIN", "(-0.5)").replacen("[unit.a]", settled, 1);
     fs::write(dir.join("settled.toml"), text).unwrap();

@@ -88,7 +88,7 @@ fn happened(results: &Results) -> Vec<(f64, String)> {
     wanted.map(|r| (number(&r[0]), r[3].clone())).collect()
 }
 
-/// The same of a reference, up to a time.
+/// Events of a reference, up to a time.
 fn expected_events(reference: &str, until: f64) -> Vec<(f64, String)> {
     let text = std::fs::read_to_string(data(&format!("grid/{reference}_events.csv"))).unwrap();
     let event = |line: &str| {
@@ -197,7 +197,7 @@ const ROOMS: [f64; 5] = [
     20.338_602_274_142_27,
 ];
 
-/// The same rooms as equations under a quantised method: within ten quanta.
+/// The rooms as equations under a quantised method: within ten quanta.
 #[test]
 fn s2_temperatures_by_quantised_states() {
     for quantum in [1e-5, 1e-7] {

@@ -136,7 +136,7 @@ fn checks_of_them() {
     assert!(told.contains("outer.w") && told.contains("iterate = {}"), "{told}");
 }
 
-/// The same under rollbacks.
+/// Nested simulations under rollbacks.
 #[test]
 fn rollbacks_leave_no_trace_in_them() {
     let dir = masses("nested-rollbacks");

@@ -119,7 +119,7 @@ fn s2_commands_and_reports_over_contended_links() {
     assert!((believed[360] - power[360]).abs() > 10.0);
 }
 
-/// What goes wrong in the course of a run: scenario, and what the error says.
+/// Failures in the course of a run: scenario, and the text of the error.
 const FAILURES: [(&str, &str); 3] = [
     (
         "connections = ['s.out -> r.in']\n[unit.s]\nkind = 'packet-source'\nrate = 5.0\nto = 9\n\

@@ -66,8 +66,8 @@ fn errors_of_document_001() {
     }
 }
 
-/// What the figures say: the border halves with the micro-step; zero-order hold is near it at
-/// 2e-4, NEPCE at 4e-4.
+/// The figures show: the border halves with the micro-step; zero-order hold is near it at 2e-4,
+/// NEPCE at 4e-4.
 #[test]
 fn borders_of_document_001() {
     let (border, half) = (coupled("1e-4", "1e-4", "none"), coupled("5e-5", "5e-5", "none"));

@@ -108,7 +108,7 @@ fn periods_do_not_drift() {
     assert_eq!(rises, ticks, "starts of pulses");
 }
 
-/// What is written is exact or refused; what is computed is rounded.
+/// Written times are exact or refused; computed times are rounded.
 #[test]
 fn written_times_are_exact() {
     let dir = folder("written_times");

@@ -127,7 +127,7 @@ fn damaged_files_are_refused() {
         assert!(!output.status.success(), "{text}");
         assert!(told.contains(why) && told.contains("samples.csv"), "{told}");
     }
-    // What a killed run leaves is drawn.
+    // The files that a killed run leaves are drawn.
     fs::write(dir.join("out/samples.csv"), format!("{whole}4,1")).unwrap();
     good(&dir, "plot out");
 }
@@ -149,7 +149,7 @@ fn shipped_networks_draw_packets_and_delays() {
     }
 }
 
-/// What single events would be drawn from is not written: that is said.
+/// A timeline whose single events are not written says so.
 #[test]
 fn empty_timelines_are_told() {
     let dir = folder("plots-none");

@@ -46,10 +46,10 @@ fn every_group_has_its_table() {
         assert_eq!(group["group"], name);
         for policy in group["policies"].as_array().unwrap() {
             let line = policy["policy"].as_str().unwrap();
-            // What comes in would end whole steps.
+            // Inputs would end whole steps.
             let refused = !name.is_empty() && line.starts_with("pre_step");
             assert_eq!(policy["possible"], !refused, "{name}: {policy}");
-            // What the table says is what loading says.
+            // The table and the loader say the same.
             // (Courses are not for events = "interrupt", whatever the units are.)
             if let Some((key @ ("iterate" | "pre_step"), value @ ("{}" | "\"100 us\""))) =
                 line.split_once(" = ").filter(|_| !name.is_empty())

@@ -16,7 +16,7 @@ const HEIGHT: f64 = 0.3;
 const TRAVEL: f64 = 0.45;
 const THRESHOLD: f64 = 1.5;
 
-/// What is asked for, and when.
+/// The driver's commands, and when they come.
 const AGENDA: [(f64, &str, &str); 9] = [
     (1.0, "driver", "up"),
     (2.0, "arm", "in"),
@@ -144,7 +144,7 @@ impl Car {
     }
 }
 
-/// What happens, and the largest force on the arm.
+/// The events, and the largest force on the arm.
 fn reference() -> Car {
     let mut car = Car {
         t: 0.0,

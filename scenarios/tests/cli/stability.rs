@@ -80,7 +80,7 @@ fn what_cannot_be_analysed_is_refused() {
     }
 }
 
-/// What is linear only as long as a state is positive.
+/// A scenario that is linear only as long as a state is positive.
 #[test]
 fn other_signs_and_sizes_are_tried() {
     let dir = super::folder("stability-switched");
@@ -143,8 +143,8 @@ derivatives = { y = "-damping*y - 3*u" }
 event = [{ name = "widen", when = "y > 1", to = "wide" }]
 "#;
 
-/// What is told of a switched scenario: radii of its modes, bounds, a sequence that grows, and how long
-/// modes have to last.
+/// The report on a switched scenario: radii of its modes, bounds, a sequence that grows, and how
+/// long modes have to last.
 #[test]
 fn switching_may_make_stable_modes_grow() {
     let dir = super::folder("stability-modes");
@@ -197,7 +197,7 @@ fn switching_may_make_stable_modes_grow() {
     }
 }
 
-/// What exchanges in some macro steps only has no matrix of one macro step.
+/// A master that exchanges in some macro steps only has no matrix of one macro step.
 #[test]
 fn inner_steps_go_into_macro_steps() {
     let dir = super::folder("stability-inner");
@@ -216,8 +216,8 @@ fn inner_steps_go_into_macro_steps() {
     }
 }
 
-/// What looks back farthest, against the spectral radius of a step matrix that was set up by hand: three
-/// units, x' = a x + b u + c v, which hear the other two.
+/// The masters that look back farthest, against the spectral radius of a step matrix that was set
+/// up by hand: three units, x' = a x + b u + c v, which hear the other two.
 #[test]
 fn masters_that_remember_much() {
     let dir = super::folder("stability-memory");

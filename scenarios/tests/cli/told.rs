@@ -1,4 +1,4 @@
-//! What receivers are told of signals that are noisy, or change what they do.
+//! Receivers of signals that are noisy, or change their behaviour.
 use super::library::number;
 
 /// Root mean square of what the receiver hears minus the truth, under `[coupling]` with `policy`.

@@ -42,17 +42,22 @@ impl<const M: usize> Sim<'_, M> {
         loop {
             self.pre = self.v.clone();
             let mut touched = vec![false; self.model.units.len()];
-            self.run_due(&due, &mut touched)?;
-            self.run_links(&mut links, &due, &mut touched)?;
+            let before = self.sides.side.clone();
+            let reset = self.run_due(&due, &mut touched)?;
+            let jumped = self.run_links(&mut links, &due, &mut touched)?;
             self.deliver(&mut touched)?;
             self.decide(&|scope| match scope {
                 Scope::Unit(u) => touched[u],
                 Scope::Link(l) => model.links[l].units.iter().any(|u| touched[*u]),
             })?;
+            self.stand(&reset, &before)?;
             if !leaving.is_empty() && self.tick == 0 {
                 return undecided(Reason::Open, "an event at the start, where a relation leaves 0");
             }
             due = self.next_due()?;
+            if jumped && self.link_risen.contains(&true) {
+                return undecided(Reason::Open, "a link that another link makes true");
+            }
             links.extend(self.proposals(&due, self.micro + 1));
             if due.is_empty() && links.is_empty() && self.mismatches()?.is_empty() {
                 break;
@@ -290,21 +295,56 @@ impl<const M: usize> Sim<'_, M> {
         list
     }
 
-    /// Rule 10.
-    fn run_due(&mut self, due: &[usize], touched: &mut [bool]) -> Result<(), Stop> {
-        let mut due = due.to_vec();
-        due.sort_by_key(|e| (self.sys.events[*e].unit, self.sys.events[*e].priority, *e));
-        for e in due {
-            let event = &self.sys.events[e];
-            if event.mode.is_none_or(|m| m == self.mode[event.unit]) {
-                self.happen(e)?;
-                touched[self.sys.events[e].unit] = true;
+    /// Rule 12: a reset may not put a quantity of its own event's condition back to zero, from where it
+    /// goes on to the side that it came from while the condition holds on.
+    fn stand(&mut self, reset: &[usize], before: &[i8]) -> Result<(), Stop> {
+        for &e in reset {
+            let Due::When { formula, .. } = self.sys.events[e].due else { continue };
+            for r in self.sys.read(formula) {
+                let side = self.sides.side[r as usize];
+                if side == 0 || side != before[r as usize] || !self.condition(e) {
+                    continue;
+                }
+                let id = self.sys.graph.relations[r as usize].z;
+                let now = self.now(id)?;
+                let v = std::mem::replace(&mut self.v, self.pre.clone());
+                let was = self.now(id);
+                self.v = v;
+                let (now, was) = (now.c.hi.abs(), was?.c.hi.abs());
+                let states = &self.sys.events[e].reset;
+                let resets = states.iter().any(|(v, _)| matches!(v, Variable::State(..)));
+                if now > 1e-9 || !resets {
+                    continue;
+                }
+                if now > 1e-15 || was < 1e-12 {
+                    return undecided(Reason::Open, "a reset near the threshold");
+                }
+                let message = format!("event {} falls through", self.sys.events[e].name);
+                return Err(Stop::Fail(FailureKind::FallsThrough, message, self.range));
             }
         }
         Ok(())
     }
 
-    fn happen(&mut self, e: usize) -> Result<(), Stop> {
+    /// Rule 10. Gives the events whose resets were carried out, not those that came to rest.
+    fn run_due(&mut self, due: &[usize], touched: &mut [bool]) -> Result<Vec<usize>, Stop> {
+        let mut reset = Vec::new();
+        let mut due = due.to_vec();
+        due.sort_by_key(|e| (self.sys.events[*e].unit, self.sys.events[*e].priority, *e));
+        for e in due {
+            let event = &self.sys.events[e];
+            if event.mode.is_none_or(|m| m == self.mode[event.unit]) {
+                if self.happen(e)? {
+                    reset.push(e);
+                }
+                touched[self.sys.events[e].unit] = true;
+            }
+        }
+        Ok(reset)
+    }
+
+    /// Gives whether the event's resets were carried out.
+    fn happen(&mut self, e: usize) -> Result<bool, Stop> {
         let event = &self.sys.events[e];
         let (u, place) = (event.unit, event.place);
         let last = self.last[e].replace(self.tick);
@@ -319,7 +359,7 @@ impl<const M: usize> Sim<'_, M> {
                 self.frozen[u] = true;
                 self.finish(event.to, u);
                 self.note(place, event.name.clone(), &[u]);
-                return self.enough();
+                return self.enough().map(|()| false);
             }
         }
         let new = self.resets(&event.reset)?;
@@ -330,7 +370,7 @@ impl<const M: usize> Sim<'_, M> {
         self.assign(new);
         self.finish(event.to, u);
         self.note(place, event.name.clone(), &[u]);
-        self.enough()
+        self.enough().map(|()| true)
     }
 
     fn finish(&mut self, to: Option<usize>, u: usize) {
@@ -368,14 +408,15 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// Rule 20.
+    /// Rule 20. Gives whether a link took place.
     fn run_links(
         &mut self,
         links: &mut Vec<(usize, u32)>,
         due: &[usize],
         touched: &mut [bool],
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
         let micro = self.micro;
+        let mut jumped = false;
         let mut now: Vec<usize> = links.iter().filter(|l| l.1 == micro).map(|l| l.0).collect();
         links.retain(|l| l.1 != micro);
         now.sort_by_key(|l| (self.sys.links[*l].priority, *l));
@@ -403,8 +444,9 @@ impl<const M: usize> Sim<'_, M> {
             }
             self.note(place, format!("link{}", index(place)), &units);
             self.enough()?;
+            jumped = true;
         }
-        Ok(())
+        Ok(jumped)
     }
 
     /// Inputs follow outputs that jumped: what is sent in a cycle is heard in it (R2).

@@ -379,32 +379,15 @@ impl<const M: usize> Sim<'_, M> {
             Switch::Relation(r) == switch
                 || self.reads(self.sys.graph.relations[r as usize].z, switch)
         };
-        match self.sys.graph.ops[id as usize] {
-            Op::Const(_) | Op::Pre(_) | Op::Read(_) => false,
-            Op::Negate(a)
-            | Op::Sin(a)
-            | Op::Cos(a)
-            | Op::Exp(a)
-            | Op::Tanh(a)
-            | Op::Sqrt(a)
-            | Op::Log(a) => self.reads(a, switch),
-            Op::Add(a, b) | Op::Subtract(a, b) | Op::Multiply(a, b) | Op::Divide(a, b) => {
-                self.reads(a, switch) || self.reads(b, switch)
-            }
-            Op::If(f, a, b) => {
-                self.sys.read(f).into_iter().any(relation)
-                    || self.reads(a, switch)
-                    || self.reads(b, switch)
-            }
-            Op::Abs(a, s) => relation(s.relation) || self.reads(a, switch),
-            Op::Sign(s) | Op::Step(s) => relation(s.relation),
-            Op::Min(a, b, s) | Op::Max(a, b, s) => {
-                relation(s.relation) || self.reads(a, switch) || self.reads(b, switch)
-            }
+        let op = self.sys.graph.ops[id as usize];
+        let switches = match op {
+            Op::If(f, ..) => self.sys.read(f).into_iter().any(relation),
             Op::Floor(f) => {
                 Switch::Floor(f) == switch
                     || self.reads(self.sys.graph.floors[f as usize].argument, switch)
             }
-        }
+            op => op.side().is_some_and(|side| relation(side.relation)),
+        };
+        switches || op.operands().any(|a| self.reads(a, switch))
     }
 }

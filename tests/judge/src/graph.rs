@@ -42,6 +42,41 @@ pub(crate) enum Op {
     Floor(u32),
 }
 
+impl Op {
+    /// The nodes whose values are its arguments.
+    pub(crate) fn operands(self) -> impl Iterator<Item = Id> {
+        let list = match self {
+            Self::Const(_) | Self::Read(_) | Self::Pre(_) => [None; 2],
+            Self::Sign(_) | Self::Step(_) | Self::Floor(_) => [None; 2],
+            Self::Negate(a)
+            | Self::Sin(a)
+            | Self::Cos(a)
+            | Self::Exp(a)
+            | Self::Tanh(a)
+            | Self::Sqrt(a)
+            | Self::Log(a)
+            | Self::Abs(a, _) => [Some(a), None],
+            Self::Add(a, b)
+            | Self::Subtract(a, b)
+            | Self::Multiply(a, b)
+            | Self::Divide(a, b)
+            | Self::If(_, a, b)
+            | Self::Min(a, b, _)
+            | Self::Max(a, b, _) => [Some(a), Some(b)],
+        };
+        list.into_iter().flatten()
+    }
+
+    /// The relation that it switches by, unless that is a condition.
+    pub(crate) fn side(self) -> Option<Side> {
+        match self {
+            Self::Abs(_, side) | Self::Sign(side) | Self::Step(side) => Some(side),
+            Self::Min(_, _, side) | Self::Max(_, _, side) => Some(side),
+            _ => None,
+        }
+    }
+}
+
 /// A relation, or its opposite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Side {
@@ -325,23 +360,8 @@ impl Graph {
     /// Whether a node reads, not only by switching, such a variable.
     fn any(&self, id: Id, such: &dyn Fn(Variable) -> bool) -> bool {
         match self.ops[id as usize] {
-            Op::Const(_) | Op::Pre(_) | Op::Floor(_) | Op::Sign(_) | Op::Step(_) => false,
             Op::Read(v) => such(v),
-            Op::Negate(a)
-            | Op::Sin(a)
-            | Op::Cos(a)
-            | Op::Exp(a)
-            | Op::Tanh(a)
-            | Op::Sqrt(a)
-            | Op::Log(a)
-            | Op::Abs(a, _) => self.any(a, such),
-            Op::Add(a, b)
-            | Op::Subtract(a, b)
-            | Op::Multiply(a, b)
-            | Op::Divide(a, b)
-            | Op::If(_, a, b)
-            | Op::Min(a, b, _)
-            | Op::Max(a, b, _) => self.any(a, such) || self.any(b, such),
+            op => op.operands().any(|a| self.any(a, such)),
         }
     }
 }

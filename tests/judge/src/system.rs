@@ -333,29 +333,16 @@ impl System {
             if std::mem::replace(&mut seen[id as usize], true) {
                 continue;
             }
-            let mut read = Vec::new();
-            match self.graph.ops[id as usize] {
-                Op::Const(_) | Op::Read(_) | Op::Pre(_) => {}
-                Op::Negate(a) | Op::Sin(a) | Op::Cos(a) | Op::Exp(a) | Op::Tanh(a) => open.push(a),
-                Op::Sqrt(a) | Op::Log(a) => open.push(a),
-                Op::Add(a, b) | Op::Subtract(a, b) | Op::Multiply(a, b) | Op::Divide(a, b) => {
-                    open.extend([a, b]);
+            let op = self.graph.ops[id as usize];
+            open.extend(op.operands());
+            let read = match op {
+                Op::If(f, ..) => self.read(f),
+                Op::Floor(f) => {
+                    open.push(self.graph.floors[f as usize].argument);
+                    Vec::new()
                 }
-                Op::If(f, a, b) => {
-                    open.extend([a, b]);
-                    read = self.read(f);
-                }
-                Op::Abs(a, s) => {
-                    open.push(a);
-                    read.push(s.relation);
-                }
-                Op::Sign(s) | Op::Step(s) => read.push(s.relation),
-                Op::Min(a, b, s) | Op::Max(a, b, s) => {
-                    open.extend([a, b]);
-                    read.push(s.relation);
-                }
-                Op::Floor(f) => open.push(self.graph.floors[f as usize].argument),
-            }
+                op => op.side().iter().map(|side| side.relation).collect(),
+            };
             for r in read {
                 self.field[r as usize] = true;
                 open.push(self.graph.relations[r as usize].z);

@@ -112,6 +112,8 @@ pub enum FailureKind {
     Rounds,
     /// A reset gives no number.
     NotANumber,
+    /// Rule 12: an event that can never happen again.
+    FallsThrough,
 }
 
 /// A run.

@@ -8,13 +8,15 @@ use superdense_tests::generate::{
 };
 
 const USAGE: &str = "\
-usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|executor] [--method M] [--all-methods]
-                [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N] [--show K] [--json]
+usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|executor] [--method M]
+                [--all-methods] [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N]
+                [--show K] [--first FILE] [--json]
 
-  --from K     begin with model K; with --models 1 replays it
-  --show K     print model K and stop
-  --keep N     shrunk models per judge (10)
-  --corpus DIR where they go (target/generate)";
+  --from K      begin with model K; with --models 1 replays it
+  --show K      print model K and stop
+  --keep N      shrunk models per judge (10)
+  --corpus DIR  where they go (target/generate)
+  --first FILE  end at the first disagreement that the file, a line `judge:number` each, does not have";
 
 struct Arguments {
     options: Options,
@@ -48,6 +50,11 @@ fn arguments() -> Result<Arguments, String> {
             "--corpus" => o.folder = PathBuf::from(value()?),
             "--keep" => o.keep = number(value()?)? as usize,
             "--threads" => o.threads = number(value()?)? as usize,
+            "--first" => {
+                let file = value()?;
+                let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
+                o.first_beside = Some(text.lines().map(str::to_owned).collect());
+            }
             "--show" => this.show = Some(number(value()?)?),
             "--json" => this.json = true,
             other => return Err(format!("no option {other}")),
@@ -69,6 +76,7 @@ fn tell(report: &Report, seconds: f64) {
         let first: Vec<_> = numbers.iter().take(4).map(u64::to_string).collect();
         println!("{:>6} {why} (models {})", numbers.len(), first.join(", "));
     }
+    println!("{:>6} errors that the rules demand", report.demanded);
     for (why, count) in &report.reasons {
         println!("{count:>6} undecided: {why}");
     }
@@ -82,86 +90,107 @@ fn tell(report: &Report, seconds: f64) {
 }
 
 /// Networks, couplings, executors.
-fn other_kind(arguments: &Arguments, begun: Instant) -> ExitCode {
-    let Some(check) = kinds::check(&arguments.kind) else {
-        eprintln!("no kind {}: hybrid, network, coupling, executor", arguments.kind);
-        return ExitCode::FAILURE;
-    };
-    let found = match kinds::run(&arguments.kind, &arguments.options, check.as_ref()) {
-        Ok(found) => found,
-        Err(e) => {
-            eprintln!("{e}");
-            return ExitCode::FAILURE;
-        }
-    };
+fn other_kind(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
+    let kind = &arguments.kind;
+    let names = "hybrid, network, coupling, executor";
+    let check = kinds::check(kind).ok_or_else(|| format!("no kind {kind}: {names}"))?;
+    if let Some(why) = kinds::refusal(kind, &arguments.options) {
+        return Err(why);
+    }
+    let found = kinds::run(kind, &arguments.options, check.as_ref()).map_err(|e| e.to_string())?;
     for (number, why) in &found.disagreements {
         println!("model {number}: {why}");
     }
     let rate = found.models as f64 / begun.elapsed().as_secs_f64().max(1e-9);
     println!("{} models, {} runs, {rate:.0} models/s", found.models, found.runs);
     if arguments.json {
-        let files: Vec<_> = found.files.iter().map(|f| f.display().to_string()).collect();
+        let found = Counted {
+            models: found.models,
+            runs: found.runs,
+            undecided: 0,
+            errors: 0,
+            demanded: 0,
+            files: &found.files,
+            disagreements: found.disagreements.len(),
+            keys: found.disagreements.iter().map(|d| Options::key(kind, d.0)).collect(),
+        };
+        found.print(&arguments.options);
+    }
+    Ok(if found.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What `--json` prints.
+struct Counted<'a> {
+    models: u64,
+    runs: u64,
+    undecided: u64,
+    errors: usize,
+    /// Runs that end in an error as the rules demand.
+    demanded: u64,
+    files: &'a [PathBuf],
+    disagreements: usize,
+    /// Disagreements, and what was refused.
+    keys: Vec<String>,
+}
+
+impl Counted<'_> {
+    fn print(&self, options: &Options) {
+        let files: Vec<_> = self.files.iter().map(|f| f.display().to_string()).collect();
         println!(
             "{}",
             serde_json::json!({
-                "seed": arguments.options.seed,
-                "models": found.models,
-                "runs": found.runs,
-                "undecided": found.undecided,
-                "errors": 0,
-                "disagreements": found.disagreements.len(),
+                "seed": options.seed,
+                "models": self.models,
+                "runs": self.runs,
+                "undecided": self.undecided,
+                "errors": self.errors,
+                "demanded_errors": self.demanded,
+                "disagreements": self.disagreements,
+                "keys": self.keys,
                 "files": files,
             })
         );
     }
-    if found.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn main() -> ExitCode {
-    let arguments = match arguments() {
-        Ok(arguments) => arguments,
-        Err(why) => {
-            eprintln!("{why}\n{USAGE}");
-            return ExitCode::FAILURE;
-        }
-    };
-    if let Some(number) = arguments.show {
-        print!("{}", campaign::case(arguments.options.seed, number).text());
-        return ExitCode::SUCCESS;
-    }
-    let begun = Instant::now();
-    if arguments.kind != "hybrid" {
-        return other_kind(&arguments, begun);
-    }
-    let report = match campaign::run(&arguments.options) {
-        Ok(report) => report,
-        Err(e) => {
-            eprintln!("{e}");
-            return ExitCode::FAILURE;
-        }
-    };
+fn hybrid(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
+    let report = campaign::run(&arguments.options).map_err(|e| e.to_string())?;
     tell(&report, begun.elapsed().as_secs_f64());
     let missing = if report.models >= FLOOR { report.coverage.missing() } else { Vec::new() };
     missing.iter().for_each(|cell| println!("never hit: {cell}"));
     if arguments.json {
-        let errors: usize = report.errors.values().map(Vec::len).sum();
-        let files: Vec<_> = report.files.iter().map(|f| f.display().to_string()).collect();
-        println!(
-            "{}",
-            serde_json::json!({
-                "seed": arguments.options.seed,
-                "models": report.models,
-                "runs": report.runs,
-                "undecided": report.undecided,
-                "errors": errors,
-                "demanded_errors": report.demanded,
-                "disagreements": report.disagreements.len(),
-                "files": files,
-            })
-        );
+        let found = Counted {
+            models: report.models,
+            runs: report.runs,
+            undecided: report.undecided,
+            errors: report.errors.values().map(Vec::len).sum(),
+            demanded: report.demanded,
+            files: &report.files,
+            disagreements: report.disagreements.len(),
+            keys: report.keys(),
+        };
+        found.print(&arguments.options);
     }
-    match report.disagreements.is_empty() && missing.is_empty() {
+    Ok(match report.disagreements.is_empty() && missing.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
-    }
+    })
+}
+
+fn main() -> ExitCode {
+    let begun = Instant::now();
+    let done = arguments().and_then(|arguments| {
+        if let Some(number) = arguments.show {
+            print!("{}", campaign::case(arguments.options.seed, number).text());
+            return Ok(ExitCode::SUCCESS);
+        }
+        match arguments.kind.as_str() {
+            "hybrid" => hybrid(&arguments, begun),
+            _ => other_kind(&arguments, begun),
+        }
+    });
+    done.unwrap_or_else(|why| {
+        eprintln!("{why}\n{USAGE}");
+        ExitCode::from(2)
+    })
 }

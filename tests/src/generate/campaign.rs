@@ -10,7 +10,7 @@ use super::{
     shrink,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::{
         Mutex, PoisonError,
@@ -41,6 +41,8 @@ pub struct Options {
     pub keep: usize,
     /// Threads.
     pub threads: usize,
+    /// The run ends at the first disagreement beside these, as [`Options::key`] writes them.
+    pub first_beside: Option<BTreeSet<String>>,
 }
 
 impl Options {
@@ -57,8 +59,44 @@ impl Options {
             folder,
             keep: 10,
             threads: 1,
+            first_beside: None,
         }
     }
+
+    /// A disagreement in a word: the judge (or the kind of models) and the number of the model.
+    pub fn key(judge: &str, number: u64) -> String {
+        format!("{judge}:{number}")
+    }
+
+    /// Whether a campaign ends at a disagreement.
+    pub(super) fn stops_at(&self, key: &str) -> bool {
+        self.first_beside.as_ref().is_some_and(|known| !known.contains(key))
+    }
+}
+
+/// Calls `each` with the numbers of all models, from several threads, until the answer is false;
+/// returns how many there were.
+pub(super) fn each_number(options: &Options, each: &(dyn Fn(u64) -> bool + Sync)) -> u64 {
+    let next = AtomicU64::new(options.from);
+    let end = options.from + options.models;
+    let made = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= end {
+                        return;
+                    }
+                    made.fetch_add(1, Ordering::Relaxed);
+                    if !each(number) {
+                        next.store(end, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    made.into_inner()
 }
 
 /// What was found.
@@ -76,6 +114,8 @@ pub struct Report {
     pub errors: BTreeMap<String, Vec<u64>>,
     /// Runs that end in an error as the rules demand.
     pub demanded: u64,
+    /// Numbers of the models that were refused, which no method explains.
+    pub refused: Vec<u64>,
     /// By judge: the opinions agrees, skipped, undecided, disagrees.
     pub opinions: BTreeMap<&'static str, [u64; 4]>,
     /// What is wrong, by model, method and judge.
@@ -84,6 +124,14 @@ pub struct Report {
     pub files: Vec<PathBuf>,
     /// Pairs of operators, triggers and keys.
     pub coverage: Coverage,
+}
+
+impl Report {
+    /// All that is wrong, in words: disagreements, and models that were refused.
+    pub fn keys(&self) -> Vec<String> {
+        let wrong = self.disagreements.iter().map(|d| Options::key(d.judge, d.case.number));
+        wrong.chain(self.refused.iter().map(|n| Options::key("refused", *n))).collect()
+    }
 }
 
 /// A judge's refusal of a run.
@@ -144,6 +192,7 @@ pub fn case(seed: u64, number: u64) -> Case {
     while excluded::model(&model).is_some() {
         model = hybrid::model(&mut random);
     }
+    hybrid::extend(&mut Random::new(seed, number, "extras"), &mut model);
     let settings = settings(&mut Random::new(seed, number, "settings"), &model);
     Case { seed, number, model, settings }
 }
@@ -164,22 +213,12 @@ fn judges_of(options: &Options) -> Vec<Box<dyn Judge>> {
 pub fn run(options: &Options) -> std::io::Result<Report> {
     let runner = Runner::new()?;
     let judges = judges_of(options);
-    let next = AtomicU64::new(options.from);
-    let end = options.from + options.models;
     let report = Mutex::new(Report::default());
-    std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= end {
-                        return;
-                    }
-                    let one = judged(options, &judges, &runner, number);
-                    join(&mut report.lock().unwrap_or_else(PoisonError::into_inner), one);
-                }
-            });
-        }
+    each_number(options, &|number| {
+        let one = judged(options, &judges, &runner, number);
+        let goes_on = !one.keys().iter().any(|key| options.stops_at(key));
+        join(&mut report.lock().unwrap_or_else(PoisonError::into_inner), one);
+        goes_on
     });
     let mut report = report.into_inner().unwrap_or_else(PoisonError::into_inner);
     report.disagreements.sort_by_key(|d| (d.judge, d.case.number, d.case.settings.method));
@@ -189,29 +228,29 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
     Ok(report)
 }
 
+/// A case under each method that is asked for and fits.
+pub(super) fn under_methods(options: &Options, case: &Case) -> Vec<Case> {
+    let methods = match options.method {
+        Some(method) => vec![method],
+        None if options.all_methods => Method::ALL.to_vec(),
+        None => return vec![case.clone()],
+    };
+    let fits = |m: &Method| excluded::under(&case.model, *m).is_none();
+    let settings = |m| Settings { executor: case.settings.executor, ..Settings::of(m) };
+    let under = |m| Case { settings: settings(m), ..case.clone() };
+    methods.into_iter().filter(fits).map(under).collect()
+}
+
 fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number: u64) -> Report {
     let mut report = Report { models: 1, ..Report::default() };
     let first = case(options.seed, number);
     report.coverage.add(&first.model);
-    let fits = |m: &Method| excluded::under(&first.model, *m).is_none();
-    let mut cases = vec![first.clone()];
-    if let Some(method) = options.method {
-        cases[0].settings = Settings { executor: first.settings.executor, ..Settings::of(method) };
-        cases.retain(|_| fits(&method));
-    } else if options.all_methods {
-        let methods = Method::ALL.into_iter().filter(fits);
-        cases = methods
-            .map(|m| Case {
-                settings: Settings { executor: first.settings.executor, ..Settings::of(m) },
-                ..first.clone()
-            })
-            .collect();
-    }
-    for case in cases {
+    for case in under_methods(options, &first) {
         let base = case.run(runner);
         if let End::Refused(why) = &base.end {
             if case.settings.method != Method::Closed {
                 report.errors.entry(format!("refused: {why}")).or_default().push(number);
+                report.refused.push(number);
             }
         } else if matches!(base.end, End::Failed(..)) && reference::demands_error(&case) {
             report.demanded += 1;
@@ -265,6 +304,7 @@ fn join(all: &mut Report, one: Report) {
         sums.iter_mut().zip(counts).for_each(|(s, n)| *s += n);
     }
     all.disagreements.extend(one.disagreements);
+    all.refused.extend(one.refused);
     all.coverage.join(&one.coverage);
 }
 

@@ -8,7 +8,8 @@ use std::{
 fn comment(out: &mut String, key: &str, text: &str) {
     for (k, line) in text.lines().enumerate() {
         let key = if k == 0 { key } else { "" };
-        out.push_str(&format!("# {key:<10} {line}\n"));
+        out.push_str(format!("# {key:<10} {line}").trim_end());
+        out.push('\n');
     }
 }
 

@@ -1,12 +1,15 @@
 //! Which pairs of operators, triggers and keys the models had.
-use super::tree::{self, Part};
+use super::{
+    text,
+    tree::{self, Part},
+};
 use std::collections::BTreeMap;
 use superdense_judge::model::{
-    Binary, Comparison, Condition, Event, Expr, Model, Switching, Trigger, Unary, Unit, Variable,
+    Binary, Condition, Event, Expr, Model, Switching, Trigger, Unary, Unit, Variable,
 };
 
 /// What formulas have.
-pub const FEATURES: [&str; 23] = [
+pub const FEATURES: [&str; 24] = [
     "<",
     "<=",
     ">",
@@ -30,11 +33,12 @@ pub const FEATURES: [&str; 23] = [
     "if",
     "power",
     "function",
+    "let",
 ];
 /// How events are brought about.
 pub const TRIGGERS: [&str; 5] = ["when", "crossing", "at", "every", "link"];
 /// What else an event or its unit has.
-pub const KEYS: [&str; 11] = [
+pub const KEYS: [&str; 12] = [
     "plain",
     "rest",
     "touching",
@@ -46,13 +50,17 @@ pub const KEYS: [&str; 11] = [
     "reset",
     "same tick",
     "late",
+    "pre",
 ];
 
 /// Least number of models from which on every cell has to be hit.
-pub const FLOOR: u64 = 2000;
+pub const FLOOR: u64 = 8000;
 
 /// What stands in conditions only, not in the equations of a unit.
 const CONDITIONS: [&str; 6] = ["==", "!=", "and", "or", "discrete", "mixed"];
+
+/// What stands in conditions of links: these read states and discrete variables, plainly.
+const IN_LINKS: [&str; 9] = ["<", "<=", ">", ">=", "==", "!=", "and", "discrete", "mixed"];
 
 /// Counts of pairs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -97,15 +105,10 @@ impl Coverage {
         of_unit: &[&'static str],
     ) {
         let mut list = Vec::new();
+        tree::parts_of_trigger(&event.trigger, &mut list);
         let (trigger, touching) = match &event.trigger {
-            Trigger::When { condition, touching } => {
-                tree::parts_of_condition(condition, &mut list);
-                ("when", touching.is_some())
-            }
-            Trigger::Crossing { formula, touching, .. } => {
-                tree::parts(formula, &mut list);
-                ("crossing", touching.is_some())
-            }
+            Trigger::When { touching, .. } => ("when", touching.is_some()),
+            Trigger::Crossing { touching, .. } => ("crossing", touching.is_some()),
             Trigger::At(_) => ("at", false),
             Trigger::Every { .. } => ("every", false),
         };
@@ -130,6 +133,7 @@ impl Coverage {
                     > 1,
             ),
             ("late", model.stop.numerator / model.stop.denominator > 1_000_000),
+            ("pre", event.reset.iter().any(|r| tree::has_pre(&r.1))),
         ];
         let mut keys: Vec<&'static str> = flags.iter().filter(|f| f.1).map(|f| f.0).collect();
         if keys.is_empty() {
@@ -206,28 +210,12 @@ fn is_reachable(row: &str, column: &str) -> bool {
     if CONDITIONS.contains(&row) && (timed(column) || column == "crossing") {
         return false;
     }
-    // Those of links read states and discrete variables, plainly.
-    let links = [
-        "not",
-        "or",
-        "time",
-        "algebraic",
-        "input",
-        "floor",
-        "mod",
-        "min",
-        "max",
-        "abs",
-        "sign",
-        "if",
-        "power",
-        "function",
-    ];
-    if column == "link" && links.contains(&row) {
+    if column == "link" && FEATURES.contains(&row) && !IN_LINKS.contains(&row) {
         return false;
     }
     let state_only = ["rest", "touching", "to", "self"];
-    let of_unit = ["plain", "rest", "touching", "to", "self", "sliding", "same tick", "late"];
+    let of_unit =
+        ["plain", "rest", "touching", "to", "self", "sliding", "same tick", "late", "pre"];
     !(pair(&["at", "every"], &state_only)
         || pair(&["link"], &of_unit)
         // Late models hold their time events back.
@@ -269,14 +257,7 @@ fn is_discrete(c: &Condition) -> bool {
 fn feature(part: &Part<'_>) -> Option<&'static str> {
     Some(match part {
         Part::Condition(c) => match c {
-            Condition::Relation(how, ..) => match how {
-                Comparison::Less => "<",
-                Comparison::AtMost => "<=",
-                Comparison::Greater => ">",
-                Comparison::AtLeast => ">=",
-                Comparison::Equal => "==",
-                Comparison::NotEqual => "!=",
-            },
+            Condition::Relation(how, ..) => text::sign(*how),
             Condition::And(_) => "and",
             Condition::Or(_) => "or",
             Condition::Not(_) => "not",
@@ -285,6 +266,7 @@ fn feature(part: &Part<'_>) -> Option<&'static str> {
             Expr::Read(Variable::Time) => "time",
             Expr::Read(Variable::Algebraic(..)) => "algebraic",
             Expr::Read(Variable::Input(..)) => "input",
+            Expr::Read(Variable::Let(..)) => "let",
             Expr::Unary(f, _) => match f {
                 Unary::Negate => return None,
                 Unary::Abs => "abs",

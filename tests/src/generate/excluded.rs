@@ -1,5 +1,6 @@
 //! By what inputs are excluded beforehand, each with its reason.
 use super::{
+    named,
     settings::Method,
     tree::{self, Part},
 };
@@ -9,6 +10,7 @@ use superdense_judge::model::{
 
 /// Why a model is not run under a method.
 pub fn under(model: &Model, method: Method) -> Option<&'static str> {
+    let model = &named::inlined(model);
     let algebraic = model.units.iter().any(|u| !u.algebraic.is_empty());
     let direct = matches!(method, Method::Rodas | Method::Taylor | Method::Closed | Method::Auto);
     if algebraic && !direct {
@@ -48,11 +50,7 @@ fn has_kinks(model: &Model) -> bool {
     };
     let has = |e: &Event| {
         let mut list = Vec::new();
-        match &e.trigger {
-            Trigger::When { condition, .. } => tree::parts_of_condition(condition, &mut list),
-            Trigger::Crossing { formula, .. } => tree::parts(formula, &mut list),
-            Trigger::At(_) | Trigger::Every { .. } => {}
-        }
+        tree::parts_of_trigger(&e.trigger, &mut list);
         list.iter().any(kinked)
     };
     model.units.iter().any(|u| tree::events(u).any(has))

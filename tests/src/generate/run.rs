@@ -10,7 +10,7 @@ use std::{
         mpsc,
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use superdense::{Overrides, Plan, load, plan::Source, run::executor};
 use superdense_kernel::{
@@ -24,8 +24,10 @@ use superdense_models::signal::value::Value;
 
 /// Cycles after which a run is cut off: such a model tells nothing more.
 const CYCLES: u64 = 20_000;
-/// Wall time after which a run counts as hanging.
+/// Time of computing after which a run counts as hanging; on a loaded machine it is not wall time.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Wall time after which a run counts as hanging, whatever it does: its threads may wait for each other.
+const DEADLOCK: Duration = Duration::from_secs(240);
 
 /// An event that happened.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,23 +162,26 @@ impl Runner {
         let file = self.folder.join(format!("model-{number}.toml"));
         let halt = Arc::new(AtomicBool::new(false));
         let (send, receive) = mpsc::channel();
+        let (tell, clock) = mpsc::channel();
         let (text, path, stop) = (text.to_owned(), file.clone(), Arc::clone(&halt));
         let work = move || {
             QUIET.with(|q| q.set(true));
+            let _ = tell.send(std::fs::read_link("/proc/thread-self").ok());
             let run = || run(&path, &text, executor, pause, &stop);
             let outcome = panic::catch_unwind(panic::AssertUnwindSafe(run));
             let _ = send.send(outcome);
         };
         let spawned = thread::Builder::new().stack_size(16 << 20).spawn(work);
-        let outcome = match (spawned, receive.recv_timeout(PATIENCE)) {
+        let answer = patiently(&receive, &clock);
+        let outcome = match (spawned, answer) {
             (Err(e), _) => Outcome::of(End::Panicked(format!("no thread: {e}"))),
-            (_, Ok(Ok(outcome))) => outcome,
-            (_, Ok(Err(panic))) => {
+            (_, Some(Ok(outcome))) => outcome,
+            (_, Some(Err(panic))) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
                 Outcome::of(End::Panicked(text.unwrap_or("panic").to_owned()))
             }
-            (_, Err(_)) => {
+            (_, None) => {
                 halt.store(true, Ordering::Relaxed);
                 Outcome::of(End::Hung)
             }
@@ -184,6 +189,31 @@ impl Runner {
         let _ = std::fs::remove_file(&file);
         outcome
     }
+}
+
+/// What the thread of a run sends, unless it computes for too long; `clock` tells the thread's folder in
+/// `/proc`, where there is one.
+fn patiently<T>(receive: &mpsc::Receiver<T>, clock: &mpsc::Receiver<Option<PathBuf>>) -> Option<T> {
+    let begun = Instant::now();
+    let mut thread = None;
+    loop {
+        match receive.recv_timeout(Duration::from_secs(2)) {
+            Ok(answer) => return Some(answer),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return None,
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
+        thread = thread.or_else(|| clock.try_recv().ok().flatten());
+        let computed = thread.as_deref().and_then(computed).unwrap_or(begun.elapsed());
+        if computed > PATIENCE || begun.elapsed() > DEADLOCK {
+            return None;
+        }
+    }
+}
+
+/// How long a thread has computed so far.
+fn computed(thread: &Path) -> Option<Duration> {
+    let text = std::fs::read_to_string(Path::new("/proc").join(thread).join("schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 impl Drop for Runner {

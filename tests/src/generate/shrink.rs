@@ -1,9 +1,10 @@
 //! Makes a failing model smaller, on the tree, as long as the same judge refuses it.
 use super::{
     judges::{Case, Finding, Judge, Opinion},
+    named,
     run::{End, Runner},
     settings::{Executor, Method, Settings},
-    tree::{self, Rewrite, Root},
+    tree::{self, Rewrite},
 };
 use superdense_judge::model::{Condition, Expr, Instant, Model, Switching, Trigger, Variable};
 
@@ -23,14 +24,9 @@ pub fn shrink(
     let mut left = BUDGET;
     loop {
         let before = size(&best.0);
-        for candidate in candidates(&best.0) {
+        for candidate in smaller(&best.0) {
             if left == 0 {
                 return best;
-            }
-            if size(&candidate) >= size(&best.0)
-                || super::excluded::model(&candidate.model).is_some()
-            {
-                continue;
             }
             left -= 1;
             let base = candidate.run(runner);
@@ -57,6 +53,23 @@ fn size(case: &Case) -> usize {
     size += Method::ALL.iter().position(|m| *m == case.settings.method).unwrap_or(0);
     size += usize::from(case.settings.executor != Executor::Sequential) * 20;
     size
+}
+
+/// Adds what an edit makes of something, unless it changes nothing.
+pub(super) fn edited<T: Clone + PartialEq>(of: &T, edit: &dyn Fn(&mut T), list: &mut Vec<T>) {
+    let mut other = of.clone();
+    edit(&mut other);
+    if other != *of {
+        list.push(other);
+    }
+}
+
+/// Smaller cases.
+pub(super) fn smaller(case: &Case) -> Vec<Case> {
+    let mut list = candidates(case);
+    let most = size(case);
+    list.retain(|c| size(c) < most && super::excluded::model(&c.model).is_none());
+    list
 }
 
 fn candidates(case: &Case) -> Vec<Case> {
@@ -165,6 +178,12 @@ fn edits_of_unit(model: &Model, u: usize, edit: &mut Edit<'_>) {
     for k in (0..model.units[u].inputs.len()).rev() {
         edit(&mut |m| remove_variable(m, Variable::Input(u, k)));
     }
+    if !model.units[u].lets.is_empty() {
+        edit(&mut |m| {
+            named::inline(m);
+            true
+        });
+    }
     edit(&mut |m| {
         m.units[u].switching = Switching::Located;
         true
@@ -223,14 +242,7 @@ fn event_parts(model: &mut Model, at: usize) -> usize {
 /// such edits there are.
 fn simplified(model: &mut Model, at: usize) -> usize {
     let mut edits = Edits { at, count: 0 };
-    tree::each_root(model, &mut |root| match root {
-        Root::Expression(e) => {
-            *e = tree::expression(std::mem::replace(e, Expr::Number(0.0)), &mut edits);
-        }
-        Root::Condition(c) => {
-            *c = tree::condition(std::mem::replace(c, Condition::And(Vec::new())), &mut edits);
-        }
-    });
+    tree::rewrite(model, &mut edits);
     for unit in &mut model.units {
         let starts = unit.states.iter_mut().chain(&mut unit.discrete).chain(&mut unit.inputs);
         for x in starts.chain(&mut unit.algebraic) {
@@ -278,6 +290,7 @@ impl Rewrite for Edits {
                 (_, true) => *b,
                 _ => Expr::If(c, a, b),
             },
+            Expr::Pre(v) if self.turn() => Expr::Read(v),
             e => e,
         }
     }

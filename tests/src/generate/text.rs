@@ -114,6 +114,18 @@ fn expression(e: &Expr, place: Place) -> String {
     }
 }
 
+/// The sign of a comparison.
+pub fn sign(how: Comparison) -> &'static str {
+    match how {
+        Comparison::Less => "<",
+        Comparison::AtMost => "<=",
+        Comparison::Greater => ">",
+        Comparison::AtLeast => ">=",
+        Comparison::Equal => "==",
+        Comparison::NotEqual => "!=",
+    }
+}
+
 fn formula(c: &Condition, place: Place) -> String {
     let part = |c: &Condition| match c {
         Condition::Relation(..) => formula(c, place),
@@ -123,15 +135,7 @@ fn formula(c: &Condition, place: Place) -> String {
         |list: &[Condition], word: &str| list.iter().map(part).collect::<Vec<_>>().join(word);
     match c {
         Condition::Relation(how, a, b) => {
-            let sign = match how {
-                Comparison::Less => "<",
-                Comparison::AtMost => "<=",
-                Comparison::Greater => ">",
-                Comparison::AtLeast => ">=",
-                Comparison::Equal => "==",
-                Comparison::NotEqual => "!=",
-            };
-            format!("{} {sign} {}", inner(a, 1, place), inner(b, 1, place))
+            format!("{} {} {}", inner(a, 1, place), sign(*how), inner(b, 1, place))
         }
         Condition::And(list) => join(list, " and "),
         Condition::Or(list) => join(list, " or "),
@@ -161,7 +165,18 @@ fn reset(list: &[(Variable, Expr)], place: Place) -> String {
     }))
 }
 
-fn event(out: &mut String, header: &str, event: &Event) {
+/// A value that an event sends at the port `o`, with its number among all of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Emit {
+    /// The unit of the event.
+    pub unit: usize,
+    /// Its name.
+    pub event: String,
+    /// The value.
+    pub value: Expr,
+}
+
+fn event(out: &mut String, header: &str, event: &Event, emit: Option<(usize, &Emit)>) {
     let _ = writeln!(out, "[[{header}.event]]\nname = \"{}\"", event.name);
     let band = match &event.trigger {
         Trigger::When { condition, touching } => {
@@ -197,6 +212,9 @@ fn event(out: &mut String, header: &str, event: &Event) {
     if !event.reset.is_empty() {
         let _ = writeln!(out, "reset = {}", reset(&event.reset, Place::Unit));
     }
+    if let Some((port, emit)) = emit {
+        let _ = writeln!(out, "emit = {{ o{port} = \"{}\" }}", in_unit(&emit.value));
+    }
     if let Some(mode) = event.to {
         let _ = writeln!(out, "to = \"m{mode}\"");
     }
@@ -215,7 +233,10 @@ fn formulas(letter: &str, list: &[Expr]) -> String {
     table(list.iter().enumerate().map(|(k, e)| (format!("{letter}{k}"), quoted(in_unit(e)))))
 }
 
-fn unit(out: &mut String, at: usize, unit: &Unit, settings: &Settings) {
+fn unit(out: &mut String, at: usize, unit: &Unit, settings: &Settings, emits: &[Emit]) {
+    let emit = |e: &Event| {
+        emits.iter().enumerate().find(|(_, emit)| emit.unit == at && emit.event == e.name)
+    };
     let _ = writeln!(out, "\n[unit.u{at}]\nkind = \"equations\"");
     let starts = [
         ("states", "x", &unit.states),
@@ -240,9 +261,14 @@ fn unit(out: &mut String, at: usize, unit: &Unit, settings: &Settings) {
     if unit.switching == Switching::Sliding {
         out.push_str("switching = \"sliding\"\n");
     }
+    let ports = emits.iter().enumerate().filter(|(_, emit)| emit.unit == at);
+    let ports: Vec<_> = ports.map(|(port, _)| quoted(format!("o{port}"))).collect();
+    if !ports.is_empty() {
+        let _ = writeln!(out, "event_outputs = [{}]", ports.join(", "));
+    }
     out.push_str(&settings.of_unit());
     for e in &unit.events {
-        event(out, &format!("unit.u{at}"), e);
+        event(out, &format!("unit.u{at}"), e, emit(e));
     }
     for (k, mode) in unit.modes.iter().enumerate() {
         let header = format!("unit.u{at}.mode.m{k}");
@@ -255,7 +281,7 @@ fn unit(out: &mut String, at: usize, unit: &Unit, settings: &Settings) {
             let _ = writeln!(out, "derivatives = {}", table(own));
         }
         for e in &mode.events {
-            event(out, &header, e);
+            event(out, &header, e, emit(e));
         }
     }
 }
@@ -268,6 +294,24 @@ pub fn labels(model: &Model) -> Vec<String> {
 
 /// The whole file.
 pub fn scenario(model: &Model, settings: &Settings) -> String {
+    with(model, settings, &Beside::default())
+}
+
+/// What stands beside a model in its file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Beside {
+    /// What events of the model send.
+    pub emits: Vec<Emit>,
+    /// What is recorded after the outputs.
+    pub records: Vec<String>,
+    /// Connections; those of what is sent are among them.
+    pub wires: Vec<String>,
+    /// The units, as they are written.
+    pub units: String,
+}
+
+/// The file of a model with something beside it.
+pub fn with(model: &Model, settings: &Settings, beside: &Beside) -> String {
     let mut out = String::new();
     let resolution = match model.resolution {
         0 => "s",
@@ -277,22 +321,24 @@ pub fn scenario(model: &Model, settings: &Settings) -> String {
         12 => "ps",
         _ => "fs",
     };
-    let labels: Vec<_> = labels(model).into_iter().map(quoted).collect();
+    let records = beside.records.iter().cloned();
+    let labels: Vec<_> = labels(model).into_iter().chain(records).map(quoted).collect();
     let _ = writeln!(
         out,
         "stop = \"{}\"\nresolution = \"{resolution}\"\nsample = \"none\"\nrecord = [{}]",
         instant(model.stop),
         labels.join(", ")
     );
-    if !model.wires.is_empty() {
-        let wires = model.wires.iter();
-        let wires = wires
-            .map(|w| quoted(format!("u{}.y{} -> u{}.i{}", w.from.0, w.from.1, w.to.0, w.to.1)));
-        let _ = writeln!(out, "connections = [{}]", wires.collect::<Vec<_>>().join(", "));
+    let wires = model.wires.iter();
+    let wires = wires.map(|w| format!("u{}.y{} -> u{}.i{}", w.from.0, w.from.1, w.to.0, w.to.1));
+    let wires: Vec<_> = wires.chain(beside.wires.iter().cloned()).map(quoted).collect();
+    if !wires.is_empty() {
+        let _ = writeln!(out, "connections = [{}]", wires.join(", "));
     }
     for (at, u) in model.units.iter().enumerate() {
-        unit(&mut out, at, u, settings);
+        unit(&mut out, at, u, settings, &beside.emits);
     }
+    out.push_str(&beside.units);
     for (k, link) in model.links.iter().enumerate() {
         let units: Vec<_> = link.units.iter().map(|u| quoted(format!("u{u}"))).collect();
         let _ = writeln!(

@@ -47,19 +47,22 @@ pub fn condition(c: Condition, r: &mut dyn Rewrite) -> Condition {
 
 /// Calls `f` with every condition and every expression that stands at the root of a formula.
 pub fn each_root(model: &mut Model, f: &mut dyn FnMut(Root<'_>)) {
-    for unit in &mut model.units {
-        let lists = [&mut unit.lets, &mut unit.derivatives, &mut unit.residuals, &mut unit.outputs];
-        lists.into_iter().flatten().for_each(|e| f(Root::Expression(e)));
-        unit.events.iter_mut().for_each(|e| each_root_of_event(e, f));
-        for mode in &mut unit.modes {
-            let derivatives = mode.derivatives.iter_mut().flatten().flatten();
-            derivatives.for_each(|e| f(Root::Expression(e)));
-            mode.events.iter_mut().for_each(|e| each_root_of_event(e, f));
-        }
-    }
+    model.units.iter_mut().for_each(|unit| each_root_of_unit(unit, f));
     for link in &mut model.links {
         f(Root::Condition(&mut link.when));
         link.reset.iter_mut().for_each(|r| f(Root::Expression(&mut r.1)));
+    }
+}
+
+/// As [`each_root`], of one unit.
+pub fn each_root_of_unit(unit: &mut Unit, f: &mut dyn FnMut(Root<'_>)) {
+    let lists = [&mut unit.lets, &mut unit.derivatives, &mut unit.residuals, &mut unit.outputs];
+    lists.into_iter().flatten().for_each(|e| f(Root::Expression(e)));
+    unit.events.iter_mut().for_each(|e| each_root_of_event(e, f));
+    for mode in &mut unit.modes {
+        let derivatives = mode.derivatives.iter_mut().flatten().flatten();
+        derivatives.for_each(|e| f(Root::Expression(e)));
+        mode.events.iter_mut().for_each(|e| each_root_of_event(e, f));
     }
 }
 
@@ -81,12 +84,21 @@ pub fn each_root_of_event(event: &mut Event, f: &mut dyn FnMut(Root<'_>)) {
     event.reset.iter_mut().for_each(|r| f(Root::Expression(&mut r.1)));
 }
 
+impl Root<'_> {
+    /// Rewrites the whole formula.
+    pub fn rewrite(self, r: &mut dyn Rewrite) {
+        match self {
+            Root::Expression(e) => *e = expression(std::mem::replace(e, Expr::Number(0.0)), r),
+            Root::Condition(c) => {
+                *c = condition(std::mem::replace(c, Condition::And(Vec::new())), r);
+            }
+        }
+    }
+}
+
 /// Rewrites all formulas of a model.
 pub fn rewrite(model: &mut Model, r: &mut dyn Rewrite) {
-    each_root(model, &mut |root| match root {
-        Root::Expression(e) => *e = expression(std::mem::replace(e, Expr::Number(0.0)), r),
-        Root::Condition(c) => *c = condition(std::mem::replace(c, Condition::And(Vec::new())), r),
-    });
+    each_root(model, &mut |root| root.rewrite(r));
 }
 
 /// Replaces conditions of events only, at their roots.
@@ -162,11 +174,32 @@ pub fn reads(parts: &[Part<'_>]) -> Vec<Variable> {
     parts.iter().filter_map(read).collect()
 }
 
-/// Whether a formula of a unit is constant between events: it reads discrete variables only.
-pub fn is_discrete(e: &Expr, unit: &Unit) -> bool {
+/// The variables that a formula reads.
+pub fn reads_of(e: &Expr) -> Vec<Variable> {
     let mut list = Vec::new();
     parts(e, &mut list);
-    reads(&list).into_iter().all(|v| match v {
+    reads(&list)
+}
+
+/// Whether a formula reads a value before the cycle.
+pub fn has_pre(e: &Expr) -> bool {
+    let mut list = Vec::new();
+    parts(e, &mut list);
+    list.iter().any(|p| matches!(p, Part::Expression(Expr::Pre(_))))
+}
+
+/// All parts of what brings an event about.
+pub fn parts_of_trigger<'a>(trigger: &'a Trigger, out: &mut Vec<Part<'a>>) {
+    match trigger {
+        Trigger::When { condition, .. } => parts_of_condition(condition, out),
+        Trigger::Crossing { formula, .. } => parts(formula, out),
+        Trigger::At(_) | Trigger::Every { .. } => {}
+    }
+}
+
+/// Whether a formula of a unit is constant between events: it reads discrete variables only.
+pub fn is_discrete(e: &Expr, unit: &Unit) -> bool {
+    reads_of(e).into_iter().all(|v| match v {
         Variable::Discrete(..) | Variable::Mode(_) => true,
         Variable::Let(_, k) => unit.lets.get(k).is_some_and(|e| is_discrete(e, unit)),
         _ => false,

@@ -37,7 +37,7 @@ proptest! {
         prop_assert_eq!(second.checkpoint().unwrap(), whole.checkpoint().unwrap());
     }
 
-    /// The same in memory: back to a saved state any number of times.
+    /// Restores in memory: back to a saved state any number of times.
     #[test]
     fn property_09_restored(case in Case::any(), at in 0..END) {
         let Ok(mut sim) = Simulation::new(case.tree.build(), options()) else { return Ok(()) };

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use superdense_tests::generate::{
     campaign::{self, Options},
-    coverage::FLOOR,
+    coverage::{Coverage, FLOOR},
     kinds,
+    settings::Method,
 };
 
 fn options(share: u64) -> Options {
@@ -25,8 +26,32 @@ fn random_hybrid_models_are_judged_right() {
         .map(|d| format!("model {} by {}: {}", d.case.number, d.judge, d.finding.difference))
         .collect();
     assert!(wrong.is_empty(), "{}\nsmaller: {:?}", wrong.join("\n"), report.files);
-    if report.models >= FLOOR {
-        assert_eq!(report.coverage.missing(), Vec::<String>::new());
+}
+
+#[test]
+fn models_have_every_pair_of_operator_trigger_and_key() {
+    for seed in [1, 2] {
+        let mut coverage = Coverage::default();
+        (0..FLOOR).for_each(|number| coverage.add(&campaign::case(seed, number).model));
+        assert_eq!(coverage.missing(), Vec::<String>::new(), "seed {seed}\n{}", coverage.table());
+    }
+}
+
+#[test]
+fn options_that_mean_nothing_to_a_kind_are_refused() {
+    let with = |edit: fn(&mut Options)| {
+        let mut options = options(1);
+        edit(&mut options);
+        options
+    };
+    let judge = with(|o| o.judge = Some("shift".into()));
+    let all = with(|o| o.all_methods = true);
+    let quantised = with(|o| o.method = Some(Method::Qss2));
+    for kind in ["network", "coupling", "executor"] {
+        assert!(kinds::refusal(kind, &options(1)).is_none());
+        assert!(kinds::refusal(kind, &judge).is_some());
+        assert_eq!(kinds::refusal(kind, &all).is_some(), kind == "network");
+        assert_eq!(kinds::refusal(kind, &quantised).is_some(), kind != "executor");
     }
 }
 

@@ -198,8 +198,8 @@ fn probing_changes_nothing() {
     assert_eq!(run.sim.probe(run.sim.find("g").unwrap(), 0, END), None);
 }
 
-/// The same ring with the ramps in a simulation of their own: the same trace, and the inner run
-/// is silent where its units are.
+/// The ring with the ramps in a simulation of their own: the trace is equal, and the inner run is
+/// silent where its units are.
 #[test]
 fn nested_silent_units() {
     let mut inner = Coupled::new();
@@ -278,8 +278,9 @@ fn broken_contracts() {
     assert!(matches!(error(-20, true), RunError::BadAdvance { .. }));
 }
 
-/// What runs of cycles of single models do at once must not pass by what a silent unit finds
-/// meanwhile. Observers keep each cycle apart, so the run that is observed is the reference.
+/// Runs of cycles of single models, which are made at once, must not pass by events that a silent
+/// unit finds meanwhile. Observers keep each cycle apart, so the run that is observed is the
+/// reference.
 #[test]
 fn a_clock_does_not_run_past_silent_units() {
     let model = || {

@@ -1,4 +1,4 @@
-//! What an FMU calls back: its log, and inputs inside a step.
+//! Callbacks of an FMU: its log, and inputs inside a step.
 use super::{
     Status,
     functions::{Raw, Set},
@@ -31,7 +31,7 @@ impl Curve {
     }
 }
 
-/// What happened in callbacks.
+/// Records of the callbacks.
 #[derive(Debug, Clone, Default)]
 pub struct Heard {
     /// Log messages: status, category, text.
@@ -45,7 +45,7 @@ pub struct Heard {
 /// Most messages that are kept until somebody asks.
 const LOG: usize = 64;
 
-/// What the callbacks of one instance work on.
+/// Data on which the callbacks of one instance work.
 pub(super) struct Environment {
     pub heard: Mutex<Heard>,
     pub curves: Mutex<Vec<Curve>>,

@@ -23,7 +23,8 @@ macro_rules! functions {
             /// Loads a binary.
             ///
             /// # Errors
-            /// What the system says, or the name of a missing function.
+            /// When the system cannot load the library (with its message), or a function is
+            /// missing.
             pub fn load(path: &Path) -> Result<Self, String> {
                 // SAFETY: loading runs the binary's initialisers; the user chose the FMU.
                 let library = unsafe { Library::new(path) }.map_err(|e| e.to_string())?;

@@ -84,7 +84,7 @@ pub struct Request<'a> {
     pub intermediate: &'a [u32],
 }
 
-/// What `fmi3DoStep` tells.
+/// Results of `fmi3DoStep`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stepped {
     /// Event mode is needed.
@@ -97,7 +97,7 @@ pub struct Stepped {
     pub reached: f64,
 }
 
-/// What `fmi3UpdateDiscreteStates` tells.
+/// Results of `fmi3UpdateDiscreteStates`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Updated {
     /// Once more.

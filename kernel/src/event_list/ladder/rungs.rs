@@ -128,7 +128,7 @@ impl Rung {
         self.search(occupied)
     }
 
-    /// The same in the words that follow.
+    /// Searches the words that follow.
     #[inline(never)]
     fn search(&mut self, occupied: &[u64]) -> Option<usize> {
         while self.word < self.end {

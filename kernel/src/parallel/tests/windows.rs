@@ -173,7 +173,8 @@ impl Atomic<i64> for Liar {
     }
 }
 
-/// Such a unit is found out and named, and the result is that of the sequential run.
+/// A unit that breaks its promise is found out and named, and the result is that of the sequential
+/// run.
 #[test]
 fn broken_promises_are_found_out() {
     let model = || {
@@ -258,7 +259,7 @@ impl Atomic<i64> for Ear {
     }
 }
 
-/// Those that only listen are divided, also where one worker has all that talk, and the run is one
+/// Models that only listen are divided, also where one worker has all that talk; the run is one
 /// window.
 #[test]
 fn listeners_have_a_thread_each() {

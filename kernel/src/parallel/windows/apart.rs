@@ -13,11 +13,11 @@ use crate::{
 /// The slabs of a part, by kind.
 type Kinds<M> = Vec<Box<dyn Slab<M>>>;
 
-/// What is needed to take a simulation apart: kept from time to time, until partition, structure or
-/// what observers want to hear of change.
+/// Data by which a simulation is taken apart: kept until the partition, the structure or the wishes
+/// of observers change.
 pub(crate) struct Apart<M: Message> {
     pub(super) layout: Layout,
-    /// Those that have models, ascending.
+    /// Parts that have models, ascending.
     pub(super) parts: Vec<(u32, Part<M>)>,
     /// A state from the last time, over which the next one is saved.
     pub(super) saved: Option<SavedSimulation<M>>,

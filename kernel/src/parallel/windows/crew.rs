@@ -40,7 +40,7 @@ impl Ending {
 /// Parts of a simulation between windows.
 pub(super) struct Crew<'a, 't, M: Message> {
     pub layout: &'a Layout,
-    /// Those that have models: first those of workers, then those that only listen.
+    /// Parts that have models: first the workers' parts, then parts that only listen.
     pub parts: Vec<(u32, Mutex<Part<M>>)>,
     pub mail: Vec<Mutex<Vec<Letter<M>>>>,
     /// By worker.
@@ -87,7 +87,7 @@ impl<M: Message> Crew<'_, '_, M> {
         self.parts.partition_point(|&(number, _)| number < self.layout.workers)
     }
 
-    /// Those that only listen are a window behind.
+    /// Parts that only listen are a window behind.
     fn is_behind(&self, i: usize) -> bool {
         i >= self.talking()
     }
@@ -122,7 +122,7 @@ impl<M: Message> Crew<'_, '_, M> {
         let start = clock.map(|clock| clock());
         let _mark = self.tracks[self.worker(i) as usize].batch(|| true);
         let done = speculate(|| match phase {
-            // What came in the window before, and nothing later.
+            // Messages that came in the window before, and nothing later.
             Phase::Announce if behind => {
                 part.fetch(*number, mail);
                 Ok(())
@@ -301,7 +301,7 @@ impl<'t, M: Message> Leader<'t, M> {
             }
             return;
         }
-        // Those that only listen reach nobody, but should not run far ahead of what is told.
+        // Parts that only listen reach nobody, but should not run far ahead of what is told.
         let (talking, listening) = parts.split_at_mut(talking);
         let next = |parts: &mut [MutexGuard<'_, Part<M>>]| {
             parts.iter_mut().filter_map(|part| part.next()).min()

@@ -56,7 +56,7 @@ impl Clusters {
 }
 
 impl Layout {
-    /// What a partition comes to when models that reach each other without delay stay together. If
+    /// The parts of a partition when models that reach each other without delay stay together. If
     /// nothing is left to divide, models are dealt out in turn.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Layout {
             }
         }
         let mut parts: Vec<u32> = (0..models).map(|m| asked[clusters.of(m) as usize]).collect();
-        // Those of models that send to nobody say nothing: these come last.
+        // Parts of models that send to nobody say nothing: these come last.
         let mut talking = (0..models as usize).filter(|&m| talks[m]).map(|m| parts[m]);
         let only = talking.next();
         if let Some(m) = unpromised

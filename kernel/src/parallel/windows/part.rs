@@ -29,7 +29,7 @@ pub(super) struct Letter<M> {
     pub sent: Envelope<M>,
 }
 
-/// What came for each part, and was not fetched yet.
+/// Messages that came for each part, and were not fetched yet.
 pub(super) type Mail<M> = [Mutex<Vec<Letter<M>>>];
 
 /// Something happened that only the sequential executor may go through: an error, a request to stop,
@@ -67,7 +67,8 @@ impl<M: Message> Observer<M> for Scribe<M> {
     }
 }
 
-/// What was promised over an edge in a window, and what left over it; sums of digests.
+/// Messages that were promised over an edge in a window, and those that left over it; sums of
+/// digests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Account {
     promised: u64,
@@ -85,7 +86,7 @@ enum Leave {
     InStep,
 }
 
-/// What a part did in a window; lists are emptied by those who read them.
+/// Results of a part in a window; lists are emptied by those who read them.
 pub(in super::super) struct Done<M> {
     pub counts: Counts,
     /// Of cycles in which models of its own were imminent, ascending: in all others what came over
@@ -114,14 +115,14 @@ pub(super) struct Part<M: Message> {
     first: Vec<u32>,
     /// The models from which something is told ahead.
     announcing: Vec<u32>,
-    /// Those of them that move in the next window.
+    /// The announcing models that move in the next window.
     soon: Vec<u32>,
     accounts: Vec<Account>,
     /// The edges with an account in this window.
     open: Vec<usize>,
-    /// What came, and was not gone through yet.
+    /// Messages that came, and were not gone through yet.
     letters: Vec<Letter<M>>,
-    /// What others are to get at the end of a phase, by part.
+    /// Messages for others at the end of a phase, by part.
     post: Vec<Vec<Letter<M>>>,
     ledger: Arc<Mutex<Ledger<M>>>,
     /// Of the window that is told next, and of a later one.
@@ -265,7 +266,7 @@ impl<M: Message> Part<M> {
         for (tag, sent) in away.drain(..) {
             let Some(k) = self.edge_of(&sent) else { continue };
             let Edge { ahead, behind, .. } = &self.edges[k];
-            // What others need not know before is not promised either.
+            // Messages that others need not know before are not promised either.
             if how != Leave::InStep && !ahead.is_empty() {
                 let account = &mut self.accounts[k];
                 if *account == Account::default() {
@@ -281,7 +282,7 @@ impl<M: Message> Part<M> {
         *self.leaving(how) = away;
     }
 
-    /// What is to be posted.
+    /// The list of messages to be posted.
     fn leaving(&mut self, how: Leave) -> &mut Vec<(Tag, Envelope<M>)> {
         match &mut self.bus {
             Some(bus) if how == Leave::Promised => &mut bus.away,
@@ -349,7 +350,7 @@ impl<M: Message> Part<M> {
         while let Some(came) = rest.first().map(|letter| letter.tag) {
             let (now, later) = rest.split_at(rest.partition_point(|letter| letter.tag == came));
             rest = later;
-            // Those that only listen have mostly nothing of their own.
+            // Parts that only listen mostly have no events of their own.
             if self.sim.earliest().is_none_or(|(at, _)| at > came.ticks) {
                 self.hear(came, now)?;
                 continue;
@@ -395,7 +396,7 @@ impl<M: Message> Part<M> {
         sim.outputs_among(now.iter().map(|letter| &letter.sent));
         let heard = sim.imminent.is_empty();
         if self.close()? && heard {
-            // Whoever sent that counts the cycle.
+            // The sender counts the cycle.
             self.sim.core.tags.as_mut().map(Vec::pop);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What the next cycle weighs, before anyone goes through it.
+//! The weight of the next cycle, before anyone goes through it.
 use crate::{
     effects::Effects,
     event_list::EventList,
@@ -12,7 +12,7 @@ use crate::{
 /// Models that are tried out, at most.
 const SAMPLES: usize = 8;
 
-/// What the transitions of a cycle weigh.
+/// The weight of the transitions of a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weight {
     /// Of all together, by the caller's clock.

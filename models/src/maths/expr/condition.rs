@@ -42,7 +42,7 @@ impl Comparison {
 pub struct Compare {
     /// The difference of the two sides.
     pub z: Expr,
-    /// What is asked of it.
+    /// The comparison of z with zero.
     pub relation: Comparison,
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with an expression, where, and what to do about it.
+//! Mistakes in an expression: the mistake, its place, and the remedy.
 //!
 //! Every error carries a byte [`Span`] of the source text and, where there is advice to give, a
 //! help text; drawing the line under the span is left to the program that has the scenario file.
@@ -127,7 +127,7 @@ impl ExprError {
         }
     }
 
-    /// What to do about it, where there is something to say beyond the message.
+    /// The remedy, where there is something to say beyond the message.
     pub fn help(&self) -> Option<String> {
         let text = match self {
             Self::Empty { .. } => "write a number, a variable or a formula".into(),
@@ -201,5 +201,5 @@ impl ExprError {
     }
 }
 
-/// What the parser expects after a complete operand.
+/// The parser's expectation after a complete operand.
 pub(super) const OPERATOR: &str = "an operator or the end";

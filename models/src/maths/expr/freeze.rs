@@ -16,7 +16,7 @@ use super::range::{Range, range};
 use super::scope::VarId;
 use super::tree::{Expr, Node, NodeId};
 
-/// What the variable of a switching function holds.
+/// The quantity that the variable of a switching function holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FrozenKind {
     /// The sign of the function: -1, 0 or 1.
@@ -30,7 +30,7 @@ pub enum FrozenKind {
 pub struct Frozen {
     /// The function, in terms of variables that may be those of earlier ones.
     pub function: Expr,
-    /// What the variable holds.
+    /// The quantity that the variable holds.
     pub kind: FrozenKind,
     /// The variable.
     pub side: VarId,
@@ -45,7 +45,7 @@ pub struct Frozen {
 }
 
 impl Frozen {
-    /// What the variable must be for this value of the function.
+    /// The value of the variable for this value of the function.
     pub fn side_of(&self, value: f64) -> f64 {
         match self.kind {
             FrozenKind::Sign if value > 0.0 => 1.0,
@@ -102,7 +102,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         }
     }
 
-    /// What was found, inner functions before those that use them.
+    /// The functions that were found, inner ones before those that use them.
     pub fn found(&self) -> &[Frozen] {
         &self.found
     }

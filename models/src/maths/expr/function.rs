@@ -71,7 +71,7 @@ pub(super) fn lookup(name: &str) -> Option<Meaning> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, meaning)| meaning)
 }
 
-/// What a name is in every formula, if it is taken: a function, a constant or the time.
+/// The meaning of a name in every formula, if it is taken: a function, a constant or the time.
 pub fn built_in(name: &str) -> Option<&'static str> {
     match name {
         "pi" | "e" => Some("a constant"),

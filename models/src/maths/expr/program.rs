@@ -17,7 +17,7 @@ use super::tree::Origin;
 /// An instruction. Its result goes to the register [`Program::first`] + its own index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instr {
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// Operand registers; those beyond the arity repeat the first. Jumps: `[condition, distance]`.
     pub args: [u32; 3],

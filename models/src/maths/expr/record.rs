@@ -11,7 +11,7 @@ use super::scalar::Scalar;
 use super::scope::VarId;
 use super::tree::NodeId;
 
-/// What a recording writes to.
+/// The sheet to which a recording writes.
 struct Sheet {
     graph: Graph,
     /// The code looked at a value, so that another one might take another way.

@@ -1,4 +1,4 @@
-//! What the names in an expression stand for.
+//! Names in expressions, and their meaning.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VarId(pub u32);
 
-/// What one name stands for.
+/// The meaning of one name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Symbol {
     /// A number that is known before the run and folded into the expression.

@@ -8,10 +8,11 @@
 //! row in O(k): O(p²) in all. Recurrences: Griewank & Walther, Evaluating Derivatives, 2nd ed.,
 //! table 13.2; Jorba & Zou 2005, section 2.
 //!
-//! What does not change over a step (constants, discrete values, and what depends on nothing
-//! else) has one coefficient only and takes no part after order zero. Order zero is the program
-//! itself on `f64`, so that it has the same bits. Beyond it jumps are left out: what they skip is
-//! computed from what is left of an earlier time, and not used; nothing that is used is shared with it.
+//! Values that do not change over a step (constants, discrete values, and functions of these alone)
+//! have one coefficient only and take no part after order zero. Order zero is the program itself on
+//! `f64`, so that it has the same bits. Beyond it jumps are left out: the operations that they skip
+//! are computed from registers of an earlier time. Their results are not used, and share no
+//! register with a value that is used.
 
 use super::op::{Op, apply};
 use super::program::{Program, Registers};
@@ -56,7 +57,7 @@ enum Extra {
 pub struct Tape {
     program: Program,
     steps: Vec<Step>,
-    /// What sums are made of.
+    /// The terms of sums.
     terms: Vec<Term>,
     extras: Vec<Extra>,
     /// Rows beyond order zero, registers and extras alike.
@@ -70,7 +71,8 @@ pub struct TapeMemory {
     rows: Vec<f64>,
     stride: usize,
     fingerprint: u64,
-    /// What [`Tape::solve`] hands on after each order, and for which first state it was made.
+    /// The rows that [`Tape::solve`] hands on after each order, and for which first state they were
+    /// made.
     feeds: Vec<Feed>,
     first: usize,
 }

@@ -243,7 +243,13 @@ pub(crate) fn first_satisfied(
         && let Some((one, other)) = quadratic_pair(c0, c1, c2)
     {
         let inside = |at: &f64| *at > low && *at < high;
-        start = [one, other].into_iter().find(inside).unwrap_or(start);
+        if let Some(root) = [one, other].into_iter().find(inside) {
+            // The formula is good to some units in the last place, but near a double root.
+            if c.len() == 3 && other - one > 1e-3 * root {
+                return root;
+            }
+            start = root;
+        }
     }
     bracketed(c, low, high, start, satisfied)
 }

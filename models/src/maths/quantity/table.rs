@@ -59,7 +59,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// What it measures.
+    /// The dimension that it measures.
     pub fn dimension(&self) -> Dimension {
         self.dimension
     }

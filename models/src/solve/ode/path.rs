@@ -98,26 +98,25 @@ impl Path {
             }
             return;
         }
-        self.eval_series(e, x);
+        self.eval_series(t, x);
     }
 
     #[inline(never)]
-    fn eval_series(&self, e: f64, x: &mut [f64]) {
-        let width = self.t1 - self.t0;
+    fn eval_series(&self, t: f64, x: &mut [f64]) {
         for (i, slot) in x.iter_mut().enumerate() {
-            *slot = if e <= 2.0 * width {
-                poly::eval(self.row(i), e)
-            } else {
-                // A step that is shorter than a tick: high powers say nothing so far behind it.
-                let (value, slope) = poly::eval_slope(self.row(i), width);
-                value + (e - width) * slope
-            };
+            *slot = self.component(i, t);
         }
     }
 
-    /// One state at `t`.
+    /// One state at `t`. Outside the step this extrapolates.
     pub fn component(&self, i: usize, t: f64) -> f64 {
-        poly::eval(self.row(i), t - self.t0)
+        let (e, width) = (t - self.t0, self.t1 - self.t0);
+        if e <= 2.0 * width {
+            return poly::eval(self.row(i), e);
+        }
+        // A step that is shorter than a tick: high powers say nothing so far behind it.
+        let (value, slope) = poly::eval_slope(self.row(i), width);
+        value + (e - width) * slope
     }
 
     /// Taylor coefficients of state `i` in `e = t - at`; `out` takes as many as it has room for

@@ -170,18 +170,19 @@ impl Solver {
             return rounding;
         }
         let order = match self.method {
-            Method::Rk23 | Method::Rodas => 3.0,
-            Method::Taylor(order, _) => order as f64,
-            _ => 5.0,
+            Method::Rk23 | Method::Rodas => 3,
+            Method::Taylor(order, _) => order,
+            _ => 5,
         };
         let part = (t - self.path.start()) / (self.path.end() - self.path.start());
-        let grown = libm::pow(part.clamp(0.0, 1.0), order);
+        let part = part.clamp(0.0, 1.0);
+        let grown = (0..order).fold(1.0, |power, _| power * part);
         // The estimate is a mean over all states.
         let all = (self.x.len() as f64).sqrt();
         // Several steps add up rounding, which is small beside the tolerance; so does an implicit one.
         let floor = match self.method {
             _ if self.largest > 0.0 => 1e-6,
-            Method::Rodas => 1e-7 * part.clamp(0.0, 1.0),
+            Method::Rodas => 1e-7 * part,
             _ => 0.0,
         };
         let error = self.largest.max(self.error * grown).max(floor);
@@ -230,6 +231,11 @@ impl Solver {
         } else {
             self.path.eval(t, x);
         }
+    }
+
+    /// State `i` at `t`, as [`dense`](Self::dense) gives it.
+    pub fn dense_at(&self, t: f64, i: usize) -> f64 {
+        if t == self.t { self.x[i] } else { self.path.component(i, t) }
     }
 
     /// Taylor coefficients of `component` in `e = t - at`, as many as `out` has room for: the

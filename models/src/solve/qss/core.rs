@@ -11,7 +11,7 @@
 //! Indicators see the states, never their quantised copies.
 use super::{
     engine::{Engine, Input, NotFinite, Quanta, State},
-    errors::{quanta, stays},
+    errors::{Quantising, stays},
     influence::Influence,
     method::Method,
     queue::Queue,
@@ -33,7 +33,7 @@ use crate::{
         ode::{Interval, Locator, Watched},
         series::Series,
         stepped::ALGEBRAIC,
-        tendency::{Doubt, Tendency},
+        tendency::{Course, Doubt, Tendency},
         watch::{touching, watched_of},
     },
 };
@@ -166,7 +166,9 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             relations,
             readings,
             locator: Locator::new(watched),
-            tendency: Tendency::default(),
+            tendency: Tendency::new(
+                (0..dims.indicators).map(|k| programs.indicators.variable(k)).collect(),
+            ),
             relations_of,
             outputs_of: outputs.influence(),
             indicators,
@@ -336,13 +338,13 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let within = Interval { start, end: start + *width, fresh: scene.tick / 512.0 };
         let first = flips.list.len();
         let CoreState { engine: state, shift, clear, jumped, .. } = &mut self.state;
-        let variables = &state.variables;
-        let states = |t: f64, x: &mut [f64]| {
-            x.iter_mut().zip(variables).for_each(|(x, v)| *x = v.state(*shift + t));
+        let course = Quantising {
+            variables: &state.variables,
+            readings: &self.readings,
+            shift: *shift,
+            jumped: *jumped,
         };
-        let readings = &self.readings;
-        let errors = |_: f64, _: &[f64], to: &mut [f64]| quanta(variables, readings, *jumped, to);
-        let mut doubts = Doubt::new(scene, &mut self.tendency, &states, &errors);
+        let mut doubts = Doubt::new(scene, &mut self.tendency, course);
         doubts.usual = USUAL;
         let functions = &mut self.indicators;
         for (&k, safe) in self.chosen.iter().zip(&self.safe) {
@@ -481,8 +483,10 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         }
     }
 
-    fn errors(&self, _: &Scene<E>, _: f64, _: &[f64], to: &mut [f64]) {
-        quanta(&self.state.engine.variables, &self.readings, self.state.jumped, to);
+    fn error(&self, t: f64, state: usize, x: f64) -> f64 {
+        let variables = &self.state.engine.variables;
+        let CoreState { shift, jumped, .. } = self.state;
+        Quantising { variables, readings: &self.readings, shift, jumped }.error(t, state, x)
     }
 
     fn arrive(&mut self, scene: &Scene<E>, t: f64) {

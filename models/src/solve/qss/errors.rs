@@ -3,7 +3,10 @@ use super::{
     sheet::{ROW, positive},
     variable::Variable,
 };
-use crate::solve::ode::{Kind, Watched};
+use crate::solve::{
+    ode::{Kind, Watched},
+    tendency::Course,
+};
 
 /// How long a function with this row surely does not leave its side, in seconds.
 pub(super) fn stays(kind: Kind, watched: Watched, side: f64, row: [f64; ROW]) -> f64 {
@@ -19,22 +22,32 @@ pub(super) fn stays(kind: Kind, watched: Watched, side: f64, row: [f64; ROW]) ->
     }
 }
 
-/// Writes how far each state may be off: by some quanta, where its derivative reads a copy that was
-/// quantised since the last jump, and so was off itself.
-pub(super) fn quanta<const P: usize>(
-    variables: &[Variable<P>],
-    readings: &[Vec<u32>],
-    jumped: f64,
-    to: &mut [f64],
-) {
-    for ((to, v), reads) in to.iter_mut().zip(variables).zip(readings) {
-        let stepped = |v: &Variable<P>| v.quantised_at > jumped;
+/// The solution as quantised states give it.
+pub(super) struct Quantising<'a, const P: usize> {
+    pub variables: &'a [Variable<P>],
+    /// Per state: those whose quantised copies its derivative reads.
+    pub readings: &'a [Vec<u32>],
+    /// The engine's time at offset zero, and that of the last jump.
+    pub shift: f64,
+    pub jumped: f64,
+}
+
+impl<const P: usize> Course for Quantising<'_, P> {
+    fn state(&self, t: f64, i: usize) -> f64 {
+        self.variables[i].state(self.shift + t)
+    }
+
+    /// Some quanta, where its derivative reads a copy that was quantised since the last jump, and so was
+    /// off itself.
+    fn error(&self, _: f64, i: usize, _: f64) -> f64 {
+        let stepped = |v: &Variable<P>| v.quantised_at > self.jumped;
+        let v = &self.variables[i];
         let rounding = 4.0 * f64::EPSILON * v.x.abs();
-        *to = match reads.iter().any(|&j| stepped(&variables[j as usize])) {
+        match self.readings[i].iter().any(|&j| stepped(&self.variables[j as usize])) {
             true => 2.0 * v.quantum,
             // That of all steps so far.
             false if stepped(v) => rounding + 1e-8 * v.quantum,
             false => rounding + 1e-9 * v.quantum,
-        };
+        }
     }
 }

@@ -6,12 +6,18 @@
 pub mod build;
 mod conditions;
 mod events;
+mod extras;
 mod units;
 
 use super::random::Random;
 use build::{add, mul, neg, num, read, seconds, sub};
 use superdense_judge::model::{Event, Link, Model, Switching, Trigger, Variable, Wire};
 use units::Draft;
+
+/// Adds `pre` and `let` to some models, by choices of a stream of their own.
+pub fn extend(random: &mut Random, model: &mut Model) {
+    extras::extras(random, model);
+}
 
 /// The random model of a stream.
 pub fn model(random: &mut Random) -> Model {

@@ -9,7 +9,7 @@ use crate::generate::{
 pub(super) struct Executors;
 
 /// The executors that are compared with the sequential one.
-pub(super) const OTHERS: [Executor; 6] = [
+pub const EXECUTORS: [Executor; 6] = [
     Executor::TimeWarp(1),
     Executor::TimeWarp(2),
     Executor::TimeWarp(8),
@@ -48,7 +48,7 @@ impl Judge for Executors {
         10
     }
     fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
-        let executor = case.choices("executors").pick(&OTHERS);
+        let executor = case.choices("executors").pick(&EXECUTORS);
         compare(&case.text(), base, executor, runner)
     }
 }

@@ -1,4 +1,6 @@
 //! Judges of runs.
+mod blocks;
+mod emits;
 mod executors;
 mod methods;
 mod neighbours;
@@ -6,9 +8,10 @@ pub mod reference;
 mod resume;
 mod rewrite;
 mod rounding;
+mod split;
 mod stable;
 
-pub use executors::compare as compare_executors;
+pub use executors::{EXECUTORS, compare as compare_executors};
 
 use super::{
     compare::{Bounds, difference, summary},
@@ -101,7 +104,7 @@ impl Opinion {
             None => Self::Agrees,
             Some(difference) => Self::Disagrees(Finding {
                 seen: summary(base),
-                right: format!("as {what}: {}", summary(other)),
+                right: format!("{what}: {}", summary(other)),
                 difference,
             }),
         }
@@ -127,7 +130,10 @@ pub fn all() -> Vec<Box<dyn Judge>> {
         Box::new(rewrite::DeMorgan),
         Box::new(rewrite::Negation),
         Box::new(rewrite::Conjunct),
+        Box::new(rewrite::Named),
         Box::new(rewrite::Scale),
+        Box::new(emits::Emits),
+        Box::new(blocks::Blocks),
         Box::new(neighbours::Bystander),
         Box::new(resume::Resume),
         Box::new(executors::Executors),
@@ -137,6 +143,6 @@ pub fn all() -> Vec<Box<dyn Judge>> {
         Box::new(rounding::Finer),
         Box::new(rounding::TimeScale),
         Box::new(rounding::TimeShift),
-        Box::new(neighbours::Split),
+        Box::new(split::Split),
     ]
 }

@@ -4,6 +4,7 @@ use crate::generate::{
     compare::Bounds,
     excluded,
     hybrid::build::{add, mul, num, read, relation},
+    named,
     run::{Outcome, Runner},
     tree::{self, Rewrite},
 };
@@ -163,6 +164,29 @@ impl Judge for Conjunct {
         ];
         let what = format!("with {}, q = 0, at each condition", what[how]);
         judged(case, base, runner, model, &what)
+    }
+}
+
+/// A part of a formula that gets a name (`let`), or is written out, changes nothing.
+pub(super) struct Named;
+
+impl Judge for Named {
+    fn name(&self) -> &'static str {
+        "named"
+    }
+    fn share(&self) -> usize {
+        25
+    }
+    fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        let mut model = named::inlined(&case.model);
+        if model != case.model {
+            return judged(case, base, runner, model, "with the named formulas written out");
+        }
+        let mut random = case.choices("named");
+        for u in 0..model.units.len() {
+            named::name_a_part(&mut random, &mut model, u, 60);
+        }
+        judged(case, base, runner, model, "with names for parts of formulas")
     }
 }
 

@@ -27,28 +27,44 @@ pub(super) fn compare(
         run.events.iter_mut().for_each(|e| e.tick = back(e.tick));
         run
     };
-    compare_mapped(case, base, other, runner, what, &mapped)
+    compare_mapped((case, base), other, runner, &Way { what, mapped: &mapped, shifted: false })
+}
+
+/// How a second run is equal to the first.
+pub(super) struct Way<'a> {
+    /// What is different about it.
+    pub(super) what: &'a str,
+    /// Names its events and outputs as in the first run.
+    pub(super) mapped: &'a dyn Fn(Outcome) -> Outcome,
+    /// Its start is no start: only outcomes that do not hang on thresholds there are compared.
+    pub(super) shifted: bool,
 }
 
 /// As [`compare`], with any way to name things of the second run as in the first.
 pub(super) fn compare_mapped(
-    case: &Case,
-    base: &Outcome,
+    (case, base): (&Case, &Outcome),
     other: &Case,
     runner: &Runner,
-    what: &str,
-    mapped: &dyn Fn(Outcome) -> Outcome,
+    way: &Way<'_>,
 ) -> Opinion {
     if matches!(base.end, End::Cut(_)) {
         return Opinion::Skipped("cut off");
     }
     let bounds = bounds(case, other);
-    let found = mapped(other.run(runner));
+    let found = (way.mapped)(other.run(runner));
+    let disagree = |base: &Outcome, found: &Outcome, difference: String| {
+        Opinion::Disagrees(Finding {
+            seen: summary(base),
+            right: format!("{}: {}, of the file\n{}", way.what, summary(found), other.text()),
+            difference,
+        })
+    };
     if found.is_broken() {
-        return disagree(base, &found, what, "a run ends in no way that is known".into());
+        return disagree(base, &found, "a run ends in no way that is known".into());
     }
-    if matches!(found.end, End::Refused(_)) {
-        return Opinion::Skipped("refused in that way");
+    let failed = matches!(found.end, End::Failed(..));
+    if matches!(found.end, End::Refused(_)) || way.shifted && failed {
+        return Opinion::Skipped("refused or failing in that way");
     }
     if difference(base, &found, bounds).is_none() {
         return Opinion::Agrees;
@@ -62,14 +78,18 @@ pub(super) fn compare_mapped(
         case.settings = case.settings.tightened(0.01);
         case.run(runner)
     };
-    let (base, found) = (tight(case), mapped(tight(other)));
+    let (base, found) = (tight(case), (way.mapped)(tight(other)));
     let Some(difference) = difference(&base, &found, bounds) else {
         return Opinion::Undecided("the difference shrinks with the tolerance".into());
     };
-    if !stable::is_stable(case, runner) {
+    let stable = match way.shifted {
+        true => stable::is_stable_from_the_start(case, runner),
+        false => stable::is_stable(case, runner),
+    };
+    if !stable {
         return Opinion::Undecided("the outcome hangs on small errors".into());
     }
-    disagree(&base, &found, what, difference)
+    disagree(&base, &found, difference)
 }
 
 /// How far two runs may differ that are equal but for errors: values at events hang on the tick at
@@ -87,14 +107,6 @@ pub(super) fn bounds(case: &Case, other: &Case) -> Bounds {
 /// Whether a run left the domain of a function; just before the border this hangs on errors.
 pub(super) fn is_out_of_domain(run: &Outcome) -> bool {
     matches!(&run.end, End::Failed(_, why) if why.contains("not finite"))
-}
-
-fn disagree(base: &Outcome, other: &Outcome, what: &str, difference: String) -> Opinion {
-    Opinion::Disagrees(Finding {
-        seen: summary(base),
-        right: format!("as {what}: {}", summary(other)),
-        difference,
-    })
 }
 
 /// Smaller tolerances.
@@ -278,12 +290,17 @@ impl Judge for TimeShift {
             // Conditions of the time are decided at the true start.
             return Opinion::Skipped("reads the time");
         }
-        let other = case.with(model);
-        let mut other_base = base.clone();
-        // Events of the start itself (at tick 0) come as those of the reset.
-        other_base.events.retain(|e| !e.name.ends_with(".begin"));
-        let back = move |t: i64| t - c * scale;
-        gate_compare(case, &other_base, &other, runner, &format!("{c} s later"), &back)
+        if base.end != End::Reached {
+            return Opinion::Skipped("fails");
+        }
+        let mapped = |mut run: Outcome| {
+            run.events.retain(|e| !e.name.ends_with(".begin"));
+            run.events.iter_mut().for_each(|e| e.tick -= c * scale);
+            run
+        };
+        let (what, other) = (format!("{c} s later"), case.with(model));
+        let way = Way { what: &what, mapped: &mapped, shifted: true };
+        compare_mapped((case, base), &other, runner, &way)
     }
 }
 
@@ -299,33 +316,4 @@ fn reads_time(model: &Model) -> bool {
     let mut seen = Seen(false);
     tree::rewrite(&mut model, &mut seen);
     seen.0
-}
-
-/// As [`compare`], without the event that begins.
-fn gate_compare(
-    case: &Case,
-    base: &Outcome,
-    other: &Case,
-    runner: &Runner,
-    what: &str,
-    back: &dyn Fn(i64) -> i64,
-) -> Opinion {
-    let bounds = bounds(case, other);
-    let mapped = |mut run: Outcome| {
-        run.events.retain(|e| !e.name.ends_with(".begin"));
-        run.events.iter_mut().for_each(|e| e.tick = back(e.tick));
-        run
-    };
-    if base.end != End::Reached {
-        return Opinion::Skipped("fails");
-    }
-    let found = mapped(other.run(runner));
-    if found.end != End::Reached && !found.is_broken() {
-        return Opinion::Skipped("fails in that way");
-    }
-    let Some(difference) = difference(base, &found, bounds) else { return Opinion::Agrees };
-    if !stable::is_stable_from_the_start(case, runner) {
-        return Opinion::Undecided("the outcome hangs on small errors".into());
-    }
-    disagree(base, &found, what, difference)
 }

@@ -8,9 +8,10 @@ use super::Case;
 use crate::generate::{
     compare::{Bounds, difference},
     hybrid::build::{add, mul, num, pow, time},
+    named,
     run::{End, Runner},
     settings::{Executor, Method, Settings},
-    tree::{self, Part, Rewrite},
+    tree::{self, Rewrite},
 };
 use superdense_judge::model::{Binary, Condition, Expr, Unary, Variable};
 
@@ -21,11 +22,8 @@ const SHIFT: f64 = 1e-6;
 struct Drift(f64, bool);
 
 fn moves(e: &Expr) -> bool {
-    let mut list = Vec::new();
-    tree::parts(e, &mut list);
-    let reads = tree::reads(&list);
-    reads.iter().any(|v| !matches!(v, Variable::Discrete(..) | Variable::Mode(_)))
-        && !list.iter().any(|p| matches!(p, Part::Expression(Expr::Pre(_))))
+    let still = |v: &Variable| matches!(v, Variable::Discrete(..) | Variable::Mode(_));
+    !tree::reads_of(e).iter().all(still) && !tree::has_pre(e)
 }
 
 impl Drift {
@@ -63,7 +61,7 @@ impl Rewrite for Drift {
 }
 
 fn drifted(case: &Case, by: f64, always: bool) -> Case {
-    let mut model = case.model.clone();
+    let mut model = named::inlined(&case.model);
     let links = std::mem::take(&mut model.links);
     tree::rewrite(&mut model, &mut Drift(by, always));
     for unit in &mut model.units {

@@ -150,13 +150,7 @@ impl Network {
     /// Smaller networks.
     pub fn smaller(&self) -> Vec<Self> {
         let mut list = Vec::new();
-        let mut edit = |f: &dyn Fn(&mut Self)| {
-            let mut other = self.clone();
-            f(&mut other);
-            if other != *self {
-                list.push(other);
-            }
-        };
+        let mut edit = |f: &dyn Fn(&mut Self)| super::shrink::edited(self, f, &mut list);
         edit(&|n| n.line = None);
         for k in 0..self.sources.len() {
             if self.sources.len() > 1 {

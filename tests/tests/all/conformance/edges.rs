@@ -100,7 +100,7 @@ fn links_on_their_threshold_propose_nothing() {
         unit("a"),
         unit("b")
     );
-    // What rests on its threshold sets nothing off, whatever rounding says.
+    // A value that rests on its threshold sets nothing off, whatever rounding says.
     let ran = Ran::with(&text, "rk45", S);
     assert!(ran.end.is_ok() && ran.facts.is_empty(), "{:?} {:?}", ran.end, ran.facts);
 }
@@ -212,7 +212,7 @@ fn roots_of_series_that_were_cut() {
     }
 }
 
-/// What a detector does not report is no event of the run.
+/// A crossing that a detector does not report is no event of the run.
 #[test]
 fn crossings_that_nobody_asked_for() {
     for (direction, events) in [("rising", 3), ("falling", 3), ("both", 6)] {
@@ -290,7 +290,7 @@ fn crossings_of_series_happen_once() {
     }
 }
 
-/// What is planned beyond the largest time never happens.
+/// An event that is planned beyond the largest time never happens.
 #[test]
 fn plans_beyond_the_largest_time() {
     for method in METHODS.into_iter().chain(["liqss2", "qss1"]) {

@@ -1,5 +1,5 @@
-//! What goes wrong in a continuous unit ends in an error that names unit, place and expression, or
-//! in a result that is stated here, under every kind of method; never in a hang.
+//! Failures of a continuous unit end in an error that names unit, place and expression, or in a
+//! result that is stated here, under every kind of method; never in a hang.
 use super::continuous::{Ran, S};
 
 /// Lines of a unit, and what the error says; nothing if there is none.

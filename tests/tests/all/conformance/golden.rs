@@ -259,7 +259,7 @@ fn r09_until_and_through() {
     assert_eq!(run.sim.clock(), 2 * S);
 }
 
-/// The same models give the same traces with every event list.
+/// Models give equal traces with every event list.
 #[test]
 fn golden_traces_with_every_event_list() {
     use superdense_kernel::event_list::EventListKind::{Heap, Ladder, Reference};

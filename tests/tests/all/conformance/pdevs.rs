@@ -359,7 +359,7 @@ fn p25_injection() {
     run.sim.run_through(2 * S).unwrap();
     assert_eq!(run.brief("m"), [((2 * S, 0), "CONF", vec![4], vec![3])]);
     assert_eq!((v(&run), run.of("m")[0].next), (10, Some((7 * S, 0))));
-    // The same when the clock already stands at 2 s, before its cycle ran.
+    // The input comes when the clock already stands at 2 s, before its cycle ran.
     let mut run = Run::new(policy_model(INT_THEN_EXT));
     run.sim.run_until(2 * S).unwrap();
     run.sim.inject("m", 0, 2 * S, 4).unwrap();
@@ -396,7 +396,7 @@ fn p25_injection_before_the_event() {
     let only = run.of("m").remove(0);
     assert_eq!((only.tag(), only.kind, v(&run)), ((2 * S - 1, 0), "EXT", 7));
     assert_eq!(only.next, Some((7 * S - 1, 0)));
-    // What cannot be reached is refused.
+    // Ports that cannot be reached are refused.
     for (path, port) in [("nobody", 0), ("m", 1), ("", 0)] {
         let error = run.sim.inject(path, port, 3 * S, 1).unwrap_err();
         assert!(matches!(error, RunError::UnknownInput { .. }), "{error}");

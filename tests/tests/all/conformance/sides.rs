@@ -4,7 +4,7 @@ use super::continuous::{Ran, S};
 
 const METHODS: [&str; 7] = ["rk45", "rk23", "taylor", "rodas", "qss2", "qss3", "auto"];
 
-/// What ports of unit `a` are at the end.
+/// The values at the ports of unit `a` at the end.
 fn ends(text: &str, method: &str, stop: i64, ports: u16) -> Vec<f64> {
     let ran = Ran::with(text, method, stop);
     ran.end.as_ref().unwrap_or_else(|e| panic!("{text}\n{method}: {e}"));
@@ -125,7 +125,7 @@ fn products_of_long_segments() {
     }
 }
 
-/// What moves within nanoseconds has steps of less.
+/// Oscillations within nanoseconds have steps of less.
 #[test]
 fn fast_oscillations() {
     for method in ["rk45", "rk23", "rodas", "taylor"] {
@@ -162,7 +162,7 @@ fn curves_along_straight_lines() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
-/// What series do not show: pulses, cuts of functions, roots of squares.
+/// Series miss some things: pulses, cuts of functions, roots of squares.
 #[test]
 fn series_are_not_trusted_blindly() {
     let cases: [(&str, &str, i64, f64, f64); 4] = [

@@ -1,4 +1,4 @@
-//! What becomes of events that come ever faster: sliding, rest, or an error; never a hang.
+//! Events that come ever faster end in sliding, rest, or an error; never in a hang.
 use super::continuous::{Ran, S};
 
 const METHODS: [&str; 5] = ["rk45", "rk23", "taylor", "rodas", "auto"];

@@ -192,7 +192,7 @@ fn t07_rational_period() {
         }
     }
     assert!(third.starting(1, 0).is_err() && third.starting(i64::MAX, 1).is_err());
-    // The same in a run.
+    // Equal instants in a run.
     let mut top = Coupled::new();
     let thirds = add(&mut top, "thirds", Indexed::new(1, 3));
     let whole = add(&mut top, "whole", Gen::every(S));

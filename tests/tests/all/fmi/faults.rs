@@ -1,4 +1,4 @@
-//! What FMUs and scenarios do wrong, and what is said about it.
+//! Faults of FMUs and scenarios, and the messages about them.
 use super::{Bench, S, WITHOUT};
 use superdense_tests::fmu;
 

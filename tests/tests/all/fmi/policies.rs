@@ -1,4 +1,4 @@
-//! What `check --policies` says of black boxes is what happens when the policies are tried.
+//! Verdicts of `check --policies` about black boxes agree with attempts to use the policies.
 use super::{Bench, WITHOUT};
 use superdense::plan::policies::Policy;
 
@@ -137,7 +137,7 @@ fn every_missing_ability_is_named() {
         assert!(said.contains(part) && !said.contains("other"), "{line}: {said}");
         assert_eq!(policy.possible, line != "iterate = {}");
     }
-    // What an FMU could do may be withheld.
+    // An ability of an FMU may be withheld.
     let bench = Bench::new("policies-withheld").fmu("mass", &[]);
     let text = scenario("order = 'jacobi'")
         .replace("step = '50 ms'", "step = '50 ms'\nstate_access = false");

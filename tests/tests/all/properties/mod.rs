@@ -57,7 +57,7 @@ impl Case {
         self.inputs.iter().map(input).collect()
     }
 
-    /// What the reference simulator makes of it.
+    /// The result of the reference simulator.
     pub(crate) fn reference(&self) -> (Reference, Option<(i64, u32)>) {
         let mut reference = Reference::new(&self.tree, 0, LIMIT);
         for &(at, leaf, port, value) in &self.inputs {

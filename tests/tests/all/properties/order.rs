@@ -29,7 +29,7 @@ proptest! {
         }
     }
 
-    /// What is recorded does not change the hash; other inputs, resolutions and models do.
+    /// The hash does not depend on what is recorded; it depends on inputs, resolutions and models.
     #[test]
     fn property_02_the_hash_is_of_the_trace(case in Case::any()) {
         let expected = case.run();

@@ -1,13 +1,10 @@
-//! What code and pages refer to exists: rules, cases, works, links, files.
+//! Everything that code and pages refer to exists: rules, cases, works, links, files.
 use super::sources::{files, root};
 use std::{collections::BTreeSet, fs};
 
 /// Folders with sources and pages.
 const FOLDERS: [&str; 7] =
     ["kernel", "models", "adapters", "scenarios", "tests", "benches", "docs"];
-
-/// Pages that others may link before they are there.
-const AWAITED: [&str; 1] = ["docs/conditions.md"];
 
 fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
@@ -163,9 +160,7 @@ fn links_resolve() {
             let (file, heading) = target.split_once('#').unwrap_or((target, ""));
             let path = if file.is_empty() { root().join(&name) } else { folder.join(file) };
             let Ok(path) = path.canonicalize() else {
-                if !AWAITED.iter().any(|page| page.ends_with(&format!("/{file}"))) {
-                    broken.push(format!("{name}: {target}"));
-                }
+                broken.push(format!("{name}: {target}"));
                 continue;
             };
             if !heading.is_empty() {
@@ -194,7 +189,7 @@ fn named_files_exist() {
             let plain = |c: char| c.is_alphanumeric() || "/._-".contains(c);
             if is_path && quoted.chars().all(plain) {
                 checked += 1;
-                if !root().join(quoted).exists() && !AWAITED.contains(&quoted) {
+                if !root().join(quoted).exists() {
                     missing.push(format!("{name}: {quoted}"));
                 }
             }

@@ -60,7 +60,7 @@ impl Fuser {
         true
     }
 
-    /// The same for what is added to a sum: a chain of its own has to be summed up before.
+    /// Takes a node that is added to a sum: a chain of its own has to be summed up before.
     fn take_one(&mut self, row: u32, sign: f64, terms: &mut Vec<Term>) -> bool {
         if self.has_chain(row) {
             terms.push(Term { sign, ..self.plain(row) });

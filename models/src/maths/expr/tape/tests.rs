@@ -92,7 +92,7 @@ fn solves_by_series() {
     assert_eq!(rows[22..25], [7.0, 2.0, 0.0]);
 }
 
-/// What a branch computes that is not taken now, but was before, is no part of anything else.
+/// Results of a branch that is not taken now, but was before, are no part of anything else.
 #[test]
 fn branches_that_are_skipped_leave_nothing_behind() {
     let systems: [&[&str]; 4] = [

@@ -45,7 +45,7 @@ fn relations_share_sides_up_to_sign() {
     assert_eq!(kinds, [FrozenKind::Sign, FrozenKind::Floor]);
 }
 
-/// What rounds down has no opposite: floor(-x) is not -floor(x).
+/// Functions that round down have no opposite: floor(-x) is not -floor(x).
 #[test]
 fn floors_share_no_sides_with_their_opposite() {
     let mut freezer = freezer();
@@ -77,7 +77,7 @@ fn stops() {
     assert_eq!(stops(&freezer), [false, true, false], "the inner one");
     freezer.freeze(&expr("if x < 1 then y else z"), None);
     assert_eq!(stops(&freezer), [true, true, false]);
-    // What conditions read later goes on stopping; new ones do not stop.
+    // Relations that conditions read later go on stopping; new ones do not stop.
     freezer.condition(&condition("x >= 1 and t > 5"), None);
     freezer.relation(&expr("x - 7"), None);
     assert_eq!(stops(&freezer), [true, true, false, false, false]);
@@ -151,7 +151,7 @@ fn passings_have_the_modes_of_their_functions() {
     }
 }
 
-/// What stands still between events is compared as it is.
+/// A value that stands still between events is compared as it is.
 #[test]
 fn what_stands_still_needs_no_side() {
     let mut freezer = freezer();

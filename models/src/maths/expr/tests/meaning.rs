@@ -1,4 +1,4 @@
-//! What functions, conditions, derivatives and switches mean, by tables.
+//! Meaning of functions, conditions, derivatives and switches, by tables.
 
 use std::f64::consts::{E, PI};
 

@@ -311,7 +311,7 @@ proptest! {
         let program = Program::compile(&exprs);
         let mut registers = Registers::default();
         let mut out = vec![0.0; exprs.len()];
-        // What an earlier evaluation left must not matter.
+        // Values that an earlier evaluation left must not matter.
         program.eval(&[0.3, -0.4, 2.0, f64::NAN], &mut registers, &mut out);
         program.eval(&at, &mut registers, &mut out);
         let dims = Dims { states: at.len() - Dims::STATES, ..Dims::default() };

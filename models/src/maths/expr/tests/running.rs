@@ -1,4 +1,4 @@
-//! What programs look like, how they fail and how fast they run.
+//! Form of programs, their failures and their speed.
 
 use super::super::{Op, Program, Registers, VarId};
 use super::{expr, same};

@@ -195,7 +195,7 @@ fn rule_23_values_before_the_cycle() {
         .event("first", Root(1, 1), 0)
         .event("second", Root(1, 1), 0)
         .end(1, 70.0),
-        // What is received in the same cycle sees the own event in `a`, but not in `pre(a)`.
+        // A message that is received in this cycle sees the own event in `a`, but not in `pre(a)`.
         scenario("C23.6", RECEIVED)
             .event("sent", Time(1, 1), 0)
             .event("own", Time(1, 1), 0)
