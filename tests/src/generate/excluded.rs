@@ -30,6 +30,9 @@ pub fn under(model: &Model, method: Method) -> Option<&'static str> {
     if late && method == Method::Rk4 {
         return Some("fixed steps over a billion seconds");
     }
+    if late && method.is_quantised() {
+        return Some("values that follow the time near a billion seconds have too many quanta");
+    }
     if method == Method::Rk4 && is_stiff(model) {
         return Some("fixed steps are too long for it");
     }
