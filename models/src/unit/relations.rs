@@ -348,7 +348,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if let Some(before) = before {
                 let flipped = group.iter().map(|p| usize::from(p.relation));
                 let nested = flipped.filter(|&k| self.readers.nested[k]);
-                for event in conditions.reading(nested) {
+                for &event in conditions.reading(nested).iter() {
                     truth[usize::from(event)] |= before[usize::from(event)];
                 }
             }
