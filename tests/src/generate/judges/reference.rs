@@ -35,7 +35,7 @@ fn limits(case: &Case) -> Limits {
         _ => Uncertainty::default().ticks,
     };
     let uncertainty = Uncertainty { relative, absolute: absolute + wired, exact_degree, ticks };
-    Limits { effort: 300_000, uncertainty, ..Limits::default() }
+    Limits { effort: 1_000_000, events: 25_000, uncertainty, ..Limits::default() }
 }
 
 /// Whether the rules demand that a run of this ends in an error.
