@@ -218,6 +218,8 @@ fn is_reachable(row: &str, column: &str) -> bool {
         ["plain", "rest", "touching", "to", "self", "sliding", "same tick", "late", "pre"];
     !(pair(&["at", "every"], &state_only)
         || pair(&["link"], &of_unit)
+        // Members of a link know what others hold as inputs, which move (rule 14).
+        || pair(&["==", "!="], &["link"])
         // Late models hold their time events back.
         || pair(&["every"], &["late"])
         || pair(&["input"], &["plain", "sliding", "late"])
