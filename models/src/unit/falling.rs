@@ -30,8 +30,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let name = &self.scene.equations.events()[number].name;
         let at = self.settings.resolution.seconds(self.scene.frame.last);
         Err(format!(
-            "event `{name}` came ever faster up to {at} s (Zeno), and its condition has held since: the unit has \
-             fallen through; give the event a `rest`, and a condition that its reset makes false"
+            "event `{name}` came ever faster up to {at} s (Zeno), and its condition has held since: the \
+             unit has fallen through; give the event a `rest`, and a condition that its reset makes \
+             false"
         ))
     }
 

@@ -54,6 +54,9 @@ pub(super) struct Readers {
     /// Per relation: whether other indicators read its side, or it begins or ends sliding. Sides are
     /// decided first where it flips.
     pub inner: Vec<bool>,
+    /// Per relation: whether its indicator reads sides of others, or what algebraic equations with
+    /// sides give, or whether the solution may slide along it.
+    nested: Vec<bool>,
 }
 
 impl Readers {
@@ -87,6 +90,18 @@ impl Readers {
                 }
             }
         }
+        let sided = |id: &VarId| {
+            let place = id.0 as usize;
+            sides.contains(&place) || dims.algebraic_places().contains(&place)
+        };
+        let nested = |k: usize| {
+            let reads = parts.as_ref().is_none_or(|parts| parts[k].inputs().iter().any(sided));
+            reads || relations[k].sliding.is_some()
+        };
+        let nested: Vec<bool> = (0..relations.len()).map(nested).collect();
+        if dims.algebraic > 0 {
+            inner.iter_mut().zip(&relations).for_each(|(inner, r)| *inner |= r.stops);
+        }
         let is_timed = |k: &usize| relations[*k].role == Role::Timed;
         let passes = |(k, r): (usize, &Relation)| match r.role {
             Role::Passes(base) => Some((k, base)),
@@ -101,6 +116,7 @@ impl Readers {
             mode: relations.iter().find_map(|r| r.within.as_ref().map(|(place, _)| *place)),
             relations,
             inner,
+            nested,
         }
     }
 }
@@ -330,7 +346,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             conditions.act(group, held, truth, begun);
             // Sides that read others are not decided yet: what they end may go on.
             if let Some(before) = before {
-                truth.iter_mut().zip(before).for_each(|(now, before)| *now |= before);
+                let flipped = group.iter().map(|p| usize::from(p.relation));
+                let nested = flipped.filter(|&k| self.readers.nested[k]);
+                for &event in conditions.reading(nested).iter() {
+                    truth[usize::from(event)] |= before[usize::from(event)];
+                }
             }
         }
         pending.drain(..count);

@@ -54,7 +54,7 @@ impl<const M: usize> Sim<'_, M> {
             if !leaving.is_empty() && self.tick == 0 {
                 return undecided(Reason::Open, "an event at the start, where a relation leaves 0");
             }
-            due = self.next_due();
+            due = self.next_due()?;
             if jumped && self.link_risen.contains(&true) {
                 return undecided(Reason::Open, "a link that another link makes true");
             }
@@ -109,7 +109,7 @@ impl<const M: usize> Sim<'_, M> {
                     let was = std::mem::replace(&mut self.truth[e], holds);
                     holds && !was
                 }
-                Due::Crossing { .. } => here && self.crosses(e, flips),
+                Due::Crossing { .. } => here && self.crosses(e, flips)?,
                 Due::At(_) | Due::Every(..) => {
                     let now = self.next_time(e) == Some(self.tick);
                     while self.next_time(e).is_some_and(|t| t <= self.tick) {
@@ -179,14 +179,19 @@ impl<const M: usize> Sim<'_, M> {
         holds
     }
 
-    fn crosses(&mut self, e: usize, flips: &[Flip]) -> bool {
+    fn crosses(&mut self, e: usize, flips: &[Flip]) -> Result<bool, Stop> {
         let Due::Crossing { side, direction, band } = self.sys.events[e].due else {
-            return false;
+            return Ok(false);
         };
         let mut due = false;
-        let own = || flips.iter().filter(|f| f.switch == Switch::Relation(side.relation));
-        for flip in own() {
+        let mut passed = false;
+        for flip in flips.iter().filter(|f| f.switch == Switch::Relation(side.relation)) {
             let (mut up, mut down) = (flip.up, flip.down);
+            if flip.touch.is_none() && self.sides.side[side.relation as usize] != flip.to as i8 {
+                // Inner relations have decided otherwise, or the solution slides.
+                continue;
+            }
+            passed |= flip.touch.is_none();
             if let Some(value) = flip.touch {
                 // It comes from below where it stays below.
                 up = value.abs() <= band && self.sides.side[side.relation as usize] < 0;
@@ -208,7 +213,7 @@ impl<const M: usize> Sim<'_, M> {
         }
         let now = self.sides.of(side);
         let was = self.crossed[e];
-        if own().all(|f| f.touch.is_some()) && was != 0 && now != 0 && was != now {
+        if !passed && was != 0 && now != 0 && was != now {
             // What it reads has flipped, by which it jumped over zero.
             due |= match direction {
                 Direction::Rising => now > 0,
@@ -216,14 +221,23 @@ impl<const M: usize> Sim<'_, M> {
                 Direction::Both => true,
             };
         }
+        self.leaves_rest(e, now)?;
         if now != 0 {
             self.crossed[e] = now;
         }
-        due
+        Ok(due)
+    }
+
+    /// Whether a crossing that rested on zero leaves it: the rules do not say if that is one.
+    fn leaves_rest(&mut self, e: usize, now: i8) -> Result<(), Stop> {
+        if std::mem::replace(&mut self.rested[e], now == 0) && now != 0 {
+            return undecided(Reason::Open, "a crossing that rested on zero leaves it");
+        }
+        Ok(())
     }
 
     /// Rule 11: what has become true in this cycle is due in the next.
-    fn next_due(&mut self) -> Vec<usize> {
+    fn next_due(&mut self) -> Result<Vec<usize>, Stop> {
         let mut due = Vec::new();
         for e in 0..self.sys.events.len() {
             match self.sys.events[e].due {
@@ -246,8 +260,10 @@ impl<const M: usize> Sim<'_, M> {
                     };
                     if !here {
                         self.crossed[e] = 0;
+                        self.rested[e] = false;
                         continue;
                     }
+                    self.leaves_rest(e, now)?;
                     if now != 0 {
                         self.crossed[e] = now;
                         if was != 0 && was != now && fits {
@@ -262,7 +278,7 @@ impl<const M: usize> Sim<'_, M> {
             let holds = self.sides.holds(&self.sys.graph, self.sys.links[l].formula);
             self.rise(l, holds);
         }
-        due
+        Ok(due)
     }
 
     /// Links that are proposed in a cycle, and when they are due. A member whose own event is due

@@ -82,6 +82,7 @@ fn tell(report: &Report, seconds: f64) {
         let first: Vec<_> = numbers.iter().take(4).map(u64::to_string).collect();
         println!("{:>6} {why} (models {})", numbers.len(), first.join(", "));
     }
+    println!("{:>6} errors that the rules demand", report.demanded);
     for (why, count) in &report.reasons {
         println!("{count:>6} undecided: {why}");
     }
@@ -114,6 +115,7 @@ fn other_kind(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String>
             runs: found.runs,
             undecided: 0,
             errors: 0,
+            demanded: 0,
             files: &found.files,
             slow: &found.slow,
             disagreements: found.disagreements.len(),
@@ -130,6 +132,8 @@ struct Counted<'a> {
     runs: u64,
     undecided: u64,
     errors: usize,
+    /// Runs that end in an error as the rules demand.
+    demanded: u64,
     files: &'a [PathBuf],
     disagreements: usize,
     /// Disagreements, and what was refused.
@@ -148,6 +152,7 @@ impl Counted<'_> {
                 "runs": self.runs,
                 "undecided": self.undecided,
                 "errors": self.errors,
+                "demanded_errors": self.demanded,
                 "disagreements": self.disagreements,
                 "keys": self.keys,
                 "slow": self.slow,
@@ -168,6 +173,7 @@ fn hybrid(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
             runs: report.runs,
             undecided: report.undecided,
             errors: report.errors.values().map(Vec::len).sum(),
+            demanded: report.demanded,
             files: &report.files,
             slow: &report.slow,
             disagreements: report.disagreements.len(),

@@ -3,7 +3,7 @@ use super::{
     corpus,
     coverage::Coverage,
     excluded, hybrid,
-    judges::{self, Case, Finding, Judge, Opinion},
+    judges::{self, Case, Finding, Judge, Opinion, reference},
     random::Random,
     run::{End, Outcome, Runner},
     settings::{Executor, Method, Settings},
@@ -149,8 +149,10 @@ pub struct Report {
     pub undecided: u64,
     /// Why judgements said nothing for sure, and how often.
     pub reasons: BTreeMap<String, u64>,
-    /// Models that were refused or failed as files, with the message.
+    /// Models that were refused or failed otherwise, with the message.
     pub errors: BTreeMap<String, Vec<u64>>,
+    /// Runs that end in an error as the rules demand.
+    pub demanded: u64,
     /// Numbers of the models that were refused, which no method explains.
     pub refused: Vec<u64>,
     /// Models that took long, if they are asked for, as keys.
@@ -292,6 +294,8 @@ fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number:
                 report.errors.entry(format!("refused: {why}")).or_default().push(number);
                 report.refused.push(number);
             }
+        } else if matches!(base.end, End::Failed(..)) && reference::demands_error(&case) {
+            report.demanded += 1;
         } else if let End::Failed(_, why) = &base.end {
             let what = why.split_once(": ").map_or(why.as_str(), |p| p.1);
             let what: String = what.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -330,6 +334,7 @@ fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number:
 fn join(all: &mut Report, one: Report) {
     all.models += one.models;
     all.undecided += one.undecided;
+    all.demanded += one.demanded;
     for (why, numbers) in one.errors {
         all.errors.entry(why).or_default().extend(numbers);
     }

@@ -30,6 +30,9 @@ pub fn under(model: &Model, method: Method) -> Option<&'static str> {
     if late && method == Method::Rk4 {
         return Some("fixed steps over a billion seconds");
     }
+    if late && method.is_quantised() {
+        return Some("values that follow the time near a billion seconds have too many quanta");
+    }
     if method == Method::Rk4 && is_stiff(model) {
         return Some("fixed steps are too long for it");
     }
@@ -99,10 +102,29 @@ pub fn model(model: &Model) -> Option<&'static str> {
     if model.units.iter().any(stairs) {
         return Some("a crossing of what only jumps is refused: `when` sees it");
     }
+    if model.units.iter().enumerate().any(|(at, u)| chatters(at, u)) {
+        return Some("friction without `sliding` ends in an error about chattering (H22)");
+    }
     if model.units.iter().any(|u| u.derivatives.iter().any(has_border)) {
         return Some("the solution ends in an error where a root or a logarithm has no value");
     }
     None
+}
+
+/// Whether a state is driven back to its own zero from both sides, and does not slide.
+fn chatters(at: usize, unit: &Unit) -> bool {
+    let back = |(k, e): (usize, &Expr)| {
+        let state = Expr::Read(Variable::State(at, k));
+        let mut list = Vec::new();
+        tree::parts(e, &mut list);
+        list.iter().any(|part| match part {
+            Part::Expression(Expr::Binary(Binary::Subtract, _, b)) => {
+                matches!(&**b, Expr::Unary(Unary::Sign, a) if **a == state)
+            }
+            _ => false,
+        })
+    };
+    unit.switching == Switching::Located && unit.derivatives.iter().enumerate().any(back)
 }
 
 /// Whether a condition has an equality.

@@ -4,7 +4,7 @@ mod emits;
 mod executors;
 mod methods;
 mod neighbours;
-mod reference;
+pub mod reference;
 mod resume;
 mod rewrite;
 mod rounding;

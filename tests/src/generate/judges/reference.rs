@@ -7,7 +7,9 @@ use crate::generate::{
 };
 use superdense_judge::{Failure, Limits, Place, Run, Uncertainty, Undecided, Verdict, judge};
 
-pub(super) struct Reference;
+/// The judge by the reference simulator.
+#[derive(Debug)]
+pub struct Reference;
 
 /// What the judge is told of the errors of a method.
 fn limits(case: &Case) -> Limits {
@@ -33,7 +35,12 @@ fn limits(case: &Case) -> Limits {
         _ => Uncertainty::default().ticks,
     };
     let uncertainty = Uncertainty { relative, absolute: absolute + wired, exact_degree, ticks };
-    Limits { effort: 300_000, uncertainty, ..Limits::default() }
+    Limits { effort: 1_000_000, events: 25_000, uncertainty, ..Limits::default() }
+}
+
+/// Whether the rules demand that a run of this ends in an error.
+pub fn demands_error(case: &Case) -> bool {
+    matches!(judge(&case.model, &limits(case), &[]), Verdict::Error(_))
 }
 
 fn name(happened: &superdense_judge::Happened) -> String {
