@@ -53,7 +53,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let name = &self.scene.equations.events()[number].name;
             let text = &self.readers.relations[k].text;
             return Err(format!(
-                "event `{name}` puts `{text}` back to zero, from where it goes on as before: the \
+                "event `{name}` puts `{text}` back onto its threshold, from where it goes on as before: the \
                  condition of the event holds on, so that it cannot happen again (the unit falls \
                  through); give the event a `rest`, or a condition that its reset makes false"
             ));

@@ -10,13 +10,15 @@ use superdense_tests::generate::{
 const USAGE: &str = "\
 usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|executor] [--method M]
                 [--all-methods] [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N]
-                [--show K] [--first FILE] [--json]
+                [--show K] [--first FILE] [--slow SECONDS] [--json]
 
   --from K      begin with model K; with --models 1 replays it
   --show K      print model K and stop
   --keep N      shrunk models per judge (10)
   --corpus DIR  where they go (target/generate)
-  --first FILE  end at the first disagreement that the file, a line `judge:number` each, does not have";
+  --first FILE  end at the first disagreement that the file, a line `judge:number` each, does not have;
+                leave out the models that it calls slow
+  --slow S      with --json: tell the models that compute for more than S seconds, with one thread";
 
 struct Arguments {
     options: Options,
@@ -54,6 +56,10 @@ fn arguments() -> Result<Arguments, String> {
                 let file = value()?;
                 let text = std::fs::read_to_string(&file).map_err(|e| format!("{file}: {e}"))?;
                 o.first_beside = Some(text.lines().map(str::to_owned).collect());
+            }
+            "--slow" => {
+                let text = value()?;
+                o.slow = Some(text.parse().map_err(|_| format!("{text} is no number"))?);
             }
             "--show" => this.show = Some(number(value()?)?),
             "--json" => this.json = true,
@@ -111,6 +117,7 @@ fn other_kind(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String>
             errors: 0,
             demanded: 0,
             files: &found.files,
+            slow: &found.slow,
             disagreements: found.disagreements.len(),
             keys: found.disagreements.iter().map(|d| Options::key(kind, d.0)).collect(),
         };
@@ -131,6 +138,7 @@ struct Counted<'a> {
     disagreements: usize,
     /// Disagreements, and what was refused.
     keys: Vec<String>,
+    slow: &'a [String],
 }
 
 impl Counted<'_> {
@@ -147,6 +155,7 @@ impl Counted<'_> {
                 "demanded_errors": self.demanded,
                 "disagreements": self.disagreements,
                 "keys": self.keys,
+                "slow": self.slow,
                 "files": files,
             })
         );
@@ -166,6 +175,7 @@ fn hybrid(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
             errors: report.errors.values().map(Vec::len).sum(),
             demanded: report.demanded,
             files: &report.files,
+            slow: &report.slow,
             disagreements: report.disagreements.len(),
             keys: report.keys(),
         };

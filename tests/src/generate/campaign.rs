@@ -43,6 +43,8 @@ pub struct Options {
     pub threads: usize,
     /// The run ends at the first disagreement beside these, as [`Options::key`] writes them.
     pub first_beside: Option<BTreeSet<String>>,
+    /// Models that take more seconds of computing are told; this needs a single thread.
+    pub slow: Option<f64>,
 }
 
 impl Options {
@@ -60,6 +62,7 @@ impl Options {
             keep: 10,
             threads: 1,
             first_beside: None,
+            slow: None,
         }
     }
 
@@ -74,9 +77,40 @@ impl Options {
     }
 }
 
-/// Calls `each` with the numbers of all models, from several threads, until the answer is false;
-/// returns how many there were.
-pub(super) fn each_number(options: &Options, each: &(dyn Fn(u64) -> bool + Sync)) -> u64 {
+/// The name under which a slow model of a kind is known, and left out.
+fn slow(kind: &str) -> String {
+    format!("slow-{kind}")
+}
+
+/// Seconds that this process has computed so far, in hundredths; none where it cannot be known.
+fn computed() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may have spaces; the first number behind is the third.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let number = |at: usize| fields.get(at)?.parse::<f64>().ok();
+    Some((number(11)? + number(12)?) / 100.0)
+}
+
+/// Calls `each` with the numbers of all models of a kind, from several threads, until the answer is
+/// false; returns how many there were, and the keys of slow ones if these are asked for.
+pub(super) fn each_number(
+    options: &Options,
+    kind: &str,
+    each: &(dyn Fn(u64) -> bool + Sync),
+) -> (u64, Vec<String>) {
+    let slow = slow(kind);
+    let late = Mutex::new(Vec::new());
+    let timed = |number: u64| {
+        let begun = computed();
+        let goes_on = each(number);
+        if let (Some(most), Some(begun), Some(end)) = (options.slow, begun, computed())
+            && end - begun > most
+        {
+            let key = Options::key(&slow, number);
+            late.lock().unwrap_or_else(PoisonError::into_inner).push(key);
+        }
+        goes_on
+    };
     let next = AtomicU64::new(options.from);
     let end = options.from + options.models;
     let made = AtomicU64::new(0);
@@ -88,15 +122,20 @@ pub(super) fn each_number(options: &Options, each: &(dyn Fn(u64) -> bool + Sync)
                     if number >= end {
                         return;
                     }
+                    let left_out =
+                        |known: &BTreeSet<_>| known.contains(&Options::key(&slow, number));
+                    if options.first_beside.as_ref().is_some_and(left_out) {
+                        continue;
+                    }
                     made.fetch_add(1, Ordering::Relaxed);
-                    if !each(number) {
+                    if !timed(number) {
                         next.store(end, Ordering::Relaxed);
                     }
                 }
             });
         }
     });
-    made.into_inner()
+    (made.into_inner(), late.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// What was found.
@@ -116,6 +155,8 @@ pub struct Report {
     pub demanded: u64,
     /// Numbers of the models that were refused, which no method explains.
     pub refused: Vec<u64>,
+    /// Models that took long, if they are asked for, as keys.
+    pub slow: Vec<String>,
     /// By judge: the opinions agrees, skipped, undecided, disagrees.
     pub opinions: BTreeMap<&'static str, [u64; 4]>,
     /// What is wrong, by model, method and judge.
@@ -214,7 +255,7 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
     let runner = Runner::new()?;
     let judges = judges_of(options);
     let report = Mutex::new(Report::default());
-    each_number(options, &|number| {
+    let (_, slow) = each_number(options, "hybrid", &|number| {
         let one = judged(options, &judges, &runner, number);
         let goes_on = !one.keys().iter().any(|key| options.stops_at(key));
         join(&mut report.lock().unwrap_or_else(PoisonError::into_inner), one);
@@ -225,6 +266,7 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
     report.errors.values_mut().for_each(|l| l.sort_unstable());
     report.files = shrunk(options, &judges, &runner, &report.disagreements)?;
     report.runs = runner.runs();
+    report.slow = slow;
     Ok(report)
 }
 

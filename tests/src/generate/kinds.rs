@@ -23,6 +23,8 @@ pub struct Summary {
     pub models: u64,
     /// Runs.
     pub runs: u64,
+    /// Models that took long, if they are asked for, as keys.
+    pub slow: Vec<String>,
     /// Numbers of the models that are wrong, and what is.
     pub disagreements: Vec<(u64, String)>,
     /// Files of shrunk models.
@@ -71,16 +73,17 @@ pub fn refusal(kind: &str, options: &Options) -> Option<String> {
 pub fn run(kind: &str, options: &Options, check: &Check) -> io::Result<Summary> {
     let runner = Runner::new()?;
     let found = Mutex::new(Vec::new());
-    let models = each_number(options, &|number| match check(options, &runner, number) {
-        Ok(()) => true,
-        Err((why, text)) => {
-            found.lock().unwrap_or_else(PoisonError::into_inner).push((number, why, text));
-            !options.stops_at(&Options::key(kind, number))
-        }
-    });
+    let (models, slow) =
+        each_number(options, kind, &|number| match check(options, &runner, number) {
+            Ok(()) => true,
+            Err((why, text)) => {
+                found.lock().unwrap_or_else(PoisonError::into_inner).push((number, why, text));
+                !options.stops_at(&Options::key(kind, number))
+            }
+        });
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort();
-    let mut summary = Summary { models, runs: runner.runs(), ..Summary::default() };
+    let mut summary = Summary { models, slow, runs: runner.runs(), ..Summary::default() };
     for (at, (number, why, text)) in found.into_iter().enumerate() {
         if at < options.keep {
             fs::create_dir_all(&options.folder)?;
