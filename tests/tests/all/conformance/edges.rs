@@ -240,7 +240,8 @@ fn kinks_in_conditions() {
         (line, "min(x, 3 - x) >= 1 and not (abs(x - 1.5) < 0.25)", 9, &[1.0, 1.75]),
         (line, "(if x > 2 then 2.5 - x else x + 1) <= 0", 9, &[2.5]),
         (line, "mod(t, 0.25) >= 0.125 and t < 1", 3, &[0.125, 0.375, 0.625, 0.875]),
-        (line, "mod(x, 1) <= 0.5 and x < 4", 9, &[1.0, 2.0, 3.0]),
+        // The start counts: before it, mod(x, 1) was nearly 1 (rule 7).
+        (line, "mod(x, 1) <= 0.5 and x < 4", 9, &[1e-9, 1.0, 2.0, 3.0]),
         (line, "floor(x) >= 3 and x < 4 or round(x) >= 7", 9, &[3.0, 6.5]),
         (line, "max(abs(x - 3), abs(x - 4)) <= 1 or sign(x - 6) > 0", 9, &[3.0, 6.0]),
         (wave, "abs(x) <= 1e-5 and t < 9", 20, &[3.141_582_654, 6.283_175_307]),
