@@ -194,6 +194,24 @@ fn a_unit_that_falls_through_is_an_error() {
     }
 }
 
+/// A condition that is no number from the start on ends the run under every method.
+#[test]
+fn conditions_are_defined_at_the_start() {
+    let dir = folder("undefined-start");
+    for when in
+        ["sqrt(x - 1) > 0.5", "(x-1)^0.5 > 0.5", "asin(x+1.5) > 0", "x > 3 or sqrt(x-1) > 0.5"]
+    {
+        for method in ["rk45", "rodas", "taylor", "closed"] {
+            let text = format!(
+                "stop = 3\n[unit.u]\nkind = 'equations'\nmethod = '{method}'\nstates = {{ x = 0 }}\n\
+                 derivatives = {{ x = '1' }}\n[[unit.u.event]]\nwhen = '{when}'\n"
+            );
+            fs::write(dir.join("nan.toml"), text).unwrap();
+            refused(&dir, "run nan.toml --quiet --force", 3, "is not finite");
+        }
+    }
+}
+
 /// A condition may be undefined behind an event, as long as the event comes before.
 #[test]
 fn conditions_need_not_be_defined_behind_their_events() {

@@ -126,6 +126,9 @@ pub(crate) fn critical_points(c: &[f64], w: f64, out: &mut Coefficients) -> usiz
         length -= 1;
     }
     let mut found = Found { at: out, count: 0 };
+    if !slope[..length].iter().all(|c| c.is_finite()) {
+        return 0;
+    }
     match slope[..length] {
         [] | [_] => {}
         [c0, c1] => found.push(-c0 / c1, w),

@@ -215,6 +215,9 @@ impl Locator {
                 todo.push((low, middle, halvings + 1));
                 continue;
             }
+            if probe.bad.is_some() {
+                break;
+            }
             let fresh = if low == within.start { within.fresh } else { 0.0 };
             let part = Interval { start: low, end: high, fresh };
             for (k, w) in listed() {
