@@ -296,7 +296,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         if let Some(rest) = &self.scene.equations.events()[number].rest
             && let Some(before) = self.state.happened[number]
-            && self.settings.resolution.seconds(now - before) < rest.within
+            && self.settings.resolution.seconds(now - before) <= rest.within
         {
             rest.values.iter().for_each(|&(var, value)| vars[var] = value);
             self.state.retiring = true;

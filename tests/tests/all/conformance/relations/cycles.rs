@@ -231,9 +231,17 @@ fn rule_12_resets_onto_the_surface() {
     // With `rest` the eleventh impact, 2^-10 s after the tenth, leaves the ball at rest on the floor.
     let still = ball("x <= 0 and v < 0", "-0.5*v", "rest = { within = '1 ms', x = 0, v = 0 }");
     let rest = unit("C12.16", &still).affine(1e-2).without(loose, why).end(0, 0.0).end(1, 0.0);
+    // The event follows on itself after 1 s, which counts as within 1 s.
+    let keys = "when = 'x <= 0'\nreset = { x = 1 }\nrest = { within = '1 s', x = 0.5 }";
+    let within = unit("C12.17", &format!("{}{}", line("1", "-1"), event("hit", keys)))
+        .only(&["rk45", "taylor", "rodas", "closed"])
+        .event("hit", Root(1, 1), 0)
+        .event("hit", Root(2, 1), 0)
+        .end(0, 0.5);
     let impact = |case: Case, n: u32| case.event("b", Root((3 << (n - 1)) - 2, 1 << n), 0);
     check(&[
         (1..=11).fold(rest, impact),
+        within,
         // A start on the surface is a reset onto it.
         unit("C12.20", &format!("{}{}", line("0", "-1"), when("e", "x < 0"))).event("e", First, 0),
     ]);
