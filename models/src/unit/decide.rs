@@ -369,9 +369,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         None
     }
 
-    /// The root at which the solution begins to slide along a surface that it reaches at tick `tick`:
-    /// what it went beyond it until the tick is taken back.
-    pub(super) fn slides_from(&self, tick: i64) -> Option<f64> {
+    /// The relation along whose surface, which the solution reaches at tick `tick`, it begins to slide.
+    pub(super) fn slides_from(&self, tick: i64) -> Option<usize> {
         let begins = |p: &&Pending| {
             let k = usize::from(p.relation);
             p.tick == tick && self.readers.relations[k].sliding.is_some() && {
@@ -379,7 +378,32 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 above < 0.0 && below > 0.0
             }
         };
-        self.state.pending.iter().find(begins).map(|p| p.t)
+        self.state.pending.iter().find(begins).map(|p| usize::from(p.relation))
+    }
+
+    /// Puts the scratch's states back onto the surface of relation `k`, which they have passed since the
+    /// root: along the jump of the field, as if they had slid from there.
+    pub(super) fn put_on_surface(&mut self, k: usize) {
+        /// Newton's steps; one does for a plane.
+        const STEPS: u32 = 3;
+        let dims = self.scene.dims;
+        let (equations, side) = (&self.scene.equations, dims.first_side() + k);
+        let Scratch { vars, work, .. } = &mut self.scratch;
+        let mut z = vec![0.0; dims.indicators];
+        let [mut up, mut down] = [vec![0.0; dims.states], vec![0.0; dims.states]];
+        let held = vars[side];
+        for _ in 0..STEPS {
+            equations.indicators(vars, work, &mut z);
+            let [above, below] = equations.slopes(k, vars);
+            let by = z[k] / (above - below);
+            vars[side] = 1.0;
+            equations.derivatives(vars, work, &mut up);
+            vars[side] = -1.0;
+            equations.derivatives(vars, work, &mut down);
+            vars[side] = held;
+            let states = vars[Dims::STATES..].iter_mut().zip(up.iter().zip(&down));
+            states.take(dims.differential()).for_each(|(x, (up, down))| *x -= by * (up - down));
+        }
     }
 
     /// Whether a state that indicator `k` reads jumped.

@@ -36,11 +36,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
-    /// An error if the reset of an event in `fired` has put a quantity of its own condition back onto the
+    /// What is wrong if the reset of an event in `fired` has put a quantity of its own condition back onto the
     /// threshold, from where it goes on to the side that it came from: the condition holds on, so that
     /// the event could never happen again (rule 12). The scratch's held values are those before the resets.
     #[inline]
-    pub(super) fn stand(&mut self) -> Result<(), String> {
+    pub(super) fn falls_through(&mut self) -> Option<String> {
         let first = self.scene.dims.first_side();
         for n in 0..self.state.fired.len() {
             let number = usize::from(self.state.fired[n]);
@@ -52,13 +52,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             let name = &self.scene.equations.events()[number].name;
             let text = &self.readers.relations[k].text;
-            return Err(format!(
+            return Some(format!(
                 "event `{name}` puts `{text}` back onto its threshold, from where it goes on as before: the \
                  condition of the event holds on, so that it cannot happen again (the unit falls \
                  through); give the event a `rest`, or a condition that its reset makes false"
             ));
         }
-        Ok(())
+        None
     }
 
     /// Event `event` has happened at the present.

@@ -206,9 +206,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.flipped.clear();
         if flipped {
             self.put_flips(k);
-            if let Some(root) = self.slides_from(k) {
-                self.look(root);
-                self.scratch.vars[0] = self.scene.absolute(t);
+            if let Some(relation) = self.slides_from(k) {
+                self.look(t);
+                self.put_on_surface(relation);
                 self.note_before();
                 self.note_cycle();
                 self.put_flips(k);
@@ -234,7 +234,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
         let mut decided = self.settle(Instant { t, tick: k, start: false });
         if !self.state.retiring {
-            decided = decided.and_then(|()| self.stand());
+            decided = decided.and_then(|()| self.falls_through().map_or(Ok(()), Err));
         }
         let unsent = |(_, value): &(u16, Value)| !matches!(value, Value::Segment(_));
         self.state.outbox.retain(unsent);

@@ -383,7 +383,9 @@ fn a_macro_step_without_headway_ends() {
     let output = super::superdense(&dir, &format!("run {file} --quiet --out out --set {policy}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    for part in ["~coupling at (2", "makes no headway", "the last of them by `", "take a shorter `step`"] {
+    for part in
+        ["~coupling at (2", "makes no headway", "the last of them by `", "take a shorter `step`"]
+    {
         assert!(said.contains(part), "{part}: {said}");
     }
     let samples = super::read(&dir, "out/samples.csv");

@@ -155,6 +155,16 @@ fn rule_18_sliding() {
             .stop(4.0)
             .end(0, 1.0)
             .end(1, 1.0),
+        // The clock y goes on in the tick in which the sliding begins.
+        unit("C18.12", &format!("{ramp}{}", when("e", "x > 0")))
+            .only(CURVED)
+            .resolutions(&["ms", "us", "ns"])
+            .affine(0.0)
+            .within(1e-6)
+            .stop(4.0)
+            .event("e", Root(2, 1), 0)
+            .end(0, 1.0)
+            .end(1, 1.0),
         // An event inside a sliding piece has its own tick.
         unit("C18.6", &format!("{ramp}{}", when("e", "y >= 1 and y < 3")))
             .only(CURVED)

@@ -229,6 +229,7 @@ impl Case {
 /// Ticks per second.
 fn rate(resolution: &str) -> i64 {
     match resolution {
+        "ms" => 1_000,
         "us" => 1_000_000,
         "ns" => 1_000_000_000,
         "ps" => 1_000_000_000_000,
