@@ -162,6 +162,8 @@ impl Rung {
         let offset = now.max(self.origin).wrapping_sub(self.zero) as u64;
         let word = ((offset >> self.shift) as usize / WORD).min(self.word);
         self.origin = self.zero.wrapping_add((((word * WORD) as u64) << self.shift) as i64);
+        // Beyond the latest time the numbers wrap, and early times would look like late ones.
+        self.length = self.length.min(LATEST.wrapping_sub(self.origin) as u64 + 1);
     }
 
     /// Begins the next turn of a wheel.
