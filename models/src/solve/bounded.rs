@@ -163,7 +163,7 @@ impl<const N: usize> Scalar for Bounded<N> {
 mod tests {
     use super::*;
 
-    /// What is zero in the real numbers stays within its bound, what is not does not.
+    /// A zero of the real numbers stays within its bound, any other number does not.
     #[test]
     fn rounding_is_told_from_signs() {
         let number = |x: f64| Bounded::<2>::constant(x);

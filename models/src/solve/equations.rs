@@ -89,7 +89,7 @@ impl Dims {
 /// side is held, in a variable of its own ([`Dims::first_side`]), for conditions and equations alike.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Relation {
-    /// What is held of z.
+    /// The value of z that is held: its sign, or z rounded down.
     pub kind: Kind,
     /// How its side changes.
     pub role: Role,
@@ -127,8 +127,8 @@ pub struct Sliding {
     pub flag: usize,
     /// See `flag`.
     pub place: usize,
-    /// Those that hold the slopes of z with the derivatives of its upper and its lower side, while the
-    /// solution slides.
+    /// The relations that hold the slopes of z with the derivatives of its upper and its lower side,
+    /// while the solution slides.
     pub above: usize,
     /// See `above`.
     pub below: usize,
@@ -194,7 +194,7 @@ impl Truth {
     }
 }
 
-/// What sets off an event.
+/// The cause that sets off an event.
 #[derive(Debug, Clone)]
 pub enum Trigger {
     /// A condition goes from false to true.
@@ -234,7 +234,7 @@ impl Trigger {
 pub struct EventSpec {
     /// Name.
     pub name: Arc<str>,
-    /// What sets it off.
+    /// Its cause.
     pub trigger: Trigger,
     /// Where it comes to an end when it happens ever faster.
     pub rest: Option<Rest>,
@@ -347,7 +347,7 @@ pub trait Equations: Send + Sync + 'static {
     fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         let _ = (vars, work, z);
     }
-    /// The same as programs, for series and for the form of indicators and outputs. Code is
+    /// These functions as programs, for series and for the form of indicators and outputs. Code is
     /// recorded; that gives nothing if it looks at values to take its way
     /// ([`record`]), and methods that need series then refuse the equations.
     fn programs(&self) -> Option<Programs> {

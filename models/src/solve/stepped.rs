@@ -241,7 +241,7 @@ impl Stepped {
     }
 }
 
-/// What to do about a method that solves no algebraic equations.
+/// The remedy for a method that solves no algebraic equations.
 pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto\"";
 
 /// How far a solution may be off inside a step: so many times the solver's own estimate.
@@ -331,7 +331,7 @@ impl<E: Equations> Core<E> for Stepped {
             self.step(scene, stop)?;
         }
         let Self { state, snap, watch, work, .. } = self;
-        // What lies within the rounding of a tick happens at the tick.
+        // A flip within the rounding of a tick happens at the tick.
         let end = state.solver.time() + *snap;
         let mut found = watch.search(scene, state, work, end, flips);
         // What is not defined somewhere in the step may be so behind an event: nearer, then.

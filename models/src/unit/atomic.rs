@@ -228,7 +228,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.core.arrive(&self.scene, t);
         self.scene.frame.last = now;
         self.forget_ahead();
-        // What was planned for this tick is on its way; all else that begins here follows.
+        // The event planned for this tick is on its way; all others that begin here follow.
         let begun = self.scratch.begun.iter().copied();
         let (fired, planned) = (&self.state.fired, planned);
         let waits = |event: &u16| !fired.contains(event) && Some(usize::from(*event)) != planned;
@@ -284,7 +284,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let spec = &self.scene.equations.events()[usize::from(event)];
             let kind = match spec.trigger {
                 Trigger::State { .. } => {
-                    // What follows on itself without time is limited by the number of micro-steps.
+                    // Events that follow on each other without time are limited in micro-steps.
                     if located {
                         fx.located();
                         self.state.located += 1;

@@ -291,7 +291,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         match &self.readers.reads[k] {
             Some(reads) => reads.iter().any(|id| {
                 let place = id.0 as usize;
-                // What goes on as it was known to, near enough, has not changed; a mode only chooses.
+                // An input that goes on nearly as known has not changed; a mode only chooses.
                 let known = match inputs.contains(&place) {
                     true => (vars[place] - prior[place]).abs() <= self.scene.band,
                     false => vars[place] == prior[place],

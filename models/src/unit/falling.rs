@@ -36,9 +36,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
-    /// What is wrong if the reset of an event in `fired` has put a quantity of its own condition back onto the
-    /// threshold, from where it goes on to the side that it came from: the condition holds on, so that
-    /// the event could never happen again (rule 12). The scratch's held values are those before the resets.
+    /// An error message if the reset of an event in `fired` has put a quantity of its own condition back
+    /// onto the threshold, from where it goes on to the side that it came from: the condition holds on,
+    /// so that the event could never happen again (rule 12). The scratch's held values are those before
+    /// the resets.
     #[inline]
     pub(super) fn falls_through(&mut self) -> Option<String> {
         let first = self.scene.dims.first_side();

@@ -321,7 +321,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(false);
         self.queue_segments(0.0, Cause::Jump)?;
-        // What the others make of it is heard in the next cycle.
+        // The answers of the others are heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
         // A proposal of one's own that waits for its cycle has been served.
@@ -337,8 +337,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 }
 
-/// What each relation of a link's condition is: its indicator on the exchanged values, or where this is
-/// as good as zero the side to which a proposer saw it flip.
+/// The value of each relation of a link's condition: its indicator on the exchanged values, or where
+/// this is as good as zero the side to which a proposer saw it flip.
 fn sides_of(l: &LinkEquations, session: &Session, exchanged: &[f64]) -> Vec<f64> {
     let of = |(i, atom): (usize, &Compare)| {
         let z = atom.z.eval(exchanged);

@@ -40,11 +40,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.step(begun, event, flip)
     }
 
-    /// The same, up to a time event, or to a relation that flips by time.
+    /// A silent step up to a time event, or to a relation that flips by time.
     // Always inlined: there is less to do where there is none.
     #[inline(always)]
     fn step(&mut self, begun: i64, event: Option<i64>, flip: Option<i64>) -> Result<(), String> {
-        // What was judged before this step cannot be called in question any more.
+        // Flips that were judged before this step cannot be called in question any more.
         self.pass(self.judged());
         if !self.state.starting.is_empty() && self.core.time() == 0.0 {
             self.flip_at_first_tick();
@@ -67,7 +67,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Advance::Silent => (self.judged(), None),
             Advance::Stopped => (limit.unwrap_or(i64::MAX), event.filter(|_| event == limit)),
             Advance::Left(t) => match rounding::ceil_ticks(t.max(0.0), self.ticks_per_second()) {
-                // What is found in the tick in which the step began takes place at the next one.
+                // An event found in the tick in which the step began takes place at the next one.
                 Some(k) => {
                     let k = k.max(begun + 1);
                     (k, Some(k))
@@ -114,7 +114,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// The same, with time events and links.
+    /// The choice among state events, time events and links.
     #[inline(never)]
     fn choose_among(&mut self, k: i64) -> Option<usize> {
         let (at, first) = (self.scene.frame.last + k, self.first_link());

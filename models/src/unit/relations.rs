@@ -121,7 +121,7 @@ impl Readers {
     }
 }
 
-/// What sets off number `event`, of the unit's own events and then of its links.
+/// The condition of number `event`, of the unit's own events and then of its links.
 fn truth_of<E: Equations>(equations: &E, event: usize) -> Option<&Truth> {
     let own = equations.events();
     match own.get(event) {
@@ -370,7 +370,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Brings what the core found into ticks, with what flips by time up to `until`, a number of ticks
     /// from the last transition.
-    // What is found in the tick in which the step began takes place at the next one.
+    // A flip found in the tick in which the step began takes place at the next one.
     #[inline]
     pub(super) fn gather(&mut self, until: i64, begun: i64) {
         if !self.state.flips.list.is_empty() || !self.readers.timed.is_empty() {

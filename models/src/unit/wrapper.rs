@@ -28,7 +28,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use superdense_kernel::time::Duration;
 
-/// What the unit is going to do next.
+/// The next step of the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Plan {
     /// Integrate on from the core's time.
@@ -58,12 +58,12 @@ pub(super) enum Action {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
     pub plan: Plan,
-    /// What λ sends at the planned time.
+    /// Messages that λ sends at the planned time.
     pub outbox: Vec<(u16, Value)>,
     /// Events that happen at the planned time, and the variables after them.
     pub fired: Vec<u16>,
     pub after: Vec<f64>,
-    /// What the core found ahead of the present, and that in ticks.
+    /// Flips that the core found ahead of the present, and those in ticks.
     pub flips: Flips,
     pub pending: Vec<Pending>,
     /// Whether the condition of each event, and then of each link, holds.
@@ -172,7 +172,7 @@ impl<E: Equations> Unit<E> {
 }
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
-    /// The same with another core.
+    /// A unit in its initial state, with another core.
     ///
     /// # Errors
     /// When outputs are not finite at the start.

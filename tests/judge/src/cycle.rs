@@ -214,7 +214,7 @@ impl<const M: usize> Sim<'_, M> {
         let now = self.sides.of(side);
         let was = self.crossed[e];
         if !passed && was != 0 && now != 0 && was != now {
-            // What it reads has flipped, by which it jumped over zero.
+            // A relation that it reads has flipped, by which it jumped over zero.
             due |= match direction {
                 Direction::Rising => now > 0,
                 Direction::Falling => now < 0,

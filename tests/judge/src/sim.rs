@@ -71,7 +71,7 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) last: Vec<Option<i64>>,
     /// How many instants of time events are over.
     pub(crate) passed: Vec<i64>,
-    /// What leaves zero, or a whole number, right at the start, with the value before: conditions
+    /// Switches that leave zero, or a whole number, right at the start, with the value before: conditions
     /// see that until tick 1.
     pub(crate) leaving: Vec<(Switch, f64)>,
     /// Ticks of located events, by unit.

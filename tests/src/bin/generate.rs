@@ -126,7 +126,7 @@ fn other_kind(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String>
     Ok(if found.disagreements.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What `--json` prints.
+/// The object that `--json` prints.
 struct Counted<'a> {
     models: u64,
     runs: u64,

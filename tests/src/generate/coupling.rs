@@ -34,7 +34,7 @@ pub struct Watched {
     pub at: f64,
     /// From below.
     pub rising: bool,
-    /// What is added to the state then; 0 only counts the event.
+    /// The number added to the state then; 0 only counts the event.
     pub jump: f64,
 }
 
@@ -56,7 +56,7 @@ pub struct Master {
     pub gauss_seidel: bool,
     /// The degree of what receivers are told.
     pub degree: usize,
-    /// What else it does.
+    /// Its further effects.
     pub way: Way,
 }
 
@@ -235,7 +235,7 @@ impl Coupled {
         out
     }
 
-    /// The same equations in one unit, with events at values that are `shift` higher.
+    /// All equations in one unit, with events at values that are `shift` higher.
     pub fn whole(&self, shift: f64) -> String {
         let mut out = Self::head(&self.list(&|k, _| format!("\"u.x{k}\"")));
         let _ = write!(
@@ -263,10 +263,10 @@ impl Coupled {
         self.parts.iter().any(|p| p.event.is_some_and(|e| e.jump != 0.0))
     }
 
-    /// What is wrong about it, if anything.
+    /// Runs it under its master, and all equations in one unit.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The mistake, in words.
     pub fn mistake(&self, runner: &Runner) -> Result<(), String> {
         let run = |text: &str| -> Outcome { runner.run(text, Executor::Sequential) };
         let whole = run(&self.whole(0.0));

@@ -59,7 +59,7 @@ pub const FLOOR: u64 = 8000;
 /// What stands in conditions only, not in the equations of a unit.
 const CONDITIONS: [&str; 6] = ["==", "!=", "and", "or", "discrete", "mixed"];
 
-/// What stands in conditions of links: these read states and discrete variables, plainly.
+/// The operators in conditions of links: these read states and discrete variables, plainly.
 const IN_LINKS: [&str; 9] = ["<", "<=", ">", ">=", "==", "!=", "and", "discrete", "mixed"];
 
 /// Counts of pairs.

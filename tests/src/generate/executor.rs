@@ -114,7 +114,7 @@ impl Piece {
         }
     }
 
-    /// What is wrong about it under another executor, if anything.
+    /// The difference that another executor makes, if any.
     fn mistake(&self, runner: &Runner) -> Option<String> {
         let text = self.text();
         let base = runner.run(&text, Executor::Sequential);

@@ -31,7 +31,7 @@ pub struct Summary {
     pub files: Vec<PathBuf>,
 }
 
-/// What is wrong about a model, and its shrunk text.
+/// The mistake found in a model, and its shrunk text.
 pub type Mistake = (String, String);
 
 /// Says of a model what is wrong about it; nothing if all is right.

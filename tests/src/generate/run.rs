@@ -191,8 +191,8 @@ impl Runner {
     }
 }
 
-/// What the thread of a run sends, unless it computes for too long; `clock` tells the thread's folder in
-/// `/proc`, where there is one.
+/// The result that the thread of a run sends, unless it computes for too long; `clock` tells the
+/// thread's folder in `/proc`, where there is one.
 fn patiently<T>(receive: &mpsc::Receiver<T>, clock: &mpsc::Receiver<Option<PathBuf>>) -> Option<T> {
     let begun = Instant::now();
     let mut thread = None;

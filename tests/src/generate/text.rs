@@ -297,12 +297,12 @@ pub fn scenario(model: &Model, settings: &Settings) -> String {
     with(model, settings, &Beside::default())
 }
 
-/// What stands beside a model in its file.
+/// Additions beside a model in its file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Beside {
-    /// What events of the model send.
+    /// Values that events of the model send.
     pub emits: Vec<Emit>,
-    /// What is recorded after the outputs.
+    /// Ports that are recorded after the outputs.
     pub records: Vec<String>,
     /// Connections; those of what is sent are among them.
     pub wires: Vec<String>,

@@ -33,7 +33,7 @@ pub use curves::{Rows, spread};
 use sampled::{Models, Probe, Sampled};
 use walk::Walk;
 
-/// What a relation holds of its function.
+/// The value of its function that a relation holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// Its sign: -1, 0 or 1. Zero is for functions that rest there.
@@ -46,7 +46,7 @@ pub enum Kind {
 /// A relation, as the search needs it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Watched {
-    /// What is held.
+    /// The value that is held.
     pub kind: Kind,
     /// Report also extrema that come this close to zero without a flip.
     pub touching: Option<f64>,
@@ -79,7 +79,7 @@ pub struct NotFinite {
     pub indicator: usize,
 }
 
-/// What is known of the error of functions.
+/// The known errors of functions.
 pub trait Doubts {
     /// How far function `k` may be computed off at `t`.
     fn bound(&mut self, k: usize, t: f64) -> f64;
@@ -117,7 +117,7 @@ pub struct Locator {
     todo: Vec<(f64, f64, u32)>,
 }
 
-/// What a search knows of a relation from the searches before.
+/// A search's knowledge of a relation, from the searches before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Past {
     /// It touched zero, and has not left its band since.

@@ -16,8 +16,8 @@ fn tags(method: &str, unit: &str, triggers: &[&str], seconds: f64) -> Vec<Vec<St
     (0..triggers.len()).map(|k| bench.events(&format!("u.e{k}"))).collect()
 }
 
-/// What comes nearer and nearer never gets there, and what rests or turns on the threshold leaves no
-/// event.
+/// A state that comes nearer and nearer never gets there, and one that rests or turns on the threshold
+/// leaves no event.
 #[test]
 fn nothing_where_no_side_is_left() {
     for method in METHODS {

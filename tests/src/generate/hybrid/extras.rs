@@ -1,4 +1,4 @@
-//! What models get afterwards, from a stream of their own: values before the cycle in resets, and
+//! Additions to models, from a stream of their own: values before the cycle in resets, and
 //! named formulas.
 use super::build::{read, sub};
 use crate::generate::{

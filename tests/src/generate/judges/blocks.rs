@@ -12,7 +12,7 @@ use superdense_judge::model::{Expr, Model, Variable};
 /// does the same as they do.
 pub(super) struct Blocks;
 
-/// What the blocks hear, and where they look.
+/// The signal that the blocks hear, and the values that they look for.
 struct Look {
     /// The output: a state.
     watched: String,

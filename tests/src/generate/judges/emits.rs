@@ -1,4 +1,4 @@
-//! What an event sends is what it keeps.
+//! An event sends the values that it keeps.
 use super::{Case, Finding, Judge, Opinion};
 use crate::generate::{
     compare::{Bounds, summary},

@@ -32,7 +32,7 @@ pub(super) fn compare(
 
 /// How a second run is equal to the first.
 pub(super) struct Way<'a> {
-    /// What is different about it.
+    /// The difference from the model.
     pub(super) what: &'a str,
     /// Names its events and outputs as in the first run.
     pub(super) mapped: &'a dyn Fn(Outcome) -> Outcome,

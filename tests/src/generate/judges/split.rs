@@ -19,7 +19,7 @@ use superdense_judge::model::{Event, Expr, Model, Switching, Unit, Variable, Wir
 
 pub(super) struct Split;
 
-/// What events and variables of a unit belong together, and what reads what.
+/// The events and variables of a unit that belong together, and who reads whom.
 struct Groups {
     /// The group of each variable and then of each event.
     of: Vec<usize>,

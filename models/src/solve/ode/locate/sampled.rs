@@ -88,7 +88,7 @@ impl<F: FnMut(f64, &mut [f64])> Curve for Sampled<'_, F> {
     }
 
     fn rounding(&self, _: f64) -> f64 {
-        // What is evaluated has the errors of its variables, and no other.
+        // An evaluated function has the errors of its variables, and no other.
         0.0
     }
 

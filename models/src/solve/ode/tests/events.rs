@@ -66,7 +66,7 @@ impl Search {
         }
     }
 
-    /// The same on a polynomial in the time from the start.
+    /// The search on a polynomial in the time from the start.
     fn follow(
         &mut self,
         (start, end): (f64, f64),
@@ -291,7 +291,7 @@ fn sides_at_the_start() {
     close(&one(-1.0, |t| (t - 0.25) * (0.75 - t)), &expected, 1e-15);
 }
 
-/// What rests at zero has side 0, and departs to either side.
+/// A function that rests at zero has side 0, and departs to either side.
 #[test]
 fn departing_from_rest() {
     for side in [-1.0, 0.0, 1.0] {
@@ -360,7 +360,7 @@ fn ticks_before_the_root() {
         &[(0.5, 1.0), (0.5 + 1e-9, -1.0)],
         1e-16,
     );
-    // The same root is ignored, the next one is not.
+    // The root found before is ignored, the next one is not.
     let mut search = Search::new(Watched::default(), -1.0);
     let hump = |t: f64| (0.5 + snap - t) * (1.0 - t);
     close(&search.go((0.5, 2.0), &mut Exact, hump).found(), &[(1.0, 1.0)], 1e-15);
@@ -390,7 +390,7 @@ fn unconfirmed_excursions() {
     assert_eq!(search.go((0.0, 40.0), &mut Off(1e-11), decay).found(), []);
 }
 
-/// What ends within its error waits for the next step, unless it certainly goes on.
+/// A function that ends within its error waits for the next step, unless it certainly goes on.
 #[test]
 fn confirmed_later_or_by_its_heading() {
     let ramp = |t: f64| 0.5 - t;
@@ -405,7 +405,7 @@ fn confirmed_later_or_by_its_heading() {
     assert!(found.len() == 1 && found[0].0 >= 0.5 && found[0].0 <= end, "{found:?}");
 }
 
-/// What begins beyond its side and comes back at once had flipped, unless it slid along zero.
+/// A function that begins beyond its side and comes back at once had flipped, unless it slid.
 #[test]
 fn sliding_begins_beyond() {
     for (slides, count) in [(false, 2), (true, 0)] {
