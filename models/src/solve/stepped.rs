@@ -333,8 +333,11 @@ impl<E: Equations> Core<E> for Stepped {
         let Self { state, snap, watch, work, .. } = self;
         // A flip within the rounding of a tick happens at the tick.
         let end = state.solver.time() + *snap;
-        let mut found = watch.search(scene, state, work, end, flips);
-        // What is not defined somewhere in the step may be so behind an event: nearer, then.
+        let mut found = match watch.is_idle() {
+            true => Ok((None, end)),
+            false => watch.search(scene, state, work, end, flips),
+        };
+        // A function may be undefined behind an event only: nearer, then.
         while let Err(NotFinite { t, .. }) = found
             && t - state.at > scene.tick
         {

@@ -124,26 +124,17 @@ impl Watch {
         }
     }
 
+    /// Whether there is nothing to search for.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        !(self.any_followed || self.any_sampled || self.banded)
+    }
+
     /// Searches from the present to `end`, the end of the solver's last step or just beyond, or as
     /// far as the series of indicators and outputs hold. Appends the flips; gives when an output leaves
     /// its band, and how far the search went.
-    #[inline]
-    pub(super) fn search<E: Equations>(
-        &mut self,
-        scene: &Scene<E>,
-        state: &mut SteppedState,
-        work: &mut Work,
-        end: f64,
-        flips: &mut Flips,
-    ) -> Result<(Option<f64>, f64), NotFinite> {
-        if !(self.any_followed || self.any_sampled || self.banded) {
-            return Ok((None, end));
-        }
-        self.search_some(scene, state, work, end, flips)
-    }
-
     #[inline(never)]
-    fn search_some<E: Equations>(
+    pub(super) fn search<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         state: &mut SteppedState,
