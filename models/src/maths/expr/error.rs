@@ -55,6 +55,8 @@ pub enum ExprError {
     TooDeep { limit: usize, span: Span },
     #[error("unexpected character `{found}`")]
     UnexpectedCharacter { found: char, span: Span },
+    #[error("`{found}` is no comparison")]
+    Reversed { found: &'static str, right: &'static str, span: Span },
     #[error("the number `{text}` is too large")]
     NumberTooLarge { text: String, span: Span },
     #[error("expected {expected}, found `{found}`")]
@@ -105,6 +107,7 @@ impl ExprError {
             | Self::TooLong { span, .. }
             | Self::TooDeep { span, .. }
             | Self::UnexpectedCharacter { span, .. }
+            | Self::Reversed { span, .. }
             | Self::NumberTooLarge { span, .. }
             | Self::UnexpectedToken { span, .. }
             | Self::UnexpectedEnd { span, .. }
@@ -144,6 +147,7 @@ impl ExprError {
                 '{' | '}' => "group with `(` and `)`".into(),
                 _ => return None,
             },
+            Self::Reversed { right, .. } => format!("write `{right}`"),
             Self::NumberTooLarge { .. } => "the largest number is about 1.8e308".into(),
             Self::UnexpectedToken { expected, found, .. } => match (*expected, found.as_str()) {
                 (OPERATOR, "then" | "else") => "a conditional starts with `if`".into(),

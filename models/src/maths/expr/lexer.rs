@@ -61,16 +61,29 @@ pub(super) fn lex(source: &str) -> Result<Vec<Token>, ExprError> {
             let length = length.unwrap_or(rest.len());
             (word(&rest[..length]), length)
         } else {
-            symbol(rest).ok_or_else(|| ExprError::UnexpectedCharacter {
-                found: c,
-                span: Span::new(at, at + c.len_utf8()),
-            })?
+            symbol(rest).ok_or_else(|| unexpected(rest, c, at))?
         };
         tokens.push(Token { kind, span: Span::new(at, at + length) });
         at += length;
     }
     tokens.push(Token { kind: TokenKind::End, span: Span::new(source.len(), source.len()) });
     Ok(tokens)
+}
+
+/// Comparisons with their characters in another order.
+const REVERSED: [(&str, &str); 3] = [("=>", ">="), ("=<", "<="), ("=!", "!=")];
+
+#[cold]
+fn unexpected(rest: &str, found: char, at: usize) -> ExprError {
+    let reversed = REVERSED.iter().find(|(found, _)| rest.starts_with(found));
+    match reversed {
+        Some(&(found, right)) => {
+            ExprError::Reversed { found, right, span: Span::new(at, at + found.len()) }
+        }
+        None => {
+            ExprError::UnexpectedCharacter { found, span: Span::new(at, at + found.len_utf8()) }
+        }
+    }
 }
 
 /// Length of the number at the start of `text`: `1`, `1.`, `.5`, `1.5e-3`.

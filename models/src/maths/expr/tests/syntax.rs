@@ -77,6 +77,8 @@ const CASES: &[Case] = &[
     ("", &[("the expression is empty", "")], "write a number, a variable or a formula"),
     (" \n\t", &[("the expression is empty", " \n\t")], "write a number, a variable or a formula"),
     ("x = 1", &[("unexpected character `=`", "=")], "write `==` to compare"),
+    ("x => 1", &[("`=>` is no comparison", "=>")], "write `>=`"),
+    ("x =< 1", &[("`=<` is no comparison", "=<")], "write `<=`"),
     ("x & y", &[("unexpected character `&`", "&")], "write `and` or `&&`"),
     (
         "|x|",
