@@ -289,7 +289,7 @@ impl<'f> Events<'f> {
             return None;
         };
         let condition = r.condition(&when.span, text, self.scope(mode))?;
-        let truth = self.truth(r, &condition, &when.span, mode)?;
+        let truth = self.truth(r, (&condition, &when.span), mode, &|_| false)?;
         let trigger = Trigger::State { truth, touching, crossing: None };
         Some((trigger, self.alternatives(&condition, mode)))
     }
@@ -341,13 +341,13 @@ impl<'f> Events<'f> {
         triggers
     }
 
-    /// When a condition holds, from sides of its relations.
+    /// When a condition holds, from sides of its relations. Some of its inputs stand `still` between events.
     pub(super) fn truth(
         &self,
         r: &mut Reader<'_>,
-        condition: &Condition,
-        span: &Span,
+        (condition, span): (&Condition, &Span),
         mode: Option<usize>,
+        still: &dyn Fn(&VarId) -> bool,
     ) -> Option<Truth> {
         let condition = &condition.map(|z| self.formulas.without_helpers(z));
         if condition.alternatives().iter().any(Vec::is_empty) {
@@ -356,12 +356,15 @@ impl<'f> Events<'f> {
             return None;
         }
         let only = mode.map(|k| k as f64);
+        let first = self.formulas.dims.first_discrete();
+        let stands = |v: &VarId| v.0 as usize >= first || still(v);
         let wrong = self.formulas.with_freezer(|f| {
             let before = f.equalities;
             let parts = parts_that_must_hold(condition);
             let wrong = condition.atoms().iter().enumerate().any(|(i, atom)| {
                 let equal = matches!(atom.relation, Comparison::Equal | Comparison::NotEqual);
                 let moves = equal && f.relation(&atom.z, only).is_some();
+                let moves = moves && !atom.z.vars().iter().all(stands);
                 moves && !(atom.relation == Comparison::Equal && parts.contains(&i))
             });
             let on = f.condition(condition, only);

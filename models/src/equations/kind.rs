@@ -163,6 +163,10 @@ impl UnitKind for EquationsKind {
         }
         all
     }
+    fn is_discrete(&self, params: &Params, variable: &str) -> bool {
+        let d = Declared::read(&mut Reader::new(params));
+        (variable == MODE && d.shows_mode()) || d.discrete.iter().any(|(k, _)| k.value == variable)
+    }
     fn elaborate(
         &self,
         params: Params,

@@ -46,7 +46,10 @@ impl Events<'_> {
         let parse =
             |r: &mut Reader<'_>, scope: &Names| r.condition(&l.when.span, &l.when.value, scope);
         let (detect, condition) = (parse(r, &known)?, parse(r, &exchanged)?);
-        let truth = self.truth(r, &detect, &l.when.span, None)?;
+        // Inputs that tell discrete values of others stand still between events, too.
+        let still =
+            |v: &VarId| by.iter().zip(&l.discrete).any(|(&k, still)| *still && k == v.0 as usize);
+        let truth = self.truth(r, (&detect, &l.when.span), None, &still)?;
         let sides = self.sides(&detect);
         let alternatives = self.alternatives(&detect, None);
         let (mut targets, mut values) = (Vec::new(), Vec::new());

@@ -385,6 +385,8 @@ pub struct LinkSpec {
     /// The members' variables that condition and resets use: (member, variable), in one order
     /// for all members.
     pub variables: Vec<(u32, String)>,
+    /// Per variable of `variables`: whether only events change it.
+    pub discrete: Vec<bool>,
     /// Input ports or own variables of this unit by which it knows a variable of `variables`
     /// between exchanges; `None` for its own variables.
     pub known_by: Vec<Option<String>>,
@@ -510,5 +512,10 @@ pub trait UnitKind: Sync {
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let _ = params;
         Vec::new()
+    }
+    /// Whether only events change this one of its variables.
+    fn is_discrete(&self, params: &Params, variable: &str) -> bool {
+        let _ = (params, variable);
+        false
     }
 }

@@ -89,7 +89,12 @@ impl<'a> Wiring<'a> {
                 None => Some(self.known(me, (name, *from, *unit), variable)),
             });
         }
+        let discrete = |(of, variable): &(u32, String)| {
+            let unit = &self.tree.units[link.members[*of as usize].2 as usize];
+            unit.kind.is_discrete(&unit.params, variable)
+        };
         LinkSpec {
+            discrete: link.variables.iter().map(discrete).collect(),
             link: 0,
             name: link.name.clone(),
             member: at as u32,

@@ -1,5 +1,5 @@
 //! Rule 13, events of modes, with rule 10's exception; rule 14, equality.
-use super::table::{Root, Time, check, event, line, unit, when};
+use super::table::{Root, Time, check, event, line, scenario, unit, when};
 
 /// A state that rises in mode `up`, and falls in mode `down`.
 fn two(up: &str, down: &str) -> String {
@@ -81,6 +81,17 @@ fn rule_13_modes() {
     ]);
 }
 
+/// A counter, and a state that a link sets back.
+fn counted(condition: &str) -> String {
+    format!(
+        "[unit.a]\nkind = 'equations'\ndiscrete = {{ n = 0 }}\noutputs = {{ n = 'n' }}\n\
+         [[unit.a.event]]\nname = 'tick'\nat = [1, 2]\nreset = {{ n = 'n + 1' }}\n\
+         [unit.b]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0 }}\nderivatives = {{ x = '1' }}\n\
+         outputs = {{ x = 'x' }}\n\
+         [[link]]\nname = 'both'\nunits = ['a', 'b']\nwhen = '{condition}'\nreset = {{ 'b.x' = '0.5' }}\n"
+    )
+}
+
 #[test]
 fn rule_14_equality() {
     let moving = |keys: &str| format!("{}{}", line("0", "1"), event("e", keys));
@@ -136,5 +147,17 @@ fn rule_14_equality() {
         unit("C14.12", &sliding)
             .only(&["rk45", "rk23", "taylor", "rodas", "closed", "auto"])
             .event("e", Root(2, 1), 0),
+        // Discrete values of other members of a link stand still, too.
+        scenario("C14.14", &counted("a.n == 2"))
+            .event("tick", Time(1, 1), 0)
+            .event("tick", Time(2, 1), 0)
+            .event("both", Time(2, 1), 2)
+            .end_of("b", 0, 1.5),
+        scenario("C14.15", &counted("not a.n != 2 and b.x > 0"))
+            .event("tick", Time(1, 1), 0)
+            .event("tick", Time(2, 1), 0)
+            .event("both", Time(2, 1), 2)
+            .end_of("b", 0, 1.5),
+        scenario("C14.16", &counted("a.n == 2 or b.x == 1")).error(refused),
     ]);
 }
