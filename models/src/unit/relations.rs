@@ -205,10 +205,9 @@ impl<'a, E: Equations> Conditions<'a, E> {
         let place = self.dims.first_side() + k;
         let now = vars[place];
         let own = group.iter().filter(|p| p.touch.is_none() && usize::from(p.relation) == k);
-        // The last of them is what holds from now on.
-        let earlier = own.clone().count().saturating_sub(1);
+        let several = own.clone().nth(1).is_some();
         let mut any = false;
-        for p in own.take(earlier) {
+        for p in own.filter(|_| several) {
             vars[place] = p.side;
             any |= self.holds(event, vars);
         }

@@ -121,6 +121,9 @@ fn rule_09_pulses_within_a_tick() {
         )
     };
     let short = "when = 'x >= 1 and x < 1.0000003'";
+    let pulse = both("crossing = '(x - 1)*(1.0000003 - x)'");
+    let twice = [(1_000_001, 1_000_000), (10_000_004, 10_000_000), (10_000_007, 10_000_000)]
+        .map(|(n, d)| Root(n, d));
     check(&[
         unit("C9.1", &both(short)).resolutions(&["us"]),
         unit("C9.2", &both(short)).resolutions(&["ns"]).event("e", Root(10_000_004, 10_000_000), 0),
@@ -132,6 +135,9 @@ fn rule_09_pulses_within_a_tick() {
             .resolutions(&["ns"])
             .event("a", Root(10_000_004, 10_000_000), 0)
             .event("b", Root(10_000_007, 10_000_000), 0),
+        // One relation that flips to and fro within a tick: both of its crossings are reported.
+        unit("C9.10", &pulse).resolutions(&["us"]).event("e", twice[0], 0).event("e", twice[0], 0),
+        unit("C9.11", &pulse).resolutions(&["ns"]).event("e", twice[1], 0).event("e", twice[2], 0),
         // Changes within a tick act together: no order between them can be seen.
         unit("C9.5", &pair("x >= 1 and y >= 1")).resolutions(&["us"]).event(
             "e",
