@@ -25,6 +25,9 @@ pub(super) fn compare(
 ) -> Opinion {
     let mapped = |mut run: Outcome| {
         run.events.iter_mut().for_each(|e| e.tick = back(e.tick));
+        if let End::Cut(tick) | End::Failed(tick, _) = &mut run.end {
+            *tick = back(*tick);
+        }
         run
     };
     compare_mapped((case, base), other, runner, &Way { what, mapped: &mapped, shifted: false })
