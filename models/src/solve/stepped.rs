@@ -387,7 +387,7 @@ impl<E: Equations> Core<E> for Stepped {
             let (now, soon) = (solver.dense_at(0.0, i), solver.dense_at(self.snap, i));
             (x - now).abs() <= (soon - now).abs()
         };
-        let errors = solver.errors().filter(|_| x.iter().enumerate().all(goes_on));
+        let errors = solver.errors(0.0).filter(|_| x.iter().enumerate().all(goes_on));
         solver.restart(0.0, x);
         // A solution that goes on as it was is as far off as it was.
         errors.into_iter().for_each(|errors| solver.keep_errors(errors));

@@ -270,6 +270,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let held = self.scene.dims.held();
         let vars = &self.scratch.vars;
         put(&mut self.scene.frame.discrete, &vars[held]);
+        // Sides have been decided: what begins beyond the end of its own is there by its error.
+        self.state.flips.past.iter_mut().for_each(|past| past.slack = f64::INFINITY);
         let x = &vars[Dims::STATES..Dims::STATES + self.scene.dims.states];
         self.core.jump(&self.scene, x);
     }

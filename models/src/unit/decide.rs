@@ -178,7 +178,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         {
             return changed;
         }
-        if !at.start && !self.is_affected(k) {
+        let keeps = !at.start && !self.is_affected(k);
+        if keeps && !self.may_turn(k) {
             return false;
         }
         let kind = self.readers.relations[k].kind;
@@ -188,6 +189,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Kind::Floor if (value - value.round()).abs() > error => value.floor(),
             _ => {
                 let heading = self.heading(k, at, known);
+                if keeps && heading == 0.0 {
+                    return false;
+                }
                 let (side, before) = match kind {
                     Kind::Sign => (heading, -heading),
                     Kind::Floor if heading < 0.0 => (value.round() - 1.0, value.round()),
@@ -281,12 +285,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if whole && vars[held.clone()] != prior[held] {
             return true;
         }
-        // Near its end the way it goes decides, and a jump may have turned that.
-        let states = Dims::STATES..dims.first_input();
-        let jumps = || vars[states.clone()] != prior[states.clone()];
-        if !relation.stops && relation.kind == Kind::Sign && self.certain(k) == 0.0 && jumps() {
-            return true;
-        }
         let inputs = dims.first_input()..dims.first_discrete();
         match &self.readers.reads[k] {
             Some(reads) => reads.iter().any(|id| {
@@ -300,6 +298,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }),
             None => vars != prior,
         }
+    }
+
+    /// Whether a jump may have turned the indicator of relation `k`, which reads nothing that changed: near
+    /// its end the way it goes decides, if that is certain. Else it keeps its side (rule 4).
+    fn may_turn(&self, k: usize) -> bool {
+        let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        let relation = &self.readers.relations[k];
+        let states = Dims::STATES..dims.first_input();
+        let near = relation.kind == Kind::Sign && self.certain(k) == 0.0;
+        near && !relation.stops && vars[states.clone()] != prior[states]
     }
 
     fn mode_of(&self, k: usize) -> Option<usize> {

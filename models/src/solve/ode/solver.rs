@@ -149,10 +149,28 @@ impl Solver {
         info
     }
 
-    /// The largest error of a step since the last start, in tolerances, if errors are estimated.
-    pub(crate) fn errors(&self) -> Option<f64> {
-        let largest = self.largest.max(self.error);
+    /// The largest error since the last start up to `t` in the last step, in tolerances, if errors are
+    /// estimated.
+    pub(crate) fn errors(&self, t: f64) -> Option<f64> {
+        let largest = self.largest.max(self.error * self.grown(t));
         (largest > 0.0).then_some(largest)
+    }
+
+    /// The part of the error of the last step that has come up by `t`.
+    fn grown(&self, t: f64) -> f64 {
+        let order = match self.method {
+            Method::Rk23 | Method::Rodas => 3,
+            Method::Taylor(order, _) => order,
+            _ => 5,
+        };
+        let part = self.part(t);
+        (0..order).fold(1.0, |power, _| power * part)
+    }
+
+    /// The part of the last step that lies before `t`.
+    fn part(&self, t: f64) -> f64 {
+        let (start, end) = (self.path.start(), self.path.end());
+        ((t - start) / (end - start)).clamp(0.0, 1.0)
     }
 
     /// Goes on from such an error.
@@ -169,23 +187,15 @@ impl Solver {
         if self.error == 0.0 && self.largest == 0.0 {
             return rounding;
         }
-        let order = match self.method {
-            Method::Rk23 | Method::Rodas => 3,
-            Method::Taylor(order, _) => order,
-            _ => 5,
-        };
-        let part = (t - self.path.start()) / (self.path.end() - self.path.start());
-        let part = part.clamp(0.0, 1.0);
-        let grown = (0..order).fold(1.0, |power, _| power * part);
         // The estimate is a mean over all states.
         let all = (self.x.len() as f64).sqrt();
         // Several steps add up rounding, which is small beside the tolerance; so does an implicit one.
         let floor = match self.method {
             _ if self.largest > 0.0 => 1e-6,
-            Method::Rodas => 1e-7 * part,
+            Method::Rodas => 1e-7 * self.part(t),
             _ => 0.0,
         };
-        let error = self.largest.max(self.error * grown).max(floor);
+        let error = self.largest.max(self.error * self.grown(t)).max(floor);
         rounding + error * all * self.options.scale(i, x.abs())
     }
 

@@ -113,6 +113,55 @@ fn rule_03_decisions() {
     ]);
 }
 
+/// A jump of another state decides no relation that reads nothing of it, but where it certainly turns it.
+#[test]
+fn rule_04_jumps_beside() {
+    let aside = |rate: &str, condition: &str| {
+        format!(
+            "states = {{ x = 0, y = 0 }}\nderivatives = {{ x = '{rate}', y = '0' }}\noutputs = {{ x = 'x' }}\n{}{}",
+            event("set", "at = 25\nreset = { y = 1 }"),
+            when("e", condition)
+        )
+    };
+    let stopped = format!(
+        "states = {{ x = 0, v = 1 }}\nderivatives = {{ x = 'v', v = '-x' }}\noutputs = {{ v = 'v' }}\n{}",
+        event("e", "when = 'not v >= 0'\nreset = { x = 0 }")
+    );
+    let over = format!(
+        "states = {{ x = 1, y = 0 }}\ndiscrete = {{ n = 0 }}\n\
+         derivatives = {{ x = 'if n > 0 then -sin(t) else 1', y = '0' }}\noutputs = {{ x = 'x' }}\n{}{}{}",
+        event("go", "when = 'x > 1'\nreset = { n = 1 }"),
+        event("set", "when = 'n > 0'\nreset = { y = 1 }"),
+        event("back", "crossing = 'x - 1'\ndirection = 'falling'")
+    );
+    let why = "it is lost among the quanta";
+    let quantised: &[&str] = &["qss1", "qss2", "qss3", "liqss2", "mliqss2"];
+    check(&[
+        // It comes nearer and nearer, by now as near as rounding.
+        unit("C4.20", &aside("1 - x", "x >= 1"))
+            .affine(2e-2)
+            .without(&["qss1"], "its last quanta cross the limit, jump or not")
+            .stop(40.0)
+            .event("set", Time(25, 1), 0),
+        // The event leaves v where it has passed zero, and without a slope.
+        unit("C4.21", &stopped).affine(2e-2).without(quantised, why).stop(2.5).event(
+            "e",
+            Near(FRAC_PI_2),
+            0,
+        ),
+        // Beyond its threshold by a tick's way: it comes back to it, and is not decided to be there.
+        unit("C4.22", &over)
+            .curved(0.0)
+            .within(1e-8)
+            .only(&["rk45", "rk23", "taylor", "rodas", "auto"])
+            .resolutions(&["ps"])
+            .stop(1.0)
+            .event("go", First, 0)
+            .event("set", First, 1)
+            .event("back", Near(1.414_213_6e-6), 0),
+    ]);
+}
+
 /// Only a strict change of sign flips a side; strict and other comparisons flip at the same tick.
 #[test]
 fn rule_04_strict_changes_of_sign() {
