@@ -86,8 +86,16 @@ pub(super) fn ranked<E: Equations>(
     let Some(programs) = equations.programs() else {
         return vec![(Choice::Rk45, "the equations have no series".to_owned())];
     };
-    let vars = &consistent(equations, settings, settled(equations, settings, vars));
-    let outlook = Outlook::new(equations, &programs, settings, vars);
+    let start = consistent(equations, settings, vars.to_vec());
+    let look = |vars: &[f64]| Outlook::new(equations, &programs, settings, vars);
+    // Where a solution has come to rest and nothing pulls it back, every method is free: such a place
+    // says nothing about the way there.
+    let settled = settled(equations, settings, &start)
+        .map(|(end, vars)| (end, look(&vars), vars))
+        .filter(|(end, outlook, _)| outlook.goes_on(*end));
+    let (outlook, vars) =
+        settled.map_or_else(|| (look(&start), start.clone()), |(_, outlook, vars)| (outlook, vars));
+    let vars = &vars;
     if outlook.polynomial {
         let why = "the solution is a polynomial between events".to_owned();
         return vec![
@@ -129,12 +137,16 @@ pub(super) fn ranked<E: Equations>(
     costs.into_iter().map(|(choice, _)| (choice, why.clone())).collect()
 }
 
-/// The variables when the fastest transient is over, after some tens of its time constants without
-/// events: where a stiff system spends its time. The start, if the pair does not get there soon.
-fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Vec<f64> {
+/// The seconds until the fastest transient is over, some tens of its time constants without events,
+/// and the variables then: where a stiff system spends its time. Nothing, if there is no transient or
+/// the pair does not get there soon.
+fn settled<E: Equations>(
+    equations: &E,
+    settings: &Settings,
+    vars: &[f64],
+) -> Option<(f64, Vec<f64>)> {
     const STEPS: usize = 300;
-    let vars = &consistent(equations, settings, vars.to_vec());
-    let fastest = fastest(equations, vars);
+    let fastest = Some(fastest(equations, vars)).filter(|rate| *rate > 0.0)?;
     let dims = equations.dims();
     let states = Dims::STATES..Dims::STATES + dims.states;
     let mut system = Alone::new(equations, vars);
@@ -145,22 +157,16 @@ fn settled<E: Equations>(equations: &E, settings: &Settings, vars: &[f64]) -> Ve
     // series, and makes a stiff system look as if accuracy alone kept steps short.
     let constants = 10.0 - libm::log(settings.solver.rtol.clamp(1e-16, 1.0));
     let end = (constants / fastest).min(settings.solver.max_step);
-    let mut there = false;
     for _ in 0..STEPS {
-        if !end.is_finite() || solver.step(&mut system, Some(end)).is_err() {
-            break;
-        }
-        there = solver.time() >= end;
-        if there {
-            break;
+        solver.step(&mut system, Some(end)).ok()?;
+        if solver.time() >= end {
+            let mut settled = vars.to_vec();
+            settled[0] += end;
+            settled[states].copy_from_slice(solver.state());
+            return Some((end, consistent(equations, settings, settled)));
         }
     }
-    let mut settled = vars.to_vec();
-    if there {
-        settled[0] += end;
-        settled[states].copy_from_slice(solver.state());
-    }
-    settled
+    None
 }
 
 /// The variables with consistent algebraic ones, if there are any; that there are none is told when
@@ -336,6 +342,11 @@ impl Outlook {
             quantised: (0..n).map(rate).sum(),
             active: (0..n).filter(|&i| rate(i) > 1e-3).count(),
         }
+    }
+
+    /// Whether anything happens over so many seconds: a state moves by a quantum, or would decay.
+    fn goes_on(&self, seconds: f64) -> bool {
+        self.fastest.max(self.quantised) * seconds >= 1.0
     }
 
     /// Estimated instructions per second of simulated time.

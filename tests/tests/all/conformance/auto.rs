@@ -31,6 +31,12 @@ fn auto_chooses_and_says_why() {
              derivatives = {{ x = 'v', v = '{mu} * (1 - x * x) * v - x' }}\noutputs = {{ x = 'x' }}"
         )
     };
+    let fading = |rate: &str| {
+        format!(
+            "tolerance = 1e-9\nabsolute_tolerance = 1e-11\nstates = {{ x = 1 }}\n\
+             derivatives = {{ x = '{rate}' }}\noutputs = {{ x = 'x' }}"
+        )
+    };
     let ball = "states = { x = 10, v = 0 }\nderivatives = { x = 'v', v = '-9.81' }\n\
                 outputs = { x = 'x' }\n[[unit.u.event]]\nname = 'hit'\n\
                 when = 'x <= 0 and v < 0'\nreset = { v = '-0.9 * v' }";
@@ -50,6 +56,27 @@ fn auto_chooses_and_says_why() {
         },
         Case { name: "stiff", unit: oscillator("1000", "1e-3"), takes: &["rodas"], error: 5e-2 },
         Case { name: "a front", unit: line(200, "1e-4"), takes: &["liqss2"], error: 2e-2 },
+        // Where they have come to rest, every method is free, and QSS1 the freest.
+        Case {
+            name: "a rate that fades",
+            unit: fading("exp(-t)"),
+            takes: &["rk45", "taylor"],
+            error: 1e-8,
+        },
+        Case {
+            name: "a decay that fades",
+            unit: fading("-exp(-t) * x"),
+            takes: &["rk45", "taylor"],
+            error: 1e-8,
+        },
+        Case {
+            name: "a root that comes to rest beside a rate that fades",
+            unit: "tolerance = 1e-9\nabsolute_tolerance = 1e-11\nstates = { x = 1, y = 1 }\n\
+                   derivatives = { x = '-sqrt(max(x, 0))', y = 'exp(-t)' }\noutputs = { x = 'x' }"
+                .into(),
+            takes: &["rk45", "taylor"],
+            error: 1e-8,
+        },
         // LIQSS2 would be ahead of it by more and more.
         Case { name: "a rough front", unit: line(200, "1e-2"), takes: &["qss1"], error: 1e-2 },
     ];
