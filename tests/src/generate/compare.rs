@@ -121,7 +121,7 @@ mod tests {
         let event =
             |&(tick, micro, name): &(i64, u32, &str)| Happened { tick, micro, name: name.into() };
         let events = events.iter().map(event).collect();
-        Outcome { end, events, values: values.to_vec(), hash: 0, notes: Vec::new() }
+        Outcome { events, values: values.to_vec(), ..Outcome::of(end) }
     }
 
     #[test]

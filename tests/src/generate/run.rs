@@ -70,11 +70,15 @@ pub struct Outcome {
     pub hash: u64,
     /// Remarks of units.
     pub notes: Vec<String>,
+    /// The recorded outputs at each instant that was looked at by the way.
+    pub course: Vec<Vec<f64>>,
 }
 
 impl Outcome {
-    fn of(end: End) -> Self {
-        Self { end, events: Vec::new(), values: Vec::new(), hash: 0, notes: Vec::new() }
+    /// A run that only ended.
+    pub fn of(end: End) -> Self {
+        let (events, values, notes, course) = Default::default();
+        Self { end, events, values, hash: 0, notes, course }
     }
 
     /// Whether the run ended in a way that no model may bring about.
@@ -118,6 +122,17 @@ impl Observer<Value> for Ear {
     }
 }
 
+/// How a run gets to its end.
+#[derive(Debug)]
+enum Manner {
+    /// Under an executor.
+    Under(Executor),
+    /// With a stop at this tick, from which another simulation goes on.
+    Resumed(i64),
+    /// With a look at the recorded outputs at each of these ticks.
+    Looked(Vec<i64>),
+}
+
 /// Where and how runs are made.
 #[derive(Debug)]
 pub struct Runner {
@@ -147,15 +162,20 @@ impl Runner {
 
     /// Runs a text.
     pub fn run(&self, text: &str, executor: Executor) -> Outcome {
-        self.watched(text, executor, None)
+        self.watched(text, Manner::Under(executor))
     }
 
     /// Runs a text with a stop by the way at this tick, from which another simulation goes on.
     pub fn resumed(&self, text: &str, at: i64) -> Outcome {
-        self.watched(text, Executor::Sequential, Some(at))
+        self.watched(text, Manner::Resumed(at))
     }
 
-    fn watched(&self, text: &str, executor: Executor, pause: Option<i64>) -> Outcome {
+    /// Runs a text and looks at the recorded outputs at these ticks, in their order.
+    pub fn looked(&self, text: &str, ticks: Vec<i64>) -> Outcome {
+        self.watched(text, Manner::Looked(ticks))
+    }
+
+    fn watched(&self, text: &str, manner: Manner) -> Outcome {
         quiet_panics();
         self.runs.fetch_add(1, Ordering::Relaxed);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -167,7 +187,7 @@ impl Runner {
         let work = move || {
             QUIET.with(|q| q.set(true));
             let _ = tell.send(std::fs::read_link("/proc/thread-self").ok());
-            let run = || run(&path, &text, executor, pause, &stop);
+            let run = || run(&path, &text, &manner, &stop);
             let outcome = panic::catch_unwind(panic::AssertUnwindSafe(run));
             let _ = send.send(outcome);
         };
@@ -244,13 +264,7 @@ fn simulation(plan: &mut Plan) -> Result<Simulation<Value>, RunError> {
     Simulation::new(std::mem::take(&mut plan.model), options)
 }
 
-fn run(
-    file: &Path,
-    text: &str,
-    executor: Executor,
-    pause: Option<i64>,
-    halt: &Arc<AtomicBool>,
-) -> Outcome {
+fn run(file: &Path, text: &str, manner: &Manner, halt: &Arc<AtomicBool>) -> Outcome {
     if let Err(e) = std::fs::write(file, text) {
         return Outcome::of(End::Panicked(format!("no file: {e}")));
     }
@@ -266,13 +280,14 @@ fn run(
     };
     let heard = Arc::new(Mutex::new(Heard::default()));
     let begun = begin(&mut first, &heard, halt);
+    let mut course = Vec::new();
     let (end, sim) = match begun {
         Err(e) => return Outcome::of(End::Failed(0, e.to_string())),
-        Ok(mut sim) => match pause {
-            None => (advance(&mut sim, &first, executor), sim),
-            Some(at) => {
-                let limit = at.min(first.stop);
-                let ended = through(&mut sim, limit);
+        Ok(mut sim) => match manner {
+            Manner::Under(executor) => (advance(&mut sim, &first, *executor), sim),
+            Manner::Looked(ticks) => (looked(&mut sim, &first, ticks, &mut course), sim),
+            Manner::Resumed(at) => {
+                let ended = through(&mut sim, (*at).min(first.stop));
                 match (ended, plan()) {
                     (End::Reached, Ok(second)) => go_on(sim, second, &heard, halt),
                     (end, _) => (end, sim),
@@ -280,7 +295,7 @@ fn run(
             }
         },
     };
-    outcome(end, &sim, &first, &heard)
+    Outcome { course, ..outcome(end, &sim, &first, &heard) }
 }
 
 fn begin(
@@ -347,18 +362,40 @@ fn advance(sim: &mut Simulation<Value>, plan: &Plan, executor: Executor) -> End 
     }
 }
 
-fn outcome(end: End, sim: &Simulation<Value>, plan: &Plan, heard: &Mutex<Heard>) -> Outcome {
-    let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
+/// Runs to the end and notes what is recorded at each of these ticks.
+fn looked(
+    sim: &mut Simulation<Value>,
+    plan: &Plan,
+    ticks: &[i64],
+    course: &mut Vec<Vec<f64>>,
+) -> End {
+    for &tick in ticks {
+        let end = through(sim, tick.min(plan.stop));
+        if end != End::Reached {
+            return end;
+        }
+        course.push(recorded(sim, plan, tick));
+    }
+    through(sim, plan.stop)
+}
+
+/// What is recorded, at a tick.
+fn recorded(sim: &Simulation<Value>, plan: &Plan, tick: i64) -> Vec<f64> {
     let value = |source: &Source| match source {
-        Source::Port { unit, port } => sim
-            .find(unit)
-            .and_then(|model| sim.probe(model, *port, plan.stop))
-            .and_then(|v| v.as_real()),
+        Source::Port { unit, port } => {
+            sim.find(unit).and_then(|model| sim.probe(model, *port, tick)).and_then(|v| v.as_real())
+        }
         Source::Aggregate { .. } => None,
     };
+    plan.record.iter().map(|r| value(&r.source).unwrap_or(f64::NAN)).collect()
+}
+
+fn outcome(end: End, sim: &Simulation<Value>, plan: &Plan, heard: &Mutex<Heard>) -> Outcome {
+    let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
     let values = match end {
-        End::Reached => plan.record.iter().map(|r| value(&r.source).unwrap_or(f64::NAN)).collect(),
+        End::Reached => recorded(sim, plan, plan.stop),
         _ => Vec::new(),
     };
-    Outcome { end, events: heard.events, values, hash: sim.trace_hash(), notes: heard.notes }
+    let (events, notes, hash) = (heard.events, heard.notes, sim.trace_hash());
+    Outcome { values, events, notes, hash, ..Outcome::of(end) }
 }
