@@ -2,13 +2,15 @@
 use super::{
     campaign::{self, Options},
     compare,
-    judges::{Case, EXECUTORS, Opinion, compare_executors},
+    coupling::{self, Coupled},
+    judges::{Case, EXECUTORS, Opinion, compare_executors, same_run},
     kinds::{Mistake, shrunk},
     network::{self, Network},
     random::Random,
     run::{End, Outcome, Runner},
     settings::Executor,
     shrink,
+    web::{self, Web},
 };
 
 /// A model.
@@ -16,8 +18,18 @@ use super::{
 enum Piece {
     Network(Network),
     Tokens(Tokens),
+    Web(Web),
+    Coupled(Coupled),
     Hybrid(Box<Case>),
 }
+
+/// Executors before and after a checkpoint, in turn.
+const RESUMED: [[Executor; 2]; 4] = [
+    [Executor::TimeWarp(2), Executor::Sequential],
+    [Executor::Sequential, Executor::TimeWarp(8)],
+    [Executor::Conservative(2), Executor::TimeWarp(2)],
+    [Executor::TimeWarp(2), Executor::Conservative(8)],
+];
 
 /// Tokens that hop between two groups of entities, with and without lookahead.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,6 +112,8 @@ impl Piece {
         match self {
             Self::Network(network) => network.text(),
             Self::Tokens(tokens) => tokens.text(),
+            Self::Web(web) => web.text(),
+            Self::Coupled(coupled) => coupled.text(coupled.step),
             Self::Hybrid(case) => case.text(),
         }
     }
@@ -108,6 +122,8 @@ impl Piece {
         match self {
             Self::Network(network) => network.smaller().into_iter().map(Self::Network).collect(),
             Self::Tokens(tokens) => tokens.smaller().into_iter().map(Self::Tokens).collect(),
+            Self::Web(web) => web.smaller().into_iter().map(Self::Web).collect(),
+            Self::Coupled(coupled) => coupled.smaller().into_iter().map(Self::Coupled).collect(),
             Self::Hybrid(case) => {
                 shrink::smaller(case).into_iter().map(|c| Self::Hybrid(Box::new(c))).collect()
             }
@@ -121,8 +137,28 @@ impl Piece {
         if matches!(base.end, End::Refused(_)) {
             return None;
         }
-        EXECUTORS.iter().find_map(|&executor| under(&text, &base, executor, runner))
+        EXECUTORS
+            .iter()
+            .find_map(|&executor| under(&text, &base, executor, runner))
+            .or_else(|| resumed(&text, &base, runner))
     }
+}
+
+/// The difference that a checkpoint at one of the events makes, and another executor from there on.
+fn resumed(text: &str, base: &Outcome, runner: &Runner) -> Option<String> {
+    let at = base.events.get(base.events.len() / 2)?.tick;
+    let before_the_end = match base.end {
+        End::Reached => true,
+        End::Failed(tick, _) => at < tick,
+        _ => false,
+    };
+    let pair = before_the_end.then(|| RESUMED[(base.hash % RESUMED.len() as u64) as usize])?;
+    let other = runner.resumed(text, at, pair);
+    let Opinion::Disagrees(f) = same_run(base, &other, &format!("{pair:?}, resumed at {at}"))
+    else {
+        return None;
+    };
+    Some(format!("{}: {} against {}", f.difference, f.seen, f.right))
 }
 
 fn under(text: &str, base: &Outcome, executor: Executor, runner: &Runner) -> Option<String> {
@@ -138,9 +174,11 @@ fn under(text: &str, base: &Outcome, executor: Executor, runner: &Runner) -> Opt
 /// The models of a number: a hybrid one under each method that is asked for.
 fn pieces(options: &Options, number: u64) -> Vec<Piece> {
     let mut random = Random::new(options.seed, number, "executor");
-    match random.below(4) {
+    match random.below(8) {
         0 => vec![Piece::Network(network::network(&mut random))],
         1 => vec![Piece::Tokens(Tokens::new(&mut random))],
+        2 | 3 => vec![Piece::Web(web::web(&mut random))],
+        4 => vec![Piece::Coupled(coupling::coupled(options.seed, number))],
         _ => {
             let case = campaign::case(options.seed, number);
             let cases = campaign::under_methods(options, &case);

@@ -25,3 +25,4 @@ pub mod settings;
 pub mod shrink;
 pub mod text;
 pub mod tree;
+mod web;

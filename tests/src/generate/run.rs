@@ -127,8 +127,8 @@ impl Observer<Value> for Ear {
 enum Manner {
     /// Under an executor.
     Under(Executor),
-    /// With a stop at this tick, from which another simulation goes on.
-    Resumed(i64),
+    /// With a stop at this tick, from which another simulation goes on under the second executor.
+    Resumed(i64, [Executor; 2]),
     /// With a look at the recorded outputs at each of these ticks.
     Looked(Vec<i64>),
 }
@@ -165,9 +165,10 @@ impl Runner {
         self.watched(text, Manner::Under(executor))
     }
 
-    /// Runs a text with a stop by the way at this tick, from which another simulation goes on.
-    pub fn resumed(&self, text: &str, at: i64) -> Outcome {
-        self.watched(text, Manner::Resumed(at))
+    /// Runs a text with a stop by the way at this tick, from which another simulation goes on, under
+    /// an executor of its own.
+    pub fn resumed(&self, text: &str, at: i64, executors: [Executor; 2]) -> Outcome {
+        self.watched(text, Manner::Resumed(at, executors))
     }
 
     /// Runs a text and looks at the recorded outputs at these ticks, in their order.
@@ -284,12 +285,12 @@ fn run(file: &Path, text: &str, manner: &Manner, halt: &Arc<AtomicBool>) -> Outc
     let (end, sim) = match begun {
         Err(e) => return Outcome::of(End::Failed(0, e.to_string())),
         Ok(mut sim) => match manner {
-            Manner::Under(executor) => (advance(&mut sim, &first, *executor), sim),
+            Manner::Under(executor) => (advance(&mut sim, &first, first.stop, *executor), sim),
             Manner::Looked(ticks) => (looked(&mut sim, &first, ticks, &mut course), sim),
-            Manner::Resumed(at) => {
-                let ended = through(&mut sim, (*at).min(first.stop));
+            Manner::Resumed(at, [before, after]) => {
+                let ended = advance(&mut sim, &first, (*at).min(first.stop), *before);
                 match (ended, plan()) {
-                    (End::Reached, Ok(second)) => go_on(sim, second, &heard, halt),
+                    (End::Reached, Ok(second)) => go_on(sim, second, *after, &heard, halt),
                     (end, _) => (end, sim),
                 }
             }
@@ -313,6 +314,7 @@ fn begin(
 fn go_on(
     sim: Simulation<Value>,
     mut plan: Plan,
+    executor: Executor,
     heard: &Arc<Mutex<Heard>>,
     halt: &Arc<AtomicBool>,
 ) -> (End, Simulation<Value>) {
@@ -328,7 +330,7 @@ fn go_on(
     if let Err(e) = other.resume(&bytes) {
         return (failed(format!("resume: {e}")), sim);
     }
-    (through(&mut other, plan.stop), other)
+    (advance(&mut other, &plan, plan.stop, executor), other)
 }
 
 fn through(sim: &mut Simulation<Value>, stop: i64) -> End {
@@ -347,16 +349,16 @@ fn through(sim: &mut Simulation<Value>, stop: i64) -> End {
     End::Cut(sim.now().ticks)
 }
 
-fn advance(sim: &mut Simulation<Value>, plan: &Plan, executor: Executor) -> End {
+fn advance(sim: &mut Simulation<Value>, plan: &Plan, to: i64, executor: Executor) -> End {
     let (method, workers) = match executor {
-        Executor::Sequential => return through(sim, plan.stop),
+        Executor::Sequential => return through(sim, to),
         Executor::TimeWarp(n) => (executor::Method::TimeWarp, Some(n)),
         Executor::Conservative(n) => (executor::Method::Conservative, Some(n)),
         Executor::Auto => (executor::Method::Auto, Some(2)),
     };
     let executor = executor::Executor { method, workers };
     let mut driver = executor::Driver::new(executor, plan.partition.of(sim), plan.stop);
-    match driver.run_through(sim, plan.stop) {
+    match driver.run_through(sim, to) {
         Ok(_) => End::Reached,
         Err(e) => End::Failed(sim.now().ticks, e.to_string()),
     }

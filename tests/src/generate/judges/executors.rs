@@ -1,7 +1,7 @@
 //! Every executor commits what the sequential one does.
 use super::{Case, Finding, Judge, Opinion};
 use crate::generate::{
-    compare::Bounds,
+    compare::{Bounds, summary},
     run::{End, Outcome, Runner},
     settings::Executor,
 };
@@ -23,21 +23,28 @@ pub fn compare(text: &str, base: &Outcome, executor: Executor, runner: &Runner) 
     if matches!(base.end, End::Cut(_)) {
         return Opinion::Skipped("cut off");
     }
-    let other = runner.run(text, executor);
-    let opinion = Opinion::of(base, &other, &format!("under {executor:?}"), Bounds::EXACT);
-    let equal = base.hash == other.hash
-        && base.values.iter().zip(&other.values).all(|(a, b)| a.to_bits() == b.to_bits());
-    match opinion {
-        Opinion::Agrees if !equal && base.end == End::Reached => Opinion::Disagrees(Finding {
-            seen: format!("trace hash {:016x}, values {:?}", base.hash, base.values),
-            right: format!(
-                "as {executor:?}: trace hash {:016x}, values {:?}",
-                other.hash, other.values
-            ),
-            difference: "the trace hash or bits of values".into(),
-        }),
-        opinion => opinion,
+    same_run(base, &runner.run(text, executor), &format!("under {executor:?}"))
+}
+
+/// Whether another run did the same to the last bit: also an error is the same one.
+pub fn same_run(base: &Outcome, other: &Outcome, what: &str) -> Opinion {
+    let opinion = Opinion::of(base, other, what, Bounds::EXACT);
+    let bits = |run: &Outcome| run.values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    let difference = match (&base.end, &other.end) {
+        (End::Failed(_, a), End::Failed(_, b)) if a != b => "the error",
+        (End::Reached, End::Reached) if base.hash != other.hash => "the trace hash",
+        (End::Reached, End::Reached) if bits(base) != bits(other) => "the bits of values",
+        _ => return opinion,
+    };
+    if !matches!(opinion, Opinion::Agrees) {
+        return opinion;
     }
+    let told = |run: &Outcome| format!("trace hash {:016x}, {}", run.hash, summary(run));
+    Opinion::Disagrees(Finding {
+        seen: told(base),
+        right: format!("{what}: {}", told(other)),
+        difference: difference.into(),
+    })
 }
 
 impl Judge for Executors {

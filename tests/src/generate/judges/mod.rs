@@ -11,7 +11,7 @@ mod rounding;
 mod split;
 mod stable;
 
-pub use executors::{EXECUTORS, compare as compare_executors};
+pub use executors::{EXECUTORS, compare as compare_executors, same_run};
 
 use super::{
     compare::{Bounds, difference, summary},

@@ -3,6 +3,7 @@ use super::{Case, Judge, Opinion};
 use crate::generate::{
     compare::Bounds,
     run::{Outcome, Runner},
+    settings::Executor,
 };
 
 pub(super) struct Resume;
@@ -23,7 +24,7 @@ impl Judge for Resume {
         if !base.events.is_empty() && random.chance(60) {
             at = (base.events[random.below(base.events.len())].tick + random.within(-1, 1)).max(0);
         }
-        let other = runner.resumed(&case.text(), at);
+        let other = runner.resumed(&case.text(), at, [Executor::Sequential; 2]);
         let opinion = Opinion::of(
             base,
             &other,
