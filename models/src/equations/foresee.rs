@@ -1,14 +1,14 @@
 //! The state events of an equation unit, as others can see them coming.
 use super::{
     compile::constants,
-    events::Events,
+    events::{Events, Spec},
     formulas::Formulas,
     read::{Declared, MODE, Reader},
 };
 use crate::{
     kinds::{Context, Params, Seen, StateEvents, UnitKind},
-    maths::expr::Expr,
-    solve::equations::Dims,
+    maths::expr::{Expr, VarId},
+    solve::equations::{Dims, Trigger},
 };
 
 /// From the texts of a unit; none for a unit with mistakes, which others report.
@@ -52,4 +52,28 @@ pub(super) fn state_events(
         all.extend(alternatives.iter().map(|z| (link.name.to_string(), true, z.clone())));
     }
     StateEvents { variables, events: all }
+}
+
+/// The events of a unit with a condition in which nothing moves, and which no event changes.
+pub(super) fn idle_events(params: &Params, context: &Context<'_>) -> Vec<String> {
+    let mut r = Reader::new(params);
+    let d = Declared::read(&mut r);
+    let names = constants(&mut r, context);
+    let formulas = Formulas::new(&mut r, &d, names);
+    let mut events = Events::new(&formulas);
+    events.read(&mut r, context, &d);
+    events.links(&mut r, context);
+    let resets = events.specs.iter().map(|s| &s.reset);
+    let resets = resets.chain(events.handlers.iter().map(|h| &h.reset));
+    let linked = events.links.iter().flat_map(|l| &l.targets);
+    let assigned: Vec<usize> = resets.flat_map(|r| &r.targets).chain(linked).copied().collect();
+    let changes = |v: &VarId| {
+        let place = v.0 as usize;
+        place < formulas.dims.first_discrete() || assigned.contains(&place)
+    };
+    let is_idle = |s: &&Spec| {
+        let located = matches!(s.spec.trigger, Trigger::State { .. });
+        located && !s.alternatives.iter().flatten().flat_map(Expr::vars).any(|v| changes(&v))
+    };
+    events.specs.iter().filter(is_idle).map(|s| s.spec.name.to_string()).collect()
 }

@@ -18,7 +18,7 @@ use super::{
     compile::compile,
     elaborate::{elaborate, whole_text},
     feed_through::feed_through,
-    foresee::state_events,
+    foresee::{idle_events, state_events},
     read::{Declared, Entry, MODE, Reader},
     start::unused_by_method,
 };
@@ -145,6 +145,9 @@ impl UnitKind for EquationsKind {
     }
     fn state_events(&self, params: &Params, context: &Context<'_>) -> StateEvents {
         state_events(self, params, context)
+    }
+    fn idle_events(&self, params: &Params, context: &Context<'_>) -> Vec<String> {
+        idle_events(params, context)
     }
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let mut r = Reader::new(params);

@@ -502,6 +502,11 @@ pub trait UnitKind: Sync {
         let _ = (params, context);
         StateEvents::default()
     }
+    /// Events with a condition that nothing can ever change.
+    fn idle_events(&self, params: &Params, context: &Context<'_>) -> Vec<String> {
+        let _ = (params, context);
+        Vec::new()
+    }
     /// Whether inputs that have the name of an output hear it, through a coupling with `iterate` around
     /// the unit.
     fn hears_itself(&self) -> bool {

@@ -5,8 +5,13 @@ use std::collections::BTreeSet;
 use superdense::plan::graph::{Graph, Loop, Node};
 use superdense_models::kinds::{PortKind, feed_through::Passing};
 
-/// Loops that may go on for ever at one instant, each with its remedy.
+/// Conditions that never change, and loops, each with its remedy.
 pub(super) fn warnings(graph: &Graph) -> Vec<String> {
+    graph.units.iter().flat_map(idle).chain(loops(graph)).collect()
+}
+
+/// Loops that may go on for ever at one instant, each with its remedy.
+pub(super) fn loops(graph: &Graph) -> Vec<String> {
     let warning = |l: &Loop| {
         let ring = l.path.join(", ");
         match l.algebraic {
@@ -23,6 +28,18 @@ pub(super) fn warnings(graph: &Graph) -> Vec<String> {
         }
     };
     graph.loops.iter().filter(|l| l.coupling.is_none()).map(warning).collect()
+}
+
+/// The events of a unit that cannot happen.
+fn idle(unit: &Node) -> impl Iterator<Item = String> {
+    let warning = |event: &String| {
+        format!(
+            "{}: event `{event}` never happens: nothing in its condition moves or is set by an event; \
+             compare a state, an input or a discrete value that some `reset` assigns, or remove it",
+            unit.path
+        )
+    };
+    unit.idle.iter().map(warning)
 }
 
 /// For people.

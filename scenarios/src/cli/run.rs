@@ -165,7 +165,7 @@ fn loops(settings: &Settings, failure: &Failure) -> Vec<String> {
         return Vec::new();
     }
     let graph = load_with_graph(&settings.file, &settings.sets, &settings.overrides);
-    graph.map_or_else(|_| Vec::new(), |(_, graph)| graph::warnings(&graph))
+    graph.map_or_else(|_| Vec::new(), |(_, graph)| graph::loops(&graph))
 }
 
 /// `--ties`: the seed and the models that depend on the order of simultaneous messages.

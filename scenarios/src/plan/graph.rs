@@ -9,7 +9,7 @@
 //! three micro-steps.
 use super::{
     coupling,
-    loops::{feed_through, rings},
+    loops::{context, feed_through, rings},
     session::Session,
     tree::{Tree, Unit, dotted},
 };
@@ -37,6 +37,8 @@ pub struct Node {
     pub hidden: bool,
     /// Inputs and outputs between which it passes messages on at once.
     pub at_once: Vec<(String, String, Passing)>,
+    /// Events with a condition that nothing can ever change.
+    pub idle: Vec<String>,
 }
 
 /// A connection: unit and port.
@@ -112,6 +114,7 @@ pub(super) fn graph(tree: &Tree, session: &Session) -> Graph {
             kind: unit.kind.name(),
             hidden: unit.hidden,
             at_once: pairs.collect(),
+            idle: context(unit, session, |context| unit.kind.idle_events(&unit.params, context)),
         }
     };
     Graph { units: (0..).zip(&search.passed).map(node).collect(), edges, loops }

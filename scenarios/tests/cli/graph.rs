@@ -167,3 +167,23 @@ fn shipped_scenarios_are_legitimate() {
     }
     assert!(seen > 30);
 }
+
+#[test]
+fn conditions_that_never_change_are_told() {
+    let dir = folder("idle");
+    let text = "stop = 1\n[parameters]\nlimit = 3\n[unit.u]\nkind = 'equations'\n\
+        states = { x = 0 }\nderivatives = { x = '1' }\ndiscrete = { n = 0, m = 0 }\n\
+        [[unit.u.event]]\nname = 'fixed'\nwhen = 'limit > 5'\n\
+        [[unit.u.event]]\nname = 'still'\nwhen = 'n > 5 or n < limit - 9'\n\
+        [[unit.u.event]]\nname = 'moved'\nwhen = 'x > 5'\n\
+        [[unit.u.event]]\nname = 'set'\nwhen = 'm > 5'\n\
+        [[unit.u.event]]\nname = 'tick'\nat = 0.5\nreset = { m = 1 }\n";
+    fs::write(dir.join("idle.toml"), text).unwrap();
+    let told = json(&good(&dir, "check idle.toml --json"));
+    let warnings: Vec<_> =
+        told["warnings"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    for (warning, name) in warnings.iter().zip(["fixed", "still"]) {
+        assert!(warning.starts_with(&format!("u: event `{name}` never happens")), "{warning}");
+    }
+}
