@@ -139,7 +139,9 @@ impl<M: Message> Core<M> {
     #[cold]
     fn refuse_located(&mut self, m: u32, count: u32) {
         let (path, at, window) = (self.path(m), self.now, self.guards.window);
-        self.error.get_or_insert(RunError::Zeno { path, at, count, window });
+        let seconds = self.resolution.format(at.ticks);
+        let why = "give the unit a rest mode, a hysteresis or a sliding mode".to_owned();
+        self.error.get_or_insert(RunError::Zeno { path, at, seconds, count, window, why });
     }
 
     #[inline(never)]

@@ -114,6 +114,12 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         None
     }
 
+    /// What the located events are that follow each other too fast, and what to do about them, in words,
+    /// for the error of guard R11(b).
+    fn restless(&self) -> Option<String> {
+        None
+    }
+
     /// Deterministic counts that the model keeps about its own work (steps, exchanges, …), by
     /// name; [`crate::Simulation::statistics`] adds them up over all models.
     fn statistics(&self) -> Vec<(&'static str, u64)> {

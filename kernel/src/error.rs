@@ -150,17 +150,21 @@ pub enum RunError {
     },
     /// Guard R11(b): Zeno or chattering behaviour of a continuous unit.
     #[error(
-        "{path} at {at}: {count} state events within {window} ticks (Zeno or chattering); give the unit a rest mode, a hysteresis or a sliding mode"
+        "{path} at {seconds} s: {count} state events within {window} ticks (Zeno or chattering); {why}"
     )]
     Zeno {
         /// Path of the model.
         path: String,
         /// When.
         at: Tag,
+        /// The same in seconds.
+        seconds: String,
         /// Events counted.
         count: u32,
         /// Window in ticks.
         window: i64,
+        /// What they are, and what to do about them.
+        why: String,
     },
     /// A silent step that made no progress.
     #[error(

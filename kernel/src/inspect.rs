@@ -84,6 +84,13 @@ impl<M: Message> Simulation<M> {
         kind.explain(a.slot, port, Duration::between(kind.cell(a.slot).last, at))
     }
 
+    /// What located events of a model follow each other too fast.
+    pub(crate) fn restless(&self, path: &str) -> Option<String> {
+        let model = self.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };
+        self.slabs.kinds[a.kind as usize].restless(a.slot)
+    }
+
     /// The path of a model.
     pub fn path_of(&self, model: ModelKey) -> String {
         self.core.blueprint.path(model)

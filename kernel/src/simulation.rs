@@ -423,7 +423,12 @@ impl<M: Message> Simulation<M> {
         self.core.error.take().map_or(Ok(true), |error| Err(self.fail(error)))
     }
 
-    fn fail(&mut self, error: RunError) -> RunError {
+    fn fail(&mut self, mut error: RunError) -> RunError {
+        if let RunError::Zeno { path, why, .. } = &mut error
+            && let Some(known) = self.restless(path)
+        {
+            *why = known;
+        }
         self.failed = Some(error.clone());
         error
     }

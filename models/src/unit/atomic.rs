@@ -95,6 +95,10 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         Some(Value::Real(y[usize::from(port)]))
     }
 
+    fn restless(&self) -> Option<String> {
+        self.chattering()
+    }
+
     fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
         let mut vars = Vec::new();
         self.look_into(self.seconds(elapsed.ticks()), &mut vars);

@@ -1,5 +1,8 @@
 //! What is said when a unit cannot go on.
-use super::wrapper::{Scratch, Unit};
+use super::{
+    falling::HURRIED,
+    wrapper::{Scratch, Unit},
+};
 use crate::solve::{
     core::{Core, Failure},
     equations::Equations,
@@ -25,6 +28,35 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut vars = Vec::new();
         self.scene.fill(failure.t, &failure.x, &mut vars);
         self.complain(&vars, &format!("{} at {} s", failure.what, vars[0]))
+    }
+
+    /// The relations that flip, and the events that happen, again and again up to the present; nothing if
+    /// there are none.
+    #[cold]
+    pub(super) fn chattering(&self) -> Option<String> {
+        let now = self.scene.frame.last;
+        let late = |at: &Option<i64>| at.is_some_and(|at| now - at <= HURRIED);
+        let quoted = |list: Vec<&str>| format!("`{}`", list.join("`, `"));
+        let relations = self.readers.relations.iter().zip(&self.state.flipped);
+        let sides: Vec<&str> =
+            relations.clone().filter(|(_, at)| late(at)).map(|(r, _)| &*r.text).collect();
+        let slides = relations.clone().any(|(r, _)| r.sliding.is_some());
+        let events = self.scene.equations.events().iter().zip(&self.state.happened);
+        let names: Vec<&str> = events.filter(|(_, at)| late(at)).map(|(e, _)| &*e.name).collect();
+        let mut parts = Vec::new();
+        if !sides.is_empty() {
+            let help =
+                if slides { "" } else { "; switching = \"sliding\" lets it slide along zero" };
+            parts
+                .push(format!("an `if`, `abs`, ... makes {} flip to and fro{help}", quoted(sides)));
+        }
+        if !names.is_empty() {
+            parts.push(format!(
+                "{} happen again and again: give them a `rest`, or thresholds that lie apart (a hysteresis)",
+                quoted(names)
+            ));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     /// Which of the events in `fired`, at offset `t`, is reset to what is not finite, and why.

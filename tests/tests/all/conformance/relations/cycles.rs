@@ -225,7 +225,7 @@ fn rule_12_resets_onto_the_surface() {
         unit("C12.14", &ball("x <= 0 and v < 0", "-0.5*v", ""))
             .affine(1e-2)
             .without(loose, why)
-            .error(&["Zeno"]),
+            .error(&["Zeno", "`b`", "`rest`", " s: "]),
         unit("C12.15", &put("1", "x >= 1")).event("set", Time(1, 1), 0),
     ]);
     // With `rest` the eleventh impact, 2^-10 s after the tenth, leaves the ball at rest on the floor.

@@ -194,8 +194,16 @@ fn rule_18_sliding() {
             .event("off", Near(2.0), 0)
             .end(0, 0.25),
         // H22: without leave to slide.
-        unit("C18.7", &free("1", "-sign(x)")).resolutions(FINE).error(&["chattering"]),
-        unit("C18.8", &free("'1/3'", "0.5 - sign(x)")).resolutions(FINE).error(&["chattering"]),
+        unit("C18.7", &free("1", "-sign(x)")).resolutions(FINE).error(&[
+            "chattering",
+            "`x`",
+            "switching = \"sliding\"",
+        ]),
+        unit("C18.8", &free("'1/3'", "0.5 - sign(x)")).resolutions(FINE).error(&[
+            "chattering",
+            "`x`",
+            "switching = \"sliding\"",
+        ]),
         unit(
             "C18.9",
             &format!(
