@@ -128,6 +128,14 @@ impl<E: Equations> Scene<E> {
         held.segment.value(self.age(held, t))
     }
 
+    /// How far a signal of this value may leave what receivers hold of it: rounding hides what is nearer.
+    #[inline]
+    pub fn allowed(&self, value: f64) -> f64 {
+        /// Roundings in which two expansions of one function may differ.
+        const ROUNDING: f64 = 16.0 * f64::EPSILON;
+        self.band.max(ROUNDING * value.abs())
+    }
+
     /// Whether output `port` is watched for leaving its band.
     pub fn watches(&self, port: usize) -> bool {
         self.band.is_finite() && self.connected[port]

@@ -200,7 +200,9 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
             errors[Dims::STATES + i] = self.course.error(t, i, x);
         }
         if scene.band.is_finite() {
-            errors[dims.first_input()..dims.first_discrete()].fill(scene.band);
+            let inputs = dims.first_input()..dims.first_discrete();
+            let values = vars[inputs.clone()].iter();
+            errors[inputs].iter_mut().zip(values).for_each(|(error, x)| *error = scene.allowed(*x));
         }
     }
 

@@ -352,8 +352,9 @@ impl Watch {
             scene.equations.outputs(vars, work, y);
             for (pair, &port) in bands.chunks_exact_mut(2).zip(&*sampled_ports) {
                 let deviation = y[port] - scene.held(port, t);
-                pair[0] = scene.band - deviation;
-                pair[1] = scene.band + deviation;
+                let band = scene.allowed(y[port]);
+                pair[0] = band - deviation;
+                pair[1] = band + deviation;
             }
         };
         flips.past.resize(sides.len(), Past::default());
@@ -396,8 +397,9 @@ impl Watch {
                 break;
             }
             let width = (end.min(best) - start).max(0.0);
-            if c[0].abs() + spread(&c[..length], width) > scene.band
-                && let Some(e) = poly::first_exceed(&c[..length], scene.band, width)
+            let band = scene.allowed(row[0]);
+            if c[0].abs() + spread(&c[..length], width) > band
+                && let Some(e) = poly::first_exceed(&c[..length], band, width)
             {
                 best = best.min(start + e);
             }
@@ -431,7 +433,7 @@ impl Watch {
         let y = &mut self.y[..scene.dims.outputs];
         scene.equations.outputs(vars, work, y);
         let outside = |(port, y): (usize, &f64)| {
-            scene.connected[port] && (y - scene.held(port, 0.0)).abs() > scene.band
+            scene.connected[port] && (y - scene.held(port, 0.0)).abs() > scene.allowed(*y)
         };
         y.iter().enumerate().any(outside)
     }

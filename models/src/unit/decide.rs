@@ -291,7 +291,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let place = id.0 as usize;
                 // An input that goes on nearly as known has not changed; a mode only chooses.
                 let known = match inputs.contains(&place) {
-                    true => (vars[place] - prior[place]).abs() <= self.scene.band,
+                    true => (vars[place] - prior[place]).abs() <= self.scene.allowed(vars[place]),
                     false => vars[place] == prior[place],
                 };
                 !known && Some(place) != self.mode_of(k)

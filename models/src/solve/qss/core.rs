@@ -233,11 +233,10 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             *gap += own;
         }
         let trust = self.outputs.trust(port, &row, self.curved(scene)).min(self.longest);
-        let gap = &gap[..length.max(ROW)];
-        let leave = poly::first_exceed(gap, scene.band, trust);
+        let (gap, band) = (&gap[..length.max(ROW)], scene.allowed(row[0]));
+        let leave = poly::first_exceed(gap, band, trust);
         self.state.leave.set(port, e + leave.unwrap_or(trust));
-        leave.is_some_and(|leave| leave <= 0.25 * scene.tick)
-            || gap[0].abs() >= (1.0 - 1e-9) * scene.band
+        leave.is_some_and(|leave| leave <= 0.25 * scene.tick) || gap[0].abs() >= (1.0 - 1e-9) * band
     }
 
     /// Whether an input has powers that rows do not hold.
