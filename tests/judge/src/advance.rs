@@ -140,19 +140,23 @@ impl<const M: usize> Sim<'_, M> {
     /// Adds the errors that the judged program makes where the present ones are smaller.
     fn freshen(&mut self, series: &Series<M>) -> bool {
         let u = self.limits.uncertainty;
+        let polynomial = self.polynomials();
         let mut new = Vec::new();
         for slot in 0..self.sys.states {
             let x = &self.v[slot];
             let size = x.c.hi.abs();
             let degree = series.free[slot].iter().rposition(|c| c.c != Dd::ZERO).unwrap_or(0);
-            let base = if degree > u.exact_degree as usize {
+            let error = x.error();
+            // A solution that only comes near a polynomial, such as one that decays, has errors.
+            let exact = degree <= u.exact_degree as usize
+                && (polynomial[slot] || degree == 0 && error == 0.0);
+            let base = if !exact {
                 u.absolute + u.relative * size
             } else if degree > 0 {
                 f64::EPSILON * size
             } else {
                 0.0
             };
-            let error = x.error();
             if error < 0.5 * base {
                 new.push((slot, (base * base - error * error).sqrt()));
             }
@@ -542,7 +546,10 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     fn heard(&self, switch: Switch) -> bool {
-        matches!(switch, Switch::Relation(r) if self.sys.heard[r as usize])
+        match switch {
+            Switch::Relation(r) => self.sys.heard[r as usize],
+            Switch::Floor(f) => self.sys.heard_floors[f as usize],
+        }
     }
 
     /// Whether the order of what comes next is certain; between which ticks it comes.

@@ -89,7 +89,7 @@ impl<const M: usize> Sim<'_, M> {
                     self.sys.graph.floors[f as usize].argument
                 }
             };
-            let fresh = Fresh { z: self.now(z)?.c, beyond: flip.beyond };
+            let fresh = Fresh { z: self.now(z)?, beyond: flip.beyond };
             self.fresh.insert(flip.switch, fresh);
         }
         for (switch, _) in leaving {

@@ -6,6 +6,7 @@ use crate::model::Variable;
 use crate::number::{Ball, Dd};
 use crate::roots::SAFETY;
 use crate::sim::{Sim, Stop, undecided};
+use crate::system::{Due, Event};
 use crate::tape::{Series, Source, Switch, Tape};
 use crate::verdict::{FailureKind, Reason, Ticks};
 use std::collections::HashSet;
@@ -237,7 +238,7 @@ impl<const M: usize> Sim<'_, M> {
         }
         let matters = self.sys.heard[r as usize] || self.sys.jumps[r as usize];
         let fresh = self.fresh.get(&Switch::Relation(r)).copied();
-        if let Some(fresh) = fresh.filter(|f| (z.c - f.z).hi.abs() <= 1e-24 * size) {
+        if let Some(fresh) = fresh.filter(|f| f.holds(z, size)) {
             return self.kept(r, &relation.z, fresh.beyond, class, matters);
         }
         match class {
@@ -276,10 +277,19 @@ impl<const M: usize> Sim<'_, M> {
         }
         let size = self.size(*z)?;
         let other = self.leaves(*z, size)?;
-        if other == held || class == Class::Zero || !matters {
+        if other == held || !matters || class == Class::Zero && !self.hangs(r) {
             return Ok(other);
         }
         undecided(Reason::Sign, "a relation turns back just where it flipped")
+    }
+
+    /// Whether something hangs on which of its flips within an instant a relation makes: a crossing or a
+    /// link, where no state jumped that could have turned it.
+    fn hangs(&self, r: u32) -> bool {
+        let jumped = (0..self.sys.states).any(|slot| self.v[slot].c != self.pre[slot].c);
+        let crosses = |e: &Event| matches!(e.due, Due::Crossing { side, .. } if side.relation == r);
+        let linked = matches!(self.sys.graph.relations[r as usize].scope, Scope::Link(_));
+        !jumped && (linked || self.sys.events.iter().any(crosses))
     }
 
     /// Rule 2.
@@ -344,8 +354,7 @@ impl<const M: usize> Sim<'_, M> {
         let below = |s: i8| near.hi - f64::from(u8::from(s < 0));
         let class = class(&z, size);
         if let Some(fresh) = self.fresh.get(&Switch::Floor(f)).copied() {
-            let same = (x.c - fresh.z).hi.abs() <= 1e-24 * size;
-            if same && (fresh.beyond || !matches!(class, Class::Sign(_))) {
+            if fresh.holds(x, size) && (fresh.beyond || !matches!(class, Class::Sign(_))) {
                 let held = self.sides.floor[f as usize];
                 if !fresh.beyond && below(self.leaves(floor.argument, size)?) != held {
                     return undecided(Reason::Sign, "a whole number turns back where it changed");

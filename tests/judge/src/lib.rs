@@ -15,6 +15,7 @@ mod graph;
 mod linear;
 pub mod model;
 mod number;
+mod polynomial;
 mod roots;
 mod run;
 mod sim;

@@ -83,7 +83,8 @@ fn merge(model: &Model, parts: Vec<Part>) -> Verdict {
         sample.units = list.into_iter().map(|pair| pair.1).collect();
     }
     if let Some(until) = until {
-        run.happened.retain(|h| h.tick.hi < until);
+        // Those that may lie behind are certain, but not when.
+        run.happened.retain(|h| h.tick.lo < until);
         samples.retain(|s| s.tick < until);
     }
     let unit = |place: &Place| match place {

@@ -24,11 +24,19 @@ pub(crate) fn undecided<T>(reason: Reason, detail: impl Into<String>) -> Result<
 
 /// A relation that passed zero at this tick.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fresh {
+pub(crate) struct Fresh<const M: usize> {
     /// The value at the tick.
-    pub(crate) z: Dd,
+    pub(crate) z: Ball<M>,
     /// Some: certainly beyond zero. None: on it, or one cannot tell.
     pub(crate) beyond: bool,
+}
+
+impl<const M: usize> Fresh<M> {
+    /// Whether nothing was reset since: a value that is the same by chance has other errors.
+    pub(crate) fn holds(&self, z: Ball<M>, size: f64) -> bool {
+        let change = z - self.z;
+        change.c.hi.abs() <= 1e-24 * size && change.error() <= 1e-3 * z.error()
+    }
 }
 
 pub(crate) struct Sim<'a, const M: usize> {
@@ -58,7 +66,7 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) sides: Sides,
     /// Sides and floors that are held.
     pub(crate) known: HashMap<Switch, ()>,
-    pub(crate) fresh: HashMap<Switch, Fresh>,
+    pub(crate) fresh: HashMap<Switch, Fresh<M>>,
     /// Of conditions of events and links.
     pub(crate) truth: Vec<bool>,
     pub(crate) link_truth: Vec<bool>,
@@ -225,9 +233,9 @@ impl<'a, const M: usize> Sim<'a, M> {
         self.sides.struck.fill(false);
         for e in 0..self.sys.events.len() {
             if let Due::Crossing { side, .. } = &self.sys.events[e].due {
-                self.crossed[e] = self.sides.of(*side);
                 let event = &self.sys.events[e];
                 let here = event.mode.is_none_or(|m| m == self.mode[event.unit]);
+                self.crossed[e] = if here { self.sides.of(*side) } else { 0 };
                 self.rested[e] = here && self.crossed[e] == 0;
             }
         }

@@ -65,8 +65,10 @@ pub(crate) struct System {
     pub(crate) sender: HashMap<Variable, usize>,
     pub(crate) events: Vec<Event>,
     pub(crate) links: Vec<Link>,
-    /// Of each relation: an event or a link reads it.
+    /// Of each relation: an event or a link reads it, or jumps with it.
     pub(crate) heard: Vec<bool>,
+    /// Of each floor: an event or a link jumps with it.
+    pub(crate) heard_floors: Vec<bool>,
     /// Relations along which units can slide.
     pub(crate) surfaces: HashMap<u32, crate::slide::Surface>,
     /// Of each relation: only the time moves it.
@@ -138,6 +140,7 @@ impl System {
             events: Vec::new(),
             links: Vec::new(),
             heard: Vec::new(),
+            heard_floors: Vec::new(),
             surfaces: HashMap::new(),
             timed: Vec::new(),
             field: Vec::new(),
@@ -321,13 +324,25 @@ impl System {
                 self.jumps[r as usize] = true;
             }
         }
+        let heard = self.heard.iter().zip(&self.graph.relations);
+        let (inner, floors) = self.switches(heard.filter(|h| *h.0).map(|h| h.1.z).collect());
+        for (r, inner) in inner.into_iter().enumerate() {
+            self.heard[r] |= inner && self.jumps[r];
+        }
+        self.heard_floors = floors;
     }
 
     /// Who stops the solver.
     fn mark_field(&mut self) {
-        self.field = vec![false; self.graph.relations.len()];
         let mut open: Vec<Id> = self.derivatives.values().flatten().flatten().copied().collect();
         open.extend(self.residuals.values().chain(self.outputs.values()).flatten());
+        self.field = self.switches(open).0;
+    }
+
+    /// Of each relation and each floor: these nodes read it, directly or not.
+    fn switches(&self, mut open: Vec<Id>) -> (Vec<bool>, Vec<bool>) {
+        let mut relations = vec![false; self.graph.relations.len()];
+        let mut floors = vec![false; self.graph.floors.len()];
         let mut seen = vec![false; self.graph.ops.len()];
         while let Some(id) = open.pop() {
             if std::mem::replace(&mut seen[id as usize], true) {
@@ -338,16 +353,18 @@ impl System {
             let read = match op {
                 Op::If(f, ..) => self.read(f),
                 Op::Floor(f) => {
+                    floors[f as usize] = true;
                     open.push(self.graph.floors[f as usize].argument);
                     Vec::new()
                 }
                 op => op.side().iter().map(|side| side.relation).collect(),
             };
             for r in read {
-                self.field[r as usize] = true;
+                relations[r as usize] = true;
                 open.push(self.graph.relations[r as usize].z);
             }
         }
+        (relations, floors)
     }
 
     /// The relations of a condition, not the inner ones.

@@ -52,7 +52,8 @@ fn name(happened: &superdense_judge::Happened) -> String {
 
 /// The first event, before tick `until`, that is not as the judge says.
 fn events_differ(base: &Outcome, run: &Run, until: i64) -> Option<String> {
-    let mut right: Vec<_> = run.happened.iter().filter(|h| h.tick.hi < until).collect();
+    // Those whose latest instant is the border may be missing, or be seen.
+    let mut right: Vec<_> = run.happened.iter().filter(|h| h.tick.lo < until).collect();
     let seen: Vec<_> = base.events.iter().filter(|e| e.tick < until).collect();
     for event in &seen {
         let fits = |h: &&superdense_judge::Happened| {
@@ -72,7 +73,6 @@ fn events_differ(base: &Outcome, run: &Run, until: i64) -> Option<String> {
             ));
         }
     }
-    // Those whose latest instant is the border may be missing.
     let lost = right.iter().find(|h| h.tick.hi < until)?;
     Some(format!("{} is missing, at ticks {} to {}", name(lost), lost.tick.lo, lost.tick.hi))
 }
