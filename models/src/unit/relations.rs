@@ -361,7 +361,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn forget_ahead(&mut self) {
         self.state.pending.clear();
         self.state.flips.list.clear();
-        self.state.flips.past.iter_mut().for_each(|past| past.nearing = false);
+        self.state.flips.past.iter_mut().for_each(|past| past.nearing = 0.0);
         let sides = &self.scene.frame.discrete[self.scene.dims.discrete + 1..];
         self.state.flips.sides.clear();
         self.state.flips.sides.extend_from_slice(sides);

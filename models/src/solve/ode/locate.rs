@@ -122,8 +122,9 @@ pub struct Locator {
 pub struct Past {
     /// It touched zero, and has not left its band since.
     pub touched: bool,
-    /// It came nearer to zero at the end of the last search, inside its band.
-    pub nearing: bool,
+    /// The sign on which it came nearer to zero at the end of the last search, inside its band; else
+    /// zero.
+    pub nearing: f64,
     /// How far it may begin beyond the end of its side, since rounding put it there.
     pub slack: f64,
 }

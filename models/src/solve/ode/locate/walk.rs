@@ -226,16 +226,20 @@ impl Walk {
     ) {
         let size = |i: usize| self.values[i].abs();
         let last = self.points.len() - 1;
-        let came = past.nearing;
+        let came = past.nearing != 0.0;
         for i in 0..last {
             let (z, after, t) = (size(i), size(i + 1), self.points[i]);
             // The first point is the last one of the search before.
-            let falls = if i == 0 { came } else { z < size(i - 1) };
+            let (falls, before) = match i {
+                0 => (came, past.nearing),
+                _ => (z < size(i - 1), self.values[i - 1]),
+            };
+            let turns = falls && z <= after && before * self.values[i + 1] >= 0.0;
             if i > 0 && size(i - 1) > band {
                 past.touched = false;
             }
             let late = came || t - within.start > within.fresh;
-            if late && falls && z <= band && z <= after && !past.touched {
+            if late && turns && z <= band && !past.touched {
                 let crossed = |f: &Flip| {
                     f.relation == relation && (f.t - t).abs() <= within.fresh.max(1e-9 * t.abs())
                 };
@@ -245,6 +249,8 @@ impl Walk {
                 }
             }
         }
-        past.nearing = size(last) <= band && size(last) < size(last - 1);
+        let [before, end] = [self.values[last - 1], self.values[last]];
+        let nears = size(last) <= band && size(last) < size(last - 1) && before * end >= 0.0;
+        past.nearing = if nears { before.signum() } else { 0.0 };
     }
 }

@@ -88,6 +88,9 @@ fn rule_05_touching_band() {
             .within(1e-3)
             .without(&["qss1", "euler", "qss2", "qss3", "liqss2", "mliqss2"], no)
     };
+    let wide = |id: &str, key: &str| {
+        unit(id, &format!("{}{}", line("0.1", "3"), event("e", &format!("{key}\ntouching = 0.95"))))
+    };
     check(&[
         one("C5.50", &band("0", "when = 'x <= 0'")).event("e", Near(1.0), 0),
         one("C5.51", &band("0", "crossing = 'x'")).event("e", Near(1.0), 0),
@@ -97,6 +100,10 @@ fn rule_05_touching_band() {
         one("C5.55", &band("1e-3", "crossing = 'x'")),
         // It goes through: once, at the crossing.
         one("C5.56", &band("-0.25", "when = 'x <= 0'")).event("e", Root(1, 2), 0),
+        // A step that ends inside of the band, before the root, is no turning point.
+        wide("C5.57", "when = 'x >= 1'").event("e", Root(3, 10), 0),
+        wide("C5.58", "when = 'x == 1'").event("e", Root(3, 10), 0),
+        wide("C5.59", "crossing = 'x - 1'").event("e", Root(3, 10), 0),
     ]);
 }
 
