@@ -57,7 +57,7 @@ impl Options {
     }
 
     /// Error per tolerance of one component, given the magnitudes at both ends of the step.
-    pub(super) fn scale(&self, component: usize, magnitude: f64) -> f64 {
+    pub(crate) fn scale(&self, component: usize, magnitude: f64) -> f64 {
         let nominal = self.nominal.get(component).copied().unwrap_or(1.0);
         self.atol * nominal + self.rtol.max(1e-14) * magnitude
     }
@@ -78,16 +78,14 @@ impl Options {
         self.max_step.min(1e15)
     }
 
-    /// First step of a new start: Hairer, Nørsett & Wanner, Solving ODEs I, II.4, algorithm
-    /// "starting step size". One evaluation, at an Euler step written to `y`.
+    /// First step of a new start by a method of this order: Hairer, Nørsett & Wanner, Solving ODEs I,
+    /// II.4, algorithm "starting step size". One evaluation, at an Euler step written to `y`.
     pub(super) fn initial_step<S: OdeSystem + ?Sized>(
         &self,
         system: &mut S,
-        t: f64,
-        x: &[f64],
-        dx: &[f64],
-        y: &mut [f64],
-        dy: &mut [f64],
+        order: f64,
+        (t, x, dx): (f64, &[f64], &[f64]),
+        (y, dy): (&mut [f64], &mut [f64]),
     ) -> Result<f64, S::Error> {
         let (d0, d1) = (self.norm(x, |i| x[i]), self.norm(x, |i| dx[i]));
         let h0 = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * (d0 / d1) };
@@ -98,8 +96,11 @@ impl Options {
         system.rhs(t + h0, y, dy)?;
         let d2 = self.norm(x, |i| dy[i] - dx[i]) / h0;
         let largest = d1.max(d2);
-        let h1 =
-            if largest <= 1e-15 { (h0 * 1e-3).max(1e-6) } else { libm::pow(0.01 / largest, 0.2) };
+        let h1 = if largest <= 1e-15 {
+            (h0 * 1e-3).max(1e-6)
+        } else {
+            libm::pow(0.01 / largest, 1.0 / order)
+        };
         let h = (100.0 * h0).min(h1).min(self.longest());
         // An Euler point outside the domain says nothing about the solution.
         let h = if h.is_finite() && h > 0.0 { h } else { h0 };

@@ -128,6 +128,13 @@ fn rule_06_ticks_of_roots() {
         once("C6.6", "1e6", "-1e6", "x <= 0", (1, 1))
             .without(&["qss1"], "its steps would be 1e-12 s long"),
         once("C6.7", "0", "7", "x >= 5", (5, 7)),
+        // The first step is chosen for the order of the method.
+        unit("C6.10", &counted("1", "-1000*x", "x <= 1/3"))
+            .affine(0.0)
+            .within(1e-7)
+            .only(&["rk23", "rk45", "rodas", "taylor", "closed"])
+            .stop(0.01)
+            .event("e", Near(1.098612289e-3), 0),
         // A reset to just before the surface: the next root comes one tick later, and is another.
         unit(
             "C6.8",
