@@ -162,7 +162,9 @@ impl<'f> Events<'f> {
         let rest = table.get("rest").and_then(|p| self.rest(r, p));
         for (trigger, alternatives) in triggers {
             let rest = rest.clone();
-            let spec = EventSpec { rest, ..EventSpec::new(&*table.name, trigger) };
+            let sets = Some(reset.targets.clone());
+            let leads = table.get("to").is_some();
+            let spec = EventSpec { rest, sets, leads, ..EventSpec::new(&*table.name, trigger) };
             let mode = table.mode.map(|k| k as f64);
             self.specs.push(Spec { spec, reset: reset.clone(), mode, alternatives, priority });
         }

@@ -238,12 +238,20 @@ pub struct EventSpec {
     pub trigger: Trigger,
     /// Where it comes to an end when it happens ever faster.
     pub rest: Option<Rest>,
+    /// The variables that its reset sets; none if that is not known.
+    pub sets: Option<Vec<usize>>,
+    /// Whether it leads to a mode.
+    pub leads: bool,
 }
 
 impl EventSpec {
     /// An event without a rest mode.
     pub fn new(name: impl Into<Arc<str>>, trigger: Trigger) -> Self {
-        Self { name: name.into(), trigger, rest: None }
+        Self { name: name.into(), trigger, rest: None, sets: None, leads: false }
+    }
+    /// Whether its reset may set a variable like this.
+    pub fn sets(&self, like: impl Fn(usize) -> bool) -> bool {
+        self.sets.as_ref().is_none_or(|sets| sets.iter().any(|&place| like(place)))
     }
 }
 

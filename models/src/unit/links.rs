@@ -21,7 +21,7 @@ use crate::{
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         core::Core,
-        equations::{Detection, Equations, LinkEquations},
+        equations::{Detection, Dims, Equations, LinkEquations},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -310,6 +310,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_outputs();
         self.note_before();
         let l = &self.scene.equations.links()[link];
+        let states = Dims::STATES..self.scene.dims.first_input();
+        self.scene.frame.resting &= !l.targets.iter().any(|target| states.contains(target));
         let mut assigned = vec![0.0; l.targets.len()];
         let scratch = &mut self.scratch;
         l.reset.eval(exchanged, &mut scratch.work.reset, &mut assigned);
@@ -319,7 +321,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
         self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
-        self.adopt(false);
+        self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
         // The answers of the others are heard in the next cycle.
         let number = self.first_link() + link;

@@ -9,7 +9,7 @@ use crate::{
     signal::value::Value,
     solve::{
         core::{Advance, Core},
-        equations::{Equations, Trigger},
+        equations::{Dims, Equations, Trigger},
     },
 };
 
@@ -217,7 +217,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.note_held();
         }
         let now = self.scene.frame.last + k;
-        self.state.retiring = false;
+        self.state.retiring = self.scene.frame.resting;
         match self.state.fired[..] {
             // As a rule.
             [event] => {
@@ -294,13 +294,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !self.scene.equations.concerns(number, vars) {
             return false;
         }
-        if let Some(rest) = &self.scene.equations.events()[number].rest
+        let spec = &self.scene.equations.events()[number];
+        if let Some(rest) = &spec.rest
             && let Some(before) = self.state.happened[number]
             && self.settings.resolution.seconds(now - before) <= rest.within
         {
             rest.values.iter().for_each(|&(var, value)| vars[var] = value);
             self.state.retiring = true;
         } else {
+            // What changes no state lets a unit rest on.
+            let states = Dims::STATES..self.scene.dims.first_input();
+            if self.state.retiring && (spec.leads || spec.sets(|place| states.contains(&place))) {
+                self.state.retiring = false;
+            }
             self.scene.equations.reset(number, vars, work, emitted);
         }
         true

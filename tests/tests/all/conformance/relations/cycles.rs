@@ -238,6 +238,27 @@ fn rule_12_resets_onto_the_surface() {
         .event("hit", Root(1, 1), 0)
         .event("hit", Root(2, 1), 0)
         .end(0, 0.5);
+    // An event that changes no state lets the unit rest on.
+    let beside = event("tick", "at = 2.5\nreset = { n = 'n + 1' }");
+    let on = unit("C12.18", &format!("{}{}{beside}", line("1", "-1"), event("hit", keys)))
+        .only(&["rk45", "taylor", "rodas", "closed", "qss2"])
+        .event("hit", Root(1, 1), 0)
+        .event("hit", Root(2, 1), 0)
+        .event("tick", Time(5, 2), 0)
+        .end(0, 0.5)
+        .end(1, 1.0);
+    // A crossing has no condition that could hold on.
+    let falls = format!("{FALL}{}", event("c", "crossing = 'x'\nreset = { x = 0 }"));
+    let crossing = unit("C12.19", &falls).event("c", Root(1, 1), 0).end(0, -2.0);
+    // Another event puts it back.
+    let other = format!(
+        "{}{}{}",
+        line("0", "1"),
+        event("back", "when = 'x >= n'\nreset = { n = 5, x = 0 }"),
+        when("e", "x > 0")
+    );
+    let other = unit("C12.20", &other).event("back", First, 0).event("e", First, 0);
+    check(&[on, crossing, other]);
     let impact = |case: Case, n: u32| case.event("b", Root((3 << (n - 1)) - 2, 1 << n), 0);
     check(&[
         (1..=11).fold(rest, impact),
