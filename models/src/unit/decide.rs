@@ -12,7 +12,7 @@ use super::{
 };
 use crate::solve::{
     core::Core,
-    equations::{Dims, Equations, Relation, Role, Sliding},
+    equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
     ode::Kind,
     tendency::first_sign,
 };
@@ -315,14 +315,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Some(self.scene.dims.first_discrete() + within.0)
     }
 
-    /// Whether the resets of a cycle have put the indicator of relation `k` back to zero, from where it
-    /// moves on.
-    pub(super) fn is_put_back(&self, k: usize) -> bool {
+    /// Whether the resets of a cycle, those of this event among them, have put the indicator of relation
+    /// `k` back to zero, from where it moves on.
+    pub(super) fn is_put_back(&self, k: usize, by: &EventSpec) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         // Algebraic variables are solved for anew without a reset.
         let states = Dims::STATES..Dims::STATES + dims.differential();
         let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
-        let is_reset = |place: usize| states.contains(&place) && vars[place] != prior[place];
+        let is_reset = |place: usize| {
+            states.contains(&place) && vars[place] != prior[place] && by.sets(|set| set == place)
+        };
         self.side(k) != 0.0 && self.certain(k) == 0.0 && reads.any(is_reset)
     }
 

@@ -1,6 +1,9 @@
 //! Events that leave their unit where it was: a unit that falls through a surface.
 use super::wrapper::{State, Unit};
-use crate::solve::{core::Core, equations::Equations};
+use crate::solve::{
+    core::Core,
+    equations::{Equations, Trigger},
+};
 
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
 const HURRY: u32 = 8;
@@ -38,15 +41,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// An error message if the reset of an event in `fired` has put a quantity of its own condition back
     /// onto the threshold, from where it goes on to the side that it came from: the condition holds on,
-    /// so that the event could never happen again (rule 12). The scratch's held values are those before
-    /// the resets.
+    /// so that the event could never happen again (rule 12). A crossing has no condition that could hold
+    /// on. The scratch's held values are those before the resets.
     #[inline]
     pub(super) fn falls_through(&mut self) -> Option<String> {
         let first = self.scene.dims.first_side();
         for n in 0..self.state.fired.len() {
             let number = usize::from(self.state.fired[n]);
-            let back =
-                |&&k: &&usize| self.scratch.held[first + k] == self.side(k) && self.is_put_back(k);
+            let spec = &self.scene.equations.events()[number];
+            if matches!(spec.trigger, Trigger::State { crossing: Some(_), .. }) {
+                continue;
+            }
+            let back = |&&k: &&usize| {
+                self.scratch.held[first + k] == self.side(k) && self.is_put_back(k, spec)
+            };
             let Some(&k) = self.readers.of[number].iter().find(back) else { continue };
             if !self.holds(number) {
                 continue;
