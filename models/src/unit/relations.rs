@@ -49,8 +49,6 @@ pub(super) struct Readers {
     pub timed: Vec<usize>,
     /// Relations of role [`Role::Passes`], and of what.
     passing: Vec<(usize, usize)>,
-    /// The place of the mode among the discrete values, if relations belong to modes.
-    mode: Option<usize>,
     /// Per relation: whether other indicators read its side, or it begins or ends sliding. Sides are
     /// decided first where it flips.
     pub inner: Vec<bool>,
@@ -113,7 +111,6 @@ impl Readers {
             of,
             timed: (0..relations.len()).filter(is_timed).collect(),
             passing: relations.iter().enumerate().filter_map(passes).collect(),
-            mode: relations.iter().find_map(|r| r.within.as_ref().map(|(place, _)| *place)),
             relations,
             inner,
             nested,
@@ -481,16 +478,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn refresh(&mut self) {
         self.note_held();
         let dims = self.scene.dims;
-        let place = |mode: usize| dims.first_discrete() + mode;
         let jumped = self.scratch.jumped.take();
         let Scratch { held, work, .. } = &mut self.scratch;
-        let entered = match self.readers.mode {
-            Some(mode) => {
-                let now = held[place(mode)];
-                std::mem::replace(&mut self.state.mode, now) != now
-            }
-            None => false,
-        };
         // Detectors never report at the start.
         let now = (!self.state.starting.is_empty()).then(|| held.clone());
         for &(relation, before) in &self.state.starting {
@@ -509,7 +498,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let holds = conditions.holds(event, at_start.unwrap_or(held));
             let begins = !std::mem::replace(truth, holds) && holds;
             let number = event as u16;
-            if begins && !(crossing && entered) && !self.state.due.contains(&number) {
+            // In a mode just entered a crossing starts anew.
+            let entered = crossing && {
+                let concerned = equations.concerns(event, held);
+                !std::mem::replace(&mut self.state.concerned[event], concerned)
+            };
+            if begins && !entered && !self.state.due.contains(&number) {
                 self.state.due.push(number);
             }
         }

@@ -74,8 +74,8 @@ pub(super) struct State {
     pub starting: Vec<(u16, f64)>,
     /// Per input: whether it ever received a segment.
     pub heard: Vec<bool>,
-    /// The mode of the last cycle.
-    pub mode: f64,
+    /// Per event: whether it is a crossing that the mode of the last cycle has.
+    pub concerned: Vec<bool>,
     /// Why the planned action fails.
     pub failure: String,
     pub sessions: Vec<Session>,
@@ -206,7 +206,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             due: Vec::new(),
             starting: Vec::new(),
             heard: vec![false; dims.inputs],
-            mode: 0.0,
+            concerned: vec![false; equations.events().len()],
             flipped: vec![None; dims.indicators],
             failure: String::new(),
             sessions: Vec::new(),

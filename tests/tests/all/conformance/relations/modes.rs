@@ -1,5 +1,5 @@
 //! Rule 13, events of modes, with rule 10's exception; rule 14, equality.
-use super::table::{Root, Time, check, event, line, scenario, unit, when};
+use super::table::{First, Root, Time, check, event, line, scenario, unit, when};
 
 /// A state that rises in mode `up`, and falls in mode `down`.
 fn two(up: &str, down: &str) -> String {
@@ -90,6 +90,28 @@ fn counted(condition: &str) -> String {
          outputs = {{ x = 'x' }}\n\
          [[link]]\nname = 'both'\nunits = ['a', 'b']\nwhen = '{condition}'\nreset = {{ 'b.x' = '0.5' }}\n"
     )
+}
+
+#[test]
+fn rule_13_crossings_in_modes() {
+    let falls = |start: &str, go: &str, then: &str| {
+        format!(
+            "states = {{ x = {start} }}\noutputs = {{ x = 'x' }}\ninitial = 'fall'\n\
+             [unit.u.mode.fall]\nderivatives = {{ x = '-2' }}\n\
+             [[unit.u.mode.fall.event]]\nname = 'go'\n{go}\nto = 'rest'\n\
+             [unit.u.mode.rest]\n{then}"
+        )
+    };
+    let anew = "[[unit.u.mode.rest.event]]\nname = 'c'\ncrossing = 'x'\n";
+    let own = event("c", "crossing = 'x - 0.25'\ndirection = 'falling'");
+    check(&[
+        // It starts anew in the mode just entered, also where others read its relation.
+        unit("C13.9", &falls("0", "when = 'x <= 0'", anew)).event("go", First, 0),
+        // One of the unit itself is jumped over.
+        unit("C13.10", &falls("1", "when = 'x < 0.5'\nreset = { x = 0 }", &own))
+            .event("go", Root(1, 4), 0)
+            .event("c", Root(1, 4), 1),
+    ]);
 }
 
 #[test]
