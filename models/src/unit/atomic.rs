@@ -204,6 +204,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.state.outbox.clear();
         }
         self.state.fired.clear();
+        self.state.carried.clear();
         let changed =
             bag.is_some() || matches!(plan, Plan::Due(_, Action::Events | Action::Decide));
         let told = match bag {
@@ -284,6 +285,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn commit_events(&mut self, located: bool, fx: &mut Effects<Value>) {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.adopt(self.state.retiring);
+        if !self.state.carried.is_empty() {
+            // What resets make true again happens again.
+            self.state.truth.clone_from(&self.state.carried);
+        }
         self.note_chattering(fx);
         for k in 0..self.state.fired.len() {
             let event = self.state.fired[k];

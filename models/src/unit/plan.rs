@@ -154,6 +154,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline(always)]
     fn try_plan_at(&mut self, k: i64, found: bool) -> Result<(), String> {
         let t = self.seconds(k);
+        self.state.carried.clear();
         if !found {
             self.state.fired.clear();
         }

@@ -334,6 +334,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let Scratch { held, work, begun, flipped, .. } = &mut self.scratch;
         let State { pending, truth, .. } = &mut self.state;
         flipped.extend(pending[..count].iter().map(|p| p.relation));
+        let held = (0..earlier.len()).map(|event| conditions.holds(event, vars));
+        self.state.carried.extend(held);
         let (equations, dims) = (&self.scene.equations, &self.scene.dims);
         let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
         for group in pending[..count].chunk_by(|a, b| a.tick == b.tick) {

@@ -68,6 +68,8 @@ pub(super) struct State {
     pub pending: Vec<Pending>,
     /// Whether the condition of each event, and then of each link, holds.
     pub truth: Vec<bool>,
+    /// The same after the flips at the planned time, where relations that read others are among them.
+    pub carried: Vec<bool>,
     /// Events, and links, that happen in the next cycle.
     pub due: Vec<u16>,
     /// At the start: relations on the end of their side, and the side that they come from.
@@ -203,6 +205,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             flips: Flips::new(dims.indicators),
             pending: Vec::new(),
             truth: vec![false; equations.events().len() + equations.links().len()],
+            carried: Vec::new(),
             due: Vec::new(),
             starting: Vec::new(),
             heard: vec![false; dims.inputs],

@@ -75,6 +75,9 @@ fn rule_17_relations_in_relations() {
              residuals = {{ z = '{residual}' }}\noutputs = {{ x = 'x', z = 'z' }}\n"
         )
     };
+    let back = |key: &str| {
+        format!("{}{}", line("1", "-1"), event("e", &format!("{key}\nreset = {{ x = 1 }}")))
+    };
     check(&[
         unit("C17.1", &of("-2", "1", "abs(x) <= 1")).event("e", Root(1, 1), 0),
         unit("C17.2", &of("-2", "1", "abs(abs(x) - 1) < 0.5"))
@@ -97,6 +100,27 @@ fn rule_17_relations_in_relations() {
         unit("C17.16", &of("0.75", "-1", "mod(x, 0.5) > 0")),
         unit("C17.17", &of("0", "1", "abs(x - 1) <= 0")),
         unit("C17.18", &of("0", "1", "abs(x - 1) > 0")),
+        // An inner flip makes it false, and the reset of the same cycle makes it true again.
+        unit("C17.20", &back("crossing = '(if x >= 0 then 1 else x) - 0.5'"))
+            .stop(1.5)
+            .event("e", Root(1, 1), 0)
+            .event("e", Root(1, 1), 1),
+        unit("C17.21", &back("when = '(if x >= 0 then 1 else x) < 0.5'")).stop(1.5).event(
+            "e",
+            Root(1, 1),
+            0,
+        ),
+        unit(
+            "C17.22",
+            &format!(
+                "{}{}",
+                back("when = 'x <= 0'"),
+                when("again", "(if x >= 0 then 1 else x) >= 0.5")
+            ),
+        )
+        .stop(1.5)
+        .event("e", Root(1, 1), 0)
+        .event("again", Root(1, 1), 1),
         unit("C17.19", &of("0", "1/3", "abs(3*x - 1) <= 0")),
         // Sides and algebraic variables together: z follows x up to 1, and is 3 from there on.
         unit("C17.9", &looped("z - (if x > 1 then 3 else x)")).algebraic().stop(2.0).end(1, 3.0),
