@@ -381,13 +381,15 @@ impl<E: Equations> Core<E> for Stepped {
         self.state.at = 0.0;
     }
 
-    fn jump(&mut self, _: &Scene<E>, x: &[f64]) {
+    fn jump(&mut self, scene: &Scene<E>, x: &[f64]) {
         let solver = &mut self.state.solver;
+        // Algebraic variables are solved for anew.
+        let own = &x[..scene.dims.differential()];
         let goes_on = |(i, x): (usize, &f64)| {
             let (now, soon) = (solver.dense_at(0.0, i), solver.dense_at(self.snap, i));
             (x - now).abs() <= (soon - now).abs()
         };
-        let errors = solver.errors(0.0).filter(|_| x.iter().enumerate().all(goes_on));
+        let errors = solver.errors(0.0).filter(|_| own.iter().enumerate().all(goes_on));
         solver.restart(0.0, x);
         // A solution that goes on as it was is as far off as it was.
         errors.into_iter().for_each(|errors| solver.keep_errors(errors));

@@ -134,9 +134,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.scene.dims.algebraic == 0 {
             return Ok(());
         }
-        let Scratch { vars, consistent, .. } = &mut self.scratch;
+        let Scratch { vars, consistent, errors, .. } = &mut self.scratch;
         let options = &self.settings.solver;
-        consistent.find(&self.scene.equations, vars, (options.rtol, options.atol))
+        let found = consistent.find(&self.scene.equations, vars, (options.rtol, options.atol));
+        // They are no better than the search for them asks.
+        for place in self.scene.dims.algebraic_places() {
+            let asked = options.scale(place - Dims::STATES, vars[place].abs());
+            errors[place] = errors[place].max(asked);
+        }
+        found
     }
 
     /// Leaves the indicators with the bounds of their rounding in the scratch.
@@ -184,6 +190,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let kind = self.readers.relations[k].kind;
         let (value, error) = self.scratch.indicators[k];
+        self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         let side = match kind {
             Kind::Sign if value.abs() > error => value.signum(),
             Kind::Floor if (value - value.round()).abs() > error => value.floor(),
@@ -211,6 +218,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let vars = std::mem::take(&mut self.scratch.vars);
         let (side, before) = self.timed_side(k, &vars, now);
         self.scratch.vars = vars;
+        self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         if let Some(before) = before.filter(|_| at.start) {
             self.starts_on_end(k, before);
         }
@@ -219,7 +227,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Notes that relation `k` begins at the end of its side, which it reached from `before`.
     fn starts_on_end(&mut self, k: usize, before: f64) {
-        self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         self.state.starting.push((k as u16, before));
     }
 

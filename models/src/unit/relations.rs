@@ -16,7 +16,8 @@ use crate::{
     solve::{
         core::Core,
         equations::{
-            Detection, Dims, Equations, LinkEquations, Relation, Role, Trigger, Truth, Work,
+            Detection, Dims, Equations, LinkEquations, Programs, Relation, Role, Trigger, Truth,
+            Work,
         },
         ode::Kind,
         series::Series,
@@ -40,7 +41,8 @@ pub(super) struct Pending {
 #[derive(Debug, Default)]
 pub(super) struct Readers {
     pub relations: Vec<Relation>,
-    /// Per relation: the variables that its indicator reads; none if that is not known.
+    /// Per relation: the variables that its indicator reads, in place of algebraic ones those that
+    /// residuals read, which give them their values; none if that is not known.
     pub reads: Vec<Option<Vec<VarId>>>,
     /// Per relation: the events, then links, whose conditions read its side.
     events: Vec<Vec<u16>>,
@@ -58,11 +60,19 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// For equations whose indicators are this program, where they have one.
-    pub(super) fn new<E: Equations>(equations: &E, indicators: Option<&Program>) -> Self {
+    /// For equations with these programs, where they have some.
+    pub(super) fn new<E: Equations>(equations: &E, programs: Option<&Programs>) -> Self {
         let (dims, relations) = (equations.dims(), equations.relations());
-        let parts = indicators.map(Program::parts);
-        let reads = |k: usize| parts.as_ref().map(|parts| parts[k].inputs().to_vec());
+        let parts = programs.map(|programs| programs.indicators.parts());
+        let residuals = programs.map(|programs| residuals(&dims, &programs.derivatives));
+        let reads = |k: usize| {
+            let (part, residuals) = (&parts.as_ref()?[k], residuals.as_ref()?);
+            let algebraic = |id: &VarId| dims.algebraic_places().contains(&(id.0 as usize));
+            let (solved, own): (Vec<_>, Vec<_>) =
+                part.inputs().iter().copied().partition(algebraic);
+            let behind = residuals.iter().copied().filter(|_| !solved.is_empty());
+            Some(own.into_iter().chain(behind).collect())
+        };
         let mut events = vec![Vec::new(); relations.len()];
         let own = equations.events().iter().map(|e| match &e.trigger {
             Trigger::State { truth, .. } => truth.relations(&dims),
@@ -116,6 +126,15 @@ impl Readers {
             nested,
         }
     }
+}
+
+/// What residuals read beside algebraic variables.
+fn residuals(dims: &Dims, derivatives: &Program) -> Vec<VarId> {
+    let parts = derivatives.parts();
+    let mut all: Vec<VarId> =
+        parts[dims.differential()..].iter().flat_map(|part| part.inputs()).copied().collect();
+    all.retain(|id| !dims.algebraic_places().contains(&(id.0 as usize)));
+    all
 }
 
 /// The condition of number `event`, of the unit's own events and then of its links.
@@ -315,6 +334,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
         }
         fired.sort_unstable();
+        let held = (0..earlier.len()).map(|event| conditions.holds(event, vars));
+        self.state.carried.extend(held);
     }
 
     /// Takes over the pending flips up to `tick`; leaves the events that they set off in the scratch.
@@ -334,8 +355,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let Scratch { held, work, begun, flipped, .. } = &mut self.scratch;
         let State { pending, truth, .. } = &mut self.state;
         flipped.extend(pending[..count].iter().map(|p| p.relation));
-        let held = (0..earlier.len()).map(|event| conditions.holds(event, vars));
-        self.state.carried.extend(held);
         let (equations, dims) = (&self.scene.equations, &self.scene.dims);
         let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
         for group in pending[..count].chunk_by(|a, b| a.tick == b.tick) {

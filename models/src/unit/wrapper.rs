@@ -226,9 +226,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = connected.contains(&true);
-        let indicators = equations.programs().map(|programs| programs.indicators);
-        let readers = Readers::new(&equations, indicators.as_ref());
-        let plain = |k: usize| indicators.as_ref().and_then(|program| program.variable(k));
+        let programs = equations.programs();
+        let readers = Readers::new(&equations, programs.as_ref());
+        let plain = |k: usize| programs.as_ref().and_then(|p| p.indicators.variable(k));
         let tendency = Tendency::new((0..dims.indicators).map(plain).collect());
         let rate = settings.resolution.ticks_per_second() as f64;
         let (tick, band) = (1.0 / rate, settings.exchange_tolerance);

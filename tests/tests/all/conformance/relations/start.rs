@@ -25,6 +25,25 @@ fn rule_07_starts_on_the_threshold() {
 }
 
 #[test]
+fn rule_07_starts_with_algebraic_variables() {
+    let text = |rate: &str, condition: &str| {
+        format!(
+            "states = {{ x = -1 }}\nalgebraic = {{ z = 0 }}\nresiduals = {{ z = 'z - abs(x)' }}\n\
+             derivatives = {{ x = '{rate}' }}\noutputs = {{ x = 'x' }}\n{}",
+            when("e", condition)
+        )
+    };
+    check(&[
+        // At rest, but for the last bits of the algebraic variable.
+        unit("C7.30", &text("1 - z", "x >= -1")).algebraic(),
+        unit("C7.31", &text("1 - z", "x < -1")).algebraic(),
+        // The value from which the search for it begins is not the start.
+        unit("C7.32", &text("-1", "not (0 >= z)")).algebraic(),
+        unit("C7.33", &text("-1", "z > 1")).algebraic().event("e", First, 0),
+    ]);
+}
+
+#[test]
 fn rule_07_starts_decided_by_higher_derivatives() {
     let mut cases = Vec::<Case>::new();
     let mut row = |name: &str, a: &str, condition: &str, fires: bool| {
