@@ -22,6 +22,9 @@ const ROUNDS: usize = 64;
 /// A relation that changes its side so often in one decision chatters: each side drives it to the other.
 const TURNS: u32 = 4;
 
+/// Roundings that add up over the steps of a solver, which a reset may read.
+const SUMMED: f64 = 1024.0 * f64::EPSILON;
+
 /// Where a decision is made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Instant {
@@ -113,7 +116,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
-    /// Leaves in the scratch how far each variable may be off: states that no reset has set.
+    /// Leaves in the scratch how far each variable may be off: states by the solver, or by rounding where a
+    /// reset has set them, and inputs that have gone on since they were told.
     fn doubt(&mut self, at: Instant) {
         let dims = self.scene.dims;
         let Scratch { vars, prior, errors, .. } = &mut self.scratch;
@@ -123,8 +127,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return;
         }
         for place in Dims::STATES..dims.first_input() {
-            if vars[place] == prior[place] {
-                errors[place] = self.core.error(at.t, place - Dims::STATES, vars[place]);
+            let summed = SUMMED * vars[place].abs();
+            errors[place] = match vars[place] == prior[place] {
+                true => self.core.error(at.t, place - Dims::STATES, vars[place]).max(summed),
+                false => summed,
+            };
+        }
+        let now = self.scene.frame.last + at.tick;
+        for (held, error) in self.scene.frame.inputs.iter().zip(&mut errors[dims.first_input()..]) {
+            if self.scene.band.is_finite() && held.at < now && held.segment.order() > 0 {
+                *error = self.scene.band;
             }
         }
     }

@@ -258,7 +258,16 @@ fn rule_12_resets_onto_the_surface() {
         when("e", "x > 0")
     );
     let other = unit("C12.20", &other).event("back", First, 0).event("e", First, 0);
-    check(&[on, crossing, other]);
+    // The state that the reset reads is a sum of many steps.
+    let halved = "every = '1/2 s'\nfrom = '1 s'\nreset = { x = '0.5*x' }";
+    let text = format!("{}{}{}", line("1", "1"), event("half", halved), when("e", "x <= 1"));
+    let summed = unit("C12.21", &text)
+        .stop(1.75)
+        .only(&["rk45", "rk23", "rk4", "euler", "taylor", "rodas", "closed"])
+        .event("half", Root(1, 1), 0)
+        .event("half", Root(3, 2), 0)
+        .event("e", Root(3, 2), 1);
+    check(&[on, crossing, other, summed]);
     let impact = |case: Case, n: u32| case.event("b", Root((3 << (n - 1)) - 2, 1 << n), 0);
     check(&[
         (1..=11).fold(rest, impact),

@@ -56,6 +56,17 @@ fn rule_19_segments() {
 }
 
 /// Detectors between units follow the rules of relations in units.
+/// Rule 12 where a reset puts a state onto one of another unit, as far as that is known.
+#[test]
+fn rule_12_resets_onto_what_is_heard() {
+    let met = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\nderivatives = { x = '1' }\n\
+               [unit.b]\nkind = 'equations'\nMETHOD\nstates = { x = 2 }\nderivatives = { x = '-1' }\n\
+               outputs = { x = 'x' }\n\
+               [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'b.x <= a.x'\nreset = { 'b.x' = '1' }\n";
+    let case = scenario("C12.30", met).only(&["rk45", "rk23", "rk4", "taylor", "rodas"]);
+    check(&[case.event("l", Root(1, 1), 1).end_of("b", 0, -1.0)]);
+}
+
 #[test]
 fn rules_05_and_07_detectors() {
     let counts = |id: &str, states: &str, derivatives: &str, counted: f64| {
