@@ -45,10 +45,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let names: Vec<&str> = events.filter(|(_, at)| late(at)).map(|(e, _)| &*e.name).collect();
         let mut parts = Vec::new();
         if !sides.is_empty() {
-            let help =
-                if slides { "" } else { "; switching = \"sliding\" lets it slide along zero" };
-            parts
-                .push(format!("an `if`, `abs`, ... makes {} flip to and fro{help}", quoted(sides)));
+            let help = match slides {
+                true => {
+                    "give the sliding motion along them a mode, or their thresholds a hysteresis"
+                }
+                false => "switching = \"sliding\" lets it slide along zero",
+            };
+            parts.push(format!(
+                "an `if`, `abs`, ... makes {} flip to and fro; {help}",
+                quoted(sides)
+            ));
         }
         if !names.is_empty() {
             parts.push(format!(
