@@ -1,156 +1,223 @@
-//! When a held signal leaves a band: shared by `detector`, `hysteresis`, `quantiser`, `switch`.
+//! Blocks that stand on a relation of a signal: `detector`, `hysteresis`, `quantiser`, `switch`.
+//!
+//! The relation holds its side and flips by the rules of conditions (docs/conditions.md). A held signal is
+//! a polynomial, on which the locator of continuous units finds the next flip.
 use crate::{
-    maths::poly::{Direction, RootKind, earliest_root, first_exceed},
+    maths::poly,
     signal::{
-        Held, NEVER, Poly, Timer,
-        value::{Flag, Segment},
+        Held, NEVER, Timer, trimmed,
+        value::{Flag, Segment, Value},
     },
+    solve::ode::{Flip, Interval, Kind, Locator, Off, Past, Watched},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use superdense_kernel::{Atomic, Bag, Effects, Outbox, time::Duration};
 
-/// How a signal leaves a band.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Exit {
-    Above,
-    Below,
-    /// Touches the finite end of the band without leaving.
-    Touch,
-}
-
-/// `low ..= high`; either may be infinite.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Band {
-    pub low: f64,
-    pub high: f64,
-}
-
-/// A held signal, watched for the next exit from a band.
+/// The relation z = signal / unit - level.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Watch {
-    pub held: Option<Held>,
-    /// Seconds into the held segment from which the next exit is searched.
-    from: f64,
-    /// The next exit: seconds into the segment.
-    next: Option<(Exit, f64)>,
-    /// The exchange tolerance of the signal: a continuous segment that starts beyond the end of
-    /// the band by less, on its way back, has not left it.
+pub(super) struct Relation {
+    pub(super) level: f64,
+    pub(super) side: f64,
+    unit: f64,
+    watched: Watched,
+    /// How far z may be off: the exchange tolerance of the signal.
     tolerance: f64,
-    touched: bool,
+    held: Option<Held>,
+    past: Past,
+    /// Seconds into the held segment from which the next flip is searched.
+    from: f64,
+    next: Option<Flip>,
 }
 
-/// The sign of a polynomial just after 0 (0 for the zero polynomial).
-pub(crate) fn sign_after(c: &[f64], bound: f64) -> i8 {
-    let first = [c[0] - bound];
-    let sign = |x: &&f64| **x != 0.0;
-    let lead = first.iter().chain(&c[1..]).find(sign).copied().unwrap_or(0.0);
-    if lead > 0.0 { 1 } else { -i8::from(lead < 0.0) }
-}
-
-impl Watch {
-    pub(super) fn new(tolerance: f64) -> Self {
-        Self { held: None, from: 0.0, next: None, tolerance, touched: false }
+impl Relation {
+    pub(super) fn new(kind: Kind, level: f64, (unit, tolerance): (f64, f64)) -> Self {
+        Self {
+            level,
+            side: 0.0,
+            unit,
+            watched: Watched { kind, ..Watched::default() },
+            tolerance: tolerance / unit,
+            held: None,
+            past: Past::default(),
+            from: 0.0,
+            next: None,
+        }
     }
 
-    /// Takes a new segment.
-    pub(super) fn receive(&mut self, s: &Segment, timer: &Timer) {
-        Held::receive(&mut self.held, s, timer.now());
-        self.from = 0.0;
+    /// Reports also where the signal comes to the level within its tolerance and turns back.
+    pub(super) fn touching(mut self) -> Self {
+        self.watched.touching = Some(self.tolerance);
+        self
+    }
+
+    pub(super) fn is_heard(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// z from `from` on.
+    fn row(&self) -> Option<Vec<f64>> {
+        let mut row = self.held.as_ref()?.segment().coefficients().to_vec();
+        row.iter_mut().for_each(|c| *c /= self.unit);
+        row[0] -= self.level;
+        poly::shift(&mut row, self.from);
+        Some(trimmed(&row).to_vec())
+    }
+
+    /// Takes a new segment, which decides the side where it does not continue the last one; gives the
+    /// side before, if there was one.
+    fn receive(&mut self, segment: &Segment, timer: &Timer) -> Option<f64> {
+        let now = timer.now();
+        let before = self.held.as_ref().map(|h| h.value(now, timer) / self.unit);
+        Held::receive(&mut self.held, segment, now);
+        (self.from, self.next) = (0.0, None);
+        let row = self.row()?;
+        let (z, kind) = (row[0], self.watched.kind);
+        let near = |x: f64| (z + self.level - x).abs() <= self.tolerance;
+        let continues = segment.flag != Flag::Jump && before.is_some_and(near);
+        // On its end a side at rest is that of the whole number, or zero, which any motion ends.
+        let rests = match kind {
+            Kind::Sign => self.side == 0.0,
+            Kind::Floor => row.len() == 1 && z == z.floor(),
+        };
+        let side = before.map(|_| self.side);
+        if !continues || rests {
+            let way = || row[1..].iter().find(|c| **c != 0.0).map_or(0.0, |c| c.signum());
+            self.side = kind.decide((z, 0.0), way).0;
+        }
+        if z.abs() > self.tolerance {
+            self.past = Past::default();
+        }
+        side
+    }
+
+    /// Finds the next flip and gives its tick (R14).
+    fn plan(&mut self, timer: &Timer) -> i64 {
         self.next = None;
-    }
-
-    /// The coefficients that are held.
-    pub(super) fn coefficients(&self) -> &[f64] {
-        self.held.as_ref().map_or(&[0.0], |h| h.segment().coefficients())
-    }
-
-    /// Whether the signal, at the start of its segment, is outside the band.
-    pub(super) fn outside(&self, band: Band) -> Option<Exit> {
-        let c = self.coefficients();
-        let (exit, bound, back) = if sign_after(c, band.high) > 0 {
-            (Exit::Above, band.high, Direction::Falling)
-        } else if sign_after(c, band.low) < 0 {
-            (Exit::Below, band.low, Direction::Rising)
-        } else {
-            return None;
+        let Some(row) = self.row() else { return NEVER };
+        // As far as a flip needs to go beyond the end of the side by more than the tolerance.
+        let (low, high) = match self.watched.kind {
+            Kind::Sign => (0.0, 0.0),
+            Kind::Floor => (self.side, self.side + 1.0),
         };
-        let jump = self.held.as_ref().is_some_and(|h| h.segment().flag == Flag::Jump);
-        if jump || (c[0] - bound).abs() > self.tolerance {
-            return Some(exit);
-        }
-        let mut d = Poly::new(c);
-        d.add(-1.0, &[bound]);
-        let inward = if back == Direction::Falling { -1 } else { 1 };
-        let returning = c.len() > 1
-            && sign_after(&c[1..], 0.0) == inward
-            && earliest_root(d.coefficients(), 0.0, f64::INFINITY, back, None).is_some();
-        (!returning).then_some(exit)
-    }
-
-    /// The exit from a band whose upper end belongs to the region above it: a signal that rests
-    /// there has left the band.
-    pub(super) fn outside_open(&self, band: Band) -> Option<Exit> {
-        let c = self.coefficients();
-        let rests = c[0] == band.high && sign_after(c, band.high) == 0;
-        if rests { Some(Exit::Above) } else { self.outside(band) }
-    }
-
-    /// Finds the next exit and returns its tick (R14).
-    pub(super) fn plan(&mut self, band: Band, touches: bool, timer: &Timer) -> i64 {
-        let mut next: Option<(Exit, f64)> = None;
-        let mut offer = |exit: Exit, at: f64| {
-            if next.is_none_or(|(_, best)| at < best) {
-                next = Some((exit, at));
-            }
-        };
-        let ends = [
-            (band.high, Direction::Rising, Exit::Above),
-            (band.low, Direction::Falling, Exit::Below),
-        ];
-        for (bound, direction, exit) in ends {
-            if !bound.is_finite() || self.held.is_none() {
-                continue;
-            }
-            let mut d = Poly::new(self.coefficients());
-            d.add(-1.0, &[bound]);
-            let c = d.coefficients();
-            if let Some(root) = earliest_root(c, self.from, f64::INFINITY, direction, None) {
-                offer(exit, root.at);
-            }
-            if touches
-                && let Some(from) = self.touch_from(c)
-                && let Some(root) =
-                    earliest_root(c, from, f64::INFINITY, direction, Some(self.tolerance))
-                && root.kind == RootKind::Touch
-            {
-                offer(Exit::Touch, root.at);
-            }
-        }
-        self.next = next;
+        let reach = [low - self.tolerance, high + self.tolerance].map(|level| {
+            let mut row = row.clone();
+            row[0] -= level;
+            poly::root_bound(&row)
+        });
+        let fresh = timer.resolution().seconds(1) / 512.0;
+        let end = self.from + reach[0].max(reach[1]).max(1.0);
+        let within = Interval { start: self.from, end, fresh };
+        let (mut flips, mut past, mut side) = (Vec::new(), self.past, self.side);
+        let found = (&mut flips, &mut past);
+        let mut off = Off(self.tolerance);
+        let mut locator = Locator::new(vec![self.watched]);
+        locator.polynomial((0, &row), within, &mut side, |_| None, &mut off, found);
+        self.next = flips.into_iter().min_by(|a, b| a.t.total_cmp(&b.t));
         let since = self.held.as_ref().map_or(0, Held::since);
-        next.map_or(NEVER, |(_, at)| timer.event(since, at))
+        self.next.map_or(NEVER, |flip| timer.event(since, flip.t))
     }
 
-    /// A touch counts once: the next one only after the signal has left the tolerance.
-    fn touch_from(&self, c: &[f64]) -> Option<f64> {
-        if !self.touched {
-            return Some(self.from);
+    /// Lets the planned flip happen.
+    fn pass(&mut self) -> Option<Flip> {
+        let flip = self.next.take()?;
+        self.from = flip.t;
+        self.side = flip.side;
+        self.past = Past { touched: flip.touch.is_some(), ..Past::default() };
+        Some(flip)
+    }
+}
+
+/// What a block makes of its relation.
+pub(super) trait Reaction:
+    std::fmt::Debug + Clone + Send + Serialize + DeserializeOwned
+{
+    /// Numbers of ports; the last input has the signal.
+    const PORTS: [u16; 2] = [1, 1];
+    /// Whether something is to be sent in the next micro-step.
+    fn waits(&self, relation: &Relation) -> bool;
+    /// The relation has flipped along the signal, or touches its level.
+    fn flips(&mut self, relation: &mut Relation, touches: bool, now: i64);
+    /// A new segment has come, before which the relation had another side, or none.
+    fn hears(&mut self, relation: &mut Relation, before: Option<f64>, now: i64);
+    /// Any other input.
+    fn receive(&mut self, _: &Relation, _: (u16, &Value), _: i64) {}
+    fn send(&self, timer: &Timer, out: &mut Outbox<'_, Value>);
+    /// After λ, at a flip that was located or not.
+    fn sent(&mut self, located: bool, timer: &Timer, fx: &mut Effects<Value>);
+    fn probe(&self, _: &Relation, _: u16, _: (i64, &Timer)) -> Option<Value> {
+        None
+    }
+}
+
+/// Such a block.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Reacting<B> {
+    pub(super) timer: Timer,
+    pub(super) relation: Relation,
+    pub(super) own: B,
+}
+
+impl<B: Reaction> Reacting<B> {
+    /// Lets what is planned happen; gives whether that was located.
+    fn turn(&mut self) -> bool {
+        let Self { timer, relation, own } = self;
+        timer.fire();
+        let flip = if own.waits(relation) { None } else { relation.pass() };
+        if let Some(flip) = &flip {
+            own.flips(relation, flip.touch.is_some(), timer.now());
         }
-        let mut moved = Poly::new(c);
-        crate::signal::shift(&mut moved, self.from);
-        let away = first_exceed(moved.coefficients(), 2.0 * self.tolerance, f64::INFINITY)?;
-        Some(self.from + away)
+        flip.is_some()
     }
 
-    /// The exit that was planned.
-    pub(super) fn planned(&self) -> Option<Exit> {
-        self.next.map(|(exit, _)| exit)
+    fn plan(&mut self) {
+        let at = self.relation.plan(&self.timer);
+        let waits = self.own.waits(&self.relation);
+        self.timer.set(if waits { self.timer.now() } else { at });
     }
+}
 
-    /// The planned exit has happened.
-    pub(super) fn passed(&mut self) {
-        if let Some((exit, at)) = self.next.take() {
-            self.from = at;
-            self.touched = exit == Exit::Touch;
+impl<B: Reaction + 'static> Atomic<Value> for Reacting<B> {
+    fn inputs(&self) -> u16 {
+        B::PORTS[0]
+    }
+    fn outputs(&self) -> u16 {
+        B::PORTS[1]
+    }
+    fn time_advance(&self) -> Duration {
+        self.timer.advance()
+    }
+    fn output(&self, out: &mut Outbox<'_, Value>) {
+        let mut then = self.clone();
+        then.turn();
+        then.own.send(&then.timer, out);
+    }
+    fn internal(&mut self, fx: &mut Effects<Value>) {
+        let located = self.turn();
+        if located {
+            fx.located();
         }
+        self.own.sent(located, &self.timer, fx);
+        self.plan();
+    }
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
+        self.timer.pass(elapsed);
+        let Self { timer, relation, own } = self;
+        for (port, value) in bag.iter() {
+            match value {
+                Value::Segment(s) if port + 1 == B::PORTS[0] => {
+                    let before = relation.receive(s, timer);
+                    own.hears(relation, before, timer.now());
+                }
+                _ => own.receive(relation, (port, value), timer.now()),
+            }
+        }
+        if !self.relation.side.is_finite() {
+            fx.fail("the signal is not finite, or too large");
+            self.relation.side = 0.0;
+        }
+        self.plan();
+    }
+    fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
+        self.own.probe(&self.relation, port, (self.timer.at(elapsed), &self.timer))
     }
 }

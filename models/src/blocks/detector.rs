@@ -1,132 +1,72 @@
 //! `detector`: an event when a signal crosses a threshold.
-use super::crossing::{Band, Exit, Watch, sign_after};
+use super::crossing::{Reacting, Reaction, Relation};
 use crate::{
     kinds::{
         ParamType, ValueType,
         params::{Reader, TOLERANCE, with},
-        ports::{event, ports, signal, type_of},
+        ports::{event, happened, ports, signal, type_of},
     },
-    signal::{
-        NEVER, Timer,
-        value::{Segment, Value},
-    },
+    signal::{NEVER, Timer, value::Value},
+    solve::ode::Kind,
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{Component, Effects, EventKind, Outbox, port::OutPort};
 
-/// Watches a threshold. Input 0: the signal; output 0: the events.
+/// Reports the flips of a relation. Output 0: the events.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Threshold {
-    timer: Timer,
-    threshold: f64,
-    /// +1: rising only, -1: falling only, 0: both.
-    direction: i8,
+struct Threshold {
+    /// 1: rising only, -1: falling only, 0: both.
+    direction: f64,
     /// Arriving at the threshold counts, too.
     enters: bool,
     value: Option<Value>,
-    watch: Watch,
-    /// Where the signal is: below, on (unknown, or arrived), above.
-    side: i8,
-    /// Reported in the next micro-step.
-    report: Option<i8>,
+    /// The last side but zero, or zero after arriving there.
+    side: f64,
+    /// Reported now, or else in the next micro-step: 1 for rising, -1 for falling, 0 for arriving.
+    report: Option<f64>,
 }
 
 impl Threshold {
     const Y: OutPort<Value> = OutPort::new(0);
 
-    fn band(&self) -> Option<Band> {
-        match self.side {
-            -1 => Some(Band { low: f64::NEG_INFINITY, high: self.threshold }),
-            1 => Some(Band { low: self.threshold, high: f64::INFINITY }),
-            _ => None,
+    fn report(&mut self, way: f64) {
+        if way == 0.0 || self.direction == 0.0 || self.direction == way {
+            self.report = Some(way);
         }
-    }
-
-    fn crossing(exit: Exit) -> i8 {
-        match exit {
-            Exit::Above => 1,
-            Exit::Below => -1,
-            Exit::Touch => 0,
-        }
-    }
-
-    fn wanted(&self, crossing: i8) -> bool {
-        crossing == 0 || self.direction == 0 || self.direction == crossing
-    }
-
-    /// The side changes for good by a new segment.
-    fn segment(&mut self, s: &Segment) {
-        let first = self.watch.held.is_none();
-        let old = self.side;
-        self.watch.receive(s, &self.timer);
-        let new = sign_after(self.watch.coefficients(), self.threshold);
-        if first || (old == 0 && new != 0) {
-            self.side = new;
-        } else if new == 0 && self.enters && old != 0 {
-            self.side = 0;
-            self.report = Some(0);
-        } else if let Some(band) = self.band()
-            && let Some(exit) = self.watch.outside(band)
-        {
-            self.side = Self::crossing(exit);
-            self.report = Some(self.side).filter(|&c| self.wanted(c)).or(self.report);
-        }
-    }
-
-    fn plan(&mut self) {
-        let at = match self.band() {
-            Some(band) => self.watch.plan(band, self.enters, &self.timer),
-            None => NEVER,
-        };
-        self.timer.set(if self.report.is_some() { self.timer.now() } else { at });
     }
 }
 
-impl Atomic<Value> for Threshold {
-    fn inputs(&self) -> u16 {
-        1
+impl Reaction for Threshold {
+    fn waits(&self, _: &Relation) -> bool {
+        self.report.is_some()
     }
-    fn outputs(&self) -> u16 {
-        1
+    fn flips(&mut self, relation: &mut Relation, touches: bool, _: i64) {
+        if touches {
+            return self.report(0.0);
+        }
+        self.side = relation.side;
+        self.report(self.side);
     }
-    fn time_advance(&self) -> Duration {
-        self.timer.advance()
-    }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        let planned = || self.watch.planned().map(Self::crossing);
-        let crossing = self.report.or_else(planned).filter(|&c| self.wanted(c));
-        if let Some(c) = crossing {
-            out.send(Self::Y, self.value.clone().unwrap_or(Value::Int(c.into())));
+    fn hears(&mut self, relation: &mut Relation, before: Option<f64>, _: i64) {
+        let (side, last) = (relation.side, self.side);
+        // Resting on the threshold is no side to cross to.
+        if side == last || side == 0.0 && !self.enters {
+            return;
+        }
+        self.side = side;
+        if before.is_some() && last != 0.0 {
+            self.report(side);
         }
     }
-    fn internal(&mut self, fx: &mut Effects<Value>) {
-        self.timer.fire();
-        if self.report.take().is_none()
-            && let Some(exit) = self.watch.planned()
-        {
-            fx.located();
-            if self.wanted(Self::crossing(exit)) {
-                crate::kinds::ports::happened(
-                    fx,
-                    "crossing",
-                    superdense_kernel::EventKind::Private,
-                );
-            }
-            self.watch.passed();
-            if exit != Exit::Touch {
-                self.side = Self::crossing(exit);
-            }
+    fn send(&self, _: &Timer, out: &mut Outbox<'_, Value>) {
+        if let Some(way) = self.report {
+            out.send(Self::Y, self.value.clone().unwrap_or(Value::Int(way as i64)));
         }
-        self.plan();
     }
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
-        self.timer.pass(elapsed);
-        for (_, value) in bag.iter() {
-            if let Value::Segment(s) = value {
-                self.segment(s);
-            }
+    fn sent(&mut self, located: bool, _: &Timer, fx: &mut Effects<Value>) {
+        if self.report.take().is_some() && located {
+            happened(fx, "crossing", EventKind::Private);
         }
-        self.plan();
     }
 }
 
@@ -161,21 +101,23 @@ unit_kind! {
     },
     build: |params, context| {
         let mut r = Reader::new(params);
-        let model = Threshold {
-            timer: Timer::due(NEVER, context.resolution),
-            threshold: r.finite("threshold"),
+        let tolerance = r.positive("exchange_tolerance");
+        let relation = Relation::new(Kind::Sign, r.finite("threshold"), (1.0, tolerance));
+        let enters = params.text("mode") == "enter";
+        let own = Threshold {
             direction: match params.text("direction") {
-                "rising" => 1,
-                "falling" => -1,
-                _ => 0,
+                "rising" => 1.0,
+                "falling" => -1.0,
+                _ => 0.0,
             },
-            enters: params.text("mode") == "enter",
+            enters,
             value: r.value("value"),
-            watch: Watch::new(r.positive("exchange_tolerance")),
-            side: 0,
+            side: 0.0,
             report: None,
         };
-        r.finish(Component::atomic(model))
+        let relation = if enters { relation.touching() } else { relation };
+        let timer = Timer::due(NEVER, context.resolution);
+        r.finish(Component::atomic(Reacting { timer, relation, own }))
     },
 }
 

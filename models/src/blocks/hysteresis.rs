@@ -1,32 +1,29 @@
 //! `hysteresis`: a two-point switch with two thresholds.
-use super::crossing::{Band, Exit, Watch};
+use super::crossing::{Reacting, Reaction, Relation};
 use crate::{
     kinds::{
         ParamType, ValueType,
         params::{Reader, TOLERANCE, needed, with},
-        ports::{event, ports, signal},
+        ports::{event, happened, ports, signal},
     },
     signal::{
         Level, NEVER, Timer,
         value::{Segment, Value},
     },
+    solve::ode::Kind,
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{
-    Atomic, Bag, Component, Effects, EventKind, Outbox, port::OutPort, time::Duration,
-};
+use superdense_kernel::{Component, Effects, EventKind, Outbox, port::OutPort};
 
-/// A switch that turns on above `high` and off below `low`. Input 0: the signal; outputs: 0 the
-/// changes, 1 the state.
+/// A switch that turns on above `high` and off below `low`, which its relation looks at in turn.
+/// Outputs: 0 the changes, 1 the state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct TwoPoint {
-    timer: Timer,
+struct TwoPoint {
     low: f64,
     high: f64,
     on: bool,
-    watch: Watch,
     level: Level,
-    /// A change that is sent in the next micro-step.
+    /// A change that is sent now, or else in the next micro-step.
     news: bool,
     /// Whether the state at the start is sent as an event.
     announce: bool,
@@ -35,103 +32,43 @@ pub struct TwoPoint {
 impl TwoPoint {
     const Y: OutPort<bool> = OutPort::new(0);
     const STATE: OutPort<Segment> = OutPort::new(1);
-
-    fn band(&self) -> Band {
-        if self.on {
-            Band { low: self.low, high: f64::INFINITY }
-        } else {
-            Band { low: f64::NEG_INFINITY, high: self.high }
-        }
-    }
-
-    fn plan(&mut self) {
-        let now = self.timer.now();
-        let waiting = self.news || (self.watch.held.is_some() && self.level.is_pending());
-        let at = self.watch.plan(self.band(), false, &self.timer);
-        self.timer.set(if waiting { now } else { at });
-    }
-
-    fn turn(&mut self, exit: Exit) {
-        self.on = exit == Exit::Above;
-        self.level.change(f64::from(u8::from(self.on)), self.timer.now());
-    }
-
-    /// Whether the coming internal transition is a located crossing.
-    fn located(&self) -> Option<Exit> {
-        let waiting = self.news || self.level.is_pending();
-        if waiting { None } else { self.watch.planned() }
-    }
 }
 
-impl Atomic<Value> for TwoPoint {
-    fn inputs(&self) -> u16 {
-        1
+impl Reaction for TwoPoint {
+    const PORTS: [u16; 2] = [1, 2];
+
+    fn waits(&self, relation: &Relation) -> bool {
+        self.news || (relation.is_heard() && self.level.is_pending())
     }
-    fn outputs(&self) -> u16 {
-        2
+    fn flips(&mut self, relation: &mut Relation, _: bool, now: i64) {
+        self.on = !self.on;
+        (relation.level, relation.side) = if self.on { (self.low, 1.0) } else { (self.high, -1.0) };
+        self.level.change(f64::from(u8::from(self.on)), now);
+        self.news = true;
     }
-    fn time_advance(&self) -> Duration {
-        self.timer.advance()
-    }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        let mut then = self.clone();
-        let located = self.located();
-        if let Some(exit) = located {
-            then.timer.fire();
-            then.turn(exit);
+    fn hears(&mut self, relation: &mut Relation, before: Option<f64>, now: i64) {
+        let beyond = if self.on { relation.side < 0.0 } else { relation.side > 0.0 };
+        if beyond {
+            self.flips(relation, false, now);
+            self.news = before.is_some();
         }
-        if self.news || located.is_some() {
-            out.send(Self::Y, then.on);
+        self.news |= before.is_none() && self.announce;
+    }
+    fn send(&self, _: &Timer, out: &mut Outbox<'_, Value>) {
+        if self.news {
+            out.send(Self::Y, self.on);
         }
-        if let Some(segment) = then.level.pending() {
+        if let Some(segment) = self.level.pending() {
             out.send(Self::STATE, segment);
         }
     }
-    fn internal(&mut self, fx: &mut Effects<Value>) {
-        let located = self.located();
-        self.timer.fire();
-        if let Some(exit) = located {
-            fx.located();
-            self.watch.passed();
-            self.turn(exit);
-            crate::kinds::ports::happened(
-                fx,
-                if self.on { "on" } else { "off" },
-                EventKind::Private,
-            );
-        }
+    fn sent(&mut self, _: bool, _: &Timer, fx: &mut Effects<Value>) {
         if std::mem::take(&mut self.news) {
-            // A jump turned it, one micro-step ago.
-            crate::kinds::ports::happened(
-                fx,
-                if self.on { "on" } else { "off" },
-                EventKind::Private,
-            );
+            happened(fx, if self.on { "on" } else { "off" }, EventKind::Private);
         }
         self.level.sent();
-        self.plan();
     }
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
-        self.timer.pass(elapsed);
-        for (_, value) in bag.iter() {
-            let Value::Segment(s) = value else { continue };
-            let first = self.watch.held.is_none();
-            self.watch.receive(s, &self.timer);
-            let band = if first && s.value(0.0) < self.low {
-                Band { low: self.low, high: self.high }
-            } else {
-                self.band()
-            };
-            if let Some(exit) = self.watch.outside(band) {
-                let was = self.on;
-                self.turn(exit);
-                self.news |= !first && self.on != was;
-            }
-            self.news |= first && self.announce;
-        }
-        self.plan();
-    }
-    fn probe(&self, port: u16, _: Duration) -> Option<Value> {
+    fn probe(&self, _: &Relation, port: u16, _: (i64, &Timer)) -> Option<Value> {
         (port == Self::STATE.index()).then(|| Value::Real(self.level.value()))
     }
 }
@@ -162,17 +99,15 @@ unit_kind! {
         let (low, high) = (r.finite("low"), r.finite("high"));
         r.check(low < high, "high", "`high` is not above `low`", "give two different thresholds");
         let on = params.bool("initial");
-        let model = TwoPoint {
-            timer: Timer::due(NEVER, context.resolution),
-            low,
-            high,
-            on,
-            watch: Watch::new(r.positive("exchange_tolerance")),
-            level: Level::new(f64::from(u8::from(on))),
-            news: false,
-            announce: params.bool("announce"),
-        };
-        r.finish(Component::atomic(model))
+        let relation = Relation::new(
+            Kind::Sign,
+            if on { low } else { high },
+            (1.0, r.positive("exchange_tolerance")),
+        );
+        let level = Level::new(f64::from(u8::from(on)));
+        let own = TwoPoint { low, high, on, level, news: false, announce: params.bool("announce") };
+        let timer = Timer::due(NEVER, context.resolution);
+        r.finish(Component::atomic(Reacting { timer, relation, own }))
     },
 }
 

@@ -1,5 +1,5 @@
 //! `quantiser`: a signal rounded to multiples of a quantum.
-use super::crossing::{Band, Exit, Watch};
+use super::crossing::{Reacting, Reaction, Relation};
 use crate::{
     kinds::{
         ParamType,
@@ -10,106 +10,42 @@ use crate::{
         Level, NEVER, Timer,
         value::{Segment, Value},
     },
+    solve::ode::Kind,
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{Component, Effects, Outbox, port::OutPort};
 
-/// Rounds a signal. Input 0: the signal; output 0: the multiples of the quantum.
+/// Sends the side of a relation that is rounded down. Output 0: multiples of the quantum.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Staircase {
-    timer: Timer,
+struct Staircase {
     quantum: f64,
-    /// Lower end of a step, in quanta from its multiple: -0.5 to round, 0 for the floor.
-    lower: f64,
-    /// Number of the step.
-    step: f64,
-    watch: Watch,
     level: Level,
 }
 
 impl Staircase {
     const Y: OutPort<Segment> = OutPort::new(0);
-
-    fn band(&self) -> Band {
-        let low = (self.step + self.lower) * self.quantum;
-        Band { low, high: (self.step + self.lower + 1.0) * self.quantum }
-    }
-
-    fn go(&mut self, step: f64) {
-        self.step = step;
-        self.level.change(step * self.quantum, self.timer.now());
-    }
-
-    fn located(&self) -> Option<f64> {
-        if self.level.is_pending() {
-            return None;
-        }
-        let exit = self.watch.planned()?;
-        Some(self.step + if exit == Exit::Above { 1.0 } else { -1.0 })
-    }
-
-    fn plan(&mut self) {
-        let at = self.watch.plan(self.band(), false, &self.timer);
-        let waiting = self.watch.held.is_some() && self.level.is_pending();
-        self.timer.set(if waiting { self.timer.now() } else { at });
-    }
 }
 
-impl Atomic<Value> for Staircase {
-    fn inputs(&self) -> u16 {
-        1
+impl Reaction for Staircase {
+    fn waits(&self, relation: &Relation) -> bool {
+        relation.is_heard() && self.level.is_pending()
     }
-    fn outputs(&self) -> u16 {
-        1
+    fn flips(&mut self, relation: &mut Relation, _: bool, now: i64) {
+        self.level.change(relation.side * self.quantum, now);
     }
-    fn time_advance(&self) -> Duration {
-        self.timer.advance()
+    fn hears(&mut self, relation: &mut Relation, _: Option<f64>, now: i64) {
+        self.level.change(relation.side * self.quantum, now);
     }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        let mut level = self.level.clone();
-        if let Some(step) = self.located() {
-            level.change(step * self.quantum, self.timer.next());
-        }
-        if let Some(segment) = level.pending() {
+    fn send(&self, _: &Timer, out: &mut Outbox<'_, Value>) {
+        if let Some(segment) = self.level.pending() {
             out.send(Self::Y, segment);
         }
     }
-    fn internal(&mut self, fx: &mut Effects<Value>) {
-        let located = self.located();
-        self.timer.fire();
-        if let Some(step) = located {
-            fx.located();
-            self.watch.passed();
-            self.go(step);
-        }
+    fn sent(&mut self, _: bool, _: &Timer, _: &mut Effects<Value>) {
         self.level.sent();
-        self.plan();
     }
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
-        self.timer.pass(elapsed);
-        for (_, value) in bag.iter() {
-            let Value::Segment(s) = value else { continue };
-            let first = self.watch.held.is_none();
-            self.watch.receive(s, &self.timer);
-            if first || self.watch.outside_open(self.band()).is_some() {
-                // A value on the edge of a step belongs to the step it moves into.
-                let exact = s.value(0.0) / self.quantum - self.lower;
-                let mut step = exact.floor();
-                if !step.is_finite() {
-                    fx.fail("the signal is no finite number of quanta");
-                    step = 0.0;
-                }
-                if step == exact && super::crossing::sign_after(s.coefficients(), s.value(0.0)) < 0
-                {
-                    step -= 1.0;
-                }
-                self.go(step);
-            }
-        }
-        self.plan();
-    }
-    fn probe(&self, _: u16, _: Duration) -> Option<Value> {
-        self.watch.held.as_ref().map(|_| Value::Real(self.level.value()))
+    fn probe(&self, relation: &Relation, _: u16, _: (i64, &Timer)) -> Option<Value> {
+        relation.is_heard().then(|| Value::Real(self.level.value()))
     }
 }
 
@@ -134,15 +70,12 @@ unit_kind! {
         let mut r = Reader::new(params);
         let quantum = r.positive("quantum");
         let tolerance = r.positive("exchange_tolerance").min(0.25 * quantum);
-        let model = Staircase {
-            timer: Timer::due(NEVER, context.resolution),
-            quantum,
-            lower: if params.text("mode") == "floor" { 0.0 } else { -0.5 },
-            step: 0.0,
-            watch: Watch::new(tolerance),
-            level: Level::new(0.0),
-        };
-        r.finish(Component::atomic(model))
+        // From the lower end of the step around zero.
+        let lower = if params.text("mode") == "floor" { 0.0 } else { -0.5 };
+        let relation = Relation::new(Kind::Floor, lower, (quantum, tolerance));
+        let own = Staircase { quantum, level: Level::new(0.0) };
+        let timer = Timer::due(NEVER, context.resolution);
+        r.finish(Component::atomic(Reacting { timer, relation, own }))
     },
 }
 

@@ -1,5 +1,5 @@
 //! `switch`: one of two signals.
-use super::crossing::{Band, Exit, Watch};
+use super::crossing::{Reacting, Reaction, Relation};
 use crate::{
     kinds::{
         ParamType, Params, ValueType,
@@ -7,23 +7,20 @@ use crate::{
         ports::{event, ports, signal},
     },
     signal::{
-        Held, NEVER, Timer,
+        Held, NEVER, Timer, combined,
         value::{Flag, Segment, Value},
     },
+    solve::ode::Kind,
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
+use superdense_kernel::{Component, Effects, Outbox, port::OutPort};
 
-/// Passes one of two signals. Inputs: 0 and 1 the signals, 2 the selection; output 0: the
-/// selected signal.
+/// Passes one of two signals. Inputs: 0 and 1 the signals, 2 the selection, an event or the signal of
+/// the relation; output 0: the selected signal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Selector {
-    timer: Timer,
+struct Selector {
     inputs: [Option<Held>; 2],
     first: bool,
-    threshold: f64,
-    /// The selecting signal, if it is one.
-    watch: Watch,
     flag: Option<Flag>,
     /// The segment that receivers hold.
     sent: Option<Held>,
@@ -31,28 +28,19 @@ pub struct Selector {
 
 impl Selector {
     const Y: OutPort<Segment> = OutPort::new(0);
-    const SELECT: u16 = 2;
 
     fn selected(&self) -> Option<&Held> {
         self.inputs[usize::from(!self.first)].as_ref()
     }
 
-    fn band(&self) -> Band {
-        if self.first {
-            Band { low: self.threshold, high: f64::INFINITY }
-        } else {
-            Band { low: f64::NEG_INFINITY, high: self.threshold }
-        }
-    }
-
-    fn segment(&self, at: i64) -> Option<Segment> {
-        let p = self.selected()?.shifted(at, &self.timer);
+    /// The segment that is to be sent now.
+    fn segment(&self, timer: &Timer) -> Option<Segment> {
+        let (flag, now) = (self.flag?, timer.now());
+        let p = self.selected()?.shifted(now, timer);
         let c = p.truncated(usize::MAX - 1);
-        Some(match (&self.sent, self.flag) {
-            (None, _) => Segment::new(c, Flag::Refresh, c[0]),
-            (Some(sent), Some(Flag::Jump)) => {
-                Segment::new(c, Flag::Jump, sent.left(at, &self.timer))
-            }
+        Some(match &self.sent {
+            None => Segment::new(c, Flag::Refresh, c[0]),
+            Some(sent) if flag == Flag::Jump => Segment::new(c, flag, sent.left(now, timer)),
             _ => Segment::new(c, Flag::Continuous, c[0]),
         })
     }
@@ -63,82 +51,44 @@ impl Selector {
             self.flag = Some(Flag::Jump);
         }
     }
-
-    fn plan(&mut self) {
-        let at = self.watch.plan(self.band(), false, &self.timer);
-        let waiting = self.flag.is_some() && self.selected().is_some();
-        self.timer.set(if waiting { self.timer.now() } else { at });
-    }
-
-    /// The selection after a located crossing of the selecting signal.
-    fn located(&self) -> Option<bool> {
-        if self.flag.is_some() && self.selected().is_some() {
-            return None;
-        }
-        self.watch.planned().map(|exit| exit == Exit::Above)
-    }
 }
 
-impl Atomic<Value> for Selector {
-    fn inputs(&self) -> u16 {
-        3
+impl Reaction for Selector {
+    const PORTS: [u16; 2] = [3, 1];
+
+    fn waits(&self, _: &Relation) -> bool {
+        self.flag.is_some() && self.selected().is_some()
     }
-    fn outputs(&self) -> u16 {
-        1
+    fn flips(&mut self, relation: &mut Relation, _: bool, _: i64) {
+        self.select(relation.side >= 0.0);
     }
-    fn time_advance(&self) -> Duration {
-        self.timer.advance()
+    fn hears(&mut self, relation: &mut Relation, _: Option<f64>, _: i64) {
+        self.select(relation.side >= 0.0);
     }
-    fn output(&self, out: &mut Outbox<'_, Value>) {
-        let mut then = self.clone();
-        if let Some(first) = self.located() {
-            then.select(first);
+    fn receive(&mut self, relation: &Relation, (port, value): (u16, &Value), now: i64) {
+        match value {
+            Value::Segment(s) => {
+                Held::receive(&mut self.inputs[usize::from(port)], s, now);
+                if (port == 0) == self.first {
+                    self.flag = Some(combined(self.flag, s.flag));
+                }
+            }
+            v => self.select(v.as_real().is_some_and(|x| x >= relation.level)),
         }
-        if then.flag.is_some()
-            && let Some(segment) = then.segment(self.timer.next())
-        {
+    }
+    fn send(&self, timer: &Timer, out: &mut Outbox<'_, Value>) {
+        if let Some(segment) = self.segment(timer) {
             out.send(Self::Y, segment);
         }
     }
-    fn internal(&mut self, fx: &mut Effects<Value>) {
-        let located = self.located();
-        self.timer.fire();
-        if let Some(first) = located {
-            fx.located();
-            self.watch.passed();
-            self.select(first);
-        }
-        if let Some(segment) = self.segment(self.timer.now()) {
-            Held::receive(&mut self.sent, &segment, self.timer.now());
+    fn sent(&mut self, _: bool, timer: &Timer, _: &mut Effects<Value>) {
+        if let Some(segment) = self.segment(timer) {
+            Held::receive(&mut self.sent, &segment, timer.now());
         }
         self.flag = None;
-        self.plan();
     }
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
-        self.timer.pass(elapsed);
-        let now = self.timer.now();
-        for (port, value) in bag.iter() {
-            match value {
-                Value::Segment(s) if port == Self::SELECT => {
-                    self.watch.receive(s, &self.timer);
-                    if self.watch.outside_open(self.band()).is_some() {
-                        self.select(!self.first);
-                    }
-                }
-                Value::Segment(s) => {
-                    Held::receive(&mut self.inputs[usize::from(port)], s, now);
-                    if (port == 0) == self.first {
-                        self.flag = Some(crate::signal::combined(self.flag, s.flag));
-                    }
-                }
-                v => self.select(v.as_real().is_some_and(|x| x >= self.threshold)),
-            }
-        }
-        self.plan();
-    }
-    fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
-        let at = self.timer.at(elapsed);
-        self.selected().map(|h| Value::Real(h.value(at, &self.timer)))
+    fn probe(&self, _: &Relation, _: u16, (at, timer): (i64, &Timer)) -> Option<Value> {
+        self.selected().map(|h| Value::Real(h.value(at, timer)))
     }
 }
 
@@ -173,16 +123,12 @@ unit_kind! {
     },
     build: |params, context| {
         let mut r = Reader::new(params);
-        let model = Selector {
-            timer: Timer::due(NEVER, context.resolution),
-            inputs: [None, None],
-            first: params.bool("initial"),
-            threshold: r.finite("threshold"),
-            watch: Watch::new(r.positive("exchange_tolerance")),
-            flag: None,
-            sent: None,
-        };
-        r.finish(Component::atomic(model))
+        let tolerance = r.positive("exchange_tolerance");
+        let relation = Relation::new(Kind::Sign, r.finite("threshold"), (1.0, tolerance));
+        let first = params.bool("initial");
+        let own = Selector { inputs: [None, None], first, flag: None, sent: None };
+        let timer = Timer::due(NEVER, context.resolution);
+        r.finish(Component::atomic(Reacting { timer, relation, own }))
     },
 }
 

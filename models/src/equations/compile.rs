@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{
     kinds::{Context, Param, ParamError},
-    maths::expr::{Degree, Expr, Frozen, FrozenKind, Names, Program, Symbol, VarId},
+    maths::expr::{Degree, Expr, Frozen, Names, Program, Symbol, VarId},
     signal::value::Value,
     solve::{
         ALGEBRAIC, MAX_SEGMENT_ORDER, Settings,
         equations::{Dims, Relation, Role, Sliding},
-        ode::{Kind, MAX_ORDER, Method, Options},
+        ode::{MAX_ORDER, Method, Options},
     },
 };
 use superdense_kernel::Component;
@@ -205,10 +205,7 @@ fn relations(found: &[Frozen], slopes: &[Slopes], dims: &Dims) -> (Vec<Relation>
         };
         let place = dims.discrete.saturating_sub(1);
         Relation {
-            kind: match f.kind {
-                FrozenKind::Sign => Kind::Sign,
-                FrozenKind::Floor => Kind::Floor,
-            },
+            kind: f.kind,
             role,
             stops: f.stops,
             within: f

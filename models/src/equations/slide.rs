@@ -10,7 +10,7 @@
 //! The side of the function is zero meanwhile, and a relation of its own says that it slides. Outputs are
 //! combined in the same way (equivalent control).
 use crate::{
-    maths::expr::{Expr, Frozen, FrozenKind, Symbol, VarId},
+    maths::expr::{Expr, Frozen, Kind, Symbol, VarId},
     solve::equations::Dims,
 };
 
@@ -104,7 +104,7 @@ fn slopes(
     let inputs = dims.first_input()..dims.first_discrete();
     let reads = function.function.vars();
     let driven = reads.iter().any(|v| inputs.contains(&(v.0 as usize)));
-    if !function.jumps || !function.stops || function.kind != FrozenKind::Sign || driven {
+    if !function.jumps || !function.stops || function.kind != Kind::Sign || driven {
         return None;
     }
     let along = |value: f64| {

@@ -6,8 +6,7 @@ use crate::{
     solve::{
         Settings, Stepped,
         core::Core,
-        equations::{Equations, Work},
-        ode::Kind,
+        equations::{Equations, Work, compare},
         qss::{Explicit, Implicit, Paired, Quanta, Quantised},
     },
     unit::Unit,
@@ -106,7 +105,7 @@ fn automatic<E: Equations>(
 ) -> Result<Component<Value>, Refused> {
     let mut vars = vec![0.0];
     vars.extend(start.initial.iter().chain(start.inputs).chain(start.discrete));
-    look_at_sides(&equations, &mut vars);
+    compare(&equations, &mut vars, &mut Work::default());
     let quanta = auto::quanta(&settings);
     let mut refused = String::new();
     for (choice, why) in auto::ranked(&equations, &settings, &vars) {
@@ -133,23 +132,6 @@ fn automatic<E: Equations>(
         }
     }
     Err(Refused::Method(refused))
-}
-
-/// Appends the place of a received value and the sides of relations, as the indicators say: near enough
-/// for a choice.
-fn look_at_sides<E: Equations>(equations: &E, vars: &mut Vec<f64>) {
-    let (dims, relations) = (equations.dims(), equations.relations());
-    vars.resize(dims.variables(), 0.0);
-    let mut z = vec![0.0; dims.indicators];
-    // Inner relations come first.
-    for k in 0..dims.indicators {
-        equations.indicators(vars, &mut Work::default(), &mut z);
-        vars[dims.first_side() + k] = match relations[k].kind {
-            Kind::Sign if z[k] == 0.0 => 0.0,
-            Kind::Sign => z[k].signum(),
-            Kind::Floor => z[k].floor(),
-        };
-    }
 }
 
 impl Start<'_> {

@@ -11,13 +11,12 @@
 //! only sign changes of the derivative matter, and those are what Bernstein subdivision isolates
 //! safely (Lane & Riesenfeld 1981, "Bounds on a polynomial", BIT 21, 112-117: the number of sign
 //! variations of the Bernstein coefficients bounds the number of roots from above).
-//! Extrema come out as a by-product, and touching (grazing) roots are extrema.
 //!
 //! ```
 //! use superdense_models::maths::poly::{Direction, earliest_root};
 //! // A ball thrown from 1 m at 2 m/s under 10 m/s² is back on the ground after 0.69 s.
 //! let height = [1.0, 2.0, -5.0];
-//! let hit = earliest_root(&height, 0.0, f64::INFINITY, Direction::Falling, None).unwrap();
+//! let hit = earliest_root(&height, 0.0, f64::INFINITY, Direction::Falling).unwrap();
 //! assert!((hit.at - (2.0 + 24f64.sqrt()) / 10.0).abs() < 1e-15);
 //! ```
 
@@ -25,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 mod roots;
 
-pub(crate) use roots::{bernstein, critical_points, first_satisfied};
+pub(crate) use roots::{bernstein, critical_points, first_satisfied, root_bound};
 
 /// Largest degree that the root finders accept.
 pub const MAX_DEGREE: usize = 31;
@@ -114,8 +113,6 @@ pub enum RootKind {
     Rising,
     /// From positive to negative.
     Falling,
-    /// An extremum at zero, within the asked tolerance: a root of even multiplicity.
-    Touch,
 }
 
 /// A root as found by [`earliest_root`].
@@ -130,7 +127,6 @@ pub struct Root {
 impl Direction {
     fn accepts(self, kind: RootKind) -> bool {
         match kind {
-            RootKind::Touch => true,
             RootKind::Rising => self != Direction::Falling,
             RootKind::Falling => self != Direction::Rising,
         }
@@ -139,9 +135,7 @@ impl Direction {
 
 /// Earliest root of `c` in `(a, b]`; `b` may be infinite.
 ///
-/// A root at `a` itself does not count, only a later return to zero. An extremum within `touch`
-/// of zero that does not cross it is reported as [`RootKind::Touch`] whatever the direction;
-/// `touch: None` reports crossings only, `Some(0.0)` only extrema that are zero exactly. From
+/// A root at `a` itself does not count, only a later return to zero; nor does an extremum at zero. From
 /// degree three on, the returned value is the first one (to one unit in the last place of
 /// `at - a`) at which the computed polynomial has its new sign: never early. The zero polynomial
 /// has no root, and neither has one with a coefficient that is not finite.
@@ -155,17 +149,11 @@ impl Direction {
 /// ```
 /// use superdense_models::maths::poly::{Direction, RootKind, earliest_root};
 /// let touching = [1.0, -2.0, 1.0]; // (e - 1)²
-/// assert!(earliest_root(&touching, 0.0, 2.0, Direction::Both, None).is_none());
-/// let root = earliest_root(&touching, 0.0, 2.0, Direction::Both, Some(0.0)).unwrap();
-/// assert_eq!((root.at, root.kind), (1.0, RootKind::Touch));
+/// assert!(earliest_root(&touching, 0.0, 2.0, Direction::Both).is_none());
+/// let root = earliest_root(&[1.0, -1.0], 0.0, 2.0, Direction::Both).unwrap();
+/// assert_eq!((root.at, root.kind), (1.0, RootKind::Falling));
 /// ```
-pub fn earliest_root(
-    c: &[f64],
-    a: f64,
-    b: f64,
-    direction: Direction,
-    touch: Option<f64>,
-) -> Option<Root> {
+pub fn earliest_root(c: &[f64], a: f64, b: f64, direction: Direction) -> Option<Root> {
     assert!(c.len() <= MAX_DEGREE + 1, "polynomial of degree {} is too large", c.len() - 1);
     let length = c.len() - c.iter().rev().take_while(|&&k| k == 0.0).count();
     if length < 2 || b.is_nan() || a.is_nan() || b <= a || c.iter().any(|k| !k.is_finite()) {
@@ -177,8 +165,8 @@ pub fn earliest_root(
     shift(own, a);
     let root = match *own {
         [c0, c1] => roots::linear(c0, c1, b - a, direction),
-        [c0, c1, c2] => roots::quadratic(c0, c1, c2, b - a, direction, touch),
-        _ => roots::general(own, b - a, direction, touch),
+        [c0, c1, c2] => roots::quadratic(c0, c1, c2, b - a, direction),
+        _ => roots::general(own, b - a, direction),
     }?;
     // The sum may round beyond b.
     Some(Root { at: (a + root.at).min(b), kind: root.kind })
@@ -208,9 +196,9 @@ pub fn first_exceed(c: &[f64], band: f64, h: f64) -> Option<f64> {
     let own = &mut own[..c.len()];
     own.copy_from_slice(c);
     own[0] = first - band;
-    let above = earliest_root(own, 0.0, h, Direction::Rising, None).map(|root| root.at);
+    let above = earliest_root(own, 0.0, h, Direction::Rising).map(|root| root.at);
     own[0] = first + band;
-    let below = earliest_root(own, 0.0, h, Direction::Falling, None).map(|root| root.at);
+    let below = earliest_root(own, 0.0, h, Direction::Falling).map(|root| root.at);
     match (above, below) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),

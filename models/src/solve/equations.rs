@@ -440,6 +440,18 @@ pub trait Equations: Send + Sync + 'static {
     }
 }
 
+/// Sets the sides among these variables as a comparison of what they are now says, which holds nothing.
+pub(crate) fn compare<E: Equations>(equations: &E, vars: &mut Vec<f64>, work: &mut Work) {
+    let (dims, relations) = (equations.dims(), equations.relations());
+    vars.resize(dims.variables(), 0.0);
+    let mut z = vec![0.0; dims.indicators];
+    // Inner relations come first.
+    for (k, relation) in relations.iter().enumerate() {
+        equations.indicators(vars, work, &mut z);
+        vars[dims.first_side() + k] = relation.kind.side(z[k]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -507,7 +519,7 @@ mod tests {
         {
             let mut vars = vec![t, x, d, f64::NAN];
             for frozen in freezer.found() {
-                vars.push(frozen.side_of(frozen.function.eval(&vars)));
+                vars.push(frozen.kind.side(frozen.function.eval(&vars)));
             }
             // Only what is held counts.
             (vars[0], vars[1]) = (f64::NAN, f64::NAN);

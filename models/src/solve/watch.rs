@@ -7,7 +7,7 @@
 //! functions that can do no more than be evaluated are sampled.
 use super::{
     core::{Flips, Scene},
-    equations::{Equations, Relation, Role, Work},
+    equations::{Equations, Relation, Role, Trigger, Work},
     expander::{Form, Functions, Table, copy, expanded, input_order},
     ode::{Interval, Locator, NotFinite, Past, Watched, locate::spread},
     settings::Settings,
@@ -20,7 +20,7 @@ use crate::maths::{expr::Degree, poly};
 const BEGINNING: usize = 12;
 
 /// What is watched, and how.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Watch {
     relations: Vec<Relation>,
     /// Indicators and outputs, if they are known as functions; boxed, for they are taken out and
@@ -78,11 +78,7 @@ impl Watch {
             .filter(connected)
             .filter(|&port| form(|both| &both.1, port) == Form::Sampled)
             .collect();
-        let mut watched: Vec<Watched> = relations.iter().map(watched_of).collect();
-        for (k, band) in touching(equations) {
-            let widest = watched[k].touching.map_or(band, |other| other.max(band));
-            watched[k].touching = Some(widest);
-        }
+        let mut watched = watched(equations);
         watched.resize(relations.len() + 2 * sampled_ports.len(), Watched::default());
         let exact = settings.method.series_order().is_none();
         let refines = |form: &Form| match form {
@@ -114,13 +110,7 @@ impl Watch {
             any_followed,
             strides: [1; 2],
             tendency,
-            path: Vec::new(),
-            z: Vec::new(),
-            bands: Vec::new(),
-            y: Vec::new(),
-            vars: Vec::new(),
-            x: Vec::new(),
-            sides: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -439,20 +429,17 @@ impl Watch {
     }
 }
 
-/// Relations of events that report touching, with their bands.
-pub(super) fn touching<E: Equations>(equations: &E) -> Vec<(usize, f64)> {
-    let dims = equations.dims();
-    let mut all = Vec::new();
+/// The relations, as the search needs them, with the widest bands of events that report touching.
+pub(super) fn watched<E: Equations>(equations: &E) -> Vec<Watched> {
+    let of = |r: &Relation| Watched { kind: r.kind, touching: None, slides: r.sliding.is_some() };
+    let mut all: Vec<Watched> = equations.relations().iter().map(of).collect();
     for event in equations.events() {
-        if let super::equations::Trigger::State { truth, touching: Some(band), .. } = &event.trigger
-        {
-            all.extend(truth.relations(&dims).into_iter().map(|k| (k, *band)));
+        if let Trigger::State { truth, touching: Some(band), .. } = &event.trigger {
+            for k in truth.relations(&equations.dims()) {
+                let widest = &mut all[k].touching;
+                *widest = Some(widest.map_or(*band, |other| other.max(*band)));
+            }
         }
     }
     all
-}
-
-/// A relation, as the search needs it.
-pub(super) fn watched_of(relation: &Relation) -> Watched {
-    Watched { kind: relation.kind, touching: None, slides: relation.sliding.is_some() }
 }

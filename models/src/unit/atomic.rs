@@ -244,25 +244,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Receivers now hold what λ sent.
     #[inline]
     fn note_sent(&mut self) {
-        if !self.state.outbox.is_empty() {
-            self.note_all_sent();
-        }
-    }
-
-    #[inline(never)]
-    fn note_all_sent(&mut self) {
-        let last = self.scene.frame.last;
+        let at = self.scene.frame.last;
         for (port, value) in &self.state.outbox {
-            if let (Value::Segment(s), Some(held)) =
-                (value, self.scene.frame.sent.get_mut(usize::from(*port)))
-            {
-                *held = Held { segment: s.clone(), at: last };
-            }
-        }
-        let scene = &self.scene;
-        for (port, value) in &self.state.outbox {
-            if let Value::Segment(_) = value {
-                self.core.sent(scene, usize::from(*port));
+            let port = usize::from(*port);
+            if let (Value::Segment(s), Some(held)) = (value, self.scene.frame.sent.get_mut(port)) {
+                *held = Held { segment: s.clone(), at };
+                self.core.sent(&self.scene, port);
             }
         }
     }

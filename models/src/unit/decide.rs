@@ -201,27 +201,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return false;
         }
         let kind = self.readers.relations[k].kind;
-        let (value, error) = self.scratch.indicators[k];
         self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
-        let side = match kind {
-            Kind::Sign if value.abs() > error => value.signum(),
-            Kind::Floor if (value - value.round()).abs() > error => value.floor(),
-            _ => {
-                let heading = self.heading(k, at, known);
-                if keeps && heading == 0.0 {
-                    return false;
-                }
-                let (side, before) = match kind {
-                    Kind::Sign => (heading, -heading),
-                    Kind::Floor if heading < 0.0 => (value.round() - 1.0, value.round()),
-                    Kind::Floor => (value.round(), value.round() - heading),
-                };
-                if at.start && heading != 0.0 {
-                    self.starts_on_end(k, before);
-                }
-                side
-            }
-        };
+        let (side, before) = kind.decide(self.scratch.indicators[k], || self.heading(k, at, known));
+        if keeps && before == Some(side) {
+            return false;
+        }
+        if let Some(before) = before.filter(|before| at.start && *before != side) {
+            self.starts_on_end(k, before);
+        }
         self.set_side(k, side)
     }
 
@@ -262,15 +249,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 if fixed || starts(&self.state.starting, k) {
                     continue;
                 }
-                let (value, error) = self.scratch.indicators[k];
-                let before = match kind {
-                    Kind::Sign if value.abs() > error => value.signum(),
-                    Kind::Floor if (value - value.round()).abs() > error => value.floor(),
-                    Kind::Floor => continue,
-                    Kind::Sign => match self.heading(k, START, &mut Known::Nothing) {
-                        0.0 => continue,
-                        heading => -heading,
-                    },
+                let (kind, z) = (*kind, self.scratch.indicators[k]);
+                let before = match kind.decide(z, || self.heading(k, START, &mut Known::Nothing)) {
+                    (side, None) => side,
+                    (_, Some(before)) if kind == Kind::Sign && before != 0.0 => before,
+                    _ => continue,
                 };
                 if self.set_side(k, before) {
                     self.state.starting.push((k as u16, before));

@@ -21,7 +21,7 @@ use crate::{
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         core::Core,
-        equations::{Detection, Dims, Equations, LinkEquations},
+        equations::{Detection, Dims, Equations, LinkEquations, compare},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -143,13 +143,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         self.present();
         let dims = self.scene.dims;
-        let mut z = vec![0.0; dims.indicators];
         let Scratch { vars, work, .. } = &mut self.scratch;
-        self.scene.equations.indicators(vars, work, &mut z);
-        // As a program compares that holds nothing.
-        for (side, z) in vars[dims.first_side()..].iter_mut().zip(&z) {
-            *side = if *z == 0.0 { 0.0 } else { z.signum() };
-        }
+        compare(&self.scene.equations, vars, work);
         let mut holds = |l: &LinkEquations| received(l) && l.truth.holds(&dims, vars, work);
         let links = self.scene.equations.links();
         (0..).zip(links).filter(|(_, l)| holds(l)).map(|(i, _)| i).collect()

@@ -463,12 +463,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let [value, slope] = self.affine(k, vars);
         let (rate, kind) = (self.ticks_per_second(), self.readers.relations[k].kind);
         if slope == 0.0 {
-            let side = match kind {
-                Kind::Sign if value == 0.0 => 0.0,
-                Kind::Sign => value.signum(),
-                Kind::Floor => value.floor(),
-            };
-            return (side, None);
+            return (kind.side(value), None);
         }
         let z = slope * (now as f64 / rate as f64) + value;
         let mut side = match kind {

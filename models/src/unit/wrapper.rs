@@ -29,9 +29,10 @@ use serde::{Deserialize, Serialize};
 use superdense_kernel::time::Duration;
 
 /// The next step of the unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Plan {
     /// Integrate on from the core's time.
+    #[default]
     Silent,
     /// Something visible, so many ticks after the last transition.
     Due(i64, Action),
@@ -55,7 +56,7 @@ pub(super) enum Action {
 }
 
 /// Everything that changes in a run, beside the scene's frame and the state of the core.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub plan: Plan,
     /// Messages that λ sends at the planned time.
@@ -199,30 +200,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let state = State {
             plan: Plan::Due(0, Action::Send),
-            outbox: Vec::new(),
             fired: Vec::with_capacity(equations.events().len()),
             after: vec![0.0; dims.variables()],
             flips: Flips::new(dims.indicators),
-            pending: Vec::new(),
             truth: vec![false; equations.events().len() + equations.links().len()],
-            carried: Vec::new(),
-            due: Vec::new(),
-            starting: Vec::new(),
             heard: vec![false; dims.inputs],
             concerned: vec![false; equations.events().len()],
             flipped: vec![None; dims.indicators],
-            failure: String::new(),
-            sessions: Vec::new(),
             refused: (i64::MIN / 2, 0),
-            retiring: false,
             happened: vec![None; equations.events().len()],
             paces: vec![(i64::MAX, 0); equations.events().len()],
-            hurried: None,
-            remarked: false,
-            exchanges: 0,
-            exchanged_bytes: 0,
-            events: 0,
-            located: 0,
+            ..State::default()
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = connected.contains(&true);

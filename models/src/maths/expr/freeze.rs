@@ -9,6 +9,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::condition::{Comparison, Condition, Logic, difference};
 use super::graph::Graph;
 use super::op::Op;
@@ -16,13 +18,44 @@ use super::range::{Range, range};
 use super::scope::VarId;
 use super::tree::{Expr, Node, NodeId};
 
-/// The quantity that the variable of a switching function holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FrozenKind {
-    /// The sign of the function: -1, 0 or 1.
+/// The value of its function that a relation holds: its side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Kind {
+    /// The sign of the function: -1, 0 or 1. Zero is for functions that rest there.
+    #[default]
     Sign,
     /// The function rounded down.
     Floor,
+}
+
+impl Kind {
+    /// The side of a function that has exactly this value.
+    pub fn side(self, value: f64) -> f64 {
+        match self {
+            Self::Sign if value == 0.0 => 0.0,
+            Self::Sign => value.signum(),
+            Self::Floor => value.floor(),
+        }
+    }
+
+    /// The side of a function with this value, which may be off by an error: near the end of a side the
+    /// way that it goes decides, which a sign tells. Then gives also the side from which it comes.
+    pub fn decide(
+        self,
+        (value, error): (f64, f64),
+        heading: impl FnOnce() -> f64,
+    ) -> (f64, Option<f64>) {
+        let (whole, way) = match self {
+            Self::Sign if value.abs() > error => return (value.signum(), None),
+            Self::Floor if (value - value.round()).abs() > error => return (value.floor(), None),
+            Self::Sign | Self::Floor => (value.round(), heading()),
+        };
+        match self {
+            Self::Sign => (way, Some(-way)),
+            Self::Floor if way < 0.0 => (whole - 1.0, Some(whole)),
+            Self::Floor => (whole, Some(whole - way)),
+        }
+    }
 }
 
 /// A switching function and the variable that holds its side.
@@ -31,7 +64,7 @@ pub struct Frozen {
     /// The function, in terms of variables that may be those of earlier ones.
     pub function: Expr,
     /// The quantity that the variable holds.
-    pub kind: FrozenKind,
+    pub kind: Kind,
     /// The variable.
     pub side: VarId,
     /// Whether some expression jumps with it, rather than having a kink.
@@ -42,18 +75,6 @@ pub struct Frozen {
     pub modes: Option<Vec<f64>>,
     /// The number of the function of whose passing zero the variable tells, instead of a side.
     pub passes: Option<usize>,
-}
-
-impl Frozen {
-    /// The value of the variable for this value of the function.
-    pub fn side_of(&self, value: f64) -> f64 {
-        match self.kind {
-            FrozenKind::Sign if value > 0.0 => 1.0,
-            FrozenKind::Sign if value < 0.0 => -1.0,
-            FrozenKind::Sign => 0.0,
-            FrozenKind::Floor => value.floor(),
-        }
-    }
 }
 
 /// Collects the switching functions of expressions.
@@ -67,7 +88,7 @@ impl Frozen {
 /// let [frozen] = freezer.found() else { panic!() };
 /// assert_eq!(frozen.function.to_string(), "v0");
 /// // The sign stands in variable 1.
-/// assert_eq!(smooth.eval(&[-2.0, frozen.side_of(-2.0)]), -2.0);
+/// assert_eq!(smooth.eval(&[-2.0, frozen.kind.side(-2.0)]), -2.0);
 /// assert_eq!(smooth.eval(&[2.0, -1.0]), -2.0, "the formula of the other side, continued");
 /// ```
 pub struct Freezer<M> {
@@ -79,7 +100,7 @@ pub struct Freezer<M> {
     /// How many comparisons for equality of what moves were met: they hold nowhere but in passing.
     pub equalities: usize,
     /// Functions by their text, so that equal ones share a variable.
-    known: HashMap<(String, FrozenKind), VarId>,
+    known: HashMap<(String, Kind), VarId>,
 }
 
 impl<M> std::fmt::Debug for Freezer<M> {
@@ -179,13 +200,13 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             }
             Op::Min | Op::Max => {
                 let z = graph.binary(Op::Sub, a, b);
-                let side = self.side(graph, z, FrozenKind::Sign, only);
+                let side = self.side(graph, z, Kind::Sign, only);
                 let (low, high) = if op == Op::Min { (a, b) } else { (b, a) };
                 let below = graph.binary(Op::LessEq, side, zero);
                 (graph.select(below, low, high), true)
             }
             Op::Abs => {
-                let side = self.side(graph, a, FrozenKind::Sign, only);
+                let side = self.side(graph, a, Kind::Sign, only);
                 (graph.binary(Op::Mul, side, a), true)
             }
             Op::Sign => (self.jump(graph, a, only), false),
@@ -195,20 +216,20 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 let (one, zero) = (graph.constant(1.0), graph.constant(0.0));
                 (graph.select(not_below, one, zero), false)
             }
-            Op::Floor => (self.side(graph, a, FrozenKind::Floor, only), false),
+            Op::Floor => (self.side(graph, a, Kind::Floor, only), false),
             Op::Ceil => (self.ceil(graph, a, only), false),
             Op::Trunc | Op::Round => {
                 let half = graph.constant(if op == Op::Round { 0.5 } else { 0.0 });
-                let side = self.side(graph, a, FrozenKind::Sign, only);
+                let side = self.side(graph, a, Kind::Sign, only);
                 let (up, down) = (graph.binary(Op::Add, a, half), graph.binary(Op::Sub, a, half));
                 let (up, down) =
-                    (self.side(graph, up, FrozenKind::Floor, only), self.ceil(graph, down, only));
+                    (self.side(graph, up, Kind::Floor, only), self.ceil(graph, down, only));
                 let below = graph.binary(Op::Less, side, zero);
                 (graph.select(below, down, up), false)
             }
             Op::Mod => {
                 let ratio = graph.binary(Op::Div, a, b);
-                let turns = self.side(graph, ratio, FrozenKind::Floor, only);
+                let turns = self.side(graph, ratio, Kind::Floor, only);
                 let whole = graph.binary(Op::Mul, b, turns);
                 (graph.binary(Op::Sub, a, whole), true)
             }
@@ -219,25 +240,19 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     /// -floor(-x)
     fn ceil(&mut self, graph: &mut Graph, x: NodeId, only: Option<f64>) -> NodeId {
         let negative = graph.unary(Op::Neg, x);
-        let floor = self.side(graph, negative, FrozenKind::Floor, only);
+        let floor = self.side(graph, negative, Kind::Floor, only);
         graph.unary(Op::Neg, floor)
     }
 
     /// The sign of `z`, with which something jumps.
     fn jump(&mut self, graph: &mut Graph, z: NodeId, only: Option<f64>) -> NodeId {
-        let (function, _) = self.place(&graph.finish(z), FrozenKind::Sign, only);
+        let (function, _) = self.place(&graph.finish(z), Kind::Sign, only);
         self.found[function].jumps = true;
-        self.side(graph, z, FrozenKind::Sign, only)
+        self.side(graph, z, Kind::Sign, only)
     }
 
     /// The side of `z`.
-    fn side(
-        &mut self,
-        graph: &mut Graph,
-        z: NodeId,
-        kind: FrozenKind,
-        only: Option<f64>,
-    ) -> NodeId {
+    fn side(&mut self, graph: &mut Graph, z: NodeId, kind: Kind, only: Option<f64>) -> NodeId {
         let (function, negated) = self.place(&graph.finish(z), kind, only);
         let side = graph.var(self.found[function].side);
         if negated { graph.unary(Op::Neg, side) } else { side }
@@ -245,13 +260,13 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
 
     /// The number of the function that holds the side of `z`, and whether that is the opposite one:
     /// functions that are equal up to their signs share one.
-    fn place(&mut self, z: &Expr, kind: FrozenKind, only: Option<f64>) -> (usize, bool) {
+    fn place(&mut self, z: &Expr, kind: Kind, only: Option<f64>) -> (usize, bool) {
         let key = (z.to_string(), kind);
         let first = self.next.0 as usize - self.found.len();
         let opposite = (z.negated().to_string(), kind);
         let known = match self.known.get(&key) {
             Some(side) => Some((side, false)),
-            None if kind == FrozenKind::Sign => self.known.get(&opposite).map(|side| (side, true)),
+            None if kind == Kind::Sign => self.known.get(&opposite).map(|side| (side, true)),
             None => None,
         };
         if let Some((side, negated)) = known {
@@ -344,7 +359,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         let stops = std::mem::replace(&mut self.stops, false);
         let smooth = self.freeze(z, only);
         let moves = smooth.vars().into_iter().any(|v| (self.moves)(v));
-        let place = moves.then(|| self.place(&smooth, FrozenKind::Sign, only));
+        let place = moves.then(|| self.place(&smooth, Kind::Sign, only));
         self.stops = stops;
         place
     }
@@ -360,7 +375,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         self.next = VarId(side.0 + 1);
         self.found.push(Frozen {
             function: Expr::constant(0.0),
-            kind: FrozenKind::Sign,
+            kind: Kind::Sign,
             side,
             jumps: false,
             stops: false,

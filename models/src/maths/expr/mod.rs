@@ -105,7 +105,7 @@ pub use condition::{Compare, Comparison, Condition, Logic};
 pub use degree::Degree;
 pub use error::{ExprError, Span};
 pub use explain::NonFinite;
-pub use freeze::{Freezer, Frozen, FrozenKind};
+pub use freeze::{Freezer, Frozen, Kind};
 pub use function::built_in;
 pub use op::Op;
 pub(crate) use op::apply;

@@ -36,37 +36,20 @@ fn pair_in_range(c0: f64, c1: f64, c2: f64) -> Option<(f64, f64)> {
 }
 
 /// Earliest root of a quadratic.
-pub(super) fn quadratic(
-    c0: f64,
-    c1: f64,
-    c2: f64,
-    w: f64,
-    direction: Direction,
-    touch: Option<f64>,
-) -> Option<Root> {
+pub(super) fn quadratic(c0: f64, c1: f64, c2: f64, w: f64, direction: Direction) -> Option<Root> {
     let inside = |at: f64| at > 0.0 && at <= w;
     let (first, second) = if c2 > 0.0 {
         (RootKind::Falling, RootKind::Rising)
     } else {
         (RootKind::Rising, RootKind::Falling)
     };
-    if let Some((low, high)) = quadratic_pair(c0, c1, c2)
-        && low < high
-    {
-        let found = [Root { at: low, kind: first }, Root { at: high, kind: second }];
-        return found.into_iter().find(|root| inside(root.at) && direction.accepts(root.kind));
-    }
-    let vertex = -0.5 * (c1 / c2);
-    let depth = (c0 + 0.5 * c1 * vertex).abs();
-    let tolerance = touch?;
-    // A discriminant that rounds to zero is a touch at any tolerance.
-    let exact = c1 * c1 == 4.0 * c0 * c2;
-    (inside(vertex) && (depth <= tolerance || exact))
-        .then_some(Root { at: vertex, kind: RootKind::Touch })
+    let (low, high) = quadratic_pair(c0, c1, c2).filter(|(low, high)| low < high)?;
+    let found = [Root { at: low, kind: first }, Root { at: high, kind: second }];
+    found.into_iter().find(|root| inside(root.at) && direction.accepts(root.kind))
 }
 
 /// Earliest root of a polynomial of degree three or more: monotone pieces, then a bracket.
-pub(super) fn general(c: &[f64], w: f64, direction: Direction, touch: Option<f64>) -> Option<Root> {
+pub(super) fn general(c: &[f64], w: f64, direction: Direction) -> Option<Root> {
     let w = w.min(root_bound(c));
     let mut points: Coefficients = [0.0; MAX_DEGREE + 1];
     let mut count = critical_points(c, w, &mut points);
@@ -75,28 +58,21 @@ pub(super) fn general(c: &[f64], w: f64, direction: Direction, touch: Option<f64
     // The sign just after the origin is that of the first coefficient that is not zero.
     let mut sign = c.iter().find(|&&k| k != 0.0)?.signum();
     let mut start = 0.0;
-    // An extremum that may touch zero: the sign that follows decides.
+    // An extremum on zero, which may be a root: the sign that follows decides.
     let mut near: Option<f64> = None;
     for &point in &points[..count] {
         let value = sign * eval(c, point);
         if value < 0.0 || (value == 0.0 && point == w) {
             let kind = if sign > 0.0 { RootKind::Falling } else { RootKind::Rising };
             if direction.accepts(kind) {
-                let at = match near {
-                    Some(zero) if eval(c, zero) == 0.0 => zero,
-                    _ => bracketed_newton(c, start, point, sign),
-                };
+                let at = near.unwrap_or_else(|| bracketed_newton(c, start, point, sign));
                 return Some(Root { at, kind });
             }
             sign = -sign;
             near = None;
         } else {
-            if let (Some(at), Some(_)) = (near, touch) {
-                return Some(Root { at, kind: RootKind::Touch });
-            }
-            let close = value == 0.0 || touch.is_some_and(|tolerance| value <= tolerance);
             let closing = value < sign * eval(c, start);
-            near = (point < w && close && closing).then_some(point);
+            near = (point < w && value == 0.0 && closing).then_some(point);
         }
         start = point;
     }
@@ -105,7 +81,7 @@ pub(super) fn general(c: &[f64], w: f64, direction: Direction, touch: Option<f64
 
 /// Every real root is at most this large in magnitude: twice the largest
 /// `|c[n-k] / c[n]|^(1/k)` (Fujiwara 1916).
-fn root_bound(c: &[f64]) -> f64 {
+pub(crate) fn root_bound(c: &[f64]) -> f64 {
     let (&lead, rest) = c.split_last().expect("not empty");
     let mut largest = 0.0_f64;
     for (k, &coefficient) in rest.iter().rev().enumerate() {

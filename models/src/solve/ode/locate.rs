@@ -29,22 +29,14 @@ mod sampled;
 mod walk;
 
 use curves::Polynomial;
-pub use curves::{Rows, spread};
+pub use curves::spread;
 use sampled::{Models, Probe, Sampled};
 use walk::Walk;
 
-/// The value of its function that a relation holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Kind {
-    /// Its sign: -1, 0 or 1. Zero is for functions that rest there.
-    #[default]
-    Sign,
-    /// It, rounded down.
-    Floor,
-}
+pub use crate::maths::expr::Kind;
 
 /// A relation, as the search needs it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watched {
     /// The value that is held.
     pub kind: Kind,
@@ -94,13 +86,13 @@ pub trait Doubts {
     fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64;
 }
 
-/// Computed values are exact.
+/// Computed values are off by so much, or exact.
 #[derive(Debug)]
-pub struct Exact;
+pub struct Off(pub f64);
 
-impl Doubts for Exact {
+impl Doubts for Off {
     fn bound(&mut self, _: usize, _: f64) -> f64 {
-        0.0
+        self.0
     }
     fn heading(&mut self, _: usize, _: f64, _: f64) -> f64 {
         0.0

@@ -21,7 +21,7 @@
 //!
 //! ```
 //! use superdense_models::solve::ode::{
-//!     Exact, FnSystem, Interval, Locator, Options, Past, Solver, Watched,
+//!     FnSystem, Interval, Locator, Off, Options, Past, Solver, Watched,
 //! };
 //! let mut fall = FnSystem::new(2, |_t, x: &[f64], dx: &mut [f64]| {
 //!     dx[0] = x[1];
@@ -38,7 +38,7 @@
 //!     let within = Interval { start: step.t0, end: step.t1, fresh: 1e-9 / 512.0 };
 //!     let height = solver.path().row(0);
 //!     let found = (&mut flips, &mut past);
-//!     floor.polynomial((0, height), within, &mut side, |_| None, &mut Exact, found);
+//!     floor.polynomial((0, height), within, &mut side, |_| None, &mut Off(0.0), found);
 //! }
 //! assert!((flips[0].t - (20.0 / 9.81f64).sqrt()).abs() < 1e-14);
 //! assert_eq!((flips[0].before, flips[0].side), (1.0, -1.0));
@@ -55,7 +55,7 @@ mod system;
 mod tableau;
 
 pub use control::{Interpolant, Options, Statistics};
-pub use locate::{Doubts, Exact, Flip, Interval, Kind, Locator, NotFinite, Past, Rows, Watched};
+pub use locate::{Doubts, Flip, Interval, Kind, Locator, NotFinite, Off, Past, Watched};
 pub use method::{MAX_ORDER, Method};
 pub use outcome::{OutsideStep, StepError, StepInfo};
 pub use path::Path;

@@ -30,11 +30,11 @@ use crate::{
         Dims, Equations, Settings,
         core::{Advance, Core, Failure, Flips, Held, Scene},
         equations::{Relation, Role},
-        ode::{Interval, Locator, Watched},
+        ode::{Interval, Locator},
         series::Series,
         stepped::ALGEBRAIC,
         tendency::{Course, Doubt, Tendency},
-        watch::{touching, watched_of},
+        watch::watched,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -134,11 +134,6 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         };
         let readings = (0..dims.states).map(reads).collect();
         let relations = equations.relations();
-        let mut watched: Vec<Watched> = relations.iter().map(watched_of).collect();
-        for (k, band) in touching(equations) {
-            let widest = watched[k].touching.map_or(band, |other| other.max(band));
-            watched[k].touching = Some(widest);
-        }
         let relations_of = Influence::of(dims.states, relations.len(), |k, states| {
             indicators.reads(k, states);
         });
@@ -165,7 +160,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             engine,
             relations,
             readings,
-            locator: Locator::new(watched),
+            locator: Locator::new(watched(equations)),
             tendency: Tendency::new(
                 (0..dims.indicators).map(|k| programs.indicators.variable(k)).collect(),
             ),
@@ -285,7 +280,6 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         width: &mut f64,
     ) -> Result<(), Box<Failure>> {
         let (start, e) = (self.state.at, self.state.shift + self.state.at);
-        let relations = &self.relations;
         let curved = self.curved(scene);
         self.rows.resize(self.indicators.len() * ROW, 0.0);
         let view = Along { state: &self.state.engine, t: e };
@@ -305,7 +299,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             self.rows[k * ROW..][..ROW].copy_from_slice(&row);
             let trust = self.indicators.trust(k, &row, curved);
             *width = width.min(trust.max(scene.tick));
-            let safe = stays(relations[k].kind, self.locator.watched()[k], sides[k], row);
+            let safe = stays(self.locator.watched()[k], sides[k], row);
             self.safe.push(if series { safe.min(trust) } else { 0.0 });
             self.state.looks += 1;
         }

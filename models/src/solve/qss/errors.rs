@@ -9,13 +9,13 @@ use crate::solve::{
 };
 
 /// How long a function with this row surely does not leave its side, in seconds.
-pub(super) fn stays(kind: Kind, watched: Watched, side: f64, row: [f64; ROW]) -> f64 {
+pub(super) fn stays(watched: Watched, side: f64, row: [f64; ROW]) -> f64 {
     let inside = |level: f64, sign: f64| {
         let mut row = row.map(|c| sign * c);
         row[0] -= sign * level + watched.touching.unwrap_or(0.0);
         positive(&row)
     };
-    match kind {
+    match watched.kind {
         Kind::Sign if side == 0.0 => 0.0,
         Kind::Sign => inside(0.0, side),
         Kind::Floor => inside(side, 1.0).min(inside(side + 1.0, -1.0)),

@@ -1,5 +1,5 @@
 //! Sides shared, counted and named by the freezer.
-use super::super::{Condition, Expr, Freezer, FrozenKind, VarId};
+use super::super::{Condition, Expr, Freezer, Kind, VarId};
 use super::{condition, expr};
 
 /// x and t move; sides stand from variable 10 on.
@@ -41,8 +41,8 @@ fn relations_share_sides_up_to_sign() {
     freezer.freeze(&expr("max(x, 1) + abs(1 - x)"), None);
     assert_eq!(freezer.found().len(), 1);
     freezer.freeze(&expr("floor(x - 1)"), None);
-    let kinds: Vec<FrozenKind> = freezer.found().iter().map(|f| f.kind).collect();
-    assert_eq!(kinds, [FrozenKind::Sign, FrozenKind::Floor]);
+    let kinds: Vec<Kind> = freezer.found().iter().map(|f| f.kind).collect();
+    assert_eq!(kinds, [Kind::Sign, Kind::Floor]);
 }
 
 /// Functions that round down have no opposite: floor(-x) is not -floor(x).

@@ -371,7 +371,7 @@ proptest! {
             prop_assert_eq!(frozen.side.0 as usize, vars.len());
             let side = match frozen.passes {
                 Some(_) => 0.0,
-                None => frozen.side_of(frozen.function.eval(&vars)),
+                None => frozen.kind.side(frozen.function.eval(&vars)),
             };
             vars.push(side);
         }

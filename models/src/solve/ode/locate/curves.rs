@@ -7,23 +7,6 @@ use crate::maths::poly::{self, Coefficients};
 /// the whole polynomial.
 const NEGLIGIBLE: f64 = 1e-14;
 
-/// Polynomials over a step in `e`, seconds from its start: one row of coefficients per function.
-#[derive(Debug, Clone, Copy)]
-pub struct Rows<'a> {
-    /// Coefficients, row by row.
-    pub rows: &'a [f64],
-    /// Length of the rows.
-    pub stride: usize,
-}
-
-impl<'a> Rows<'a> {
-    /// Row `k`.
-    #[inline]
-    pub fn row(&self, k: usize) -> &'a [f64] {
-        &self.rows[k * self.stride..][..self.stride]
-    }
-}
-
 /// A polynomial's largest deviation from its first coefficient, up to `width`.
 #[inline]
 pub fn spread(c: &[f64], width: f64) -> f64 {

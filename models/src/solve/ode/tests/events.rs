@@ -6,18 +6,6 @@ use crate::maths::{poly, rounding};
 
 const NANO: u64 = 1_000_000_000;
 
-/// Functions are computed off by this much.
-struct Off(f64);
-
-impl Doubts for Off {
-    fn bound(&mut self, _: usize, _: f64) -> f64 {
-        self.0
-    }
-    fn heading(&mut self, _: usize, _: f64, _: f64) -> f64 {
-        0.0
-    }
-}
-
 /// As [`Off`], and from zero they certainly go on that way.
 struct Heading(f64, f64);
 
@@ -87,7 +75,7 @@ impl Search {
 
 /// Flips of the sign of a function from `side` on, over one step.
 fn flips(side: f64, end: f64, z: impl Fn(f64) -> f64) -> Vec<(f64, f64)> {
-    Search::new(Watched::default(), side).go((0.0, end), &mut Exact, z).found()
+    Search::new(Watched::default(), side).go((0.0, end), &mut Off(0.0), z).found()
 }
 
 fn close(found: &[(f64, f64)], expected: &[(f64, f64)], error: f64) {
@@ -112,10 +100,10 @@ fn bouncing_ball() {
         assert!(steps < 200);
         let mut search = Search::new(Watched::default(), 1.0);
         let height = |t: f64| solver.path().component(0, t);
-        search.go((step.t0, step.t1), &mut Exact, height);
+        search.go((step.t0, step.t1), &mut Off(0.0), height);
         let hit = search.flips.first().map(|flip| flip.t);
         let mut again = Search::new(Watched::default(), 1.0);
-        again.follow((step.t0, step.t1), &mut Exact, solver.path().row(0));
+        again.follow((step.t0, step.t1), &mut Off(0.0), solver.path().row(0));
         let other = again.flips.first().map(|flip| flip.t);
         assert_eq!(hit.is_some(), other.is_some(), "as a polynomial");
         let t = hit.unwrap_or(step.t1);
@@ -152,7 +140,7 @@ fn linear_root_off_grid() {
     let mut ticks = Vec::new();
     while solver.time() < 5.0 {
         let step = solver.step(&mut ramp, None).unwrap();
-        search.go((step.t0, step.t1), &mut Exact, |t| solver.path().component(0, t));
+        search.go((step.t0, step.t1), &mut Off(0.0), |t| solver.path().component(0, t));
         if let Some(flip) = search.flips.pop() {
             assert_eq!(flip.side, 1.0);
             let tick = rounding::ceil_ticks(flip.t, NANO).unwrap();
@@ -170,7 +158,7 @@ fn linear_root_off_grid() {
 fn touching_parabola() {
     let run = |watched: Watched, low: f64| {
         let z = |t: f64| (t - 1.0) * (t - 1.0) + low;
-        Search::new(watched, 1.0).go((0.0, 3.0), &mut Exact, z).flips.clone()
+        Search::new(watched, 1.0).go((0.0, 3.0), &mut Off(0.0), z).flips.clone()
     };
     for low in [1e-13, 0.0] {
         assert_eq!(run(Watched::default(), low), []);
@@ -193,7 +181,7 @@ fn touching_once_over_several_steps() {
         let mut search = Search::new(TOUCHING, 1.0);
         let mut start = 0.0;
         for end in ends {
-            search.go((start, end), &mut Exact, |t| (t - 1.0) * (t - 1.0));
+            search.go((start, end), &mut Off(0.0), |t| (t - 1.0) * (t - 1.0));
             start = end;
         }
         assert_eq!(search.flips.len(), 1, "{ends:?}: {:?}", search.flips);
@@ -205,7 +193,7 @@ fn touching_once_over_several_steps() {
 #[test]
 fn touches_of_a_wave() {
     let mut search = Search::new(TOUCHING, 1.0);
-    search.go((0.0, 2.0), &mut Exact, |t| 1.0 - libm::cos(20.0 * (t - 1.0)));
+    search.go((0.0, 2.0), &mut Off(0.0), |t| 1.0 - libm::cos(20.0 * (t - 1.0)));
     let period = std::f64::consts::PI / 10.0;
     let expected: Vec<f64> = (-3..=3).map(|k| 1.0 + period * f64::from(k)).collect();
     let found: Vec<f64> = search.flips.iter().map(|f| f.t).collect();
@@ -223,7 +211,7 @@ fn two_flips_in_one_large_step() {
         close(&flips(1.0, 10.0, dip), &ends, 1e-15 / width + 4e-15);
         let row = [3.3 * 3.3 - width * width, -6.6, 1.0];
         let mut search = Search::new(Watched::default(), 1.0);
-        let found = search.follow((0.0, 10.0), &mut Exact, &row).found();
+        let found = search.follow((0.0, 10.0), &mut Off(0.0), &row).found();
         close(&found, &ends, 1e-14 / width + 4e-15);
     }
     let wave = |t: f64| libm::sin(t) + 0.9995;
@@ -258,7 +246,7 @@ fn simultaneous_flips() {
     };
     let (mut sides, mut found) = ([1.0; 4], Vec::new());
     let lists = (&mut found, &mut [Past::default(); 4][..]);
-    let end = locator.sample(within, &mut sides, |_| true, z, &mut Exact, lists);
+    let end = locator.sample(within, &mut sides, |_| true, z, &mut Off(0.0), lists);
     assert_eq!((end, sides), (Ok(4.0), [-1.0; 4]));
     let at = |k: u16| {
         let mut own = found.iter().filter(|f| f.relation == k).map(|f| f.t);
@@ -271,7 +259,7 @@ fn simultaneous_flips() {
     // Others than the selected ones stay as they are.
     let (mut sides, mut found) = ([1.0; 4], Vec::new());
     let lists = (&mut found, &mut [Past::default(); 4][..]);
-    locator.sample(within, &mut sides, |k| k == 1, z, &mut Exact, lists).unwrap();
+    locator.sample(within, &mut sides, |k| k == 1, z, &mut Off(0.0), lists).unwrap();
     assert_eq!((found.len(), sides), (1, [1.0, -1.0, 1.0, 1.0]));
 }
 
@@ -306,7 +294,7 @@ fn departing_from_rest() {
     assert_eq!(search.go((1.0, 2.0), &mut Off(1e-6), |t| 1e-6 * t).found(), [(1.0, 1.0)]);
     for (row, expected) in [([0.0, 0.0, 0.0], None), ([0.0, -2.0, 0.0], Some((0.0, -1.0)))] {
         let mut search = Search::new(Watched::default(), 0.0);
-        let found = search.follow((0.0, 1.0), &mut Exact, &row).found();
+        let found = search.follow((0.0, 1.0), &mut Off(0.0), &row).found();
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
     }
 }
@@ -316,7 +304,7 @@ fn departing_from_rest() {
 fn floors() {
     let floor = Watched { kind: Kind::Floor, ..Watched::default() };
     let run = |side: f64, end: f64, z: fn(f64) -> f64| {
-        Search::new(floor, side).go((0.0, end), &mut Exact, z).found()
+        Search::new(floor, side).go((0.0, end), &mut Off(0.0), z).found()
     };
     let thirds = [(0.1, 1.0), (0.2, 2.0), (0.3, 3.0)];
     close(&run(0.0, 0.35, |t| 10.0 * t), &thirds, 1e-15);
@@ -338,7 +326,7 @@ fn floors() {
     close(&run(0.0, pi + 0.7, |t| 2.5 * libm::sin(t)), &wave, 1e-14);
     // One monotone piece of a polynomial.
     let mut search = Search::new(floor, 0.0);
-    let found = search.follow((0.0, 0.35), &mut Exact, &[0.0, 10.0]).found();
+    let found = search.follow((0.0, 0.35), &mut Off(0.0), &[0.0, 10.0]).found();
     close(&found, &thirds, 1e-15);
     assert!(search.flips.windows(2).all(|pair| pair[0].side == pair[1].before));
 }
@@ -350,20 +338,20 @@ fn ticks_before_the_root() {
     let snap = 1e-9 / 1024.0;
     let ramp = |t: f64| 0.5 + snap - t;
     let mut search = Search::new(Watched::default(), -1.0);
-    assert_eq!(search.go((0.5, 2.0), &mut Exact, ramp).found(), []);
+    assert_eq!(search.go((0.5, 2.0), &mut Off(0.0), ramp).found(), []);
     let row = [snap, -1.0];
-    assert_eq!(search.follow((0.5, 2.0), &mut Exact, &row).found(), []);
+    assert_eq!(search.follow((0.5, 2.0), &mut Off(0.0), &row).found(), []);
     // That much earlier it has flipped back, and flips again.
     let early = |t: f64| 0.5 + 1e-9 - t;
     close(
-        &search.go((0.5, 2.0), &mut Exact, early).found(),
+        &search.go((0.5, 2.0), &mut Off(0.0), early).found(),
         &[(0.5, 1.0), (0.5 + 1e-9, -1.0)],
         1e-16,
     );
     // The root found before is ignored, the next one is not.
     let mut search = Search::new(Watched::default(), -1.0);
     let hump = |t: f64| (0.5 + snap - t) * (1.0 - t);
-    close(&search.go((0.5, 2.0), &mut Exact, hump).found(), &[(1.0, 1.0)], 1e-15);
+    close(&search.go((0.5, 2.0), &mut Off(0.0), hump).found(), &[(1.0, 1.0)], 1e-15);
 }
 
 /// Beyond its side by no more than its error a function has not flipped; it has once it is farther
@@ -411,14 +399,14 @@ fn sliding_begins_beyond() {
     for (slides, count) in [(false, 2), (true, 0)] {
         let watched = Watched { slides, ..Watched::default() };
         let mut search = Search::new(watched, 1.0);
-        let found = search.go((0.0, 1.0), &mut Exact, |t| t - 0.01).found();
+        let found = search.go((0.0, 1.0), &mut Off(0.0), |t| t - 0.01).found();
         assert_eq!(found.len(), count, "{found:?}");
         let mut search = Search::new(watched, 1.0);
-        let found = search.follow((0.0, 1.0), &mut Exact, &[-0.25, 1.0]).found();
+        let found = search.follow((0.0, 1.0), &mut Off(0.0), &[-0.25, 1.0]).found();
         assert_eq!(found.len(), count, "{found:?}");
         // For good it has flipped in any case.
         let mut search = Search::new(watched, 1.0);
-        let found = search.go((0.0, 1.0), &mut Exact, |t| -0.25 - t).found();
+        let found = search.go((0.0, 1.0), &mut Off(0.0), |t| -0.25 - t).found();
         assert_eq!(found, [(0.0, -1.0)]);
     }
 }
@@ -429,13 +417,14 @@ fn a_function_that_is_not_finite_is_named() {
     let z = |t: f64, z: &mut [f64]| z.copy_from_slice(&[1.0, (0.5 - t).sqrt()]);
     let within = Interval { start: 0.0, end: 1.0, fresh: FRESH };
     let lists = (&mut Vec::new(), &mut [Past::default(); 2][..]);
-    let error = locator.sample(within, &mut [1.0; 2], |_| true, z, &mut Exact, lists).unwrap_err();
+    let error =
+        locator.sample(within, &mut [1.0; 2], |_| true, z, &mut Off(0.0), lists).unwrap_err();
     assert!(error.indicator == 1 && error.t > 0.5);
     // Without relations nothing is evaluated.
     let never = |_: f64, _: &mut [f64]| panic!("evaluated");
     let lists = (&mut Vec::new(), &mut [Past::default(); 2][..]);
     let mut none = Locator::new(vec![]);
-    assert_eq!(none.sample(within, &mut [], |_| true, never, &mut Exact, lists), Ok(1.0));
+    assert_eq!(none.sample(within, &mut [], |_| true, never, &mut Off(0.0), lists), Ok(1.0));
 }
 
 #[test]
@@ -445,7 +434,7 @@ fn oscillator_flips_are_as_accurate_as_the_solution() {
     solver.begin(0.0, &[1.0, 0.0]);
     while solver.time() < 20.0 {
         let step = solver.step(&mut oscillator(), None).unwrap();
-        search.follow((step.t0, step.t1), &mut Exact, solver.path().row(0));
+        search.follow((step.t0, step.t1), &mut Off(0.0), solver.path().row(0));
     }
     let mut worst = 0.0_f64;
     for (k, flip) in search.flips.iter().enumerate() {
@@ -498,8 +487,8 @@ proptest! {
         let inside: Vec<f64> = roots.into_iter().filter(|r| *r > 0.0 && *r < 2.0).collect();
         let mut searches = [0, 1].map(|_| Search::new(Watched::default(), side));
         let step = (origin, origin + 2.0);
-        searches[0].follow(step, &mut Exact, &row);
-        searches[1].go(step, &mut Exact, |t| poly::eval(&row, t - origin));
+        searches[0].follow(step, &mut Off(0.0), &row);
+        searches[1].go(step, &mut Off(0.0), |t| poly::eval(&row, t - origin));
         for search in searches {
             let found = search.found();
             prop_assert_eq!(found.len(), inside.len(), "{:?} for {:?}", found, inside);
@@ -520,7 +509,7 @@ proptest! {
         for roots in [vec![root; 2], vec![root, root, other, other]] {
             let row = with_roots(&roots, scale);
             let mut search = Search::new(Watched::default(), 1.0);
-            prop_assert_eq!(search.follow((0.0, 2.0), &mut Exact, &row).found(), []);
+            prop_assert_eq!(search.follow((0.0, 2.0), &mut Off(0.0), &row).found(), []);
         }
     }
 
@@ -577,9 +566,9 @@ proptest! {
             let mut shifted = row.clone();
             poly::shift(&mut shifted, start);
             if sampled {
-                search.go((start, end), &mut Exact, z);
+                search.go((start, end), &mut Off(0.0), z);
             } else {
-                search.follow((start, end), &mut Exact, &shifted);
+                search.follow((start, end), &mut Off(0.0), &shifted);
             }
         }
         let found = search.found();
