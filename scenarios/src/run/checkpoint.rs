@@ -12,7 +12,7 @@ use superdense_kernel::{
 
 const MAGIC: [u8; 8] = *b"SDENSE\0R";
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
