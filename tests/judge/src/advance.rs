@@ -142,14 +142,14 @@ impl<const M: usize> Sim<'_, M> {
         let u = self.limits.uncertainty;
         let polynomial = self.polynomials();
         let mut new = Vec::new();
-        for slot in 0..self.sys.states {
+        for (slot, polynomial) in polynomial.into_iter().enumerate() {
             let x = &self.v[slot];
             let size = x.c.hi.abs();
             let degree = series.free[slot].iter().rposition(|c| c.c != Dd::ZERO).unwrap_or(0);
             let error = x.error();
             // A solution that only comes near a polynomial, such as one that decays, has errors.
-            let exact = degree <= u.exact_degree as usize
-                && (polynomial[slot] || degree == 0 && error == 0.0);
+            let exact =
+                degree <= u.exact_degree as usize && (polynomial || degree == 0 && error == 0.0);
             let base = if !exact {
                 u.absolute + u.relative * size
             } else if degree > 0 {

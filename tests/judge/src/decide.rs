@@ -353,14 +353,15 @@ impl<const M: usize> Sim<'_, M> {
         let size = self.size(floor.argument)? + near.hi.abs();
         let below = |s: i8| near.hi - f64::from(u8::from(s < 0));
         let class = class(&z, size);
-        if let Some(fresh) = self.fresh.get(&Switch::Floor(f)).copied() {
-            if fresh.holds(x, size) && (fresh.beyond || !matches!(class, Class::Sign(_))) {
-                let held = self.sides.floor[f as usize];
-                if !fresh.beyond && below(self.leaves(floor.argument, size)?) != held {
-                    return undecided(Reason::Sign, "a whole number turns back where it changed");
-                }
-                return Ok(held);
+        if let Some(fresh) = self.fresh.get(&Switch::Floor(f)).copied()
+            && fresh.holds(x, size)
+            && (fresh.beyond || !matches!(class, Class::Sign(_)))
+        {
+            let held = self.sides.floor[f as usize];
+            if !fresh.beyond && below(self.leaves(floor.argument, size)?) != held {
+                return undecided(Reason::Sign, "a whole number turns back where it changed");
             }
+            return Ok(held);
         }
         match class {
             Class::Sign(sign) => Ok(below(sign)),
