@@ -297,7 +297,6 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
         solver,
         exchange_tolerance: params.real("exchange_tolerance"),
         segment_order: sent as usize,
-        remark: None,
         sources: context.input_sources.to_vec(),
         connected: context.output_connected.iter().copied().take(outputs).collect(),
     })

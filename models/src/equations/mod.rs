@@ -1,7 +1,6 @@
 //! Equations as a scenario writes them: reading, compiling, the choice of a method, the kind itself.
 mod auto;
 mod compile;
-mod contest;
 mod elaborate;
 mod events;
 mod feed_through;

@@ -1,12 +1,12 @@
 //! Equations with a core, as a component.
-use super::auto::{self, Choice};
+use super::auto::Automatic;
 use crate::{
     kinds::{Param, Params},
     signal::value::Value,
     solve::{
         Settings, Stepped,
         core::Core,
-        equations::{Equations, Work, compare},
+        equations::Equations,
         qss::{Explicit, Implicit, Paired, Quanta, Quantised},
     },
     unit::Unit,
@@ -21,6 +21,7 @@ pub(crate) struct Start<'a> {
 }
 
 /// Why there is no unit.
+#[derive(Debug)]
 pub(crate) enum Refused {
     /// The method does not take the equations.
     Method(String),
@@ -89,49 +90,15 @@ pub(crate) fn under_method<E: Equations>(
         "liqss1" => quantised!(Implicit, 1),
         "liqss2" => quantised!(Implicit, 2),
         "mliqss2" => quantised!(Paired, 2),
-        "auto" => return automatic(equations, start, settings),
+        "auto" => {
+            let core = Automatic::new(&equations, &settings)?;
+            Component::atomic(start.unit(equations, core, settings)?)
+        }
         _ => {
             let core = Stepped::new(&equations, &settings).map_err(Refused::Method)?;
             Component::atomic(start.unit(equations, core, settings)?)
         }
     })
-}
-
-/// The unit under the method that is likely to be the cheapest of those that take the equations.
-fn automatic<E: Equations>(
-    equations: E,
-    start: &Start<'_>,
-    mut settings: Settings,
-) -> Result<Component<Value>, Refused> {
-    let mut vars = vec![0.0];
-    vars.extend(start.initial.iter().chain(start.inputs).chain(start.discrete));
-    compare(&equations, &mut vars, &mut Work::default());
-    let quanta = auto::quanta(&settings);
-    let mut refused = String::new();
-    for (choice, why) in auto::ranked(&equations, &settings, &vars) {
-        settings.remark = Some(format!("method {}: {why}", choice.name()).into());
-        macro_rules! attempt {
-            ($core:expr) => {
-                match $core {
-                    Ok(core) => {
-                        return Ok(Component::atomic(start.unit(equations, core, settings)?));
-                    }
-                    Err(why) => refused = why,
-                }
-            };
-        }
-        if let Some(method) = choice.stepped() {
-            settings.method = method;
-            attempt!(Stepped::new(&equations, &settings));
-        } else if choice == Choice::Qss1 {
-            attempt!(Quantised::<Explicit, 1>::new(&equations, &settings, quanta));
-        } else if choice == Choice::Qss2 {
-            attempt!(Quantised::<Explicit, 2>::new(&equations, &settings, quanta));
-        } else {
-            attempt!(Quantised::<Implicit, 2>::new(&equations, &settings, quanta));
-        }
-    }
-    Err(Refused::Method(refused))
 }
 
 impl Start<'_> {

@@ -39,6 +39,15 @@ pub struct UnitStatistics {
 }
 
 impl UnitStatistics {
+    /// Adds other counts.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let mut sums: BTreeMap<&'static str, u64> = self.entries().into_iter().collect();
+        for (name, count) in other.entries() {
+            *sums.entry(name).or_default() += count;
+        }
+        *self = Self::from_sums(&sums);
+    }
+
     /// The counts by name.
     pub fn entries(&self) -> Vec<(&'static str, u64)> {
         vec![

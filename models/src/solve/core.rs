@@ -22,6 +22,7 @@ use super::{
 };
 use crate::signal::{statistics::UnitStatistics, value::Segment};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::sync::Arc;
 
 /// A segment, and the tick of the message that brought or took it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -203,13 +204,17 @@ pub struct Failure {
 pub trait Core<E: Equations>: Send + 'static {
     /// Everything that changes in a run; a clone or a serialised copy continues byte-equally.
     type State: Clone + Serialize + DeserializeOwned + Send + 'static;
-    /// The changing part.
-    fn state(&self) -> &Self::State;
-    /// The changing part, to be replaced by a saved one.
-    fn state_mut(&mut self) -> &mut Self::State;
+    /// A copy of the changing part.
+    fn save(&self) -> Self::State;
+    /// Goes back to a saved changing part.
+    fn restore(&mut self, scene: &Scene<E>, saved: &Self::State);
 
-    /// Begins at offset zero in states `x`.
-    fn start(&mut self, scene: &Scene<E>, x: &[f64]);
+    /// Begins at offset `t` in states `x`; `limit` is the time of the next time event, if there is one.
+    fn start(&mut self, scene: &Scene<E>, t: f64, x: &[f64], limit: Option<f64>);
+    /// A remark for the user that has not been told yet.
+    fn remark(&mut self) -> Option<Arc<str>> {
+        None
+    }
     /// Where the next [`advance`](Self::advance) begins.
     fn time(&self) -> f64;
     /// Goes on from [`time`](Self::time): one step, or less; not beyond `stop`. Appends the flips

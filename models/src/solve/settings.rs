@@ -1,6 +1,5 @@
 //! How to run a unit.
 use super::ode::{Method, Options};
-use std::sync::Arc;
 use superdense_kernel::time::Resolution;
 
 /// How to run a unit.
@@ -27,8 +26,6 @@ pub struct Settings {
     pub segment_order: usize,
     /// Per signal input: the continuous unit that feeds it, for counting exchanges.
     pub sources: Vec<Option<u32>>,
-    /// What is to be noted when the run starts: why the method was chosen.
-    pub remark: Option<Arc<str>>,
     /// Per signal output: whether anybody receives it; what nobody receives is not sent. Outputs
     /// beyond the list count as received.
     pub connected: Vec<bool>,
@@ -43,7 +40,6 @@ impl Default for Settings {
             solver: Options::default(),
             exchange_tolerance: 1e-6,
             segment_order: 3,
-            remark: None,
             sources: Vec::new(),
             connected: Vec::new(),
         }

@@ -154,6 +154,22 @@ impl Stepped {
         Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x })
     }
 
+    /// From here on bands of outputs are watched, or not.
+    pub(crate) fn watch_bands(&mut self, on: bool) {
+        self.watch.watch_bands(on);
+    }
+
+    /// Steps, refused ones included, and evaluations of all indicators, so far.
+    pub(crate) fn work(&self) -> (u64, u64) {
+        let steps = self.state.solver.statistics();
+        (steps.accepted + steps.rejected, self.state.looks)
+    }
+
+    /// The solution at the present is as far off as the tolerances allow.
+    pub(crate) fn distrust(&mut self) {
+        self.state.solver.keep_errors(1.0);
+    }
+
     /// A step by the closed form of solutions that are parabolas; gives whether there is one.
     #[inline]
     fn parabolic<E: Equations>(&mut self, scene: &Scene<E>, stop: Option<f64>) -> bool {
@@ -301,17 +317,17 @@ fn check(settings: &Settings, expander: &Expander, algebraic: usize) -> Result<(
 impl<E: Equations> Core<E> for Stepped {
     type State = SteppedState;
 
-    fn state(&self) -> &SteppedState {
-        &self.state
+    fn save(&self) -> SteppedState {
+        self.state.clone()
     }
-    fn state_mut(&mut self) -> &mut SteppedState {
-        &mut self.state
+    fn restore(&mut self, _: &Scene<E>, saved: &SteppedState) {
+        self.state.clone_from(saved);
     }
 
-    fn start(&mut self, scene: &Scene<E>, x: &[f64]) {
-        self.state.solver.begin(0.0, x);
-        self.state.at = 0.0;
-        scene.fill(0.0, x, &mut self.vars);
+    fn start(&mut self, scene: &Scene<E>, t: f64, x: &[f64], _: Option<f64>) {
+        self.state.solver.begin(t, x);
+        self.state.at = t;
+        scene.fill(t, x, &mut self.vars);
         self.expander.prepare(scene, &mut self.dual, &self.vars);
     }
 

@@ -40,7 +40,8 @@ pub(super) struct Watch {
     any_sampled: bool,
     /// Per relation: whether its polynomial is only the beginning of a series, or an approximation.
     refined: Vec<bool>,
-    /// Whether anybody receives an output that has a band.
+    /// Whether anybody receives an output that has a band, and whether bands are watched at present.
+    audible: bool,
     banded: bool,
     /// Lengths of the rows in `z` and `bands`.
     strides: [usize; 2],
@@ -102,6 +103,7 @@ impl Watch {
             locator: Locator::new(watched),
             exact,
             refined,
+            audible: banded,
             banded,
             any_sampled: sampled.contains(&true) || !sampled_ports.is_empty(),
             searched,
@@ -112,6 +114,11 @@ impl Watch {
             tendency,
             ..Self::default()
         }
+    }
+
+    /// From here on bands of outputs are watched, or not: in a trial nobody receives them.
+    pub(super) fn watch_bands(&mut self, on: bool) {
+        self.banded = on && self.audible;
     }
 
     /// Whether there is nothing to search for.
@@ -171,6 +178,7 @@ impl Watch {
         let mut best = f64::INFINITY;
         if self.any_sampled {
             (best, end) = self.sampled(scene, state, work, (start, end), flips)?;
+            best = if banded { best } else { f64::INFINITY };
         }
         if banded {
             best = best.min(self.bands(scene, (start, end))?);

@@ -170,9 +170,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         self.scratch.flipped.clear();
         self.arrive(fx.now().ticks, proposed);
-        if let Some(remark) = self.settings.remark.as_ref().filter(|_| !self.state.remarked) {
-            self.state.remarked = true;
-            fx.report(Fact::Note(Arc::clone(remark)));
+        if let Some(remark) = self.core.remark() {
+            fx.report(Fact::Note(remark));
         }
         if bag.is_some() && self.scene.equations.recalls() {
             // Before own events of this cycle, too.

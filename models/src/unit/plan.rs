@@ -16,7 +16,7 @@ use crate::{
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The tick (after the last transition) of the next time event.
     #[inline(never)]
-    fn next_time_event(&self) -> Option<i64> {
+    pub(super) fn next_time_event(&self) -> Option<i64> {
         let last = self.scene.frame.last;
         let next = |t: &Trigger| t.next(last, false).map(|at| at - last);
         self.scene.equations.events().iter().filter_map(|e| next(&e.trigger)).min()

@@ -13,22 +13,22 @@ pub struct SavedUnit<S>(State, Frame, S);
 impl<E: Equations, C: Core<E>> Snapshot for Unit<E, C> {
     type Saved = SavedUnit<C::State>;
     fn save(&self) -> Result<Self::Saved, SnapshotError> {
-        Ok(SavedUnit(self.state.clone(), self.scene.frame.clone(), self.core.state().clone()))
+        Ok(SavedUnit(self.state.clone(), self.scene.frame.clone(), self.core.save()))
     }
     fn restore(&mut self, saved: &Self::Saved) -> Result<(), SnapshotError> {
         self.state.clone_from(&saved.0);
         self.scene.frame.clone_from(&saved.1);
-        self.core.state_mut().clone_from(&saved.2);
+        self.core.restore(&self.scene, &saved.2);
         Ok(())
     }
     fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        encode(&(&self.state, &self.scene.frame, self.core.state()))
+        encode(&(&self.state, &self.scene.frame, self.core.save()))
     }
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let (state, frame, core) = decode(bytes)?;
         self.state = state;
         self.scene.frame = frame;
-        *self.core.state_mut() = core;
+        self.core.restore(&self.scene, &core);
         Ok(())
     }
 }

@@ -94,8 +94,6 @@ pub(super) struct State {
     pub paces: Vec<(i64, u32)>,
     /// The event that happened last, if it came ever faster.
     pub hurried: Option<u16>,
-    /// Whether the remark of the settings has been noted.
-    pub remarked: bool,
     pub exchanges: u64,
     pub exchanged_bytes: u64,
     pub events: u64,
@@ -225,8 +223,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut unit = Self { scene, timed, audible, readers, settings, core, state, scratch };
         unit.scene.fill(0.0, initial, &mut unit.scratch.vars);
         unit.begin()?;
+        let limit = unit.next_time_event().map(|k| unit.seconds(k));
         let vars = &unit.scratch.vars;
-        unit.core.start(&unit.scene, &vars[Dims::STATES..dims.first_input()]);
+        unit.core.start(&unit.scene, 0.0, &vars[Dims::STATES..dims.first_input()], limit);
         unit.present();
         unit.queue_segments(0.0, Cause::Start)?;
         Ok(unit)

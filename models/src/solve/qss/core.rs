@@ -80,6 +80,8 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     relations_of: Influence,
     outputs_of: Influence,
     longest: f64,
+    /// Whether bands of outputs are not watched: in a trial nobody receives them.
+    deaf: bool,
     /// Seconds by which a tick may precede the crossing it stands for (R14).
     snap: f64,
     rows: Vec<f64>,
@@ -168,12 +170,23 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             outputs_of: outputs.influence(),
             indicators,
             outputs,
+            deaf: false,
             snap: rounding::SNAP * tick,
             longest: settings.solver.max_step.min(end / 16.0),
             rows: Vec::new(),
             chosen: Vec::new(),
             safe: Vec::new(),
         })
+    }
+
+    /// From the next start on bands of outputs are watched, or not.
+    pub(crate) fn watch_bands(&mut self, on: bool) {
+        self.deaf = !on;
+    }
+
+    /// Steps, and looks at indicators, so far.
+    pub(crate) fn work(&self) -> (u64, u64) {
+        (self.state.engine.steps, self.state.looks)
     }
 
     /// Lets the engine work on the state.
@@ -213,7 +226,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     /// Sets when output `port` leaves its band, seen from engine's time `e`; gives whether it has
     /// left already.
     fn look_at_band<E: Equations>(&mut self, scene: &Scene<E>, port: usize, e: f64) -> bool {
-        if !scene.watches(port) {
+        if self.deaf || !scene.watches(port) {
             return false;
         }
         let row = self.outputs.row(port, &Along { state: &self.state.engine, t: e });
@@ -407,19 +420,23 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
 impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     type State = CoreState<P>;
 
-    fn state(&self) -> &CoreState<P> {
-        &self.state
+    fn save(&self) -> CoreState<P> {
+        self.state.clone()
     }
-    fn state_mut(&mut self) -> &mut CoreState<P> {
-        &mut self.state
+    fn restore(&mut self, _: &Scene<E>, saved: &CoreState<P>) {
+        self.state.clone_from(saved);
     }
 
-    fn start(&mut self, scene: &Scene<E>, x: &[f64]) {
+    fn start(&mut self, scene: &Scene<E>, t: f64, x: &[f64], _: Option<f64>) {
         let none = Input { at: 0.0, coefficients: vec![0.0] };
         self.state.engine.inputs = vec![none; scene.dims.inputs];
+        self.state.base = scene.frame.last;
+        (self.state.shift, self.state.at, self.state.jumped) = (0.0, t, t);
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
+        self.state.leave = Queue::new(self.outputs.len());
         let origin = scene.absolute(0.0);
-        let result = self.run(|engine| engine.start(origin, x, &scene.frame.discrete));
+        self.engine.system.resting = scene.frame.resting;
+        let result = self.run(|engine| engine.start_at((origin, t), x, &scene.frame.discrete));
         self.note(result);
         self.touch_all(scene);
     }

@@ -288,11 +288,21 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     /// # Errors
     /// If a derivative is not finite.
     pub fn start(&mut self, origin: f64, x: &[f64], discrete: &[f64]) -> Result<(), NotFinite> {
+        self.start_at((origin, 0.0), x, discrete)
+    }
+
+    /// Begins at offset `t`; offset zero is `origin` seconds of the run.
+    pub(super) fn start_at(
+        &mut self,
+        (origin, t): (f64, f64),
+        x: &[f64],
+        discrete: &[f64],
+    ) -> Result<(), NotFinite> {
         self.state.origin = origin;
         self.state.discrete = discrete.to_vec();
-        self.state.variables = x.iter().map(|&x| Variable::new(x, 0.0)).collect();
-        (self.state.now, self.state.mark) = (0.0, f64::NEG_INFINITY);
-        self.restart(0.0)
+        self.state.variables = x.iter().map(|&x| Variable::new(x, t)).collect();
+        (self.state.now, self.state.mark) = (t, f64::NEG_INFINITY);
+        self.restart(t)
     }
 
     /// Quantises everything anew at `t`, where states, discrete values or inputs have jumped.

@@ -44,7 +44,6 @@ mod pair;
 mod queue;
 mod sheet;
 mod system;
-pub(crate) mod trial;
 mod unit;
 mod variable;
 mod views;

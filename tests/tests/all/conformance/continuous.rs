@@ -71,6 +71,11 @@ impl Ran {
         self.facts.iter().map(|f| f.0).collect()
     }
 
+    /// Steps of all units.
+    pub(super) fn steps(&self) -> u64 {
+        self.sim.statistics()["steps"]
+    }
+
     pub(super) fn output(&self, path: &str, port: u16, at: i64) -> f64 {
         let model = self.sim.find(path).unwrap();
         self.sim.probe(model, port, at).unwrap().as_real().unwrap()
