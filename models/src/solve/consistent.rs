@@ -14,6 +14,8 @@ use nalgebra::{DMatrix, DVector, DVectorViewMut, Dyn, FullPivLU};
 const MAX_TURNS: usize = 200;
 /// A pivot that is so much smaller than the largest one counts as zero.
 const SINGULAR: f64 = 1e-13;
+/// Places at which equations are tried that do not determine the algebraic variables here.
+const ELSEWHERE: usize = 16;
 
 /// Working memory for finding consistent values.
 #[derive(Debug, Default)]
@@ -31,6 +33,8 @@ pub(crate) struct Linearised {
     /// Factors of rows and columns that bring entries to about one.
     rows: Vec<f64>,
     columns: Vec<f64>,
+    /// The ratio of the largest to the smallest pivot.
+    condition: f64,
 }
 
 impl Linearised {
@@ -49,7 +53,10 @@ impl Linearised {
         let factors = FullPivLU::new(matrix);
         let pivots = factors.u().diagonal();
         match (0..n).find(|&k| pivots[k].abs() <= SINGULAR * pivots[0].abs()) {
-            None => Ok(Self { factors, rows, columns }),
+            None => {
+                let condition = if n > 0 { (pivots[0] / pivots[n - 1]).abs() } else { 1.0 };
+                Ok(Self { factors, rows, columns, condition })
+            }
             Some(k) => {
                 let mut order = DVector::from_fn(n, |i, _| i);
                 factors.p().permute_rows(&mut order);
@@ -64,6 +71,12 @@ impl Linearised {
         let n = residuals.len();
         self.factors.solve_mut(&mut DVectorViewMut::from_slice(residuals, n));
         residuals.iter_mut().zip(&self.columns).for_each(|(r, factor)| *r *= factor);
+    }
+
+    /// An estimate of the condition number, with rows and columns scaled: rounding in the residuals moves
+    /// the variables by so many times as much.
+    pub(crate) fn condition(&self) -> f64 {
+        self.condition
     }
 }
 
@@ -85,6 +98,15 @@ impl Consistent {
         equations: &E,
         vars: &[f64],
     ) -> Result<Linearised, String> {
+        let matrix = self.slopes(equations, vars);
+        if !matrix.iter().all(|m| m.is_finite()) {
+            return Err("an algebraic equation has no finite slope".into());
+        }
+        Linearised::new(matrix).map_err(|row| self.undetermined(equations, vars, row))
+    }
+
+    /// The slopes of the residuals along the algebraic variables.
+    fn slopes<E: Equations>(&mut self, equations: &E, vars: &[f64]) -> DMatrix<f64> {
         let dims = equations.dims();
         self.vars.clear();
         self.vars.extend(vars.iter().map(|&v| Series([v, 0.0])));
@@ -97,17 +119,46 @@ impl Consistent {
             let slopes = self.dx[dims.differential()..].iter();
             column.iter_mut().zip(slopes).for_each(|(c, dx)| *c = dx.0[1]);
         }
-        if !matrix.iter().all(|m| m.is_finite()) {
-            return Err("an algebraic equation has no finite slope".into());
-        }
-        Linearised::new(matrix).map_err(|row| {
+        matrix
+    }
+
+    /// Why the algebraic variables do not follow at `vars`, where equation `row` adds nothing to the
+    /// others.
+    #[cold]
+    fn undetermined<E: Equations>(&mut self, equations: &E, vars: &[f64], row: usize) -> String {
+        let (row, near) = (named(equations, row, vars), near(equations, vars));
+        if self.is_determined_elsewhere(equations, vars) {
             format!(
-                "the algebraic equation {} and the others do not determine the algebraic \
-                 variables{} (index > 1: their Jacobian is singular); start from other values, or \
-                 replace a constraint by its time derivative",
-                named(equations, row, vars),
-                near(equations, vars),
+                "the algebraic part is badly conditioned{near}: to rounding its Jacobian is singular \
+                 there, although not elsewhere (condition number above {:e}), so that {row} and the \
+                 others say nothing about some algebraic variable; add what decides it there, such as \
+                 a small leak across elements that block, or keep the solution away from there",
+                1.0 / SINGULAR,
             )
+        } else {
+            format!(
+                "the algebraic equation {row} and the others do not determine the algebraic \
+                 variables{near} (index > 1: their Jacobian is singular everywhere); replace a \
+                 constraint by its time derivative"
+            )
+        }
+    }
+
+    /// Whether the algebraic variables follow from the equations at some other values of the states:
+    /// then the index is 1, and only the place is bad.
+    fn is_determined_elsewhere<E: Equations>(&mut self, equations: &E, vars: &[f64]) -> bool {
+        let states = Dims::STATES..equations.dims().first_input();
+        let mut other = vars.to_vec();
+        let mut turn = 0.0;
+        (0..ELSEWHERE).any(|place| {
+            for (x, here) in other[states.clone()].iter_mut().zip(&vars[states.clone()]) {
+                // Between -1 and 1, never twice the same.
+                turn = (turn + 0.618_033_988_749_894_9) % 1.0;
+                let part = 2.0 * turn - 1.0;
+                *x = if place % 2 == 0 { part } else { here + 0.3 * part * (1.0 + here.abs()) };
+            }
+            let matrix = self.slopes(equations, &other);
+            matrix.iter().all(|m| m.is_finite()) && Linearised::new(matrix).is_ok()
         })
     }
 

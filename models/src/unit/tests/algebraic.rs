@@ -108,6 +108,23 @@ fn starts() {
     assert!(core.err().unwrap().contains("algebraic"));
 }
 
+// Two nodes, of which diodes alone say how far they are from ground, driven by x.
+system!(Floating, 3; 2, |v, dx| {
+    let drive = v[1].sub(&v[2].sub(&v[3]));
+    let diode = |z: &S| z.div(&S::constant(0.05)).exp().mul(&S::constant(1e-9));
+    dx[0] = S::constant(-1.0);
+    dx[1] = drive.sub(&diode(&v[2]));
+    dx[2] = drive.neg().sub(&diode(&v[3]));
+});
+
+/// "Index above 1" is said of that alone: a place at which 16 digits do not do has another name.
+#[test]
+fn bad_condition_is_told_from_index() {
+    let why = refused(Floating, &[5.0, -30.0, -35.0], Method::Rodas);
+    println!("{why}");
+    assert!(why.contains("badly conditioned") && !why.contains("index"), "{why}");
+}
+
 // x' = -1, 0 = z² - x: the solution ends in a fold at t = 1.
 system!(Fold, 2; 1, |v, dx| {
     dx[0] = S::constant(-1.0);
