@@ -104,6 +104,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         dims,
         modes: specs.iter().map(|s| s.mode).collect(),
         mode: formulas.mode.map(|v| v.0 as usize),
+        mode_names: d.modes.iter().map(|(name, _)| name.value.clone()).collect(),
         links,
         derivatives: Program::compile(&derivatives),
         outputs: Program::compile(&outputs),

@@ -73,6 +73,8 @@ pub struct TextEquations {
     pub(super) modes: Vec<Option<f64>>,
     /// Place of the present mode.
     pub(super) mode: Option<usize>,
+    /// Names of the modes.
+    pub(super) mode_names: Vec<String>,
     pub(super) handlers: Vec<Handler>,
     /// Names of the states.
     pub(super) names: Vec<String>,
@@ -161,6 +163,9 @@ impl Equations for TextEquations {
         let (name, text) = (self.names.get(index)?, self.derivatives.text(index, mode));
         let algebraic = index >= self.dims.differential();
         Some(if algebraic { format!("0 = {text}") } else { format!("{name}' = {text}") })
+    }
+    fn mode(&self, vars: &[f64]) -> Option<&str> {
+        self.mode_names.get(vars[self.mode?] as usize).map(String::as_str)
     }
     fn signal(&self, output: bool, port: usize) -> Option<&str> {
         let names = if output { &self.output_names } else { &self.input_names };

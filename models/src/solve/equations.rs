@@ -419,6 +419,11 @@ pub trait Equations: Send + Sync + 'static {
         let _ = (index, vars);
         None
     }
+    /// The name of the mode that holds at these variables, for an error message.
+    fn mode(&self, vars: &[f64]) -> Option<&str> {
+        let _ = vars;
+        None
+    }
     /// The name of a signal output or input, for an error message.
     fn signal(&self, output: bool, port: usize) -> Option<&str> {
         let _ = (output, port);

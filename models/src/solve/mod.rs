@@ -7,6 +7,7 @@ pub mod equations;
 mod expander;
 mod linear;
 pub mod ode;
+mod progress;
 pub mod qss;
 pub mod series;
 mod settings;

@@ -6,6 +6,7 @@ use super::{
     equations::{Dims, Equations, Work},
     expander::{Expander, MAX_SEGMENT_ORDER},
     ode::{MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put},
+    progress::{Progress, Slow},
     settings::Settings,
     tendency::Course,
     watch::Watch,
@@ -23,6 +24,7 @@ pub struct SteppedState {
     jumps: u64,
     /// Evaluations of all indicators.
     pub(super) looks: u64,
+    progress: Progress,
 }
 
 /// A solver that steps all states at once, with a search for events in each step.
@@ -118,6 +120,17 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
         let memory = (&mut *self.dual, &mut *self.work);
         Ok(self.expander.solve(self.scene, memory, (t, self.vars), stride, rows))
     }
+    fn corrections(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        residuals: &mut [f64],
+    ) -> Result<f64, Self::Error> {
+        self.put(t, x);
+        let linearised = self.consistent.linearise(&self.scene.equations, self.vars)?;
+        linearised.solve(residuals);
+        Ok(4.0 * f64::EPSILON * linearised.condition())
+    }
     fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
         if self.scene.frame.resting {
             for row in [to.dx, to.jacobian, to.drift] {
@@ -147,7 +160,8 @@ impl Stepped {
         check(settings, &expander, equations.dims().algebraic)?;
         let watch = Watch::new(equations, functions, settings);
         let solver = Solver::new(settings.method, settings.solver.clone());
-        let state = SteppedState { solver, at: 0.0, jumps: 0, looks: 0 };
+        let progress = Progress::default();
+        let state = SteppedState { solver, at: 0.0, jumps: 0, looks: 0, progress };
         let (vars, x) = (Vec::new(), Vec::new());
         let snap = rounding::SNAP / (settings.resolution.ticks_per_second() as f64);
         let (dual, consistent, work) = Default::default();
@@ -201,9 +215,21 @@ impl Stepped {
         let options = state.solver.options();
         let algebra = (consistent, (options.rtol, options.atol));
         let mut field = Field::new(scene, (expander, dual), algebra, work, vars);
-        match state.solver.step(&mut field, stop) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.explain(scene, &error)),
+        if let Err(error) = state.solver.step(&mut field, stop) {
+            return Err(self.explain(scene, &error));
+        }
+        match state.progress.look(&state.solver, scene, &mut field) {
+            None => Ok(()),
+            Some(slow) => Err(self.too_slow(scene, &slow)),
+        }
+    }
+
+    #[cold]
+    fn too_slow<E: Equations>(&mut self, scene: &Scene<E>, slow: &Slow) -> Box<Failure> {
+        let at = self.state.solver.time();
+        match self.steepest(scene) {
+            Ok(state) => self.failure(&slow.sentence(&scene.equation(state), scene.tick), at),
+            Err(why) => self.failure(&why, at),
         }
     }
 

@@ -27,7 +27,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn explain(&self, failure: &Failure) -> String {
         let mut vars = Vec::new();
         self.scene.fill(failure.t, &failure.x, &mut vars);
-        self.complain(&vars, &format!("{} at {} s", failure.what, vars[0]))
+        let mode = self.scene.equations.mode(&vars).map(|name| format!(" in the mode `{name}`"));
+        let place = format!("{} at {} s{}", failure.what, vars[0], mode.unwrap_or_default());
+        self.complain(&vars, &place)
     }
 
     /// The relations that flip, and the events that happen, again and again up to the present; nothing if

@@ -35,6 +35,19 @@ impl Method {
     /// enough that the terms of the exponential do not cancel.
     pub const CLOSED_ORDER: usize = 24;
 
+    /// Its name in scenarios.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Rk45 => "rk45",
+            Self::Rk23 => "rk23",
+            Self::Rk4(_) => "rk4",
+            Self::Euler(_) => "euler",
+            Self::Taylor(..) => "taylor",
+            Self::Rodas => "rodas",
+            Self::Closed => "closed",
+        }
+    }
+
     /// Whether the method solves algebraic equations beside the differential ones.
     pub fn takes_algebraic(self) -> bool {
         matches!(self, Self::Rodas | Self::Taylor(..) | Self::Closed)

@@ -9,6 +9,7 @@ use super::outcome::{OutsideStep, StepError, StepInfo};
 use super::path::{Path, put};
 use implicit::Linear;
 
+mod defect;
 mod explicit;
 mod implicit;
 mod series;

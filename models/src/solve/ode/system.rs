@@ -54,6 +54,19 @@ pub trait OdeSystem {
         Ok(None)
     }
 
+    /// Turns the residuals of the algebraic states at `x`, in place, into how far these are from where
+    /// the residuals are zero, to first order. Gives the part of that which may be rounding, relative
+    /// to the largest algebraic state.
+    fn corrections(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        residuals: &mut [f64],
+    ) -> Result<f64, Self::Error> {
+        let _ = (t, x, residuals);
+        Ok(0.0)
+    }
+
     /// Writes the derivative of `x` at `t` and its partial derivatives. Gives whether it can;
     /// implicit methods need it.
     fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {

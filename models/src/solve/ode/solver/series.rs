@@ -4,14 +4,13 @@
 //! means of high-order Taylor methods", Experimental Mathematics 14, 99-117, section 3: the last
 //! two coefficients estimate the radius of convergence; the step is that part of it at which they
 //! come down to the tolerance. Coefficients that vanish, and singularities that few of them show, hide
-//! from that: so the slope of the series is compared with the right-hand side in the middle and at the
-//! end, and a step on which these differ is halved.
+//! from that: so the series are put into the equations in the middle and at the end, and a step on which
+//! these do not hold is halved.
 
 use super::{Method, OdeSystem, Solver, StepError, StepInfo};
-use crate::maths::poly;
 
-/// Defect of a step, times its length and in tolerances, from which on it is not that of a series that
-/// was cut off, whose last terms are at tolerance.
+/// Defect of a step, in tolerances, from which on it is not that of a series that was cut off, whose last
+/// terms are at tolerance.
 const DEFECT: f64 = 1e3;
 
 impl Solver {
@@ -77,7 +76,7 @@ impl Solver {
         }
         let (mut t1, mut clipped) = self.end(natural, t_stop);
         if size.is_none() && length == stride && self.method != Method::Closed {
-            let sound = self.sound(system, t1 - t).map_err(StepError::Rhs)?;
+            let sound = self.sound(system, t1 - t);
             if sound < t1 - t {
                 (t1, clipped, natural) = (t + sound, false, sound);
             }
@@ -96,53 +95,15 @@ impl Solver {
         Ok(StepInfo { t0: t, t1, error: f64::from(u8::from(chosen)), rejected: 0, clipped })
     }
 
-    /// How far the series follow the right-hand side: `h`, halved until they do.
-    fn sound<S: OdeSystem + ?Sized>(
-        &mut self,
-        system: &mut S,
-        mut h: f64,
-    ) -> Result<f64, S::Error> {
-        let differential = system.differential();
-        if differential < self.x.len() {
-            // Residuals have no slopes.
-            return Ok(h);
+    /// How far the series follow the equations: `h`, halved until they do.
+    fn sound<S: OdeSystem + ?Sized>(&mut self, system: &mut S, mut h: f64) -> f64 {
+        // What is not defined there lies behind an event, or is an error later.
+        while h > self.options.min_step
+            && [0.5 * h, h].into_iter().any(|e| self.defect(system, e, h) > DEFECT)
+        {
+            h *= 0.5;
         }
-        self.slope.resize(differential, 0.0);
-        let mut x = std::mem::take(&mut self.x);
-        let mut off = |h: f64| {
-            for e in [0.5 * h, h] {
-                for (i, x) in x.iter_mut().enumerate() {
-                    *x = poly::eval(self.path.row(i), e);
-                }
-                system.rhs(self.t + e, &x, &mut self.slope)?;
-                for (i, slope) in self.slope.iter().enumerate() {
-                    let row = self.path.row(i);
-                    let defect = h * (poly::eval_slope(row, e).1 - slope).abs();
-                    // What is not defined there lies behind an event, or is an error later.
-                    if defect > DEFECT * self.options.scale(i, row[0].abs().max(x[i].abs())) {
-                        return Ok(true);
-                    }
-                }
-                self.statistics.evaluations += 1;
-            }
-            Ok(false)
-        };
-        let mut found = Ok(h);
-        while h > self.options.min_step {
-            match off(h) {
-                Ok(true) => h *= 0.5,
-                Ok(false) => break,
-                Err(why) => {
-                    found = Err(why);
-                    break;
-                }
-            }
-        }
-        for (i, x) in x.iter_mut().enumerate() {
-            *x = self.path.row(i)[0];
-        }
-        self.x = x;
-        found.map(|_| h)
+        h
     }
 
     /// Why state `component` is not finite at `t1`: its series is not, or it has no sum there. The

@@ -82,6 +82,26 @@ fn regressions_of_runs() {
     ]);
 }
 
+/// References: the classical method with steps of 1 us, and Newton's iteration for the diodes in each of
+/// its stages; steps of 2 us give the same eleven digits.
+#[test]
+fn regressions_of_steps() {
+    let ms: &[&str] = &["us", "ns", "ps"];
+    check(&[
+        file("R.rectifier", "rectifier_taylor_wrong.toml")
+            .algebraic()
+            .resolutions(ms)
+            .stop(0.2)
+            .end(0, 5.788_79),
+        file("R.bridge", "bridge_leakage.toml")
+            .algebraic()
+            .resolutions(ms)
+            .stop(0.05)
+            .event("five", Near(3.059_151_73e-3), 0)
+            .end(0, 7.167_211_58),
+    ]);
+}
+
 /// The second zero of x'(t) = -x(t-1), between 3 s and 4 s.
 const DELAYED_ZERO: f64 = 3.345_939_886;
 

@@ -1,0 +1,48 @@
+//! How far the series of a step are from fulfilling the equations.
+//!
+//! The residual of a state is the slope of its series less the right-hand side. Over a step it has moved the
+//! state by the step's length times as much, roughly. An algebraic state is off by Newton's correction.
+
+use super::{OdeSystem, Solver};
+use crate::maths::poly;
+
+impl Solver {
+    /// How far states are off, in tolerances, `e` seconds after the begin of the last step, which is used
+    /// for `length` seconds. Where the derivatives are not defined that is zero; where the algebraic
+    /// states do not follow from the equations, it is infinite.
+    pub(super) fn defect<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+        e: f64,
+        length: f64,
+    ) -> f64 {
+        let (n, differential) = (self.x.len(), system.differential());
+        let t = self.path.start() + e;
+        let mut memory = std::mem::take(&mut self.scratch.0);
+        memory.resize(memory.len().max(2 * n), 0.0);
+        let (x, rest) = memory.split_at_mut(n);
+        let d = &mut rest[..n];
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = poly::eval(self.path.row(i), e);
+        }
+        self.statistics.evaluations += 1;
+        let off = system.rhs(t, x, d).and_then(|()| {
+            let (moving, residuals) = d.split_at_mut(differential);
+            for (i, d) in moving.iter_mut().enumerate() {
+                *d = length * (poly::eval_slope(self.path.row(i), e).1 - *d);
+            }
+            if residuals.is_empty() { Ok(0.0) } else { system.corrections(t, x, residuals) }
+        });
+        let largest = off.map_or(f64::INFINITY, |rounding| {
+            let magnitude = |i: usize| self.path.row(i)[0].abs().max(x[i].abs());
+            let most = (differential..n).map(magnitude).fold(0.0, f64::max);
+            let size = |(i, d): (usize, &f64)| {
+                let rounded = if i < differential { 0.0 } else { rounding * most };
+                d.abs() / (self.options.scale(i, magnitude(i)) + rounded)
+            };
+            d.iter().enumerate().map(size).fold(0.0, f64::max)
+        });
+        self.scratch.0 = memory;
+        largest
+    }
+}
