@@ -133,10 +133,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 false => summed,
             };
         }
+        // Within the exchange tolerance they are as they were told: members of a link decide on true values.
         let now = self.scene.frame.last + at.tick;
-        for (held, error) in self.scene.frame.inputs.iter().zip(&mut errors[dims.first_input()..]) {
-            if self.scene.band.is_finite() && held.at < now && held.segment.order() > 0 {
-                *error = self.scene.band;
+        for (k, held) in self.scene.frame.inputs.iter().enumerate() {
+            if held.at < now && held.segment.order() > 0 {
+                let place = dims.first_input() + k;
+                errors[place] = SUMMED * vars[place].abs();
             }
         }
     }
