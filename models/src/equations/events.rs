@@ -53,20 +53,31 @@ const KEYS: &[&str] = &[
     "rest",
 ];
 
+const HANDLER_KEYS: &[&str] = &["input", "reset", "emit", "to"];
+
 /// A trigger, and its condition as alternatives of functions that are at most zero.
 type Foreseen = (Trigger, Vec<Vec<Expr>>);
 
-/// The table of one event.
+/// The table of one event, or of an event input.
 struct Table<'a> {
     entries: Vec<Entry<'a>>,
-    span: Span,
-    name: String,
+    span: &'a Span,
+    number: usize,
+    indices: &'a [(String, i64)],
     mode: Option<usize>,
 }
 
 impl<'a> Table<'a> {
     fn get(&self, key: &str) -> Option<&'a Located<Param>> {
         self.entries.iter().find(|(k, _)| k.value == key).map(|(_, p)| *p)
+    }
+
+    fn name(&self) -> String {
+        let name = match self.get("name").map(|p| &p.value) {
+            Some(Param::Text(t)) => t.clone(),
+            _ => format!("event{}", self.number),
+        };
+        self.indices.iter().fold(name, |name, (_, i)| format!("{name}[{i}]"))
     }
 }
 
@@ -79,13 +90,15 @@ impl<'f> Events<'f> {
 
     /// Reads the events and handlers of the unit and of its modes.
     pub(super) fn read(&mut self, r: &mut Reader<'_>, context: &Context<'_>, d: &Declared<'_>) {
-        let (event, on) = (r.params.get("event"), r.params.get("on"));
-        self.tables(r, context, d, event, None);
-        self.handlers(r, d, on, None);
-        for (k, (_, entries)) in d.modes.iter().enumerate() {
+        let params = r.params;
+        let own = (None, ["event", "on"].map(|key| params.get(key)));
+        let of_modes = d.modes.iter().enumerate().map(|(k, (_, entries))| {
             let get = |key: &str| entries.iter().find(|(n, _)| n.value == key).map(|(_, p)| *p);
-            self.tables(r, context, d, get("event"), Some(k));
-            self.handlers(r, d, get("on"), Some(k));
+            (Some(k), ["event", "on"].map(get))
+        });
+        for (mode, [event, on]) in std::iter::once(own).chain(of_modes) {
+            self.tables(r, (event, "event", KEYS), mode, |all, r, t| all.event(r, context, d, t));
+            self.tables(r, (on, "on", HANDLER_KEYS), mode, |all, r, t| all.handler(r, d, t));
         }
         self.specs.sort_by_key(|s| s.priority);
     }
@@ -112,29 +125,37 @@ impl<'f> Events<'f> {
         }
     }
 
+    /// Reads each table of a list, whose `key` says what it is for.
     fn tables(
         &mut self,
         r: &mut Reader<'_>,
-        context: &Context<'_>,
-        d: &Declared<'_>,
-        list: Option<&Located<Param>>,
+        (list, key, keys): (Option<&Located<Param>>, &str, &[&str]),
         mode: Option<usize>,
+        each: impl Fn(&mut Self, &mut Reader<'_>, &Table<'_>),
     ) {
-        let list = listed(r, list, "event");
+        let brackets = format!("write [[unit.NAME.{key}]] with two brackets");
+        let list = match list.map(|p| (&p.value, &p.span)) {
+            Some((Param::List(list), _)) => &list[..],
+            Some((Param::Text(t), _)) if t.is_empty() => &[],
+            Some((_, span)) => {
+                let error =
+                    ParamError::at(span.clone(), format!("`{key}` must be a list of tables"));
+                r.errors.push(error.help(brackets));
+                return;
+            }
+            None => &[],
+        };
         for (number, p) in list.iter().enumerate() {
             let (table, indices) = indexed(&p.value);
-            r.indices = indices.to_vec();
-            let Some(entries) = tabled(r, table, p, "event") else { continue };
-            let entries: Vec<Entry<'_>> = entries.iter().map(|(k, v)| (k, v)).collect();
-            check_keys(r, &entries, KEYS);
-            let mut table = Table { entries, span: p.span.clone(), name: String::new(), mode };
-            let name = match table.get("name").map(|p| &p.value) {
-                Some(Param::Text(t)) => t.clone(),
-                _ => format!("event{number}"),
+            let Param::Table(entries) = table else {
+                let error = format!("each entry of `{key}` must be a table");
+                r.errors.push(ParamError::at(p.span.clone(), error).help(&brackets));
+                continue;
             };
-            let index = |name, (_, i): &(String, i64)| format!("{name}[{i}]");
-            table.name = indices.iter().fold(name, index);
-            self.event(r, context, d, &table);
+            r.indices = indices.to_vec();
+            let entries: Vec<Entry<'_>> = entries.iter().map(|(k, v)| (k, v)).collect();
+            check_keys(r, &entries, keys);
+            each(self, r, &Table { entries, span: &p.span, number, indices, mode });
             r.indices.clear();
         }
     }
@@ -164,7 +185,7 @@ impl<'f> Events<'f> {
             let rest = rest.clone();
             let sets = Some(reset.targets.clone());
             let leads = table.get("to").is_some();
-            let spec = EventSpec { rest, sets, leads, ..EventSpec::new(&*table.name, trigger) };
+            let spec = EventSpec { rest, sets, leads, ..EventSpec::new(table.name(), trigger) };
             let mode = table.mode.map(|k| k as f64);
             self.specs.push(Spec { spec, reset: reset.clone(), mode, alternatives, priority });
         }
@@ -212,7 +233,7 @@ impl<'f> Events<'f> {
     ) -> Vec<Foreseen> {
         let keys = ["when", "crossing", "at", "every"];
         let given: Vec<_> = keys.iter().filter_map(|k| Some((*k, table.get(k)?))).collect();
-        let name = &table.name;
+        let name = table.name();
         let &[(key, p)] = &given[..] else {
             let error = format!("event `{name}` needs exactly one of when, crossing, at, every");
             r.errors.push(
@@ -410,38 +431,23 @@ impl<'f> Events<'f> {
         all.iter().map(guard).collect()
     }
 
-    fn handlers(
-        &mut self,
-        r: &mut Reader<'_>,
-        d: &Declared<'_>,
-        list: Option<&Located<Param>>,
-        mode: Option<usize>,
-    ) {
-        let mut scope = self.scope(mode).clone();
+    fn handler(&mut self, r: &mut Reader<'_>, d: &Declared<'_>, table: &Table<'_>) {
+        let mut scope = self.scope(table.mode).clone();
         scope.insert("value", Symbol::Var(self.received));
-        for p in &listed(r, list, "on") {
-            let (table, indices) = indexed(&p.value);
-            r.indices = indices.to_vec();
-            let Some(entries) = tabled(r, table, p, "on") else { continue };
-            let entries: Vec<Entry<'_>> = entries.iter().map(|(k, v)| (k, v)).collect();
-            check_keys(r, &entries, &["input", "reset", "emit", "to"]);
-            let table = Table { entries, span: p.span.clone(), name: String::new(), mode };
-            let port = match table.get("input").map(|p| &p.value) {
-                Some(Param::Text(t)) => d.event_inputs.iter().position(|n| n.value == *t),
-                _ => None,
-            };
-            let what = [table.get("reset"), table.get("emit"), table.get("to")];
-            let reset = self.reset(r, d, (mode, &scope), what);
-            r.indices.clear();
-            match port {
-                Some(port) => {
-                    self.handlers.push(Handler { port, mode: mode.map(|k| k as f64), reset });
-                }
-                None => {
-                    let span = table.get("input").map_or(&p.span, |p| &p.span);
-                    let error = ParamError::at(span.clone(), "`input` must name an event input");
-                    r.errors.push(error.help("declare it in `event_inputs`"));
-                }
+        let input = table.get("input");
+        let port = match input.map(|p| &p.value) {
+            Some(Param::Text(t)) => d.event_inputs.iter().position(|n| n.value == *t),
+            _ => None,
+        };
+        let what = [table.get("reset"), table.get("emit"), table.get("to")];
+        let reset = self.reset(r, d, (table.mode, &scope), what);
+        let mode = table.mode.map(|k| k as f64);
+        match port {
+            Some(port) => self.handlers.push(Handler { port, mode, reset }),
+            None => {
+                let span = input.map_or(table.span, |p| &p.span);
+                let error = ParamError::at(span.clone(), "`input` must name an event input");
+                r.errors.push(error.help("declare it in `event_inputs`"));
             }
         }
     }
@@ -529,36 +535,6 @@ fn parts_that_must_hold(condition: &Condition) -> Vec<usize> {
         }
     }
     parts
-}
-
-/// The tables of a list, by value: the list belongs to the parameters, which outlive the reader's
-/// borrow of them.
-fn listed(r: &mut Reader<'_>, p: Option<&Located<Param>>, key: &str) -> Vec<Located<Param>> {
-    let Some(p) = p else { return Vec::new() };
-    match &p.value {
-        Param::List(list) => return list.clone(),
-        Param::Text(t) if t.is_empty() => {}
-        _ => {
-            let error = ParamError::at(p.span.clone(), format!("`{key}` must be a list of tables"));
-            r.errors.push(error.help(format!("write [[unit.NAME.{key}]] with two brackets")));
-        }
-    }
-    Vec::new()
-}
-
-/// The entries of one of them.
-fn tabled<'b>(
-    r: &mut Reader<'_>,
-    table: &'b Param,
-    p: &Located<Param>,
-    key: &str,
-) -> Option<&'b [(Located<String>, Located<Param>)]> {
-    if let Param::Table(entries) = table {
-        return Some(entries);
-    }
-    let error = ParamError::at(p.span.clone(), format!("each entry of `{key}` must be a table"));
-    r.errors.push(error.help(format!("write [[unit.NAME.{key}]] with two brackets")));
-    None
 }
 
 /// The entries of a table inside an event.

@@ -88,8 +88,7 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         if usize::from(port) >= self.scene.dims.outputs {
             return None;
         }
-        let mut vars = Vec::new();
-        self.look_into(self.seconds(elapsed.ticks()), &mut vars);
+        let vars = self.look_into(self.seconds(elapsed.ticks()));
         let mut y = vec![0.0; self.scene.dims.outputs];
         self.scene.equations.outputs(&vars, &mut crate::solve::equations::Work::default(), &mut y);
         Some(Value::Real(y[usize::from(port)]))
@@ -100,8 +99,7 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
-        let mut vars = Vec::new();
-        self.look_into(self.seconds(elapsed.ticks()), &mut vars);
+        let vars = self.look_into(self.seconds(elapsed.ticks()));
         self.scene.equations.explain_outputs(&vars)
     }
 }

@@ -16,6 +16,7 @@ use crate::solve::{
     ode::Kind,
     tendency::first_sign,
 };
+use std::ops::Range;
 
 /// Rounds in which sides, and algebraic variables with them, have to agree.
 const ROUNDS: usize = 64;
@@ -358,7 +359,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let side = match (self.side(sliding.above), self.side(sliding.below)) {
                 (above, _) if above > 0.0 => 1.0,
                 (_, below) if below < 0.0 => -1.0,
-                _ if self.certain(k) != 0.0 && self.was_moved(k) => self.certain(k),
+                _ if self.certain(k) != 0.0
+                    && self.was_moved(k, 0..self.scene.dims.first_input()) =>
+                {
+                    self.certain(k)
+                }
                 _ => return Some(false),
             };
             self.set_side(sliding.flag, 0.0);
@@ -373,9 +378,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !flipped && self.certain(k) != 0.0 {
             return None;
         }
-        let [above, below] = self.scene.equations.slopes(k, &self.scratch.vars);
         let apart = sliding.apart.iter().any(|&flag| self.side(flag) != 0.0);
-        if above < 0.0 && below > 0.0 && !apart {
+        if self.is_held(k) && !apart {
             self.set_side(sliding.flag, 1.0);
             self.set_side(k, 0.0);
             return Some(true);
@@ -383,14 +387,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         None
     }
 
+    /// Whether both fields lead to the surface of relation `k`.
+    fn is_held(&self, k: usize) -> bool {
+        let [above, below] = self.scene.equations.slopes(k, &self.scratch.vars);
+        above < 0.0 && below > 0.0
+    }
+
     /// The relation along whose surface, which the solution reaches at tick `tick`, it begins to slide.
     pub(super) fn slides_from(&self, tick: i64) -> Option<usize> {
         let begins = |p: &&Pending| {
             let k = usize::from(p.relation);
-            p.tick == tick && self.readers.relations[k].sliding.is_some() && {
-                let [above, below] = self.scene.equations.slopes(k, &self.scratch.vars);
-                above < 0.0 && below > 0.0
-            }
+            p.tick == tick && self.readers.relations[k].sliding.is_some() && self.is_held(k)
         };
         self.state.pending.iter().find(begins).map(|p| usize::from(p.relation))
     }
@@ -420,13 +427,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// Whether a state that indicator `k` reads jumped.
-    fn was_moved(&self, k: usize) -> bool {
-        let states = self.scene.dims.first_input();
+    /// Whether one of these variables, which indicator `k` reads, jumped.
+    fn was_moved(&self, k: usize, places: Range<usize>) -> bool {
         let Scratch { vars, prior, .. } = &self.scratch;
-        self.readers.reads[k].as_ref().is_some_and(|reads| {
-            let moved = |place: usize| place < states && vars[place] != prior[place];
-            reads.iter().any(|id| moved(id.0 as usize))
-        })
+        let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
+        reads.any(|place| places.contains(&place) && vars[place] != prior[place])
     }
 }

@@ -55,15 +55,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let t = self.seconds(k);
         let mut values = self.link_values(t, link);
         values.extend(self.flipped_sides(t, link));
-        let l = &self.scene.equations.links()[link];
-        let message = LinkMessage {
-            link: l.link,
-            member: l.member,
-            kind: LinkKind::Proposal,
-            values: values.into(),
-        };
-        self.state.outbox.push((self.link_port(), Value::Link(message)));
+        self.say(link, LinkKind::Proposal, values.into());
         self.state.plan = Plan::Due(k, Action::Propose(link as u16));
+    }
+
+    fn say(&mut self, link: usize, kind: LinkKind, values: Arc<[f64]>) {
+        let l = &self.scene.equations.links()[link];
+        let message = LinkMessage { link: l.link, member: l.member, kind, values };
+        self.state.outbox.push((self.link_port(), Value::Link(message)));
     }
 
     pub(super) fn link_port(&self) -> u16 {
@@ -72,40 +71,32 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The own values that this unit tells the other members, at offset `t`.
     pub(super) fn link_values(&self, t: f64, link: usize) -> Vec<f64> {
-        let mut vars = Vec::new();
-        self.look_into(t, &mut vars);
+        let vars = self.look_into(t);
         self.scene.equations.links()[link].own.iter().map(|&(_, var)| vars[var]).collect()
     }
 
-    /// Leaves the variables at offset `t` in `vars`, not in the scratch, which may hold what a bag
-    /// changed so far.
-    pub(super) fn look_into(&self, t: f64, vars: &mut Vec<f64>) {
-        let mut x = vec![0.0; self.scene.dims.states];
+    /// The variables at offset `t`, not in the scratch, which may hold what a bag changed so far.
+    pub(super) fn look_into(&self, t: f64) -> Vec<f64> {
+        let (mut x, mut vars) = (vec![0.0; self.scene.dims.states], Vec::new());
         self.core.states(t, &mut x);
-        self.scene.fill(t, &x, vars);
+        self.scene.fill(t, &x, &mut vars);
+        vars
     }
 
-    /// The session of a link among `sessions`, opened if there is none: with the own values that were
-    /// `said`, or those of now.
-    fn session<'a>(
-        &self,
-        sessions: &'a mut Vec<Session>,
-        link: usize,
-        said: Option<Arc<[f64]>>,
-    ) -> &'a mut Session {
-        let at = match sessions.iter().position(|s| usize::from(s.link) == link) {
-            Some(at) => at,
-            None => {
-                let own = said.unwrap_or_else(|| self.link_values(0.0, link).into());
-                let l = &self.scene.equations.links()[link];
-                let mut values = vec![None; l.members as usize];
-                values[l.member as usize] = Some(own);
-                let link = link as u16;
-                sessions.push(Session { link, proposed: false, withdrawn: false, values });
-                sessions.len() - 1
-            }
-        };
-        &mut sessions[at]
+    /// The session of a link, opened if there is none: with the own values that were `said`, or those of
+    /// now.
+    fn session(&mut self, link: usize, said: Option<Arc<[f64]>>) -> &mut Session {
+        let open = self.state.sessions.iter().position(|s| usize::from(s.link) == link);
+        let at = open.unwrap_or_else(|| {
+            let own = said.unwrap_or_else(|| self.link_values(0.0, link).into());
+            let l = &self.scene.equations.links()[link];
+            let mut values = vec![None; l.members as usize];
+            values[l.member as usize] = Some(own);
+            let link = link as u16;
+            self.state.sessions.push(Session { link, proposed: false, withdrawn: false, values });
+            self.state.sessions.len() - 1
+        });
+        &mut self.state.sessions[at]
     }
 
     /// Per relation of the condition of a link: the side to which it flips at this tick, and how far from
@@ -117,11 +108,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !known.iter().flatten().any(|(k, _)| flipped(*k)) {
             return vec![f64::NAN; 2 * known.len()];
         }
-        let (mut vars, mut later) = (Vec::new(), Vec::new());
-        self.look_into(t, &mut vars);
-        self.look_into(t + 2.0 * self.snap(), &mut later);
-        let [now, soon] = [vars, later].map(|vars| {
-            let mut z = Vec::new();
+        let [now, soon] = [t, t + 2.0 * self.snap()].map(|t| {
+            let (vars, mut z) = (self.look_into(t), Vec::new());
             self.scratch.tendency.values(&self.scene, &vars, |_| 0.0, &mut z);
             z
         });
@@ -160,9 +148,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             _ => None,
         };
         let said = self.state.outbox.iter().find_map(values);
-        let mut sessions = std::mem::take(&mut self.state.sessions);
-        self.session(&mut sessions, link, said).proposed = true;
-        self.state.sessions = sessions;
+        self.session(link, said).proposed = true;
     }
 
     /// A message of the protocol: answers belong to the sessions that are decided in this cycle,
@@ -170,17 +156,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn hear(&mut self, message: &LinkMessage, deciding: &mut [Session]) {
         let known = self.scene.equations.links().iter().position(|l| l.link == message.link);
         let Some(link) = known else { return };
-        if message.kind == LinkKind::Proposal {
-            let mut sessions = std::mem::take(&mut self.state.sessions);
-            let session = self.session(&mut sessions, link, None);
-            if let Some(place) = session.values.get_mut(message.member as usize) {
-                *place = Some(Arc::clone(&message.values));
-            }
-            self.state.sessions = sessions;
-            return;
-        }
-        let Some(session) = deciding.iter_mut().find(|s| usize::from(s.link) == link) else {
-            return;
+        let session = match message.kind {
+            LinkKind::Proposal => self.session(link, None),
+            _ => match deciding.iter_mut().find(|s| usize::from(s.link) == link) {
+                Some(session) => session,
+                None => return,
+            },
         };
         if message.kind == LinkKind::Withdrawal {
             session.withdrawn = true;
@@ -198,17 +179,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if chosen && proposed {
                 continue;
             }
-            self.state.sessions[i].withdrawn = !chosen;
-            let l = &self.scene.equations.links()[usize::from(link)];
-            let (number, member) = (l.link, l.member);
-            let own = self.state.sessions[i].values[member as usize].clone();
-            let message = LinkMessage {
-                link: number,
-                member,
-                kind: if chosen { LinkKind::Answer } else { LinkKind::Withdrawal },
-                values: if chosen { own.unwrap_or_default() } else { Arc::default() },
-            };
-            self.state.outbox.push((self.link_port(), Value::Link(message)));
+            let member = self.scene.equations.links()[usize::from(link)].member as usize;
+            let session = &mut self.state.sessions[i];
+            session.withdrawn = !chosen;
+            let own = session.values[member].clone().unwrap_or_default();
+            match chosen {
+                true => self.say(link.into(), LinkKind::Answer, own),
+                false => self.say(link.into(), LinkKind::Withdrawal, Arc::default()),
+            }
         }
     }
 
@@ -242,8 +220,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 })?);
             }
             if l.believed && session.proposed {
-                let mut vars = Vec::new();
-                self.look_into(0.0, &mut vars);
+                let vars = self.look_into(0.0);
                 let known = &self.scene.equations.links()[link].known;
                 exchanged.iter_mut().zip(known).for_each(|(x, &var)| *x = vars[var]);
             }

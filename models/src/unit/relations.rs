@@ -430,19 +430,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The tick, counted from the last transition, at which the next relation flips by time and stops
     /// solvers.
     pub(super) fn next_timed_stop(&mut self) -> Option<i64> {
-        let last = self.scene.frame.last;
-        let mut first: Option<i64> = None;
-        for n in 0..self.readers.timed.len() {
+        let (last, count) = (self.scene.frame.last, self.readers.timed.len());
+        let tick = |n: usize| {
             let k = self.readers.timed[n];
-            if !self.readers.relations[k].stops {
-                continue;
-            }
-            if let Some((at, _)) = self.next_timed(k, self.state.flips.sides[k]) {
-                let tick = (at - last).max(1);
-                first = Some(first.map_or(tick, |f| f.min(tick)));
-            }
-        }
-        first
+            let stops = self.readers.relations[k].stops;
+            let (at, _) = stops.then(|| self.next_timed(k, self.state.flips.sides[k]))??;
+            Some((at - last).max(1))
+        };
+        (0..count).filter_map(tick).min()
     }
 
     /// The tick at which relation `k`, affine in time, leaves its side, and where to.

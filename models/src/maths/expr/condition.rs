@@ -35,6 +35,15 @@ impl Comparison {
             Self::NotEqual => z != 0.0,
         }
     }
+
+    pub(super) fn op(self) -> Op {
+        match self {
+            Self::Less => Op::Less,
+            Self::LessEq => Op::LessEq,
+            Self::Equal => Op::Equal,
+            Self::NotEqual => Op::NotEqual,
+        }
+    }
 }
 
 /// One comparison, an atom of a [`Condition`].

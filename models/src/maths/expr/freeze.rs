@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::condition::{Comparison, Condition, Logic, difference};
+use super::condition::{Compare, Condition, Logic, difference};
 use super::graph::Graph;
 use super::op::Op;
 use super::range::{Range, range};
@@ -246,16 +246,21 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
 
     /// The sign of `z`, with which something jumps.
     fn jump(&mut self, graph: &mut Graph, z: NodeId, only: Option<f64>) -> NodeId {
-        let (function, _) = self.place(&graph.finish(z), Kind::Sign, only);
-        self.found[function].jumps = true;
-        self.side(graph, z, Kind::Sign, only)
+        let place = self.place(&graph.finish(z), Kind::Sign, only);
+        self.found[place.0].jumps = true;
+        self.read(graph, place)
     }
 
     /// The side of `z`.
     fn side(&mut self, graph: &mut Graph, z: NodeId, kind: Kind, only: Option<f64>) -> NodeId {
-        let (function, negated) = self.place(&graph.finish(z), kind, only);
+        let place = self.place(&graph.finish(z), kind, only);
+        self.read(graph, place)
+    }
+
+    /// The side of a function, or its opposite.
+    fn read(&self, graph: &mut Graph, (function, opposite): (usize, bool)) -> NodeId {
         let side = graph.var(self.found[function].side);
-        if negated { graph.unary(Op::Neg, side) } else { side }
+        if opposite { graph.unary(Op::Neg, side) } else { side }
     }
 
     /// The number of the function that holds the side of `z`, and whether that is the opposite one:
@@ -282,13 +287,8 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             }
             return (k, negated);
         }
-        let side = self.next;
-        self.next = VarId(side.0 + 1);
+        let side = self.add(z.clone(), kind, only.map(|mode| vec![mode]), None);
         self.known.insert(key, side);
-        let modes = only.map(|mode| vec![mode]);
-        let function = z.clone();
-        let (jumps, stops, passes) = (false, false, None);
-        self.found.push(Frozen { function, kind, side, jumps, stops, modes, passes });
         // Another function, whose pieces change with them, reads inner ones.
         let inner = z.vars().into_iter().filter_map(|v| (v.0 as usize).checked_sub(first));
         inner.for_each(|k| self.stop(k));
@@ -297,6 +297,20 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             self.stop(k);
         }
         (k, false)
+    }
+
+    fn add(
+        &mut self,
+        function: Expr,
+        kind: Kind,
+        modes: Option<Vec<f64>>,
+        passes: Option<usize>,
+    ) -> VarId {
+        let side = self.next;
+        self.next = VarId(side.0 + 1);
+        let (jumps, stops) = (false, false);
+        self.found.push(Frozen { function, kind, side, jumps, stops, modes, passes });
+        side
     }
 
     /// Equations, or another function, read the side of function `k`.
@@ -318,39 +332,30 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 Logic::Not(a) => graph.unary(Op::Not, at(a)),
                 Logic::And(a, b) => graph.binary(Op::And, at(a), at(b)),
                 Logic::Or(a, b) => graph.binary(Op::Or, at(a), at(b)),
-                Logic::Atom(i) => {
-                    let atom = &condition.atoms()[i as usize];
-                    let side = match self.relation(&atom.z, only) {
-                        Some((k, negated)) => {
-                            let side = graph.var(self.found[k].side);
-                            if negated { graph.unary(Op::Neg, side) } else { side }
-                        }
-                        None => {
-                            let z = self.freeze(&atom.z, only);
-                            let nodes = graph.import(&z);
-                            nodes[nodes.len() - 1]
-                        }
-                    };
-                    let passes = self.relation(&atom.z, only).map(|(k, _)| k);
-                    match (atom.relation, passes) {
-                        (Comparison::Less, _) => graph.binary(Op::Less, side, zero),
-                        (Comparison::LessEq, _) => graph.binary(Op::LessEq, side, zero),
-                        (Comparison::Equal, Some(k)) => {
-                            let on = graph.binary(Op::Equal, side, zero);
-                            let passes = graph.var(self.passing(k));
-                            let passes = graph.binary(Op::NotEqual, passes, zero);
-                            graph.binary(Op::Or, on, passes)
-                        }
-                        (Comparison::Equal, None) => graph.binary(Op::Equal, side, zero),
-                        (Comparison::NotEqual, _) => graph.binary(Op::NotEqual, side, zero),
-                    }
-                }
+                Logic::Atom(i) => self.atom(&mut graph, &condition.atoms()[i as usize], only),
             };
             steps.push(node);
         }
         self.stops = stops;
         let last = steps.pop().unwrap_or(zero);
         graph.finish(last)
+    }
+
+    fn atom(&mut self, graph: &mut Graph, atom: &Compare, only: Option<f64>) -> NodeId {
+        let relation = self.relation(&atom.z, only);
+        let side = match relation {
+            Some(place) => self.read(graph, place),
+            None => {
+                let nodes = graph.import(&self.freeze(&atom.z, only));
+                nodes[nodes.len() - 1]
+            }
+        };
+        let (op, zero) = (atom.relation.op(), graph.constant(0.0));
+        let holds = graph.binary(op, side, zero);
+        let Some((k, _)) = relation.filter(|_| op == Op::Equal) else { return holds };
+        let passes = graph.var(self.passing(k));
+        let passes = graph.binary(Op::NotEqual, passes, zero);
+        graph.binary(Op::Or, holds, passes)
     }
 
     /// The function that holds the side of `z`, what switches in it held still, and whether that is the
@@ -371,18 +376,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             known.modes = modes;
             return known.side;
         }
-        let side = self.next;
-        self.next = VarId(side.0 + 1);
-        self.found.push(Frozen {
-            function: Expr::constant(0.0),
-            kind: Kind::Sign,
-            side,
-            jumps: false,
-            stops: false,
-            modes,
-            passes: Some(k),
-        });
-        side
+        self.add(Expr::constant(0.0), Kind::Sign, modes, Some(k))
     }
 }
 
