@@ -31,7 +31,7 @@ pub(super) enum Stop {
     /// Mistakes in the scenario.
     Scenario(Box<Diagnostics>),
     /// The run stopped in error: why, where results are, and what may have to do with it.
-    Failed { failure: Failure, results: Option<String>, notes: Vec<String> },
+    Failed { failure: Box<Failure>, results: Option<String>, notes: Vec<String> },
     /// So many numbers of the papers are not reproduced; which was printed already.
     Different(usize),
     /// Ctrl-C; the object was printed already.
@@ -51,7 +51,7 @@ impl Stop {
                 Self::Usage(failure.to_string())
             }
             Failure::Run(RunError::Build(_)) => Self::Usage(failure.to_string()),
-            failure => Self::Failed { failure, results: None, notes: Vec::new() },
+            failure => Self::Failed { failure: failure.into(), results: None, notes: Vec::new() },
         }
     }
 

@@ -111,7 +111,7 @@ fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
     match outcome {
         Err(failure) => {
             let notes = loops(session.settings(), &failure);
-            Err(Stop::Failed { failure, results: Some(results), notes })
+            Err(Stop::Failed { failure: failure.into(), results: Some(results), notes })
         }
         Ok(Outcome::Interrupted { at, checkpoint }) => {
             Err(interrupted(console, &at, &checkpoint, &out))
@@ -180,7 +180,7 @@ fn check_ties(
     let end = plan.resolution.parse_ticks(report.summary.end_time.get()).unwrap_or(plan.stop);
     let units = ties::compare(session, plan, end, seed, pulse).map_err(|failure| {
         let results = Some(settings.out.display().to_string());
-        Stop::Failed { failure, results, notes: Vec::new() }
+        Stop::Failed { failure: failure.into(), results, notes: Vec::new() }
     })?;
     units.map(|u| Some((seed, u))).ok_or(Stop::Interrupted)
 }

@@ -69,7 +69,7 @@ impl Runs<'_> {
         match drive(self.console, &mut session) {
             Err(failure) => {
                 let results = Some(out.display().to_string());
-                Err(Stop::Failed { failure, results, notes: Vec::new() })
+                Err(Stop::Failed { failure: failure.into(), results, notes: Vec::new() })
             }
             Ok(Outcome::Interrupted { at, checkpoint }) => {
                 Err(interrupted(self.console, &at, &checkpoint, &self.settings.out))

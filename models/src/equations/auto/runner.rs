@@ -88,6 +88,10 @@ impl Candidate {
 
 /// A core of one of the methods.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each unit holds one, and calls go through no pointer"
+)]
 pub(super) enum Runner {
     Stepped(Candidate, Stepped),
     Qss1(Quantised<Explicit, 1>),
