@@ -157,13 +157,13 @@ pub enum RunError {
         path: String,
         /// When.
         at: Tag,
-        /// The same in seconds.
+        /// The time in seconds.
         seconds: String,
         /// Events counted.
         count: u32,
         /// Window in ticks.
         window: i64,
-        /// What they are, and what to do about them.
+        /// Names of these events, and a remedy.
         why: String,
     },
     /// A silent step that made no progress.

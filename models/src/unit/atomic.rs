@@ -270,7 +270,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
         self.adopt(self.state.retiring);
         if !self.state.carried.is_empty() {
-            // What resets make true again happens again.
+            // Conditions that resets make true again happen again.
             self.state.truth.clone_from(&self.state.carried);
         }
         self.note_chattering(fx);

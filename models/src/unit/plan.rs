@@ -303,7 +303,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             rest.values.iter().for_each(|&(var, value)| vars[var] = value);
             self.state.retiring = true;
         } else {
-            // What changes no state lets a unit rest on.
+            // An event that changes no state lets a unit rest on.
             let states = Dims::STATES..self.scene.dims.first_input();
             if self.state.retiring && (spec.leads || spec.sets(|place| states.contains(&place))) {
                 self.state.retiring = false;

@@ -35,27 +35,27 @@ const PATIENCE: f64 = 4.0;
 /// The least that is spent between two looks at what a second costs, in costs of the last race.
 const WINDOW: f64 = 0.5;
 
-/// What was spent, in estimated instructions, and what for.
+/// Estimated instructions, spent for steps and for races.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Tally {
     spent: f64,
-    /// What the last race cost, and what was spent up to its end.
+    /// The cost of the last race, and all that was spent up to its end.
     race: f64,
     raced: f64,
     /// Races since the method last changed.
     confirmed: i32,
-    /// What a second cost when the present method was chosen.
+    /// The cost of a second when the present method was chosen.
     rate: f64,
     /// Where the present window began: what was spent, and the time in seconds.
     window: (f64, f64),
-    /// What is spent when the next look is due.
+    /// The next look is due when so much is spent.
     look: f64,
     /// Jumps and new inputs since the last race, and its time: the method starts anew at each.
     stops: u32,
     since: f64,
 }
 
-/// What changes in a run.
+/// The part that changes in a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AutomaticState {
     runner: RunnerState,
@@ -123,7 +123,7 @@ impl Automatic {
         })
     }
 
-    /// What the present method has spent so far, without what each advance takes.
+    /// The cost of the present method's steps so far.
     fn own(&self) -> f64 {
         self.runner.spent(&self.prices)
     }

@@ -25,7 +25,7 @@ const STEPS: f64 = 4.0;
 const MOST: f64 = 60.0;
 /// The part of all that was spent so far which a method may spend in a lap.
 const SHARE: f64 = 0.01;
-/// What the second lap may cost, in that of the first.
+/// The cost that the second lap may have, in that of the first.
 const LONGER: f64 = 4.0;
 /// A second that costs so many times what it costs the best puts a method out of the race.
 const BEATEN: f64 = 3.0;
@@ -40,10 +40,10 @@ struct Heat {
     runner: Runner,
     begun: RunnerState,
     flips: Flips,
-    /// What it has spent, and the time it has come to.
+    /// Its cost so far, and the time it has come to.
     spent: f64,
     t: f64,
-    /// What a second costs.
+    /// The cost of a second.
     rate: f64,
     /// It has come to the end of the stretch.
     done: bool,
@@ -309,7 +309,7 @@ impl Automatic {
         each!(&self.runner, core => Core::<E>::count(core, &mut self.before));
         let first = self.tally.race == 0.0;
         let Heat { mut runner, begun, .. } = heat;
-        // What it has done in the race does not count.
+        // Its steps in the race do not count.
         runner.restore(scene, &begun);
         runner.watch_bands(true);
         let Stretch { from, x, .. } = stretch;

@@ -97,7 +97,7 @@ impl Solver {
 
     /// How far the series follow the equations: `h`, halved until they do.
     fn sound<S: OdeSystem + ?Sized>(&mut self, system: &mut S, mut h: f64) -> f64 {
-        // What is not defined there lies behind an event, or is an error later.
+        // A function that is not defined there lies behind an event, or is an error later.
         while h > self.options.min_step
             && [0.5 * h, h].into_iter().any(|e| self.defect(system, e, h) > DEFECT)
         {
