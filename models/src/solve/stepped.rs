@@ -204,6 +204,17 @@ impl Stepped {
         state.solver.parabolic(stop, series)
     }
 
+    /// Ends the last step at `t`: inside it, or beside it by less than some ticks.
+    fn end_step(&mut self, states: usize, t: f64) {
+        let solver = &mut self.state.solver;
+        if solver.truncate_to(t).is_err() {
+            // A tick beyond a short step, or the rounding of a sum of fixed steps before its start.
+            self.x.resize(states, 0.0);
+            solver.dense(t, &mut self.x);
+            solver.restart(t, &self.x);
+        }
+    }
+
     /// A step of the solver.
     #[inline(never)]
     fn step<E: Equations>(
@@ -412,14 +423,10 @@ impl<E: Equations> Core<E> for Stepped {
 
     #[inline]
     fn arrive(&mut self, scene: &Scene<E>, t: f64) {
-        let solver = &mut self.state.solver;
-        if t > solver.time() && solver.truncate_to(t).is_err() {
-            // A tick beyond a step that is shorter than some ticks.
-            self.x.resize(scene.dims.states, 0.0);
-            solver.dense(t, &mut self.x);
-            solver.restart(t, &self.x);
+        if t > self.state.solver.time() {
+            self.end_step(scene.dims.states, t);
         }
-        solver.shift_origin(t);
+        self.state.solver.shift_origin(t);
         self.state.at = 0.0;
     }
 
@@ -439,11 +446,8 @@ impl<E: Equations> Core<E> for Stepped {
         self.state.jumps += 1;
     }
 
-    fn input(&mut self, _: &Scene<E>, _: usize) {
-        let at = self.state.at;
-        // It lies inside the step, where the unit arrived.
-        let cut = self.state.solver.truncate_to(at);
-        debug_assert!(cut.is_ok());
+    fn input(&mut self, scene: &Scene<E>, _: usize) {
+        self.end_step(scene.dims.states, self.state.at);
     }
 
     fn sent(&mut self, _: &Scene<E>, _: usize) {}
