@@ -114,7 +114,7 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         None
     }
 
-    /// What the located events are that follow each other too fast, and what to do about them, in words,
+    /// Names of the located events that follow each other too fast, and a remedy, in words,
     /// for the error of guard R11(b).
     fn restless(&self) -> Option<String> {
         None

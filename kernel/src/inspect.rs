@@ -84,7 +84,7 @@ impl<M: Message> Simulation<M> {
         kind.explain(a.slot, port, Duration::between(kind.cell(a.slot).last, at))
     }
 
-    /// What located events of a model follow each other too fast.
+    /// Names of located events of a model that follow each other too fast.
     pub(crate) fn restless(&self, path: &str) -> Option<String> {
         let model = self.find(path)?;
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes.get(model)?.body else { return None };

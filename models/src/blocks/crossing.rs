@@ -127,7 +127,7 @@ impl Relation {
     }
 }
 
-/// What a block makes of its relation.
+/// The use that a block makes of its relation.
 pub(super) trait Reaction:
     std::fmt::Debug + Clone + Send + Serialize + DeserializeOwned
 {
@@ -149,7 +149,7 @@ pub(super) trait Reaction:
     }
 }
 
-/// Such a block.
+/// A block that watches a relation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Reacting<B> {
     pub(super) timer: Timer,

@@ -128,7 +128,7 @@ impl Readers {
     }
 }
 
-/// What residuals read beside algebraic variables.
+/// The variables that residuals read beside algebraic ones.
 fn residuals(dims: &Dims, derivatives: &Program) -> Vec<VarId> {
     let parts = derivatives.parts();
     let mut all: Vec<VarId> =

@@ -69,7 +69,7 @@ pub(super) struct State {
     pub pending: Vec<Pending>,
     /// Whether the condition of each event, and then of each link, holds.
     pub truth: Vec<bool>,
-    /// The same after the flips at the planned time, where relations that read others are among them.
+    /// The truth after the flips at the planned time, where relations that read others are among them.
     pub carried: Vec<bool>,
     /// Events, and links, that happen in the next cycle.
     pub due: Vec<u16>,

@@ -83,7 +83,7 @@ fn merge(model: &Model, parts: Vec<Part>) -> Verdict {
         sample.units = list.into_iter().map(|pair| pair.1).collect();
     }
     if let Some(until) = until {
-        // Those that may lie behind are certain, but not when.
+        // Events that may lie behind are certain, but not when.
         run.happened.retain(|h| h.tick.lo < until);
         samples.retain(|s| s.tick < until);
     }

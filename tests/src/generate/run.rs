@@ -381,7 +381,7 @@ fn looked(
     through(sim, plan.stop)
 }
 
-/// What is recorded, at a tick.
+/// The record at a tick.
 fn recorded(sim: &Simulation<Value>, plan: &Plan, tick: i64) -> Vec<f64> {
     let value = |source: &Source| match source {
         Source::Port { unit, port } => {

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 /// A second of simulated time that costs so many times what it did calls for another race.
 const DEARER: f64 = 4.0;
-/// What was spent since a race, in its costs, before there is another one anyway.
+/// Races come anyway when so much was spent since the last one, in its costs.
 const PATIENCE: f64 = 4.0;
 /// The least that is spent between two looks at what a second costs, in costs of the last race.
 const WINDOW: f64 = 0.5;

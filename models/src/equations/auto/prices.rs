@@ -5,7 +5,7 @@ use crate::solve::{
     ode::Method,
 };
 
-/// What an advance takes beside the steps that are made in it.
+/// The cost of an advance beside the steps that are made in it.
 pub(super) const ADVANCE: f64 = 150.0;
 
 /// The sizes by which a step is priced.

@@ -99,7 +99,7 @@ pub(super) enum Runner {
     Liqss2(Quantised<Implicit, 2>),
 }
 
-/// What changes in it.
+/// The part of it that changes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum RunnerState {
     Stepped(Candidate, SteppedState),

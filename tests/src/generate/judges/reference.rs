@@ -52,7 +52,7 @@ fn name(happened: &superdense_judge::Happened) -> String {
 
 /// The first event, before tick `until`, that is not as the judge says.
 fn events_differ(base: &Outcome, run: &Run, until: i64) -> Option<String> {
-    // Those whose latest instant is the border may be missing, or be seen.
+    // Events whose latest instant is the border may be missing, or be seen.
     let mut right: Vec<_> = run.happened.iter().filter(|h| h.tick.lo < until).collect();
     let seen: Vec<_> = base.events.iter().filter(|e| e.tick < until).collect();
     for event in &seen {
