@@ -99,6 +99,17 @@ impl<M: Message> Core<M> {
         }
     }
 
+    /// A silent step is in no cycle, after which changes of structure could be carried out.
+    #[cold]
+    pub(crate) fn refuse_changes(&mut self, m: u32) {
+        if !std::mem::take(&mut self.changes).is_empty() {
+            let (path, at) = (self.path(m), self.now);
+            let why =
+                "asked for a change of structure in a silent step; ask for it in a transition";
+            self.error.get_or_insert(RunError::Model { path, at, why: why.to_owned() });
+        }
+    }
+
     /// Tells observers that a cycle is committed, and looks whether somebody wants the run to halt.
     #[inline(always)]
     pub(crate) fn committed(&mut self, tag: Tag) {

@@ -497,6 +497,7 @@ impl<M: Message> Core<M> {
         let (advance, silent) = (model.time_advance(), model.is_silent());
         if self.fx.raised {
             self.settle(m);
+            self.refuse_changes(m);
         }
         if advance.is_infinite() {
             return None;

@@ -129,7 +129,7 @@ impl<M: Message> Effects<M> {
     }
 
     /// Asks for a change of structure, which takes effect after all transitions of this cycle
-    /// (rule R12).
+    /// (rule R12). In a silent step, which is in no cycle, it is an error.
     pub fn change(&mut self, change: Change<M>) {
         self.raised = true;
         self.changes.push(change);

@@ -74,8 +74,11 @@ impl<M: Message> Simulation<M> {
         Ok(self.ended())
     }
 
-    /// How a run ended that nobody stopped.
-    fn ended(&self) -> Ended {
+    /// How a run ended in which nothing more is due; a silent step may have asked to stop.
+    fn ended(&mut self) -> Ended {
+        if self.core.stop.is_some() {
+            return self.stopped();
+        }
         let core = &self.core;
         let idle = core.list.is_empty() && core.silent.is_empty() && self.injections.is_empty();
         if idle && core.ready.is_empty() { Ended::Idle } else { Ended::Reached }

@@ -82,7 +82,7 @@ impl Coordinator {
         self.empty += u64::from(executed == self.executed);
         self.executed = executed;
         let orders = &mut self.orders;
-        if let Some(after) = telling.tell(committed) {
+        if let Some(after) = telling.tell(committed, orders.gvt) {
             orders.halt = Some(after);
             return;
         }

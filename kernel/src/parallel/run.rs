@@ -10,7 +10,7 @@ use super::{
     worker::{MOST_SAMPLES, Tally, Worker, World},
 };
 use crate::{
-    core::{Cell, Core},
+    core::{Cell, Core, halted},
     error::RunError,
     event_list::EventList,
     message::Message,
@@ -78,7 +78,7 @@ impl<M: Message> Simulation<M> {
         super::speculation::hush();
         // Cycles that go sequentially after a rendezvous; more when it hardly paid to part.
         let mut alone = 1u64;
-        while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
+        while self.is_parallel(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
             let limit = injected.map_or(end, |at| end.min(at - 1));
             let before = statistics.committed;
@@ -90,7 +90,7 @@ impl<M: Message> Simulation<M> {
                 parted = self.stretch(limit, settings, &mut deal, &mut statistics)?;
             }
             self.deal = Some(deal);
-            if parted.is_none() && limit == end {
+            if self.core.stop.is_some() || parted.is_none() && limit == end {
                 break;
             }
             let transitions = statistics.committed - before;
@@ -145,8 +145,11 @@ impl<M: Message> Simulation<M> {
         Ok((ended, Statistics { executed, committed, live_state_bytes, ..Statistics::default() }))
     }
 
-    pub(super) fn is_fixed(&self, settings: &Settings) -> bool {
-        self.core.bus.disordered || settings.workers == 0 || self.core.keys.is_empty()
+    /// Whether workers can go on: nothing ended the run, and it is not one that stays sequential.
+    pub(super) fn is_parallel(&self, settings: &Settings) -> bool {
+        let Core { stop, halt, bus, keys, .. } = &self.core;
+        let over = stop.is_some() || self.failed.is_some() || halted(halt).is_some();
+        !over && !bus.disordered && settings.workers > 0 && !keys.is_empty()
     }
 
     /// Runs in parallel up to tick `limit`, or to where the sequential executor must go on; tells

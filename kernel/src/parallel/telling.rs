@@ -47,12 +47,17 @@ impl<'a, M: Message> Telling<'a, M> {
         Self { blueprint, keys, observers, watched, halt, counts, now, ran, stop, places, tags }
     }
 
-    /// Takes what workers hand over, tells observers in canonical order, and returns the tag after
-    /// the last cycle when one of them stops the run. Leaves empty what it was given.
-    pub(super) fn tell(&mut self, committed: &mut [Committed<M>]) -> Option<Tag> {
+    /// Takes what workers hand over, which is all before `gvt`, tells observers in canonical order,
+    /// and returns the tag after the last cycle when one of them, or somebody outside, stops the run.
+    /// Leaves empty what it was given.
+    pub(super) fn tell(&mut self, committed: &mut [Committed<M>], gvt: Tag) -> Option<Tag> {
         if self.observers.is_empty() {
             self.count(committed);
-            return None;
+            // As everywhere, somebody outside is heard of after a cycle.
+            if self.counts.cycles > 0 {
+                self.cycle();
+            }
+            return self.stop.is_some().then_some(gvt);
         }
         let mut ledgers: Ledgers<'_, M> = committed.iter_mut().map(|c| &mut c.ledger).collect();
         let places = self.in_order(&ledgers);

@@ -2,6 +2,7 @@
 //! that fail or panic on values that are not true, units that cannot go back, requests to stop,
 //! zero-time loops.
 //! Random networks of plain models are in the workspace's property tests.
+mod errors;
 mod migration;
 mod soak;
 mod windows;

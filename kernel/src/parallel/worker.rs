@@ -298,8 +298,10 @@ impl<M: Message> Worker<M> {
         if probe.is_some_and(|sum| sum != called) {
             self.distrust(u, key);
         }
-        let bad = self.bus.bad_port.take().is_some();
-        let Some(sum) = called else {
+        // Nothing is left of a λ that went wrong: it goes wrong again whenever it is due, so that no
+        // input can make it be forgotten.
+        let good = self.bus.bad_port.take().is_none();
+        let Some(sum) = called.filter(|_| good) else {
             self.bus.clear();
             return self.bar(u, key);
         };
@@ -343,9 +345,6 @@ impl<M: Message> Worker<M> {
             self.drop_stale(world, model, (key, old), to);
         }
         self.bus.clear();
-        if bad {
-            self.bar(u, key);
-        }
     }
 
     /// Notes to whom a unit sends.

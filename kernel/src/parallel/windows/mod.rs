@@ -81,7 +81,7 @@ impl<M: Message> Simulation<M> {
         // Cycles that go sequentially after something irregular.
         let mut alone = 1u64;
         let mut stretch = FIRST;
-        while self.core.stop.is_none() && self.failed.is_none() && !self.is_fixed(settings) {
+        while self.is_parallel(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
             let limit = injected.map_or(end, |at| end.min(at - 1));
             // The middle of an instant is for parts that go in step.
