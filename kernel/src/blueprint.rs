@@ -3,7 +3,7 @@
 //! It serves names, errors and changes of structure; a cycle never looks at it.
 use crate::{
     bag::NONE,
-    coupled::{Body, Component, Coupled, End, SELF, Translation},
+    coupled::{Body, Component, Coupled, End, SELF, Translation, port_number},
     error::{BuildError, BuildErrors},
     message::Message,
     nursery::{Nursery, Placed},
@@ -289,9 +289,20 @@ impl<M: Message> Blueprint<M> {
             (children, wires, ports) = (level.children, level.wires, level.outputs);
         }
         for level in draft.levels {
+            self.check_ports(level.key, &mut draft.errors);
             self.check_wires(level.key, &mut draft.errors);
         }
         if draft.errors.is_empty() { Ok(()) } else { Err(BuildErrors(draft.errors)) }
+    }
+
+    fn check_ports(&self, key: ModelKey, errors: &mut Vec<BuildError>) {
+        let NodeBody::Coupled(node) = &self.nodes[key].body else { return };
+        for (direction, count) in [("input", node.inputs.len()), ("output", node.outputs.len())] {
+            if count > usize::from(u16::MAX) {
+                let path = self.path(key);
+                errors.push(BuildError::TooManyPorts { path, direction, count });
+            }
+        }
     }
 
     /// Rejects what P27 of the conformance list calls illegal.
@@ -348,7 +359,7 @@ impl<M: Message> Blueprint<M> {
     pub(crate) fn port_counts(&self, key: ModelKey) -> (u16, u16) {
         match &self.nodes[key].body {
             NodeBody::Atomic(a) => (a.inputs, a.outputs),
-            NodeBody::Coupled(c) => (c.inputs.len() as u16, c.outputs.len() as u16),
+            NodeBody::Coupled(c) => (port_number(c.inputs.len()), port_number(c.outputs.len())),
         }
     }
 

@@ -182,6 +182,12 @@ fn own(port: u16) -> Authored {
     Authored { family: None, end: End { child: SELF, port } }
 }
 
+/// The number of a port, or of how many there are; the last number is no port's, since a model has at most
+/// so many.
+pub(crate) fn port_number(index: usize) -> u16 {
+    u16::try_from(index).unwrap_or(u16::MAX)
+}
+
 impl<T> InPort<T> {
     /// The coupled model's own input port, seen from inside: where external input couplings
     /// start.
@@ -279,16 +285,16 @@ impl<M: Message> Coupled<M> {
         Child { family: self.family, index: (self.children.len() - 1) as u32 }
     }
 
-    /// Declares an input port.
+    /// Declares an input port. More than 65 535 are reported when the model is built.
     pub fn add_input<T: Payload<M>>(&mut self, name: impl Into<Cow<'static, str>>) -> InPort<T> {
         self.inputs.push(name.into());
-        InPort::new((self.inputs.len() - 1) as u16)
+        InPort::new(port_number(self.inputs.len() - 1))
     }
 
-    /// Declares an output port.
+    /// Declares an output port. More than 65 535 are reported when the model is built.
     pub fn add_output<T: Payload<M>>(&mut self, name: impl Into<Cow<'static, str>>) -> OutPort<T> {
         self.outputs.push(name.into());
-        OutPort::new((self.outputs.len() - 1) as u16)
+        OutPort::new(port_number(self.outputs.len() - 1))
     }
 
     /// Couples two ports of one type.
@@ -344,5 +350,44 @@ impl<M: Message> Coupled<M> {
     /// True without children.
     pub fn is_empty(&self) -> bool {
         self.children.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Simulation,
+        error::{BuildError, RunError},
+    };
+
+    /// As many ports as can be numbered, and one more.
+    #[test]
+    fn a_port_too_many_is_refused_with_the_path() {
+        let errors = |inputs: usize, outputs: usize| {
+            let mut inner = Coupled::<u32>::new();
+            (0..inputs).for_each(|_| _ = inner.add_input::<u32>("in"));
+            (0..outputs).for_each(|_| _ = inner.add_output::<u32>("out"));
+            let mut top = Coupled::new();
+            top.add_component("inner", inner);
+            match Simulation::new(top, Default::default()) {
+                Ok(_) => Vec::new(),
+                Err(RunError::Build(errors)) => errors.0,
+                Err(other) => panic!("{other}"),
+            }
+        };
+        assert_eq!(errors(65_535, 65_535), []);
+        let too_many = |direction| {
+            let path = "inner".to_owned();
+            [BuildError::TooManyPorts { path, direction, count: 65_537 }]
+        };
+        assert_eq!(errors(65_537, 0), too_many("input"));
+        assert_eq!(errors(0, 65_537), too_many("output"));
+        let count = 65_536;
+        let path = "inner".to_owned();
+        assert_eq!(
+            errors(0, count),
+            [BuildError::TooManyPorts { path, direction: "output", count }]
+        );
     }
 }

@@ -63,6 +63,18 @@ pub enum BuildError {
         /// The coupled model.
         parent: String,
     },
+    /// More ports than have numbers.
+    #[error(
+        "'{path}' has {count} {direction} ports, at most 65535 have numbers; send an index with each value over one port instead"
+    )]
+    TooManyPorts {
+        /// Path of the coupled model.
+        path: String,
+        /// `input` or `output`.
+        direction: &'static str,
+        /// How many it has.
+        count: usize,
+    },
     /// More models, ports or wires than can be counted.
     #[error("the model is too large: {what}")]
     TooLarge {
