@@ -214,6 +214,12 @@ pub enum RunError {
         /// The next event.
         next: Tag,
     },
+    /// Settings of a parallel run with which it would not go on.
+    #[error("settings of the parallel run: {why}")]
+    Settings {
+        /// The mistake, and what to do about it.
+        why: &'static str,
+    },
     /// An input for a port that is not there.
     #[error("'{path}' has no input port {port}")]
     UnknownInput {

@@ -140,7 +140,7 @@ pub struct Settings {
     pub migration: Migration,
     /// How workers are made to run.
     pub schedule: Schedule,
-    /// Transitions between looks at the inbox, and between cuts.
+    /// Transitions between looks at the inbox, and between cuts; at least one.
     pub batch: usize,
     /// Transitions of one worker that may be uncommitted, per model; beyond, only the earliest
     /// goes on. From 1 on, a worker may have 64 in any case.

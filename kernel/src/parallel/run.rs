@@ -39,7 +39,7 @@ impl<M: Message> Simulation<M> {
     /// byte. Runs that permute bags stay sequential.
     ///
     /// # Errors
-    /// As [`Simulation::run_through`].
+    /// As [`Simulation::run_through`]; [`RunError::Settings`] for a `batch` of 0, before anything is done.
     ///
     /// ```
     /// use superdense_kernel::{Atomic, Coupled, Simulation, parallel::Settings, time::Duration};
@@ -62,6 +62,10 @@ impl<M: Message> Simulation<M> {
         end: i64,
         settings: &Settings,
     ) -> Result<(Ended, Statistics), RunError> {
+        if settings.batch == 0 {
+            let why = "`batch` is 0, so that no worker would do anything; make it at least 1";
+            return Err(RunError::Settings { why });
+        }
         let models = self.core.keys.len() as u32;
         if settings.workers > models {
             // More would have nothing to do but to wait for each other.

@@ -12,6 +12,7 @@ use crate::{
     Atomic, Bag, Child, Coupled, Ended, Fact, ModelKey, Outbox, Simulation,
     core::Counts,
     effects::Effects,
+    error::RunError,
     port::{InPort, OutPort},
     snapshot::{Snapshot, SnapshotError},
     time::{Duration, Tag},
@@ -544,5 +545,37 @@ fn order_of_unheard_messages_is_forgotten() {
         sim.run_through(15).unwrap();
         let (_, did) = sim.run_through_parallel(1_000, &Settings::default()).unwrap();
         assert!(did.committed > 100, "{did:?}");
+    }
+}
+
+/// Settings with which no run can go on are refused; all others only cost time.
+#[test]
+fn settings_without_progress_are_refused() {
+    let run = |settings: &Settings| {
+        let mut sim = Simulation::new(nodes(Habit::Add), Default::default()).expect("a model");
+        let ended = sim.run_through_parallel(END, settings).map(|e| e.0);
+        // The simulation is as it was, and may be run otherwise.
+        (ended, sim.run_through(END), sim.trace_hash())
+    };
+    let expected = run(&Settings::default());
+    for method in [Method::TimeWarp, Method::Conservative] {
+        let plain = Settings { method, workers: 3, ..Settings::default() };
+        for memory in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(run(&Settings { memory, ..plain.clone() }), expected);
+        }
+        for settings in [
+            Settings { save_every: 0, ..plain.clone() },
+            Settings { patience: 0, ..plain.clone() },
+            Settings { workers: 0, ..plain.clone() },
+            Settings { batch: usize::MAX, ..plain.clone() },
+        ] {
+            assert_eq!(run(&settings), expected);
+        }
+        let (refused, ended, hash) = run(&Settings { batch: 0, ..plain });
+        let error = refused.expect_err("no worker would do anything");
+        assert!(
+            matches!(error, RunError::Settings { .. }) && error.to_string().contains("`batch`")
+        );
+        assert_eq!((ended, hash), (expected.1.clone(), expected.2));
     }
 }

@@ -2,9 +2,7 @@
 //! with the same error at the same tag, under each executor.
 use super::*;
 use crate::parallel::speculation::{hush, speculate};
-use crate::{
-    Component, Options, core::Guards, error::RunError, structure::Change, time::Resolution,
-};
+use crate::{Component, Options, core::Guards, structure::Change, time::Resolution};
 use std::{
     collections::BTreeSet,
     sync::atomic::{AtomicBool, Ordering},
@@ -37,10 +35,11 @@ kinds!(
     Skipped,
     UnknownInput,
     Structure,
+    Settings,
 );
 
 /// Errors of calls that do not run a simulation.
-const BY_CALLER: &[&str] = &["Build", "Past", "Skipped", "UnknownInput"];
+const BY_CALLER: &[&str] = &["Build", "Past", "Skipped", "UnknownInput", "Settings"];
 
 /// Where something goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
