@@ -2,7 +2,7 @@
 //!
 //! **Why parts.** A Parquet file can be read only once its footer is written. A killed run must
 //! leave readable files, so rows are gathered and written as one complete file after the other,
-//! each put in place by a rename. Where a part ends depends on the number of rows alone, so that
+//! each handed over whole. Where a part ends depends on the number of rows alone, so that
 //! an interrupted and resumed run leaves the same bytes as one that was not.
 //!
 //! | column | type | content |
@@ -21,12 +21,7 @@ use parquet::{
     schema::parser::parse_message_type,
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io, sync::Arc};
 
 /// Rows of a part.
 pub const ROWS: usize = 1 << 16;
@@ -47,7 +42,7 @@ pub struct Row {
     pub tick: i64,
     /// Micro-step.
     pub micro: u32,
-    /// Number of the signal's name, in the order given to [`Parts::create`].
+    /// Number of the signal's name, in the order given to [`Parts::new`].
     pub signal: u32,
     /// The value, if it is a number.
     pub value: Option<f64>,
@@ -66,59 +61,33 @@ pub struct Mark {
     pub rows: Vec<Row>,
 }
 
-/// Writes `trajectory-00000.parquet`, `trajectory-00001.parquet`, ...
+/// Takes a complete file: its name and its bytes.
+pub type Put = Box<dyn FnMut(&str, &[u8]) -> io::Result<()> + Send>;
+
+/// Makes `trajectory-00000.parquet`, `trajectory-00001.parquet`, ...
 ///
 /// ```
-/// use superdense_adapters::parquet::{Parts, Row};
-/// let dir = std::env::temp_dir().join(format!("parts-{}", std::process::id()));
-/// std::fs::create_dir_all(&dir).unwrap();
-/// let mut parts = Parts::create(&dir, vec!["ball.x".into()]);
+/// use superdense_adapters::parquet::{Mark, Parts, Row};
+/// let (sender, files) = std::sync::mpsc::channel();
+/// let put = move |name: &str, bytes: &[u8]| {
+///     sender.send((name.to_owned(), bytes.len())).map_err(std::io::Error::other)
+/// };
+/// let mut parts = Parts::new(vec!["ball.x".into()], Mark::default(), Box::new(put));
 /// let row = Row { tick: 0, micro: 0, signal: 0, value: Some(1.0), text: None, derivatives: vec![-9.81] };
 /// parts.push(row).unwrap();
 /// parts.finish().unwrap();
-/// assert!(dir.join("trajectory-00000.parquet").exists());
-/// # std::fs::remove_dir_all(&dir).unwrap();
+/// assert_eq!(files.recv().unwrap().0, "trajectory-00000.parquet");
 /// ```
-#[derive(Debug)]
 pub struct Parts {
-    dir: PathBuf,
     signals: Vec<String>,
     mark: Mark,
-}
-
-/// Whether a file name is that of a part, and which.
-pub fn part_number(name: &str) -> Option<u32> {
-    let number = name.strip_prefix("trajectory-")?.strip_suffix(".parquet")?;
-    if number.len() >= 5 { number.parse().ok() } else { None }
-}
-
-fn part(dir: &Path, number: u32) -> PathBuf {
-    dir.join(format!("trajectory-{number:05}.parquet"))
+    put: Put,
 }
 
 impl Parts {
-    /// A new trajectory in a directory without parts.
-    pub fn create(dir: &Path, signals: Vec<String>) -> Self {
-        Self { dir: dir.to_owned(), signals, mark: Mark::default() }
-    }
-
-    /// Goes on from a mark: later parts are removed.
-    ///
-    /// # Errors
-    /// When a part of before the mark is missing, or a later one cannot be removed.
-    pub fn reopen(dir: &Path, signals: Vec<String>, mark: Mark) -> io::Result<Self> {
-        if let Some(missing) = (0..mark.parts).find(|&n| !part(dir, n).is_file()) {
-            let why = format!("{} of the checkpoint is missing", part(dir, missing).display());
-            return Err(io::Error::other(why));
-        }
-        for entry in fs::read_dir(dir)? {
-            let entry = entry?;
-            let number = entry.file_name().to_str().and_then(part_number);
-            if number.is_some_and(|n| n >= mark.parts) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(Self { dir: dir.to_owned(), signals, mark })
+    /// Goes on from a mark; a new trajectory begins at the default one.
+    pub fn new(signals: Vec<String>, mark: Mark, put: Put) -> Self {
+        Self { signals, mark, put }
     }
 
     /// Adds a row; writes a part when it is complete.
@@ -130,7 +99,7 @@ impl Parts {
         if self.mark.rows.len() >= ROWS { self.write() } else { Ok(()) }
     }
 
-    /// The mark that [`Parts::reopen`] needs.
+    /// The mark from which [`Parts::new`] goes on.
     pub fn mark(&self) -> &Mark {
         &self.mark
     }
@@ -144,12 +113,8 @@ impl Parts {
     }
 
     fn write(&mut self) -> io::Result<()> {
-        let file = part(&self.dir, self.mark.parts);
-        let unfinished = file.with_extension("parquet.part");
-        encode(File::create(&unfinished)?, &self.signals, &self.mark.rows)
-            .map_err(io::Error::other)?
-            .sync_all()?;
-        fs::rename(&unfinished, &file)?;
+        let bytes = encode(&self.signals, &self.mark.rows).map_err(io::Error::other)?;
+        (self.put)(&format!("trajectory-{:05}.parquet", self.mark.parts), &bytes)?;
         self.mark.parts += 1;
         self.mark.rows.clear();
         Ok(())
@@ -157,14 +122,14 @@ impl Parts {
 }
 
 /// One file with one row group.
-fn encode(file: File, signals: &[String], rows: &[Row]) -> Result<File, ParquetError> {
+fn encode(signals: &[String], rows: &[Row]) -> Result<Vec<u8>, ParquetError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     // No date and no version of a library in the file: equal rows give equal bytes.
     let properties = WriterProperties::builder()
         .set_compression(Compression::UNCOMPRESSED)
         .set_created_by("superdense".to_owned())
         .build();
-    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties))?;
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
     let names: Vec<ByteArray> = signals.iter().map(|s| s.as_str().into()).collect();
 
@@ -209,6 +174,7 @@ mod tests {
         file::reader::{FileReader, SerializedFileReader},
         record::RowAccessor,
     };
+    use std::{collections::BTreeMap, sync::Mutex};
 
     fn row(k: u32) -> Row {
         Row {
@@ -221,21 +187,27 @@ mod tests {
         }
     }
 
-    fn folder(name: &str) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("superdense-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        dir
+    type Files = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
+
+    fn parts(files: &Files, mark: Mark) -> Parts {
+        let files = Arc::clone(files);
+        let put = move |name: &str, bytes: &[u8]| {
+            files.lock().unwrap().insert(name.to_owned(), bytes.to_vec());
+            Ok(())
+        };
+        Parts::new(vec!["a.x".into(), "b.y".into()], mark, Box::new(put))
     }
 
     #[test]
     fn rows_read_back() {
-        let dir = folder("rows");
-        let mut parts = Parts::create(&dir, vec!["a.x".into(), "b.y".into()]);
+        let files = Files::default();
+        let mut parts = parts(&files, Mark::default());
         (0..50).for_each(|k| parts.push(row(k)).unwrap());
         parts.finish().unwrap();
-        let file = File::open(part(&dir, 0)).unwrap();
-        let reader = SerializedFileReader::new(file).unwrap();
+        let name = format!("superdense-rows-{}.parquet", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, &files.lock().unwrap()["trajectory-00000.parquet"]).unwrap();
+        let reader = SerializedFileReader::new(std::fs::File::open(&file).unwrap()).unwrap();
         for (k, read) in reader.get_row_iter(None).unwrap().enumerate() {
             let (read, row) = (read.unwrap(), row(k as u32));
             assert_eq!(read.get_long(0).unwrap(), row.tick);
@@ -248,32 +220,27 @@ mod tests {
             let list: Vec<f64> = (0..list.len()).map(|i| list.get_double(i).unwrap()).collect();
             assert_eq!(list, row.derivatives);
         }
-        fs::remove_dir_all(dir).unwrap();
+        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]
     fn a_resumed_trajectory_has_the_same_bytes() {
         let count = ROWS as u32 * 2 + 100;
-        let names = || vec!["a.x".to_owned(), "b.y".to_owned()];
-        let (whole, cut) = (folder("whole"), folder("cut"));
-        let mut parts = Parts::create(&whole, names());
-        (0..count).for_each(|k| parts.push(row(k)).unwrap());
-        parts.finish().unwrap();
+        let (whole, cut) = (Files::default(), Files::default());
+        let mut all = parts(&whole, Mark::default());
+        (0..count).for_each(|k| all.push(row(k)).unwrap());
+        all.finish().unwrap();
 
-        let mut parts = Parts::create(&cut, names());
+        let mut first = parts(&cut, Mark::default());
         let at = ROWS as u32 + 10;
-        (0..at).for_each(|k| parts.push(row(k)).unwrap());
-        let mark = parts.mark().clone();
+        (0..at).for_each(|k| first.push(row(k)).unwrap());
+        let mark = first.mark().clone();
         // Rows after the mark are lost.
-        (at..count).for_each(|k| parts.push(row(k)).unwrap());
-        let mut parts = Parts::reopen(&cut, names(), mark).unwrap();
-        assert!(!part(&cut, 1).exists());
-        (at..count).for_each(|k| parts.push(row(k)).unwrap());
-        parts.finish().unwrap();
-        for n in 0..3 {
-            assert!(fs::read(part(&whole, n)).unwrap() == fs::read(part(&cut, n)).unwrap());
-        }
-        assert!(Parts::reopen(&cut, names(), Mark { parts: 9, rows: vec![] }).is_err());
-        [whole, cut].iter().for_each(|d| fs::remove_dir_all(d).unwrap());
+        (at..count).for_each(|k| first.push(row(k)).unwrap());
+        let mut second = parts(&cut, mark);
+        (at..count).for_each(|k| second.push(row(k)).unwrap());
+        second.finish().unwrap();
+        assert_eq!(whole.lock().unwrap().len(), 3);
+        assert!(*whole.lock().unwrap() == *cut.lock().unwrap());
     }
 }

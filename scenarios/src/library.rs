@@ -1,7 +1,6 @@
 //! The shipped scenarios of the papers, inside the program: an installed binary has no folder beside
 //! it.
-use crate::output::{OutputError, directory};
-use std::{fs, path::Path};
+use crate::output::{OutputError, results::Results};
 
 /// Names in the folder of this package, and contents.
 macro_rules! files {
@@ -57,23 +56,21 @@ pub const EXPECTED: &[(&str, &str)] = files! {
     "expected/004.toml"
 };
 
-/// Writes the scenarios into a folder, where they can be run and changed.
+/// Writes the scenarios into a folder of results, where they can be run.
 ///
 /// # Errors
-/// When a file cannot be written.
-pub fn write(folder: &Path) -> Result<(), OutputError> {
-    for (name, text) in SCENARIOS {
-        let file = folder.join(name);
-        let parent = file.parent().unwrap_or(folder);
-        fs::create_dir_all(parent).map_err(OutputError::at(parent))?;
-        directory::replace(&file, text.as_bytes())?;
-    }
-    Ok(())
+/// When a file was changed there, or cannot be written.
+pub fn write(results: &Results, folder: &str) -> Result<(), OutputError> {
+    let names: Vec<String> = SCENARIOS.iter().map(|(name, _)| format!("{folder}/{name}")).collect();
+    let texts = SCENARIOS.iter().map(|(_, text)| text.as_bytes());
+    let files: Vec<(&str, &[u8])> = names.iter().map(String::as_str).zip(texts).collect();
+    results.put(&files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, path::Path};
 
     /// A scenario of the papers that is not embedded would be missing from an installed program.
     #[test]

@@ -76,7 +76,8 @@ pub(super) struct RunOptions {
     /// Output directory [default: out/<scenario>].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Overwrite the results in an output directory that is not empty.
+    /// Replace the results of another scenario, or write beside other files; only unchanged files of a
+    /// run are ever replaced.
     #[arg(long)]
     pub force: bool,
     /// Write a checkpoint at the start and then every so many seconds of wall time.
@@ -146,7 +147,10 @@ impl RunOptions {
             file: self.plan.file.clone(),
             sets: self.plan.set.clone(),
             overrides: self.plan.overrides(),
-            out: self.out.clone().unwrap_or_else(|| directory::default_for(&name)),
+            out: match &self.out {
+                Some(out) => out.clone(),
+                None => directory::default_for(&name).map_err(Stop::usage)?,
+            },
             event_list: self.event_list,
             executor: Executor { method: self.executor, workers: self.workers },
             checkpoint_every: self.checkpoint_every,

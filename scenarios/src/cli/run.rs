@@ -16,6 +16,7 @@ use superdense::{
     Plan, load, load_with_graph,
     output::{
         directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
+        results::Results,
         trajectory::Format,
     },
     run::{
@@ -42,7 +43,7 @@ pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
     let timeline = options.timeline.as_deref().map(Timeline::start);
     let _timeline = timeline.transpose().map_err(Stop::usage)?;
     let _held = directory::hold(&settings.out)?;
-    directory::prepare(&settings.out, options.force)?;
+    Results::prepare(&settings.out, &settings.file, options.force)?;
     if options.verify || options.tighten.is_some() {
         return verify(console, settings, options.tighten, &pulse);
     }
@@ -301,8 +302,13 @@ pub(super) fn object(
 
 /// `superdense plot DIR`.
 pub(super) fn plot(console: &Console, dir: &Path) -> Done {
-    let panels = superdense::plot::draw(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    let _held = dir.is_dir().then(|| directory::hold(dir)).transpose()?;
+    let pictures = superdense::plot::pictures(dir).map_err(|e| Stop::usage(e.to_string()))?;
     let files: Vec<PathBuf> = ["plot.svg", "plot.png"].iter().map(|n| dir.join(n)).collect();
+    if let Some(pictures) = &pictures {
+        Results::open(dir)?.put(&pictures.files())?;
+    }
+    let panels = pictures.map_or(0, |p| p.panels);
     let text = match panels {
         0 => "nothing is recorded, so there is nothing to draw\n".to_owned(),
         _ => format!("{panels} panels: {} {}\n", files[0].display(), files[1].display()),

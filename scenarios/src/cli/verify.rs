@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use superdense::{
     output::{
         OutputError,
-        directory::{self, CHECKPOINT, SUMMARY, TIGHTENED, VERIFYING},
+        directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
         reports,
+        results::{Results, TIGHTENED},
         trajectory::Format,
     },
     run::{
@@ -44,8 +45,8 @@ struct Runs<'a> {
     pulse: &'a Pulse,
 }
 
-fn folder(out: &Path, level: u32) -> PathBuf {
-    out.join(format!("{TIGHTENED}{level}"))
+fn name(level: u32) -> String {
+    format!("{TIGHTENED}{level}")
 }
 
 impl Runs<'_> {
@@ -60,7 +61,7 @@ impl Runs<'_> {
             let mut settings = Settings { out: out.to_owned(), ..self.settings.clone() };
             settings.overrides.tighten = (level > 0).then(|| FACTORS[0].powi(level as i32));
             if out != self.settings.out {
-                directory::prepare(out, true)?;
+                Results::open(&self.settings.out)?.folder(&name(level))?;
                 settings.trajectory = Format::None;
             }
             Session::start(plan_of(&settings)?, settings, pulse)
@@ -87,8 +88,7 @@ pub(super) fn verify(
     pulse: &Pulse,
 ) -> Done {
     let request = Request { settings: settings.absolute(), wanted };
-    let file = settings.out.join(VERIFYING);
-    directory::replace(&file, &reports::to_json(&request))?;
+    Results::open(&settings.out)?.put(&[(VERIFYING, &reports::to_json(&request))])?;
     complete(console, Request { settings, wanted }, pulse)
 }
 
@@ -136,10 +136,9 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
         ("sample_bars.csv", bars.sample_table()),
         ("verify.json", String::from_utf8_lossy(&reports::to_json(&bars)).into_owned()),
     ];
-    for (name, text) in &files {
-        directory::replace(&out.join(name), text.as_bytes())?;
-    }
-    directory::remove(&out.join(VERIFYING))?;
+    let own = Results::open(&out)?;
+    own.put(&files.each_ref().map(|(name, text)| (*name, text.as_bytes())))?;
+    own.remove(&[VERIFYING])?;
     let results = out.display().to_string();
     let mut names = files_in(&out);
     names.extend(files.iter().map(|f| f.0.to_owned()));
@@ -163,7 +162,7 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
 
 /// The runs at the next two levels, unless they are there.
 fn twins(runs: &Runs<'_>, level: u32) -> Result<[PathBuf; 2], Stop> {
-    let folders = [1, 2].map(|k| folder(&runs.settings.out, level + k));
+    let folders = [1, 2].map(|k| runs.settings.out.join(name(level + k)));
     for (folder, k) in folders.iter().zip(1..) {
         if !folder.join(SUMMARY).is_file() {
             runs.run(level + k, folder)?;
@@ -191,7 +190,7 @@ fn search(
 ) -> Result<(u32, Option<String>), Stop> {
     let mut before = None;
     for level in 0..LEVELS {
-        let folder = folder(&runs.settings.out, level);
+        let folder = runs.settings.out.join(name(level));
         if level == 0 && !folder.join(SUMMARY).is_file() {
             runs.run(0, &folder)?;
         }

@@ -3,7 +3,7 @@ use super::OutputError;
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 /// The checkpoint's file name.
@@ -13,11 +13,8 @@ pub const SUMMARY: &str = "summary.json";
 /// The file with the request of a verification, as long as it has not ended.
 pub const VERIFYING: &str = "verifying.json";
 
-/// Folders of tightened runs: this and a number.
-pub const TIGHTENED: &str = "tightened-";
-
-/// Every file that a run may write, for `--force`.
-const FILES: [&str; 14] = [
+/// Every file that a run may write, besides the manifest and parts of a trajectory.
+pub const FILES: [&str; 14] = [
     super::reports::UNITS,
     "events.csv",
     "samples.csv",
@@ -35,8 +32,18 @@ const FILES: [&str; 14] = [
 ];
 
 /// The results directory of a scenario, unless `--out` names another.
-pub fn default_for(scenario: &str) -> PathBuf {
-    Path::new("out").join(scenario)
+///
+/// # Errors
+/// When the name of the scenario is none of a folder: with the remedy.
+pub fn default_for(scenario: &str) -> Result<PathBuf, String> {
+    let mut parts = Path::new(scenario).components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(name)), None) => Ok(Path::new("out").join(name)),
+        _ => Err(format!(
+            "the scenario's name `{scenario}` cannot be that of a folder for its results; rename the \
+             file, or choose a folder with --out"
+        )),
+    }
 }
 
 /// Makes the directory, and keeps other runs out of it for as long as what is given lives, also of other
@@ -57,41 +64,6 @@ pub fn hold(dir: &Path) -> Result<Option<File>, OutputError> {
     }
 }
 
-/// Makes the directory, and removes the files of an earlier run.
-///
-/// # Errors
-/// When it has content and `force` is not given, or cannot be written.
-pub fn prepare(dir: &Path, force: bool) -> Result<(), OutputError> {
-    fs::create_dir_all(dir).map_err(OutputError::at(dir))?;
-    let occupied = fs::read_dir(dir).map_err(OutputError::at(dir))?.next().is_some();
-    if occupied && !force {
-        let why = "the output directory is not empty; choose another with --out, or overwrite the \
-                   results in it with --force";
-        return Err(OutputError::at(dir)(io::Error::new(io::ErrorKind::AlreadyExists, why)));
-    }
-    // The summary goes first: while it is there, the directory holds a complete run.
-    for name in [SUMMARY].iter().chain(&FILES) {
-        remove(&dir.join(name))?;
-    }
-    // Of `--verify` and `--tighten`; with them their files go, and no others.
-    for entry in fs::read_dir(dir).map_err(OutputError::at(dir))?.flatten() {
-        let name = entry.file_name();
-        let level = name.to_str().and_then(|name| name.strip_prefix(TIGHTENED));
-        if level.is_some_and(|n| n.parse::<u32>().is_ok()) && entry.path().is_dir() {
-            prepare(&entry.path(), true)?;
-            let _ = fs::remove_dir(entry.path());
-        }
-    }
-    #[cfg(feature = "parquet")]
-    for entry in fs::read_dir(dir).map_err(OutputError::at(dir))?.flatten() {
-        let number = superdense_adapters::parquet::part_number;
-        if entry.file_name().to_str().and_then(number).is_some() {
-            remove(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 /// Removes a file that may be missing.
 ///
 /// # Errors
@@ -103,27 +75,45 @@ pub fn remove(file: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// Puts a whole file in place: it appears complete or not at all, also after a power failure.
+/// Puts a whole file in place: it appears complete or not at all, also after a power failure. Nothing but
+/// the file itself is touched, and a link of its name is replaced, not followed.
 ///
 /// # Errors
 /// When it cannot be written.
 pub fn replace(file: &Path, bytes: &[u8]) -> Result<(), OutputError> {
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
-    let part = file.with_file_name(name);
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    replace_by(file, bytes, &format!(".{name}.{}.part", super::manifest::random()))
+}
+
+/// As [`replace`], by way of an unfinished file of this name.
+pub(super) fn replace_by(file: &Path, bytes: &[u8], part: &str) -> Result<(), OutputError> {
+    let part = file.with_file_name(part);
     let write = || {
-        let mut f = File::create(&part)?;
-        f.write_all(bytes)?;
-        f.sync_all()?;
-        fs::rename(&part, file)?;
+        let mut f = create(&part)?;
+        let written = f.write_all(bytes).and_then(|()| f.sync_all());
+        if let Err(e) = written.and_then(|()| fs::rename(&part, file)) {
+            let _ = fs::remove_file(&part);
+            return Err(e);
+        }
         // The rename itself must last; not every system lets a directory be synced.
         if let Some(dir) = file.parent().filter(|d| !d.as_os_str().is_empty()) {
             let _ = File::open(dir).and_then(|d| d.sync_all());
         }
         Ok(())
     };
-    write().map_err(|e| {
-        let _ = fs::remove_file(&part);
-        OutputError::at(file)(e)
-    })
+    write().map_err(OutputError::at(file))
+}
+
+/// A new file, which never is one that was there. An unfinished one of a run that was killed, known by
+/// the number in its name, makes room.
+fn create(part: &Path) -> io::Result<File> {
+    match File::create_new(part) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::symlink_metadata(part)?.is_file() {
+                fs::remove_file(part)?;
+            }
+            File::create_new(part)
+        }
+        made => made,
+    }
 }

@@ -13,13 +13,16 @@
 //! | `event_bars.csv`, `sample_bars.csv`, `verify.json` | error bars, after `--verify` or `--tighten` |
 //! | `tightened-1`, `tightened-2`, ... | folders: the same run ten, a hundred, ... times tighter |
 //! | `verifying.json` | what was asked for, until these are there |
+//! | `manifest.json` | names, lengths and checksums of all these |
 //! | `checkpoint` | what `superdense resume` goes on from, while the run has not ended |
 //!
 //! Tables grow by whole lines; everything else is replaced by an atomic rename.
 pub mod csv;
 pub mod directory;
+pub mod manifest;
 pub mod numbers;
 pub mod reports;
+pub mod results;
 pub mod table;
 pub mod trajectory;
 
@@ -64,6 +67,11 @@ pub fn explained(e: &io::Error) -> String {
 }
 
 impl OutputError {
+    /// A file that is not to be touched: why, and what to do.
+    pub fn refused(file: &Path, why: &str) -> Self {
+        Self::at(file)(io::Error::other(why.to_owned()))
+    }
+
     /// For `map_err`.
     pub fn at(file: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let file = file.to_owned();

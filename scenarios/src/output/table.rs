@@ -3,7 +3,8 @@
 //! **Why not `BufWriter`.** It writes where its buffer is full, in the middle of a line. Here only
 //! whole lines go out, so what a killed run leaves can be read, and the length of a table at a
 //! checkpoint is the length after a line.
-use super::OutputError;
+use super::{OutputError, manifest::Entry};
+use sha2::{Digest, Sha256};
 use std::{
     fs::{File, OpenOptions},
     io::{Seek, SeekFrom, Write},
@@ -20,44 +21,43 @@ pub struct Table {
     file: File,
     lines: String,
     length: u64,
+    sum: Sha256,
     failed: Option<std::io::Error>,
 }
 
 impl Table {
-    /// A new file with a header line, in place of an old one.
+    /// A new file with a header line; there must be none of its name.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn create(path: &Path, header: &str) -> Result<Self, OutputError> {
-        let file = File::create(path).map_err(OutputError::at(path))?;
-        let mut table = Self::on(path, file, 0);
+        let file = File::create_new(path).map_err(OutputError::at(path))?;
+        let mut table = Self::on(path, file, 0, Sha256::new());
         table.line(|text| text.push_str(header));
         table.flush()?;
         Ok(table)
     }
 
-    /// An existing file, cut to `length`.
+    /// An existing file, cut to what it was at an entry of the manifest.
     ///
     /// # Errors
-    /// When the file is shorter, or cannot be written.
-    pub fn reopen(path: &Path, length: u64) -> Result<Self, OutputError> {
+    /// When it was something else, or cannot be written.
+    pub fn reopen(path: &Path, entry: &Entry) -> Result<Self, OutputError> {
+        let Some(sum) = entry.sum(path)? else {
+            return Err(OutputError::refused(path, "was changed; restore it, or start a new run"));
+        };
         let reopen = || {
             let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-            let found = file.metadata()?.len();
-            if found < length {
-                let why = format!("has {found} bytes, fewer than the {length} of the checkpoint");
-                return Err(std::io::Error::other(why));
-            }
-            file.set_len(length)?;
-            file.seek(SeekFrom::Start(length))?;
+            file.set_len(entry.bytes)?;
+            file.seek(SeekFrom::Start(entry.bytes))?;
             Ok(file)
         };
-        Ok(Self::on(path, reopen().map_err(OutputError::at(path))?, length))
+        Ok(Self::on(path, reopen().map_err(OutputError::at(path))?, entry.bytes, sum))
     }
 
-    fn on(path: &Path, file: File, length: u64) -> Self {
+    fn on(path: &Path, file: File, length: u64, sum: Sha256) -> Self {
         let lines = String::with_capacity(BUFFER + 1024);
-        Self { path: path.to_owned(), file, lines, length, failed: None }
+        Self { path: path.to_owned(), file, lines, length, sum, failed: None }
     }
 
     /// Adds a line. A failure to write is reported by the next [`Table::flush`].
@@ -72,7 +72,10 @@ impl Table {
     fn push(&mut self) {
         if self.failed.is_none() {
             match self.file.write_all(self.lines.as_bytes()) {
-                Ok(()) => self.length += self.lines.len() as u64,
+                Ok(()) => {
+                    self.length += self.lines.len() as u64;
+                    self.sum.update(self.lines.as_bytes());
+                }
                 Err(e) => self.failed = Some(e),
             }
         }
@@ -88,13 +91,14 @@ impl Table {
         self.failed.take().map_or(Ok(()), |e| Err(OutputError::at(&self.path)(e)))
     }
 
-    /// Flushes, makes the file durable and returns its length.
+    /// Flushes, makes the file durable and returns its name and what the manifest tells of it.
     ///
     /// # Errors
     /// When a write failed.
-    pub fn sync(&mut self) -> Result<u64, OutputError> {
+    pub fn sync(&mut self, grows: bool) -> Result<(String, Entry), OutputError> {
         self.flush()?;
         self.file.sync_data().map_err(OutputError::at(&self.path))?;
-        Ok(self.length)
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, Entry::so_far(self.length, &self.sum, grows)))
     }
 }

@@ -1,11 +1,13 @@
 //! The trajectory: every segment or value sent on recorded outputs, as text or as Parquet parts.
 use super::{
     OutputError, csv,
+    manifest::Entry,
     numbers::{self, JobSources},
+    results::Results,
     table::Table,
 };
 use serde::{Deserialize, Serialize};
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 #[cfg(feature = "parquet")]
 use superdense_adapters::parquet;
 use superdense_kernel::time::Tag;
@@ -14,6 +16,8 @@ use superdense_models::signal::value::Value;
 /// Header of `trajectory.csv`; derivatives are separated by spaces.
 const HEADER: &str = "tick,micro,signal,value,derivatives";
 const FILE: &str = "trajectory.csv";
+#[cfg(feature = "parquet")]
+const PARTS: &str = "trajectory-*.parquet";
 
 /// How trajectories are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -41,11 +45,11 @@ impl Format {
     }
 }
 
-/// Where a trajectory stands at a checkpoint.
+/// Where a trajectory stands at a checkpoint, beyond what the manifest tells of its files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Mark {
-    /// Bytes of the text.
-    Csv(u64),
+    /// A table.
+    Csv,
     /// Nothing is written.
     None,
     /// Parts, and the rows that wait.
@@ -69,20 +73,23 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// A new trajectory in `dir`; `labels` name the signals by number, `sources` what
+    /// A new trajectory; `labels` name the signals by number, `sources` what
     /// creates jobs.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn create(
-        dir: &Path,
+        results: &Results,
         format: Format,
         (labels, sources): (Vec<String>, Arc<JobSources>),
     ) -> Result<Self, OutputError> {
         let sink = match format {
-            Format::Csv => Sink::Csv(Table::create(&dir.join(FILE), HEADER)?),
+            Format::Csv => {
+                let [table] = results.tables([(FILE, HEADER)])?;
+                Sink::Csv(table)
+            }
             #[cfg(feature = "parquet")]
-            Format::Parquet => Sink::Parquet(parquet::Parts::create(dir, labels.clone()), None),
+            Format::Parquet => parts(results, labels.clone(), parquet::Mark::default()),
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => Sink::None,
             Format::None => Sink::None,
@@ -90,23 +97,20 @@ impl Trajectory {
         Ok(Self { sink, labels, sources })
     }
 
-    /// Goes on from a mark.
+    /// Goes on from a mark; the files are those of the manifest.
     ///
     /// # Errors
-    /// When files are missing, shorter than at the mark, or cannot be written.
+    /// When the table is not what it was, or cannot be written.
     pub fn reopen(
-        dir: &Path,
+        results: &Results,
         mark: Mark,
         (labels, sources): (Vec<String>, Arc<JobSources>),
     ) -> Result<Self, OutputError> {
         let sink = match mark {
-            Mark::Csv(length) => Sink::Csv(Table::reopen(&dir.join(FILE), length)?),
+            Mark::Csv => Sink::Csv(results.reopen(FILE)?),
             Mark::None => Sink::None,
             #[cfg(feature = "parquet")]
-            Mark::Parquet(mark) => {
-                let parts = parquet::Parts::reopen(dir, labels.clone(), mark);
-                Sink::Parquet(parts.map_err(OutputError::at(dir))?, None)
-            }
+            Mark::Parquet(mark) => parts(results, labels.clone(), mark),
         };
         Ok(Self { sink, labels, sources })
     }
@@ -158,7 +162,7 @@ impl Trajectory {
             Sink::None => Ok(()),
             #[cfg(feature = "parquet")]
             Sink::Parquet(_, failed) => match failed.take() {
-                Some(e) => Err(OutputError::at(Path::new("trajectory"))(e)),
+                Some(e) => Err(OutputError::at(PARTS.as_ref())(e)),
                 None => Ok(()),
             },
         }
@@ -168,13 +172,13 @@ impl Trajectory {
     ///
     /// # Errors
     /// When a write failed.
-    pub fn sync(&mut self) -> Result<Mark, OutputError> {
+    pub fn sync(&mut self, grows: bool) -> Result<(Mark, Option<(String, Entry)>), OutputError> {
         self.flush()?;
         Ok(match &mut self.sink {
-            Sink::Csv(table) => Mark::Csv(table.sync()?),
-            Sink::None => Mark::None,
+            Sink::Csv(table) => (Mark::Csv, Some(table.sync(grows)?)),
+            Sink::None => (Mark::None, None),
             #[cfg(feature = "parquet")]
-            Sink::Parquet(parts, _) => Mark::Parquet(parts.mark().clone()),
+            Sink::Parquet(parts, _) => (Mark::Parquet(parts.mark().clone()), None),
         })
     }
 
@@ -185,8 +189,18 @@ impl Trajectory {
     pub fn finish(&mut self) -> Result<(), OutputError> {
         #[cfg(feature = "parquet")]
         if let Sink::Parquet(parts, _) = &mut self.sink {
-            parts.finish().map_err(OutputError::at(Path::new("trajectory")))?;
+            parts.finish().map_err(OutputError::at(PARTS.as_ref()))?;
         }
-        self.sync().map(|_| ())
+        self.flush()
     }
+}
+
+/// Parts that are files of the run.
+#[cfg(feature = "parquet")]
+fn parts(results: &Results, labels: Vec<String>, mark: parquet::Mark) -> Sink {
+    let results = results.clone();
+    let put = move |name: &str, bytes: &[u8]| {
+        results.put(&[(name, bytes)]).map_err(std::io::Error::other)
+    };
+    Sink::Parquet(parquet::Parts::new(labels, mark, Box::new(put)), None)
 }

@@ -22,7 +22,7 @@ pub use curves::{Curve, Point};
 pub use figure::svg;
 pub use files::{Declared, DeclaredPlot, Figure, NAME, Panel};
 pub use journeys::Row;
-use std::{fs, path::Path};
+use std::path::Path;
 
 /// Why there is no figure.
 #[derive(Debug, thiserror::Error)]
@@ -52,21 +52,32 @@ pub fn curve(label: String, style: Style, points: Vec<Point>) -> Curve {
     Curve { label, style, points: curves::thin(points, files::COLUMNS) }
 }
 
-/// Draws `plot.svg` and `plot.png` in the output directory of a run. Returns the number of panels.
-///
-/// # Errors
-/// When the files of the run are missing or damaged, or the figure cannot be written.
-pub fn draw(dir: &Path) -> Result<usize, PlotError> {
-    let figure = files::read(dir)?;
-    if figure.panels.is_empty() {
-        return Ok(0);
-    }
-    let svg = figure::svg(&figure)?;
-    write(&dir.join("plot.svg"), svg.as_bytes())?;
-    write(&dir.join("plot.png"), &png::render(&svg)?)?;
-    Ok(figure.panels.len())
+/// The figure of a run.
+#[derive(Debug)]
+pub struct Pictures {
+    /// Panels in it.
+    pub panels: usize,
+    svg: String,
+    png: Vec<u8>,
 }
 
-fn write(file: &Path, bytes: &[u8]) -> Result<(), PlotError> {
-    Ok(fs::write(file, bytes).map_err(OutputError::at(file))?)
+impl Pictures {
+    /// The files, by name.
+    pub fn files(&self) -> [(&'static str, &[u8]); 2] {
+        [("plot.svg", self.svg.as_bytes()), ("plot.png", &self.png)]
+    }
+}
+
+/// Draws the figure of the run in a directory; nothing when nothing is recorded.
+///
+/// # Errors
+/// When the files of the run are missing or damaged.
+pub fn pictures(dir: &Path) -> Result<Option<Pictures>, PlotError> {
+    let figure = files::read(dir)?;
+    if figure.panels.is_empty() {
+        return Ok(None);
+    }
+    let svg = figure::svg(&figure)?;
+    let png = png::render(&svg)?;
+    Ok(Some(Pictures { panels: figure.panels.len(), svg, png }))
 }

@@ -2,11 +2,9 @@
 use super::{
     Bench, Trouble,
     measure::norms,
-    runner,
     table::{Comparison, Curve, Figure, Panel},
 };
 use crate::{
-    output::{OutputError, directory},
     plan::Style,
     plot::{self, DeclaredPlot},
 };
@@ -31,11 +29,9 @@ impl Bench<'_, '_> {
             span: figure.span.unwrap_or(span),
         };
         let svg = plot::svg(&drawn).map_err(|e| failed(&e))?;
-        let file = runner::figure(out, &figure.name);
-        let folder = file.parent().unwrap_or(out);
-        std::fs::create_dir_all(folder).map_err(OutputError::at(folder)).map_err(|e| failed(&e))?;
-        directory::replace(&file, svg.as_bytes()).map_err(|e| failed(&e))?;
-        Ok(file)
+        let name = format!("figures/{}.svg", figure.name);
+        self.runner.written.put(&[(&name, svg.as_bytes())]).map_err(|e| failed(&e))?;
+        Ok(out.join(name))
     }
 
     fn panel(&mut self, panel: &Panel, span: Option<(f64, f64)>) -> Result<plot::Panel, Trouble> {

@@ -6,12 +6,13 @@ use super::{
 };
 use crate::{
     Overrides, load,
-    output::{directory, trajectory::Format},
+    output::{OutputError, directory, results, trajectory::Format},
     run::{Outcome, Session, Settings, executor::Executor, pulse::Pulse},
     stability::Coupled,
 };
 use std::{
     collections::HashMap,
+    fs::File,
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -25,6 +26,9 @@ const LIBRARY: &str = "library";
 /// Makes and remembers runs.
 pub(super) struct Runner<'a> {
     out: &'a Path,
+    /// Whatever is written to `out`.
+    pub(super) written: results::Results,
+    _held: Option<File>,
     slow: bool,
     pulse: &'a Pulse,
     made: HashMap<(String, String), Result<Rc<Results>, Trouble>>,
@@ -33,9 +37,15 @@ pub(super) struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// Writes the scenarios to `out`, where the results go, too.
     pub(super) fn new(out: &'a Path, slow: bool, pulse: &'a Pulse) -> Result<Self, Trouble> {
-        let write = crate::library::write(&out.join(SCENARIOS));
-        write.map_err(|e| Trouble::Failed(e.to_string()))?;
-        Ok(Self { out, slow, pulse, made: HashMap::new() })
+        let write = || {
+            let held = directory::hold(out)?;
+            let written = results::Results::collect(out, "superdense reproduce")?;
+            crate::library::write(&written, SCENARIOS)?;
+            Ok((held, written))
+        };
+        let written: Result<_, OutputError> = write();
+        let (held, written) = written.map_err(|e| Trouble::Failed(e.to_string()))?;
+        Ok(Self { out, written, _held: held, slow, pulse, made: HashMap::new() })
     }
 
     /// The results of a run of a table.
@@ -52,7 +62,7 @@ impl<'a> Runner<'a> {
         let made = match table.run.get(name) {
             None => Err(Trouble::Failed(format!("{file} has no run `{name}`"))),
             Some(Run { slow: Some(why), .. }) if !self.slow => Err(Trouble::Skipped(why.clone())),
-            Some(run) => self.make(run, &self.out.join("runs").join(file).join(name)).map(Rc::new),
+            Some(run) => self.make(run, &format!("runs/{file}/{name}")).map(Rc::new),
         };
         self.made.insert(key, made.clone());
         made
@@ -70,8 +80,9 @@ impl<'a> Runner<'a> {
         radius().map_err(|why| Trouble::Failed(format!("{}: {why}", run.scenario)))
     }
 
-    fn make(&self, run: &Run, out: &Path) -> Result<Results, Trouble> {
+    fn make(&self, run: &Run, folder: &str) -> Result<Results, Trouble> {
         let failed = |e: &dyn std::fmt::Display| Trouble::Failed(format!("{}: {e}", run.scenario));
+        let out = self.written.folder(folder).map_err(|e| failed(&e))?.dir().to_owned();
         let settings = Settings {
             file: scenario(self.out, run),
             sets: sets(run),
@@ -80,20 +91,19 @@ impl<'a> Runner<'a> {
                 sample: run.sample.clone(),
                 ..Overrides::default()
             },
-            out: out.to_owned(),
+            out: out.clone(),
             event_list: EventListKind::default(),
             executor: Executor::default(),
             checkpoint_every: None,
             ties: None,
             trajectory: Format::None,
         };
-        directory::prepare(out, true).map_err(|e| failed(&e))?;
         let plan = load(&settings.file, &settings.sets, &settings.overrides);
         let plan = plan.map_err(|e| failed(&e.render(false)))?;
         let session = Session::start(plan, settings, self.pulse.clone());
         let outcome = session.and_then(|mut s| s.run(&mut |_| ()));
         match outcome.map_err(|e| failed(&e))? {
-            Outcome::Done(_) => Results::read(out).map_err(|e| failed(&e)),
+            Outcome::Done(_) => Results::read(&out).map_err(|e| failed(&e)),
             Outcome::Interrupted { .. } => Err(Trouble::Interrupted),
         }
     }
@@ -123,9 +133,4 @@ pub(super) fn command(run: &Run) -> String {
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "._-=/".contains(c);
     if text.chars().all(plain) { text.to_owned() } else { format!("'{text}'") }
-}
-
-/// Where a picture goes.
-pub(super) fn figure(out: &Path, name: &str) -> PathBuf {
-    out.join("figures").join(format!("{name}.svg"))
 }

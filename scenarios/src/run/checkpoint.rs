@@ -1,22 +1,25 @@
-//! The checkpoint file of a run: the kernel's checkpoint, the options of the run, and the length
-//! of every table at that moment.
+//! The checkpoint file of a run: the kernel's checkpoint, the options of the run, and the length and
+//! checksum of every file at that moment.
 use super::{Failure, Settings, recorder::Memory};
-use crate::output::{OutputError, directory, trajectory::Mark};
+use crate::output::{OutputError, manifest::Entry, results::MAGIC, trajectory::Mark};
 use serde::{Deserialize, Serialize};
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 use superdense_kernel::{
     error::CheckpointError,
     message::Digest,
     time::{RationalClock, Resolution},
 };
 
-const MAGIC: [u8; 8] = *b"SDENSE\0R";
+/// Bytes before the body: a mark, the number of the run, the version, a checksum of the body.
+const HEAD: usize = 8 + 16 + 4 + 8;
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Checkpoint {
+    /// The number of the run.
+    pub run: String,
     /// The options of the run, with absolute paths.
     pub settings: Settings,
     /// The identity of the plan.
@@ -25,9 +28,9 @@ pub struct Checkpoint {
     pub sampled: i64,
     /// The memory of the recorder.
     pub memory: Memory,
-    /// Lengths of `events.csv` and `samples.csv`.
-    pub lengths: [u64; 2],
-    /// Where the trajectory stands.
+    /// The files of the run.
+    pub files: BTreeMap<String, Entry>,
+    /// Where the trajectory stands, beyond its files.
     pub trajectory: Mark,
     /// Wall seconds so far.
     pub wall_seconds: f64,
@@ -73,18 +76,19 @@ impl Identity {
 }
 
 impl Checkpoint {
-    /// Puts the checkpoint in place of the one before, atomically.
+    /// The contents of the file.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn write(&self, file: &Path) -> Result<(), Failure> {
+    /// When a value has no place in it.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, Failure> {
         let body =
             postcard::to_stdvec(self).map_err(|e| CheckpointError::Unreadable(e.to_string()))?;
         let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.run.as_bytes());
         bytes.extend(VERSION.to_le_bytes());
         bytes.extend(digest(&body).to_le_bytes());
         bytes.extend(body);
-        Ok(directory::replace(file, &bytes)?)
+        Ok(bytes)
     }
 
     /// Reads a checkpoint.
@@ -97,18 +101,18 @@ impl Checkpoint {
             Failure::Checkpoint(CheckpointError::Unreadable(format!("{}: {why}", file.display())))
         };
         let (Some(magic), Some(version), Some(sum)) =
-            (bytes.first_chunk::<8>(), bytes.get(8..12), bytes.get(12..20))
+            (bytes.first_chunk::<8>(), bytes.get(24..28), bytes.get(28..HEAD))
         else {
             return Err(damaged("the file is too short"));
         };
-        if *magic != MAGIC {
+        if magic != MAGIC {
             return Err(damaged("the header is missing"));
         }
         let found = u32::from_le_bytes(version.try_into().unwrap_or_default());
         if found != VERSION {
             return Err(CheckpointError::Version { found, expected: VERSION }.into());
         }
-        let body = &bytes[20..];
+        let body = &bytes[HEAD..];
         if digest(body).to_le_bytes() != sum {
             return Err(damaged("its checksum does not fit"));
         }

@@ -54,6 +54,8 @@ pub(super) struct Recorder {
     resolution: Resolution,
 }
 
+/// The table of events.
+pub(super) const EVENTS_FILE: &str = "events.csv";
 /// Header of `events.csv`.
 pub(super) const EVENTS: &str = "time,micro,unit,event,kind";
 

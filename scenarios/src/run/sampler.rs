@@ -18,6 +18,9 @@ use superdense_models::{
     signal::value::{Job, Value},
 };
 
+/// The table of samples.
+pub(super) const SAMPLES_FILE: &str = "samples.csv";
+
 /// Recorded outputs: model, port, and label in the trajectory unless they only go into aggregates.
 pub(crate) type Signals = Vec<(ModelKey, u16, Option<String>)>;
 

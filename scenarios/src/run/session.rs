@@ -4,17 +4,18 @@ use super::{
     checkpoint::{Checkpoint, Identity},
     executor::{Driver, Method},
     pulse::Pulse,
-    recorder::{EVENTS, Memory, Recorder},
-    sampler::{Sampler, Signals},
+    recorder::{EVENTS, EVENTS_FILE, Memory, Recorder},
+    sampler::{SAMPLES_FILE, Sampler, Signals},
     stopwatch::Stopwatch,
 };
 use crate::{
     Plan,
     output::{
         csv,
-        directory::{self, CHECKPOINT, SUMMARY},
+        directory::{CHECKPOINT, SUMMARY},
         numbers::JobSources,
         reports::{self, Performance, Summary},
+        results::Results,
         table::Table,
         trajectory::{Mark, Trajectory},
     },
@@ -54,6 +55,7 @@ pub struct Progress {
 /// A run that can go on.
 pub struct Session {
     settings: Settings,
+    results: Results,
     plan: Plan,
     identity: Identity,
     sim: Simulation<Value>,
@@ -110,19 +112,19 @@ fn sampler_of(sim: &Simulation<Value>, plan: &Plan) -> Result<(Sampler, Signals)
 }
 
 impl Session {
-    /// A new run; `settings.out` is ready for it (see [`directory::prepare`]).
+    /// A new run; `settings.out` is ready for it (see [`Results::prepare`]).
     ///
     /// # Errors
     /// A model that cannot be built; files that cannot be written.
     pub fn start(mut plan: Plan, settings: Settings, pulse: Pulse) -> Result<Self, Failure> {
         let built = build(&mut plan, &settings)?;
-        let out = &settings.out;
-        let events = Table::create(&out.join("events.csv"), EVENTS)?;
-        let trajectory = Trajectory::create(out, settings.trajectory, built.names())?;
-        let samples = Table::create(&out.join("samples.csv"), &built.identity.columns)?;
-        directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
+        let results = Results::open(&settings.out)?;
+        let header = built.identity.columns.as_str();
+        let [events, samples] = results.tables([(EVENTS_FILE, EVENTS), (SAMPLES_FILE, header)])?;
+        let trajectory = Trajectory::create(&results, settings.trajectory, built.names())?;
         let tables = (events, samples, trajectory);
-        let mut this = Self::assemble(plan, settings, pulse, built, tables, Memory::default());
+        let mut this =
+            Self::assemble((plan, settings, results), pulse, built, tables, Memory::default())?;
         if this.settings.checkpoint_every.is_some() {
             this.checkpoint()?;
         }
@@ -147,16 +149,15 @@ impl Session {
         built.sim.resume(&checkpoint.kernel)?;
         // The structure may be another one than at the start, and with it the keys of models.
         (built.sampler, built.signals) = sampler_of(&built.sim, &plan)?;
-        let out = &settings.out;
-        directory::remove(&out.join(SUMMARY))?;
-        let [events, samples] = checkpoint.lengths;
+        let results = Results::open(&settings.out)?;
+        results.go_back(&checkpoint.run, &checkpoint.files)?;
         let tables = (
-            Table::reopen(&out.join("events.csv"), events)?,
-            Table::reopen(&out.join("samples.csv"), samples)?,
-            Trajectory::reopen(out, checkpoint.trajectory, built.names())?,
+            results.reopen(EVENTS_FILE)?,
+            results.reopen(SAMPLES_FILE)?,
+            Trajectory::reopen(&results, checkpoint.trajectory, built.names())?,
         );
-        directory::replace(&out.join(plot::NAME), &reports::to_json(&Declared::of(&plan)))?;
-        let mut this = Self::assemble(plan, settings, pulse, built, tables, checkpoint.memory);
+        let mut this =
+            Self::assemble((plan, settings, results), pulse, built, tables, checkpoint.memory)?;
         this.sampled = checkpoint.sampled;
         this.earlier_seconds = checkpoint.wall_seconds;
         this.earlier_transitions = this.transitions();
@@ -164,13 +165,13 @@ impl Session {
     }
 
     fn assemble(
-        plan: Plan,
-        settings: Settings,
+        (plan, settings, results): (Plan, Settings, Results),
         pulse: Pulse,
         built: Built,
         (events, samples, trajectory): (Table, Table, Trajectory),
         memory: Memory,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
+        results.put(&[(plot::NAME, &reports::to_json(&Declared::of(&plan)))])?;
         let Built { mut sim, sampler, signals, identity } = built;
         let tables = (events, trajectory);
         let sequential = settings.executor.method == Method::Sequential;
@@ -182,9 +183,10 @@ impl Session {
         let stopwatch = Stopwatch::default();
         sim.measure(stopwatch.clone());
         let now = Instant::now();
-        Self {
+        Ok(Self {
             driver: Driver::new(settings.executor, plan.partition.of(&sim), plan.stop),
             settings,
+            results,
             plan,
             identity,
             sim,
@@ -200,7 +202,7 @@ impl Session {
             checkpointed: now,
             earlier_seconds: 0.0,
             earlier_transitions: 0,
-        }
+        })
     }
 
     fn recorder(&self) -> MutexGuard<'_, Recorder> {
@@ -245,6 +247,7 @@ impl Session {
         let ended = self.simulate(tell);
         if !matches!(ended, Ok(Some(_))) {
             self.flush()?;
+            self.sync(ended.is_ok())?;
         }
         match ended? {
             Some((end, reason)) => Ok(Outcome::Done(Box::new(self.finish(end, reason)?))),
@@ -343,29 +346,33 @@ impl Session {
         Ok(())
     }
 
-    /// Makes the tables durable and returns the lengths of `events.csv` and `samples.csv`, and
-    /// where the trajectory stands.
-    fn sync(&mut self) -> Result<([u64; 2], Mark), Failure> {
-        let samples = self.samples.sync()?;
-        let mut recorder = self.recorder();
-        Ok(([recorder.events.sync()?, samples], recorder.trajectory.sync()?))
+    /// Makes the tables durable, tells the manifest how far they are, and returns where the trajectory
+    /// stands.
+    fn sync(&mut self, grows: bool) -> Result<Mark, Failure> {
+        let samples = self.samples.sync(grows)?;
+        let (events, (mark, trajectory)) = {
+            let mut recorder = self.recorder();
+            (recorder.events.sync(grows)?, recorder.trajectory.sync(grows)?)
+        };
+        self.results.note([samples, events].into_iter().chain(trajectory))?;
+        Ok(mark)
     }
 
-    /// Writes the checkpoint: first the tables, then the file that tells their lengths.
+    /// Writes the checkpoint: first the tables, then the file that tells their lengths and checksums.
     fn checkpoint(&mut self) -> Result<PathBuf, Failure> {
-        let (lengths, trajectory) = self.sync()?;
+        let trajectory = self.sync(true)?;
         let checkpoint = Checkpoint {
+            run: self.results.run(),
             settings: self.settings.absolute(),
             identity: self.identity.clone(),
             sampled: self.sampled,
             memory: self.recorder().memory.clone(),
-            lengths,
+            files: self.results.files(),
             trajectory,
             wall_seconds: self.wall_seconds(),
             kernel: self.sim.checkpoint()?,
         };
-        let file = self.settings.out.join(CHECKPOINT);
-        checkpoint.write(&file)?;
+        let file = self.results.put_checkpoint(&checkpoint.to_bytes()?)?;
         self.checkpointed = Instant::now();
         Ok(file)
     }
@@ -373,16 +380,22 @@ impl Session {
     /// Completes the results; the summary comes last, so that it stands for all of them.
     fn finish(&mut self, end: i64, stopped: Option<String>) -> Result<Report, Failure> {
         self.recorder().trajectory.finish()?;
-        self.sync()?;
+        self.sync(false)?;
         let wall_seconds = self.wall_seconds();
-        let out = self.settings.out.clone();
         let summary = self.summary(end, stopped);
-        let performance = self.performance(wall_seconds);
-        let figure = plot::draw(&out).map_err(|e| e.to_string());
-        directory::replace(&out.join("performance.json"), &reports::to_json(&performance))?;
-        directory::replace(&out.join(reports::UNITS), self.units().as_bytes())?;
-        directory::replace(&out.join(SUMMARY), &reports::to_json(&summary))?;
-        directory::remove(&out.join(CHECKPOINT))?;
+        let [performance, facts] =
+            [reports::to_json(&self.performance(wall_seconds)), reports::to_json(&summary)];
+        let units = self.units();
+        let pictures = plot::pictures(self.results.dir()).map_err(|e| e.to_string());
+        let mut files: Vec<(&str, &[u8])> = Vec::new();
+        if let Ok(Some(pictures)) = &pictures {
+            files.extend(pictures.files());
+        }
+        files.extend([("performance.json", &*performance), (reports::UNITS, units.as_bytes())]);
+        files.push((SUMMARY, &facts));
+        self.results.put(&files)?;
+        self.results.remove(&[CHECKPOINT])?;
+        let figure = pictures.map(|pictures| pictures.map_or(0, |p| p.panels));
         let memory = &self.recorder().memory;
         let few = memory.listed.len() <= LISTED;
         let events = if few { memory.listed.clone() } else { Vec::new() };

@@ -2,12 +2,15 @@
 use super::{Failure, Outcome, Session, Settings, executor::Executor, pulse::Pulse};
 use crate::{
     Plan,
-    output::{OutputError, csv, directory},
+    output::{
+        OutputError, csv,
+        results::{PERMUTED, Results},
+    },
     plan::Source,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
+    fs::File,
     io::{BufRead, BufReader},
     path::Path,
 };
@@ -27,7 +30,8 @@ pub fn compare(
     pulse: &Pulse,
 ) -> Result<Option<Vec<String>>, Failure> {
     let results = &plain.settings().out;
-    let out = results.join("permuted");
+    let own = Results::open(results)?;
+    let out = own.folder(PERMUTED)?.dir().to_owned();
     let settings = Settings {
         out: out.clone(),
         checkpoint_every: None,
@@ -43,7 +47,6 @@ pub fn compare(
             Source::Aggregate { .. } => None,
         })
         .collect();
-    directory::prepare(&out, true)?;
     let mut permuted = Session::start(plan, settings, pulse.clone())?;
     let outcome = permuted.run(&mut |_| ()).map_err(|e| {
         Failure::Mismatch(format!(
@@ -62,7 +65,7 @@ pub fn compare(
             found.extend(names.map(|name| units.get(name).unwrap_or(name).clone()));
         }
     }
-    fs::remove_dir_all(&out).map_err(OutputError::at(&out))?;
+    own.remove_folder(PERMUTED)?;
     Ok(match outcome? {
         Outcome::Done(_) => Some(found.into_iter().collect()),
         Outcome::Interrupted { .. } => None,

@@ -42,22 +42,8 @@ fn mistakes_end_with_2() {
 }
 
 #[test]
-fn results_are_not_overwritten_by_accident() {
-    let dir = mixed("force");
-    good(&dir, "run mixed.toml --until 1 --quiet");
-    let before = read(&dir.join("out/mixed"), "summary.json");
-    refused(&dir, "run mixed.toml --until 2", 2, "--force");
-    assert_eq!(read(&dir.join("out/mixed"), "summary.json"), before);
-    fs::write(dir.join("out/mixed/mine.txt"), "notes").unwrap();
-    for folder in ["tightened-1", "tightened-mine"] {
-        fs::create_dir(dir.join("out/mixed").join(folder)).unwrap();
-    }
-    fs::write(dir.join("out/mixed/tightened-1/samples.csv"), "old").unwrap();
-    assert_eq!(good(&dir, "run mixed.toml --until 2 --force --quiet"), "");
-    assert_ne!(read(&dir.join("out/mixed"), "summary.json"), before);
-    assert!(!dir.join("out/mixed/tightened-1").exists(), "of an earlier --verify");
-    assert!(dir.join("out/mixed/tightened-mine").exists());
-    assert_eq!(read(&dir.join("out/mixed"), "mine.txt"), "notes", "other files stay");
+fn scenarios_are_not_overwritten_by_accident() {
+    let dir = folder("force");
     good(&dir, "new mine");
     refused(&dir, "new mine.toml", 2, "--force");
     good(&dir, "new mine --force");

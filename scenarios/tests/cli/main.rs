@@ -8,6 +8,7 @@ mod comparison;
 mod coupling;
 mod executors;
 mod files;
+mod foreign;
 mod graph;
 mod grid;
 mod iteration;

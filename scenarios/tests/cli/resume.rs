@@ -87,7 +87,9 @@ fn a_directory_has_one_run() {
         assert!(child.try_wait().unwrap().is_none(), "it has ended without a checkpoint");
         sleep(Duration::from_millis(1));
     }
-    for line in ["run mixed.toml --quiet --until 1 --force --out parts", "resume parts"] {
+    for line in
+        ["run mixed.toml --quiet --until 1 --force --out parts", "resume parts", "plot parts"]
+    {
         let refused = superdense(&dir, line);
         if child.try_wait().unwrap().is_some() {
             break;
@@ -142,6 +144,22 @@ fn ctrl_c_keeps_results_and_a_checkpoint() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("checksum"));
     fs::remove_file(parts.join("damaged")).unwrap();
+
+    // So is any changed byte of a table.
+    for name in ["events.csv", "samples.csv", "trajectory.csv"] {
+        let whole = fs::read(parts.join(name)).unwrap();
+        for at in [0, whole.len() / 3, whole.len() - 2] {
+            let mut changed = whole.clone();
+            changed[at] = if changed[at] == b'7' { b'8' } else { b'7' };
+            fs::write(parts.join(name), &changed).unwrap();
+            let refused = superdense(&dir, "resume parts");
+            let err = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert_eq!(refused.status.code(), Some(2), "{name}, byte {at}: {err}");
+            assert!(err.contains(name) && err.contains("changed"), "{err}");
+            assert!(fs::read(parts.join(name)).unwrap() == changed, "{name} is touched");
+        }
+        fs::write(parts.join(name), whole).unwrap();
+    }
 
     // The directory may have been moved.
     fs::rename(&parts, dir.join("moved")).unwrap();
