@@ -10,6 +10,7 @@ use crate::{
     bag::NONE,
     blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
     core::{Cell, Counts},
+    effects::Effects,
     error::{CheckpointError, RunError},
     event_list::EventList,
     flatten::flatten,
@@ -128,11 +129,18 @@ impl<M: Message> Simulation<M> {
         }
     }
 
+    /// A failed run is in the middle of a cycle.
+    fn sound(&self) -> Result<(), CheckpointError> {
+        let failed = |e: &RunError| Err(CheckpointError::Failed { why: e.to_string() });
+        self.failed.as_ref().map_or(Ok(()), failed)
+    }
+
     /// Saves the run between two cycles.
     ///
     /// # Errors
-    /// When a unit cannot be saved; names it.
+    /// When a unit cannot be saved; names it. When the run has failed.
     pub fn save(&mut self) -> Result<SavedSimulation<M>, CheckpointError> {
+        self.sound()?;
         let core = &self.core;
         let structure = Arc::clone(self.shared.get_or_insert_with(|| Arc::clone(&core.blueprint)));
         let states = (0..core.keys.len()).map(|m| {
@@ -253,7 +261,10 @@ impl<M: Message> Simulation<M> {
     fn proceed_from(&mut self, p: &Progress) {
         let core = &mut self.core;
         core.now = p.now;
-        core.fx.now = p.now;
+        // A panic leaves behind what its transition asked for.
+        let observed = core.fx.observed;
+        core.fx = Effects { now: p.now, observed, ..Effects::new(core.resolution) };
+        core.bus.bad_port = None;
         core.counts = p.counts;
         core.ready.clone_from(&p.ready);
         core.located = p.located.iter().copied().collect();
@@ -282,8 +293,9 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
     /// The run as bytes: versioned, with the digest of the plan and the resolution.
     ///
     /// # Errors
-    /// When a unit has no bytes; names it.
+    /// When a unit has no bytes; names it. When the run has failed.
     pub fn checkpoint(&self) -> Result<Vec<u8>, CheckpointError> {
+        self.sound()?;
         let core = &self.core;
         let states = (0..core.keys.len()).map(|m| {
             let (kind, slot) = core.homes.of(m as u32);

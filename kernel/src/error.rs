@@ -214,6 +214,14 @@ pub enum RunError {
         /// The next event.
         next: Tag,
     },
+    /// A model or an observer panicked in an earlier call, in the middle of a cycle.
+    #[error(
+        "a model or an observer panicked at {at}, which left its cycle unfinished; restore a saved state, or build the simulation anew"
+    )]
+    Panicked {
+        /// When.
+        at: Tag,
+    },
     /// Settings of a parallel run with which it would not go on.
     #[error("settings of the parallel run: {why}")]
     Settings {
@@ -244,6 +252,12 @@ pub enum RunError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
+    /// The run has failed: its state is that in the middle of a cycle.
+    #[error("the run has failed, so that it cannot be saved: {why}")]
+    Failed {
+        /// The error of the run.
+        why: String,
+    },
     /// A unit cannot save or restore.
     #[error("{path}: {source}")]
     Unit {

@@ -7,6 +7,16 @@ use crate::{
     time::Tag,
 };
 
+/// Marks a simulation as failed when it is dropped, as only a panic does it.
+struct Poison<'a, M: Message>(&'a mut Simulation<M>);
+
+impl<M: Message> Drop for Poison<'_, M> {
+    fn drop(&mut self) {
+        let at = self.0.core.now;
+        self.0.failed.get_or_insert(RunError::Panicked { at });
+    }
+}
+
 impl<M: Message> Simulation<M> {
     /// Runs all cycles with tick < `end`; the clock then stands at `end`, or at the last event
     /// when `end` is `i64::MAX`.
@@ -34,13 +44,36 @@ impl<M: Message> Simulation<M> {
         Ok(ended)
     }
 
+    /// The error of a run that failed, again.
+    #[inline(always)]
+    pub(crate) fn healthy(&self) -> Result<(), RunError> {
+        match &self.failed {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Does something with a simulation that is of no use if that panics: a cycle is then unfinished.
+    #[inline(always)]
+    pub(crate) fn guarded<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let poison = Poison(self);
+        let result = work(poison.0);
+        std::mem::forget(poison);
+        result
+    }
+
     pub(crate) fn run_within(&mut self, limit: i64) -> Result<Ended, RunError> {
+        self.guarded(|this| this.cycles(limit))
+    }
+
+    fn cycles(&mut self, limit: i64) -> Result<Ended, RunError> {
+        self.healthy()?;
         if self.core.stop.is_some() {
             return Ok(self.stopped());
         }
         // The first cycle may have been staged, and what is injected lies ahead: then nothing is
         // known of the others. Nothing comes from outside during a run.
-        while self.staged || self.failed.is_some() || !self.injections.is_empty() {
+        while self.staged || !self.injections.is_empty() {
             let Some(tag) = self.next_within(limit)? else { return Ok(self.ended()) };
             self.cycle(tag)?;
             if self.core.stop.is_some() {
@@ -105,7 +138,7 @@ impl<M: Message> Simulation<M> {
     /// Any [`RunError`].
     pub fn step(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
         while let Some(tag) = self.next_within(limit)? {
-            if self.cycle(tag)? {
+            if self.guarded(|this| this.cycle(tag))? {
                 return Ok(Some(tag));
             }
         }

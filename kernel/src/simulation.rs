@@ -429,6 +429,8 @@ impl<M: Message> Simulation<M> {
         {
             *why = known;
         }
+        // A stop is of no use any more.
+        self.core.stop = None;
         self.failed = Some(error.clone());
         error
     }
@@ -467,9 +469,7 @@ impl<M: Message> Simulation<M> {
     /// ```
     #[inline(always)]
     pub fn next_within(&mut self, limit: i64) -> Result<Option<Tag>, RunError> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
-        }
+        self.healthy()?;
         if self.staged {
             let now = self.core.now;
             return Ok((now.ticks <= limit).then_some(now));
@@ -489,7 +489,7 @@ impl<M: Message> Simulation<M> {
                 && at < next
                 && at < limit
             {
-                self.silent_steps(at, next, limit)?;
+                self.guarded(|this| this.silent_steps(at, next, limit))?;
                 continue;
             }
             return Ok((next <= limit && next != i64::MAX).then(|| self.tag_at(next)));
@@ -556,8 +556,9 @@ impl<M: Message> Simulation<M> {
     /// it joins the cycle of that tick, or has one of its own.
     ///
     /// # Errors
-    /// When `at` lies in the past, or there is no such model or port.
+    /// When `at` lies in the past, or there is no such model or port; the error of a run that failed.
     pub fn inject(&mut self, path: &str, port: u16, at: i64, value: M) -> Result<(), RunError> {
+        self.healthy()?;
         if at < self.floor {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }

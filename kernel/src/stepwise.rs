@@ -22,7 +22,7 @@ impl<M: Message> Simulation<M> {
         if at > next.ticks {
             return Err(RunError::Skipped { asked: at, next });
         }
-        self.stage(next)?;
+        self.guarded(|this| this.stage(next))?;
         let core = &mut self.core;
         let bag = core.bus.outside(&core.network, core.now);
         Ok(bag.iter().flat_map(|b| b.iter()).map(|(port, value)| (port, value.clone())).collect())
@@ -35,6 +35,7 @@ impl<M: Message> Simulation<M> {
     /// # Errors
     /// When `at` lies before the last cycle or an event lies before `at`; any [`RunError`].
     pub fn commit(&mut self, at: i64, inputs: Vec<(u16, M)>) -> Result<Tag, RunError> {
+        self.healthy()?;
         if at < self.floor || (self.staged && at < self.core.now.ticks) {
             return Err(RunError::Past { asked: at, now: self.core.now });
         }
@@ -50,11 +51,13 @@ impl<M: Message> Simulation<M> {
         if let Some(&(port, _)) = inputs.iter().find(|i| i.0 >= available) {
             return Err(RunError::UnknownInput { path: String::new(), port });
         }
-        self.stage(tag)?;
-        self.core.send_from_outside(inputs);
-        let moved = self.transitions();
-        self.close(moved)?;
-        Ok(tag)
+        self.guarded(|this| {
+            this.stage(tag)?;
+            this.core.send_from_outside(inputs);
+            let moved = this.transitions();
+            this.close(moved)?;
+            Ok(tag)
+        })
     }
 }
 

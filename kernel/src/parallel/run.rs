@@ -18,6 +18,7 @@ use crate::{
     time::Tag,
 };
 use crossbeam::queue::SegQueue;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Collects the workers' measurements of all models.
 fn measure<M: Message>(crew: &mut [Worker<M>], deal: &mut Deal) {
@@ -66,11 +67,19 @@ impl<M: Message> Simulation<M> {
             let why = "`batch` is 0, so that no worker would do anything; make it at least 1";
             return Err(RunError::Settings { why });
         }
+        self.guarded(|this| this.by_workers(end, settings))
+    }
+
+    fn by_workers(
+        &mut self,
+        end: i64,
+        settings: &Settings,
+    ) -> Result<(Ended, Statistics), RunError> {
         let models = self.core.keys.len() as u32;
         if settings.workers > models {
             // More would have nothing to do but to wait for each other.
             let settings = Settings { workers: models, ..settings.clone() };
-            return self.run_through_parallel(end, &settings);
+            return self.by_workers(end, &settings);
         }
         if settings.workers == 1 && settings.schedule == Schedule::Threads && !settings.probe {
             return self.by_one(end);
@@ -202,12 +211,13 @@ impl<M: Message> Simulation<M> {
             worker.meter = self.core.meter.as_ref().and_then(|meter| meter.fork());
         }
         let mut telling = Telling::new(&self.core, &mut observers, self.ran);
-        match settings.schedule {
+        // Models come home also when an observer panics.
+        let done = catch_unwind(AssertUnwindSafe(|| match settings.schedule {
             Schedule::Threads => coordinator.threads(&world, &mut crew, &mut telling),
             Schedule::Virtual(seed) => {
                 coordinator.virtually(&world, &mut crew, seed, &mut telling);
             }
-        }
+        }));
         let Telling { counts, now, ran, stop, .. } = telling;
         self.core.observers = observers;
         deal.balance = coordinator.balance;
@@ -239,6 +249,9 @@ impl<M: Message> Simulation<M> {
         core.counts.add(counts);
         if let Some(reason) = stop {
             core.stop.get_or_insert(reason);
+        }
+        if let Err(panic) = done {
+            resume_unwind(panic);
         }
         if let Some((m, at, why)) = failure {
             let error = RunError::Model { path: self.core.path(m), at, why };

@@ -2,10 +2,15 @@
 //! with the same error at the same tag, under each executor.
 use super::*;
 use crate::parallel::speculation::{hush, speculate};
-use crate::{Component, Options, core::Guards, structure::Change, time::Resolution};
+use crate::{
+    Component, Options, core::Guards, error::CheckpointError, structure::Change, time::Resolution,
+};
 use std::{
     collections::BTreeSet,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Makes a list of the kinds of errors, and a match over them without a wildcard: a new kind does not
@@ -36,6 +41,7 @@ kinds!(
     UnknownInput,
     Structure,
     Settings,
+    Panicked,
 );
 
 /// Errors of calls that do not run a simulation.
@@ -123,11 +129,18 @@ fn cases() -> Vec<Case> {
     all.extend(silent.map(|fault| (Silent, fault)));
     all.push((Outside, Halt));
     for told in [Told::Transition, Told::Fact, Told::Cycle, Told::Structure] {
-        all.extend([Stop, Halt].map(|fault| (Observer(told), fault)));
+        all.extend([Stop, Halt, Panic].map(|fault| (Observer(told), fault)));
     }
     let each = |(place, fault)| {
         let variants = [(false, false), (true, false), (false, true)];
-        variants.map(|(repeats, twin)| Case { place, fault, repeats, twin })
+        // These are for mistakes of models.
+        let some = if matches!(place, Observer(_) | Outside) { 1 } else { 3 };
+        variants.into_iter().take(some).map(move |(repeats, twin)| Case {
+            place,
+            fault,
+            repeats,
+            twin,
+        })
     };
     all.into_iter().flat_map(each).collect()
 }
@@ -173,7 +186,10 @@ impl<const SILENT: bool> Faulty<SILENT> {
             Change::Add { parent, name, component }
         };
         match fault? {
-            Fault::Panic => panic!("as planned"),
+            Fault::Panic => {
+                fx.fail("left over");
+                panic!("as planned");
+            }
             Fault::Fail => fx.fail("as planned"),
             Fault::Stop => fx.stop("as planned"),
             Fault::FailAndStop => {
@@ -287,6 +303,7 @@ impl Judge {
             if self.count == 1 + if what == Told::Structure { 0 } else { LUCKY } {
                 match self.case.fault {
                     Fault::Halt => self.flag.store(true, Ordering::Relaxed),
+                    Fault::Panic => panic!("as planned"),
                     _ => return ControlFlow::Break("as planned".into()),
                 }
             }
@@ -376,13 +393,14 @@ fn outcome(case: Case, watched: bool, settings: Option<&Settings>, promises: boo
         // A panic, of which the test need not be told.
         let ended = speculate(run);
         flag.store(false, Ordering::Relaxed);
-        let is_over = ended.is_none();
         ends.push(ended);
-        if is_over {
-            break;
-        }
     }
-    let lines = std::mem::take(&mut judge.lock().expect("no panic").tape.lines);
+    let judge = &mut *judge.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines = std::mem::take(&mut judge.tape.lines);
+    if matches!((case.place, case.fault), (Place::Observer(_), Fault::Panic)) {
+        // Models that ran ahead of what observers are told are left where they are.
+        return (ends, 0, Counts::default(), lines);
+    }
     (ends, sim.trace_hash(), sim.counts(), lines)
 }
 
@@ -415,6 +433,12 @@ fn compare(wanted: impl Fn(&Case) -> bool) -> BTreeSet<&'static str> {
                 !ends.iter().all(|end| matches!(end, Some(Ok(Ended::Reached | Ended::Idle)))),
                 "{case:?}: nothing goes wrong"
             );
+            let over = ends.iter().position(|end| !matches!(end, Some(Ok(_))));
+            if let Some([first, rest @ ..]) = over.map(|at| &ends[at..]) {
+                let again = |end| first.is_none() || end == first;
+                let error = rest.iter().all(|end| matches!(end, Some(Err(_))) && again(end));
+                assert!(error, "{case:?}: the error is not given again: {ends:?}");
+            }
             seen.extend(ends.iter().flatten().filter_map(|end| end.as_ref().err()).map(kind));
             for settings in executors() {
                 let promises = settings.method == Method::Conservative && settings.workers % 2 == 0;
@@ -501,4 +525,49 @@ fn a_halt_from_outside_is_heard_of_without_observers() {
         sim.run_through(now).expect("no error");
     }
     assert_eq!((sim.trace_hash(), sim.counts()), (plain.trace_hash(), plain.counts()));
+}
+
+/// After a panic nothing of a simulation is used, until a saved state is brought back.
+#[test]
+fn a_simulation_is_of_no_use_after_a_panic_until_it_is_restored() {
+    hush();
+    let case = |place| Case { place, fault: Fault::Panic, repeats: false, twin: false };
+    for place in [Place::Output, Place::Internal, Place::Silent, Place::Observer(Told::Cycle)] {
+        let case = case(place);
+        for settings in [None].into_iter().chain(executors().into_iter().map(Some)) {
+            let mut sim = Simulation::new(model(case, false), Options::default()).expect("a model");
+            let flag = Arc::default();
+            let judge = Judge { tape: Tape::default(), case, count: 0, flag };
+            sim.observe(judge);
+            let run = |sim: &mut Simulation<i64>, end| match &settings {
+                None => sim.run_through(end),
+                Some(settings) => sim.run_through_parallel(end, settings).map(|e| e.0),
+            };
+            let (early, late) = (3, END);
+            run(&mut sim, early).expect("nothing goes wrong yet");
+            let saved = sim.save().expect("plain data");
+            assert!(speculate(|| run(&mut sim, late)).is_none(), "{case:?} {settings:?}");
+            let error = run(&mut sim, late).expect_err("a panic");
+            assert!(matches!(error, RunError::Panicked { .. }), "{error}");
+            let again = [
+                sim.run_until(late).map(drop),
+                sim.step(late).map(drop),
+                sim.next().map(drop),
+                sim.next_within(late).map(drop),
+                sim.emit(late).map(drop),
+                sim.commit(late, Vec::new()).map(drop),
+                sim.inject("n[0]", 0, late, 1),
+                sim.run_through(late).map(drop),
+            ];
+            assert_eq!(again, [(); 8].map(|()| Err(error.clone())));
+            let refused = |e: CheckpointError| matches!(e, CheckpointError::Failed { .. });
+            assert!(sim.save().is_err_and(refused) && sim.checkpoint().is_err_and(refused));
+            sim.restore(&saved).expect("the same simulation");
+            let mut plain = Simulation::new(model(case, false), Options::default()).expect("one");
+            for sim in [&mut sim, &mut plain] {
+                sim.run_through(11).expect("nothing goes wrong yet");
+            }
+            assert_eq!(sim.trace_hash(), plain.trace_hash(), "{case:?} {settings:?}");
+        }
+    }
 }

@@ -59,7 +59,10 @@ pub(crate) use apart::Apart;
 pub(super) use apart::ranks;
 use crew::{Crew, Ending, Leader};
 pub(super) use part::Done;
-use std::sync::{Mutex, PoisonError};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Mutex, PoisonError},
+};
 pub use weigh::Weight;
 
 /// Transitions per model after which models come home to be saved, at first, and twice as many each time
@@ -241,7 +244,8 @@ impl<M: Message> Simulation<M> {
             tracks,
         };
         let start = pace.now();
-        let ending = crew.work(settings);
+        // Models come home also when an observer panics.
+        let ending = catch_unwind(AssertUnwindSafe(|| crew.work(settings)));
         let elapsed = pace.now() - start;
         let Crew { parts, leader, .. } = crew;
         let leader = leader.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -262,7 +266,7 @@ impl<M: Message> Simulation<M> {
             apart.work[1][*n as usize] += did[usize::from(settings.clock.is_some())];
         }
         let (executed, busy): (Vec<u64>, Vec<u64>) = sums.into_iter().unzip();
-        let planned = ending.is_planned();
+        let planned = ending.as_ref().is_ok_and(Ending::is_planned);
         statistics.add(&Statistics {
             committed: if planned { counts.transitions() } else { 0 },
             rolled_back: if planned { 0 } else { executed.iter().sum() },
@@ -278,6 +282,10 @@ impl<M: Message> Simulation<M> {
         });
         self.core.observers = observers;
         self.come_together(apart);
+        let ending = ending.unwrap_or_else(|panic| {
+            self.core.now = now;
+            resume_unwind(panic)
+        });
         if planned {
             self.core.now = now;
             self.core.counts.add(counts);
