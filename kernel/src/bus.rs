@@ -123,6 +123,11 @@ impl<M: Message> Bus<M> {
         self.influenced.reserve(models);
     }
 
+    /// How many messages there are in this cycle.
+    pub(crate) fn messages(&self) -> usize {
+        self.arena.len()
+    }
+
     /// Whether one more message finds room.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {

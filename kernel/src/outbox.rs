@@ -107,6 +107,16 @@ impl<'a, M: Message> Outbox<'a, M> {
         }
     }
 
+    /// Sends a value from outside. One that reaches nobody takes no number, so that the digests of those
+    /// after it are as if it had not come.
+    pub(crate) fn send_in(&mut self, port: OutPort<M>, value: M) {
+        let (messages, number) = (self.bus.messages(), self.emission);
+        self.send(port, value);
+        if self.bus.messages() == messages {
+            self.emission = number;
+        }
+    }
+
     /// Sends what a model sent elsewhere, as it did; those of one model follow each other.
     pub(crate) fn repeat(&mut self, sent: Envelope<M>) {
         if sent.source != self.source {

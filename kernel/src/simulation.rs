@@ -365,10 +365,12 @@ impl<M: Message> Simulation<M> {
 
     fn inject_due(&mut self, ticks: i64) {
         let core = &mut self.core;
-        for (number, i) in self.injections.remove(&ticks).into_iter().flatten().enumerate() {
+        let mut number = 0;
+        for i in self.injections.remove(&ticks).into_iter().flatten() {
             // A target that was removed meanwhile gets nothing, as any removed model.
             if let Some(NodeBody::Atomic(a)) = core.blueprint.nodes.get(i.target).map(|n| &n.body) {
-                core.bus.inject(&core.network, a.index, i.port, number as u32, i.value);
+                core.bus.inject(&core.network, a.index, i.port, number, i.value);
+                number += 1;
             }
         }
     }
@@ -553,7 +555,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// An input from outside for input port `port` of the model at `path`, at tick `at` (R10):
-    /// it joins the cycle of that tick, or has one of its own.
+    /// it joins the cycle of that tick, or has one of its own. One for a model that is gone then is void.
     ///
     /// # Errors
     /// When `at` lies in the past, or there is no such model or port; the error of a run that failed.

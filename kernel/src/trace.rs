@@ -7,6 +7,10 @@
 //! ends cost three of them. The chains are combined in path order at the end. The hash
 //! therefore is the same for every event list, declaration order, executor and thread count, and
 //! does not depend on what is recorded.
+//!
+//! A model's outputs count also where nobody hears them: they are what the model did. An input from outside
+//! counts with those whom it reaches. One that reaches nobody is in no bag, takes no number among the others,
+//! and so leaves no mark.
 use crate::{
     bag::Bag,
     blueprint::{Blueprint, ModelKey},
