@@ -173,9 +173,22 @@ struct Drawn<'a> {
     sources: &'a Sources,
 }
 
+impl Drawn<'_> {
+    /// The places that can be drawn.
+    fn shown(&self) -> impl Iterator<Item = &(Span, String)> {
+        self.mistake.labels.iter().filter(|(span, _)| self.sources.hidden(span.start).is_none())
+    }
+}
+
 impl fmt::Display for Drawn<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.mistake.message)
+        f.write_str(&self.mistake.message)?;
+        for (span, text) in &self.mistake.labels {
+            if let Some(place) = self.sources.hidden(span.start) {
+                write!(f, "; {text}{}at {place}", if text.is_empty() { "" } else { " " })?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -190,10 +203,10 @@ impl miette::Diagnostic for Drawn<'_> {
         (!help.is_empty()).then(|| Box::new(help) as Box<dyn fmt::Display>)
     }
     fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        Some(self.sources)
+        self.shown().next().map(|_| self.sources as &dyn miette::SourceCode)
     }
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(self.mistake.labels.iter().map(|(span, text)| {
+        Some(Box::new(self.shown().map(|(span, text)| {
             let span = self.sources.drawable(span);
             let text = (!text.is_empty()).then(|| text.clone());
             LabeledSpan::new(text, span.start, span.len())

@@ -116,10 +116,27 @@ impl Node {
     }
 }
 
-/// Parses a text, reporting all mistakes of syntax; what can be read is returned all the same.
-pub fn parse(name: String, folder: &Path, text: &str, sources: &mut Sources, sink: &Sink) -> Table {
+/// Parses a text with its name and folder, reporting all mistakes of syntax; what can be read is
+/// returned all the same. Of a text that is not to be shown, and is not TOML, only a place is told.
+pub fn parse(
+    (name, folder, shown): (String, &Path, bool),
+    text: &str,
+    sources: &mut Sources,
+    sink: &Sink,
+) -> Table {
     let base = sources.add(name, folder, text.to_owned());
     let (table, errors) = DeTable::parse_recoverable(text);
+    if !shown {
+        sources.hide_last();
+        if let Some(e) = errors.first() {
+            let span = visible(text, e.span().unwrap_or(0..0));
+            let help = "correct the file, or move it into the folder of the scenario, where its lines \
+                        are shown with the mistake";
+            let at = base + span.start..base + span.end;
+            sink.push(Mistake::new("syntax", &at, "this is not valid TOML").help(help));
+            return Table::default();
+        }
+    }
     let mut again = 0..0;
     for e in errors.iter().take(20) {
         let span = visible(text, e.span().unwrap_or(0..0));

@@ -19,6 +19,8 @@ struct Text {
     folder: PathBuf,
     start: usize,
     text: String,
+    /// Its lines are not shown.
+    hidden: bool,
 }
 
 /// All texts of a scenario.
@@ -31,8 +33,25 @@ impl Sources {
     /// Adds a text and returns the position of its first byte.
     pub fn add(&mut self, name: String, folder: &Path, text: String) -> usize {
         let start = self.texts.last().map_or(0, |t| t.start + t.text.len() + 1);
-        self.texts.push(Text { name, folder: folder.to_owned(), start, text });
+        self.texts.push(Text { name, folder: folder.to_owned(), start, text, hidden: false });
         start
+    }
+
+    /// Lines of the text that was added last are never shown: a scenario may include files that its
+    /// readers must not see.
+    pub fn hide_last(&mut self) {
+        if let Some(last) = self.texts.last_mut() {
+            last.hidden = true;
+        }
+    }
+
+    /// File, line and column of a position in a text that is not shown.
+    pub fn hidden(&self, at: usize) -> Option<String> {
+        let text = self.of(at).filter(|t| t.hidden)?;
+        let (name, line) = self.line(at);
+        let before = &text.text.as_bytes()[..at - text.start];
+        let column = 1 + before.iter().rev().take_while(|&&b| b != b'\n').count();
+        Some(format!("{name}:{line}:{column}"))
     }
 
     fn of(&self, at: usize) -> Option<&Text> {
@@ -132,6 +151,9 @@ impl SourceCode for Sources {
         after: usize,
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let text = self.of(span.offset()).ok_or(MietteError::OutOfBounds)?;
+        if text.hidden {
+            return Err(MietteError::OutOfBounds);
+        }
         let bytes = text.text.as_bytes();
         if span.offset() + span.len() > text.start + bytes.len() {
             // Two labels in different texts cannot be drawn in one piece.

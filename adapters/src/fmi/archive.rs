@@ -5,6 +5,7 @@ use std::{
     io::{Read, Write},
     path::{Path, PathBuf},
 };
+use superdense_models::kinds::files;
 use tempfile::TempDir;
 use zip::ZipArchive;
 
@@ -14,7 +15,7 @@ const UNPACKED: u64 = 2 << 30;
 const DESCRIPTION: u64 = 256 << 20;
 
 fn open(path: &Path) -> Result<ZipArchive<File>, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
+    let file = files::open(path, UNPACKED).map_err(|e| e.to_string())?;
     ZipArchive::new(file).map_err(|e| format!("no zip archive: {e}"))
 }
 

@@ -1,7 +1,7 @@
 //! `csv`: a signal from a table of times and values.
 use super::playlist::{Piece, Playlist};
 use crate::kinds::{
-    Context, ParamError, ParamType, Params,
+    Context, ParamError, ParamType, Params, files,
     params::{Checked, Reader, needed, with},
     ports::{ports, signal},
 };
@@ -46,7 +46,7 @@ fn build(
     let ok = separator.len() == 1;
     r.check(ok, "separator", "the separator is one character", "write \",\" or \";\"");
     let separator = separator.first().copied().unwrap_or(b',');
-    let rows = std::fs::read_to_string(&path)
+    let rows = files::read_text(&path)
         .map_err(|e| format!("cannot read `{}`: {e}", path.display()))
         .and_then(|text| {
             let named = |key| Some(params.text(key)).filter(|name| !name.is_empty());

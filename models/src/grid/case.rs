@@ -1,5 +1,6 @@
 //! Network data: buses, branches, generators, machines; read from JSON or MATPOWER case files.
 use super::matpower;
+use crate::kinds::files;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -189,7 +190,7 @@ impl Case {
     /// Where the file is malformed, with the line or field.
     pub fn read(path: &Path) -> Result<Self, String> {
         // Comments of old files are in other alphabets; numbers are not.
-        let bytes = std::fs::read(path).map_err(|e| e.to_string())?;
+        let bytes = files::read(path).map_err(|e| e.to_string())?;
         let text = String::from_utf8_lossy(&bytes);
         let case = if path.extension().is_some_and(|e| e == "m") {
             matpower::parse(&text)?

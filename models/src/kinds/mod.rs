@@ -20,6 +20,7 @@ use superdense_kernel::{
 #[macro_use]
 mod unit_kind;
 pub mod feed_through;
+pub mod files;
 pub(crate) mod params;
 pub(crate) mod ports;
 mod seconds;

@@ -3,7 +3,7 @@ use super::board::Board;
 use crate::{
     blocks::table::{is_data, ticks},
     kinds::{
-        Context, ParamError, ParamType, Params, ValueType,
+        Context, ParamError, ParamType, Params, ValueType, files,
         params::{Reader, with},
         ports::{event, ports, signal},
     },
@@ -114,8 +114,7 @@ fn trace(params: &Params, context: &Context<'_>) -> Result<Vec<i64>, ParamError>
         let help = "give a CSV file whose first column `time` holds seconds in ascending order";
         ParamError::at(params.span("file"), format!("{name}: {why}")).help(help)
     };
-    let text =
-        std::fs::read_to_string(context.folder.join(name)).map_err(|e| fail(e.to_string()))?;
+    let text = files::read_text(&context.folder.join(name)).map_err(|e| fail(e.to_string()))?;
     let mut sent: Vec<i64> = Vec::new();
     if text.lines().next().is_some_and(|first| is_data(first.split(','))) {
         return Err(fail("line 1: numbers instead of the names of columns".into()));

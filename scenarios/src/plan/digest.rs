@@ -1,7 +1,8 @@
 //! The digest by which a checkpoint knows its plan.
 use super::{build::Numbering, session::Session, tree::Tree};
+use std::io::Read;
 use superdense_kernel::message::Digest;
-use superdense_models::kinds::{Param, Params};
+use superdense_models::kinds::{Param, Params, files};
 
 /// Everything that decides the trace: units, parameters, connections, links, resolution, seed.
 pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -> u64 {
@@ -61,8 +62,10 @@ fn params(params: &Params, session: &Session, d: &mut Digest) {
         param(&p.value, d);
         if let Param::Text(file) = &p.value
             && name == "file"
-            && let Ok(bytes) = std::fs::read(session.folder.join(file))
+            && let Ok(mut open) = files::open(&session.folder.join(file), u64::MAX)
         {
+            let mut bytes = Vec::new();
+            let _ = open.read_to_end(&mut bytes);
             d.bytes(&bytes);
         }
     }

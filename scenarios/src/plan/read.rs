@@ -6,10 +6,11 @@ use crate::{
     source::{Sources, Span},
 };
 use std::{
-    fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
+
+use superdense_models::kinds::files;
 
 /// Largest scenario file.
 const MAX_BYTES: u64 = 16 << 20;
@@ -23,7 +24,11 @@ const SHARED: &[&str] =
 
 /// Reads a scenario file and everything that it includes into one table.
 pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Table> {
-    let mut reader = Reader { sources, sink, open: Vec::new(), done: Vec::new() };
+    let folder = canonical(match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    });
+    let mut reader = Reader { sources, sink, folder, open: Vec::new(), done: Vec::new() };
     let text = match text_of(file) {
         Ok(text) => text,
         Err((problem, help)) => {
@@ -40,6 +45,8 @@ pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Ta
 struct Reader<'a> {
     sources: &'a mut Sources,
     sink: &'a Sink,
+    /// The folder of the scenario; lines of files elsewhere are never shown.
+    folder: PathBuf,
     /// The chain of files that are being read.
     open: Vec<PathBuf>,
     done: Vec<PathBuf>,
@@ -49,7 +56,8 @@ impl Reader<'_> {
     fn document(&mut self, file: &Path, text: &str) -> Table {
         let folder = file.parent().unwrap_or(Path::new(""));
         let name = file.display().to_string();
-        let mut table = document::parse(name, folder, text, self.sources, self.sink);
+        let shown = canonical(file).starts_with(&self.folder);
+        let mut table = document::parse((name, folder, shown), text, self.sources, self.sink);
         let Some(at) = table.entries.iter().position(|(k, _)| k.value == "include") else {
             return table;
         };
@@ -134,14 +142,13 @@ type Unreadable = (String, Option<&'static str>);
 fn text_of(file: &Path) -> Result<String, Unreadable> {
     let say = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound => ("does not exist".to_owned(), None),
+        // Of our own, with the remedy.
+        _ if e.raw_os_error().is_none() => (e.to_string(), None),
         _ => (format!("cannot be read: {e}"), remedy(&e)),
     };
     let mut bytes = Vec::new();
-    let open = File::open(file).map_err(say)?;
-    open.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(say)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err((format!("is larger than {} MiB", MAX_BYTES >> 20), None));
-    }
+    let open = files::open(file, MAX_BYTES).map_err(say)?;
+    open.take(MAX_BYTES).read_to_end(&mut bytes).map_err(say)?;
     String::from_utf8(bytes).map_err(|e| {
         let (at, bytes) = (e.utf8_error().valid_up_to(), e.as_bytes());
         let line = bytes[..at].iter().filter(|b| **b == b'\n').count() + 1;

@@ -93,3 +93,35 @@ fn files_that_are_none() {
     let d = load(&folder.write("large.toml", vec![b'#'; (16 << 20) + 1])).unwrap_err();
     assert!(d.render(false).contains("is larger than 16 MiB"));
 }
+
+/// A pipe would wait for ever, and lines of files elsewhere are nobody's business.
+#[cfg(unix)]
+#[test]
+fn includes_are_regular_files_and_keep_their_lines() {
+    let folder = crate::Folder::new("foreign-include");
+    let load = |path: &std::path::Path| superdense::load(path, &[], &Overrides::default());
+    let pipe = folder.0.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    std::fs::create_dir_all(folder.0.join("own/below")).unwrap();
+    let secret = "password = hunter2\nroot:x:0:0\n";
+    folder.write("secret", secret);
+    folder.write("own/below/secret", secret);
+    folder.write("odd.toml", "[unit.a]\nkind = 'gian' # hunter2\n");
+    std::os::unix::fs::symlink("../secret", folder.0.join("own/link")).unwrap();
+    let table = "stop = 1\n[unit.a]\nkind = 'csv'\nfile = '../pipe'\n";
+    for (text, says, hides) in [
+        ("include = '../pipe'\nstop = 1\n", "no regular file", true),
+        (table, "no regular file", true),
+        ("include = '../secret'\nstop = 1\n", "at ", true),
+        ("include = 'link'\nstop = 1\n", "link:1:12", true),
+        ("include = 'below/secret'\nstop = 1\n", "hunter2", false),
+        ("include = '../odd.toml'\nstop = 1\n", "odd.toml:2:9", true),
+    ] {
+        let text = load(&folder.write("own/s.toml", text)).expect_err(text).render(false);
+        assert!(text.contains(says), "{says} in {text}");
+        assert_eq!(text.contains("hunter2"), !hides, "{text}");
+        assert!(!text.contains("root:x") || !hides, "{text}");
+    }
+    assert!(load(&pipe).unwrap_err().render(false).contains("no regular file"));
+}
