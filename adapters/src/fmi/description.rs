@@ -2,6 +2,43 @@
 use roxmltree::{Document, Node};
 use serde::{Deserialize, Serialize};
 
+/// Deepest nesting of elements; the standard needs ten. The parser calls itself for each level.
+const DEPTH: usize = 256;
+
+/// A bound of the depth to which elements are nested, reached by texts without mistakes.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut most, mut rest) = (0usize, 0, text);
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at..];
+        let aside = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        if let Some((_, end)) = aside.iter().find(|(start, _)| rest.starts_with(start)) {
+            rest = rest.find(end).map_or("", |at| &rest[at..]);
+            continue;
+        }
+        let mut quote = None;
+        let end = rest.find(|c| match (c, quote) {
+            ('"' | '\'', None) => {
+                quote = Some(c);
+                false
+            }
+            (c, Some(q)) => {
+                quote = quote.filter(|_| c != q);
+                false
+            }
+            (c, None) => c == '>',
+        });
+        let tag = &rest[..end.unwrap_or(rest.len())];
+        match tag.as_bytes() {
+            [b'<', b'/', ..] => depth = depth.saturating_sub(1),
+            [.., b'/'] | [b'<', b'!', ..] => most = most.max(depth + 1),
+            _ => depth += 1,
+        }
+        most = most.max(depth);
+        rest = &rest[tag.len()..];
+    }
+    most
+}
+
 /// Types of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs)] // The names are those of the standard.
@@ -171,6 +208,11 @@ impl Description {
     /// assert!(e.contains("FMI 2.0"), "{e}");
     /// ```
     pub fn read(text: &str) -> Result<Self, String> {
+        if depth(text) > DEPTH {
+            return Err(format!(
+                "elements are nested more than {DEPTH} deep; export the FMU again"
+            ));
+        }
         let document = Document::parse(text).map_err(|e| format!("no readable XML: {e}"))?;
         let root = document.root_element();
         if !root.has_tag_name("fmiModelDescription") {
@@ -318,6 +360,19 @@ mod tests {
              <Float64Type name='Length' unit='m'/></TypeDefinitions>\
              <ModelVariables>{variables}</ModelVariables></fmiModelDescription>"
         ))
+    }
+
+    #[test]
+    fn deep_elements_are_refused() {
+        for (text, levels) in [
+            ("<a/>", 1),
+            ("<?xml?><!DOCTYPE a><a><b/><b x='/>'>t</b><!-- <c><d> --></a>", 2),
+            ("<a x=\"<\"><![CDATA[<b>]]><b><c/></b></a>", 3),
+        ] {
+            assert_eq!(depth(text), levels, "{text}");
+        }
+        let deep = "<a>".repeat(1_000_000);
+        assert!(Description::read(&deep).unwrap_err().contains("nested more than 256 deep"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use clap::{Parser, Subcommand};
 use options::{CheckOptions, RunOptions};
 use report::{Console, Stop};
 use reproduce::ReproduceOptions;
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, sync::Arc, thread};
 
 /// Hybrid simulation from a scenario file.
 #[derive(Debug, Parser)]
@@ -66,8 +66,28 @@ enum Command {
     },
 }
 
+/// The stack of the program. A thread has the stack that it asks for, whatever the limit of the shell is.
+const STACK: usize = 64 << 20;
+
 /// The program.
 pub(crate) fn main() -> ExitCode {
+    // A file that exceeds a limit is an error like others; the signal would end the program.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    let program = thread::Builder::new().name("main".into()).stack_size(STACK).spawn(commands);
+    match program.map(thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // The message of a panic was printed where it arose.
+        Ok(Err(_)) => ExitCode::from(101),
+        Err(e) => {
+            let why =
+                format!("cannot begin: {e}; end other programs, or raise the limits (ulimit -a)");
+            end(&Console { quiet: false, json: false }, Err(Stop::usage(why)))
+        }
+    }
+}
+
+fn commands() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => return unparsed(&e),

@@ -44,7 +44,12 @@ pub struct OutputError {
 /// Advice about an error of the operating system.
 pub fn remedy(e: &io::Error) -> Option<&'static str> {
     // Errors of our own have one in their text.
-    e.raw_os_error()?;
+    match e.raw_os_error()? {
+        // Of this process, or of the system: no kind of error tells them.
+        #[cfg(unix)]
+        23 | 24 => return Some("end other programs, or raise the limit with: ulimit -n 4096"),
+        _ => {}
+    }
     Some(match e.kind() {
         io::ErrorKind::NotFound => "correct the path, or make the folder",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
@@ -55,7 +60,7 @@ pub fn remedy(e: &io::Error) -> Option<&'static str> {
             "a part of the path is a file, choose another path"
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            "make room, or write elsewhere"
+            "make room, raise the limit (ulimit -f), or write elsewhere"
         }
         _ => return None,
     })
