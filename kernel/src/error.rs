@@ -248,6 +248,25 @@ pub enum RunError {
     },
 }
 
+impl RunError {
+    /// When the run stopped, if it had begun.
+    pub fn at(&self) -> Option<Tag> {
+        match self {
+            Self::Model { at, .. }
+            | Self::BadAdvance { at, .. }
+            | Self::Time { at, .. }
+            | Self::MicroSteps { at, .. }
+            | Self::Zeno { at, .. }
+            | Self::Stalled { at, .. }
+            | Self::Early { at, .. }
+            | Self::Structure { at, .. } => Some(*at),
+            Self::Past { now, .. } => Some(*now),
+            Self::Skipped { next, .. } => Some(*next),
+            _ => None,
+        }
+    }
+}
+
 /// A checkpoint cannot be written or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -76,12 +76,14 @@ impl Coupled {
         if let Some(u) = units.iter().find(|u| !u.modes.is_empty() && u.resets) {
             return Err(format!(
                 "an event of unit `{}` resets states or values; modes are analysed where they only \
-                 switch equations",
+                 switch equations: remove `reset` from its events, or give the unit no modes",
                 u.path
             ));
         }
         if units.iter().all(|u| u.inputs.is_empty() && u.modes.is_empty()) {
-            return Err("no equation unit of the scenario has an input, or modes".to_owned());
+            return Err("no equation unit of the scenario has an input, or modes, so that there is nothing to \
+                        be unstable; give a unit `inputs` and connect them"
+                .to_owned());
         }
         Ok(Self { file: file.to_owned(), sets: sets.to_vec(), units, coupled })
     }
@@ -101,7 +103,9 @@ impl Coupled {
             self.units.iter().filter(|u| !u.modes.is_empty()).collect();
         let count = switching.iter().fold(1usize, |n, u| n.saturating_mul(u.modes.len()));
         if count > MODES {
-            return Err(format!("the units have {count} modes together, more than {MODES}"));
+            return Err(format!(
+                "the units have {count} modes together, more than {MODES}; analyse fewer units at once"
+            ));
         }
         let mut all = vec![(String::new(), self.sets.clone())];
         for unit in switching {
@@ -161,7 +165,8 @@ impl Coupled {
             if reached.iter().any(strange) {
                 return Err(format!(
                     "what the units tell each other changes with their modes: the mode {name} \
-                     cannot go on from what others leave"
+                     cannot go on from what others leave; let each unit send the same outputs in \
+                     all modes"
                 ));
             }
         }
@@ -203,13 +208,16 @@ impl Coupled {
             }
             if let Some((map, _)) = map {
                 let radius = radius(&map);
-                let unknown = || "no eigenvalues were found of what a macro step does".to_owned();
+                let unknown = || {
+                    "no eigenvalues were found of what a macro step does; give another macro step"
+                        .to_owned()
+                };
                 return (!radius.is_nan()).then_some(radius).ok_or_else(unknown);
             }
         }
         Err(format!(
             "some clock does not go into macro steps, or the scenario is not linear: {DEPTH} of them do \
-             not tell the next one"
+             not tell the next one; take macro steps that are multiples of all periods, and linear units"
         ))
     }
 
@@ -248,7 +256,7 @@ impl Coupled {
                     let kicks: Vec<_> = named.iter().map(|(p, s)| format!("{p} = {s}")).collect();
                     return Err(format!(
                         "the scenario is not linear: {what} does not follow start values in \
-                         proportion (from {})",
+                         proportion (from {}); replace it by a linear unit, or leave --stability out",
                         kicks.join(", ")
                     ));
                 }

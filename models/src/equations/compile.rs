@@ -259,7 +259,8 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
         let value = params.real(name);
         if value.is_nan() || value < 0.0 || (value == 0.0 && name != "dq_rel") {
             let error = format!("`{name}` must be positive, this is {value}");
-            r.errors.push(ParamError::at(params.span(name), error));
+            let help = "give a number above zero, or leave it out for the default";
+            r.errors.push(ParamError::at(params.span(name), error).help(help));
         }
     }
     let method = method(r);
@@ -309,7 +310,8 @@ fn method(r: &mut Reader<'_>) -> Method {
     let given = params.get("step").is_some_and(|p| p.value != Param::Text(String::new()));
     let step = given.then(|| params.real("step"));
     if step.is_some_and(|h| h.is_nan() || h <= 0.0) {
-        r.errors.push(ParamError::at(params.span("step"), "`step` must be positive"));
+        let error = ParamError::at(params.span("step"), "`step` must be positive");
+        r.errors.push(error.help("give a fixed step such as step = \"1 ms\""));
     }
     let order = params.get("order").map_or(12, |_| params.int("order"));
     let fixed = |r: &mut Reader<'_>, name: &str| {

@@ -33,7 +33,8 @@ impl Events<'_> {
             let symbol = mine.and_then(|name| own_scope.lookup(name));
             let Some(Symbol::Var(var)) = symbol else {
                 let error = format!("link `{}` uses `{full}`, which is not known here", l.name);
-                r.errors.push(ParamError::at(l.when.span.clone(), error));
+                let help = "connect it to an input of this unit, or use other variables";
+                r.errors.push(ParamError::at(l.when.span.clone(), error).help(help));
                 return None;
             };
             if *member == l.member {
@@ -57,7 +58,8 @@ impl Events<'_> {
             let target = own_scope.lookup(&name.value);
             let Some(Symbol::Var(var)) = target else {
                 let error = format!("`{}` is not a state of this unit", name.value);
-                r.errors.push(ParamError::at(name.span.clone(), error));
+                let help = "name a state or a discrete variable of the unit as `unit.variable`";
+                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
                 continue;
             };
             let text = Located::new(Param::Text(expr.value.clone()), expr.span.clone());

@@ -137,7 +137,8 @@ impl<'a> Reader<'a> {
             Some((Param::List(list), _)) => list.iter().collect(),
             Some((Param::Text(t), _)) if t.is_empty() => Vec::new(),
             Some((_, span)) => {
-                self.errors.push(ParamError::at(span.clone(), format!("`{name}` must be a list")));
+                let error = ParamError::at(span.clone(), format!("`{name}` must be a list"));
+                self.errors.push(error.help(format!("write {name} = [\"...\"]")));
                 Vec::new()
             }
         }
@@ -149,7 +150,10 @@ impl<'a> Reader<'a> {
         for p in list {
             match &p.value {
                 Param::Text(t) => names.push(Located::new(t.clone(), p.span.clone())),
-                _ => self.errors.push(ParamError::at(p.span.clone(), "a name must be text")),
+                _ => {
+                    let error = ParamError::at(p.span.clone(), "a name must be text");
+                    self.errors.push(error.help(format!("write {name} = [\"a\", \"b\"]")));
+                }
             }
         }
         names
@@ -198,7 +202,8 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let error = ParamError::at(p.span.clone(), "expected a number or an expression");
-                self.errors.push(error);
+                self.errors
+                    .push(error.help("write a number such as 2.5, or a formula such as \"2*x\""));
                 None
             }
         }
@@ -295,10 +300,8 @@ impl<'a> Reader<'a> {
             let start = (span.start + quoted + at.start as usize).min(span.end);
             let end = (span.start + quoted + at.end as usize).clamp(start, span.end);
             let error = ParamError::at(start..end, e.to_string());
-            self.errors.push(match e.help() {
-                Some(help) => error.help(help),
-                None => error,
-            });
+            let help = e.help().unwrap_or_else(|| FORMULAS.to_owned());
+            self.errors.push(error.help(help));
         }
     }
 
@@ -472,6 +475,8 @@ pub(super) fn time(
     }
 }
 
+/// Advice about a formula that cannot be read.
+const FORMULAS: &str = "the guide to the format says how formulas are written";
 /// Advice for a key that is a time.
 const TIMES: &str = "write seconds, or a time such as \"50 ms\"";
 
@@ -493,7 +498,8 @@ pub(super) fn instants(
     if let Some(&first) = found.first()
         && first <= 0
     {
-        r.errors.push(ParamError::at(p.span.clone(), "a time event must come after the start"));
+        let error = ParamError::at(p.span.clone(), "a time event must come after the start");
+        r.errors.push(error.help("give a time above zero; the start itself is set by `states`"));
     }
     Some(found)
 }

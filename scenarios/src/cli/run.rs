@@ -159,7 +159,10 @@ pub(super) fn interrupted(
 fn loops(settings: &Settings, failure: &Failure) -> Vec<String> {
     const MANY: u32 = 8;
     let at = match failure {
-        Failure::Run(RunError::MicroSteps { at, .. } | RunError::Model { at, .. }) => at,
+        Failure::Run {
+            error: RunError::MicroSteps { at, .. } | RunError::Model { at, .. },
+            ..
+        } => at,
         _ => return Vec::new(),
     };
     if at.micro < MANY {

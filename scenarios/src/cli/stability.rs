@@ -26,19 +26,21 @@ pub(super) struct Radii {
 /// The radii that `--stability` asks for, if it is given.
 pub(super) fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
     let Some(steps) = &options.stability else { return Ok(None) };
+    let refused =
+        |why: String| Stop::usage(format!("{}: --stability: {why}", options.plan.file.display()));
     let coupled = |value: f64| {
         let mut sets = options.plan.set.clone();
         sets.push((steps.path.clone(), value.to_string()));
-        Coupled::new(&options.plan.file, &sets).map_err(Stop::usage)
+        Coupled::new(&options.plan.file, &sets).map_err(refused)
     };
     let first = steps.values.first().copied().unwrap_or(1.0);
     let mut radii = Radii { exchange: None, steps: Vec::new(), switched: Vec::new() };
-    for (_, mode) in coupled(first)?.modes().map_err(Stop::usage)? {
-        let exchange = mode.zero_stability().map_err(Stop::usage)?;
+    for (_, mode) in coupled(first)?.modes().map_err(refused)? {
+        let exchange = mode.zero_stability().map_err(refused)?;
         radii.exchange = radii.exchange.into_iter().chain(exchange).reduce(f64::max);
     }
     for &value in &steps.values {
-        let of = |e| Stop::usage(format!("{} = {value}: {e}", steps.path));
+        let of = |e| refused(format!("{} = {value}: {e}", steps.path));
         let (coupled, text) = (coupled(value)?, value.to_string());
         let radius = if coupled.is_switched() {
             let (names, switched) = coupled.switched(&text).map_err(of)?;

@@ -77,7 +77,11 @@ impl Session {
         for e in errors {
             // An empty span may be the end of a formula; what has no place is at the very start.
             let span = e.span.filter(|s| *s != (0..0) && self.sources.holds(s));
-            let help = e.help.unwrap_or_else(|| format!("see the parameters of unit `{path}`"));
+            let help = e.help.unwrap_or_else(|| {
+                format!(
+                    "change or remove this in unit `{path}`; `superdense list` tells what it may be"
+                )
+            });
             let span = span.unwrap_or_else(|| unit.clone());
             self.report(Mistake::new("unit", &span, e.message).help(help));
         }

@@ -234,15 +234,15 @@ fn read_samples(file: &Path, declared: &Declared) -> Result<Samples, PlotError> 
     each_row(file, labels.len(), |fields| {
         let time = number(file, &fields[0])?;
         if time < span.1 {
-            return Err(damaged(file, &format!("time goes back to {time}")));
+            return Err(damaged(file, &format!("the time goes back to {time} s")));
         }
         span = (span.0.min(time), time);
         rows += 1;
         for (i, numeric, points) in &mut columns {
-            let field = &fields[*i];
+            let (field, name) = (&fields[*i], &labels[*i]);
             let value = field.parse();
             if *numeric && value.is_err() && !field.is_empty() {
-                return Err(damaged(file, &format!("'{field}' is no number")));
+                return Err(damaged(file, &format!("'{field}' in column {name} is no number")));
             }
             points.push((time, value.unwrap_or(f64::NAN)));
         }
@@ -379,7 +379,7 @@ fn read_events(file: &Path) -> Result<Vec<Marker>, PlotError> {
 }
 
 pub(super) fn number(file: &Path, text: &str) -> Result<f64, PlotError> {
-    text.parse().map_err(|_| damaged(file, &format!("'{text}' is no number")))
+    text.parse().map_err(|_| damaged(file, &format!("'{text}' in column time is no number")))
 }
 
 pub(super) fn io(file: &Path, source: std::io::Error) -> PlotError {

@@ -31,7 +31,7 @@ pub enum PlotError {
     #[error("{0}")]
     Io(#[from] OutputError),
     /// A file is not what a run writes.
-    #[error("{file}: {why}")]
+    #[error("{file}: {why}; the file is damaged: restore it, or run the scenario again")]
     Format {
         /// The file.
         file: String,
@@ -39,8 +39,20 @@ pub enum PlotError {
         why: String,
     },
     /// The drawing library failed.
-    #[error("cannot draw the figure: {0}")]
+    #[error("cannot draw the figure: {0}; the results themselves are complete")]
     Draw(String),
+}
+
+impl PlotError {
+    /// A mistake in a row that has this number.
+    fn in_line(self, number: usize) -> Self {
+        match self {
+            Self::Format { file, why } => {
+                Self::Format { file, why: format!("line {number}: {why}") }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Font of all figures, beside the names that a viewer may fall back to.

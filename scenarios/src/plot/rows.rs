@@ -42,15 +42,11 @@ pub(super) fn each_row(
             if lines.peek().is_none() {
                 break;
             }
-            let why = format!(
-                "line {} has {} fields, the header {width}: the file is damaged, run the scenario \
-                 again",
-                number + 1,
-                fields.len()
-            );
+            let why =
+                format!("line {} has {} fields, the header {width}", number + 1, fields.len());
             return Err(damaged(file, &why));
         }
-        if !row(&fields)? {
+        if !row(&fields).map_err(|e| e.in_line(number + 1))? {
             break;
         }
     }

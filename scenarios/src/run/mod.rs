@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use superdense_kernel::{
     error::{CheckpointError, RunError},
     event_list::EventListKind,
+    time::Resolution,
 };
 
 /// Events that a report lists one by one.
@@ -68,8 +69,13 @@ impl Settings {
 #[non_exhaustive]
 pub enum Failure {
     /// The simulation failed; what was committed before is in the files.
-    #[error("{0}")]
-    Run(#[from] RunError),
+    #[error("{told}")]
+    Run {
+        /// The failure, with ticks.
+        error: RunError,
+        /// Its message, with seconds.
+        told: String,
+    },
     /// A recorded value is not finite.
     #[error("{0}")]
     NotFinite(String),
@@ -82,6 +88,36 @@ pub enum Failure {
     /// The checkpoint belongs to other files or options.
     #[error("{0}")]
     Mismatch(String),
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Self::Run { told: error.to_string(), error }
+    }
+}
+
+impl Failure {
+    /// A failure of a simulation with this resolution. Ticks in its message become seconds.
+    fn of(error: RunError, resolution: Resolution) -> Self {
+        let mut told = error.to_string();
+        if let Some(at) = error.at() {
+            let mut time = format!("{} s", resolution.format(at.ticks));
+            if at.micro > 0 {
+                time += &format!(" (micro-step {})", at.micro);
+            }
+            told = told.replace(&at.to_string(), &time);
+        }
+        let spans = match &error {
+            RunError::Zeno { window, .. } => vec![*window],
+            RunError::BadElapsed { elapsed, advance, .. } => vec![*elapsed, *advance],
+            _ => Vec::new(),
+        };
+        for ticks in spans {
+            let seconds = format!("{} s", resolution.format(ticks));
+            told = told.replacen(&format!("{ticks} ticks"), &seconds, 1);
+        }
+        Self::Run { error, told }
+    }
 }
 
 /// How a run returned.

@@ -9,10 +9,7 @@ use crate::{
     plan::{Aggregate, Plan, Record, Source, UnitInfo},
 };
 use std::{collections::HashMap, sync::Arc};
-use superdense_kernel::{
-    ModelKey, Simulation,
-    time::{Resolution, Tag},
-};
+use superdense_kernel::{ModelKey, Simulation, time::Resolution};
 use superdense_models::{
     kinds::ValueType,
     signal::value::{Job, Value},
@@ -105,7 +102,9 @@ impl Sampler {
             })
         };
         let finite = |signal: usize, value: &Value, e: f64| match numbers::number(value, e) {
-            Some(x) if !x.is_finite() => Err(not_finite(sim, &signals[signal], at, x)),
+            Some(x) if !x.is_finite() => {
+                Err(not_finite(sim, &signals[signal], at, (self.resolution, x)))
+            }
             x => Ok(x),
         };
         let mut text = self.resolution.format(at);
@@ -138,13 +137,16 @@ fn not_finite(
     sim: &Simulation<Value>,
     (model, port, label): &(ModelKey, u16, Option<String>),
     at: i64,
-    x: f64,
+    (resolution, x): (Resolution, f64),
 ) -> Failure {
     let unit = sim.path_of(*model);
     let output = label.as_ref().map_or_else(|| format!("output {port}"), |l| format!("`{l}`"));
     let why = sim.explain(*model, *port, at).map_or_else(String::new, |why| format!(": {why}"));
-    let tag = Tag::new(at, 0);
-    Failure::NotFinite(format!("{unit} at {tag}: {output}, which is recorded, is {x}{why}"))
+    let at = resolution.format(at);
+    Failure::NotFinite(format!(
+        "{unit} at {at} s: {output}, which is recorded, is {x}{why}; keep the formula within its \
+         domain, or do not record it"
+    ))
 }
 
 /// Sum, mean or count of the values that are there.

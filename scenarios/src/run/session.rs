@@ -274,7 +274,8 @@ impl Session {
             let due = self.next_sample();
             let limit = due.min(reached.saturating_add(slice)).min(stop);
             let begun = Instant::now();
-            match self.driver.run_through(&mut self.sim, limit)? {
+            let ran = self.driver.run_through(&mut self.sim, limit);
+            match ran.map_err(|e| Failure::of(e, self.plan.resolution))? {
                 Ended::Stopped(reason) if reason == PAUSE => {
                     self.pulse.take_pause();
                     self.pause(tell)?;

@@ -45,6 +45,14 @@ pub fn plan(text: &str) -> Result<Plan, Diagnostics> {
     plan_with(text, &[])
 }
 
+/// Every message says what to do, in words of its own.
+pub fn has_a_remedy(name: &str, mistake: &superdense::diagnostics::Mistake) {
+    let help = &mistake.help;
+    let vague =
+        help.is_empty() || help.starts_with("see ") || help.contains("`superdense list` tells");
+    assert!(!vague, "{name}: no remedy for: {}: {help}", mistake.message);
+}
+
 /// The scenarios under a folder of this package, in the order of their names.
 pub fn scenarios(folder: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)

@@ -13,6 +13,7 @@ fn survives(bytes: &[u8]) {
     let start = Instant::now();
     if let Err(d) = superdense::load(&file, &[], &Overrides::default()) {
         assert!(!d.is_empty());
+        d.mistakes().iter().for_each(|m| crate::has_a_remedy("fuzz", m));
         let text = d.render(false);
         assert!(text.contains("mistake"));
         d.render(true);

@@ -104,7 +104,7 @@ fn a_reset_that_fails_does_so_at_its_instant() {
                 discrete = { n = 0 }\nderivatives = { x = '-1' }\noutputs = { x = 'x' }\n\
                 [[unit.a.event]]\nname = 'hit'\nwhen = 'x <= 0.5'\nreset = { n = '1/(x - 0.5)' }\n";
     fs::write(dir.join("reset.toml"), text).unwrap();
-    let output = refused(&dir, "run reset.toml", 3, "a at (500000000, 0)");
+    let output = refused(&dir, "run reset.toml", 3, "a at 0.5 s: ");
     let said = String::from_utf8_lossy(&output.stderr).replace('\n', " ");
     assert!(said.contains("event `hit`") && said.contains("1/(x - 0.5)"), "{said}");
     assert!(read(&dir, "out/reset/samples.csv").contains("\n0.25,0.75\n"), "samples before");
@@ -128,7 +128,7 @@ fn recorded_values_are_finite() {
                 states = { x = 1 }\nderivatives = { x = '-1' }\noutputs = { y = 'ln(x)', x = 'x' }\n";
     for record in ["'a.x', 'a.y'", "'sum(a.y)'"] {
         fs::write(dir.join("ln.toml"), text.replace("RECORD", record)).unwrap();
-        let output = refused(&dir, "run ln.toml --force", 3, "a at (1250000000, 0)");
+        let output = refused(&dir, "run ln.toml --force", 3, "a at 1.25 s: ");
         let said = String::from_utf8_lossy(&output.stderr).replace('\n', " ");
         assert!(said.contains("`ln(x)` is"), "{said}");
         let samples = read(&dir, "out/ln/samples.csv");
@@ -295,6 +295,36 @@ mod unix {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!((output.status.success(), said.as_str()), (true, ""), "{line}");
         }
+    }
+
+    /// Limits of the shell end the program in order, not by a signal.
+    #[test]
+    fn limits_are_errors() {
+        let dir = mixed("limits");
+        let limited = |limit: &str, line: &str| {
+            let program = env!("CARGO_BIN_EXE_superdense");
+            let script = format!("ulimit {limit}; exec {program} {line}");
+            let output =
+                Command::new("sh").current_dir(&dir).args(["-c", &script]).output().unwrap();
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        for (limit, code, says) in [
+            ("-f 8", Some(3), "ulimit -f"),
+            ("-s 64", Some(0), ""),
+            ("-s 128", Some(0), ""),
+            ("-n 6", Some(2), "ulimit -n"),
+        ] {
+            let (found, said) = limited(limit, "run mixed.toml --quiet --until 2 --force");
+            assert_eq!(found, code, "{limit}: {said}");
+            assert!(said.contains(says), "{limit}: {said}");
+        }
+        let deep = format!("stop = {}1{}", "[".repeat(100_000), "]".repeat(100_000));
+        fs::write(dir.join("deep.toml"), deep).unwrap();
+        assert_eq!(limited("-s 64", "check deep.toml").0, Some(2));
+        let formula = format!("{}1{}", "(".repeat(50_000), ")".repeat(50_000));
+        let text = format!("stop = 1\n[unit.a]\nkind = 'constant'\nvalue = '{formula}'\n");
+        fs::write(dir.join("formula.toml"), text).unwrap();
+        assert_eq!(limited("-s 64", "check formula.toml").0, Some(2));
     }
 
     /// A limit on the size of files stands in for a full disk.

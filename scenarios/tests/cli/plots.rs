@@ -117,7 +117,7 @@ fn damaged_files_are_refused() {
         (format!("{names}\n{}\n0,1\n{}\n", rows[0], rows[1]), "line 3 has 2 fields"),
         (whole.replace("ring.x", "ring.x,more"), "fields"),
         (whole.replacen("time,", "tim,", 1), "time"),
-        (whole.replacen("\n0,", "\nzero,", 1), "'zero' is no number"),
+        (whole.replacen("\n0,", "\nzero,", 1), "line 2: 'zero' in column time is no number"),
         (String::new(), "time"),
     ];
     for (text, why) in broken {
@@ -126,6 +126,7 @@ fn damaged_files_are_refused() {
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "{text}");
         assert!(told.contains(why) && told.contains("samples.csv"), "{told}");
+        assert!(told.contains("restore it, or run the scenario again"), "{told}");
     }
     // The files that a killed run leaves are drawn.
     fs::write(dir.join("out/samples.csv"), format!("{whole}4,1")).unwrap();
