@@ -295,7 +295,13 @@ impl<M: Message> Blueprint<M> {
         if draft.errors.is_empty() { Ok(()) } else { Err(BuildErrors(draft.errors)) }
     }
 
-    fn check_ports(&self, key: ModelKey, errors: &mut Vec<BuildError>) {
+    /// Whether the children of a coupled model are in the order of their names, each of which is there once.
+    pub(crate) fn is_sorted(&self, key: ModelKey) -> bool {
+        let NodeBody::Coupled(node) = &self.nodes[key].body else { return true };
+        node.children.is_sorted_by(|&a, &b| self.name_parts(a) < self.name_parts(b))
+    }
+
+    pub(crate) fn check_ports(&self, key: ModelKey, errors: &mut Vec<BuildError>) {
         let NodeBody::Coupled(node) = &self.nodes[key].body else { return };
         for (direction, count) in [("input", node.inputs.len()), ("output", node.outputs.len())] {
             if count > usize::from(u16::MAX) {

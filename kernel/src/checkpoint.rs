@@ -9,42 +9,26 @@ use crate::{
     atomic::Atomic,
     bag::NONE,
     blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
-    core::{Cell, Counts},
-    effects::Effects,
     error::{CheckpointError, RunError},
-    event_list::EventList,
+    event_list::LATEST,
     flatten::flatten,
     homes::Homes,
-    message::Message,
+    message::{Digest, Message},
     path::Name,
+    progress::Progress,
     simulation::{Injection, Simulation},
     slab::SavedState,
     snapshot::{SnapshotError, decode, encode},
-    time::{Resolution, Tag},
+    time::Resolution,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{borrow::Cow, sync::Arc};
 
 /// Format of checkpoint bytes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// Length of the digest at the end of the bytes.
+const SEAL: usize = 8;
 const MAGIC: [u8; 8] = *b"SDENSECP";
-
-/// The kernel's own part of a saved state; per model in path order.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Progress {
-    now: Tag,
-    ran: bool,
-    floor: i64,
-    retired: u64,
-    restructured: bool,
-    counts: Counts,
-    last: Vec<i64>,
-    chain: Vec<u64>,
-    visible: Vec<Option<i64>>,
-    silent: Vec<Option<i64>>,
-    ready: Vec<u32>,
-    located: Vec<(u32, (i64, u32))>,
-}
 
 /// A saved simulation.
 pub struct SavedSimulation<M: Message> {
@@ -99,6 +83,13 @@ struct File<M> {
     injections: Vec<(i64, String, u16, M)>,
 }
 
+/// A digest of all that stands before it.
+fn seal(bytes: &[u8]) -> [u8; SEAL] {
+    let mut digest = Digest::new();
+    digest.bytes(bytes);
+    digest.finish().to_le_bytes()
+}
+
 fn unit(path: String) -> impl FnOnce(SnapshotError) -> CheckpointError {
     move |source| CheckpointError::Unit { path, source }
 }
@@ -108,25 +99,6 @@ impl<M: Message> Simulation<M> {
     /// with such models can be resumed.
     pub fn declare<A: Atomic<M>>(&mut self) {
         self.slabs.kind_of::<A>();
-    }
-
-    fn progress(&self) -> Progress {
-        let core = &self.core;
-        let models = 0..core.keys.len() as u32;
-        Progress {
-            now: core.now,
-            ran: self.ran,
-            floor: self.floor,
-            retired: self.retired,
-            restructured: self.restructured,
-            counts: core.counts,
-            last: self.cells().map(|c| c.last).collect(),
-            chain: self.cells().map(|c| c.chain).collect(),
-            visible: models.clone().map(|m| core.list.time_of(m)).collect(),
-            silent: models.map(|m| core.silent.time_of(m)).collect(),
-            ready: core.ready.clone(),
-            located: core.located.iter().collect(),
-        }
     }
 
     /// A failed run is in the middle of a cycle.
@@ -186,6 +158,19 @@ impl<M: Message> Simulation<M> {
     /// # Errors
     /// When a unit cannot be restored; the run must then end.
     pub fn restore(&mut self, saved: &SavedSimulation<M>) -> Result<(), CheckpointError> {
+        let taken = self.bring_back(saved);
+        self.restored(taken)
+    }
+
+    /// A simulation that is restored in part is of no use.
+    fn restored(&mut self, taken: Result<(), CheckpointError>) -> Result<(), CheckpointError> {
+        if let Err(why) = &taken {
+            self.failed = Some(RunError::Unrestored { why: why.to_string() });
+        }
+        taken
+    }
+
+    fn bring_back(&mut self, saved: &SavedSimulation<M>) -> Result<(), CheckpointError> {
         let same = self.shared.as_ref().is_some_and(|s| Arc::ptr_eq(s, &saved.structure));
         if same {
             for m in 0..self.core.keys.len() {
@@ -257,36 +242,6 @@ impl<M: Message> Simulation<M> {
         (self.shared, self.apart) = (None, None);
         Ok(())
     }
-
-    fn proceed_from(&mut self, p: &Progress) {
-        let core = &mut self.core;
-        core.now = p.now;
-        // A panic leaves behind what its transition asked for.
-        let observed = core.fx.observed;
-        core.fx = Effects { now: p.now, observed, ..Effects::new(core.resolution) };
-        core.bus.bad_port = None;
-        core.counts = p.counts;
-        core.ready.clone_from(&p.ready);
-        core.located = p.located.iter().copied().collect();
-        core.reset_lists(self.slabs.may_be_silent());
-        for m in 0..core.keys.len() {
-            let (kind, slot) = core.homes.of(m as u32);
-            let cell = Cell { last: p.last[m], chain: p.chain[m], sent: 0 };
-            self.slabs.kinds[kind as usize].set_cell(slot, cell);
-            if let Some(at) = p.visible[m] {
-                core.list.schedule(m as u32, at);
-            }
-            if let Some(at) = p.silent[m] {
-                core.silent.schedule(m as u32, at);
-            }
-        }
-        (core.error, core.stop) = (None, None);
-        core.changes.clear();
-        core.bus.clear();
-        (self.ran, self.floor, self.retired) = (p.ran, p.floor, p.retired);
-        self.restructured = p.restructured;
-        (self.failed, self.staged) = (None, false);
-    }
 }
 
 impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
@@ -315,7 +270,11 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
                 .map(|(at, i)| (at, core.blueprint.path(i.target), i.port, i.value.clone()))
                 .collect(),
         };
-        encode(&file).map_err(|e| CheckpointError::Unreadable(e.to_string()))
+        let bytes = encode(&file).map_err(|e| CheckpointError::Unreadable(e.to_string()));
+        bytes.map(|mut bytes| {
+            bytes.extend(seal(&bytes));
+            bytes
+        })
     }
 
     /// Goes on from bytes of [`Simulation::checkpoint`], in a simulation built as the one that
@@ -334,7 +293,13 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
             }
             _ => return Err(unreadable("the header is missing")),
         }
-        let file: File<M> = decode(bytes).map_err(|e| unreadable(&e.to_string()))?;
+        let Some((body, sealed)) = bytes.split_last_chunk::<SEAL>() else {
+            return Err(unreadable("its end is missing"));
+        };
+        if seal(body) != *sealed {
+            return Err(unreadable("its digest is that of other bytes"));
+        }
+        let file: File<M> = decode(body).map_err(|e| unreadable(&e.to_string()))?;
         if file.resolution != self.core.resolution {
             let (found, expected) = (file.resolution, self.core.resolution);
             return Err(CheckpointError::Resolution { found, expected });
@@ -342,40 +307,66 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
         if file.plan != self.plan_hash {
             return Err(CheckpointError::Plan { found: file.plan, expected: self.plan_hash });
         }
-        let p = &file.progress;
         let n = file.states.len();
-        let sized = [p.last.len(), p.chain.len(), p.visible.len(), p.silent.len()];
-        if sized != [n; 4] || p.ready.iter().any(|&m| m as usize >= n) {
+        if let Some(why) = file.progress.defect(n, &self.core.guards) {
+            return Err(unreadable(why));
+        }
+        if file.progress.restructured != file.structure.is_some() {
             return Err(unreadable("its parts do not fit together"));
         }
-        match &file.structure {
-            None if n != self.core.keys.len() || self.restructured => {
-                return Err(unreadable("it holds another number of models"));
-            }
-            None => {
-                for (m, bytes) in file.states.iter().enumerate() {
-                    let (kind, slot) = self.core.homes.of(m as u32);
-                    let result = self.slabs.kinds[kind as usize].restore_bytes(slot, bytes);
-                    result.map_err(|e| unit(self.core.path(m as u32))(e))?;
-                }
-            }
+        if file.structure.is_none() && (n != self.core.keys.len() || self.restructured) {
+            return Err(unreadable("it holds another number of models"));
+        }
+        let adopted = match &file.structure {
+            None => None,
             Some(plain) => {
-                let (structure, keys) = self.plain_blueprint(plain)?;
-                if keys.len() != n {
+                let adopted = self.plain_blueprint(plain)?;
+                if adopted.1.len() != n {
                     return Err(unreadable("its parts do not fit together"));
                 }
-                let origins = keys.iter().map(|&k| self.twin(&structure, k)).collect();
-                self.adopt(structure, &keys, origins, |kind, m, slot| match slot {
-                    Some(slot) => kind.restore_bytes(slot, &file.states[m]).map(|()| slot),
-                    None => kind.push_bytes(&file.states[m]),
-                })?;
+                Some(adopted)
+            }
+        };
+        let blueprint = adopted.as_ref().map_or(&*self.core.blueprint, |adopted| &adopted.0);
+        let injections = read_injections(&file, blueprint)?;
+        let taken = self.take_over(&file, adopted);
+        self.restored(taken)?;
+        self.injections.clear();
+        for (at, injection) in injections {
+            self.injections.entry(at).or_default().push(injection);
+        }
+        Ok(())
+    }
+
+    /// Models and progress from a file that was found fit, with its structure.
+    fn take_over(
+        &mut self,
+        file: &File<M>,
+        adopted: Option<(Blueprint<M>, Vec<ModelKey>)>,
+    ) -> Result<(), CheckpointError> {
+        if let Some((structure, keys)) = adopted {
+            let origins = keys.iter().map(|&k| self.twin(&structure, k)).collect();
+            self.adopt(structure, &keys, origins, |kind, m, slot| match slot {
+                Some(slot) => kind.restore_bytes(slot, &file.states[m]).map(|()| slot),
+                None => kind.push_bytes(&file.states[m]),
+            })?;
+        } else {
+            for (m, bytes) in file.states.iter().enumerate() {
+                let (kind, slot) = self.core.homes.of(m as u32);
+                let result = self.slabs.kinds[kind as usize].restore_bytes(slot, bytes);
+                result.map_err(|e| unit(self.core.path(m as u32))(e))?;
             }
         }
-        self.injections.clear();
-        for (at, path, port, value) in file.injections {
-            let target = self.core.blueprint.find(&path);
-            let target = target.ok_or_else(|| unreadable("it names an unknown model"))?;
-            self.injections.entry(at).or_default().push(Injection { target, port, value });
+        let corrupt =
+            |m: u32, why: &str| unit(self.core.path(m))(SnapshotError::Corrupt(why.to_owned()));
+        for (m, &key) in (0..).zip(&self.core.keys) {
+            let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { continue };
+            if self.slabs.kinds[a.kind as usize].ports(a.slot) != (a.inputs, a.outputs) {
+                return Err(corrupt(m, "a state with other ports"));
+            }
+        }
+        if let Some(m) = self.astray(&file.progress) {
+            return Err(corrupt(m, "the next event does not follow from the state"));
         }
         self.proceed_from(&file.progress);
         Ok(())
@@ -492,11 +483,44 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
             }
         }
         blueprint.root = root.ok_or_else(|| broken("no root"))?;
+        if open.iter().any(|o| o.1 > 0) {
+            return Err(broken("children are missing"));
+        }
+        let mut errors = Vec::new();
         for (key, wires) in wired {
             blueprint.rewire(key, wires)?;
+            if !blueprint.is_sorted(key) {
+                return Err(broken("children in no order"));
+            }
+            blueprint.check_ports(key, &mut errors);
+            blueprint.check_wires(key, &mut errors);
         }
-        Ok((blueprint, atoms))
+        match errors.into_iter().next() {
+            Some(error) => Err(broken(&error.to_string())),
+            None => Ok((blueprint, atoms)),
+        }
     }
+}
+
+/// Inputs that wait for their cycles, for models of a structure.
+fn read_injections<M: Message>(
+    file: &File<M>,
+    blueprint: &Blueprint<M>,
+) -> Result<Vec<(i64, Injection<M>)>, CheckpointError> {
+    let unreadable = |why: &str| CheckpointError::Unreadable(why.to_owned());
+    let mut read = Vec::with_capacity(file.injections.len());
+    let mut earliest = file.progress.floor;
+    for (at, path, port, value) in &file.injections {
+        let target = blueprint.find(path).ok_or_else(|| unreadable("it names an unknown model"))?;
+        let is_there =
+            matches!(&blueprint.nodes[target].body, NodeBody::Atomic(a) if *port < a.inputs);
+        if !is_there || !(earliest..=LATEST).contains(at) {
+            return Err(unreadable("an input for no port or no time"));
+        }
+        earliest = *at;
+        read.push((*at, Injection { target, port: *port, value: value.clone() }));
+    }
+    Ok(read)
 }
 
 impl<M: Message> Blueprint<M> {
@@ -533,3 +557,6 @@ impl<M: Message> Blueprint<M> {
         if errors.is_empty() { Ok(()) } else { Err(broken(errors[0].to_string())) }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -222,6 +222,12 @@ pub enum RunError {
         /// When.
         at: Tag,
     },
+    /// A saved state could not be brought back whole.
+    #[error("the simulation was restored in part only: {why}; build it anew")]
+    Unrestored {
+        /// Why.
+        why: String,
+    },
     /// Settings of a parallel run with which it would not go on.
     #[error("settings of the parallel run: {why}")]
     Settings {

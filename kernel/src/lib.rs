@@ -26,6 +26,7 @@ pub mod outbox;
 pub mod parallel;
 pub mod path;
 pub mod port;
+mod progress;
 mod restructure;
 mod running;
 pub mod simulation;

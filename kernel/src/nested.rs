@@ -9,7 +9,7 @@ use crate::{
     outbox::Outbox,
     port::OutPort,
     simulation::Simulation,
-    snapshot::{Snapshot, SnapshotError},
+    snapshot::{Snapshot, SnapshotError, decode, encode},
     time::Duration,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -116,15 +116,15 @@ impl<M: Message + Serialize + DeserializeOwned> Snapshot for Nested<M> {
         Ok(())
     }
     fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        self.inner().checkpoint().map_err(|e| SnapshotError::Refused(e.to_string()))
+        let inner = self.inner().checkpoint();
+        encode(&(inner.map_err(|e| SnapshotError::Refused(e.to_string()))?, self.clock))
     }
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        let mut inner = self.inner();
-        inner.resume(bytes).map_err(|e| SnapshotError::Corrupt(e.to_string()))?;
-        let next = inner.earliest();
-        let clock = inner.clock();
-        drop(inner);
-        (self.next, self.clock) = (next, clock);
+        let (bytes, clock): (Vec<u8>, i64) = decode(bytes)?;
+        let inner = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner);
+        inner.resume(&bytes).map_err(|e| SnapshotError::Corrupt(e.to_string()))?;
+        // Not the inner clock: silent steps may be ahead of the last transition of this model.
+        (self.next, self.clock) = (inner.earliest(), clock);
         Ok(())
     }
 }

@@ -80,7 +80,7 @@ pub struct Simulation<M: Message> {
     /// Imminent models of the cycle that is staged.
     pub(crate) imminent: Vec<u32>,
     /// `core.now` before the cycle that is staged.
-    before: Tag,
+    pub(crate) before: Tag,
     pub(crate) staged: bool,
     /// Whether any cycle ran at `core.now.ticks`.
     pub(crate) ran: bool,

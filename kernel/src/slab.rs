@@ -50,6 +50,10 @@ pub(crate) trait Kind<M: Message>: Send {
     fn cell(&self, slot: u32) -> Cell;
     fn set_cell(&mut self, slot: u32, cell: Cell);
     /// Whether models of this kind may make silent steps.
+    /// The time advance of a model, and whether that is to a silent step.
+    fn due(&self, slot: u32) -> (Duration, bool);
+    /// How many input and output ports a model has.
+    fn ports(&self, slot: u32) -> (u16, u16);
     fn may_be_silent(&self) -> bool;
     fn outputs(&mut self, run: Run, models: &[u32], core: &mut Core<M>);
     fn transitions(&mut self, run: Run, moves: Moves<'_>, core: &mut Core<M>);
@@ -175,6 +179,14 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn set_cell(&mut self, slot: u32, cell: Cell) {
         self.seats[slot as usize].cell = cell;
+    }
+    fn due(&self, slot: u32) -> (Duration, bool) {
+        let model = &self.seats[slot as usize].model;
+        (model.time_advance(), A::SILENT && model.is_silent())
+    }
+    fn ports(&self, slot: u32) -> (u16, u16) {
+        let model = &self.seats[slot as usize].model;
+        (model.inputs(), model.outputs())
     }
     fn may_be_silent(&self) -> bool {
         A::SILENT

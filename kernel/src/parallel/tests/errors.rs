@@ -42,10 +42,11 @@ kinds!(
     Structure,
     Settings,
     Panicked,
+    Unrestored,
 );
 
 /// Errors of calls that do not run a simulation.
-const BY_CALLER: &[&str] = &["Build", "Past", "Skipped", "UnknownInput", "Settings"];
+const BY_CALLER: &[&str] = &["Build", "Past", "Skipped", "UnknownInput", "Settings", "Unrestored"];
 
 /// Where something goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
