@@ -86,6 +86,8 @@ pub(crate) struct Blueprint<M: Message> {
     pub nodes: SlotMap<ModelKey, Node>,
     pub root: ModelKey,
     pub translations: Vec<Translation<M>>,
+    /// How many of these, the first ones, are of the build; the others were made during the run.
+    pub built: usize,
     stems: Vec<Cow<'static, str>>,
     stem_numbers: HashMap<Cow<'static, str>, u32>,
     /// The stem asked for last: that of the next name, mostly.
@@ -127,6 +129,7 @@ impl<M: Message> Blueprint<M> {
         let mut draft = Draft::default();
         this.fill(this.root, top, slabs, &mut draft);
         this.settle(draft)?;
+        this.built = this.translations.len();
         Ok(this)
     }
 
@@ -135,6 +138,7 @@ impl<M: Message> Blueprint<M> {
         Self {
             nodes: SlotMap::with_capacity_and_key(nodes),
             root: ModelKey::null(),
+            built: translations.len(),
             translations,
             stems: vec!["".into()],
             stem_numbers: HashMap::from([("".into(), 0)]),
@@ -369,7 +373,7 @@ impl<M: Message> Blueprint<M> {
         }
     }
 
-    fn describe(&self, key: ModelKey, w: &Wire) -> String {
+    pub(crate) fn describe(&self, key: ModelKey, w: &Wire) -> String {
         let end = |p: PortAt, start: bool| {
             let path = self.path(p.child.unwrap_or(key));
             let name = match &self.nodes[p.child.unwrap_or(key)].body {

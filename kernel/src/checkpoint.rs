@@ -4,17 +4,17 @@
 //! that it brings back models which were created or removed since. As bytes, models created
 //! during the run need [`Snapshot::from_bytes`](crate::Snapshot::from_bytes) and their kind must
 //! be known to the resuming simulation (see [`Simulation::declare`]); translation functions are
-//! found again by name.
+//! found again by name (see [`Simulation::declare_translation`]).
 use crate::{
     atomic::Atomic,
-    bag::NONE,
-    blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
+    blueprint::{Blueprint, ModelKey, NodeBody},
+    coupled::Translation,
     error::{CheckpointError, RunError},
     event_list::LATEST,
     flatten::flatten,
     homes::Homes,
     message::{Digest, Message},
-    path::Name,
+    plain::Plain,
     progress::Progress,
     simulation::{Injection, Simulation},
     slab::SavedState,
@@ -22,7 +22,7 @@ use crate::{
     time::Resolution,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 /// Format of checkpoint bytes.
 const VERSION: u32 = 3;
@@ -43,32 +43,6 @@ impl<M: Message> std::fmt::Debug for SavedSimulation<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SavedSimulation(at {})", self.progress.now)
     }
-}
-
-/// A node of a changed structure, in depth-first order.
-#[derive(Serialize, Deserialize)]
-enum Plain {
-    Atomic {
-        name: Name,
-        kind: String,
-        inputs: u16,
-        outputs: u16,
-    },
-    Coupled {
-        name: Name,
-        children: u32,
-        inputs: Vec<String>,
-        outputs: Vec<String>,
-        wires: Vec<PlainWire>,
-    },
-}
-
-/// Children are numbered; `None` is the coupled model itself.
-#[derive(Serialize, Deserialize)]
-struct PlainWire {
-    from: (Option<u32>, u16),
-    to: (Option<u32>, u16),
-    translation: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -99,6 +73,13 @@ impl<M: Message> Simulation<M> {
     /// with such models can be resumed.
     pub fn declare<A: Atomic<M>>(&mut self) {
         self.slabs.kind_of::<A>();
+    }
+
+    /// Makes a translation known that is only made during the run, so that a checkpoint with couplings
+    /// through it can be written and resumed: call it where the run is begun and where it is resumed.
+    /// Functions are found again by name.
+    pub fn declare_translation(&mut self, translation: Translation<M>) {
+        self.slabs.declared.push(translation);
     }
 
     /// A failed run is in the middle of a cycle.
@@ -248,9 +229,13 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
     /// The run as bytes: versioned, with the digest of the plan and the resolution.
     ///
     /// # Errors
-    /// When a unit has no bytes; names it. When the run has failed.
+    /// When a unit has no bytes; names it. When the structure was changed, and a coupling has a translation
+    /// that nobody [declared](Simulation::declare_translation). When the run has failed.
     pub fn checkpoint(&self) -> Result<Vec<u8>, CheckpointError> {
         self.sound()?;
+        if self.restructured {
+            self.check_translations()?;
+        }
         let core = &self.core;
         let states = (0..core.keys.len()).map(|m| {
             let (kind, slot) = core.homes.of(m as u32);
@@ -380,126 +365,6 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
             _ => None,
         }
     }
-
-    fn plain_structure(&self) -> Vec<Plain> {
-        let blueprint = &self.core.blueprint;
-        let mut plain = Vec::new();
-        let mut stack = vec![blueprint.root];
-        while let Some(key) = stack.pop() {
-            let node = &blueprint.nodes[key];
-            let name = blueprint.name(key);
-            plain.push(match &node.body {
-                NodeBody::Atomic(a) => Plain::Atomic {
-                    name,
-                    kind: self.slabs.kinds[a.kind as usize].name().to_owned(),
-                    inputs: a.inputs,
-                    outputs: a.outputs,
-                },
-                NodeBody::Coupled(c) => {
-                    stack.extend(c.children.iter().rev());
-                    let number = |p: PortAt| {
-                        let at = p.child.and_then(|k| c.children.iter().position(|&x| x == k));
-                        (at.map(|i| i as u32), p.port)
-                    };
-                    let wire = |w: &Wire| PlainWire {
-                        from: number(w.from),
-                        to: number(w.to),
-                        translation: blueprint
-                            .translations
-                            .get(w.z as usize)
-                            .map(|t| t.name.to_string()),
-                    };
-                    Plain::Coupled {
-                        name,
-                        children: c.children.len() as u32,
-                        inputs: c.inputs.iter().map(ToString::to_string).collect(),
-                        outputs: c.outputs.iter().map(ToString::to_string).collect(),
-                        wires: c.wires.iter().map(wire).collect(),
-                    }
-                }
-            });
-        }
-        plain
-    }
-
-    fn plain_blueprint(
-        &self,
-        plain: &[Plain],
-    ) -> Result<(Blueprint<M>, Vec<ModelKey>), CheckpointError> {
-        let broken = |why: &str| CheckpointError::Unreadable(why.to_owned());
-        let mut blueprint = Blueprint::empty(self.core.blueprint.translations.clone(), plain.len());
-        let mut atoms = Vec::new();
-        // Coupled models that still miss children: (key, how many).
-        let mut open: Vec<(ModelKey, u32)> = Vec::new();
-        let mut root = None;
-        let mut wired: Vec<(ModelKey, &[PlainWire])> = Vec::new();
-        for p in plain {
-            while open.last().is_some_and(|o| o.1 == 0) {
-                open.pop();
-            }
-            let parent = open.last_mut().map(|o| {
-                o.1 -= 1;
-                o.0
-            });
-            let (name, body) = match p {
-                Plain::Atomic { name, kind, inputs, outputs } => {
-                    let known = self.slabs.kinds.iter().position(|k| k.name() == kind);
-                    let known = known.ok_or_else(|| {
-                        broken(&format!("kind {kind} is not declared in this simulation"))
-                    })?;
-                    let atomic = AtomicNode {
-                        kind: known as u16,
-                        slot: NONE,
-                        inputs: *inputs,
-                        outputs: *outputs,
-                        index: NONE,
-                    };
-                    (name, NodeBody::Atomic(atomic))
-                }
-                Plain::Coupled { name, inputs, outputs, .. } => {
-                    let owned = |v: &Vec<String>| v.iter().cloned().map(Cow::Owned).collect();
-                    let coupled = CoupledNode {
-                        inputs: owned(inputs),
-                        outputs: owned(outputs),
-                        ..CoupledNode::default()
-                    };
-                    (name, NodeBody::Coupled(Box::new(coupled)))
-                }
-            };
-            let atomic = matches!(body, NodeBody::Atomic(_));
-            let label = blueprint.label(name.clone());
-            let key = blueprint.nodes.insert(Node { label, parent, body });
-            match parent.map(|p| &mut blueprint.nodes[p].body) {
-                Some(NodeBody::Coupled(c)) => c.children.push(key),
-                Some(NodeBody::Atomic(_)) => return Err(broken("a child of an atomic model")),
-                None if root.is_none() => root = Some(key),
-                None => return Err(broken("two roots")),
-            }
-            if atomic {
-                atoms.push(key);
-            } else if let Plain::Coupled { children, wires, .. } = p {
-                open.push((key, *children));
-                wired.push((key, wires));
-            }
-        }
-        blueprint.root = root.ok_or_else(|| broken("no root"))?;
-        if open.iter().any(|o| o.1 > 0) {
-            return Err(broken("children are missing"));
-        }
-        let mut errors = Vec::new();
-        for (key, wires) in wired {
-            blueprint.rewire(key, wires)?;
-            if !blueprint.is_sorted(key) {
-                return Err(broken("children in no order"));
-            }
-            blueprint.check_ports(key, &mut errors);
-            blueprint.check_wires(key, &mut errors);
-        }
-        match errors.into_iter().next() {
-            Some(error) => Err(broken(&error.to_string())),
-            None => Ok((blueprint, atoms)),
-        }
-    }
 }
 
 /// Inputs that wait for their cycles, for models of a structure.
@@ -521,41 +386,6 @@ fn read_injections<M: Message>(
         read.push((*at, Injection { target, port: *port, value: value.clone() }));
     }
     Ok(read)
-}
-
-impl<M: Message> Blueprint<M> {
-    fn rewire(&mut self, key: ModelKey, wires: &[PlainWire]) -> Result<(), CheckpointError> {
-        let broken = |why: String| CheckpointError::Unreadable(why);
-        let NodeBody::Coupled(c) = &self.nodes[key].body else { return Ok(()) };
-        let end = |(child, port): (Option<u32>, u16)| -> Result<PortAt, CheckpointError> {
-            let child = match child {
-                None => None,
-                Some(i) => Some(
-                    *c.children
-                        .get(i as usize)
-                        .ok_or_else(|| broken("a wire without end".into()))?,
-                ),
-            };
-            Ok(PortAt { child, port })
-        };
-        let mut found = Vec::with_capacity(wires.len());
-        for w in wires {
-            let z = match &w.translation {
-                None => NONE,
-                Some(name) => {
-                    let at = self.translations.iter().position(|t| *t.name == **name);
-                    at.ok_or_else(|| broken(format!("translation '{name}' is not known")))? as u32
-                }
-            };
-            found.push(Wire { from: end(w.from)?, to: end(w.to)?, z });
-        }
-        if let NodeBody::Coupled(c) = &mut self.nodes[key].body {
-            c.wires = found;
-        }
-        let mut errors = Vec::new();
-        self.check_wires(key, &mut errors);
-        if errors.is_empty() { Ok(()) } else { Err(broken(errors[0].to_string())) }
-    }
 }
 
 #[cfg(test)]

@@ -291,6 +291,16 @@ pub enum CheckpointError {
         /// Why.
         source: SnapshotError,
     },
+    /// A resumed run would not find a translation.
+    #[error("{wire}: translation '{name}' {why}")]
+    Translation {
+        /// The coupling.
+        wire: String,
+        /// The translation's name.
+        name: String,
+        /// The mistake, and what to do about it.
+        why: &'static str,
+    },
     /// Not a checkpoint.
     #[error("not a Superdense checkpoint, or a damaged one: {0}")]
     Unreadable(String),

@@ -25,6 +25,7 @@ mod order;
 pub mod outbox;
 pub mod parallel;
 pub mod path;
+mod plain;
 pub mod port;
 mod progress;
 mod restructure;

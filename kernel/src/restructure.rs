@@ -198,9 +198,9 @@ impl<M: Message> Simulation<M> {
     /// Flattens the changed hierarchy and moves what is kept per model to the new numbers.
     fn renumber(&mut self) {
         let core = &mut self.core;
-        let old: Vec<Option<u32>> = Vec::new();
-        let mut previous = old;
-        let (network, keys) = match flatten(Arc::make_mut(&mut core.blueprint)) {
+        let mut previous: Vec<Option<u32>> = Vec::new();
+        let blueprint = Arc::make_mut(&mut core.blueprint);
+        let (network, keys) = match flatten(blueprint) {
             Ok(flat) => flat,
             Err(why) => {
                 core.error = Some(RunError::Build(why));
@@ -260,72 +260,4 @@ fn unknown(path: &str) -> BuildErrors {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::{
-        Atomic, Component, Coupled, Effects, Simulation, structure::Change, time::Duration,
-    };
-    use serde::{Deserialize, Serialize};
-
-    /// Counts; asks for changes, of which the last is a mistake, when it has counted so far.
-    #[derive(Debug, Clone, Serialize, Deserialize)]
-    struct Clock {
-        period: i64,
-        count: u32,
-        fails_at: u32,
-    }
-
-    impl Clock {
-        fn new(period: i64, fails_at: u32) -> Self {
-            Self { period, count: 0, fails_at }
-        }
-    }
-
-    impl Atomic<u32> for Clock {
-        fn time_advance(&self) -> Duration {
-            Duration::from_ticks(self.period)
-        }
-        fn internal(&mut self, fx: &mut Effects<u32>) {
-            self.count += 1;
-            if self.count == self.fails_at {
-                let component = Component::atomic(Clock::new(2, 0));
-                let (parent, name) = (String::new(), "guest".into());
-                fx.change(Change::Add { parent, name, component });
-                fx.change(Change::Remove { path: "b".into() });
-                fx.change(Change::Remove { path: "nobody".into() });
-            }
-        }
-    }
-
-    fn simulation() -> Simulation<u32> {
-        let mut top = Coupled::new();
-        top.add("a", Clock::new(10, 4));
-        top.add("b", Clock::new(3, 0));
-        top.add("c", Clock::new(7, 0));
-        Simulation::new(top, Default::default()).expect("three clocks")
-    }
-
-    /// The effects of a change that turns out to be a mistake are undone with the rest.
-    #[test]
-    fn a_restored_simulation_knows_nothing_of_a_failed_change() {
-        let mut expected = simulation();
-        expected.run_through(39).expect("nothing fails yet");
-        let mut sim = simulation();
-        sim.run_through(15).expect("nothing fails yet");
-        let saved = sim.save().expect("plain data");
-        for workers in [0, 1, 2] {
-            sim.run_through(50).expect_err("there is nobody of that name");
-            sim.restore(&saved).expect("the same simulation");
-            if workers == 0 {
-                sim.run_through(39).expect("nothing fails yet");
-            } else {
-                let settings = crate::parallel::Settings { workers, ..Default::default() };
-                sim.run_through_parallel(39, &settings).expect("nothing fails yet");
-            }
-            let counts = |sim: &Simulation<u32>| {
-                ["a", "b", "c", "guest"].map(|path| Some(sim.model::<Clock>(path)?.count))
-            };
-            assert_eq!(counts(&sim), counts(&expected));
-            assert_eq!(sim.trace_hash(), expected.trace_hash());
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use crate::{
     bag::{Bag, NONE},
     blueprint::ModelKey,
     core::{Ahead, Cell, Core, Onward, Seat},
+    coupled::Translation,
     effects::Effects,
     event_list::EventList,
     homes::Run,
@@ -369,11 +370,14 @@ pub(crate) struct Slabs<M: Message> {
     /// How many models will come of types that have no slab yet.
     expected: HashMap<TypeId, usize>,
     recent: Option<(TypeId, u16)>,
+    /// Translations that are only made during the run, as far as somebody told of them.
+    pub declared: Vec<Translation<M>>,
 }
 
 impl<M: Message> Slabs<M> {
     pub(crate) fn new() -> Self {
-        Self { kinds: Vec::new(), by_type: HashMap::new(), expected: HashMap::new(), recent: None }
+        let (by_type, expected) = (HashMap::new(), HashMap::new());
+        Self { kinds: Vec::new(), by_type, expected, recent: None, declared: Vec::new() }
     }
 
     /// Slabs that are there already, to which no model is added.

@@ -1,0 +1,260 @@
+//! Changes of structure that fail, leave something behind, or are in checkpoints.
+use crate::{
+    Atomic, Bag, Component, Coupled, Effects, Outbox, Simulation,
+    coupled::Translation,
+    path::Name,
+    port::{InPort, OutPort},
+    structure::{Change, PortOf},
+    time::Duration,
+};
+use serde::{Deserialize, Serialize};
+
+/// Counts; asks for changes, of which the last is a mistake, when it has counted so far.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Clock {
+    period: i64,
+    count: u32,
+    fails_at: u32,
+}
+
+impl Clock {
+    fn new(period: i64, fails_at: u32) -> Self {
+        Self { period, count: 0, fails_at }
+    }
+}
+
+impl Atomic<u32> for Clock {
+    fn time_advance(&self) -> Duration {
+        Duration::from_ticks(self.period)
+    }
+    fn internal(&mut self, fx: &mut Effects<u32>) {
+        self.count += 1;
+        if self.count == self.fails_at {
+            let component = Component::atomic(Clock::new(2, 0));
+            let (parent, name) = (String::new(), "guest".into());
+            fx.change(Change::Add { parent, name, component });
+            fx.change(Change::Remove { path: "b".into() });
+            fx.change(Change::Remove { path: "nobody".into() });
+        }
+    }
+}
+
+fn simulation() -> Simulation<u32> {
+    let mut top = Coupled::new();
+    top.add("a", Clock::new(10, 4));
+    top.add("b", Clock::new(3, 0));
+    top.add("c", Clock::new(7, 0));
+    Simulation::new(top, Default::default()).expect("three clocks")
+}
+
+/// The effects of a change that turns out to be a mistake are undone with the rest.
+#[test]
+fn a_restored_simulation_knows_nothing_of_a_failed_change() {
+    let mut expected = simulation();
+    expected.run_through(39).expect("nothing fails yet");
+    let mut sim = simulation();
+    sim.run_through(15).expect("nothing fails yet");
+    let saved = sim.save().expect("plain data");
+    for workers in [0, 1, 2] {
+        sim.run_through(50).expect_err("there is nobody of that name");
+        sim.restore(&saved).expect("the same simulation");
+        if workers == 0 {
+            sim.run_through(39).expect("nothing fails yet");
+        } else {
+            let settings = crate::parallel::Settings { workers, ..Default::default() };
+            sim.run_through_parallel(39, &settings).expect("nothing fails yet");
+        }
+        let counts = |sim: &Simulation<u32>| {
+            ["a", "b", "c", "guest"].map(|path| Some(sim.model::<Clock>(path)?.count))
+        };
+        assert_eq!(counts(&sim), counts(&expected));
+        assert_eq!(sim.trace_hash(), expected.trace_hash());
+    }
+}
+
+const IN: InPort<u32> = InPort::new(0);
+const OUT: OutPort<u32> = OutPort::new(0);
+
+/// Asks for the changes of a list, one each period, again and again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Builder {
+    changes: Vec<Wish>,
+    done: usize,
+}
+
+/// A change, as a model asks for it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Wish {
+    /// A coupled model with a translation inside, and a name of its own.
+    AddGroup,
+    RemoveGroup,
+    /// A coupling from `ticker` to `sink` through a translation.
+    Couple,
+    Decouple,
+    /// Closes the output of the coupled model `group`, inside of which `ticker` leads there.
+    Close,
+    /// Couples it again.
+    Open,
+    /// Removes the coupling inside.
+    CutInside,
+    /// Counts for nothing.
+    Nothing,
+}
+
+fn add_one() -> Translation<u32> {
+    Translation::new("add1", |x: &u32| Some(x + 1))
+}
+
+/// A ticker in a group, whose output adds `add` to what leaves.
+fn group(add: u32) -> Coupled<u32> {
+    let mut group = Coupled::new();
+    let out = group.add_output::<u32>("out");
+    let ticker = group.add("ticker", Ticker);
+    group.couple_with(ticker.output(OUT), out.inside(), "add", move |x: &u32| Some(x + add));
+    group
+}
+
+impl Builder {
+    fn change(&self, wish: Wish) -> Option<Change<u32>> {
+        let root = String::new;
+        let name = |k: usize| Name::from(format!("group{k}"));
+        Some(match wish {
+            Wish::AddGroup => {
+                let component = group(1).into();
+                Change::Add { parent: root(), name: name(self.done), component }
+            }
+            Wish::RemoveGroup => Change::Remove { path: name(self.done - 1).to_string() },
+            Wish::Couple => {
+                let (from, to) = (PortOf::child("ticker", 0), PortOf::child("sink", 0));
+                Change::Couple { parent: root(), from, to, translation: Some(add_one()) }
+            }
+            Wish::Decouple => {
+                let (from, to) = (PortOf::child("ticker", 0), PortOf::child("sink", 0));
+                Change::Decouple { parent: root(), from, to }
+            }
+            Wish::Close => Change::CloseOutput { path: "group".into(), port: 0 },
+            Wish::Open => {
+                let (from, to) = (PortOf::child("group", 0), PortOf::child("sink", 0));
+                Change::Couple { parent: root(), from, to, translation: None }
+            }
+            Wish::CutInside => {
+                let (from, to) = (PortOf::child("ticker", 0), PortOf::own(0));
+                Change::Decouple { parent: "group".into(), from, to }
+            }
+            Wish::Nothing => return None,
+        })
+    }
+}
+
+impl Atomic<u32> for Builder {
+    fn time_advance(&self) -> Duration {
+        Duration::from_ticks(10)
+    }
+    fn internal(&mut self, fx: &mut Effects<u32>) {
+        let wish = self.changes[self.done % self.changes.len()];
+        if let Some(change) = self.change(wish) {
+            fx.change(change);
+        }
+        self.done += 1;
+    }
+}
+
+/// Sends 5 every ten ticks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Ticker;
+
+impl Atomic<u32> for Ticker {
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        Duration::from_ticks(10)
+    }
+    fn output(&self, out: &mut Outbox<'_, u32>) {
+        out.send(OUT, 5);
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Sink(Vec<(i64, u32)>);
+
+impl Atomic<u32> for Sink {
+    fn inputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        Duration::INFINITE
+    }
+    fn external(&mut self, _: Duration, bag: &Bag<'_, u32>, fx: &mut Effects<u32>) {
+        let now = fx.now().ticks;
+        self.0.extend(bag.on(IN).map(|&x| (now, x)));
+    }
+}
+
+fn changing(changes: &[Wish]) -> Simulation<u32> {
+    let mut top = Coupled::new();
+    top.add("builder", Builder { changes: changes.to_vec(), done: 0 });
+    top.add("ticker", Ticker);
+    let group = top.add_component("group", group(100));
+    let sink = top.add("sink", Sink(Vec::new()));
+    top.couple(group.output(OUT), sink.input(IN));
+    Simulation::new(top, Default::default()).expect("a model")
+}
+
+fn heard(sim: &Simulation<u32>) -> Vec<(i64, u32)> {
+    sim.model::<Sink>("sink").expect("it is there").0.clone()
+}
+
+/// A run whose changes made translations is resumed as if it had not been interrupted, if these are
+/// declared; else it is not written.
+#[test]
+fn translations_made_at_run_time_are_in_checkpoints_if_they_are_declared() {
+    use Wish::{AddGroup, Couple, Nothing};
+    let changes = [AddGroup, Couple, Nothing, Nothing, Nothing, Nothing, Nothing, Nothing];
+    let declared = |declares: bool| {
+        let mut sim = changing(&changes);
+        if declares {
+            sim.declare_translation(add_one());
+        }
+        sim
+    };
+    let mut undeclared = declared(false);
+    undeclared.run_through(15).expect("proper changes");
+    // `add` is the name of a function of the build.
+    undeclared.checkpoint().expect("nothing is unknown yet");
+    undeclared.run_through(25).expect("proper changes");
+    let refused = undeclared.checkpoint().expect_err("`add1` is not known").to_string();
+    assert!(refused.contains("ticker.0 -> sink.0: translation 'add1'"), "{refused}");
+    assert!(refused.contains("Simulation::declare_translation"), "{refused}");
+
+    let mut sim = declared(true);
+    sim.run_through(25).expect("proper changes");
+    let bytes = sim.checkpoint().expect("all is known");
+    let refused = declared(false).resume(&bytes).expect_err("`add1` is not known").to_string();
+    assert!(refused.contains("translation 'add1' is not known"), "{refused}");
+    let mut other = declared(true);
+    other.resume(&bytes).expect("all is known");
+    for sim in [&mut sim, &mut other] {
+        sim.run_through(70).expect("no error");
+    }
+    assert_eq!((other.trace_hash(), other.counts()), (sim.trace_hash(), sim.counts()));
+    assert_eq!(heard(&other), heard(&sim));
+    assert!(heard(&sim).contains(&(70, 6)), "{:?}", heard(&sim));
+}
+
+/// A name that stands for several functions cannot be found again.
+#[test]
+fn names_of_several_functions_are_refused_in_checkpoints() {
+    let run = |second: fn() -> Translation<u32>| {
+        let mut sim = changing(&[Wish::Couple, Wish::Nothing]);
+        sim.declare_translation(add_one());
+        sim.declare_translation(second());
+        sim.run_through(15).expect("proper changes");
+        sim.checkpoint()
+    };
+    // Twice the same one.
+    run(add_one).expect("all is known");
+    let other = || Translation::new("add1", |x: &u32| Some(x + 7));
+    let refused = run(other).expect_err("two functions").to_string();
+    assert!(refused.contains("is the name of several functions"), "{refused}");
+}
