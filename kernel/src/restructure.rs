@@ -189,9 +189,6 @@ impl<M: Message> Simulation<M> {
         if let Some(NodeBody::Coupled(c)) = parent.map(|p| &mut self.blueprint().nodes[p].body) {
             c.wires.retain(|w| w.from != PortAt { child: Some(key), port });
         }
-        if let NodeBody::Coupled(c) = &mut self.blueprint().nodes[key].body {
-            c.wires.retain(|w| w.to != PortAt { child: None, port });
-        }
         Ok(())
     }
 

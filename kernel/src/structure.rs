@@ -67,7 +67,9 @@ pub enum Change<M: Message> {
         /// End.
         to: PortOf,
     },
-    /// Removes all couplings from an output port.
+    /// Removes all couplings that begin at an output port. What leads to the port inside a coupled model
+    /// stays, so that the port delivers again once it is coupled again; [`Change::Decouple`] removes
+    /// that, with the coupled model as the parent and its own port as the end.
     CloseOutput {
         /// Path of the model.
         path: String,

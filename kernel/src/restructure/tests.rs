@@ -205,6 +205,23 @@ fn heard(sim: &Simulation<u32>) -> Vec<(i64, u32)> {
     sim.model::<Sink>("sink").expect("it is there").0.clone()
 }
 
+/// A closed output of a coupled model delivers again once it is coupled again.
+#[test]
+fn what_leads_to_a_closed_output_inside_stays() {
+    use Wish::{Close, CutInside, Nothing, Open};
+    let mut sim = changing(&[Nothing, Close, Nothing, Open, Nothing, Nothing]);
+    sim.run_through(60).expect("proper changes");
+    assert_eq!(heard(&sim), [10, 20, 50, 60].map(|at| (at, 105)));
+    // Whoever wants it gone inside, too, removes it there.
+    let mut sim = changing(&[Nothing, Close, CutInside, Open, Nothing, Nothing]);
+    sim.run_through(60).expect("proper changes");
+    assert_eq!(heard(&sim), [10, 20].map(|at| (at, 105)));
+    // Inside alone.
+    let mut sim = changing(&[CutInside, Nothing, Nothing, Nothing, Nothing, Nothing]);
+    sim.run_through(60).expect("proper changes");
+    assert_eq!(heard(&sim), [(10, 105)]);
+}
+
 /// A run whose changes made translations is resumed as if it had not been interrupted, if these are
 /// declared; else it is not written.
 #[test]
