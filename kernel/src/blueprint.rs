@@ -88,6 +88,8 @@ pub(crate) struct Blueprint<M: Message> {
     pub translations: Vec<Translation<M>>,
     /// How many of these, the first ones, are of the build; the others were made during the run.
     pub built: usize,
+    /// How many of the others were in use when somebody looked last.
+    used: usize,
     stems: Vec<Cow<'static, str>>,
     stem_numbers: HashMap<Cow<'static, str>, u32>,
     /// The stem asked for last: that of the next name, mostly.
@@ -139,12 +141,66 @@ impl<M: Message> Blueprint<M> {
             nodes: SlotMap::with_capacity_and_key(nodes),
             root: ModelKey::null(),
             built: translations.len(),
+            used: 0,
             translations,
             stems: vec!["".into()],
             stem_numbers: HashMap::from([("".into(), 0)]),
             recent: 0,
             elapsed: HashMap::new(),
         }
+    }
+
+    /// Forgets translations and names that nobody uses any more, once they are more than those in use: what a
+    /// change leaves behind costs the next ones nothing.
+    pub(crate) fn tidy(&mut self) {
+        if self.translations.len() - self.built > 2 * self.used + 16 {
+            self.forget_translations();
+        }
+        if self.stems.len() > 2 * self.nodes.len() + 16 {
+            self.forget_names();
+        }
+    }
+
+    /// How many translations and names there are.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        (self.translations.len(), self.stems.len())
+    }
+
+    fn forget_translations(&mut self) {
+        let made = self.translations.split_off(self.built);
+        let mut places = vec![NONE; made.len()];
+        for node in self.nodes.values_mut() {
+            let NodeBody::Coupled(node) = &mut node.body else { continue };
+            for wire in &mut node.wires {
+                let Some(at) = (wire.z as usize).checked_sub(self.built) else { continue };
+                let Some(place) = places.get_mut(at) else { continue };
+                if *place == NONE {
+                    *place = self.translations.len() as u32;
+                    self.translations.push(made[at].clone());
+                }
+                wire.z = *place;
+            }
+        }
+        self.used = self.translations.len() - self.built;
+    }
+
+    fn forget_names(&mut self) {
+        let old = std::mem::replace(&mut self.stems, vec!["".into()]);
+        let mut places = vec![NONE; old.len()];
+        // The root's own.
+        places[0] = 0;
+        for node in self.nodes.values_mut() {
+            let stem = &mut node.label.stem;
+            let place = &mut places[*stem as usize];
+            if *place == NONE {
+                *place = self.stems.len() as u32;
+                self.stems.push(old[*stem as usize].clone());
+            }
+            *stem = *place;
+        }
+        self.stem_numbers = self.stems.iter().cloned().zip(0..).collect();
+        self.recent = 0;
     }
 
     /// The label of a name.

@@ -197,6 +197,7 @@ impl<M: Message> Simulation<M> {
         let core = &mut self.core;
         let mut previous: Vec<Option<u32>> = Vec::new();
         let blueprint = Arc::make_mut(&mut core.blueprint);
+        blueprint.tidy();
         let (network, keys) = match flatten(blueprint) {
             Ok(flat) => flat,
             Err(why) => {

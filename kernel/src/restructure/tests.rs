@@ -222,6 +222,23 @@ fn what_leads_to_a_closed_output_inside_stays() {
     assert_eq!(heard(&sim), [(10, 105)]);
 }
 
+/// Changes leave nothing behind: neither translations nor names.
+#[test]
+fn changes_cost_the_next_ones_nothing() {
+    use Wish::{AddGroup, Couple, Decouple, RemoveGroup};
+    let changes = std::env::var("SUPERDENSE_SOAK").ok().and_then(|n| n.parse::<f64>().ok());
+    let changes = changes.unwrap_or(4e3) as i64;
+    let mut sim = changing(&[AddGroup, RemoveGroup, Couple, Decouple]);
+    for part in 1..=10 {
+        let begun = std::time::Instant::now();
+        sim.run_through(changes * part).expect("proper changes");
+        let each = begun.elapsed().as_nanos() as i64 / changes * 10;
+        println!("{each} ns for each change; {:?}", sim.core.blueprint.kept());
+        let (translations, stems) = sim.core.blueprint.kept();
+        assert!(translations < 40 && stems < 60, "{translations} translations, {stems} names");
+    }
+}
+
 /// A run whose changes made translations is resumed as if it had not been interrupted, if these are
 /// declared; else it is not written.
 #[test]
