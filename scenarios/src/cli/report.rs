@@ -50,7 +50,9 @@ impl Stop {
             Failure::Mismatch(_) | Failure::Checkpoint(_) | Failure::Output(_) => {
                 Self::Usage(failure.to_string())
             }
-            Failure::Run { error: RunError::Build(_), .. } => Self::Usage(failure.to_string()),
+            Failure::Run { ref error, .. } if matches!(**error, RunError::Build(_)) => {
+                Self::Usage(failure.to_string())
+            }
             failure => Self::Failed { failure: failure.into(), results: None, notes: Vec::new() },
         }
     }

@@ -158,11 +158,9 @@ pub(super) fn interrupted(
 /// in one.
 fn loops(settings: &Settings, failure: &Failure) -> Vec<String> {
     const MANY: u32 = 8;
-    let at = match failure {
-        Failure::Run {
-            error: RunError::MicroSteps { at, .. } | RunError::Model { at, .. },
-            ..
-        } => at,
+    let Failure::Run { error, .. } = failure else { return Vec::new() };
+    let at = match &**error {
+        RunError::MicroSteps { at, .. } | RunError::Model { at, .. } => at,
         _ => return Vec::new(),
     };
     if at.micro < MANY {

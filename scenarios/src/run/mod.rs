@@ -72,7 +72,7 @@ pub enum Failure {
     #[error("{told}")]
     Run {
         /// The failure, with ticks.
-        error: RunError,
+        error: Box<RunError>,
         /// Its message, with seconds.
         told: String,
     },
@@ -92,7 +92,7 @@ pub enum Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Self::Run { told: error.to_string(), error }
+        Self::Run { told: error.to_string(), error: error.into() }
     }
 }
 
@@ -116,7 +116,7 @@ impl Failure {
             let seconds = format!("{} s", resolution.format(ticks));
             told = told.replacen(&format!("{ticks} ticks"), &seconds, 1);
         }
-        Self::Run { error, told }
+        Self::Run { error: error.into(), told }
     }
 }
 
