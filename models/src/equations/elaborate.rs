@@ -11,7 +11,7 @@ use crate::{
 use std::collections::HashMap;
 
 /// Most elements of a table.
-const MAX_ELEMENTS: usize = 1_000_000;
+const MAX_ELEMENTS: usize = 50_000;
 
 /// Names and values of indices.
 type Indices = Vec<(String, i64)>;
@@ -126,8 +126,9 @@ impl<'a> Elaborator<'a> {
             let Some(elements) = self.elements(r, &key, around) else { continue };
             let ranged = elements.len() != 1 || elements[0].1.len() > around.len();
             if all.len() + elements.len() > MAX_ELEMENTS {
-                let error = ParamError::at(key.span.clone(), "more than a million elements");
-                r.errors.push(error.help("choose a smaller range"));
+                let error = ParamError::at(key.span.clone(), "more than 50 thousand elements");
+                r.errors
+                    .push(error.help("choose a smaller range, or divide it among several units"));
                 return;
             }
             for (name, indices) in elements {
@@ -209,8 +210,9 @@ impl<'a> Elaborator<'a> {
             let Bracket::Range(_, from, to) = b else { continue };
             let many = all.len() as i128 * (i128::from(*to) - i128::from(*from)).max(0);
             if many > MAX_ELEMENTS as i128 {
-                let error = ParamError::at(key.span.clone(), "more than a million elements");
-                r.errors.push(error.help("choose a smaller range"));
+                let error = ParamError::at(key.span.clone(), "more than 50 thousand elements");
+                r.errors
+                    .push(error.help("choose a smaller range, or divide it among several units"));
                 return None;
             }
             let longer = |i: &Vec<i64>| {
@@ -328,8 +330,10 @@ impl<'a> Elaborator<'a> {
                 let b = self.bracket(r, &range.span, part.trim(), indices)?;
                 let Bracket::Range(name, from, to) = b else { return Some(all) };
                 if (to - from).max(0) as usize * all.len() > MAX_ELEMENTS {
-                    let error = ParamError::at(range.span.clone(), "more than a million events");
-                    r.errors.push(error.help("choose a smaller range"));
+                    let error = ParamError::at(range.span.clone(), "more than 50 thousand events");
+                    r.errors.push(
+                        error.help("choose a smaller range, or divide it among several units"),
+                    );
                     return None;
                 }
                 for k in from..to {

@@ -32,7 +32,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// Most operations of all long formulas of a unit together: sums over many in each of many.
-const MAX_LONG: usize = 10_000_000;
+const MAX_LONG: usize = 1_000_000;
 /// Formulas up to so many operations do not count; their number is limited by that of elements.
 pub(super) const SHORT: usize = 64;
 

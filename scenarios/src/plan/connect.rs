@@ -13,7 +13,7 @@ use superdense_models::{
 };
 
 /// Most wires of a scenario.
-const MAX_WIRES: usize = 50_000_000;
+const MAX_WIRES: usize = 1_000_000;
 
 /// Resolves the connections of a group and checks that every input has its driver.
 pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
@@ -55,9 +55,13 @@ fn each(
         };
         let bound = |n| eval.whole(n, "an end of the range");
         let (Some(from), Some(to)) = (bound(&next.from), bound(&next.to)) else { return };
-        if to.saturating_sub(from) > 10_000_000 || todo.len() > 10_000_000 {
+        if to.saturating_sub(from) > MAX_WIRES as i64 || todo.len() > MAX_WIRES {
             let mistake = Mistake::new("too-large", &connection.span, "this range is too long");
-            session.report(mistake.help("a range has at most 10 million members"));
+            session.report(
+                mistake.help(
+                    "a range has at most a million members; divide the model among templates",
+                ),
+            );
             return;
         }
         todo.extend((from..to).rev().map(|i| {
@@ -93,8 +97,10 @@ fn one(
     tree.wires += pairs;
     if tree.wires > MAX_WIRES {
         let mistake =
-            Mistake::new("too-large", &connection.span, "more than 50 million connections");
-        eval.session.report(mistake.help("choose smaller arrays"));
+            Mistake::new("too-large", &connection.span, "more than a million connections");
+        eval.session.report(
+            mistake.help("choose smaller arrays, or connect sums and means of their members"),
+        );
         return None;
     }
     if from.is_empty() || to.is_empty() {

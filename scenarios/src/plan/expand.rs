@@ -14,7 +14,9 @@ use std::{cmp::Reverse, collections::BTreeSet, rc::Rc, sync::Arc};
 use superdense_models::kinds::{Param, Params, PortKind, PortSpec, Ports, UnitKind};
 
 /// Most units of a scenario.
-pub(super) const MAX_UNITS: usize = 10_000_000;
+pub(super) const MAX_UNITS: usize = 500_000;
+/// What a continuous unit counts: solver and formulas take so many times the space of a block.
+pub(super) const CONTINUOUS: u64 = 20;
 /// Below it a relative tolerance is that of rounding.
 const LEAST_TOLERANCE: f64 = 1e-14;
 /// Deepest nesting of templates.
@@ -135,10 +137,14 @@ impl Expander<'_> {
         let name = &unit.name.value;
         let message = match total {
             u64::MAX => format!("with `{name}` the scenario has more units than can be counted"),
-            _ => format!("with `{name}` the scenario has {total} units, more than 10 million"),
+            _ => format!(
+                "with `{name}` the scenario has {total} units, more than 500 thousand (a continuous \
+                 unit counts as {CONTINUOUS})"
+            ),
         };
         let span = unit.count.as_ref().map_or(&unit.name.span, |n| &n.span);
-        let help = "choose smaller values of `count`; templates in templates multiply";
+        let help = "choose smaller values of `count`; templates in templates multiply; arrays of states \
+                    in one unit take less";
         self.session.report(Mistake::new("too-large", span, message).help(help));
     }
 

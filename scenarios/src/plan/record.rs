@@ -16,7 +16,7 @@ use superdense_models::kinds::{Located, PortKind, ValueType};
 /// Columns of a scenario that does not say what to record.
 const DEFAULT_RECORDS: usize = 64;
 /// Most columns.
-const MAX_RECORDS: usize = 1_000_000;
+const MAX_RECORDS: usize = 200_000;
 /// Most plots: they are panels of one picture.
 const MAX_PLOTS: usize = 100;
 const PLOT_KEYS: &[&str] = &["title", "kind", "y", "to", "x_label", "y_label", "events", "style"];
@@ -75,7 +75,8 @@ impl Recorder<'_> {
         let labels = records.iter().map(|r| r.label.clone()).collect();
         for record in records {
             if self.records.len() >= MAX_RECORDS {
-                let mistake = Mistake::new("too-large", &text.span, "more than a million records");
+                let mistake =
+                    Mistake::new("too-large", &text.span, "more than 200 thousand records");
                 self.session
                     .report(mistake.help("record an aggregate such as sum(plant[*].power)"));
                 break;

@@ -6,7 +6,7 @@
 use super::{
     declare::{Declarations, GroupDecl, Of, UnitDecl},
     evaluate::Evaluator,
-    expand::{MAX_DEPTH, MAX_UNITS, scope_of},
+    expand::{CONTINUOUS, MAX_DEPTH, MAX_UNITS, scope_of},
     parameters::{Scope, flatten},
     session::Session,
 };
@@ -65,6 +65,7 @@ impl Sizes<'_> {
         let count = unit.count.as_ref().map_or(Some(1), |node| eval.whole(node, "`count`"));
         let count = count.map_or(0, |n| n.max(0) as u64);
         match &unit.of {
+            Of::Kind(kind) if kind.is_continuous() => count.saturating_mul(CONTINUOUS),
             Of::Kind(_) => count,
             Of::Template(template) => self.instances(template, unit, scope, count),
             Of::Unknown => 0,
@@ -88,6 +89,10 @@ impl Sizes<'_> {
         if self.open.len() >= MAX_DEPTH {
             self.deep.get_or_insert_with(|| template.clone());
             return 0;
+        }
+        // Each has one unit at least: no need to look into them.
+        if count > MAX_UNITS as u64 {
+            return count;
         }
         let mut total = 0u64;
         for i in 0..count {

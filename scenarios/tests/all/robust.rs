@@ -288,7 +288,7 @@ fn what_multiplies_is_counted_first() {
         ),
         (doubling(41, ""), "is a template in 32 others", "toml:"),
         (sums.to_owned(), "operations: this one 59999, times 30000", "toml:5:"),
-        (helper.to_owned(), "more than 10000000 operations: this one", "toml:6:"),
+        (helper.to_owned(), "more than 1000000 operations: this one", "toml:6:"),
         (events.to_owned(), "operations: this one", "toml:11:"),
     ];
     for (text, why, place) in cases {

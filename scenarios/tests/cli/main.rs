@@ -3,6 +3,7 @@ mod argesim;
 mod balance;
 mod bars;
 mod boundary;
+mod budgets;
 mod codes;
 mod comparison;
 mod coupling;
