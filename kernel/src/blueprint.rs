@@ -7,7 +7,7 @@ use crate::{
     error::{BuildError, BuildErrors},
     message::Message,
     nursery::{Nursery, Placed},
-    path::Name,
+    path::{BAD_INDEX, Name, bad_stem},
     slab::Slabs,
     time::Duration,
 };
@@ -92,6 +92,8 @@ pub(crate) struct Blueprint<M: Message> {
     used: usize,
     stems: Vec<Cow<'static, str>>,
     stem_numbers: HashMap<Cow<'static, str>, u32>,
+    /// Those that no child can have; the first one is that of the root.
+    bad_stems: Vec<u32>,
     /// The stem asked for last: that of the next name, mostly.
     recent: u32,
     /// Elapsed time at creation, where it is not zero.
@@ -145,6 +147,7 @@ impl<M: Message> Blueprint<M> {
             translations,
             stems: vec!["".into()],
             stem_numbers: HashMap::from([("".into(), 0)]),
+            bad_stems: vec![0],
             recent: 0,
             elapsed: HashMap::new(),
         }
@@ -200,6 +203,8 @@ impl<M: Message> Blueprint<M> {
             *stem = *place;
         }
         self.stem_numbers = self.stems.iter().cloned().zip(0..).collect();
+        let is_bad = |&number: &u32| bad_stem(&self.stems[number as usize]).is_some();
+        self.bad_stems = (0..self.stems.len() as u32).filter(is_bad).collect();
         self.recent = 0;
     }
 
@@ -213,10 +218,21 @@ impl<M: Message> Blueprint<M> {
         let next = self.stems.len() as u32;
         let number = *self.stem_numbers.entry(stem.clone()).or_insert(next);
         if number == next {
+            if bad_stem(&stem).is_some() {
+                self.bad_stems.push(next);
+            }
             self.stems.push(stem);
         }
         self.recent = number;
         Label { stem: number, index }
+    }
+
+    /// Why a child with this label cannot have its name.
+    pub(crate) fn bad_name(&self, label: Label, name_index: Option<u32>) -> Option<&'static str> {
+        if self.bad_stems.contains(&label.stem) {
+            return bad_stem(&self.stems[label.stem as usize]);
+        }
+        (name_index == Some(NONE)).then_some(BAD_INDEX)
     }
 
     /// The name of a node.
@@ -242,7 +258,13 @@ impl<M: Message> Blueprint<M> {
         slabs: &mut Slabs<M>,
         draft: &mut Draft,
     ) -> ModelKey {
+        let index = name.index();
         let label = self.label(name);
+        if let Some(why) = self.bad_name(label, index) {
+            let stem = Cow::Owned(self.stems[label.stem as usize].to_string());
+            let path = self.path_below(parent, &Name::new(stem, index));
+            draft.errors.push(BuildError::BadName { path, why });
+        }
         let (placed, elapsed) = match component.0 {
             Body::Near(ward, _) => {
                 let Some(placed) = nursery.leave(ward, slabs) else { unreachable!("arranged") };
@@ -457,6 +479,13 @@ impl<M: Message> Blueprint<M> {
         }
         names.reverse();
         names.join("/")
+    }
+
+    fn path_below(&self, parent: ModelKey, name: &Name) -> String {
+        match &*self.path(parent) {
+            "" => name.to_string(),
+            path => format!("{path}/{name}"),
+        }
     }
 
     /// The model at a path.

@@ -63,6 +63,14 @@ pub enum BuildError {
         /// The coupled model.
         parent: String,
     },
+    /// A name by which a path would not lead to one model only.
+    #[error("'{path}' cannot be a path: its last name {why}")]
+    BadName {
+        /// Path of the child.
+        path: String,
+        /// What is wrong with its name.
+        why: &'static str,
+    },
     /// More ports than have numbers.
     #[error(
         "'{path}' has {count} {direction} ports, at most 65535 have numbers; send an index with each value over one port instead"

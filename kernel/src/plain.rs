@@ -182,6 +182,9 @@ impl<M: Message> Simulation<M> {
             };
             let atomic = matches!(body, NodeBody::Atomic(_));
             let label = blueprint.label(name.clone());
+            if parent.is_some() && blueprint.bad_name(label, name.index()).is_some() {
+                return Err(broken("a name that is none"));
+            }
             let key = blueprint.nodes.insert(Node { label, parent, body });
             match parent.map(|p| &mut blueprint.nodes[p].body) {
                 Some(NodeBody::Coupled(c)) => c.children.push(key),
