@@ -123,6 +123,46 @@ struct DraftLevel {
     outputs: usize,
 }
 
+/// A level to which children are being added.
+struct Level<M: Message> {
+    key: ModelKey,
+    /// Children to come, the next one last.
+    parts: Vec<(Name, Component<M>)>,
+    nursery: Nursery<M>,
+    /// Places in path order, by which its author knows them.
+    order: Vec<u32>,
+    /// By place.
+    keys: Vec<ModelKey>,
+    /// In path order.
+    children: Vec<ModelKey>,
+    /// Without its children.
+    coupled: Coupled<M>,
+}
+
+impl<M: Message> Level<M> {
+    fn new(key: ModelKey, mut coupled: Coupled<M>) -> Self {
+        let mut parts = std::mem::take(&mut coupled.children);
+        let count = parts.len();
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        if !parts.is_sorted_by(|a, b| a.0 <= b.0) {
+            order.sort_by(|&a, &b| parts[a as usize].0.cmp(&parts[b as usize].0));
+        }
+        if !order.is_sorted() {
+            let mut taken: Vec<_> = parts.into_iter().map(Some).collect();
+            parts = order.iter().filter_map(|&at| taken[at as usize].take()).collect();
+        }
+        let near = |(_, c): &(Name, Component<M>)| match c.0 {
+            Body::Near(ward, place) => Some((ward, place)),
+            _ => None,
+        };
+        let mut nursery = std::mem::replace(&mut coupled.nursery, Nursery::new());
+        nursery.arrange(parts.iter().filter_map(near));
+        parts.reverse();
+        let (keys, children) = (vec![key; count], Vec::with_capacity(count));
+        Self { key, parts, nursery, order, keys, children, coupled }
+    }
+}
+
 impl<M: Message> Blueprint<M> {
     pub(crate) fn new(top: Coupled<M>, slabs: &mut Slabs<M>) -> Result<Self, BuildErrors> {
         top.announce(slabs);
@@ -258,6 +298,23 @@ impl<M: Message> Blueprint<M> {
         slabs: &mut Slabs<M>,
         draft: &mut Draft,
     ) -> ModelKey {
+        let (key, below) = self.place(parent, name, component, nursery, slabs, draft);
+        if let Some(coupled) = below {
+            self.fill(key, *coupled, slabs, draft);
+        }
+        key
+    }
+
+    /// Adds a child; one that is coupled is given back, to be filled.
+    fn place(
+        &mut self,
+        parent: ModelKey,
+        name: Name,
+        component: Component<M>,
+        nursery: &mut Nursery<M>,
+        slabs: &mut Slabs<M>,
+        draft: &mut Draft,
+    ) -> (ModelKey, Option<Box<Coupled<M>>>) {
         let index = name.index();
         let label = self.label(name);
         if let Some(why) = self.bad_name(label, index) {
@@ -275,10 +332,8 @@ impl<M: Message> Blueprint<M> {
                 (model.place(slabs), elapsed)
             }
             Body::Coupled(coupled) => {
-                let body = NodeBody::DRAFT;
-                let key = self.nodes.insert(Node { label, parent: Some(parent), body });
-                self.fill(key, *coupled, slabs, draft);
-                return key;
+                let node = Node { label, parent: Some(parent), body: NodeBody::DRAFT };
+                return (self.nodes.insert(node), Some(coupled));
             }
         };
         let Placed { kind, slot, inputs, outputs } = placed;
@@ -288,10 +343,11 @@ impl<M: Message> Blueprint<M> {
             self.elapsed.insert(key, elapsed);
         }
         slabs.set_owner(kind, slot, key);
-        key
+        (key, None)
     }
 
-    /// Children in path order, so that models of one kind lie in that order in their slab.
+    /// Adds all that is below a coupled model, level by level: a deep hierarchy needs no more stack than a
+    /// flat one. Children come in path order, so that models of one kind lie in that order in their slab.
     fn fill(
         &mut self,
         key: ModelKey,
@@ -299,43 +355,38 @@ impl<M: Message> Blueprint<M> {
         slabs: &mut Slabs<M>,
         draft: &mut Draft,
     ) {
-        let count = coupled.children.len();
-        let mut order: Vec<u32> = (0..count as u32).collect();
-        if !coupled.children.is_sorted_by(|a, b| a.0 <= b.0) {
-            order.sort_by(|&a, &b| {
-                coupled.children[a as usize].0.cmp(&coupled.children[b as usize].0)
-            });
-        }
-        let mut parts = coupled.children;
-        if !order.is_sorted() {
-            let mut taken: Vec<_> = parts.into_iter().map(Some).collect();
-            parts = order.iter().filter_map(|&at| taken[at as usize].take()).collect();
-        }
-        let near = |(_, c): &(Name, Component<M>)| match c.0 {
-            Body::Near(ward, place) => Some((ward, place)),
-            _ => None,
-        };
-        let mut nursery = coupled.nursery;
-        nursery.arrange(parts.iter().filter_map(near));
-        parts.reverse();
-        let mut keys = vec![self.root; count];
-        let mut children = Vec::with_capacity(count);
-        for &at in &order {
-            let Some((name, component)) = parts.pop() else { break };
+        let mut open = vec![Level::new(key, coupled)];
+        while let Some(level) = open.last_mut() {
+            let Some((name, component)) = level.parts.pop() else {
+                if let Some(level) = open.pop() {
+                    self.complete(level, draft);
+                }
+                continue;
+            };
+            let parts = &mut level.parts;
             if matches!(component.0, Body::Coupled(_)) && parts.len() < parts.capacity() / 4 {
                 // A deep hierarchy would keep what its upper levels do not need any more.
                 parts.shrink_to_fit();
             }
-            let child = self.add(key, name, component, &mut nursery, slabs, draft);
+            let nursery = &mut level.nursery;
+            let (child, below) = self.place(level.key, name, component, nursery, slabs, draft);
             let label = self.nodes[child].label;
-            if children.last().is_some_and(|&last| self.nodes[last].label == label) {
+            if level.children.last().is_some_and(|&last| self.nodes[last].label == label) {
                 draft.errors.push(BuildError::DuplicateName { path: self.path(child) });
             }
-            keys[at as usize] = child;
-            children.push(child);
+            level.keys[level.order[level.children.len()] as usize] = child;
+            level.children.push(child);
+            if let Some(coupled) = below {
+                open.push(Level::new(child, *coupled));
+            }
         }
+    }
+
+    /// Couples the children of a level, and puts it into the draft.
+    fn complete(&mut self, level: Level<M>, draft: &mut Draft) {
+        let Level { key, keys, mut children, mut coupled, .. } = level;
         let base = self.translations.len() as u32;
-        self.translations.extend(coupled.translations);
+        self.translations.append(&mut coupled.translations);
         let end = |e: End| -> Option<PortAt> {
             let child = if e.child == SELF { None } else { Some(*keys.get(e.child as usize)?) };
             Some(PortAt { child, port: e.port })
@@ -351,9 +402,9 @@ impl<M: Message> Blueprint<M> {
             }
         }
         draft.children.append(&mut children);
-        draft.ports.extend(coupled.inputs);
+        draft.ports.append(&mut coupled.inputs);
         let inputs = draft.ports.len();
-        draft.ports.extend(coupled.outputs);
+        draft.ports.append(&mut coupled.outputs);
         let (children, wires) = (draft.children.len(), draft.wires.len());
         draft.levels.push(DraftLevel { key, children, wires, inputs, outputs: draft.ports.len() });
     }

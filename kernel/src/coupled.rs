@@ -272,6 +272,18 @@ impl<M: Message> fmt::Debug for Coupled<M> {
     }
 }
 
+/// Level by level: a deep hierarchy would need much stack.
+impl<M: Message> Drop for Coupled<M> {
+    fn drop(&mut self) {
+        let mut open = std::mem::take(&mut self.children);
+        while let Some((_, child)) = open.pop() {
+            if let Body::Coupled(mut inner) = child.0 {
+                open.append(&mut inner.children);
+            }
+        }
+    }
+}
+
 impl<M: Message> Default for Coupled<M> {
     fn default() -> Self {
         Self::new()
@@ -346,23 +358,27 @@ impl<M: Message> Coupled<M> {
         self.wires.push(AuthoredWire { from: end(from), to: end(to), z });
     }
 
+    /// This one and all coupled models below.
+    fn levels(&self) -> impl Iterator<Item = &Self> {
+        let mut open = vec![self];
+        std::iter::from_fn(move || {
+            let next = open.pop()?;
+            open.extend(next.children.iter().filter_map(|(_, child)| match &child.0 {
+                Body::Coupled(inner) => Some(&**inner),
+                Body::Atomic(_) | Body::Near(..) => None,
+            }));
+            Some(next)
+        })
+    }
+
     /// Number of models below.
     pub(crate) fn count(&self) -> usize {
-        let below = |(_, c): &(Name, Component<M>)| match &c.0 {
-            Body::Atomic(_) | Body::Near(..) => 1,
-            Body::Coupled(inner) => 1 + inner.count(),
-        };
-        self.children.iter().map(below).sum()
+        self.levels().map(Self::len).sum()
     }
 
     /// Tells the slabs what is to come, so that they are made as large at once.
     pub(crate) fn announce(&self, slabs: &mut Slabs<M>) {
-        self.nursery.announce(slabs);
-        for (_, child) in &self.children {
-            if let Body::Coupled(inner) = &child.0 {
-                inner.announce(slabs);
-            }
-        }
+        self.levels().for_each(|level| level.nursery.announce(slabs));
     }
 
     /// Number of children.

@@ -302,11 +302,7 @@ impl<M: Message> Graph<M> {
             rest = &rest[group..];
         }
         for (z, hub) in hubs {
-            if !self.hubs.contains_key(&hub) {
-                let mut inner = Vec::new();
-                self.entries(hub, &mut inner);
-                self.hubs.insert(hub, inner);
-            }
+            self.expand(hub);
             for r in self.hubs[&hub].clone() {
                 routes.push(Entry { net: r.net, z: self.compose(z, r.z) });
             }
@@ -314,6 +310,43 @@ impl<M: Message> Graph<M> {
         if self.crossed(routes) {
             routes.clear();
             self.ranked(v, routes);
+        }
+    }
+
+    /// Finds the routes from a hub, after those from the hubs that it leads to: hubs of a deep hierarchy, each
+    /// of which leads to the next one, would need much stack.
+    fn expand(&mut self, hub: u32) {
+        let mut open = vec![hub];
+        while let Some(&at) = open.last() {
+            let known = open.len();
+            if !self.hubs.contains_key(&at) {
+                self.hubs_after(at, &mut open);
+                if open.len() > known {
+                    continue;
+                }
+                let mut inner = Vec::new();
+                self.entries(at, &mut inner);
+                self.hubs.insert(at, inner);
+            }
+            open.pop();
+        }
+    }
+
+    /// The hubs to which a vertex leads, as far as their routes are not known.
+    fn hubs_after(&self, v: u32, hubs: &mut Vec<u32>) {
+        let mut stack = vec![v];
+        while let Some(at) = stack.pop() {
+            let edges = self.start[at as usize] as usize..self.start[at as usize + 1] as usize;
+            for &(to, _) in &self.edges[edges] {
+                if self.model[to as usize] != NONE {
+                    continue;
+                }
+                if self.fan_in[to as usize] <= 1 {
+                    stack.push(to);
+                } else if !self.hubs.contains_key(&to) {
+                    hubs.push(to);
+                }
+            }
         }
     }
 
@@ -426,5 +459,110 @@ impl<M: Message> Blueprint<M> {
             h = fold(h, r.to.word() << 32 | u64::from(r.z));
         }
         h
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Atomic, Bag, Component, Coupled, Effects, Outbox, Simulation,
+        port::{InPort, OutPort},
+        structure::Change,
+        time::Duration,
+    };
+    use serde::{Deserialize, Serialize};
+
+    const IN: InPort<u32> = InPort::new(0);
+    const OUT: OutPort<u32> = OutPort::new(0);
+
+    /// Passes on at once what it hears; the first one begins, and changes the structure.
+    #[derive(Clone, Serialize, Deserialize)]
+    struct Echo {
+        left: Option<i64>,
+        heard: u32,
+        begins: bool,
+    }
+
+    const ECHO: Echo = Echo { left: None, heard: 0, begins: false };
+
+    impl Atomic<u32> for Echo {
+        fn inputs(&self) -> u16 {
+            1
+        }
+        fn outputs(&self) -> u16 {
+            1
+        }
+        fn time_advance(&self) -> Duration {
+            self.left.map_or(Duration::INFINITE, Duration::from_ticks)
+        }
+        fn output(&self, out: &mut Outbox<'_, u32>) {
+            out.send(OUT, 1);
+        }
+        fn internal(&mut self, fx: &mut Effects<u32>) {
+            self.left = self.begins.then_some(10);
+            if self.begins && fx.now().ticks == 10 {
+                let path = "deep/inner/inner/inner".into();
+                fx.change(Change::Remove { path });
+                let (parent, name) = ("deep/inner/inner".into(), "inner".into());
+                fx.change(Change::Add { parent, name, component: nested(LEVELS - 3) });
+            }
+        }
+        fn external(&mut self, _: Duration, bag: &Bag<'_, u32>, _: &mut Effects<u32>) {
+            self.heard += bag.len() as u32;
+            self.left = Some(0);
+        }
+    }
+
+    const LEVELS: usize = 10_000;
+
+    /// So many levels, each with a model that hears the level's input and sends to its output.
+    fn nested(levels: usize) -> Component<u32> {
+        let mut below: Option<Component<u32>> = None;
+        for _ in 0..levels {
+            let mut level = Coupled::new();
+            let (input, output) = (level.add_input::<u32>("in"), level.add_output::<u32>("out"));
+            let echo = level.add("echo", ECHO);
+            let inner = below.take().map(|below| level.add_component("inner", below));
+            for child in [Some(echo), inner].into_iter().flatten() {
+                level.couple(input.inside(), child.input(IN));
+                level.couple(child.output(OUT), output.inside());
+            }
+            below = Some(level.into());
+        }
+        below.expect("some levels")
+    }
+
+    fn deep() -> Simulation<u32> {
+        let mut top = Coupled::new();
+        let begins = top.add("begins", Echo { left: Some(5), begins: true, ..ECHO });
+        let deep = top.add_component("deep", nested(LEVELS));
+        let end = top.add("end", ECHO);
+        top.couple(begins.output(OUT), deep.input(IN));
+        top.couple(deep.output(OUT), end.input(IN));
+        Simulation::new(top, Default::default()).expect("a model")
+    }
+
+    /// Depth costs no stack: of a model that is built, run, changed, saved, resumed and dropped.
+    #[test]
+    fn ten_thousand_levels_need_little_stack() {
+        let run = || {
+            drop(nested(LEVELS));
+            let mut sim = deep();
+            sim.run_through(6).expect("no error");
+            let heard = |sim: &Simulation<u32>| sim.model::<Echo>("end").expect("one").heard;
+            assert_eq!(heard(&sim) as usize, LEVELS);
+            sim.run_through(17).expect("a proper change");
+            let path = format!("deep{}/echo", "/inner".repeat(LEVELS - 1));
+            assert!(sim.model::<Echo>(&path).is_some());
+            let mut other = deep();
+            other.resume(&sim.checkpoint().expect("plain data")).expect("what was saved");
+            for sim in [&mut sim, &mut other] {
+                sim.run_through(26).expect("no error");
+                assert_eq!(heard(sim) as usize, 3 * LEVELS);
+            }
+            assert_eq!(sim.trace_hash(), other.trace_hash());
+        };
+        let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(run);
+        thread.expect("a thread").join().expect("no panic");
     }
 }

@@ -5,7 +5,7 @@
 //! proportional to the whole model; cycles without changes pay nothing.
 use crate::{
     bag::NONE,
-    blueprint::{Blueprint, Draft, ModelKey, NodeBody, PortAt, Wire},
+    blueprint::{AtomicNode, Blueprint, Draft, ModelKey, NodeBody, PortAt, Wire},
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
     flatten::flatten,
@@ -138,26 +138,31 @@ impl<M: Message> Simulation<M> {
 
     /// Drops a model and all below it; its chain stays in the trace hash.
     pub(crate) fn bury(&mut self, key: ModelKey) {
-        self.blueprint().elapsed.remove(&key);
-        match self.blueprint().nodes.remove(key).map(|n| n.body) {
-            Some(NodeBody::Coupled(c)) => c.children.iter().for_each(|&k| self.bury(k)),
-            Some(NodeBody::Atomic(a)) => {
-                if (a.index as usize) < self.core.keys.len() {
-                    let path = self.core.network.senders[a.index as usize].path;
-                    let chain = self.slabs.kinds[a.kind as usize].cell(a.slot).chain;
-                    self.retired = self.retired.wrapping_add(fold(path, chain));
-                }
-                let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
-                let blueprint = Arc::make_mut(&mut self.core.blueprint);
-                let node = moved.and_then(|k| blueprint.nodes.get_mut(k));
-                if let Some(NodeBody::Atomic(b)) = node.map(|n| &mut n.body) {
-                    b.slot = a.slot;
-                    if (b.index as usize) < self.core.keys.len() {
-                        self.core.homes.relocate(b.index, a.slot);
-                    }
-                }
+        let mut doomed = vec![key];
+        while let Some(key) = doomed.pop() {
+            self.blueprint().elapsed.remove(&key);
+            match self.blueprint().nodes.remove(key).map(|n| n.body) {
+                Some(NodeBody::Coupled(c)) => doomed.extend(c.children.iter().rev()),
+                Some(NodeBody::Atomic(a)) => self.bury_one(&a),
+                None => {}
             }
-            None => {}
+        }
+    }
+
+    fn bury_one(&mut self, a: &AtomicNode) {
+        if (a.index as usize) < self.core.keys.len() {
+            let path = self.core.network.senders[a.index as usize].path;
+            let chain = self.slabs.kinds[a.kind as usize].cell(a.slot).chain;
+            self.retired = self.retired.wrapping_add(fold(path, chain));
+        }
+        let moved = self.slabs.kinds[a.kind as usize].remove(a.slot);
+        let blueprint = Arc::make_mut(&mut self.core.blueprint);
+        let node = moved.and_then(|k| blueprint.nodes.get_mut(k));
+        if let Some(NodeBody::Atomic(b)) = node.map(|n| &mut n.body) {
+            b.slot = a.slot;
+            if (b.index as usize) < self.core.keys.len() {
+                self.core.homes.relocate(b.index, a.slot);
+            }
         }
     }
 
