@@ -7,20 +7,21 @@ use super::{OdeSystem, Solver};
 use crate::maths::poly;
 
 impl Solver {
-    /// How far states are off, in tolerances, `e` seconds after the begin of the last step, which is used
-    /// for `length` seconds. Where the derivatives are not defined that is zero; where the algebraic
-    /// states do not follow from the equations, it is infinite.
+    /// How far the states are off from number `first` on, in tolerances, `e` seconds after the begin of the
+    /// last step or trial, which is used for `length` seconds. Where the derivatives are not defined
+    /// that is zero; where the algebraic states do not follow from the equations, it is infinite.
     pub(super) fn defect<S: OdeSystem + ?Sized>(
         &mut self,
         system: &mut S,
-        e: f64,
-        length: f64,
+        first: usize,
+        (e, length): (f64, f64),
     ) -> f64 {
         let (n, differential) = (self.x.len(), system.differential());
         let t = self.path.start() + e;
         let mut memory = std::mem::take(&mut self.scratch.0);
-        memory.resize(memory.len().max(2 * n), 0.0);
-        let (x, rest) = memory.split_at_mut(n);
+        // The first rows have the end of a trial.
+        memory.resize(memory.len().max(4 * n), 0.0);
+        let (x, rest) = memory[2 * n..].split_at_mut(n);
         let d = &mut rest[..n];
         for (i, x) in x.iter_mut().enumerate() {
             *x = poly::eval(self.path.row(i), e);
@@ -40,7 +41,7 @@ impl Solver {
                 let rounded = if i < differential { 0.0 } else { rounding * most };
                 d.abs() / (self.options.scale(i, magnitude(i)) + rounded)
             };
-            d.iter().enumerate().map(size).fold(0.0, f64::max)
+            d.iter().enumerate().skip(first).map(size).fold(0.0, f64::max)
         });
         self.scratch.0 = memory;
         largest

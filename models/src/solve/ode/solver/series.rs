@@ -99,7 +99,7 @@ impl Solver {
     fn sound<S: OdeSystem + ?Sized>(&mut self, system: &mut S, mut h: f64) -> f64 {
         // A function that is not defined there lies behind an event, or is an error later.
         while h > self.options.min_step
-            && [0.5 * h, h].into_iter().any(|e| self.defect(system, e, h) > DEFECT)
+            && [0.5 * h, h].into_iter().any(|e| self.defect(system, 0, (e, h)) > DEFECT)
         {
             h *= 0.5;
         }
