@@ -61,6 +61,7 @@ pub fn schema() -> Json {
                 "kind": { "enum": names },
                 "template": described(&["string"], "name of a [template.NAME]"),
                 "count": described(&["integer", "string"], "makes an array: NAME[0], NAME[1], ..."),
+                "unconnected": { "enum": ["ok"], "description": "no warning of signals without a connection" },
             },
             "anyOf": [{ "required": ["kind"] }, { "required": ["template"] }],
             "allOf": by_kind,
@@ -206,7 +207,7 @@ pub fn ports(kind: &dyn UnitKind) -> String {
 
 fn unit(kind: &dyn UnitKind) -> Json {
     let mut properties = Map::new();
-    for name in ["kind", "count"] {
+    for name in ["kind", "count", "unconnected"] {
         properties.insert(name.into(), json!({}));
     }
     let mut required = Vec::new();

@@ -19,7 +19,7 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
     if let Some(file) = &check.dot {
         directory::replace(file, graph::dot(&graph, &plan.name).as_bytes())?;
     }
-    let warnings = graph::warnings(&graph);
+    let warnings = [plan.warnings.clone(), graph::warnings(&graph)].concat();
     let text = format!(
         "{}: ok\n{}{}{}{}",
         plan.name,

@@ -36,6 +36,9 @@ pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
              trajectory.csv, which is not written; leave `--trajectory` out",
         );
     }
+    for warning in &plan.warnings {
+        console.remark(&format!("warning: {warning}"));
+    }
     let pulse = Pulse::start();
     // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
     let _ = pulse.on_interrupt();

@@ -174,6 +174,7 @@ impl Adapters {
                     name: name.as_str().into(),
                     array: false,
                     members: vec![Body::Unit(unit)],
+                    unconnected: true,
                     wrong: false,
                     span: g.span(w.connection).clone(),
                 });

@@ -351,6 +351,7 @@ fn insert(
         name: NAME.into(),
         array: false,
         members: body,
+        unconnected: true,
         wrong: false,
         span: span.clone(),
     });

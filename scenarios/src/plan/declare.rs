@@ -55,6 +55,8 @@ pub(super) struct UnitDecl {
     pub name: Located<String>,
     pub of: Of,
     pub count: Option<Node>,
+    /// Inputs without a connection keep their start values on purpose.
+    pub unconnected: bool,
     /// All other keys.
     pub keys: Vec<(Located<String>, Node)>,
 }
@@ -217,10 +219,21 @@ impl Declarer<'_> {
             (Some(kind), None) => kind.map_or(Of::Unknown, |k| self.kind(&k)),
             (None, Some(template)) => template.map_or(Of::Unknown, Of::Template),
         };
-        let own = ["kind", "template", "count"];
+        let own = ["kind", "template", "count", "unconnected"];
         let keys = table.entries.iter().filter(|(k, _)| !own.contains(&k.value.as_str()));
         let count = table.get("count").cloned();
-        UnitDecl { name: name.clone(), of, count, keys: keys.cloned().collect() }
+        let unconnected = table.get("unconnected").is_some_and(|n| self.unconnected(n));
+        UnitDecl { name: name.clone(), of, count, unconnected, keys: keys.cloned().collect() }
+    }
+
+    fn unconnected(&self, node: &Node) -> bool {
+        let example = "unconnected = \"ok\"";
+        let text = node.text("`unconnected`", example, &self.session.sink);
+        let Some(text) = text.filter(|text| text.value != "ok") else { return true };
+        let message = format!("`unconnected` is \"{}\"", text.value);
+        let help = "write unconnected = \"ok\", or leave the key out";
+        self.report(Mistake::new("bad-value", &node.span, message).help(help));
+        false
     }
 
     fn kind(&self, name: &Located<String>) -> Of {

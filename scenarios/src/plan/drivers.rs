@@ -4,7 +4,7 @@ use super::{
     evaluate::Evaluator,
     selector::Selector,
     session::Session,
-    tree::{End, Group, Tree, dotted, join},
+    tree::{Body, Child, End, Group, Tree, dotted, join},
 };
 use crate::{diagnostics::Mistake, source::Span};
 use std::collections::HashSet;
@@ -74,12 +74,30 @@ fn twice(a: &Driver<'_>, b: &Driver<'_>, g: &Group, tree: &Tree, session: &Sessi
     }
 }
 
+/// Whether a coupling hands the unit's own output to this input.
+fn hears_itself(tree: &Tree, body: Body, input: &str) -> bool {
+    let Body::Unit(unit) = body else { return false };
+    let unit = &tree.units[unit as usize];
+    unit.kind.hears_itself() && unit.ports.outputs.iter().any(|p| p.name == input)
+}
+
+/// Warns of a signal that keeps its start value.
+fn warn(input: &str, name: &str, child: &Child, session: &Session) {
+    let message = format!(
+        "input `{input}` of `{name}` is not connected and keeps its start value for the whole run: add \
+         \"... -> {name}.{input}\" to `connections`, or unconnected = \"ok\" to the unit if that is meant"
+    );
+    session.warn(&child.span, &message);
+}
+
 fn missing(drivers: &[Driver<'_>], g: &Group, tree: &Tree, meant: &Meant, session: &Session) {
     let mut next = 0;
     for (at, child) in (0u32..).zip(&g.children) {
         if meant.children.contains(&at) {
             continue;
         }
+        // Members of an array are much alike: the first one stands for all.
+        let mut warned = Vec::new();
         for (member, &body) in (0u32..).zip(&child.members) {
             for (port, spec) in tree.ports(body, true).into_iter().enumerate() {
                 let end = End { child: at, member, port: port as u16 };
@@ -87,7 +105,17 @@ fn missing(drivers: &[Driver<'_>], g: &Group, tree: &Tree, meant: &Meant, sessio
                     next += 1;
                 }
                 let driven = drivers.get(next).is_some_and(|d| d.0 == end);
-                if spec.optional || driven || meant.ends.contains(&end) {
+                if driven || meant.ends.contains(&end) {
+                    continue;
+                }
+                if spec.optional {
+                    let keeps = spec.kind == PortKind::Signal
+                        && !child.unconnected
+                        && !hears_itself(tree, body, &spec.name);
+                    if keeps && !warned.contains(&spec.name) {
+                        warn(&spec.name, &g.name_of(end), child, session);
+                        warned.push(spec.name.clone());
+                    }
                     continue;
                 }
                 let path = dotted(&join(&g.path, &g.name_of(end)));

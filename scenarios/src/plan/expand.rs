@@ -93,6 +93,7 @@ impl Expander<'_> {
             array: unit.count.is_some(),
             members: Vec::new(),
             wrong: true,
+            unconnected: unit.unconnected,
             span: unit.name.span.clone(),
         };
         let eval = Evaluator::new(self.session, scope, &[]);

@@ -91,6 +91,8 @@ pub struct Plan {
     pub links: Vec<String>,
     /// The masters of its groups, and which policies the units allow.
     pub couplings: Vec<policies::Master>,
+    /// What is probably not meant, though it can be run; each with its place and its remedy.
+    pub warnings: Vec<String>,
     /// Digest of everything that decides the trace: units, parameters, connections, resolution
     /// and seed, but not what is sampled, recorded or plotted.
     pub plan_hash: u64,
@@ -356,6 +358,7 @@ fn plan<T>(
         units: numbering.infos,
         links: tree.links.into_iter().map(|l| l.name).collect(),
         couplings,
+        warnings: session.warnings(),
         plan_hash,
         model,
     };

@@ -17,6 +17,8 @@ use superdense_models::{
 pub(super) struct Session {
     pub sources: Sources,
     pub sink: Sink,
+    /// What is probably not meant, though it can be run.
+    warnings: RefCell<Vec<String>>,
     /// Folder of the scenario file.
     pub folder: PathBuf,
     pub resolution: Resolution,
@@ -34,6 +36,7 @@ impl Session {
         Self {
             sources: Sources::default(),
             sink: Sink::default(),
+            warnings: RefCell::default(),
             folder: file.parent().unwrap_or(Path::new("")).to_owned(),
             resolution: Resolution::NANO,
             seed: 1,
@@ -51,6 +54,20 @@ impl Session {
 
     pub(super) fn report(&self, mistake: Mistake) {
         self.sink.push(mistake);
+    }
+
+    /// Warns of what is written at `span`; once for all instances of a template.
+    pub(super) fn warn(&self, span: &Span, message: &str) {
+        let (file, line) = self.sources.line(span.start);
+        let warning = format!("{file}, line {line}: {message}");
+        let mut warnings = self.warnings.borrow_mut();
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.warnings.borrow().clone()
     }
 
     /// Mistakes of an expression, under their part of the text.

@@ -21,6 +21,8 @@ pub(super) struct Child {
     /// The declaration is wrong, and members are missing; nothing is reported about its connections
     /// then.
     pub wrong: bool,
+    /// Inputs without a connection keep their start values on purpose.
+    pub unconnected: bool,
     pub span: Span,
 }
 

@@ -402,3 +402,48 @@ fn no_kind_declares_a_reserved_name() {
 fn interval(p: &superdense::Plan) -> Option<i64> {
     p.sample.map(|clock| clock.tick(1).unwrap())
 }
+
+/// A signal that keeps its start value is told with its line and remedy, once for an array and for a
+/// template, unless that is meant; events may be absent.
+#[test]
+fn unconnected_inputs_are_told() {
+    let text = r#"stop = 1
+connections = ["a.x -> chain[1].u"]
+[template.pair]
+[template.pair.unit.inner]
+kind = "equations"
+inputs = { w = 2 }
+outputs = { y = "w" }
+[unit.a]
+kind = "equations"
+unconnected = "ok"
+states = { x = 0 }
+inputs = { u = 0 }
+derivatives = { x = "u" }
+outputs = { x = "x" }
+[unit.chain]
+kind = "equations"
+count = 3
+inputs = { u = 1 }
+outputs = { y = "u" }
+[unit.p]
+template = "pair"
+[unit.q]
+template = "pair"
+[unit.sum]
+kind = "integrator"
+[unit.one]
+kind = "constant"
+value = 1
+"#;
+    let text = text.replace("[\"a.x", "[\"one.y -> sum.u\", \"a.x");
+    let warnings = plan(&text).unwrap().warnings;
+    let told = |line: usize, input: &str, unit: &str| {
+        warnings.iter().any(|w| {
+            w.contains(&format!("line {line}: input `{input}` of `{unit}` is not connected"))
+                && w.contains("unconnected = \"ok\"")
+        })
+    };
+    assert!(told(4, "w", "inner") && told(15, "u", "chain[0]"), "{warnings:#?}");
+    assert_eq!(warnings.len(), 2, "{warnings:#?}");
+}
