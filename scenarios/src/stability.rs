@@ -46,6 +46,8 @@ const MIXED: [[f64; 3]; 4] =
     [[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0], [1.0, -2.0, 0.5], [-0.5, 1.5, -2.0]];
 /// Largest error of that, relative to the largest value.
 const IN_PROPORTION: f64 = 1e-5;
+/// Radii that are nearer to one than this are on the border: they are measured, and rounded.
+const BORDER: f64 = LINEAR;
 /// Singular values below this part of the largest one count as zero: units tell each other values
 /// that are as exact as their tolerances.
 const RANK: f64 = 1e-8;
@@ -54,6 +56,15 @@ const RANK: f64 = 1e-8;
 type Course = Vec<DVector<f64>>;
 /// A run from zero everywhere but at some places.
 type Observe<'a> = dyn Fn(&[(&str, f64)]) -> Result<Course, String> + 'a;
+
+/// The meaning of a spectral radius, in words.
+pub fn judged(radius: f64) -> &'static str {
+    match radius - 1.0 {
+        beyond if beyond.abs() <= BORDER => "on the border",
+        beyond if beyond < 0.0 => "stable",
+        _ => "unstable",
+    }
+}
 
 /// A scenario whose coupling is analysed.
 #[derive(Debug)]

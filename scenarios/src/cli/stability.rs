@@ -10,7 +10,7 @@ use superdense::{
     plan::Style,
     plot::{self, DeclaredPlot, Figure, Panel},
     reproduce::number,
-    stability::Coupled,
+    stability::{Coupled, judged},
 };
 
 /// Spectral radii of a scenario's coupling.
@@ -63,19 +63,17 @@ pub(super) fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
 impl Radii {
     /// For people.
     pub(super) fn text(&self) -> String {
-        let said = |stable| if stable { "stable" } else { "unstable" };
-        let row =
-            |what: String, radius: f64, stable| vec![what, number(radius), said(stable).into()];
-        let exchange = self.exchange.map(|r| row("one exchange".into(), r, r <= 1.0));
+        let row = |what: String, radius: f64| vec![what, number(radius), judged(radius).into()];
+        let exchange = self.exchange.map(|r| row("one exchange".into(), r));
         let mut rows: Vec<Vec<String>> = exchange.into_iter().collect();
         for (at, (h, radius)) in self.steps.iter().enumerate() {
             let step = format!("macro step {} s", number(*h));
             let Some((names, switched)) = self.switched.get(at) else {
-                rows.push(row(step, *radius, *radius < 1.0));
+                rows.push(row(step, *radius));
                 continue;
             };
             for (name, radius) in names.iter().zip(&switched.modes) {
-                rows.push(row(format!("{step}, {name}"), *radius, *radius < 1.0));
+                rows.push(row(format!("{step}, {name}"), *radius));
             }
             let any = &switched.any;
             let bounds = format!("{} to {}", number(any.lower), number(any.upper));
@@ -87,7 +85,7 @@ impl Radii {
     /// For programs.
     pub(super) fn object(&self) -> Json {
         let step = |(at, (h, radius)): (usize, &(f64, f64))| {
-            let mut object = json!({ "step": h, "radius": radius });
+            let mut object = json!({ "step": h, "radius": radius, "verdict": judged(*radius) });
             if let Some((names, s)) = self.switched.get(at) {
                 let modes = names.iter().zip(&s.modes);
                 let mode = |(name, radius)| json!({ "mode": name, "radius": radius });
@@ -106,6 +104,7 @@ impl Radii {
         };
         json!({
             "exchange": self.exchange,
+            "exchange_verdict": self.exchange.map(judged),
             "steps": self.steps.iter().enumerate().map(step).collect::<Vec<_>>(),
         })
     }

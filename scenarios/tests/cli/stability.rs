@@ -50,6 +50,8 @@ fn radii_of_a_pair() {
         assert!((r - 1.0).abs() < 1e-9, "nothing is lost: {r}");
     }
     assert!(super::read(&dir, "radii.svg").contains("ρ(A(H))"));
+    let text = super::good(&dir, "check pair.toml --stability H=0.1,0.3,1");
+    assert_eq!(text.matches("on the border").count(), 3, "{text}");
     for (h, r) in [0.1f64, 2.0].into_iter().zip(radii(&dir, "--set loss=0.5 --stability H=0.1,2")) {
         let q = (-h).exp();
         assert!((r - (q + 0.5 * (1.0 - q))).abs() < 1e-9, "H = {h}: {r}");
