@@ -20,7 +20,7 @@ use super::{
     feed_through::feed_through,
     foresee::{idle_events, state_events},
     read::{Declared, Entry, MODE, Reader},
-    start::unused_by_method,
+    start::{second_family, unused_by_method},
 };
 use crate::{
     kinds::{
@@ -136,6 +136,10 @@ impl UnitKind for EquationsKind {
     }
     fn accuracy(&self) -> &'static [&'static str] {
         &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min", "step"]
+    }
+    fn second_family(&self, params: &Params) -> Option<Params> {
+        let states = Declared::read(&mut Reader::new(params)).states.len();
+        second_family(params, states)
     }
     fn capabilities(&self, _: &Params, _: &Path) -> Capabilities {
         Capabilities::all()

@@ -64,6 +64,21 @@ pub(crate) fn unused_by_method(params: &Params, name: &str) -> Option<(String, S
     })
 }
 
+/// Most states for which a unit is verified by `rodas`, a step of which costs their cube.
+const MOST_STATES: usize = 200;
+
+/// The parameters with `rodas` as method, or `taylor` instead of it.
+pub(super) fn second_family(params: &Params, states: usize) -> Option<Params> {
+    let other = if params.text("method") == "rodas" { "taylor" } else { "rodas" };
+    if states == 0 || other == "rodas" && states > MOST_STATES {
+        return None;
+    }
+    let mut params = params.clone();
+    params.set("method", Param::Text(other.to_owned()));
+    params.set("step", Param::Text(String::new()));
+    Some(params)
+}
+
 /// The unit under the method that the parameters name: `method`, and `dq_rel` and `dq_min` of the
 /// quantised ones.
 ///

@@ -289,6 +289,12 @@ impl Params {
             }
         }
     }
+    /// Gives parameters other values, as far as they are declared.
+    pub fn set(&mut self, name: &str, value: Param) {
+        for (_, p) in self.values.iter_mut().filter(|(n, _)| n == name) {
+            p.value = value.clone();
+        }
+    }
     /// The parameter, if it has a value.
     pub fn get(&self, name: &str) -> Option<&Located<Param>> {
         self.values.iter().find(|(n, _)| n == name).map(|(_, p)| p)
@@ -484,6 +490,12 @@ pub trait UnitKind: Sync {
     /// names, unless a kind has others; names that a kind does not have count for nothing.
     fn accuracy(&self) -> &'static [&'static str] {
         &["tolerance", "absolute_tolerance", "exchange_tolerance", "dq_rel", "dq_min"]
+    }
+    /// The parameters with which the unit computes by another family of methods, so that a systematic error
+    /// of one family shows when a run is verified; none where there is one family only.
+    fn second_family(&self, params: &Params) -> Option<Params> {
+        let _ = params;
+        None
     }
     /// Capabilities that the unit offers to couplings; files that it needs are named relative to
     /// `folder`.

@@ -122,6 +122,7 @@ impl PlanOptions {
             sample: self.sample.clone(),
             seed: self.seed,
             tighten: None,
+            second_family: false,
         }
     }
 

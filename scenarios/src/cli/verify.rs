@@ -1,7 +1,8 @@
 //! `run --verify` and `run --tighten`.
 //!
 //! Every run is an ordinary run with its results in a folder of its own, `tightened-1` (ten times),
-//! `tightened-2` (a hundred times), ... beside the results proper. What was asked for is in a file
+//! `tightened-2` (a hundred times), ... beside the results proper, `second-family-1`, ... for those by other
+//! methods. What was asked for is in a file
 //! until the bars are there: `superdense resume` goes on with the run that did not end.
 use super::{
     Done,
@@ -12,18 +13,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use superdense::{
+    Plan,
     output::{
         OutputError,
         directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
         reports,
-        results::{Results, TIGHTENED},
+        results::{Results, SECOND_FAMILY, TIGHTENED},
         trajectory::Format,
     },
     run::{
         Outcome, Report, Session, Settings,
         checkpoint::Checkpoint,
         pulse::Pulse,
-        verify::{FACTORS, Verification, compare},
+        verify::{FACTORS, SecondFamily, Verification, compare, told},
     },
 };
 use superdense_kernel::time::Resolution;
@@ -39,19 +41,41 @@ struct Request {
     wanted: Option<f64>,
 }
 
+/// What the scenario has to do with bars.
+struct Span {
+    stop: i64,
+    resolution: Resolution,
+    /// Whether some unit has a second family of methods.
+    second_family: bool,
+}
+
 struct Runs<'a> {
     console: &'a Console,
     settings: Settings,
     pulse: &'a Pulse,
 }
 
-fn name(level: u32) -> String {
-    format!("{TIGHTENED}{level}")
+/// A run with everything 10^level times tighter, perhaps by the second family of methods.
+#[derive(Clone, Copy)]
+struct Twin {
+    level: u32,
+    second_family: bool,
+}
+
+impl Twin {
+    fn tightened(level: u32) -> Self {
+        Self { level, second_family: false }
+    }
+
+    fn folder(self) -> String {
+        let name = if self.second_family { SECOND_FAMILY } else { TIGHTENED };
+        format!("{name}{}", self.level)
+    }
 }
 
 impl Runs<'_> {
-    /// Runs with everything 10^level times tighter, or goes on with that.
-    fn run(&self, level: u32, out: &Path) -> Result<Report, Stop> {
+    /// Makes a run, or goes on with it.
+    fn run(&self, twin: Twin, out: &Path) -> Result<Report, Stop> {
         let pulse = self.pulse.clone();
         let session = if out.join(CHECKPOINT).is_file() {
             let checkpoint = Checkpoint::read(&out.join(CHECKPOINT)).map_err(Stop::before)?;
@@ -59,9 +83,11 @@ impl Runs<'_> {
             Session::resume(checkpoint, plan_of(&settings)?, settings, pulse)
         } else {
             let mut settings = Settings { out: out.to_owned(), ..self.settings.clone() };
-            settings.overrides.tighten = (level > 0).then(|| FACTORS[0].powi(level as i32));
+            let level = twin.level as i32;
+            settings.overrides.tighten = (level > 0).then(|| FACTORS[0].powi(level));
+            settings.overrides.second_family = twin.second_family;
             if out != self.settings.out {
-                Results::open(&self.settings.out)?.folder(&name(level))?;
+                Results::open(&self.settings.out)?.folder(&twin.folder())?;
                 settings.trajectory = Format::None;
             }
             Session::start(plan_of(&settings)?, settings, pulse)
@@ -110,25 +136,26 @@ pub(super) fn resume(console: &Console, out: &Path) -> Done {
 /// Makes all runs that are not there, and the bars.
 fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pulse) -> Done {
     let plan = plan_of(&settings)?;
-    let span = (plan.stop, plan.resolution);
+    let Plan { stop, resolution, second_family, .. } = plan;
+    let span = Span { stop, resolution, second_family };
     let runs = Runs { console, settings, pulse };
     let out = runs.settings.out.clone();
     let (level, report, bars, why) = match wanted {
         None => {
             // The run proper comes last, so that it is made once, also where others are
             // interrupted; and it is made also where they fail.
-            let twins = twins(&runs, 0);
+            let twins = twins(&runs, 0, false);
             if let Err(Stop::Interrupted) = twins {
                 return Err(Stop::Interrupted);
             }
-            let report = runs.run(0, &out)?;
+            let report = runs.run(Twin::tightened(0), &out)?;
             twins?;
-            (0, report, bars(&runs, &out, 0, span)?, None)
+            (0, report, bars(&runs, &out, 0, &span)?, None)
         }
         Some(wanted) => {
-            let (level, why) = search(&runs, wanted, span)?;
-            let report = runs.run(level, &out)?;
-            (level, report, bars(&runs, &out, level, span)?, why)
+            let (level, why) = search(&runs, wanted, &span)?;
+            let report = runs.run(Twin::tightened(level), &out)?;
+            (level, report, bars(&runs, &out, level, &span)?, why)
         }
     };
     let files = [
@@ -152,6 +179,7 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
             "event_bars": bars.events,
             "undecided": bars.undecided,
             "unmatched": bars.unmatched,
+            "second_family": bars.second_family,
             "met": wanted.map(|_| why.is_none()),
             "why_not": why,
         });
@@ -161,38 +189,40 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
 }
 
 /// The runs at the next two levels, unless they are there.
-fn twins(runs: &Runs<'_>, level: u32) -> Result<[PathBuf; 2], Stop> {
-    let folders = [1, 2].map(|k| runs.settings.out.join(name(level + k)));
-    for (folder, k) in folders.iter().zip(1..) {
+fn twins(runs: &Runs<'_>, level: u32, second_family: bool) -> Result<[PathBuf; 2], Stop> {
+    let twins = [1, 2].map(|k| Twin { level: level + k, second_family });
+    let folders = twins.map(|twin| runs.settings.out.join(twin.folder()));
+    for (folder, twin) in folders.iter().zip(twins) {
         if !folder.join(SUMMARY).is_file() {
-            runs.run(level + k, folder)?;
+            runs.run(twin, folder)?;
         }
     }
     Ok(folders)
 }
 
-/// The bars of the run in `dir`, made at `level`, by the next two levels.
-fn bars(
-    runs: &Runs<'_>,
-    dir: &Path,
-    level: u32,
-    (stop, resolution): (i64, Resolution),
-) -> Result<Verification, Stop> {
-    let twins = twins(runs, level)?;
-    compare(dir, [&twins[0], &twins[1]], stop, resolution).map_err(Stop::before)
+/// The bars of the run in `dir`, made at `level`, by the next two levels of both families.
+fn bars(runs: &Runs<'_>, dir: &Path, level: u32, span: &Span) -> Result<Verification, Stop> {
+    let tightened = twins(runs, level, false)?;
+    let others = match span.second_family {
+        false => Err(SecondFamily::None),
+        true => match twins(runs, level, true) {
+            Err(Stop::Failed { failure, .. }) => Err(SecondFamily::Failed(failure.to_string())),
+            others => Ok(others?),
+        },
+    };
+    let others = others.as_ref().map(|o| o.each_ref().map(PathBuf::as_path)).map_err(Clone::clone);
+    compare(dir, [&tightened[0], &tightened[1]], others, span.stop, span.resolution)
+        .map_err(Stop::before)
 }
 
 /// The level whose bars are small enough, or the best one and why it is the last.
-fn search(
-    runs: &Runs<'_>,
-    wanted: f64,
-    span: (i64, Resolution),
-) -> Result<(u32, Option<String>), Stop> {
+fn search(runs: &Runs<'_>, wanted: f64, span: &Span) -> Result<(u32, Option<String>), Stop> {
     let mut before = None;
     for level in 0..LEVELS {
-        let folder = runs.settings.out.join(name(level));
+        let twin = Twin::tightened(level);
+        let folder = runs.settings.out.join(twin.folder());
         if level == 0 && !folder.join(SUMMARY).is_file() {
-            runs.run(0, &folder)?;
+            runs.run(twin, &folder)?;
         }
         let bars = match bars(runs, &folder, level, span) {
             Ok(bars) => bars,
@@ -223,6 +253,12 @@ fn said(bars: &Verification, level: u32, wanted: Option<f64>, why: Option<&str>)
         Some(bar) => facts.push(pair("event bars", format!("at most {bar:.2e} s"))),
         None => facts.push(pair("event bars", "no events".to_owned())),
     }
+    let families = match &bars.second_family {
+        SecondFamily::Compared => "two families of methods".to_owned(),
+        SecondFamily::None => "one family of methods: no unit has a second".to_owned(),
+        SecondFamily::Failed(why) => format!("one family of methods: the second failed: {why}"),
+    };
+    facts.push(pair("bars by", families));
     let samples = bars.worst_sample_bars.iter().take(8);
     let samples: Vec<_> = samples.map(|(name, bar)| format!("{name} {bar:.2e}")).collect();
     facts.push(pair("sample bars", samples.join(", ")));
@@ -240,8 +276,8 @@ fn said(bars: &Verification, level: u32, wanted: Option<f64>, why: Option<&str>)
         );
         facts.push(pair("undecided", text));
     }
-    for (unit, event, [a, b, c]) in bars.unmatched.iter().take(20) {
-        let text = format!("{event} of {unit} happens {a}, {b} and {c} times");
+    for (unit, event, counts) in bars.unmatched.iter().take(20) {
+        let text = format!("{event} of {unit} happens {}", told(counts));
         facts.push(pair("unmatched", text));
     }
     columns(&facts, &[])

@@ -12,6 +12,7 @@
 //! | `plot.svg`, `plot.png` | the figure |
 //! | `event_bars.csv`, `sample_bars.csv`, `verify.json` | error bars, after `--verify` or `--tighten` |
 //! | `tightened-1`, `tightened-2`, ... | folders: the same run ten, a hundred, ... times tighter |
+//! | `second-family-1`, ... | folders: likewise, by other methods |
 //! | `verifying.json` | what was asked for, until these are there |
 //! | `manifest.json` | names, lengths and checksums of all these |
 //! | `checkpoint` | what `superdense resume` goes on from, while the run has not ended |

@@ -17,6 +17,8 @@ use std::{
 
 /// Folders of tightened runs: this and a number.
 pub const TIGHTENED: &str = "tightened-";
+/// Folders of tightened runs by a second family of methods.
+pub const SECOND_FAMILY: &str = "second-family-";
 /// The folder of a run with permuted messages, as long as it lasts.
 pub const PERMUTED: &str = "permuted";
 /// First bytes of a checkpoint; the number of its run follows.
@@ -432,6 +434,7 @@ fn reserved(name: &str) -> bool {
     FILES.contains(&name)
         || name == PERMUTED
         || numbered(TIGHTENED, "")
+        || numbered(SECOND_FAMILY, "")
         || numbered("trajectory-", ".parquet")
 }
 

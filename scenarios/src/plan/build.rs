@@ -249,7 +249,9 @@ impl<'a> Builder<'a> {
             output_connected: &self.wiring.connected[at as usize],
         };
         let accuracy = unit.kind.accuracy();
-        let mut params = Rc::clone(&unit.params);
+        let other = || unit.kind.second_family(&unit.params).map(Rc::new);
+        let other = self.session.second_family.then(other).flatten();
+        let mut params = other.unwrap_or_else(|| Rc::clone(&unit.params));
         if self.session.tighten != 1.0 && !accuracy.is_empty() {
             Rc::make_mut(&mut params).scale(accuracy, self.session.tighten);
         }

@@ -89,6 +89,8 @@ pub struct Plan {
     pub units: Vec<UnitInfo>,
     /// Names of the shared events, by their number.
     pub links: Vec<String>,
+    /// Whether some unit can compute by a second family of methods.
+    pub second_family: bool,
     /// The masters of its groups, and which policies the units allow.
     pub couplings: Vec<policies::Master>,
     /// What is probably not meant, though it can be run; each with its place and its remedy.
@@ -246,6 +248,8 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// Factor on tolerances, quanta and exchange bands of all units, for `--verify`.
     pub tighten: Option<f64>,
+    /// Units compute by another family of methods, where they have one, for `--verify`.
+    pub second_family: bool,
 }
 
 /// Reads, checks and plans a scenario.
@@ -324,6 +328,7 @@ fn plan<T>(
     }
     settings::basics(&root, session);
     session.tighten = overrides.tighten.unwrap_or(1.0);
+    session.second_family = overrides.second_family;
     let session = &*session;
     let declarations = declare::declare(&root, session);
     let tree = expand::expand(&declarations, session);
@@ -356,6 +361,7 @@ fn plan<T>(
         record,
         plots,
         units: numbering.infos,
+        second_family: tree.units.iter().any(|u| u.kind.second_family(&u.params).is_some()),
         links: tree.links.into_iter().map(|l| l.name).collect(),
         couplings,
         warnings: session.warnings(),

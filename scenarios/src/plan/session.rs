@@ -27,6 +27,8 @@ pub(super) struct Session {
     pub micro_steps: u32,
     /// Factor on what decides the accuracy of units.
     pub tighten: f64,
+    /// Units compute by their second family of methods.
+    pub second_family: bool,
     /// Parameters that are being evaluated, to find rings.
     pub evaluating: RefCell<Vec<(String, Span)>>,
 }
@@ -42,6 +44,7 @@ impl Session {
             seed: 1,
             micro_steps: Guards::default().micro_steps,
             tighten: 1.0,
+            second_family: false,
             evaluating: RefCell::new(Vec::new()),
         }
     }

@@ -6,8 +6,12 @@
 //! with the tolerance, |t₀ - t₁| is nearly the error of t₀, and |t₁ - t₂| that of t₁, which the
 //! first difference leaves out; the bar of t₀ is twice their sum, plus two ticks for every event of
 //! the unit so far, which were all rounded to ticks.
-//! Time events that are equal in all three runs are exact. The bar of a sample is made in the same
-//! way.
+//! Time events that are equal in all runs are exact. The bar of a sample is made in the same way.
+//!
+//! An error that does not shrink with the tolerance, such as that of a method which misses a part of the
+//! equations, shows in none of these differences. So the scenario also runs by a second family of methods,
+//! implicit instead of explicit or the other way round, ten and a hundred times tighter. Where the second of
+//! these runs lies beyond the bar and twice the difference of the two, the bar reaches to it.
 //!
 //! Events are matched by unit, name and number of occurrence. Two events whose distance is not larger
 //! than their bars have no certain order, unless they are at one instant in all runs, which means
@@ -16,7 +20,7 @@
 use super::Failure;
 use crate::output::{OutputError, csv, numbers};
 use serde::Serialize;
-use std::{collections::HashMap, fs, path::Path};
+use std::{borrow::Cow, collections::HashMap, fs, path::Path};
 use superdense_kernel::time::Resolution;
 
 /// Factors by which a run is tightened for its bars.
@@ -65,10 +69,25 @@ pub struct Verification {
     pub worst_sample_bars: Vec<(String, f64)>,
     /// Pairs of events without certain order.
     pub undecided: Vec<Undecided>,
-    /// Events that not all three runs have: unit, event, and how many each run has.
-    pub unmatched: Vec<(String, String, [usize; 3])>,
+    /// Events that not all runs have: unit, event, and how many each run has: as it was asked for, ten and a
+    /// hundred times tighter, and likewise by the second family.
+    pub unmatched: Vec<(String, String, Vec<usize>)>,
+    /// How the second family took part.
+    pub second_family: SecondFamily,
     #[serde(skip)]
     samples: Vec<Vec<String>>,
+}
+
+/// How a second family of methods took part in a verification.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecondFamily {
+    /// Its runs were compared.
+    Compared,
+    /// No unit has one.
+    None,
+    /// Its runs failed, for this reason.
+    Failed(String),
 }
 
 struct Row {
@@ -109,36 +128,39 @@ fn by_name(rows: &[Row]) -> Counts {
     times
 }
 
-/// Compares the run in `dir` with its tightened twins.
+/// Compares the run in `dir` with its tightened twins, and with those `by_others` of a second family of
+/// methods, or why there are none.
 ///
 /// # Errors
 /// When results cannot be read.
 pub fn compare(
     dir: &Path,
     twins: [&Path; 2],
+    by_others: Result<[&Path; 2], SecondFamily>,
     stop: i64,
     resolution: Resolution,
 ) -> Result<Verification, Failure> {
     let rows = events_of(dir, resolution)?;
-    let own = by_name(&rows);
-    let [first, second] = twins;
-    let others =
-        [by_name(&events_of(first, resolution)?), by_name(&events_of(second, resolution)?)];
+    let others: Vec<&Path> = twins.into_iter().chain(by_others.iter().flatten().copied()).collect();
+    let mut counts = vec![by_name(&rows)];
+    for other in &others {
+        counts.push(by_name(&events_of(other, resolution)?));
+    }
     let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
     // Located events of the unit so far: each was rounded to a tick, and later ones inherit that.
     let mut rounded: HashMap<&str, u64> = HashMap::new();
-    // Per event: its ticks in the three runs, if all have it.
-    let mut matched: Vec<Option<[i64; 3]>> = Vec::with_capacity(rows.len());
+    // Per event: its ticks in the runs, if all have it.
+    let mut matched: Vec<Option<Vec<i64>>> = Vec::with_capacity(rows.len());
     for r in &rows {
         let number = seen.entry((&r.unit, &r.event)).or_default();
         let key = (r.unit.clone(), r.event.clone());
-        let at = |o: &Counts| o.get(&key).and_then(|t| t.get(*number)).copied();
-        matched.push(at(&others[0]).zip(at(&others[1])).map(|(a, b)| [r.ticks, a, b]));
+        let at = |c: &Counts| c.get(&key).and_then(|t| t.get(*number)).copied();
+        matched.push(counts.iter().map(at).collect());
         *number += 1;
     }
-    let mut bar = |unit, kind: &str, t: [i64; 3]| {
+    let mut bar = |unit, kind: &str, t: &[i64]| {
         // A time event is where the scenario puts it.
-        if t == [t[0]; 3] && kind == "time" {
+        if t.iter().all(|other| *other == t[0]) && kind == "time" {
             return 0.0;
         }
         let roundings = rounded.entry(unit).or_default();
@@ -154,41 +176,53 @@ pub fn compare(
             unit: r.unit.clone(),
             event: r.event.clone(),
             kind: r.kind.clone(),
-            bar: t.map(|t| bar(&r.unit, &r.kind, t)),
+            bar: t.as_ref().map(|t| bar(&r.unit, &r.kind, t)),
         })
         .collect();
-    let mut names: Vec<&(String, String)> =
-        own.keys().chain(others[0].keys()).chain(others[1].keys()).collect();
-    names.sort();
-    names.dedup();
-    let count = |c: &Counts, n: &(String, String)| c.get(n).map_or(0, Vec::len);
-    let unmatched = names
-        .into_iter()
-        .map(|n| {
-            (n.0.clone(), n.1.clone(), [count(&own, n), count(&others[0], n), count(&others[1], n)])
-        })
-        .filter(|(_, _, [a, b, c])| a != b || b != c)
-        .collect();
-    let (samples, worst_sample_bars) = sample_bars(dir, twins)?;
+    let (samples, worst_sample_bars) = sample_bars(dir, &others)?;
     Ok(Verification {
         worst_event_bar: events.iter().filter_map(|e| e.bar).max_by(f64::total_cmp),
         undecided: undecided(&rows, &matched, &events, stop, resolution),
         events,
         worst_sample_bars,
-        unmatched,
+        unmatched: unmatched(&counts),
+        second_family: by_others.map_or_else(|why| why, |_| SecondFamily::Compared),
         samples,
     })
 }
 
-/// The bar of a time that three runs have, with its roundings.
-fn width(t: [i64; 3], roundings: u64, resolution: Resolution) -> f64 {
-    let off = t[0].abs_diff(t[1]) + t[1].abs_diff(t[2]);
-    resolution.seconds((2 * off.min(1 << 60) + 2 * roundings) as i64)
+/// The events that do not happen equally often in all runs.
+fn unmatched(counts: &[Counts]) -> Vec<(String, String, Vec<usize>)> {
+    let mut names: Vec<&(String, String)> = counts.iter().flat_map(HashMap::keys).collect();
+    names.sort();
+    names.dedup();
+    let count = |name| counts.iter().map(|c| c.get(name).map_or(0, Vec::len)).collect();
+    let all = names.into_iter().map(|name| (name.0.clone(), name.1.clone(), count(name)));
+    all.filter(|(_, _, counts): &(_, _, Vec<usize>)| counts.iter().any(|n| *n != counts[0]))
+        .collect()
+}
+
+/// How far a value of the run may be off, from its values in all runs, if the second family's are `slack`
+/// off anyway.
+fn spread(off: impl Fn(usize, usize) -> f64, runs: usize, slack: f64) -> f64 {
+    let own = 2.0 * (off(0, 1) + off(1, 2));
+    if runs < 5 {
+        return own;
+    }
+    let (beyond, theirs) = (off(0, 4), 2.0 * off(3, 4) + slack);
+    if beyond > own + theirs { beyond + theirs } else { own }
+}
+
+/// The bar of a time that all runs have, with its roundings.
+fn width(t: &[i64], roundings: u64, resolution: Resolution) -> f64 {
+    let off = |a: usize, b: usize| t[a].abs_diff(t[b]) as f64;
+    let ticks = spread(off, t.len(), 4.0 * roundings as f64) + 2.0 * roundings as f64;
+    resolution.seconds(ticks.min((1_u64 << 60) as f64) as i64)
 }
 
 fn undecided(
     rows: &[Row],
-    matched: &[Option<[i64; 3]>],
+    matched: &[Option<Vec<i64>>],
     events: &[EventBar],
     stop: i64,
     resolution: Resolution,
@@ -197,9 +231,9 @@ fn undecided(
     let name = |r: &Row| (format!("{} {}", r.unit, r.event), resolution.format(r.ticks));
     let mut pairs = Vec::new();
     for (i, (a, bar_a)) in rows.iter().zip(events).enumerate() {
-        let (Some(ta), Some(bar_a)) = (matched[i], bar_a.bar) else { continue };
+        let (Some(ta), Some(bar_a)) = (&matched[i], bar_a.bar) else { continue };
         let gap = resolution.seconds(stop - a.ticks);
-        if gap < bar_a && ta != [stop; 3] && pairs.len() < PAIRS {
+        if gap < bar_a && ta.iter().any(|t| *t != stop) && pairs.len() < PAIRS {
             let end = ("the end of the run".to_owned(), resolution.format(stop));
             pairs.push(Undecided { first: name(a), second: end, gap, bars: bar_a });
         }
@@ -208,10 +242,11 @@ fn undecided(
             if gap > bar_a + widest || pairs.len() >= PAIRS {
                 break;
             }
-            let (Some(tb), Some(bar_b)) = (matched[j], events[j].bar) else { continue };
+            let (Some(tb), Some(bar_b)) = (&matched[j], events[j].bar) else { continue };
             let (mut bars, one_unit) = (bar_a + bar_b, a.unit == b.unit);
             if one_unit {
-                bars = bars.min(width([0, 1, 2].map(|k| tb[k] - ta[k]), 2, resolution));
+                let gaps: Vec<i64> = tb.iter().zip(ta).map(|(b, a)| b - a).collect();
+                bars = bars.min(width(&gaps, 2, resolution));
             }
             if ta == tb || gap > bars || one_unit && a.event == b.event {
                 continue;
@@ -224,32 +259,29 @@ fn undecided(
 
 type Bars = (Vec<Vec<String>>, Vec<(String, f64)>);
 
-fn sample_bars(dir: &Path, twins: [&Path; 2]) -> Result<Bars, Failure> {
-    let texts = [dir, twins[0], twins[1]].map(|d| read(&d.join("samples.csv")));
-    let [own, first, second] = texts;
-    let (own, first, second) = (own?, first?, second?);
-    let header: Vec<String> = own
-        .lines()
-        .next()
-        .map(csv::split)
-        .unwrap_or_default()
-        .iter()
-        .map(|h| h.to_string())
-        .collect();
+fn sample_bars(dir: &Path, others: &[&Path]) -> Result<Bars, Failure> {
+    let mut texts = vec![read(&dir.join("samples.csv"))?];
+    for other in others {
+        texts.push(read(&other.join("samples.csv"))?);
+    }
+    let mut tables: Vec<_> = texts.iter().map(|text| text.lines().map(csv::split)).collect();
+    let mut next = || tables.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>();
+    let heads = next().unwrap_or_default();
+    let header: Vec<String> =
+        heads.first().into_iter().flatten().map(|head| head.to_string()).collect();
     let mut worst = vec![0.0f64; header.len()];
     let mut rows = vec![header.clone()];
-    for ((a, b), c) in own.lines().zip(first.lines()).zip(second.lines()).skip(1) {
-        let (a, b, c) = (csv::split(a), csv::split(b), csv::split(c));
-        let mut row = vec![a[0].to_string()];
+    while let Some(lines) = next() {
+        let mut row = vec![lines[0][0].to_string()];
         for (k, worst) in worst.iter_mut().enumerate().skip(1) {
-            let field =
-                |r: &[std::borrow::Cow<'_, str>]| r.get(k).and_then(|f| f.parse::<f64>().ok());
-            let (Some(x), Some(y), Some(z)) = (field(&a), field(&b), field(&c)) else {
+            let field = |line: &Vec<Cow<'_, str>>| line.get(k)?.parse::<f64>().ok();
+            let Some(x) = lines.iter().map(field).collect::<Option<Vec<f64>>>() else {
                 row.push(String::new());
                 continue;
             };
-            let off = (x - y).abs() + (y - z).abs();
-            let bar = if off == 0.0 { 0.0 } else { 2.0 * off + 4.0 * f64::EPSILON * x.abs() };
+            let rounding = 4.0 * f64::EPSILON * x[0].abs();
+            let off = spread(|a, b| (x[a] - x[b]).abs(), x.len(), rounding);
+            let bar = if off == 0.0 { 0.0 } else { off + rounding };
             *worst = worst.max(bar);
             let mut text = String::new();
             numbers::real(&mut text, bar);
@@ -258,6 +290,20 @@ fn sample_bars(dir: &Path, twins: [&Path; 2]) -> Result<Bars, Failure> {
         rows.push(row);
     }
     Ok((rows, header.into_iter().zip(worst).skip(1).collect()))
+}
+
+/// How often an event happens in each run.
+pub fn told(counts: &[usize]) -> String {
+    let times = |counts: &[usize]| {
+        let [run, ten, hundred] = counts else { return String::new() };
+        format!("{run} times, {ten} and {hundred} times when tightened ten and a hundred times")
+    };
+    match counts.split_at_checked(3) {
+        Some((own, [ten, hundred])) => {
+            format!("{}, {ten} and {hundred} times by the second family", times(own))
+        }
+        _ => times(counts),
+    }
 }
 
 impl Verification {
@@ -295,10 +341,9 @@ impl Verification {
     pub fn why_not(&self, wanted: f64, before: Option<f64>) -> Option<String> {
         if let Some((unit, event, counts)) = self.unmatched.first() {
             return Some(format!(
-                "the runs do not have the same events: '{event}' of {unit} happens {} times, {} \
-                 and {} times when tightened ten and a hundred times; a trajectory that grazes a \
-                 condition, or chaos, does this",
-                counts[0], counts[1], counts[2]
+                "the runs do not have the same events: '{event}' of {unit} happens {}; a trajectory that \
+                 grazes a condition, or chaos, does this",
+                told(counts)
             ));
         }
         let worst = self.worst();
@@ -353,7 +398,14 @@ mod tests {
         let runs = [[10, 20, 500, 1000], [24, 20, 550, 950], [25, 20, 551, 949]].map(run);
         let dirs = [0, 1, 2].map(|k| folder(&format!("order{k}"), &runs[k], "0,1\n"));
         let undecided = |stop| {
-            let v = compare(&dirs[0], [&dirs[1], &dirs[2]], stop, Resolution::default()).unwrap();
+            let v = compare(
+                &dirs[0],
+                [&dirs[1], &dirs[2]],
+                Err(SecondFamily::None),
+                stop,
+                Resolution::default(),
+            )
+            .unwrap();
             let name = |u: Undecided| format!("{}, {}", u.first.0, u.second.0);
             v.undecided.into_iter().map(name).collect::<Vec<_>>()
         };
@@ -380,16 +432,32 @@ mod tests {
             "1.000000000,0,a,hit,private\n1.000000031,0,b,hit,private\n2,0,b,tick,time\n",
             "0,1\n1,2.5\n",
         );
-        let v = compare(&a, [&b, &c], 3_000_000_000, Resolution::default()).unwrap();
+        let v =
+            compare(&a, [&b, &c], Err(SecondFamily::None), 3_000_000_000, Resolution::default())
+                .unwrap();
         let bars: Vec<_> = v.events.iter().map(|e| e.bar).collect();
         assert_eq!(bars, [Some(22e-9), Some(4e-9), Some(0.0), None]);
         assert_eq!(v.undecided.len(), 1, "20 ns apart, 26 ns of bars");
-        assert_eq!(v.unmatched, [("c".to_owned(), "rare".to_owned(), [1, 0, 0])]);
+        assert_eq!(v.unmatched, [("c".to_owned(), "rare".to_owned(), vec![1, 0, 0])]);
         assert_eq!(v.worst_sample_bars[0].0, "a.x");
         assert!((v.worst_sample_bars[0].1 - 1.0).abs() < 1e-12);
         assert!(v.event_table().lines().nth(1).unwrap().ends_with("private,2.2e-8"));
         assert!(v.sample_table().starts_with("time,a.x\n0,0\n1,1"));
         assert!(v.why_not(1e-9, None).unwrap().contains("rare"));
+        // A second family that is certain of another time moves the bar there; one that is not, does not.
+        let by = |hit: &str, sample: &str| {
+            let events =
+                format!("{hit},0,a,hit,private\n1.000000031,0,b,hit,private\n2,0,b,tick,time\n");
+            folder(&format!("by{hit}"), &events, &format!("0,1\n1,{sample}\n"))
+        };
+        let others = [by("1.000001000", "4"), by("1.000001005", "4")];
+        let by_others = Ok([&*others[0], &*others[1]]);
+        let v = compare(&a, [&b, &c], by_others, 3_000_000_000, Resolution::default()).unwrap();
+        assert_eq!(v.second_family, SecondFamily::Compared);
+        assert_eq!(v.events[0].bar, Some(1.011e-6), "990 ns away, 2 x 5 ns apart, and roundings");
+        assert_eq!(v.unmatched[0].2, [1, 0, 0, 0, 0]);
+        assert!((v.worst_sample_bars[0].1 - 2.0).abs() < 1e-12);
+        others.iter().for_each(|d| fs::remove_dir_all(d).unwrap());
         [a, b, c].iter().for_each(|d| fs::remove_dir_all(d).unwrap());
     }
 }

@@ -316,7 +316,7 @@ fn the_manifest_lists_all_files() {
     let manifest = json(&read(&out, "manifest.json"));
     let files = manifest["files"].as_object().unwrap();
     let folders: Vec<_> = manifest["folders"].as_array().unwrap().iter().collect();
-    assert_eq!(folders, ["tightened-1", "tightened-2"]);
+    assert_eq!(folders, ["second-family-1", "second-family-2", "tightened-1", "tightened-2"]);
     for entry in fs::read_dir(&out).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if name == "manifest.json" || entry.path().is_dir() {
