@@ -305,6 +305,25 @@ fn indexed<'a>(
     }
 }
 
+/// All ports of one name that have an index or end in a number, in the order of these, which may have gaps:
+/// buses keep the numbers of their file.
+fn all_ports(tree: &Tree, body: Body, input: bool, name: &str) -> Vec<u16> {
+    let ports = tree.ports(body, input);
+    let number = |text: &str| {
+        let canonical = |n: &u64| text.bytes().all(|b| b.is_ascii_digit()) && n.to_string() == text;
+        text.parse().ok().filter(canonical)
+    };
+    let find = |index: &dyn Fn(&str) -> Option<u64>| {
+        let all = (0u16..).zip(&ports);
+        let index = |p: &PortSpec| p.name.strip_prefix(name).and_then(index);
+        let mut all: Vec<_> = all.filter_map(|(port, p)| Some((index(p)?, port))).collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, port)| port).collect::<Vec<_>>()
+    };
+    let indexed = find(&|rest| number(rest.strip_prefix('[')?.strip_suffix(']')?));
+    if indexed.is_empty() { find(&number) } else { indexed }
+}
+
 /// The numbers of the ports that a step names.
 fn ports(
     tree: &Tree,
@@ -322,7 +341,7 @@ fn ports(
         None => tree.port_number(body, input, name).map(|p| vec![p]),
         Some((Index::One(node), _)) => indexed(eval.whole(node, "this index")?).map(|p| vec![p]),
         Some((Index::All, _)) => {
-            let all: Vec<u16> = (first..).map_while(&indexed).collect();
+            let all = all_ports(tree, body, input, name);
             (!all.is_empty()).then_some(all)
         }
         Some((Index::Range(from, to), _)) => {

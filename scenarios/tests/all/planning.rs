@@ -447,3 +447,11 @@ value = 1
     assert!(told(4, "w", "inner") && told(15, "u", "chain[0]"), "{warnings:#?}");
     assert_eq!(warnings.len(), 2, "{warnings:#?}");
 }
+
+/// `[*]` takes all members, whatever their numbers are.
+#[test]
+fn all_members_are_found_behind_gaps() {
+    let unit = "stop = 1\nrecord = [\"a.y[*]\", \"a.w[*]\"]\n[unit.a]\nkind = \"equations\"\n\
+                outputs = { y10 = \"10\", y2 = \"2\", y7 = \"7\", yx = \"0\", \"w[3]\" = \"3\", \"w[1]\" = \"1\", w5 = \"5\" }\n";
+    assert_eq!(labels(&plan(unit).unwrap()), ["a.y2", "a.y7", "a.y10", "a.w[1]", "a.w[3]"]);
+}
