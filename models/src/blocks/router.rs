@@ -13,7 +13,7 @@ use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, 
 
 /// Routes events. Input 0: events; outputs: the branches.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Branch {
+pub(crate) struct Branch {
     /// Sums of the weights up to each output, for a random choice; else in turn.
     cumulative: Option<Box<[f64]>>,
     stream: RandomStream,

@@ -37,9 +37,7 @@ impl Events<'_> {
                 r.errors.push(ParamError::at(l.when.span.clone(), error).help(help));
                 return None;
             };
-            if *member == l.member {
-                own.push((place, var.0 as usize));
-            }
+            own.extend((*member == l.member).then_some((place, var.0 as usize)));
             by.push(var.0 as usize);
             known.insert(full.clone(), Symbol::Var(var));
             exchanged.insert(full, Symbol::Var(VarId(place as u32)));

@@ -34,7 +34,7 @@ mod usual;
 
 use crate::{
     diagnostics::{Diagnostics, Mistake},
-    document,
+    document::{self, Table},
 };
 pub(crate) use adapters::ADAPTERS;
 pub(crate) use partition::PARTITIONS;
@@ -297,6 +297,24 @@ fn loaded<T>(
     }
 }
 
+/// Puts the settings of the command line in the place of those of the file.
+fn override_keys(overrides: &Overrides, root: &mut Table, session: &mut Session) {
+    let seed = overrides.seed.map(|s| s.to_string());
+    let options = [
+        ("--until", "stop", &overrides.until),
+        ("--sample", "sample", &overrides.sample),
+        ("--seed", "seed", &seed),
+    ];
+    for (option, key, value) in options {
+        if let Some(value) = value {
+            let node =
+                document::parse_value(option, &format!("{option} "), value, &mut session.sources);
+            let span = node.span.clone();
+            set::option(key, node, root, &span);
+        }
+    }
+}
+
 fn plan<T>(
     file: &Path,
     sets: &[(String, String)],
@@ -312,20 +330,7 @@ fn plan<T>(
     for (path, value) in sets {
         set::apply(path, value, &mut root, &mut session.sources, &session.sink);
     }
-    let seed = overrides.seed.map(|s| s.to_string());
-    let options = [
-        ("--until", "stop", &overrides.until),
-        ("--sample", "sample", &overrides.sample),
-        ("--seed", "seed", &seed),
-    ];
-    for (option, key, value) in options {
-        if let Some(value) = value {
-            let node =
-                document::parse_value(option, &format!("{option} "), value, &mut session.sources);
-            let span = node.span.clone();
-            set::option(key, node, &mut root, &span);
-        }
-    }
+    override_keys(overrides, &mut root, session);
     settings::basics(&root, session);
     session.tighten = overrides.tighten.unwrap_or(1.0);
     session.second_family = overrides.second_family;

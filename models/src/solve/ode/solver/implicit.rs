@@ -177,9 +177,18 @@ impl Solver {
             let (a, b, c) = (rise + one, other - one, -other);
             row.copy_from_slice(&[x[i], a / h, b / h / h, c / h / h / h]);
         }
-        // Estimates at the end of a step know nothing of algebraic states inside.
-        let inside = if differential < n { INSIDE } else { &[] };
+        Ok(Trial::Error(error.max(self.off_inside(system, differential, h))))
+    }
+
+    /// The error of algebraic states inside a trial, of which estimates at its end know nothing.
+    fn off_inside<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+        differential: usize,
+        h: f64,
+    ) -> f64 {
+        let inside = if differential < self.x.len() { INSIDE } else { &[] };
         let off = inside.iter().map(|e| self.defect(system, differential, (e * h, h)) / ALLOWED);
-        Ok(Trial::Error(off.fold(error, f64::max)))
+        off.fold(0.0, f64::max)
     }
 }
