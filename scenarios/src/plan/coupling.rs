@@ -123,6 +123,9 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         session.report(Mistake::new("coupling", span_of(coupling, "pre_step"), message).help(help));
         return;
     }
+    if shares_power(g, tree, &params, &lines, session) {
+        return;
+    }
     let links = |m: &Member| {
         let body = g.children[m.0 as usize].members[m.1 as usize];
         below(tree, body).iter().any(|&u| !tree.units[u as usize].links.is_empty())
@@ -142,10 +145,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         let all = all.into_iter().map(|p| Located::new(p, span.clone())).collect();
         Located::new(Param::List(all), span.clone())
     };
-    let title = |(end, _): &Way| {
-        let port = &tree.port(g.body(*end), false, end.port).name;
-        Param::Text(format!("{}.{port}", g.name_of(*end)))
-    };
+    let title = |(end, _): &Way| Param::Text(signal(g, tree, *end));
     params.values.push((SIGNALS.to_owned(), list(lines.keys().map(title).collect())));
     if sequenced {
         let name = |&(child, member): &Member| g.name_of(End { child, member, port: 0 });
@@ -167,6 +167,38 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         }
         Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
     }
+}
+
+/// Reports a signal of `power` that several units hear: each of them would be told another quotient.
+fn shares_power(g: &Group, tree: &Tree, params: &Params, lines: &Lines, session: &Session) -> bool {
+    let bonds = params.get("power").map_or(&[][..], |p| items(&p.value));
+    let named = bonds.iter().flat_map(|bond| items(&bond.value));
+    let listeners = |name: &str| {
+        let ends = lines.keys().map(|(end, _)| end);
+        let end = ends.into_iter().find(|end| signal(g, tree, **end) == name)?;
+        Some(g.wires.iter().filter(|w| w.from == *end && w.connection.is_some()).count())
+    };
+    for name in named {
+        let Param::Text(text) = &name.value else { continue };
+        let Some(count @ 2..) = listeners(text) else { continue };
+        let message =
+            format!("{count} units hear `{text}`, which is one side of a pair of `power`");
+        let help = "give its unit an output for each of them, such as v_left = \"v\" and v_right = \"v\", and \
+                    name the pairs by these";
+        session.report(Mistake::new("coupling", &name.span, message).help(help));
+        return true;
+    }
+    false
+}
+
+fn items(param: &Param) -> &[Located<Param>] {
+    if let Param::List(items) = param { items } else { &[] }
+}
+
+/// The name of an output in the parameters of a coupling.
+fn signal(g: &Group, tree: &Tree, end: End) -> String {
+    let port = &tree.port(g.body(end), false, end.port).name;
+    format!("{}.{port}", g.name_of(end))
 }
 
 /// Connects inputs from outside of the group to its master, too.
