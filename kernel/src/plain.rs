@@ -133,6 +133,36 @@ impl<M: Message> Simulation<M> {
         plain
     }
 
+    /// A node of plain data, without its children and couplings.
+    fn plain_node<'p>(&self, p: &'p Plain) -> Result<(&'p Name, NodeBody), CheckpointError> {
+        let broken = |why: &str| CheckpointError::Unreadable(why.to_owned());
+        Ok(match p {
+            Plain::Atomic { name, kind, inputs, outputs } => {
+                let known = self.slabs.kinds.iter().position(|k| k.name() == kind);
+                let known = known.ok_or_else(|| {
+                    broken(&format!("kind {kind} is not declared in this simulation"))
+                })?;
+                let atomic = AtomicNode {
+                    kind: known as u16,
+                    slot: NONE,
+                    inputs: *inputs,
+                    outputs: *outputs,
+                    index: NONE,
+                };
+                (name, NodeBody::Atomic(atomic))
+            }
+            Plain::Coupled { name, inputs, outputs, .. } => {
+                let owned = |v: &Vec<String>| v.iter().cloned().map(Cow::Owned).collect();
+                let coupled = CoupledNode {
+                    inputs: owned(inputs),
+                    outputs: owned(outputs),
+                    ..CoupledNode::default()
+                };
+                (name, NodeBody::Coupled(Box::new(coupled)))
+            }
+        })
+    }
+
     pub(crate) fn plain_blueprint(
         &self,
         plain: &[Plain],
@@ -155,31 +185,7 @@ impl<M: Message> Simulation<M> {
                 o.1 -= 1;
                 o.0
             });
-            let (name, body) = match p {
-                Plain::Atomic { name, kind, inputs, outputs } => {
-                    let known = self.slabs.kinds.iter().position(|k| k.name() == kind);
-                    let known = known.ok_or_else(|| {
-                        broken(&format!("kind {kind} is not declared in this simulation"))
-                    })?;
-                    let atomic = AtomicNode {
-                        kind: known as u16,
-                        slot: NONE,
-                        inputs: *inputs,
-                        outputs: *outputs,
-                        index: NONE,
-                    };
-                    (name, NodeBody::Atomic(atomic))
-                }
-                Plain::Coupled { name, inputs, outputs, .. } => {
-                    let owned = |v: &Vec<String>| v.iter().cloned().map(Cow::Owned).collect();
-                    let coupled = CoupledNode {
-                        inputs: owned(inputs),
-                        outputs: owned(outputs),
-                        ..CoupledNode::default()
-                    };
-                    (name, NodeBody::Coupled(Box::new(coupled)))
-                }
-            };
+            let (name, body) = self.plain_node(p)?;
             let atomic = matches!(body, NodeBody::Atomic(_));
             let label = blueprint.label(name.clone());
             if parent.is_some() && blueprint.bad_name(label, name.index()).is_some() {
@@ -200,6 +206,9 @@ impl<M: Message> Simulation<M> {
             }
         }
         blueprint.root = root.ok_or_else(|| broken("no root"))?;
+        if matches!(blueprint.nodes[blueprint.root].body, NodeBody::Atomic(_)) {
+            return Err(broken("an atomic model as root"));
+        }
         if open.iter().any(|o| o.1 > 0) {
             return Err(broken("children are missing"));
         }

@@ -74,6 +74,21 @@ impl<M: Message> Apart<M> {
         let work = [(); 2].map(|()| vec![0; 2 * workers as usize]);
         Ok(Self { layout, parts, saved, reached, work, idle, part_of, asked, heard })
     }
+
+    /// By worker, the transitions and nanoseconds of its parts, which are added to the work of these.
+    pub(super) fn take_work(&mut self, has_clock: bool) -> (Vec<u64>, Vec<u64>) {
+        let workers = self.layout.workers;
+        let mut sums = vec![(0, 0); workers as usize];
+        for (n, part) in &mut self.parts {
+            let (executed, busy) = &mut sums[(*n % workers) as usize];
+            let did = [&mut part.executed, &mut part.busy].map(std::mem::take);
+            *executed += did[0];
+            *busy += did[1];
+            self.work[0][*n as usize] += did[0];
+            self.work[1][*n as usize] += did[usize::from(has_clock)];
+        }
+        sums.into_iter().unzip()
+    }
 }
 
 impl<M: Message> Simulation<M> {

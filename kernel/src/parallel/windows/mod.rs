@@ -256,16 +256,7 @@ impl<M: Message> Simulation<M> {
             .map(|(n, part)| (n, part.into_inner().unwrap_or_else(PoisonError::into_inner)))
             .collect();
         apart.reached = goal.ticks;
-        let mut sums = vec![(0, 0); workers as usize];
-        for (n, part) in &mut apart.parts {
-            let (executed, busy) = &mut sums[(*n % workers) as usize];
-            let did = [&mut part.executed, &mut part.busy].map(std::mem::take);
-            *executed += did[0];
-            *busy += did[1];
-            apart.work[0][*n as usize] += did[0];
-            apart.work[1][*n as usize] += did[usize::from(settings.clock.is_some())];
-        }
-        let (executed, busy): (Vec<u64>, Vec<u64>) = sums.into_iter().unzip();
+        let (executed, busy) = apart.take_work(settings.clock.is_some());
         let planned = ending.as_ref().is_ok_and(Ending::is_planned);
         statistics.add(&Statistics {
             committed: if planned { counts.transitions() } else { 0 },
