@@ -405,15 +405,22 @@ fn outcome(case: Case, watched: bool, settings: Option<&Settings>, promises: boo
     (ends, sim.trace_hash(), sim.counts(), lines)
 }
 
-fn executors() -> Vec<Settings> {
+/// Both methods with one to eight workers, with probes and without, in turn on one thread; and some on
+/// threads, which take long on a busy machine.
+fn executors(watched: bool) -> Vec<Settings> {
     let mut all = Vec::new();
     for method in [Method::TimeWarp, Method::Conservative] {
         for workers in 1..=8 {
+            let plain = Settings { method, workers, ..Settings::default() };
             for probe in [false, true] {
-                all.push(Settings { method, workers, probe, ..Settings::default() });
+                let schedule = Schedule::Virtual(u64::from(workers) + 8 * u64::from(probe));
+                let lazy = workers % 2 == 0;
+                let cancellation = if lazy { Cancellation::Lazy } else { Cancellation::Aggressive };
+                all.push(Settings { probe, schedule, cancellation, ..plain.clone() });
             }
-            let (schedule, cancellation) = (Schedule::Virtual(workers.into()), Cancellation::Lazy);
-            all.push(Settings { method, workers, schedule, cancellation, ..Settings::default() });
+            if [2, 7].contains(&workers) {
+                all.push(Settings { probe: watched, ..plain });
+            }
         }
     }
     all
@@ -441,7 +448,7 @@ fn compare(wanted: impl Fn(&Case) -> bool) -> BTreeSet<&'static str> {
                 assert!(error, "{case:?}: the error is not given again: {ends:?}");
             }
             seen.extend(ends.iter().flatten().filter_map(|end| end.as_ref().err()).map(kind));
-            for settings in executors() {
+            for settings in executors(watched) {
                 let promises = settings.method == Method::Conservative && settings.workers % 2 == 0;
                 let found = outcome(case, watched, Some(&settings), promises);
                 if found != expected {
@@ -535,7 +542,7 @@ fn a_simulation_is_of_no_use_after_a_panic_until_it_is_restored() {
     let case = |place| Case { place, fault: Fault::Panic, repeats: false, twin: false };
     for place in [Place::Output, Place::Internal, Place::Silent, Place::Observer(Told::Cycle)] {
         let case = case(place);
-        for settings in [None].into_iter().chain(executors().into_iter().map(Some)) {
+        for settings in [None].into_iter().chain(executors(true).into_iter().map(Some)) {
             let mut sim = Simulation::new(model(case, false), Options::default()).expect("a model");
             let flag = Arc::default();
             let judge = Judge { tape: Tape::default(), case, count: 0, flag };
