@@ -100,8 +100,8 @@ pub(super) fn plan_of(settings: &Settings) -> Result<Plan, Stop> {
 /// Runs to the end, with a progress bar.
 pub(super) fn drive(console: &Console, session: &mut Session) -> Result<Outcome, Failure> {
     let bar = bar(console);
-    let started = Instant::now();
-    let outcome = session.run(&mut |p| show(bar.as_ref(), started, p));
+    let (started, from) = (Instant::now(), session.progress().now);
+    let outcome = session.run(&mut |p| show(bar.as_ref(), (started, from), p));
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
@@ -194,17 +194,37 @@ fn bar(console: &Console) -> Option<ProgressBar> {
     if console.quiet || console.json || !std::io::stderr().is_terminal() {
         return None;
     }
-    let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}  {eta} left").ok()?;
+    let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}").ok()?;
     Some(ProgressBar::new(10_000).with_style(style.progress_chars("━╸─")))
 }
 
-fn show(bar: Option<&ProgressBar>, started: Instant, p: Progress) {
+/// `from`: the tick at which this process began, which is not zero where a run is resumed.
+fn show(bar: Option<&ProgressBar>, (started, from): (Instant, i64), p: Progress) {
     let Some(bar) = bar else { return };
-    let rate = p.transitions as f64 / started.elapsed().as_secs_f64().max(1e-3);
+    let elapsed = started.elapsed().as_secs_f64();
+    let rate = p.transitions as f64 / elapsed.max(1e-3);
     let seconds = |ticks: i64| p.resolution.seconds(ticks);
     let (now, stop) = (seconds(p.now), seconds(p.stop));
     bar.set_position((p.now as f64 / p.stop.max(1) as f64 * 10_000.0) as u64);
-    bar.set_message(format!("{now:.4} of {stop} s  {} events/s", short(rate)));
+    let left = left(elapsed, (from, p.now, p.stop));
+    bar.set_message(format!("{now:.4} of {stop} s  {} transitions/s  {left}", short(rate)));
+}
+
+/// An estimate of the wall time to the end, from what this process has done: since `from` it has come to
+/// `now`.
+fn left(elapsed: f64, (from, now, stop): (i64, i64, i64)) -> String {
+    let done = now.saturating_sub(from) as f64;
+    // The first moments say nothing.
+    if elapsed < 0.5 || done <= 0.0 {
+        return String::new();
+    }
+    let seconds = elapsed * stop.saturating_sub(now).max(0) as f64 / done;
+    match seconds {
+        s if s < 100.0 => format!("{s:.0} s left"),
+        s if s < 6000.0 => format!("{:.0} min left", s / 60.0),
+        s if s < 360_000.0 => format!("{:.0} h left", s / 3600.0),
+        s => format!("{:.0} d left", s / 86_400.0),
+    }
 }
 
 fn short(x: f64) -> String {
@@ -259,15 +279,27 @@ pub(super) fn table(
     if let Some(reason) = &s.stopped {
         facts.push(pair("stopped", reason.clone()));
     }
+    let (transitions, kinds) =
+        (s.internal + s.external + s.confluent, [s.internal, s.external, s.confluent]);
+    let [internal, external, confluent] = kinds;
     facts.extend([
-        pair("events", s.events.to_string()),
         pair(
             "transitions",
-            format!("{} internal, {} external, {} confluent", s.internal, s.external, s.confluent),
+            format!(
+                "{transitions} ({internal} internal, {external} external, {confluent} confluent)"
+            ),
         ),
-        pair("cycles", format!("{} with {} messages", s.cycles, s.messages)),
-        pair("exchanges", format!("{} between continuous units", s.exchanges)),
-        pair("steps", format!("{}, {} rejected", s.steps, s.rejected_steps)),
+        pair("messages", format!("{} in {} cycles", s.messages, s.cycles)),
+    ]);
+    // Counts of continuous units say nothing where there are none.
+    if report.continuous > 0 || s.events > 0 {
+        facts.push(pair("located", format!("{} state and time events, in events.csv", s.events)));
+    }
+    if report.continuous > 0 {
+        facts.push(pair("exchanged", format!("{} messages among continuous units", s.exchanges)));
+        facts.push(pair("steps", format!("{}, {} rejected", s.steps, s.rejected_steps)));
+    }
+    facts.extend([
         pair("trace hash", s.trace_hash.clone()),
         pair("wall time", format!("{:.3} s", report.wall_seconds)),
     ]);
@@ -319,4 +351,20 @@ pub(super) fn plot(console: &Console, dir: &Path) -> Done {
     };
     console.say(&text, || json!({ "status": "done", "panels": panels, "files": files }));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half of a run was done before it was resumed: that took none of the time of this process.
+    #[test]
+    fn estimates_begin_where_the_process_began() {
+        assert_eq!(left(10.0, (500, 625, 1000)), "30 s left");
+        assert_eq!(left(10.0, (0, 10, 1000)), "16 min left");
+        assert_eq!(left(1.0, (0, 1, 1_000_000)), "12 d left");
+        assert_eq!(left(0.1, (0, 10, 1000)), "");
+        assert_eq!(left(10.0, (0, 0, 1000)), "");
+        assert_eq!(left(10.0, (0, 1000, 1000)), "0 s left");
+    }
 }

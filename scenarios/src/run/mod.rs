@@ -141,6 +141,8 @@ pub struct Report {
     pub summary: Summary,
     /// The events, when there are at most [`LISTED`].
     pub events: Vec<EventRow>,
+    /// Continuous units.
+    pub continuous: usize,
     /// Remarks of units, at most a few.
     pub notes: Vec<String>,
     /// Wall seconds.

@@ -400,7 +400,9 @@ impl Session {
         let memory = &self.recorder().memory;
         let few = memory.listed.len() <= LISTED;
         let events = if few { memory.listed.clone() } else { Vec::new() };
-        Ok(Report { summary, events, notes: memory.notes.clone(), wall_seconds, figure })
+        let continuous = self.plan.units.iter().filter(|u| u.continuous).count();
+        let notes = memory.notes.clone();
+        Ok(Report { summary, events, continuous, notes, wall_seconds, figure })
     }
 
     /// The counts of the continuous units, a row for each.

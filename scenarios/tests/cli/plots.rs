@@ -133,6 +133,31 @@ fn damaged_files_are_refused() {
     good(&dir, "plot out");
 }
 
+/// A run without continuous units tells its transitions and messages, and no zeros of what it lacks.
+#[test]
+fn networks_count_what_they_have() {
+    let dir = folder("plots-counts");
+    fs::write(dir.join("packets.toml"), PACKETS).unwrap();
+    let told = good(&dir, "run packets.toml --out out");
+    let row = |told: &str, name: &str| {
+        let row = told.lines().find_map(|l| l.trim().strip_prefix(name));
+        row.map(|r| r.trim().to_owned())
+    };
+    assert!(row(&told, "exchanged").is_some() && row(&told, "steps").is_some(), "{told}");
+    let network =
+        PACKETS.split("[unit.ring]").next().unwrap().replace(", \"ring.x -> twice.u\"", "");
+    fs::write(dir.join("network.toml"), network).unwrap();
+    let told = good(&dir, "run network.toml");
+    for name in ["events", "located", "exchange", "steps"] {
+        assert_eq!(row(&told, name), None, "{told}");
+    }
+    for name in ["transitions", "messages"] {
+        let row = row(&told, name).unwrap();
+        let count: u64 = row.split(' ').next().unwrap().parse().unwrap();
+        assert!(count > 50, "{told}");
+    }
+}
+
 /// The plots that the field asks for: packets of s1c, delays of s4a.
 #[test]
 fn shipped_networks_draw_packets_and_delays() {
