@@ -1,9 +1,10 @@
 //! `superdense`: commands, options, exit codes.
 //!
-//! Exit codes: 0 done, 1 a number of the papers is not reproduced, 2 bad scenario or usage, 3 a run stopped in error, 130 interrupted.
+//! Exit codes stand in [`EXIT_CODES`].
 mod catalogue;
 mod check;
 mod graph;
+mod manual;
 mod new;
 mod options;
 mod policies;
@@ -19,9 +20,29 @@ use report::{Console, Stop};
 use reproduce::ReproduceOptions;
 use std::{path::PathBuf, process::ExitCode, sync::Arc, thread};
 
+/// Version, commit and features.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("SUPERDENSE_COMMIT"),
+    "; features: ",
+    env!("SUPERDENSE_FEATURES"),
+    ")"
+);
+
+/// What the program returns, for scripts.
+const EXIT_CODES: &str = "Exit codes:
+  0    done
+  1    a number of a paper is not reproduced
+  2    the scenario has mistakes, an option is wrong, or a file cannot be used; nothing was run
+  3    a run stopped in error; its results up to there are kept
+  101  a mistake of the program; please report it
+  130  interrupted; `superdense resume` goes on";
+
 /// Hybrid simulation from a scenario file.
 #[derive(Debug, Parser)]
-#[command(name = "superdense", version, about, propagate_version = true)]
+#[command(name = "superdense", version = VERSION, about, after_help = EXIT_CODES)]
+#[command(propagate_version = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -64,6 +85,17 @@ enum Command {
         /// Output directory of the run.
         dir: PathBuf,
     },
+    /// Print what completes commands and options in a shell, to be stored where the shell looks for it.
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page of the program or of a command, for `man -l -`.
+    Man {
+        /// The command; the program without.
+        command: Option<String>,
+    },
 }
 
 /// The stack of the program. A thread has the stack that it asks for, whatever the limit of the shell is.
@@ -102,6 +134,8 @@ fn commands() -> ExitCode {
         Command::Resume { from } => run::resume(&console, &from),
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
         Command::Plot { dir } => run::plot(&console, &dir),
+        Command::Completions { shell } => manual::completions(&console, shell),
+        Command::Man { command } => manual::page(&console, command.as_deref()),
     };
     end(&console, done)
 }

@@ -41,6 +41,34 @@ fn mistakes_end_with_2() {
     assert_eq!(told["mistakes"][0]["line"], 3, "{told}");
 }
 
+/// Packages need completions, manual pages, and a version that names what was built.
+#[test]
+fn the_program_describes_itself() {
+    let dir = folder("describes");
+    let version = good(&dir, "--version");
+    let start = concat!("superdense ", env!("CARGO_PKG_VERSION"), " (commit ");
+    assert!(version.starts_with(start) && version.contains("; features: "), "{version}");
+    assert_eq!(version.contains("fmi"), cfg!(feature = "fmi"), "{version}");
+    for (shell, says) in
+        [("bash", "--checkpoint-every"), ("zsh", "#compdef superdense"), ("fish", "complete -c")]
+    {
+        let script = good(&dir, &format!("completions {shell}"));
+        assert!(script.contains(says) && script.contains("reproduce"), "{shell}: {script}");
+    }
+    let page = good(&dir, "man");
+    assert!(page.contains(".TH") && page.contains("superdense"), "{page}");
+    assert!(good(&dir, "man run").contains("checkpoint"));
+    refused(&dir, "man fly", 2, "commands are run, check");
+    refused(&dir, "completions tcsh", 2, "powershell");
+    // The table of the page holds what the program says.
+    let table = include_str!("../../../docs/command_line.md");
+    let help = good(&dir, "--help");
+    let codes = help.split("Exit codes:").nth(1).unwrap();
+    for code in codes.lines().filter_map(|l| l.split_whitespace().next()) {
+        assert!(page.contains(code) && table.contains(&format!("| {code} |")), "{code}");
+    }
+}
+
 #[test]
 fn scenarios_are_not_overwritten_by_accident() {
     let dir = folder("force");
