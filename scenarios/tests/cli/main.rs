@@ -8,6 +8,8 @@ mod codes;
 mod comparison;
 mod coupling;
 mod executors;
+#[cfg(target_os = "linux")]
+mod faults;
 mod files;
 mod foreign;
 mod graph;
