@@ -455,3 +455,19 @@ fn all_members_are_found_behind_gaps() {
                 outputs = { y10 = \"10\", y2 = \"2\", y7 = \"7\", yx = \"0\", \"w[3]\" = \"3\", \"w[1]\" = \"1\", w5 = \"5\" }\n";
     assert_eq!(labels(&plan(unit).unwrap()), ["a.y2", "a.y7", "a.y10", "a.w[1]", "a.w[3]"]);
 }
+
+/// `e` is Euler's number where nobody declares it: a coefficient of restitution may have that name.
+#[test]
+fn a_declared_e_is_what_is_declared() {
+    let unit = |text: &str| {
+        let text = format!(
+            "stop = 1\n{text}\n[unit.a]\nkind = \"equations\"\noutputs = {{ y = \"2*e\" }}\n"
+        );
+        end(&run(plan(&text).unwrap()), "a", 0)
+    };
+    assert_eq!(unit(""), 2.0 * std::f64::consts::E);
+    assert_eq!(unit("[parameters]\ne = 0.5"), 1.0);
+    let own = "stop = 1\n[parameters]\ne = 0.5\n[unit.a]\nkind = \"equations\"\nstates = { e = 3 }\n\
+               derivatives = { e = \"0\" }\noutputs = { y = \"2*e\" }\n";
+    assert_eq!(end(&run(plan(own).unwrap()), "a", 0), 6.0);
+}

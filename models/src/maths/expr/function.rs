@@ -71,10 +71,11 @@ pub(super) fn lookup(name: &str) -> Option<Meaning> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, meaning)| meaning)
 }
 
-/// The meaning of a name in every formula, if it is taken: a function, a constant or the time.
+/// The meaning of a name in every formula, if it is taken: a function, a constant or the time. Euler's number gives
+/// way to a declared `e`, which is the usual letter of a coefficient of restitution.
 pub fn built_in(name: &str) -> Option<&'static str> {
     match name {
-        "pi" | "e" => Some("a constant"),
+        "pi" => Some("a constant"),
         "t" | "time" => Some("the time"),
         PRE => Some("a function"),
         _ => lookup(name).map(|_| "a function"),
