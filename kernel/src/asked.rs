@@ -1,8 +1,9 @@
 //! Requests of transitions beside the changes of their models, and what observers hear of them.
 use crate::{
-    core::{Core, Guards, Halt, halted},
+    core::{Core, Halt, halted},
     error::RunError,
     message::Message,
+    options::Guards,
     time::Tag,
     trace::{Kind, Observer, Transition},
 };

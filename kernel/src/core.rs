@@ -12,9 +12,9 @@ use crate::{
     meter::Meter,
     moves::{Moves, Stretch, count_before},
     network::Network,
+    options::{Guards, Options},
     order::Marks,
     outbox::Outbox,
-    simulation::Options,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, link},
@@ -122,23 +122,6 @@ impl Counts {
         self.external += later.external;
         self.confluent += later.confluent;
         self.messages += later.messages;
-    }
-}
-
-/// Limits after which a run that makes no progress ends in error (rule R11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Guards {
-    /// Largest micro-step at one tick.
-    pub micro_steps: u32,
-    /// Largest number of located state events of one model within [`Guards::window`].
-    pub state_events: u32,
-    /// Window in ticks.
-    pub window: i64,
-}
-
-impl Default for Guards {
-    fn default() -> Self {
-        Self { micro_steps: 10_000, state_events: 1_000, window: 10_000 }
     }
 }
 

@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use crate::{
         Atomic, Bag, Coupled, Outbox, Simulation,
+        options::Options,
         port::{InPort, OutPort},
-        simulation::Options,
     };
     use std::collections::VecDeque;
 

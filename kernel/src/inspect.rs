@@ -3,11 +3,15 @@ use crate::{
     blueprint::{ModelKey, NodeBody},
     core::{Cell, Counts},
     message::{Message, fold},
+    meter::Meter,
     simulation::Simulation,
     time::{Duration, Resolution, Tag},
     trace::Observer,
 };
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 impl<M: Message> Simulation<M> {
     /// Adds an observer; keep an `Arc<Mutex<_>>` to read it later.
@@ -116,5 +120,40 @@ impl<M: Message> Simulation<M> {
             let (kind, slot) = self.core.homes.of(m);
             self.slabs.kinds[kind as usize].cell(slot)
         })
+    }
+}
+
+impl<M: Message> Simulation<M> {
+    /// Gives the run a meter; see [`crate::meter`].
+    pub fn measure(&mut self, meter: impl Meter + 'static) {
+        self.core.meter = Some(Box::new(meter));
+        // Parts have meters of their own.
+        self.apart = None;
+    }
+
+    /// The number of the kind of the model at `path`: equal for models of one Rust type.
+    pub fn kind_of(&self, path: &str) -> Option<u16> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        Some(a.kind)
+    }
+
+    /// Counts that the models keep of their own work, added up by name.
+    pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
+        let mut sums = BTreeMap::new();
+        for m in 0..self.core.keys.len() as u32 {
+            let (kind, slot) = self.core.homes.of(m);
+            for (name, count) in self.slabs.kinds[kind as usize].statistics(slot) {
+                *sums.entry(name).or_insert(0) += count;
+            }
+        }
+        sums
+    }
+
+    /// Counts that the model at `path` keeps of its own work, by name.
+    pub fn statistics_of(&self, path: &str) -> Option<BTreeMap<&'static str, u64>> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        Some(self.slabs.kinds[a.kind as usize].statistics(a.slot).into_iter().collect())
     }
 }

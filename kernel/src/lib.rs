@@ -21,6 +21,7 @@ mod moves;
 pub mod nested;
 mod network;
 mod nursery;
+mod options;
 mod order;
 pub mod outbox;
 pub mod parallel;
@@ -42,11 +43,12 @@ pub use crate::{
     atomic::Atomic,
     bag::Bag,
     blueprint::ModelKey,
-    core::{Counts, Guards},
+    core::Counts,
     coupled::{Child, Component, Coupled},
     effects::{Effects, EventKind, Fact},
     message::{Message, Payload},
+    options::{Guards, Options},
     outbox::Outbox,
-    simulation::{Ended, Options, Simulation},
+    simulation::{Ended, Simulation},
     snapshot::Snapshot,
 };

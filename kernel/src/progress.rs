@@ -4,10 +4,11 @@
 //! Whatever is read is held against what every run keeps to before anything is changed, and the next events
 //! against the time advances of the restored models: times that no run could have are refused.
 use crate::{
-    core::{Cell, Counts, Guards},
+    core::{Cell, Counts},
     effects::Effects,
     event_list::{EARLIEST, EventList, LATEST},
     message::Message,
+    options::Guards,
     simulation::Simulation,
     time::Tag,
 };

@@ -5,37 +5,23 @@
 use crate::{
     bag::{Envelope, NONE},
     blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Ahead, Core, Guards},
+    core::{Ahead, Core},
     coupled::Coupled,
     error::RunError,
-    event_list::{EARLIEST, EventList, EventListKind, LATEST},
+    event_list::{EARLIEST, EventList, LATEST},
     flatten::flatten,
     homes::Homes,
     message::Message,
     moves::Moves,
     network::Network,
+    options::Options,
     order::order,
     outbox::Outbox,
     parallel::{Apart, Deal},
     slab::{Left, Slabs},
-    time::{Duration, Resolution, Tag, TimeError},
+    time::{Duration, Tag, TimeError},
 };
 use std::{collections::BTreeMap, sync::Arc};
-
-/// How to run a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Ticks per second, for models and error messages.
-    pub resolution: Resolution,
-    /// The first tick.
-    pub start: i64,
-    /// Implementation of the event list; never changes results.
-    pub event_list: EventListKind,
-    /// Limits against runs that make no progress.
-    pub guards: Guards,
-    /// Permutes bags by this seed, to find models that depend on their order.
-    pub ties: Option<u64>,
-}
 
 /// Why a run returned.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::parallel::speculation::{hush, speculate};
 use crate::{
-    Component, Options, core::Guards, error::CheckpointError, structure::Change, time::Resolution,
+    Component, Guards, Options, error::CheckpointError, structure::Change, time::Resolution,
 };
 use std::{
     collections::BTreeSet,

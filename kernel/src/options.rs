@@ -1,0 +1,34 @@
+//! How to run a model, as its caller says.
+use crate::{event_list::EventListKind, time::Resolution};
+
+/// How to run a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Ticks per second, for models and error messages.
+    pub resolution: Resolution,
+    /// The first tick.
+    pub start: i64,
+    /// Implementation of the event list; never changes results.
+    pub event_list: EventListKind,
+    /// Limits against runs that make no progress.
+    pub guards: Guards,
+    /// Permutes bags by this seed, to find models that depend on their order.
+    pub ties: Option<u64>,
+}
+
+/// Limits after which a run that makes no progress ends in error (rule R11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guards {
+    /// Largest micro-step at one tick.
+    pub micro_steps: u32,
+    /// Largest number of located state events of one model within [`Guards::window`].
+    pub state_events: u32,
+    /// Window in ticks.
+    pub window: i64,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self { micro_steps: 10_000, state_events: 1_000, window: 10_000 }
+    }
+}
