@@ -92,7 +92,7 @@ pub(crate) struct Blueprint<M: Message> {
     used: usize,
     stems: Vec<Cow<'static, str>>,
     stem_numbers: HashMap<Cow<'static, str>, u32>,
-    /// Those that no child can have; the first one is that of the root.
+    /// Names that no child can have; the first one is that of the root.
     bad_stems: Vec<u32>,
     /// The stem asked for last: that of the next name, mostly.
     recent: u32,

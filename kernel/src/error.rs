@@ -68,7 +68,7 @@ pub enum BuildError {
     BadName {
         /// Path of the child.
         path: String,
-        /// What is wrong with its name.
+        /// The defect of its name.
         why: &'static str,
     },
     /// More ports than have numbers.

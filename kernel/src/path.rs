@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(errors, ["m/p/q[0]", "n/p/q[0]"].map(|path| (path.to_owned(), slash)));
     }
 
-    /// What is written as an index is one, and what is not is a name of its own.
+    /// A name that is written as an index is one, and any other is a name of its own.
     #[test]
     fn names_are_read_in_one_way() {
         for (text, stem, index) in [

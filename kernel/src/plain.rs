@@ -11,7 +11,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::HashMap};
 
-/// What is wrong with a translation.
+/// The defects of a translation.
 const UNDECLARED: &str = "was made during the run, so that no resumed run would know it; pass it to \
                           `Simulation::declare_translation` after the build, here and where the run is resumed";
 const UNKNOWN: &str =

@@ -166,7 +166,7 @@ fn changes_behind_a_proper_digest_do_not_run_on_with_other_times() {
     assert!(refused > ran);
 }
 
-/// What no run keeps to is refused, and the simulation stays as it was.
+/// Data that no run could have saved are refused, and the simulation stays as it was.
 #[test]
 fn progress_that_no_run_makes_is_refused() {
     let mut sim = middle(false);

@@ -30,7 +30,7 @@ const VERSION: &str = concat!(
     ")"
 );
 
-/// What the program returns, for scripts.
+/// Values that the program returns, for scripts.
 const EXIT_CODES: &str = "Exit codes:
   0    done
   1    a number of a paper is not reproduced

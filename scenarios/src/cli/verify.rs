@@ -41,7 +41,7 @@ struct Request {
     wanted: Option<f64>,
 }
 
-/// What the scenario has to do with bars.
+/// The facts of a scenario that bars need.
 struct Span {
     stop: i64,
     resolution: Resolution,

@@ -20,7 +20,7 @@ pub const MANIFEST: &str = "manifest.json";
 /// Format of the manifest.
 const FORMAT: u32 = 1;
 
-/// What a run wrote.
+/// The files that a run wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Format version.
@@ -48,7 +48,7 @@ pub struct Entry {
     pub grows: bool,
 }
 
-/// What stands under a name.
+/// The thing that stands under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// Nothing.
@@ -103,7 +103,7 @@ impl Entry {
         Self { bytes, sha256: hex(sum), grows }
     }
 
-    /// What stands under a name that the manifest lists with this entry.
+    /// The thing that stands under a name which the manifest lists with this entry.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -376,7 +376,7 @@ fn make_folder(folder: &Path) -> Result<(), OutputError> {
     }
 }
 
-/// What stands under a name of a run's files.
+/// The thing that stands under a name of a run's files.
 fn found(manifest: &Manifest, dir: &Path, name: &str) -> Result<Found, OutputError> {
     let file = dir.join(name);
     match manifest.files.get(name) {

@@ -15,7 +15,7 @@ use superdense_models::kinds::{Param, Params, PortKind, PortSpec, Ports, UnitKin
 
 /// Most units of a scenario.
 pub(super) const MAX_UNITS: usize = 500_000;
-/// What a continuous unit counts: solver and formulas take so many times the space of a block.
+/// The weight of a continuous unit: solver and formulas take so many times the space of a block.
 pub(super) const CONTINUOUS: u64 = 20;
 /// Below it a relative tolerance is that of rounding.
 const LEAST_TOLERANCE: f64 = 1e-14;

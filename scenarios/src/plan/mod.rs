@@ -93,7 +93,7 @@ pub struct Plan {
     pub second_family: bool,
     /// The masters of its groups, and which policies the units allow.
     pub couplings: Vec<policies::Master>,
-    /// What is probably not meant, though it can be run; each with its place and its remedy.
+    /// Things that are probably not meant, though they can be run; each with its place and its remedy.
     pub warnings: Vec<String>,
     /// Digest of everything that decides the trace: units, parameters, connections, resolution
     /// and seed, but not what is sampled, recorded or plotted.

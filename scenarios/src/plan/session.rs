@@ -17,7 +17,7 @@ use superdense_models::{
 pub(super) struct Session {
     pub sources: Sources,
     pub sink: Sink,
-    /// What is probably not meant, though it can be run.
+    /// Things that are probably not meant, though they can be run.
     warnings: RefCell<Vec<String>>,
     /// Folder of the scenario file.
     pub folder: PathBuf,

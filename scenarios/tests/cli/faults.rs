@@ -39,7 +39,7 @@ fn prepared(name: &str) -> (PathBuf, String) {
     (dir, line)
 }
 
-/// What a program did to files.
+/// The changes that a program made to files.
 #[derive(Debug, Clone)]
 enum Step {
     Create(u64, String),

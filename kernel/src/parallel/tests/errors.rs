@@ -72,7 +72,7 @@ enum Told {
     Structure,
 }
 
-/// What goes wrong.
+/// The kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Fault {
     /// A send to a port that is not there.
@@ -376,7 +376,7 @@ fn outcome(case: Case, watched: bool, settings: Option<&Settings>, promises: boo
     let guards = Guards { micro_steps: 30, state_events: 2, window: 1000 };
     let options = Options { guards, resolution: Resolution::default(), ..Options::default() };
     let mut sim = Simulation::new(model(case, promises), options).expect("a legal model");
-    // What comes later from outside changes nothing.
+    // Later inputs from outside change nothing.
     sim.inject("n[0]", 0, END - 20, 1).expect("an input");
     let flag = Arc::new(AtomicBool::new(case.place == Place::Outside));
     sim.halt_on(Arc::clone(&flag), "as planned");
