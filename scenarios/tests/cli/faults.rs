@@ -7,9 +7,6 @@
 use super::*;
 use std::collections::BTreeMap;
 
-/// Simulated seconds of a run that makes some checkpoints.
-const UNTIL: u32 = 60;
-
 fn library(dir: &Path) -> PathBuf {
     let (source, library) = (dir.join("faults.c"), dir.join("faults.so"));
     fs::write(&source, include_str!("faults.c")).unwrap();
@@ -30,12 +27,13 @@ fn watched(dir: &Path, line: &str, setting: (&str, &str)) -> Output {
         .unwrap()
 }
 
-fn prepared(name: &str) -> (PathBuf, String) {
+/// A folder, and the command of a run over so many simulated seconds in it, with checkpoints.
+fn prepared(name: &str, until: u32) -> (PathBuf, String) {
     let dir = mixed(name).canonicalize().unwrap();
     library(&dir);
-    good(&dir, &format!("run mixed.toml --quiet --until {UNTIL} --out whole"));
+    good(&dir, &format!("run mixed.toml --quiet --until {until} --out whole"));
     let line =
-        format!("run mixed.toml --quiet --until {UNTIL} --out parts --checkpoint-every 0.05");
+        format!("run mixed.toml --quiet --until {until} --out parts --checkpoint-every 0.02");
     (dir, line)
 }
 
@@ -175,7 +173,7 @@ fn rename(names: &mut BTreeMap<String, usize>, step: &Step, file: usize) {
 
 #[test]
 fn a_power_failure_loses_no_checkpoint() {
-    let (dir, line) = prepared("power");
+    let (dir, line) = prepared("power", 600);
     let log = dir.join("log");
     let parts = dir.join("parts");
     let done = watched(&dir, &line, ("FAULT_LOG", log.to_str().unwrap()));
@@ -222,7 +220,7 @@ fn a_power_failure_loses_no_checkpoint() {
 
 #[test]
 fn an_error_of_the_disk_loses_nothing() {
-    let (dir, line) = prepared("disk");
+    let (dir, line) = prepared("disk", 60);
     let parts = dir.join("parts");
     let (mut failed, mut number) = (0, 0);
     loop {

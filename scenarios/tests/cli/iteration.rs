@@ -384,7 +384,7 @@ fn a_macro_step_without_headway_ends() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     for part in
-        ["~coupling at (2", "makes no headway", "the last of them by `", "take a shorter `step`"]
+        ["~coupling at 0.2 s", "makes no headway", "the last of them by `", "take a shorter `step`"]
     {
         assert!(said.contains(part), "{part}: {said}");
     }
