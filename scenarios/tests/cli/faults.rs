@@ -7,6 +7,9 @@
 use super::*;
 use std::collections::BTreeMap;
 
+/// Simulated seconds of a short run.
+const UNTIL: u32 = 60;
+
 fn library(dir: &Path) -> PathBuf {
     let (source, library) = (dir.join("faults.c"), dir.join("faults.so"));
     fs::write(&source, include_str!("faults.c")).unwrap();
@@ -27,13 +30,12 @@ fn watched(dir: &Path, line: &str, setting: (&str, &str)) -> Output {
         .unwrap()
 }
 
-/// A folder, and the command of a run over so many simulated seconds in it, with checkpoints.
 fn prepared(name: &str, until: u32) -> (PathBuf, String) {
     let dir = mixed(name).canonicalize().unwrap();
     library(&dir);
     good(&dir, &format!("run mixed.toml --quiet --until {until} --out whole"));
     let line =
-        format!("run mixed.toml --quiet --until {until} --out parts --checkpoint-every 0.02");
+        format!("run mixed.toml --quiet --until {until} --out parts --checkpoint-every 0.05");
     (dir, line)
 }
 
@@ -171,17 +173,27 @@ fn rename(names: &mut BTreeMap<String, usize>, step: &Step, file: usize) {
     }
 }
 
+/// The steps of a run that is long enough on this machine for some checkpoints.
+fn several_checkpoints(name: &str) -> (PathBuf, Vec<Step>) {
+    for doubled in 0..10 {
+        let (dir, line) = prepared(name, UNTIL << doubled);
+        let log = dir.join("log");
+        let done = watched(&dir, &line, ("FAULT_LOG", log.to_str().unwrap()));
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let steps = steps(&fs::read(&log).unwrap());
+        let is = |step: &&Step| matches!(step, Step::Rename(_, to) if to.ends_with("/checkpoint"));
+        if steps.iter().filter(is).count() > 1 {
+            return (dir, steps);
+        }
+    }
+    panic!("no run makes two checkpoints");
+}
+
 #[test]
 fn a_power_failure_loses_no_checkpoint() {
-    let (dir, line) = prepared("power", 600);
-    let log = dir.join("log");
+    let (dir, steps) = several_checkpoints("power");
     let parts = dir.join("parts");
-    let done = watched(&dir, &line, ("FAULT_LOG", log.to_str().unwrap()));
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let steps = steps(&fs::read(&log).unwrap());
     let checkpoint = parts.join("checkpoint").to_str().unwrap().to_owned();
-    let is_checkpoint = |step: &Step| matches!(step, Step::Rename(_, to) if *to == checkpoint);
-    assert!(steps.iter().filter(|s| is_checkpoint(s)).count() > 1, "too short a run");
     let seed = u64::from(std::process::id()) | 1;
     let mut state = seed;
     let mut draw = |below: usize| {
@@ -220,7 +232,7 @@ fn a_power_failure_loses_no_checkpoint() {
 
 #[test]
 fn an_error_of_the_disk_loses_nothing() {
-    let (dir, line) = prepared("disk", 60);
+    let (dir, line) = prepared("disk", UNTIL);
     let parts = dir.join("parts");
     let (mut failed, mut number) = (0, 0);
     loop {
