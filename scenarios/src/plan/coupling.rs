@@ -17,7 +17,7 @@ use crate::{
     source::Span,
 };
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
     sync::Arc,
 };
@@ -123,7 +123,8 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         session.report(Mistake::new("coupling", span_of(coupling, "pre_step"), message).help(help));
         return;
     }
-    if shares_power(g, tree, &params, &lines, session) {
+    let is_coupled = |to: &End| place.contains_key(&(to.child, to.member));
+    if shares_power(g, (tree, session), &params, &lines, is_coupled) {
         return;
     }
     let links = |m: &Member| {
@@ -169,14 +170,21 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     }
 }
 
-/// Reports a signal of `power` that several units hear: each of them would be told another quotient.
-fn shares_power(g: &Group, tree: &Tree, params: &Params, lines: &Lines, session: &Session) -> bool {
+/// Reports a signal of `power` that several coupled units hear: each of them would be told another quotient.
+fn shares_power(
+    g: &Group,
+    (tree, session): (&Tree, &Session),
+    params: &Params,
+    lines: &Lines,
+    is_coupled: impl Fn(&End) -> bool,
+) -> bool {
     let bonds = params.get("power").map_or(&[][..], |p| items(&p.value));
     let named = bonds.iter().flat_map(|bond| items(&bond.value));
     let listeners = |name: &str| {
-        let ends = lines.keys().map(|(end, _)| end);
-        let end = ends.into_iter().find(|end| signal(g, tree, **end) == name)?;
-        Some(g.wires.iter().filter(|w| w.from == *end && w.connection.is_some()).count())
+        let (end, _) = lines.keys().find(|(end, _)| signal(g, tree, *end) == name)?;
+        let heard = g.wires.iter().filter(|w| w.from == *end && w.connection.is_some());
+        let units = heard.map(|w| w.to).filter(&is_coupled).map(|to| (to.child, to.member));
+        Some(units.collect::<BTreeSet<_>>().len())
     };
     for name in named {
         let Param::Text(text) = &name.value else { continue };

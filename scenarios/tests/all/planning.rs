@@ -471,3 +471,17 @@ fn a_declared_e_is_what_is_declared() {
                derivatives = { e = \"0\" }\noutputs = { y = \"2*e\" }\n";
     assert_eq!(end(&run(plan(own).unwrap()), "a", 0), 6.0);
 }
+
+/// A side of a power bond is shared among coupled units only: what else hears it, and two inputs of one
+/// unit, change nothing.
+#[test]
+fn sides_of_power_bonds_may_be_watched() {
+    let text = "stop = 1\nconnections = [\"a.f -> b.f\", \"b.v -> a.v\", \"b.v -> a.w\", \"b.v -> seen.u\"]\n\
+                [coupling]\nstep = \"10 ms\"\npower = [[\"a.f\", \"b.v\"]]\nunits = [\"a\", \"b\"]\n\
+                [unit.a]\nkind = \"equations\"\nstates = { x = 0 }\ninputs = { v = 0, w = 0 }\n\
+                derivatives = { x = \"(v + w)/2\" }\noutputs = { f = \"-x\" }\n\
+                [unit.b]\nkind = \"equations\"\nstates = { v = 1 }\ninputs = { f = 0 }\n\
+                derivatives = { v = \"f\" }\noutputs = { v = \"v\" }\n\
+                [unit.seen]\nkind = \"gain\"\ngain = 2\n";
+    plan(text).unwrap();
+}
