@@ -166,6 +166,7 @@ fn link() -> Json {
             ("priority", described(&["integer", "string"], "lower goes first")),
             ("detect", json!({ "enum": ["between", "exchanges"] })),
             ("detectors", reference("texts")),
+            ("values", json!({ "enum": ["true", "believed"] })),
             ("models", json!({ "type": "object" })),
         ],
     )

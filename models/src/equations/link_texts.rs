@@ -74,6 +74,7 @@ impl Events<'_> {
             priority: l.priority,
             detection: l.detection,
             believed: l.believed,
+            resets_told: l.resets_told,
             known: by,
             truth,
             sides,

@@ -362,12 +362,18 @@ pub struct Context<'a> {
     pub input_sources: &'a [Option<u32>],
     /// Per output: whether some unit receives it. Outputs beyond the list count as received.
     pub output_connected: &'a [bool],
+    /// Per input: whether some unit sends to it. Inputs beyond the list count as not connected.
+    pub input_connected: &'a [bool],
 }
 
 impl Context<'_> {
     /// Whether some unit receives output `port`.
     pub fn is_heard(&self, port: u16) -> bool {
         self.output_connected.get(usize::from(port)).copied().unwrap_or(true)
+    }
+    /// Whether some unit sends to input `port`.
+    pub fn is_driven(&self, port: u16) -> bool {
+        self.input_connected.get(usize::from(port)).copied().unwrap_or(false)
     }
 }
 
@@ -405,9 +411,10 @@ pub struct LinkSpec {
     pub priority: i64,
     /// When this unit looks for the event.
     pub detection: Detection,
-    /// Whether the event takes place when a member proposes it, with what this one was told of the
-    /// others in place of their true values.
+    /// Whether the event takes place when a member proposes it, without a look at the true values.
     pub believed: bool,
+    /// Whether the member that proposes it resets by what it was told of the others.
+    pub resets_told: bool,
 }
 
 /// The state events of a unit.

@@ -104,7 +104,12 @@ pub(crate) struct Bench {
 
 const NANO: Resolution = Resolution::NANO;
 
-fn with_context<R>(path: &str, folder: &Path, f: impl FnOnce(&Context<'_>) -> R) -> R {
+fn with_context<R>(
+    path: &str,
+    folder: &Path,
+    driven: &[bool],
+    f: impl FnOnce(&Context<'_>) -> R,
+) -> R {
     f(&Context {
         path,
         resolution: NANO,
@@ -114,6 +119,7 @@ fn with_context<R>(path: &str, folder: &Path, f: impl FnOnce(&Context<'_>) -> R)
         links: &[],
         input_sources: &[],
         output_connected: &[],
+        input_connected: driven,
     })
 }
 
@@ -128,7 +134,7 @@ pub(crate) fn mistakes_in(folder: &Path, text: &str) -> Vec<String> {
     let (name, unit) = table["unit"].as_table().unwrap().iter().next().unwrap();
     let unit = unit.as_table().unwrap();
     let kind = catalogue::find(unit["kind"].as_str().unwrap()).unwrap();
-    with_context(name, folder, |context| {
+    with_context(name, folder, &[], |context| {
         let params = params(kind, unit, context);
         let errors = match kind.ports_in(&params, folder) {
             Err(errors) => errors,
@@ -165,13 +171,21 @@ impl Bench {
         let mut top = Coupled::new();
         let mut children = BTreeMap::new();
         let mut all = BTreeMap::new();
+        let wires = table.get("connections").and_then(toml::Value::as_array);
+        let wires = wires.into_iter().flatten().filter_map(|w| w.as_str()?.split_once(" -> "));
+        let wires: Vec<&str> = wires.map(|(_, to)| to).collect();
         for (name, unit) in table["unit"].as_table().unwrap() {
             let unit = unit.as_table().unwrap();
             let kind = unit["kind"].as_str().unwrap();
             let kind = catalogue::find(kind).unwrap_or_else(|| panic!("no kind {kind}"));
-            let (ports, component) = with_context(name, folder, |context| {
-                let params = params(kind, unit, context);
-                (kind.ports_in(&params, folder).unwrap(), kind.build(&params, context).unwrap())
+            let ports = with_context(name, folder, &[], |context| {
+                kind.ports_in(&params(kind, unit, context), folder).unwrap()
+            });
+            let wired =
+                |p: &kinds::PortSpec| wires.iter().any(|to| *to == format!("{name}.{}", p.name));
+            let driven: Vec<bool> = ports.inputs.iter().map(wired).collect();
+            let component = with_context(name, folder, &driven, |context| {
+                kind.build(&params(kind, unit, context), context).unwrap()
             });
             children.insert(name.clone(), top.add_component(name.clone(), component));
             all.insert(name.clone(), ports);

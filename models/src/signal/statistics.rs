@@ -36,6 +36,8 @@ pub struct UnitStatistics {
     pub indicator_evaluations: u64,
     /// Starts of the method after jumps.
     pub reinitialisations: u64,
+    /// Steps of fixed length that an input or a time event cut short.
+    pub cut_steps: u64,
 }
 
 impl UnitStatistics {
@@ -62,6 +64,7 @@ impl UnitStatistics {
             ("located", self.located),
             ("indicator_evaluations", self.indicator_evaluations),
             ("reinitialisations", self.reinitialisations),
+            ("cut_steps", self.cut_steps),
         ]
     }
 
@@ -80,6 +83,7 @@ impl UnitStatistics {
             located: sum("located"),
             indicator_evaluations: sum("indicator_evaluations"),
             reinitialisations: sum("reinitialisations"),
+            cut_steps: sum("cut_steps"),
         }
     }
 }

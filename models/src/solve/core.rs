@@ -215,6 +215,15 @@ pub trait Core<E: Equations>: Send + 'static {
     fn remark(&mut self) -> Option<Arc<str>> {
         None
     }
+    /// The length of the core's own steps in seconds, if it is fixed. Events that change nothing do not
+    /// end such a step.
+    fn own_step(&self) -> Option<f64> {
+        None
+    }
+    /// How far the present is inside of a step of fixed length, in seconds, if it is not at one of its ends.
+    fn inside(&self, _: &Scene<E>) -> Option<f64> {
+        None
+    }
     /// Where the next [`advance`](Self::advance) begins.
     fn time(&self) -> f64;
     /// Goes on from [`time`](Self::time): one step, or less; not beyond `stop`. Appends the flips

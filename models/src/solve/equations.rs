@@ -249,6 +249,11 @@ impl EventSpec {
     pub fn new(name: impl Into<Arc<str>>, trigger: Trigger) -> Self {
         Self { name: name.into(), trigger, rest: None, sets: None, leads: false }
     }
+    /// Whether it is a time event that changes nothing: it is reported, and sends.
+    pub(crate) fn looks_on(&self) -> bool {
+        let timed = !matches!(self.trigger, Trigger::State { .. });
+        timed && !self.leads && self.rest.is_none() && !self.sets(|_| true)
+    }
     /// Whether its reset may set a variable like this.
     pub fn sets(&self, like: impl Fn(usize) -> bool) -> bool {
         self.sets.as_ref().is_none_or(|sets| sets.iter().any(|&place| like(place)))
@@ -285,9 +290,11 @@ pub struct LinkEquations {
     pub sides: Vec<Option<(usize, f64)>>,
     /// When this unit looks for the event.
     pub detection: Detection,
-    /// Whether the event takes place when a member proposes it, with what this one was told of the
-    /// others in place of their true values.
+    /// Whether the event takes place when a member proposes it, without a look at the true values.
     pub believed: bool,
+    /// Whether the member that proposes it resets by what it was told of the others, which keeps
+    /// nothing that the reset would keep by true values, such as momentum.
+    pub resets_told: bool,
     /// Per exchanged value: the own variable, or the input, by which this unit knows it.
     pub known: Vec<usize>,
     /// Own variables among the exchanged ones: (place in the exchange, variable of the unit).

@@ -368,6 +368,18 @@ impl<E: Equations> Core<E> for Stepped {
         self.expander.prepare(scene, &mut self.dual, &self.vars);
     }
 
+    fn own_step(&self) -> Option<f64> {
+        self.state.solver.method().own_step()
+    }
+
+    fn inside(&self, scene: &Scene<E>) -> Option<f64> {
+        let step = self.state.solver.method().own_step()?;
+        let done = self.state.at - self.state.solver.path().start();
+        // A solver takes a sliver along, and ticks round.
+        let sliver = (0.01 * step).max(scene.tick);
+        (done > sliver && done < step - sliver).then_some(done)
+    }
+
     fn time(&self) -> f64 {
         self.state.at
     }

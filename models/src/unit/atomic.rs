@@ -78,6 +78,7 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
             exchanges: self.state.exchanges,
             exchanged_bytes: self.state.exchanged_bytes,
             located: self.state.located,
+            cut_steps: self.state.cut_steps,
             ..UnitStatistics::default()
         };
         self.core.count(&mut counts);
@@ -268,12 +269,23 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Takes over what was planned; `located` tells it from what followed at the same instant.
     fn commit_events(&mut self, located: bool, fx: &mut Effects<Value>) {
         std::mem::swap(&mut self.state.after, &mut self.scratch.vars);
+        if self.only_looks_on() {
+            return self.report_events(located, fx);
+        }
+        if self.state.fired.iter().any(|&event| self.is_time_event(event)) {
+            self.note_cut(None, fx);
+        }
         self.adopt(self.state.retiring);
         if !self.state.carried.is_empty() {
             // Conditions that resets make true again happen again.
             self.state.truth.clone_from(&self.state.carried);
         }
         self.note_chattering(fx);
+        self.report_events(located, fx);
+    }
+
+    /// Tells of the events that have just happened.
+    fn report_events(&mut self, located: bool, fx: &mut Effects<Value>) {
         for k in 0..self.state.fired.len() {
             let event = self.state.fired[k];
             let spec = &self.scene.equations.events()[usize::from(event)];
@@ -332,6 +344,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 self.state.exchanged_bytes += TAG + NUMBER * numbers(value);
                 self.hear(message, deciding);
                 continue;
+            }
+            if port < self.scene.dims.inputs + self.scene.dims.event_inputs {
+                self.note_cut(Some(port), fx);
             }
             if port < self.scene.dims.inputs {
                 received.jump |= self.hold(port, value)?;

@@ -219,16 +219,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     )
                 })?);
             }
-            if l.believed && session.proposed {
+            // Of a proposal that stands, the own sides are those that were seen to flip.
+            let told = session.proposed && (l.believed || l.resets_told);
+            let told = told.then(|| {
                 let vars = self.look_into(0.0);
-                let known = &self.scene.equations.links()[link].known;
-                exchanged.iter_mut().zip(known).for_each(|(x, &var)| *x = vars[var]);
-            }
-            let l = &self.scene.equations.links()[link];
-            let z = sides_of(l, &session, &exchanged);
+                l.known.iter().map(|&var| vars[var]).collect::<Vec<f64>>()
+            });
+            let seen = told.as_ref().filter(|_| l.believed).unwrap_or(&exchanged);
+            let z = sides_of(l, &session, seen);
             self.agree(link, &z);
             let l = &self.scene.equations.links()[link];
             if l.believed || l.condition.truth(&z) {
+                let exchanged = told.filter(|_| l.resets_told).unwrap_or(exchanged);
                 self.jump(link, &exchanged, fx)?;
             } else {
                 self.present();

@@ -1,5 +1,6 @@
 //! Continuous units as atomic models: a system of equations under a method, wrapped in events.
 mod atomic;
+mod cuts;
 mod decide;
 mod failures;
 mod falling;

@@ -29,7 +29,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.timed || !self.readers.timed.is_empty() {
             self.timed_step(begun)
         } else {
-            self.step(begun, None, None)
+            self.step(begun, (None, false), None)
         }
     }
 
@@ -37,13 +37,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn timed_step(&mut self, begun: i64) -> Result<(), String> {
         let event = self.next_time_event();
         let flip = self.next_timed_stop();
-        self.step(begun, event, flip)
+        let beyond = event.is_some_and(|k| self.looks_on(k));
+        self.step(begun, (event, beyond), flip)
     }
 
-    /// A silent step up to a time event, or to a relation that flips by time.
+    /// A silent step up to a time event, or `beyond` it, or to a relation that flips by time.
     // Always inlined: there is less to do where there is none.
     #[inline(always)]
-    fn step(&mut self, begun: i64, event: Option<i64>, flip: Option<i64>) -> Result<(), String> {
+    fn step(
+        &mut self,
+        begun: i64,
+        (event, beyond): (Option<i64>, bool),
+        flip: Option<i64>,
+    ) -> Result<(), String> {
         // Flips that were judged before this step cannot be called in question any more.
         self.pass(self.judged());
         if !self.state.starting.is_empty() && self.core.time() == 0.0 {
@@ -53,7 +59,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let stop = limit.map(|k| self.seconds(k));
+        let stop = if beyond { flip } else { limit }.map(|k| self.seconds(k));
         let advance = match self.core.advance(&self.scene, stop, &mut self.state.flips) {
             Ok(advance) => advance,
             Err(failure) => {
@@ -65,6 +71,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let (until, due) = match advance {
             Advance::Silent => (self.judged(), None),
+            Advance::Stopped if beyond => (flip.unwrap_or(i64::MAX), None),
             Advance::Stopped => (limit.unwrap_or(i64::MAX), event.filter(|_| event == limit)),
             Advance::Left(t) => match rounding::ceil_ticks(t.max(0.0), self.ticks_per_second()) {
                 // An event found in the tick in which the step began takes place at the next one.
@@ -75,6 +82,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 None => return Err(format!("an event at {t} s is beyond the range of time")),
             },
         };
+        let reached = event.filter(|&k| beyond && k <= until);
+        let due = due.into_iter().chain(reached).min();
         let until = limit.map_or(until, |limit| until.min(limit));
         self.gather(until, begun);
         let found = self.judge(until);

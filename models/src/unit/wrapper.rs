@@ -99,6 +99,9 @@ pub(super) struct State {
     pub events: u64,
     /// State events of the unit's own that were located.
     pub located: u64,
+    /// Steps of fixed length that were cut short, and the tick of the last one.
+    pub cut_steps: u64,
+    pub cut: Option<i64>,
 }
 
 /// A continuous unit as an atomic model: equations `E`, solved by the core `C`.
@@ -107,6 +110,8 @@ pub struct Unit<E: Equations, C: Core<E> = Stepped> {
     /// Whether there are time events, and whether anybody receives signals.
     pub(super) timed: bool,
     pub(super) audible: bool,
+    /// Per event: whether it leaves all as it is, so that a step of fixed length goes on beyond it.
+    pub(super) looks_on: Vec<bool>,
     pub(super) readers: Readers,
     pub(super) settings: Settings,
     pub(super) core: C,
@@ -212,6 +217,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
         let audible = connected.contains(&true);
+        let steps = core.own_step().is_some() && dims.algebraic == 0;
+        let looks_on = equations.events().iter().map(|e| steps && e.looks_on()).collect();
         let programs = equations.programs();
         let readers = Readers::new(&equations, programs.as_ref());
         let plain = |k: usize| programs.as_ref().and_then(|p| p.indicators.variable(k));
@@ -220,7 +227,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (tick, band) = (1.0 / rate, settings.exchange_tolerance);
         let scene = Scene { equations, dims, frame, rate, tick, connected, band };
         let scratch = Scratch { tendency, ..Scratch::default() };
-        let mut unit = Self { scene, timed, audible, readers, settings, core, state, scratch };
+        let mut unit =
+            Self { scene, timed, audible, looks_on, readers, settings, core, state, scratch };
         unit.scene.fill(0.0, initial, &mut unit.scratch.vars);
         unit.begin()?;
         let limit = unit.next_time_event().map(|k| unit.seconds(k));

@@ -297,7 +297,9 @@ pub(super) fn table(
     }
     if report.continuous > 0 {
         facts.push(pair("exchanged", format!("{} messages among continuous units", s.exchanges)));
-        facts.push(pair("steps", format!("{}, {} rejected", s.steps, s.rejected_steps)));
+        let cut =
+            if s.cut_steps > 0 { format!(", {} cut short", s.cut_steps) } else { String::new() };
+        facts.push(pair("steps", format!("{}, {} rejected{cut}", s.steps, s.rejected_steps)));
     }
     facts.extend([
         pair("trace hash", s.trace_hash.clone()),

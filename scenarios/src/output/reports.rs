@@ -49,6 +49,9 @@ pub struct Summary {
     pub steps: u64,
     /// Refused steps of continuous units.
     pub rejected_steps: u64,
+    /// Steps of fixed length that an input or a time event cut short.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut_steps: u64,
     /// The trace hash, 16 hexadecimal digits.
     pub trace_hash: String,
     /// Remarks of units, at most a few: what `method = "auto"` chose and why.

@@ -73,6 +73,8 @@ struct Wiring {
     sources: Vec<Vec<Option<u32>>>,
     /// Per unit and output: whether some unit receives it.
     connected: Vec<Vec<bool>>,
+    /// Per unit and input: whether some unit sends to it.
+    driven: Vec<Vec<bool>>,
 }
 
 impl Wiring {
@@ -80,12 +82,19 @@ impl Wiring {
         let mut sources: Vec<Vec<Option<u32>>> = vec![Vec::new(); tree.units.len()];
         let outputs = |u: &super::tree::Unit| vec![false; u.ports.outputs.len()];
         let mut connected: Vec<Vec<bool>> = tree.units.iter().map(outputs).collect();
+        let inputs = |u: &super::tree::Unit| vec![false; u.ports.inputs.len()];
+        let mut driven: Vec<Vec<bool>> = tree.units.iter().map(inputs).collect();
         for (at, g) in tree.groups.iter().enumerate() {
             for w in &g.wires {
                 let Some((from, out)) = tree.origin(at as u32, w.from) else { continue };
                 let targets = tree.targets(at as u32, w.to);
                 if let Some(place) = connected[from as usize].get_mut(usize::from(out)) {
                     *place |= !targets.is_empty();
+                }
+                for &(to, port) in &targets {
+                    if let Some(place) = driven[to as usize].get_mut(usize::from(port)) {
+                        *place = true;
+                    }
                 }
                 if !tree.units[from as usize].kind.is_continuous() {
                     continue;
@@ -99,7 +108,7 @@ impl Wiring {
                 }
             }
         }
-        Self { sources, connected }
+        Self { sources, connected, driven }
     }
 }
 
@@ -247,6 +256,7 @@ impl<'a> Builder<'a> {
             links: &unit.links,
             input_sources: &self.wiring.sources[at as usize],
             output_connected: &self.wiring.connected[at as usize],
+            input_connected: &self.wiring.driven[at as usize],
         };
         let accuracy = unit.kind.accuracy();
         let other = || unit.kind.second_family(&unit.params).map(Rc::new);

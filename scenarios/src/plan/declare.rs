@@ -40,7 +40,7 @@ pub(super) const ROOT_KEYS: &[&str] = &[
 const TEMPLATE_KEYS: &[&str] =
     &["description", "parameters", "inputs", "outputs", "unit", "connections", "link", "coupling"];
 const LINK_KEYS: &[&str] =
-    &["name", "units", "when", "reset", "priority", "detect", "detectors", "models"];
+    &["name", "units", "when", "reset", "priority", "detect", "detectors", "values", "models"];
 
 /// The definition from which an instance is made.
 pub(super) enum Of {
@@ -76,6 +76,7 @@ pub(super) struct LinkDecl {
     pub priority: Option<Node>,
     pub detect: Option<Located<String>>,
     pub detectors: Option<Vec<(Step, Located<String>)>>,
+    pub values: Option<Located<String>>,
     /// `unit.variable` by which a unit knows another one's, and that one.
     pub models: Vec<(Located<String>, Located<String>)>,
 }
@@ -380,6 +381,10 @@ impl Declarer<'_> {
             Some(node) => Some(node.text("`detect`", "detect = \"between\"", sink)?),
             None => None,
         };
+        let values = match table.get("values") {
+            Some(node) => Some(node.text("`values`", "values = \"true\"", sink)?),
+            None => None,
+        };
         let mut reset = Vec::new();
         let example = "reset = { \"a.v\" = \"-a.v\" }";
         if let Some(node) = table.get("reset") {
@@ -409,7 +414,7 @@ impl Declarer<'_> {
         }
         let priority = table.get("priority").cloned();
         let (name, when) = (name?, when?);
-        Some(LinkDecl { name, units, when, reset, priority, detect, detectors, models })
+        Some(LinkDecl { name, units, when, reset, priority, detect, detectors, values, models })
     }
 
     /// Units of a link.

@@ -106,6 +106,7 @@ impl<'a> Wiring<'a> {
             priority: link.priority,
             detection: link.detection[at],
             believed: link.believed,
+            resets_told: link.resets_told,
         }
     }
 

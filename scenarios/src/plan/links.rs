@@ -38,6 +38,8 @@ pub(super) struct Resolved {
     /// Per member.
     pub detection: Vec<Detection>,
     pub believed: bool,
+    /// Whether the unit that proposes the event resets by what it was told of the others.
+    pub resets_told: bool,
     /// Own variables by which a member knows one of another: (who, whose, variable, own variable).
     pub models: Vec<(usize, u32, String, String)>,
 }
@@ -148,7 +150,8 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
     // Each has its own mistakes.
     let detection = detection(g, link, &members, &eval);
     let models = models(link, &names, session);
-    let (priority, detection, models) = (priority?, detection?, models?);
+    let resets_told = resets_told(link, session);
+    let (priority, detection, models, resets_told) = (priority?, detection?, models?, resets_told?);
     let variables: Vec<(u32, String)> = names.used.borrow().iter().cloned().collect();
     if good && variables.is_empty() {
         let message = format!("link `{}` uses no variable of its members", link.name.value);
@@ -165,8 +168,25 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
         resets,
         detection,
         believed,
+        resets_told,
         models,
     })
+}
+
+/// Whether the unit that proposes an event resets by what it was told of the others: `values`.
+fn resets_told(link: &LinkDecl, session: &Session) -> Option<bool> {
+    let Some(text) = &link.values else { return Some(false) };
+    match text.value.as_str() {
+        "true" => Some(false),
+        "believed" => Some(true),
+        other => {
+            let message = format!("`values` cannot be \"{other}\"");
+            let help = "\"true\": resets take the values that all have then; \"believed\": the unit \
+                        that finds the event takes what it was told of the others";
+            session.report(Mistake::new("link", &text.span, message).help(help));
+            None
+        }
+    }
 }
 
 /// By which of its own variables a member knows those of others.

@@ -446,6 +446,7 @@ impl Session {
             refused_macro_steps: units.refused_macro_steps,
             steps: units.steps,
             rejected_steps: units.rejected_steps,
+            cut_steps: units.cut_steps,
             trace_hash: format!("{:016x}", self.sim.trace_hash()),
             notes,
         }

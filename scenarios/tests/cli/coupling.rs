@@ -1,5 +1,5 @@
 //! Couplings, run as a user runs them, against closed forms and independent references.
-use super::library::number;
+use super::library::{Results, number};
 
 /// Two units x' = -x + u that hear each other: (1 + exp(-2t))/2.
 fn pair() -> String {
@@ -223,4 +223,81 @@ outputs = { x = "x" }
     assert!(far(&one, &last("automatic")) < 1e-9, "{one:?}");
     assert!(far(&other, &last("switching")) < 1e-9, "{other:?}");
     assert!(far(&one, &other) > 1e-6, "{one:?}, {other:?}");
+}
+
+/// Three masses by Euler's method with steps of their own, of which none is cut by an exchange inside the
+/// group beside it: the scheme of Hafner & Popper 2021, by hand.
+#[test]
+fn own_steps_are_not_cut_by_who_looks_on() {
+    let options = ["--set", "H=0.03", "--set", "H2=0.0075", "--until", "0.03"];
+    let results = Results::of("papers/003_hierarchical.toml", &options);
+    let (mut x, mut v, pull) = (1.0, 0.0, 0.1);
+    for _ in 0..6 {
+        (x, v) = (x + 0.005 * v, v + 0.005 * (-0.01 * x - 0.1 * v + pull) / 10.0);
+    }
+    let rows = results.rows("samples.csv");
+    let found = number(&rows.last().unwrap()[1]);
+    assert!((found - x).abs() < 1e-15, "x1 = {found}, not {x}");
+    assert!(results.summary().get("cut_steps").is_none());
+}
+
+/// Inputs and events that change something do cut steps of fixed length, and that is told.
+#[test]
+fn steps_that_are_cut_are_told() {
+    let dir = super::folder("coupling-cuts");
+    let unit = "[unit.a]\nkind='equations'\nstates={x=1}\ninputs={u=0}\nderivatives={x='-x+u'}\n\
+                outputs={x='x'}\nmethod='euler'\nstep=0.1\nunconnected='ok'\n";
+    let event = "[[unit.a.event]]\nname='kick'\nevery=0.25\nfrom=0.25\nreset={x='x+1'}\n";
+    let steps = "connections=['s.y -> a.u']\n[unit.s]\nkind='pulse'\nperiod=0.25\nwidth=0.1\n";
+    for (text, cuts, by) in [
+        (unit.to_owned(), 0, ""),
+        (format!("{unit}{event}"), 4, "event `kick`"),
+        (format!("{unit}{}", event.replace("0.25", "0.3")), 0, ""),
+        (format!("{steps}{unit}"), 4, "input `u`"),
+    ] {
+        std::fs::write(dir.join("a.toml"), format!("stop = 1\n{text}")).unwrap();
+        super::good(&dir, "run a.toml --quiet --force --out out");
+        let summary = super::json(&super::read(&dir.join("out"), "summary.json"));
+        assert_eq!(summary["cut_steps"].as_u64().unwrap_or(0), cuts, "{text}");
+        let notes = summary["notes"].to_string();
+        assert!(notes.contains(by) && (cuts == 0 || notes.contains("short")), "{text}: {notes}");
+    }
+}
+
+/// Two bodies of equal mass exchange their speeds when the left one, told where the right one is by
+/// extrapolation, sees them touch. By true values the sum of speeds is kept; the unit that finds the event
+/// loses what it was told wrongly if it believes that.
+#[test]
+fn shared_events_keep_momentum_by_true_values() {
+    let dir = super::folder("coupling-momentum");
+    let body = |name: &str, x: f64, v: f64, a: &str| {
+        format!(
+            "[unit.{name}]\nkind='equations'\nstates={{x={x:?},v={v:?}}}\ninputs={{y={:?},w={:?}}}\n\
+             discrete={{before=0,after=0}}\nderivatives={{x='v',v='{a}'}}\n\
+             outputs={{x='x',v='v',before='before',after='after'}}\n",
+            1.0 - x,
+            -0.5 - v
+        )
+    };
+    let change = |values: &str| {
+        let text = format!(
+            "stop=2\nrecord=['left.before','right.before','left.after','right.after']\n\
+             connections=['left.x -> right.y','left.v -> right.w','right.x -> left.y','right.v -> left.w']\n\
+             {}{}[coupling]\nstep=0.1\nevents='interrupt'\nextrapolation=1\n\
+             [[link]]\nname='touch'\nunits=['left','right']\ndetectors=['left']\n{values}\n\
+             when='left.x >= right.x and left.v >= right.v'\n[link.reset]\n\
+             'left.v'='right.v'\n'right.v'='left.v'\n'left.before'='left.v'\n'right.before'='right.v'\n\
+             'left.after'='right.v'\n'right.after'='left.v'\n",
+            body("left", 0.0, 1.0, "-v"),
+            body("right", 1.0, -1.5, "3*cos(8*t)"),
+        );
+        std::fs::write(dir.join("a.toml"), text).unwrap();
+        super::good(&dir, "run a.toml --quiet --force --out out");
+        let text = super::read(&dir.join("out"), "samples.csv");
+        let end: Vec<f64> = text.lines().last().unwrap().split(',').map(number).collect();
+        assert!(end[1] > end[2], "they touched: {end:?}");
+        (end[3] + end[4] - end[1] - end[2]).abs()
+    };
+    assert!(change("") < 1e-12 && change("values='true'") < 1e-12);
+    assert!(change("values='believed'") > 1e-3);
 }

@@ -48,6 +48,15 @@ impl Method {
         }
     }
 
+    /// The length of its steps in seconds, if that is fixed.
+    pub(crate) fn own_step(self) -> Option<f64> {
+        match self {
+            Self::Rk4(h) | Self::Euler(h) => Some(h),
+            Self::Taylor(_, step) => step,
+            _ => None,
+        }
+    }
+
     /// Whether the method solves algebraic equations beside the differential ones.
     pub fn takes_algebraic(self) -> bool {
         matches!(self, Self::Rodas | Self::Taylor(..) | Self::Closed)
