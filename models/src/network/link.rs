@@ -1,10 +1,14 @@
 //! `link`: a directed link with a drop-tail queue.
-use super::board::Board;
+use super::{
+    board::Board,
+    impaired::{self, Basis, Burst, Impaired},
+    spells::Spells,
+};
 use crate::{
     kinds::{
-        ParamType, ValueType,
+        Context, ParamType, Params, ValueType,
         feed_through::{FeedThrough, Passing},
-        params::{Reader, needed, with},
+        params::{Checked, Reader, needed, with},
         ports::{event, ports, signal},
     },
     maths::{random::RandomStream, rounding::nearest_tick},
@@ -159,8 +163,9 @@ impl Link {
 }
 
 impl Atomic<Value> for Link {
+    // A link on which something takes it down is `impaired`.
     fn inputs(&self) -> u16 {
-        1
+        3
     }
     fn outputs(&self) -> u16 {
         5
@@ -224,16 +229,27 @@ impl Atomic<Value> for Link {
 }
 
 unit_kind! {
-    /// `link`: a directed link: a drop-tail queue, a transmitter and a wire. Input `in`
-    /// (packets); outputs `out` (packets, when their last bit arrives), `dropped` (packets that
-    /// found the queue full or were lost), and the signals `present` (packets waiting or in
-    /// transmission), `utilisation` (share of time in transmission) and `loss` (share of the
-    /// packets that never arrive). Where some unit is wired to `present`, that hears of each packet that
+    /// `link`: a directed link: a drop-tail queue, a transmitter and a wire. Inputs `in`
+    /// (packets), `down` and `up` (events of any type, not needed); outputs `out` (packets, when their last
+    /// bit arrives), `dropped` (packets that found the queue full, were lost or were cut off), and the
+    /// signals `present` (packets waiting or in transmission), `utilisation` (share of time in
+    /// transmission) and `loss` (share of the packets that never arrive). Where some unit is wired to
+    /// `present`, that hears of each packet that
     /// comes and of each end of a transmission. Averages over time change without packets, too:
     /// who is wired to `utilisation` holds what it was at the last of these; what is recorded is the
     /// present one.
     ///
-    /// A packet of b bits takes b/rate, rounded to a tick, and then the propagation delay.
+    /// A packet of b bits takes b/rate, rounded to a tick, then the propagation delay, then the jitter.
+    /// `out` has no order among packets that arrive at one tick.
+    ///
+    /// **Losses in bursts** (Gilbert-Elliott): a chain of two states makes a step per packet, from good to
+    /// bad with probability `burst_begin` and back with `burst_end`; then the packet gets lost with
+    /// probability `loss` in the good state and `burst_loss` in the bad one. It begins in the good one.
+    ///
+    /// **Outages**: in the spells of `outages`, or from an event `down` to an event `up` (both at once:
+    /// down), nothing is sent. What is in transmission or on the wire when an outage begins is lost; what
+    /// waits goes on waiting, or with `while_down = "drop"` is lost, too, with all that comes. `down` and `up`
+    /// are reported as events.
     ///
     /// ```toml
     /// [unit.bottleneck]
@@ -242,6 +258,10 @@ unit_kind! {
     /// propagation = "10 ms"
     /// capacity = 20        # packets that wait, beside the one in transmission; default no limit
     /// loss = 0.01          # on the wire
+    /// burst_begin = 0.001
+    /// burst_end = 0.1
+    /// jitter = { distribution = "normal", mean = "2 ms", deviation = "0.5 ms" }
+    /// outages = [["2 s", "2.5 s"]]
     /// ```
     LinkKind = "link", "a directed link with a drop-tail queue",
     params: [
@@ -249,11 +269,22 @@ unit_kind! {
         with("propagation", ParamType::Duration, "0 s", "from the end of sending to arrival"),
         with("capacity", ParamType::Int, "", "most packets that wait; default no limit"),
         with("loss", ParamType::Real(None), "0", "probability of loss on the wire"),
+        with("burst_begin", ParamType::Real(None), "0", "probability per packet that a burst of losses begins"),
+        with("burst_end", ParamType::Real(None), "1", "probability per packet that a burst ends"),
+        with("burst_loss", ParamType::Real(None), "1", "probability of loss in a burst"),
+        with("jitter", ParamType::Raw, "", "random delay: { low = \"0 s\", high = \"2 ms\" }, or a distribution"),
+        with("reorder", ParamType::Bool, "false", "whether jitter lets packets overtake each other"),
+        with("outages", ParamType::Raw, "", "when the link is down: [[\"2 s\", \"2.5 s\"]]"),
+        with("while_down", ParamType::Choice(&["wait", "drop"]), "wait", "what packets do in outages"),
         with("minstd", ParamType::Int, "", "start state of a MINSTD generator for losses"),
         with("every", ParamType::Int, "", "packets between messages to wired receivers; default 1"),
     ],
     ports: |_| Ok(ports(
-        [event("in", ValueType::Packet)],
+        [
+            event("in", ValueType::Packet),
+            event("down", ValueType::Any).optional(),
+            event("up", ValueType::Any).optional(),
+        ],
         [
             event("out", ValueType::Packet), event("dropped", ValueType::Packet),
             signal("present"), signal("utilisation"), signal("loss"),
@@ -261,32 +292,61 @@ unit_kind! {
     )),
     // All but `out`, which takes a transmission.
     feed_through: |_, _| {
-        FeedThrough::Pairs((1..5).map(|output| (0, output, Passing::Sometimes)).collect())
+        let from = |input| (1..5).map(move |output| (input, output, Passing::Sometimes));
+        FeedThrough::Pairs((0..3).flat_map(from).collect())
     },
-    build: |params, context| {
-        let mut r = Reader::new(params);
-        let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);
-        let model = Link {
-            timer: Timer::due(0, context.resolution),
-            rate: r.positive("rate"),
-            propagation: r.duration("propagation"),
-            capacity,
-            loss: probability(&mut r, "loss", params.real("loss")),
-            stream: r.stream(context, "loss"),
-            last: (0, 0),
-            free: 0,
-            bunched: false,
-            flight: VecDeque::new(),
-            lost: VecDeque::new(),
-            dropped: Vec::new(),
-            offered: 0,
-            gone: 0,
-            work: 0,
-            watched: context.is_heard(2),
-            board: Board::new(2, &[0.0; 3], &mut r, context),
-        };
-        r.finish(Component::atomic(model))
-    },
+    build: |params, context| build(params, context),
+}
+
+fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
+    let mut r = Reader::new(params);
+    let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);
+    let basis = Basis {
+        timer: Timer::due(0, context.resolution),
+        rate: r.positive("rate"),
+        propagation: r.duration("propagation"),
+        capacity,
+        stream: r.stream(context, "loss"),
+        watched: context.is_heard(2),
+        board: Board::new(2, &[0.0; 3], &mut r, context),
+    };
+    let mut chance = |name| probability(&mut r, name, params.real(name));
+    let burst = Burst {
+        good: chance("loss"),
+        bad: chance("burst_loss"),
+        begin: chance("burst_begin"),
+        end: chance("burst_end"),
+        is_bad: false,
+    };
+    let jitter = impaired::jitter(params, context, &mut r);
+    let outages = Spells::read("outages", params, context, &mut r);
+    let commanded = context.is_driven(1) || context.is_driven(2);
+    if burst.begin > 0.0 || jitter.is_some() || r.given("outages") || commanded {
+        let keeps = params.text("while_down") == "wait";
+        let model = Impaired::new(basis, (burst, jitter), outages, commanded, keeps);
+        return r.finish(Component::atomic(model));
+    }
+    let Basis { timer, rate, propagation, capacity, stream, watched, board } = basis;
+    let model = Link {
+        timer,
+        rate,
+        propagation,
+        capacity,
+        loss: burst.good,
+        stream,
+        last: (0, 0),
+        free: 0,
+        bunched: false,
+        flight: VecDeque::new(),
+        lost: VecDeque::new(),
+        dropped: Vec::new(),
+        offered: 0,
+        gone: 0,
+        work: 0,
+        watched,
+        board,
+    };
+    r.finish(Component::atomic(model))
 }
 
 /// A probability, or a mistake.
@@ -393,6 +453,130 @@ mod tests {
         assert_eq!(bench.probe("l.present"), 0.0);
     }
 
+    /// Times in seconds of what a port sent.
+    fn times(bench: &Bench, port: &str) -> Vec<f64> {
+        let time = |e: &String| e.split('@').next().unwrap().parse().unwrap();
+        bench.events(port).iter().map(time).collect()
+    }
+
+    /// A link that can fail, and does not, is one that cannot.
+    #[test]
+    fn a_link_that_does_not_fail_is_a_link() {
+        for (more, seconds) in [("", 50.0), ("loss=0.3\n", 50.0), ("capacity=2\nloss=0.1\n", 200.0)]
+        {
+            let run = |fault: &str| {
+                let text = format!(
+                    "connections=['s.out -> l.in', 'l.present -> g.u']\n[unit.g]\nkind='gain'\ngain=1.0\n\
+                     [unit.s]\nkind='packet-source'\nrate=4\nbytes=125\n\
+                     [unit.l]\nkind='link'\nrate=4000.0\npropagation=0.3\n{more}{fault}"
+                );
+                let bench = Bench::run(&text, seconds);
+                let ports = ["l.out", "l.dropped"].map(|port| bench.events(port));
+                (
+                    ports,
+                    bench.signal("l.present"),
+                    bench.probe("l.utilisation"),
+                    bench.probe("l.loss"),
+                )
+            };
+            assert_eq!(run("outages=[]"), run(""), "{more}");
+        }
+    }
+
+    #[test]
+    fn outages_cut_what_is_under_way_and_the_rest_waits() {
+        // 0.25 s each from 0 on, the wire takes 1 s; down from 0.6 to 2.
+        let text = |more: &str| {
+            format!(
+                "connections=['s.out -> l.in']\n{SOURCE}period=0.1\nlimit=5\n\
+                 [unit.l]\nkind='link'\nrate=4000.0\npropagation=1\noutages=[[0.6, 2]]\n{more}"
+            )
+        };
+        let bench = Bench::run(&text(""), 5.0);
+        assert_eq!(times(&bench, "l.out"), [3.25, 3.5]);
+        let cut = ["0.6@1 packet 0/1 to 0", "0.6@1 packet 0/2 to 0", "0.6@1 packet 0/3 to 0"];
+        assert_eq!(bench.events("l.dropped"), cut);
+        // 0.6 s of transmissions, the last one cut short, and two more.
+        assert!((bench.probe("l.utilisation") - 1.1 / 5.0).abs() < 1e-9);
+        assert_eq!(bench.probe("l.loss"), 0.6);
+        let bench = Bench::run(&text("while_down='drop'"), 5.0);
+        assert_eq!((bench.count("l.out"), bench.count("l.dropped")), (0, 5));
+        let bench = Bench::run(&text("capacity=1"), 5.0);
+        assert_eq!(times(&bench, "l.out"), [3.25]);
+    }
+
+    #[test]
+    fn messages_take_links_down_and_up() {
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in', 'd.y -> l.down', 'u.y -> l.up']\n{SOURCE}period=1\nlimit=6\n\
+                 [unit.d]\nkind='schedule'\ntimes=[0.5, 1.5]\n[unit.u]\nkind='schedule'\ntimes=[2.5]\n\
+                 [unit.l]\nkind='link'\nrate=4000.0\npropagation=0.1"
+            ),
+            6.0,
+        );
+        assert_eq!(times(&bench, "l.out"), [0.35, 2.85, 3.1, 3.35, 4.35, 5.35]);
+    }
+
+    /// The share of losses and the mean length of bursts of Gilbert and Elliott's chain.
+    #[test]
+    fn losses_come_in_bursts() {
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in']\n{SOURCE}period=0.01\n[unit.l]\nkind='link'\nrate=1e9\n\
+                 burst_begin=0.02\nburst_end=0.25\nloss=0.01\nburst_loss=0.8"
+            ),
+            2000.005,
+        );
+        // 200 000 packets in about 3 700 bursts: the share has a deviation of 0.0012.
+        let bad = 0.02 / 0.27;
+        let share = 0.8 * bad + 0.01 * (1.0 - bad);
+        assert!((bench.probe("l.loss") - share).abs() < 4.0 * 0.0012, "{}", bench.probe("l.loss"));
+        let lost = times(&bench, "l.dropped");
+        // After a loss the next packet is lost with a probability that the chain gives.
+        let pairs = lost.windows(2).filter(|w| w[1] - w[0] < 0.015).count() as f64;
+        let bad_then = 0.8 * bad / share;
+        let next_bad = bad_then * 0.75 + (1.0 - bad_then) * 0.02;
+        let expected = 0.8 * next_bad + 0.01 * (1.0 - next_bad);
+        let found = pairs / lost.len() as f64;
+        assert!((found - expected).abs() < 4.0 * 0.0043, "{found}, not {expected}");
+    }
+
+    /// Mean and deviation of the delay, and who overtakes whom.
+    #[test]
+    fn jitter_has_its_distribution() {
+        let run = |jitter: &str, reorder: bool| {
+            let bench = Bench::run(
+                &format!(
+                    "connections=['s.out -> l.in', 'l.out -> k.in']\n{SOURCE}period=0.01\n\
+                     [unit.k]\nkind='packet-sink'\n\
+                     [unit.l]\nkind='link'\nrate=1e9\npropagation=0.1\njitter={{{jitter}}}\nreorder={reorder}"
+                ),
+                500.0,
+            );
+            let number = |e: &String| e.split(['/', ' ']).nth(3).unwrap().parse::<u32>().unwrap();
+            let order: Vec<u32> = bench.events("l.out").iter().map(number).collect();
+            let overtaken = order.windows(2).filter(|w| w[1] < w[0]).count();
+            (bench.probe("k.delay") - 0.1 - 1e-6, overtaken, order.len())
+        };
+        for (jitter, mean, deviation) in [
+            ("low=0.0, high=0.04", 0.02, 0.0116),
+            ("distribution='exponential', mean=0.03", 0.03, 0.03),
+            ("distribution='normal', mean=0.05, deviation=0.01", 0.05, 0.01),
+            ("distribution='erlang', mean=0.03, stages=3", 0.03, 0.0174),
+            ("distribution='triangular', low=0.0, mode=0.01, high=0.05", 0.02, 0.0108),
+            ("distribution='constant', mean=0.02", 0.02, 0.0),
+        ] {
+            let (found, overtaken, count) = run(jitter, true);
+            let within = 4.0 * deviation / (count as f64).sqrt() + 1e-8;
+            assert!((found - mean).abs() < within, "{jitter}: {found}, not {mean}");
+            assert_eq!(overtaken > 0, deviation > 0.0, "{jitter}");
+            let (longer, overtaken, _) = run(jitter, false);
+            assert_eq!(overtaken, 0, "{jitter}");
+            assert!(longer >= found - 1e-9, "{jitter}: who waits for others is later");
+        }
+    }
+
     #[test]
     fn bad_links_are_refused() {
         assert_eq!(
@@ -403,5 +587,17 @@ mod tests {
                 "`loss` is 1.5; give a probability from 0 to 1"
             ]
         );
+        let found = |fault: &str| mistakes(&format!("[unit.l]\nkind='link'\nrate=1\n{fault}"));
+        let spells = "write pairs of times in ascending order, such as [[\"1 s\", \"2 s\"], [\"5 s\", \"6 s\"]]";
+        for (fault, message) in [
+            ("burst_end=-1", "`burst_end` is -1; give a probability from 0 to 1".to_owned()),
+            ("outages=[1, 2]", format!("no pair of times; {spells}")),
+            ("outages=[[2, 1]]", format!("this time does not lie behind the one before; {spells}")),
+            ("jitter={high=1, mean=2}", "distribution \"uniform\" does not use `mean`; remove it, or choose another distribution".into()),
+            ("jitter={distribution='normal', mean=1}", "distribution \"normal\" needs `deviation`; add deviation = …".into()),
+            ("jitter={low=2, high=1}", "the ends of this distribution are in a wrong order; low <= mode <= high".into()),
+        ] {
+            assert_eq!(found(fault), [message], "{fault}");
+        }
     }
 }

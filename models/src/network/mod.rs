@@ -1,4 +1,4 @@
-//! Packet networks: sources, links with drop-tail queues, static routes, sinks, a wide-area
+//! Packet networks: sources, links with drop-tail queues that may fail, attacks, static routes, sinks, a wide-area
 //! network with a fixed delay, nodes of open Jackson networks, entities of PHOLD, atomics of DEVStone,
 //! and populations of nodes that join and leave.
 //!
@@ -10,6 +10,8 @@
 //! the start and then after each packet, or after every `every` packets ([`board`]).
 pub mod board;
 pub mod devstone;
+pub mod flood;
+mod impaired;
 pub mod link;
 pub mod node;
 pub mod phold;
@@ -17,4 +19,6 @@ pub mod population;
 pub mod routes;
 pub mod sink;
 pub mod source;
+mod spells;
+pub mod tamper;
 pub mod wan;

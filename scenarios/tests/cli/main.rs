@@ -18,6 +18,7 @@ mod iteration;
 mod library;
 mod nested;
 mod network;
+mod ns3;
 mod pendulum;
 mod periods;
 mod plots;
