@@ -25,7 +25,7 @@ use superdense_kernel::{
 
 /// Packets while a spell lasts. Inputs: 0 begins a spell, 1 ends it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Source {
+struct Source {
     timer: Timer,
     spells: Spells,
     /// Mean gap in ticks.

@@ -429,3 +429,6 @@ fn number(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ use superdense_kernel::{
 
 /// Input 0: packets, 1 begins a spell, 2 ends it. Outputs: 0 packets, 1 dropped packets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Tampering {
+struct Tampering {
     timer: Timer,
     spells: Spells,
     delay: i64,

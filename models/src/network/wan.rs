@@ -23,7 +23,7 @@ use superdense_kernel::{
 
 /// A fixed delay and independent losses between any two addresses. Input 0: packets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Wan {
+struct Wan {
     timer: Timer,
     delay: i64,
     loss: f64,
