@@ -47,9 +47,30 @@ pub enum Flag {
 const INLINE: usize = 4;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Stored")]
 enum Coefficients {
     Inline { len: u8, c: [f64; INLINE] },
     Heap(Arc<[f64]>),
+}
+
+/// Coefficients as they are read: their number may be anything.
+#[derive(Deserialize)]
+enum Stored {
+    Inline { len: u8, c: [f64; INLINE] },
+    Heap(Arc<[f64]>),
+}
+
+impl TryFrom<Stored> for Coefficients {
+    type Error = &'static str;
+    fn try_from(stored: Stored) -> Result<Self, Self::Error> {
+        match stored {
+            Stored::Inline { len, c } if (1..=INLINE).contains(&usize::from(len)) => {
+                Ok(Self::Inline { len, c })
+            }
+            Stored::Heap(c) if !c.is_empty() => Ok(Self::Heap(c)),
+            _ => Err("a segment with an impossible number of coefficients"),
+        }
+    }
 }
 
 /// A polynomial piece of a signal, valid from the tag of its message until the next one.

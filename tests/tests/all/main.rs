@@ -4,6 +4,7 @@ mod checkpoint;
 mod conformance;
 #[cfg(feature = "fmi")]
 mod fmi;
+mod fuzz;
 mod generated;
 mod nested;
 mod properties;
