@@ -44,6 +44,8 @@ const LEAST: f64 = 0.25;
 const ROUNDS: u32 = 64;
 /// Nor does one with coefficients beyond this; on the way high powers may be far off.
 const BEYOND: f64 = 1e150;
+/// Residual of energy, relative to 1 + what passed, up to which the balance counts as exact.
+const EXACT: f64 = 1e-9;
 /// Highest power of a quotient.
 const ORDER: usize = 12;
 
@@ -71,6 +73,9 @@ struct Bond {
     power: Vec<f64>,
     /// Per signal, the last instant at which its quotient was told, and how often.
     rounds: [(i64, u32); 2],
+    /// Energy that one unit gave and the other one did not take, and all that passed.
+    residual: f64,
+    passed: f64,
 }
 
 impl Bond {
@@ -125,6 +130,9 @@ pub struct Balance {
     due: Option<i64>,
     /// Seconds from the last exchange to the next one.
     step: f64,
+    /// Tick up to which energy has been counted, and the residual, relative to what passed, that is told next.
+    counted: i64,
+    limit: f64,
 }
 
 impl Balance {
@@ -136,14 +144,52 @@ impl Balance {
             sides: [Side::Free; 2],
             power: Vec::new(),
             rounds: [(NEVER, 0); 2],
+            residual: 0.0,
+            passed: 0.0,
         };
         let bonds = bonds.into_iter().map(bond).collect();
-        Self { bonds, tolerance, since: 0, due: None, step: 0.0 }
+        Self { bonds, tolerance, since: 0, due: None, step: 0.0, counted: 0, limit: EXACT }
     }
 
     /// When quotients are told anew, at the latest.
     pub fn due(&self) -> i64 {
         self.due.unwrap_or(NEVER)
+    }
+
+    /// Counts the energy that passed since the last call, by what sources sent and receivers held: the unit
+    /// that gives signal 0 gives its product with what is told of signal 1, and the other one takes what it
+    /// is told of signal 0 times signal 1.
+    pub fn count(&mut self, now: i64, lines: &[Line], timer: &Timer) {
+        let (from, span) = (self.counted, timer.seconds(self.counted, now));
+        self.counted = now;
+        if span <= 0.0 {
+            return;
+        }
+        for bond in &mut self.bonds {
+            let [a, b] = bond.signals.map(|s| &lines[usize::from(s)]);
+            if [a, b].iter().any(|line| line.last().is_none()) {
+                continue;
+            }
+            let energy = |own: &Line, told: &Line| {
+                let (p, q) = (own.source(from, timer), told.told(from, timer));
+                integral(&product(p.coefficients(), q.coefficients(), usize::MAX - 1), span)
+            };
+            let (given, taken) = (energy(a, b), energy(b, a));
+            bond.residual += given - taken;
+            bond.passed += given.abs().max(taken.abs());
+        }
+    }
+
+    /// A bond that is not balanced any more, by ten times as much as was told last: its signals, and the
+    /// energy that came of nothing or was lost.
+    pub fn worse(&mut self) -> Option<([u16; 2], f64)> {
+        let off = |bond: &Bond| bond.residual.abs() / (1.0 + bond.passed);
+        let worst = self.bonds.iter().max_by(|x, y| off(x).total_cmp(&off(y)))?;
+        if off(worst) <= self.limit {
+            return None;
+        }
+        self.limit = 10.0 * off(worst);
+        Some((worst.signals, worst.residual))
     }
 
     /// Whether a signal belongs to a bond.
@@ -238,6 +284,12 @@ fn distance(a: &Poly, b: &Poly, span: f64) -> f64 {
     each.sum()
 }
 
+/// The integral of a polynomial over `span` seconds.
+fn integral(p: &[f64], span: f64) -> f64 {
+    let terms = p.iter().enumerate().rev();
+    terms.fold(0.0, |sum, (k, c)| (sum + c / (k + 1) as f64) * span)
+}
+
 /// Whether a signal, told as `p`, can be divided by for `step` seconds.
 fn divides(p: &[f64], step: f64) -> bool {
     let (start, end) = (p[0], eval(p, step));
@@ -282,6 +334,7 @@ mod tests {
         let (n, y) = (Poly::new(&[2.0, -1.0, 0.5]), Poly::new(&[1.0, 0.7, -0.3]));
         let (q, within) = quotient(&n, &y, 1e-9);
         assert!(within > 0.1 && within < 1.0, "{within}");
+        assert!((integral(&[2.0, -1.0, 0.5], 2.0) - (4.0 - 2.0 + 4.0 / 3.0)).abs() < 1e-15);
         for t in [0.0, 0.5 * within, within] {
             let off = (q.value(t) * y.value(t) - n.value(t)).abs();
             assert!(off <= 3e-9, "{t}: {off}");

@@ -252,6 +252,19 @@ impl Coupler {
         }
     }
 
+    /// Counts the energy of bonds, before anything changes; what is missing is told.
+    fn count_energy(&mut self, fx: &mut Effects<Value>) {
+        let Some(balance) = &mut self.policy.balance else { return };
+        balance.count(self.timer.now(), &self.lines, &self.timer);
+        let Some((signals, energy)) = balance.worse() else { return };
+        let [a, b] = signals.map(|port| self.policy.name(port));
+        let note = format!(
+            "the power of {a} and {b} is not balanced: by now {energy:e} more was given than taken, as both came \
+             near to zero at once or fell too fast to divide by; a shorter `step` makes that less"
+        );
+        fx.report(Fact::Note(note.into()));
+    }
+
     /// Takes what sources sent; gives whether that brings about an exchange.
     fn receive(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) -> bool {
         let (timer, now) = (self.timer, self.timer.now());
@@ -329,16 +342,19 @@ impl Atomic<Value> for Coupler {
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
+        self.count_energy(fx);
         let due = self.sent();
         self.go_on(due, false, fx);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
+        self.count_energy(fx);
         let due = self.receive(bag, fx);
         self.go_on(due, true, fx);
     }
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.fire();
+        self.count_energy(fx);
         let due = self.sent();
         let due = self.receive(bag, fx) || due;
         self.go_on(due, true, fx);

@@ -127,6 +127,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     if shares_power(g, (tree, session), &params, &lines, is_coupled) {
         return;
     }
+    warn_of_loose_power(g, (tree, group, session), &params, &lines);
     let links = |m: &Member| {
         let body = g.children[m.0 as usize].members[m.1 as usize];
         below(tree, body).iter().any(|&u| !tree.units[u as usize].links.is_empty())
@@ -197,6 +198,37 @@ fn shares_power(
         return true;
     }
     false
+}
+
+/// Receivers of power hear it no better than its sources send it: a balance to rounding needs tight ones.
+const TIGHT: f64 = 1e-9;
+
+/// Warns of sources of `power` that send what they do less exactly than the balance counts.
+fn warn_of_loose_power(
+    g: &Group,
+    (tree, group, session): (&Tree, u32, &Session),
+    params: &Params,
+    lines: &Lines,
+) {
+    let bonds = params.get("power").map_or(&[][..], |p| items(&p.value));
+    for name in bonds.iter().flat_map(|bond| items(&bond.value)) {
+        let Param::Text(text) = &name.value else { continue };
+        let found = lines.keys().find(|(end, _)| signal(g, tree, *end) == *text);
+        let Some((unit, _)) = found.and_then(|(end, _)| tree.origin(group, *end)) else { continue };
+        let unit = &tree.units[unit as usize];
+        let Some(Param::Real(tolerance)) = unit.params.get("exchange_tolerance").map(|p| &p.value)
+        else {
+            continue;
+        };
+        if *tolerance > TIGHT {
+            let message = format!(
+                "the balance of power is as exact as `{}` sends what it does, to {tolerance}: for one that is \
+                 exact to rounding give the unit exchange_tolerance = 1e-12",
+                text.rsplit_once('.').map_or(text.as_str(), |(unit, _)| unit)
+            );
+            session.warn(&name.span, &message);
+        }
+    }
 }
 
 fn items(param: &Param) -> &[Located<Param>] {

@@ -159,3 +159,57 @@ fn energy_of_a_chain_with_friction() {
     assert!(balanced < 1e-9, "{balanced}");
     assert!(plain > 1e-4, "{plain}");
 }
+
+/// Two masses with a spring between them: three units, both bonds declared.
+fn three(tolerance: &str, step: &str, speed: f64) -> String {
+    let solver = format!(
+        "kind = 'equations'\nmethod = 'taylor'\nsegment_order = 9\nexchange_tolerance = {tolerance}\n\
+         tolerance = 1e-13\nabsolute_tolerance = 1e-13\n"
+    );
+    format!(
+        "stop = '20 s'\nsample = '0.1 s'\nrecord = ['s.e', 'm1.speed', 'm2.speed']\n\
+         connections = ['s.f1 -> m1.f', 'm1.v -> s.v1', 's.f2 -> m2.f', 'm2.v -> s.v2']\n\
+         [coupling]\nstep = '{step}'\nextrapolation = 1\nslopes = 'derivatives'\n\
+         power = [['s.f1', 'm1.v'], ['s.f2', 'm2.v']]\n\
+         [unit.s]\n{solver}states = {{ length = 1.0 }}\ninputs = {{ v1 = {speed:?}, v2 = 0.0 }}\n\
+         derivatives = {{ length = 'v2 - v1' }}\noutputs = {{ e = 'length', f1 = 'length', f2 = '-length' }}\n\
+         [unit.m1]\n{solver}states = {{ v = {speed:?} }}\ninputs = {{ f = 1.0 }}\n\
+         derivatives = {{ v = 'f' }}\noutputs = {{ v = 'v', speed = 'v' }}\n\
+         [unit.m2]\n{solver}states = {{ v = 0.0 }}\ninputs = {{ f = -1.0 }}\n\
+         derivatives = {{ v = 'f/3' }}\noutputs = {{ v = 'v', speed = 'v' }}\n"
+    )
+}
+
+/// The balance of N units is exact, or what is missing is told.
+#[test]
+fn what_is_missing_from_the_balance_is_told() {
+    let dir = super::folder("balance-three");
+    let run = |text: &str| {
+        std::fs::write(dir.join("three.toml"), text).unwrap();
+        super::good(&dir, "run three.toml --quiet --force --out out");
+        let table = super::read(&dir.join("out"), "samples.csv");
+        let total = |row: &str| {
+            let c: Vec<f64> = row.split(',').map(number).collect();
+            (c[1] * c[1] + c[2] * c[2] + 3.0 * c[3] * c[3]) / 2.0
+        };
+        let all: Vec<f64> = table.lines().skip(1).map(total).collect();
+        let worst = all.iter().map(|e| (e - all[0]).abs()).fold(0.0, f64::max);
+        let summary = super::json(&super::read(&dir.join("out"), "summary.json"));
+        let check = super::superdense(&dir, "check three.toml");
+        let warned = String::from_utf8_lossy(&[check.stdout, check.stderr].concat()).into_owned();
+        (worst, summary["notes"].to_string() + &warned)
+    };
+    for (tolerance, step, speed) in [
+        ("1e-12", "0.1 s", 0.0),
+        ("1e-12", "0.1 s", 0.3),
+        ("1e-12", "0.3 s", 0.0),
+        ("1e-6", "0.1 s", 0.0),
+        ("1e-6", "0.3 s", 0.3),
+    ] {
+        let (worst, notes) = run(&three(tolerance, step, speed));
+        let told = notes.contains("balanced") || notes.contains("exchange_tolerance");
+        assert!(worst < 1e-9 || told, "{tolerance}, {step}, {speed}: {worst:e} {notes}");
+        assert!(worst > 1e-10 || !told, "{tolerance}, {step}, {speed}: {worst:e} {notes}");
+        assert_eq!(notes.contains("exchange_tolerance"), tolerance == "1e-6", "{notes}");
+    }
+}
