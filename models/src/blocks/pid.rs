@@ -1,10 +1,11 @@
 //! `pid`: a continuous controller, exact for polynomial inputs.
 use super::series::Decay;
 use crate::{
+    equations::EquationsKind,
     kinds::{
-        ParamType, ValueType,
+        Context, Located, Param, ParamError, ParamType, Params, UnitKind, ValueType,
         feed_through::{FeedThrough, Passing},
-        params::{ORDER, Reader, TOLERANCE, with},
+        params::{Checked, ORDER, Reader, TOLERANCE, with},
         ports::{event, ports, signal},
     },
     signal::{
@@ -172,8 +173,9 @@ unit_kind! {
     /// filtered with the time constant `filter`. Inputs `reference`, `measured` (signals), `reset`
     /// (events, optional: clears the integral); output `y`.
     ///
-    /// The output is not limited: a limit has an anti-windup state of its own and belongs into an
-    /// equation unit.
+    /// With `low` or `high` the output is limited, and the integral does not wind up: it is led back by
+    /// (limited - unlimited)/`tracking` (back-calculation, Åström & Hägglund 1995, section 3.5). Such a
+    /// controller is solved as equations to a relative tolerance of 1e-9, not in closed form.
     ///
     /// ```toml
     /// [unit.controller]
@@ -189,6 +191,9 @@ unit_kind! {
         with("ki", ParamType::Real(None), "0.0", "integral gain per second"),
         with("kd", ParamType::Real(None), "0.0", "derivative gain in seconds"),
         with("filter", ParamType::Real(Some("s")), "0.01", "time constant of the derivative"),
+        with("low", ParamType::Real(None), "", "least output; default no limit"),
+        with("high", ParamType::Real(None), "", "largest output; default no limit"),
+        with("tracking", ParamType::Real(Some("s")), "", "time constant by which the integral follows the limits; default kp/ki"),
         ORDER,
         TOLERANCE,
     ],
@@ -204,6 +209,11 @@ unit_kind! {
     },
     build: |params, context| {
         let mut r = Reader::new(params);
+        if r.given("low") || r.given("high") {
+            return limited(r, context);
+        }
+        let given = r.given("tracking");
+        r.check(!given, "tracking", "`tracking` is for limited outputs", "add `low` or `high`, or delete it");
         let (order, tolerance) = r.accuracy();
         let model = Controller {
             timer: Timer::due(NEVER, context.resolution),
@@ -227,9 +237,89 @@ unit_kind! {
     },
 }
 
+/// The largest number that stands for no limit.
+const NO_LIMIT: f64 = 1e300;
+
+/// A controller with limits, as equations.
+fn limited(mut r: Reader<'_>, context: &Context<'_>) -> Checked<Component<Value>> {
+    let end = |r: &mut Reader<'_>, name, free| if r.given(name) { r.finite(name) } else { free };
+    let (low, high) = (end(&mut r, "low", -NO_LIMIT), end(&mut r, "high", NO_LIMIT));
+    r.check(low < high, "high", "`high` is not above `low`", "exchange the two");
+    let (kp, ki, kd) = (r.finite("kp"), r.finite("ki"), r.finite("kd"));
+    let filter = r.positive("filter");
+    let usual = if kp * ki > 0.0 { kp / ki } else { 1.0 };
+    let tracking = if r.given("tracking") { r.positive("tracking") } else { usual };
+    let (order, tolerance) = r.accuracy();
+    r.finish(())?;
+    let within = format!("clamp(free, {low:?}, {high:?})");
+    let slope = format!("{kd:?}/{filter:?}*(error - filtered)*started");
+    let free = format!("{kp:?}*error + integral + {slope}");
+    let integral = format!("{ki:?}*error + ({within} - free)/{tracking:?}");
+    let filtered = format!("(error - filtered)/{filter:?}");
+    let mut own = vec![
+        ("inputs", table(&[("reference", "0"), ("measured", "0")])),
+        ("states", table(&[("integral", "0"), ("filtered", "0")])),
+        ("discrete", table(&[("started", "0")])),
+        ("let", table(&[("error", "reference - measured"), ("free", &free)])),
+        ("derivatives", table(&[("integral", &integral), ("filtered", &filtered)])),
+        ("outputs", table(&[("y", &within)])),
+        ("event_inputs", Param::List(vec![at(Param::Text("reset".into()))])),
+        ("on", with_reset(&[("input", "reset")], &[("integral", "0")])),
+        ("segment_order", Param::Int(order as i64)),
+        ("exchange_tolerance", Param::Real(tolerance)),
+    ];
+    if kd != 0.0 {
+        // The derivative starts without a kick.
+        let then = [("filtered", "error"), ("started", "1")];
+        own.push(("event", with_reset(&[("name", "start"), ("when", "t > 0")], &then)));
+    }
+    let all = with_defaults(own);
+    EquationsKind.build(&all, context).map_err(|errors| {
+        let whole = |e: ParamError| ParamError::whole(e.message);
+        errors.into_iter().map(whole).collect()
+    })
+}
+
+fn at<T>(value: T) -> Located<T> {
+    Located::new(value, 0..0)
+}
+
+fn table(entries: &[(&str, &str)]) -> Param {
+    let entry =
+        |(name, text): &(&str, &str)| (at((*name).to_owned()), at(Param::Text((*text).to_owned())));
+    Param::Table(entries.iter().map(entry).collect())
+}
+
+/// A list of one table with more keys and a table `reset`.
+fn with_reset(keys: &[(&str, &str)], reset: &[(&str, &str)]) -> Param {
+    let mut whole = table(keys);
+    if let Param::Table(entries) = &mut whole {
+        entries.push((at("reset".to_owned()), at(table(reset))));
+    }
+    Param::List(vec![at(whole)])
+}
+
+/// Parameters of equations, of which some are given.
+fn with_defaults(own: Vec<(&str, Param)>) -> Params {
+    let own = own.into_iter().map(|(name, value)| (name.to_owned(), at(value)));
+    let mut values: Vec<(String, Located<Param>)> = own.collect();
+    for spec in EquationsKind.params() {
+        let value = match (spec.ty, spec.default) {
+            (_, None | Some("")) => continue,
+            (ParamType::Int, Some(number)) => Param::Int(number.parse().unwrap_or_default()),
+            (ParamType::Real(_), Some(number)) => Param::Real(number.parse().unwrap_or_default()),
+            (_, Some(word)) => Param::Text(word.to_owned()),
+        };
+        if values.iter().all(|(name, _)| name != spec.name) {
+            values.push((spec.name.to_owned(), at(value)));
+        }
+    }
+    Params { values }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::kinds::testing::Bench;
+    use crate::kinds::testing::{Bench, mistakes};
 
     #[test]
     fn answer_to_a_step_of_the_reference() {
@@ -301,5 +391,65 @@ mod tests {
         assert_eq!(bench.signal("c.y")[0], "0@1 [2.0] left 2");
         let error = bench.probe("x.y") - (1.0 - (-6.0f64).exp());
         assert!(error.abs() < 2e-6, "{error}");
+    }
+
+    fn loop_with(limits: &str, end: f64) -> Bench {
+        Bench::run(
+            &format!(
+                "connections=['r.y -> c.reference', 'p.y -> c.measured', 'c.y -> p.u']\n\
+                 [unit.r]\nkind='constant'\nvalue=1.0\n\
+                 [unit.p]\nkind='transfer-function'\nnumerator=[1.0]\ndenominator=[1.0,1.0]\n\
+                 [unit.c]\nkind='pid'\nkp=2.0\nki=4.0\nkd=0.2\nfilter=0.05\n{limits}"
+            ),
+            end,
+        )
+    }
+
+    /// The plant x' = y - x under the limited controller, by the classical method with short steps.
+    fn reference(end: f64, (low, high, tracking): (f64, f64, f64)) -> f64 {
+        let f = |z: [f64; 3]| {
+            let [x, integral, filtered] = z;
+            let e = 1.0 - x;
+            let free = 2.0 * e + integral + 4.0 * (e - filtered);
+            let y = free.clamp(low, high);
+            [y - x, 4.0 * e + (y - free) / tracking, (e - filtered) / 0.05]
+        };
+        let h = 1e-4;
+        let mut z = [0.0, 0.0, 1.0];
+        for _ in 0..(end / h).round() as u32 {
+            let go = |k: [f64; 3], by: f64| std::array::from_fn(|i| z[i] + by * k[i]);
+            let k1 = f(z);
+            let k2 = f(go(k1, h / 2.0));
+            let k3 = f(go(k2, h / 2.0));
+            let k4 = f(go(k3, h));
+            z = std::array::from_fn(|i| {
+                z[i] + h / 6.0 * (k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i])
+            });
+        }
+        z[0]
+    }
+
+    #[test]
+    fn limits_without_windup() {
+        for end in [0.5, 1.0, 2.0, 5.0] {
+            let found = loop_with("low=0.0\nhigh=1.2", end).probe("p.y");
+            let exact = reference(end, (0.0, 1.2, 0.5));
+            assert!((found - exact).abs() < 2e-5, "{end} s: {found}, not {exact}");
+        }
+        let tracked = loop_with("high=1.2\ntracking=0.1", 1.5).probe("p.y");
+        let exact = reference(1.5, (-1e300, 1.2, 0.1));
+        assert!((tracked - exact).abs() < 2e-5, "{tracked}, not {exact}");
+        // Limits that are never met change nothing.
+        let (wide, none) = (loop_with("low=-1e3\nhigh=1e3", 2.0), loop_with("", 2.0));
+        let off = wide.probe("p.y") - none.probe("p.y");
+        assert!(off.abs() < 2e-5, "{off}");
+    }
+
+    #[test]
+    fn bad_limits_are_refused() {
+        let found = mistakes("[unit.c]\nkind='pid'\nlow=2\nhigh=1");
+        assert_eq!(found, ["`high` is not above `low`; exchange the two"]);
+        let found = mistakes("[unit.c]\nkind='pid'\ntracking=1");
+        assert_eq!(found, ["`tracking` is for limited outputs; add `low` or `high`, or delete it"]);
     }
 }

@@ -3,7 +3,7 @@ use crate::{
     kinds::{
         ParamType, Ports, ValueType,
         params::{Reader, with},
-        ports::event,
+        ports::{event, signal},
     },
     maths::random::RandomStream,
     signal::value::{Job, Value},
@@ -11,7 +11,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, time::Duration};
 
-/// Routes events. Input 0: events; outputs: the branches.
+/// Routes events. Input 0: events, then the lengths of the lines if these decide; outputs: the branches.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Branch {
     /// Sums of the weights up to each output, for a random choice; else in turn.
@@ -19,11 +19,20 @@ pub(crate) struct Branch {
     stream: RandomStream,
     outputs: u16,
     next: u16,
+    /// The lines that branches lead to, as far as is known, where the shortest one is chosen.
+    lengths: Option<Box<[f64]>>,
     waiting: Vec<(u16, Value)>,
 }
 
 impl Branch {
     fn choose(&mut self) -> u16 {
+        if let Some(lengths) = &mut self.lengths {
+            let shorter = |a: &usize, b: &usize| lengths[*a].total_cmp(&lengths[*b]).then(a.cmp(b));
+            let port = (0..lengths.len()).min_by(shorter).unwrap_or(0);
+            // One more, until that is heard.
+            lengths[port] += 1.0;
+            return port as u16;
+        }
         match &self.cumulative {
             Some(sums) => {
                 let x = self.stream.uniform() * sums.last().copied().unwrap_or(0.0);
@@ -40,7 +49,7 @@ impl Branch {
 
 impl Atomic<Value> for Branch {
     fn inputs(&self) -> u16 {
-        1
+        1 + self.lengths.as_ref().map_or(0, |lengths| lengths.len() as u16)
     }
     fn outputs(&self) -> u16 {
         self.outputs
@@ -55,11 +64,17 @@ impl Atomic<Value> for Branch {
         self.waiting.clear();
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
-        if let Some((_, value)) = bag.single() {
+        for (port, value) in bag.iter().filter(|(port, _)| *port > 0) {
+            if let (Some(lengths), Some(length)) = (&mut self.lengths, value.as_real()) {
+                lengths[usize::from(port) - 1] = length;
+            }
+        }
+        if let Some((0, value)) = bag.single() {
             let port = self.choose();
             return self.waiting.push((port, value.clone()));
         }
-        let mut values: Vec<&Value> = bag.iter().map(|(_, v)| v).collect();
+        let events = bag.iter().filter(|(port, _)| *port == 0);
+        let mut values: Vec<&Value> = events.map(|(_, v)| v).collect();
         // Jobs have an order of their own; other events keep that of their sources.
         let job = |v: &&Value| if let Value::Job(j) = v { *j } else { Job::default() };
         values.sort_by_key(job);
@@ -74,7 +89,9 @@ unit_kind! {
     /// `router`: each event goes to one of several outputs, one micro-step later. Input `in`
     /// (any events, such as jobs), outputs `out1`, `out2`, ….
     ///
-    /// `mode = "random"` chooses by `weights`, `"turn"` takes the outputs in turn.
+    /// `mode = "random"` chooses by `weights`, `"turn"` takes the outputs in turn. `"shortest"` takes the
+    /// shortest line, of equal ones the first, by the signals at the inputs `length1`, `length2`, …, such as the
+    /// `length` of servers; what was sent since a signal came counts, too.
     ///
     /// ```toml
     /// [unit.fork]
@@ -85,19 +102,24 @@ unit_kind! {
     Router = "router", "each event to one of several outputs",
     params: [
         with("outputs", ParamType::Int, "2", "number of outputs"),
-        with("mode", ParamType::Choice(&["random", "turn"]), "random", "how an output is chosen"),
+        with("mode", ParamType::Choice(&["random", "turn", "shortest"]), "random", "how an output is chosen"),
         with("weights", ParamType::RealList, "", "weight of each output; default equal"),
     ],
     ports: |params| {
         let mut r = Reader::new(params);
         let n = r.int("outputs", 1, 4096);
         let outputs = (1..=n).map(|k| event(&format!("out{k}"), ValueType::Any)).collect();
-        r.finish(Ports { inputs: vec![event("in", ValueType::Any)], outputs })
+        let mut inputs = vec![event("in", ValueType::Any)];
+        if params.text("mode") == "shortest" {
+            inputs.extend((1..=n).map(|k| signal(&format!("length{k}"))));
+        }
+        r.finish(Ports { inputs, outputs })
     },
     build: |params, context| {
         let mut r = Reader::new(params);
         let n = r.int("outputs", 1, 4096) as usize;
-        let random = params.text("mode") != "turn";
+        let random = params.text("mode") == "random";
+        let shortest = params.text("mode") == "shortest";
         let mut weights = params.reals("weights");
         if r.given("weights") {
             let ok = weights.len() == n
@@ -105,7 +127,7 @@ unit_kind! {
                 && weights.iter().sum::<f64>() > 0.0;
             let message = format!("`weights` are no {n} numbers of zero or more, not all zero");
             r.check(ok, "weights", message, "give one weight per output");
-            r.check(random, "weights", "outputs in turn have no weights", "remove them");
+            r.check(random, "weights", "only outputs that are chosen at random have weights", "remove them");
         } else {
             weights = vec![1.0; n];
         }
@@ -117,6 +139,7 @@ unit_kind! {
             stream,
             outputs: n as u16,
             next: 0,
+            lengths: shortest.then(|| vec![0.0; n].into()),
             waiting: Vec::new(),
         }))
     },
@@ -146,5 +169,45 @@ mod tests {
             ["`weights` are no 2 numbers of zero or more, not all zero; give one weight per \
                  output"]
         );
+    }
+
+    /// Two servers and the shorter line: the stationary mean of the chain of both lengths.
+    #[test]
+    fn the_shorter_line_is_chosen() {
+        let bench = Bench::run(
+            "connections=['a.out -> r.in', 'r.out1 -> s.in', 'r.out2 -> t.in', 's.length -> r.length1', \
+             't.length -> r.length2', 's.out -> k.in', 't.out -> k.in']\n[unit.k]\nkind='sink'\n\
+             [unit.a]\nkind='arrivals'\nrate=1.4\n[unit.r]\nkind='router'\nmode='shortest'\n\
+             [unit.s]\nkind='server'\nrate=1.0\n[unit.t]\nkind='server'\nrate=1.0",
+            200_000.0,
+        );
+        const MOST: usize = 40;
+        let mut p = vec![[0.0f64; MOST]; MOST];
+        p[0][0] = 1.0;
+        // Uniformised at the rate 1.4 + 1 + 1.
+        for _ in 0..4000 {
+            let mut next = vec![[0.0f64; MOST]; MOST];
+            for i in 0..MOST {
+                for j in 0..MOST {
+                    let part = p[i][j] / 3.4;
+                    let to = if i <= j {
+                        ((i + 1).min(MOST - 1), j)
+                    } else {
+                        (i, (j + 1).min(MOST - 1))
+                    };
+                    next[to.0][to.1] += 1.4 * part;
+                    next[i.saturating_sub(1)][j] += part;
+                    next[i][j.saturating_sub(1)] += part;
+                }
+            }
+            p = next;
+        }
+        let number = |(i, row): (usize, &[f64; MOST])| -> f64 {
+            row.iter().enumerate().map(|(j, p)| (i + j) as f64 * p).sum()
+        };
+        let mean = p.iter().enumerate().map(number).sum::<f64>() / 1.4;
+        let found = bench.probe("k.mean");
+        // Times are correlated over about ten seconds; a line at random takes 3.3 s.
+        assert!((found - mean).abs() < 0.08, "{found}, not {mean}");
     }
 }

@@ -1,10 +1,10 @@
 //! `server`: a queue with one or several servers.
 use crate::{
     kinds::{
-        ParamType, ValueType,
+        ParamType, PortSpec, Ports, ValueType,
         feed_through::{FeedThrough, Passing},
         params::{DISTRIBUTION, Reader, random_ticks, with},
-        ports::{event, ports, signal},
+        ports::{event, signal},
     },
     maths::random::{Distribution, RandomStream},
     signal::{
@@ -20,8 +20,8 @@ use superdense_kernel::{
     time::Duration,
 };
 
-/// First come, first served. Input 0: jobs; outputs: 0 served jobs, 1 lost jobs, 2 number in the
-/// station, 3 number of busy servers.
+/// First come, first served, class by class. Inputs: jobs of each class; outputs: served jobs of each
+/// class, then lost jobs, number in the station, number of busy servers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Station {
     timer: Timer,
@@ -30,10 +30,11 @@ pub struct Station {
     servers: usize,
     /// Most jobs in the station.
     capacity: Option<usize>,
-    /// Waiting jobs and the ticks of their arrival.
-    queue: VecDeque<(i64, Job)>,
-    /// Jobs in service and the ticks of their departure, in that order.
-    service: Vec<(i64, Job)>,
+    /// Per class, those first whose turn is first: waiting jobs and the ticks of their arrival.
+    queues: Box<[VecDeque<(i64, Job)>]>,
+    waiting: usize,
+    /// Jobs in service, the ticks of their departure, in that order, and their classes.
+    service: Vec<(i64, Job, u16)>,
     /// Turned away; told in the next micro-step.
     lost: Vec<Job>,
     length: Level,
@@ -41,32 +42,32 @@ pub struct Station {
 }
 
 impl Station {
-    const IN: InPort<Job> = InPort::new(0);
-    const OUT: OutPort<Job> = OutPort::new(0);
-    const LOST: OutPort<Job> = OutPort::new(1);
-    const LENGTH: OutPort<Segment> = OutPort::new(2);
-    const BUSY: OutPort<Segment> = OutPort::new(3);
+    fn classes(&self) -> u16 {
+        self.queues.len() as u16
+    }
 
     fn present(&self) -> usize {
-        self.queue.len() + self.service.len()
+        self.waiting + self.service.len()
     }
 
     /// Jobs that leave at tick `at`.
     fn leaving(&self, at: i64) -> usize {
-        self.service.iter().take_while(|(t, _)| *t == at).count()
+        self.service.iter().take_while(|(t, ..)| *t == at).count()
     }
 
-    /// Fills free servers from the queue.
+    /// Fills free servers from the queues.
     fn serve(&mut self) {
         let now = self.timer.now();
-        while self.service.len() < self.servers {
-            let Some((since, mut job)) = self.queue.pop_front() else { break };
+        while self.service.len() < self.servers && self.waiting > 0 {
+            let next = (0..).zip(&mut self.queues).find_map(|(k, q)| Some((k, q.pop_front()?)));
+            let Some((class, (since, mut job))) = next else { break };
+            self.waiting -= 1;
             job.waited += now - since;
             job.hops += 1;
             let time = self.distribution.draw(&mut self.stream);
             let end = now.saturating_add(random_ticks(time, self.timer.resolution()));
-            let place = self.service.partition_point(|(t, _)| *t <= end);
-            self.service.insert(place, (end, job));
+            let place = self.service.partition_point(|(t, ..)| *t <= end);
+            self.service.insert(place, (end, job, class));
         }
     }
 
@@ -78,16 +79,16 @@ impl Station {
     }
 
     fn departure(&self) -> i64 {
-        self.service.first().map_or(NEVER, |(t, _)| *t)
+        self.service.first().map_or(NEVER, |(t, ..)| *t)
     }
 }
 
 impl Atomic<Value> for Station {
     fn inputs(&self) -> u16 {
-        1
+        self.classes()
     }
     fn outputs(&self) -> u16 {
-        4
+        self.classes() + 3
     }
     fn time_advance(&self) -> Duration {
         self.timer.advance()
@@ -95,20 +96,21 @@ impl Atomic<Value> for Station {
     #[inline(always)]
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
+        let first = self.classes();
         for &job in &self.lost {
-            out.send(Self::LOST, job);
+            out.send(OutPort::<Job>::new(first), job);
         }
         let leaving = self.leaving(at);
-        for &(_, job) in &self.service[..leaving] {
-            out.send(Self::OUT, job);
+        for &(_, job, class) in &self.service[..leaving] {
+            out.send(OutPort::<Job>::new(class), job);
         }
         // Both signals are up to date unless jobs leave.
         let rest = self.present() - leaving;
         if let Some(segment) = self.length.changed(rest as f64, at) {
-            out.send(Self::LENGTH, segment);
+            out.send(OutPort::<Segment>::new(first + 1), segment);
         }
         if let Some(segment) = self.busy.changed(rest.min(self.servers) as f64, at) {
-            out.send(Self::BUSY, segment);
+            out.send(OutPort::<Segment>::new(first + 2), segment);
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
@@ -128,22 +130,25 @@ impl Atomic<Value> for Station {
     #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        each_in_order(bag, Self::IN, Job::clone, |&job| {
-            if self.capacity.is_some_and(|most| self.present() >= most) {
-                self.lost.push(job);
-            } else {
-                self.queue.push_back((self.timer.now(), job));
-                self.serve();
-            }
-        });
+        for class in 0..self.classes() {
+            each_in_order(bag, InPort::<Job>::new(class), Job::clone, |&job| {
+                if self.capacity.is_some_and(|most| self.present() >= most) {
+                    self.lost.push(job);
+                } else {
+                    self.queues[usize::from(class)].push_back((self.timer.now(), job));
+                    self.waiting += 1;
+                    self.serve();
+                }
+            });
+        }
         self.count();
         let news = !self.lost.is_empty() || self.length.is_pending() || self.busy.is_pending();
         self.timer.set(if news { self.timer.now() } else { self.departure() });
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
-        match port {
-            2 => Some(Value::Real(self.length.value())),
-            3 => Some(Value::Real(self.busy.value())),
+        match port.checked_sub(self.classes())? {
+            1 => Some(Value::Real(self.length.value())),
+            2 => Some(Value::Real(self.busy.value())),
             _ => None,
         }
     }
@@ -157,6 +162,10 @@ unit_kind! {
     /// Jobs that arrive in one cycle queue up by creation, source and number. A departure in the
     /// cycle of an arrival goes first. Service times are rounded to ticks.
     ///
+    /// With `classes` above 1 there are inputs `in1`, `in2`, … and outputs `out1`, `out2`, … instead: a free
+    /// server takes the job of the lowest class that waits, and goes on with it to its end (priorities
+    /// without preemption).
+    ///
     /// ```toml
     /// [unit.counter]
     /// kind = "server"
@@ -168,21 +177,32 @@ unit_kind! {
     params: [
         with("servers", ParamType::Int, "1", "number of equal servers"),
         with("capacity", ParamType::Int, "", "most jobs in the station; default no limit"),
+        with("classes", ParamType::Int, "1", "classes of jobs, the first one served first"),
         DISTRIBUTION[0], DISTRIBUTION[1], DISTRIBUTION[2], DISTRIBUTION[3], DISTRIBUTION[4],
         DISTRIBUTION[5], DISTRIBUTION[6], DISTRIBUTION[7], DISTRIBUTION[8], DISTRIBUTION[9],
     ],
-    ports: |_| Ok(ports(
-        [event("in", ValueType::Job)],
-        [event("out", ValueType::Job), event("lost", ValueType::Job), signal("length"), signal("busy")],
-    )),
+    ports: |params| {
+        let mut r = Reader::new(params);
+        let classes = classes(&mut r);
+        let all = |of: &str| -> Vec<PortSpec> {
+            let name = |k| if classes == 1 { of.to_owned() } else { format!("{of}{k}") };
+            (1..=classes).map(|k| event(&name(k), ValueType::Job)).collect()
+        };
+        let mut outputs = all("out");
+        outputs.extend([event("lost", ValueType::Job), signal("length"), signal("busy")]);
+        r.finish(Ports { inputs: all("in"), outputs })
+    },
     // All but `out`, which takes a service.
-    feed_through: |_, _| {
-        FeedThrough::Pairs((1..4).map(|output| (0, output, Passing::Sometimes)).collect())
+    feed_through: |params, _| {
+        let n = classes(&mut Reader::new(params)) as u16;
+        let from = |input| (n..n + 3).map(move |output| (input, output, Passing::Sometimes));
+        FeedThrough::Pairs((0..n).flat_map(from).collect())
     },
     build: |params, context| {
         let mut r = Reader::new(params);
         let servers = r.int("servers", 1, 1 << 20) as usize;
         let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);
+        let classes = classes(&mut r);
         let distribution = r.distribution(true);
         let stream = r.stream(context, "service");
         r.finish(Component::atomic(Station {
@@ -191,13 +211,18 @@ unit_kind! {
             stream,
             servers,
             capacity,
-            queue: VecDeque::new(),
+            queues: vec![VecDeque::new(); classes].into(),
+            waiting: 0,
             service: Vec::new(),
             lost: Vec::new(),
             length: Level::new(0.0),
             busy: Level::new(0.0),
         }))
     },
+}
+
+fn classes(r: &mut Reader<'_>) -> usize {
+    r.int("classes", 1, 64) as usize
 }
 
 #[cfg(test)]
@@ -253,5 +278,52 @@ mod tests {
                 "`capacity` is 0; give an integer of at least 1"
             ]
         );
+    }
+
+    /// Erlang's waiting probability (C) with three servers, and Little's law.
+    #[test]
+    fn several_servers_wait_as_erlang_says() {
+        let bench = Bench::run(
+            "connections=['a.out -> s.in', 's.out -> k.in']\n[unit.k]\nkind='sink'\n\
+             [unit.a]\nkind='arrivals'\nrate=2.4\n[unit.s]\nkind='server'\nrate=1.0\nservers=3",
+            100_000.0,
+        );
+        let a = 2.4f64;
+        let last = a.powi(3) / 6.0 * 3.0 / (3.0 - a);
+        let c = last / (1.0 + a + a * a / 2.0 + last);
+        let mean = c / (3.0 - a) + 1.0;
+        // 240 000 customers, whose times are correlated over about 1/(3 - 2.4)^2 s.
+        assert!((bench.probe("k.mean") - mean).abs() < 0.03, "{} {mean}", bench.probe("k.mean"));
+    }
+
+    /// Priorities without preemption (Cobham 1954): W1 = W0/(1 - ρ1), W2 = W0/((1 - ρ1)(1 - ρ1 - ρ2)).
+    #[test]
+    fn classes_wait_as_cobham_says() {
+        let bench = Bench::run(
+            "connections=['a.out -> s.in1', 'b.out -> s.in2', 's.out1 -> k.in', 's.out2 -> l.in']\n\
+             [unit.k]\nkind='sink'\n[unit.l]\nkind='sink'\n\
+             [unit.a]\nkind='arrivals'\nrate=0.3\n[unit.b]\nkind='arrivals'\nrate=0.4\n\
+             [unit.s]\nkind='server'\nrate=1.0\nclasses=2",
+            300_000.0,
+        );
+        let waiting = 0.7;
+        for (port, mean, within) in
+            [("k.mean", 1.0 + waiting / 0.7, 0.04), ("l.mean", 1.0 + waiting / (0.7 * 0.3), 0.15)]
+        {
+            let found = bench.probe(port);
+            assert!((found - mean).abs() < within, "{port}: {found}, not {mean}");
+        }
+    }
+
+    #[test]
+    fn a_job_is_served_to_its_end() {
+        let bench = Bench::run(
+            "connections=['p.out -> s.in2', 'q.out -> s.in1']\n[unit.p]\nkind='arrivals'\ndistribution='constant'\nmean=1\nlimit=2\n\
+             [unit.q]\nkind='arrivals'\ndistribution='constant'\nmean=1.5\nlimit=1\n\
+             [unit.s]\nkind='server'\ndistribution='constant'\nmean=2\nclasses=2",
+            9.0,
+        );
+        assert_eq!(bench.events("s.out1"), ["5@0 job 1"]);
+        assert_eq!(bench.events("s.out2"), ["3@0 job 1", "7@0 job 2"]);
     }
 }

@@ -169,7 +169,12 @@ impl Quantity {
             over = Some(number);
             rest = divisor[end..].trim_start();
         }
-        if !rest.chars().next().is_some_and(|c| c.is_alphabetic() || "%°Ω".contains(c)) {
+        let begins =
+            |text: &str| text.starts_with(|c: char| c.is_alphabetic() || "%°Ω".contains(c));
+        // `100 1/h`: no formula has a number behind a number.
+        let apart = rest.len() < body.len() - end && over.is_none();
+        let reciprocal = rest.strip_prefix("1/").is_some_and(begins) && apart;
+        if !begins(rest) && !reciprocal {
             return Ok(None);
         }
         let Some(number) = Decimal::parse(&body[..end]) else { return Ok(None) };
@@ -275,6 +280,7 @@ mod tests {
         assert_eq!(si("1e3 mm"), 1.0);
         assert_eq!(si("4.7 kΩ"), 4700.0);
         assert_eq!(si("1 µs"), 1e-6);
+        assert_eq!([si("7200 1/h"), si("-3 1/s")], [2.0, -3.0]);
         let long = format!("1/{} s", "3".repeat(40));
         assert_eq!(Quantity::parse(&long), Ok(None), "more digits than are exact");
         assert_eq!([si("1/3 s"), si("-1 / 60s"), si("5/2 ms")], [1.0 / 3.0, -1.0 / 60.0, 2.5e-3]);
