@@ -184,6 +184,14 @@ fn plot() -> Json {
             ("y_label", json!({ "type": "string" })),
             ("events", json!({ "type": "boolean", "default": true })),
             ("style", json!({ "enum": ["line", "step", "points"] })),
+            ("x", described(&["string"], "the output on the horizontal axis, instead of time")),
+            ("names", reference("texts")),
+            ("values", reference("texts")),
+            ("x_range", json!({ "type": "array" })),
+            ("y_range", json!({ "type": "array" })),
+            ("log", json!({ "type": "boolean", "default": false })),
+            ("time_unit", json!({ "enum": ["s", "ms", "us", "ns", "min", "h", "d"] })),
+            ("bands", json!({ "type": "array" })),
         ],
     )
 }

@@ -179,6 +179,37 @@ pub struct Plot {
     pub events: bool,
     /// How curves are drawn; `None` draws a line for a continuous record, steps for the others.
     pub style: Option<Style>,
+    /// The axes, as far as they are not by default.
+    pub axes: Axes,
+}
+
+/// How the axes of a plot differ from what they are by default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Axes {
+    /// The output on the horizontal axis, instead of time (phase plot).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// Names of curves in the legend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
+    /// Names of the values 0, 1, 2, … on the value axis.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+    /// Ends of the axes, in their units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x_range: Option<[f64; 2]>,
+    /// The same for values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub y_range: Option<[f64; 2]>,
+    /// Whether values are on a logarithmic axis.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub log: bool,
+    /// Seconds per unit of the time axis, if that is not a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<f64>,
+    /// Intervals of time in seconds that are shaded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<[f64; 2]>,
 }
 
 impl Plot {

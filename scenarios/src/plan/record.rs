@@ -1,6 +1,6 @@
 //! The signals that are written and drawn: `record` and `[[plot]]`.
 use super::{
-    Aggregate, Figure, Plot, Record, Source, Style, connect,
+    Aggregate, Axes, Figure, Plot, Record, Source, Style, connect,
     evaluate::Evaluator,
     selector::{self, Piece, Selector, Step},
     session::{Session, did_you_mean},
@@ -19,7 +19,33 @@ const DEFAULT_RECORDS: usize = 64;
 const MAX_RECORDS: usize = 200_000;
 /// Most plots: they are panels of one picture.
 const MAX_PLOTS: usize = 100;
-const PLOT_KEYS: &[&str] = &["title", "kind", "y", "to", "x_label", "y_label", "events", "style"];
+const PLOT_KEYS: &[&str] = &[
+    "title",
+    "kind",
+    "y",
+    "to",
+    "x_label",
+    "y_label",
+    "events",
+    "style",
+    "x",
+    "names",
+    "values",
+    "x_range",
+    "y_range",
+    "log",
+    "time_unit",
+    "bands",
+];
+const TIME_UNITS: &[(&str, f64)] = &[
+    ("s", 1.0),
+    ("ms", 1e-3),
+    ("us", 1e-6),
+    ("ns", 1e-9),
+    ("min", 60.0),
+    ("h", 3600.0),
+    ("d", 86400.0),
+];
 const STYLES: &[(&str, Style)] =
     &[("line", Style::Line), ("step", Style::Step), ("points", Style::Points)];
 const KINDS: &[(&str, Figure)] = &[
@@ -237,14 +263,7 @@ impl Recorder<'_> {
             let text = table.get(key)?.text(&format!("`{key}`"), &format!("{key} = \"...\""), sink);
             text.map(|t| t.value)
         };
-        let events = match table.get("events") {
-            None => true,
-            Some(Node { item: Item::Bool(b), .. }) => *b,
-            Some(other) => {
-                sink.push(other.wrong_type("`events`", "true or false", "events = false"));
-                true
-            }
-        };
+        let events = self.flag(table, "events", true);
         let style = self.choice(table, "style", "styles", STYLES);
         let kind = self.choice(table, "kind", "kinds of plots", KINDS).unwrap_or(Figure::Curves);
         let (title, x_label, y_label) = (text("title"), text("x_label"), text("y_label"));
@@ -274,16 +293,119 @@ impl Recorder<'_> {
             Figure::Distribution => ("delay / s", "share with at most this delay"),
             _ => ("time / s", ""),
         };
+        let axes = self.axes(table, (kind, &y));
+        let unit = table.get("time_unit").and_then(|node| match &node.item {
+            Item::Text(unit) => Some(unit.as_str()),
+            _ => None,
+        });
+        let x = match (&axes.x, unit) {
+            (Some(x), _) => x.clone(),
+            (None, Some(unit)) => format!("time / {unit}"),
+            _ => x.to_owned(),
+        };
         Some(Plot {
             title: title.unwrap_or_default(),
             kind,
             y,
             to,
-            x_label: x_label.unwrap_or_else(|| x.into()),
+            x_label: x_label.unwrap_or(x),
             y_label: y_label.unwrap_or_else(|| share.into()),
             events,
             style,
+            axes,
         })
+    }
+
+    /// A key that is true or false.
+    fn flag(&self, table: &Table, key: &str, default: bool) -> bool {
+        match table.get(key) {
+            None => default,
+            Some(Node { item: Item::Bool(b), .. }) => *b,
+            Some(other) => {
+                let (what, example) = (format!("`{key}`"), format!("{key} = {}", !default));
+                self.session.sink.push(other.wrong_type(&what, "true or false", &example));
+                default
+            }
+        }
+    }
+
+    /// The keys of the axes, which are for curves.
+    fn axes(&mut self, table: &Table, (kind, y): (Figure, &[String])) -> Axes {
+        let keys = &PLOT_KEYS[8..];
+        let given = keys.iter().find_map(|key| Some((key, table.get(key)?)));
+        if let Some((key, node)) = given.filter(|_| kind != Figure::Curves) {
+            let message = format!("`{key}` is for curves");
+            let mistake = Mistake::new("contradiction", &node.span, message);
+            self.session.report(mistake.help("delete it, or delete `kind`"));
+        }
+        let x = self.outputs(table, "x", false);
+        if let Some(node) = table.get("x").filter(|_| x.as_ref().is_none_or(|x| x.len() != 1)) {
+            let mistake = Mistake::new("plot", &node.span, "`x` is not one output");
+            self.session.report(mistake.help("name one, such as x = \"pendulum.angle\""));
+        }
+        let (names, values) = (self.words(table, "names"), self.words(table, "values"));
+        if let Some(node) = table.get("names").filter(|_| names.len() != y.len()) {
+            let message = format!("{} names for {} curves", names.len(), y.len());
+            let mistake = Mistake::new("plot", &node.span, message);
+            self.session.report(mistake.help("give one name for each output in `y`"));
+        }
+        let log = self.flag(table, "log", false);
+        let y_range = self.range(table, "y_range");
+        if let (Some(node), Some([low, _]), true) = (table.get("y_range"), y_range, log)
+            && low <= 0.0
+        {
+            let message = "a logarithmic axis begins above zero";
+            let mistake = Mistake::new("plot", &node.span, message);
+            self.session.report(mistake.help("write y_range = [1e-6, 1], or delete `log`"));
+        }
+        Axes {
+            x: x.and_then(|x| x.into_iter().next()),
+            names,
+            values,
+            x_range: self.range(table, "x_range"),
+            y_range,
+            log,
+            unit: self.choice(table, "time_unit", "units of time", TIME_UNITS),
+            bands: self.bands(table),
+        }
+    }
+
+    /// A list of texts; empty if there is none.
+    fn words(&self, table: &Table, key: &str) -> Vec<String> {
+        let Some(node) = table.get(key) else { return Vec::new() };
+        let (what, example) = (format!("`{key}`"), format!("{key} = [\"first\", \"second\"]"));
+        let sink = &self.session.sink;
+        let items = node.list(&what, &example, sink).unwrap_or_default();
+        items.iter().filter_map(|item| Some(item.text(&what, &example, sink)?.value)).collect()
+    }
+
+    /// Two numbers, the first one below the second.
+    fn pair(&self, node: &Node, key: &str) -> Option<[f64; 2]> {
+        let (what, example) = (format!("`{key}`"), format!("{key} = [0, 1]"));
+        let items = node.list(&what, &example, &self.session.sink)?;
+        let eval = Evaluator::new(self.session, &self.tree.groups[0].scope, &[]);
+        let numbers: Option<Vec<f64>> =
+            items.iter().map(|item| Some(eval.number(item, &what)?.value)).collect();
+        match numbers?.as_slice() {
+            &[low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
+            _ => {
+                let message = format!("{what} has no two numbers in ascending order");
+                let mistake = Mistake::new("plot", &node.span, message);
+                self.session.report(mistake.help(format!("write {example}")));
+                None
+            }
+        }
+    }
+
+    fn range(&self, table: &Table, key: &str) -> Option<[f64; 2]> {
+        table.get(key).and_then(|node| self.pair(node, key))
+    }
+
+    fn bands(&self, table: &Table) -> Vec<[f64; 2]> {
+        let Some(node) = table.get("bands") else { return Vec::new() };
+        let example = "bands = [[\"1 s\", \"2 s\"]]";
+        let items = node.list("`bands`", example, &self.session.sink).unwrap_or_default();
+        items.iter().filter_map(|item| self.pair(item, "bands")).collect()
     }
 
     /// The outputs of a plot, which are recorded; of events only, if these are wanted.

@@ -3,6 +3,7 @@ use super::{
     FONT, PlotError,
     curves::{self, Curve, Point},
     files::{Figure, Marker, Panel},
+    scales,
     ticks::{Axis, Ticks},
     timeline,
 };
@@ -30,6 +31,7 @@ const FULL_LINES: usize = 60;
 
 pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
 const GRID: RGBColor = RGBColor(224, 224, 224);
+const BAND: RGBColor = RGBColor(238, 238, 228);
 const MARK: RGBColor = RGBColor(125, 125, 125);
 /// Okabe and Ito, "Color universal design" (2008), without the yellow that is too light for lines.
 pub(super) const COLOURS: [RGBColor; 7] = [
@@ -101,8 +103,11 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
         for (i, panel) in figure.panels.iter().enumerate() {
             let (area, rest) = body.split_vertically(s(height_of(panel)));
             body = rest;
-            let same =
-                |p: &Panel| p.declared.x_label == panel.declared.x_label && p.span == panel.span;
+            let same = |p: &Panel| {
+                p.declared.x_label == panel.declared.x_label
+                    && p.span == panel.span
+                    && p.declared.axes.x_range == panel.declared.axes.x_range
+            };
             let shared_axis = figure.panels.get(i + 1).is_some_and(same);
             let (plot, side) = area.split_horizontally(s(WIDTH - legend));
             let kinds = draw_panel(&plot, panel, figure, (left, shared_axis))?;
@@ -177,18 +182,12 @@ fn draw_panel(
     figure: &Figure,
     (left, shared_axis): (u32, bool),
 ) -> Result<[bool; 3], PlotError> {
-    let span = panel.span.unwrap_or(figure.span);
+    let axes = &panel.declared.axes;
+    let unit = axes.unit.unwrap_or(1.0);
+    let span = panel.span.unwrap_or((figure.span.0 / unit, figure.span.1 / unit));
+    let span = axes.x_range.map_or(span, |[from, to]| (from, to));
     let x_ticks = Ticks::new(span.0, span.1, 9);
-    let (low, high) = value_range(&panel.curves);
-    // States and lengths of queues have no halves.
-    let whole = |c: &Curve| c.points.iter().all(|p| !p.1.is_finite() || p.1.fract() == 0.0);
-    let wanted = if panel.curves.iter().all(whole) { 6.0f64.min(high - low).max(1.0) } else { 6.0 };
-    let ((low, high), y_ticks) = if panel.rows.is_empty() {
-        ((low, high), Ticks::new(low, high, wanted as usize))
-    } else {
-        let names = panel.rows.iter().rev().map(|row| short(&row.label)).collect();
-        ((0.0, panel.rows.len() as f64), Ticks::named(names))
-    };
+    let ((low, high), y_ticks) = value_axis(panel);
     let mut kinds = [false; 3];
     let title = &panel.declared.title;
     let above = if title.is_empty() { 12 } else { 30 };
@@ -218,8 +217,13 @@ fn draw_panel(
         .y_desc(y_ticks.axis_label(&panel.declared.y_label))
         .draw()
         .map_err(draw_error)?;
+    if panel.span.is_none() {
+        draw_bands(&chart, panel, span, (low, high))?;
+    }
     if panel.declared.events && panel.span.is_none() {
-        kinds = draw_markers(area, &chart, &figure.markers, span, (low, high))?;
+        let seen = figure.markers.iter().map(|m| Marker { at: m.at / unit, kind: m.kind });
+        let seen: Vec<Marker> = seen.filter(|m| (span.0..=span.1).contains(&m.at)).collect();
+        kinds = draw_markers(area, &chart, &seen, span, (low, high))?;
     }
     timeline::draw(&chart, &panel.rows, span, !panel.declared.to.is_empty())?;
     for (i, curve) in panel.curves.iter().enumerate() {
@@ -228,6 +232,45 @@ fn draw_panel(
         }
     }
     Ok(kinds)
+}
+
+/// The ends of the value axis, and its ticks.
+fn value_axis(panel: &Panel) -> ((f64, f64), Ticks) {
+    let axes = &panel.declared.axes;
+    let range = || value_range(&panel.curves);
+    let (low, high) = scales::values(axes).map_or_else(range, |[low, high]| (low, high));
+    // States and lengths of queues have no halves.
+    let whole = |c: &Curve| c.points.iter().all(|p| !p.1.is_finite() || p.1.fract() == 0.0);
+    let wanted = if panel.curves.iter().all(whole) { 6.0f64.min(high - low).max(1.0) } else { 6.0 };
+    if !panel.rows.is_empty() {
+        let names = panel.rows.iter().rev().map(|row| short(&row.label)).collect();
+        ((0.0, panel.rows.len() as f64), Ticks::named(names))
+    } else if axes.log {
+        ((low, high), Ticks::decades(low, high))
+    } else if !axes.values.is_empty() {
+        let most = axes.values.len() as f64 - 0.5;
+        ((low.min(-0.5), high.max(most)), Ticks::values(&axes.values))
+    } else {
+        ((low, high), Ticks::new(low, high, wanted as usize))
+    }
+}
+
+/// Shades intervals of time.
+fn draw_bands(
+    chart: &Chart<'_, '_>,
+    panel: &Panel,
+    span: (f64, f64),
+    (low, high): (f64, f64),
+) -> Result<(), PlotError> {
+    let axes = &panel.declared.axes;
+    for band in &axes.bands {
+        let [from, to] = band.map(|t| (t / axes.unit.unwrap_or(1.0)).clamp(span.0, span.1));
+        if from < to {
+            let shade = Rectangle::new([(from, low), (to, high)], BAND.filled());
+            chart.plotting_area().draw(&shade).map_err(draw_error)?;
+        }
+    }
+    Ok(())
 }
 
 fn draw_piece(

@@ -4,11 +4,12 @@ use super::{
     curves::{self, Curve, Jump, Point},
     journeys::{self, Row},
     rows::{each_row, first_line},
+    scales,
 };
 use crate::{
     output::OutputError,
     output::csv,
-    plan::{Figure as Kind, Plan, Style},
+    plan::{Axes, Figure as Kind, Plan, Style},
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, path::Path};
@@ -60,6 +61,9 @@ pub struct DeclaredPlot {
     pub y_label: String,
     /// Whether event markers are drawn.
     pub events: bool,
+    /// What is not by default about the axes.
+    #[serde(flatten)]
+    pub axes: Axes,
 }
 
 impl Declared {
@@ -89,6 +93,7 @@ impl Declared {
                 x_label: p.x_label.clone(),
                 y_label: p.y_label.clone(),
                 events: p.events,
+                axes: p.axes.clone(),
             })
             .collect();
         if plots.is_empty() && !plan.record.is_empty() {
@@ -180,6 +185,11 @@ pub(super) fn read(dir: &Path) -> Result<Figure, PlotError> {
                     Some(curve(label, style, samples.columns.get(label)?, tracks.get(label)))
                 });
                 curves = all.collect();
+                if let Some(x) = plot.axes.x.as_ref().and_then(|x| samples.columns.get(x)) {
+                    curves = scales::phase(x, &plot, &samples.columns);
+                    span = Some(journeys::span(&curves));
+                }
+                scales::apply(&mut curves, &plot.axes);
             }
         }
         panels.push(Panel { curves, declared: plot, rows, span });
@@ -221,7 +231,10 @@ fn read_samples(file: &Path, declared: &Declared) -> Result<Samples, PlotError> 
     let style = |label: &str| {
         let all = declared.plots.iter().flat_map(|p| p.y.iter().zip(&p.styles));
         let mut styles = all.filter(|(y, _)| *y == label).map(|(_, style)| style);
-        styles.next().map(|style| style == "line")
+        let found = styles.next().map(|style| style == "line");
+        found.or_else(|| {
+            declared.plots.iter().find_map(|p| (p.axes.x.as_deref()? == label).then_some(false))
+        })
     };
     let labels = csv::split(&header);
     if labels.first().is_none_or(|label| label != "time") {

@@ -14,6 +14,7 @@ mod files;
 mod journeys;
 mod png;
 mod rows;
+mod scales;
 mod ticks;
 mod timeline;
 

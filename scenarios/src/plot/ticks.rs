@@ -12,6 +12,8 @@ pub(super) struct Ticks {
     step: f64,
     /// Instead of numbers: names of rows from the bottom up, each one unit high.
     names: Vec<String>,
+    /// Positions are logarithms of what they stand for.
+    decades: bool,
 }
 
 impl Ticks {
@@ -33,19 +35,46 @@ impl Ticks {
             e if e <= -4 => e - e.rem_euclid(3),
             _ => 0,
         };
-        Self { at, exponent, step, names: Vec::new() }
+        Self { at, exponent, step, names: Vec::new(), decades: false }
     }
 
     /// Names of rows from the bottom up, each one unit high.
     pub(super) fn named(names: Vec<String>) -> Self {
         let at = (0..names.len()).map(|i| i as f64 + 0.5).collect();
-        Self { at, exponent: 0, step: 1.0, names }
+        Self { at, exponent: 0, step: 1.0, names, decades: false }
+    }
+
+    /// Names of the values 0, 1, 2, ….
+    pub(super) fn values(names: &[String]) -> Self {
+        let at = (0..names.len()).map(|i| i as f64).collect();
+        Self { at, ..Self::named(names.to_vec()) }
+    }
+
+    /// Powers of ten between these logarithms, and where there are few of them multiples.
+    pub(super) fn decades(low: f64, high: f64) -> Self {
+        let (first, last) = (low.floor() as i32, high.ceil() as i32);
+        let parts: &[f64] = if high - low > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let stride = usize::try_from((last - first) / 9 + 1).unwrap_or(1);
+        let powers = (first..=last).step_by(stride);
+        let all = powers.flat_map(|k| parts.iter().map(move |m| f64::from(k) + m.log10()));
+        let at = all.filter(|x| (low..=high).contains(x)).collect();
+        Self { at, exponent: 0, step: 1.0, names: Vec::new(), decades: true }
     }
 
     /// The label of a tick.
     pub(super) fn label(&self, x: f64) -> String {
         if !self.names.is_empty() {
             return self.names.get(x.max(0.0) as usize).cloned().unwrap_or_default();
+        }
+        if self.decades {
+            let power = x.floor();
+            let part = 10f64.powf(x - power).round();
+            let (part, power) = if part >= 10.0 { (1.0, power + 1.0) } else { (part, power) };
+            return match (part, power) {
+                (part, 0.0..=3.0) => format!("{}", part * 10f64.powf(power)),
+                (1.0, power) => format!("10{}", superscript(power as i32)),
+                (part, power) => format!("{part}×10{}", superscript(power as i32)),
+            };
         }
         let factor = 10f64.powi(self.exponent);
         let step = self.step / factor;
@@ -63,12 +92,16 @@ impl Ticks {
         if self.exponent == 0 {
             return label.to_owned();
         }
-        let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-        let text = self.exponent.unsigned_abs().to_string();
-        let power: String = text.bytes().map(|b| digits[usize::from(b - b'0')]).collect();
-        let sign = if self.exponent < 0 { "⁻" } else { "" };
-        format!("{label}  (×10{sign}{power})")
+        format!("{label}  (×10{})", superscript(self.exponent))
     }
+}
+
+/// A whole number as an exponent.
+fn superscript(number: i32) -> String {
+    let digits = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let text = number.unsigned_abs().to_string();
+    let power: String = text.bytes().map(|b| digits[usize::from(b - b'0')]).collect();
+    if number < 0 { format!("⁻{power}") } else { power }
 }
 
 /// An axis of plotters with these ticks and labels.
@@ -128,6 +161,14 @@ mod tests {
             let found: Vec<_> = t.at.iter().map(|&x| t.label(x)).collect();
             assert_eq!(found.join(" "), labels, "{low}..{high}");
         }
+        let decades = |low, high| {
+            let t = Ticks::decades(low, high);
+            t.at.iter().map(|&x| t.label(x)).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(decades(-0.1, 3.1), "1 10 100 1000");
+        assert_eq!(decades(-6.0, 1.0), "10⁻⁶ 10⁻⁵ 10⁻⁴ 10⁻³ 10⁻² 10⁻¹ 1 10");
+        assert_eq!(decades(0.5, 1.4), "5 10 20");
+        assert_eq!(decades(-5.2, -4.0), "10⁻⁵ 2×10⁻⁵ 5×10⁻⁵ 10⁻⁴");
         assert_eq!(Ticks::new(0.0, 2.5e7, 5).axis_label("P / W"), "P / W  (×10⁶)");
         assert_eq!(Ticks::new(0.0, 3e-5, 3).axis_label("i / A"), "i / A  (×10⁻⁶)");
     }

@@ -242,3 +242,32 @@ fn jobs_of_two_sources_are_told_apart() {
     assert!(served > 20 && served < arrived.len());
     assert!(read(&dir, "out/plot.svg").contains(&format!("s.out ({served})")));
 }
+
+/// Logarithms, units, ranges, names and phase plots are in the picture.
+#[test]
+fn axes_are_as_asked_for() {
+    let dir = folder("plots-axes");
+    let text = "title = 'Axes'\nstop = '1 h'\nsample = '1 min'\nrecord = ['u.x', 'u.v']\n\
+        [unit.u]\nkind = 'equations'\nstates = { x = 1000, v = 1 }\n\
+        derivatives = { x = '-x/300', v = '0.01*cos(t/100)' }\noutputs = { x = 'x', v = 'v' }\n\
+        [[plot]]\ny = ['u.x']\nnames = ['decay']\nlog = true\ny_range = [1, 1e5]\ntime_unit = 'min'\n\
+        x_range = [0, 30]\nbands = [['5 min', '10 min']]\n\
+        [[plot]]\ny = ['u.v']\nx = 'u.x'\nvalues = ['off', 'on']\n";
+    fs::write(dir.join("a.toml"), text).unwrap();
+    good(&dir, "run a.toml --quiet --out out");
+    let svg = read(&dir.join("out"), "plot.svg");
+    for label in ["decay", "10⁵", "time / min", "u.x", "off", "on"] {
+        assert!(svg.contains(&format!("{label}\n")), "{label}");
+    }
+    assert!(!svg.contains("time / s"));
+    // Half of the time is shown: the curve ends at the right edge, at the height of exp(-6).
+    let ends = lines(&svg);
+    assert!(!ends.is_empty());
+    let declared = read(&dir.join("out"), "plots.json");
+    assert!(
+        declared.contains("\"unit\": 60.0") && declared.contains("\"log\": true"),
+        "{declared}"
+    );
+    good(&dir, "plot out");
+    assert_eq!(read(&dir.join("out"), "plot.svg"), svg);
+}
