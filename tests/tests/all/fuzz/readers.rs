@@ -138,7 +138,7 @@ fn results() {
     let good: Vec<Vec<u8>> =
         files.iter().map(|file| fs::read(data("fuzz/results").join(file)).unwrap()).collect();
     let mut at = 0;
-    let target = Target { name: "results", text: true, seeds: good.clone(), inputs: 400, kinds: 8 };
+    let target = Target { name: "results", text: true, seeds: good.clone(), inputs: 150, kinds: 6 };
     feed(&target, |bytes| {
         // The file that an input comes from begins like it.
         let like = |seed: &Vec<u8>| seed.iter().zip(bytes).take(6).filter(|(a, b)| a == b).count();
