@@ -43,8 +43,11 @@ fn ascends(mut numbers: impl Iterator<Item = u32>, models: usize) -> bool {
 impl Progress {
     /// The reason why no run of so many models could be there.
     pub(crate) fn defect(&self, models: usize, guards: &Guards) -> Option<&'static str> {
+        // All else looks into parts of the right sizes.
+        if !self.sizes_fit(models) {
+            return Some("its parts do not fit together");
+        }
         let checks = [
-            (self.sizes_fit(models), "its parts do not fit together"),
             (self.clock_fits(), "its clock is at no time"),
             (self.counts_fit(), "its counts contradict each other"),
             (self.events_fit(models), "an event is at no time"),

@@ -173,7 +173,7 @@ fn progress_that_no_run_makes_is_refused() {
     let bytes = sim.checkpoint().expect("plain data");
     let body = &bytes[..bytes.len() - SEAL];
     type Change = fn(&mut File<i64>);
-    let changes: [(&str, Change); 26] = [
+    let changes: [(&str, Change); 28] = [
         ("now later", |f| f.progress.now.ticks += 1),
         ("now later than the floor", |f| f.progress.now.ticks = f.progress.floor + 1),
         ("no time", |f| f.progress.now = Tag::NEVER),
@@ -191,6 +191,8 @@ fn progress_that_no_run_makes_is_refused() {
         ("moved before", |f| f.progress.last[0] -= 1),
         ("a model less", |f| _ = f.progress.chain.pop()),
         ("a state less", |f| _ = f.states.pop()),
+        ("no events", |f| f.progress.visible.clear()),
+        ("no silent steps", |f| f.progress.silent.clear()),
         ("an event in the past", |f| f.progress.visible[0] = Some(MIDDLE - 1)),
         ("an event more", |f| f.progress.visible[2] = Some(END)),
         ("an event less", |f| f.progress.visible[0] = None),

@@ -41,8 +41,10 @@ impl Timer {
     }
     /// The time advance.
     pub fn advance(&self) -> Duration {
-        // Both count from the start, so their difference is no overflow.
-        Duration::from_ticks(if self.due == NEVER { NEVER } else { self.due - self.now })
+        // Both count from the start, so their difference is no overflow; one that comes of false bytes is
+        // refused when these are resumed.
+        let ahead = self.due.wrapping_sub(self.now);
+        Duration::from_ticks(if self.due == NEVER { NEVER } else { ahead })
     }
     /// For δint: the due time is now, and nothing is due any more.
     pub fn fire(&mut self) {
