@@ -341,6 +341,9 @@ fn read_trajectory(
         let (Ok(tick), Ok(value)) = (tick.parse::<i64>(), value.parse::<f64>()) else {
             return Ok(true);
         };
+        if tick < last.tick.unwrap_or(0) {
+            return Err(damaged(file, &format!("the tick {tick} lies before the one before")));
+        }
         let at = resolution.seconds(tick);
         if last.tick == Some(tick) {
             if let Some(jump) = track.jumps.last_mut().filter(|j| j.at == at) {

@@ -37,8 +37,8 @@ pub(super) fn read(file: &Path, plots: &[DeclaredPlot]) -> Result<Sent, PlotErro
     let mut rows = 0;
     each_row(file, 5, |fields| {
         let Some(all) = sent.get_mut(&*fields[2]) else { return Ok(true) };
-        let tick = fields[0].parse();
-        let tick = tick.map_err(|_| damaged(file, &format!("'{}' is no tick", fields[0])))?;
+        let tick = fields[0].parse().ok().filter(|&tick: &i64| tick >= 0);
+        let tick = tick.ok_or_else(|| damaged(file, &format!("'{}' is no tick", fields[0])))?;
         all.push((tick, fields[3].to_string()));
         rows += 1;
         Ok(rows < ROWS)

@@ -128,6 +128,16 @@ fn damaged_files_are_refused() {
         assert!(told.contains(why) && told.contains("samples.csv"), "{told}");
         assert!(told.contains("restore it, or run the scenario again"), "{told}");
     }
+    fs::write(dir.join("out/samples.csv"), &whole).unwrap();
+    let pieces = read(&dir, "out/trajectory.csv");
+    let first = pieces.lines().position(|line| line.contains(",ring.x,")).unwrap();
+    let mut rows: Vec<&str> = pieces.lines().collect();
+    let early = format!("-9223372036854775808{}", &rows[first][rows[first].find(',').unwrap()..]);
+    rows[first] = &early;
+    fs::write(dir.join("out/trajectory.csv"), rows.join("\n") + "\n").unwrap();
+    let told = String::from_utf8_lossy(&superdense(&dir, "plot out").stderr).into_owned();
+    assert!(told.contains("lies before") && told.contains("trajectory.csv"), "{told}");
+    fs::write(dir.join("out/trajectory.csv"), &pieces).unwrap();
     // The files that a killed run leaves are drawn.
     fs::write(dir.join("out/samples.csv"), format!("{whole}4,1")).unwrap();
     good(&dir, "plot out");
