@@ -4,7 +4,7 @@
 //!
 //! | room | content |
 //! | --- | --- |
-//! | [`maths`] | expressions, polynomials, quantities, random streams, rounding to ticks |
+//! | [`maths`] | expressions, polynomials, quantities, random streams, rounding to ticks, sparse matrices |
 //! | [`signal`] | values and segments, signals that receivers hold, capabilities, statistics |
 //! | [`solve`] | systems of equations, solvers, quantised state systems, event search |
 //! | [`mod@unit`] | the event-driven wrapper around a solver, and shared events |

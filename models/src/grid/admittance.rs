@@ -1,11 +1,13 @@
-//! Admittance matrices and their reduction to the machines.
+//! Admittance matrices.
 use super::case::{Branch, BusType, Case};
-use nalgebra::{Complex, DMatrix};
+use crate::maths::sparse::Pattern;
+use nalgebra::Complex;
+use std::sync::Arc;
 
 /// A complex number.
 pub type C = Complex<f64>;
-/// A complex matrix.
-pub type Matrix = DMatrix<C>;
+/// Nothing.
+pub const ZERO: C = C::new(0.0, 0.0);
 
 /// A complex number by magnitude and angle in rad; the same bits everywhere.
 pub fn polar(magnitude: f64, angle: f64) -> C {
@@ -23,47 +25,76 @@ pub fn branch_entries(b: &Branch) -> [C; 4] {
 /// The bus admittance matrix per unit (MATPOWER manual, section 3.7): branches as pi models with
 /// the transformer at the from side, and shunts. An isolated bus has a 1 on the diagonal, so that the
 /// matrix is regular.
-pub fn bus_matrix(case: &Case) -> Matrix {
-    let n = case.buses.len();
-    let mut y = Matrix::zeros(n, n);
-    for b in &case.branches {
-        let [from, to] = b.ends;
-        let [ff, ft, tf, tt] = branch_entries(b);
-        y[(from, from)] += ff;
-        y[(to, to)] += tt;
-        y[(from, to)] += ft;
-        y[(to, from)] += tf;
-    }
-    for (k, b) in case.buses.iter().enumerate() {
-        y[(k, k)] += match b.ty {
-            BusType::Isolated => C::new(1.0, 0.0),
-            _ => C::new(b.shunt[0], b.shunt[1]) / case.base,
-        };
-    }
-    y
+#[derive(Debug, Clone)]
+pub struct Network {
+    /// Where it may differ from zero.
+    pub pattern: Arc<Pattern>,
+    /// Its values.
+    pub values: Vec<C>,
+    diagonal: Vec<usize>,
+    branches: Vec<[usize; 4]>,
 }
 
-/// Reduces a network to the internal nodes of machines (Kron): `y` without machines, and per
-/// machine its bus and its reactance, `None` when it is disconnected (its row and column are 0).
-///
-/// # Errors
-/// When the network is singular.
-pub fn reduce(mut y: Matrix, machines: &[(usize, Option<f64>)]) -> Result<Matrix, String> {
-    let admittance = |x: f64| C::new(0.0, -1.0 / x);
-    for &(bus, x) in machines {
-        if let Some(x) = x {
-            y[(bus, bus)] += admittance(x);
+impl Network {
+    /// The matrix of a case.
+    pub fn new(case: &Case) -> Self {
+        let n = case.buses.len();
+        let mut entries: Vec<(usize, usize)> = (0..n).map(|k| (k, k)).collect();
+        for &Branch { ends: [from, to], .. } in &case.branches {
+            entries.extend([(from, from), (from, to), (to, from), (to, to)]);
+        }
+        let (pattern, places) = Pattern::new(n, &entries);
+        let (diagonal, branches) = places.split_at(n);
+        let mut it = Self {
+            values: vec![ZERO; pattern.places()],
+            pattern: Arc::new(pattern),
+            diagonal: diagonal.to_vec(),
+            branches: branches.chunks_exact(4).map(|p| [p[0], p[1], p[2], p[3]]).collect(),
+        };
+        for (k, b) in case.branches.iter().enumerate() {
+            it.add_branch(k, branch_entries(b));
+        }
+        for (k, b) in case.buses.iter().enumerate() {
+            it.add(
+                k,
+                match b.ty {
+                    BusType::Isolated => C::new(1.0, 0.0),
+                    _ => C::new(b.shunt[0], b.shunt[1]) / case.base,
+                },
+            );
+        }
+        it
+    }
+
+    /// Number of buses.
+    pub fn buses(&self) -> usize {
+        self.diagonal.len()
+    }
+
+    /// Adds an admittance at a bus.
+    pub fn add(&mut self, bus: usize, admittance: C) {
+        self.values[self.diagonal[bus]] += admittance;
+    }
+
+    /// Adds a branch's entries.
+    pub fn add_branch(&mut self, branch: usize, entries: [C; 4]) {
+        for (place, entry) in self.branches[branch].into_iter().zip(entries) {
+            self.values[place] += entry;
         }
     }
-    let mut right = Matrix::zeros(y.nrows(), machines.len());
-    for (k, &(bus, x)) in machines.iter().enumerate() {
-        right[(bus, k)] = x.map_or(C::new(0.0, 0.0), admittance);
+
+    /// All entries: row, column, value.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, C)> {
+        let column = move |c: usize| {
+            self.pattern.column(c).map(move |p| (self.pattern.row(p), c, self.values[p]))
+        };
+        (0..self.buses()).flat_map(column)
     }
-    let solved =
-        y.lu().solve(&right).ok_or("the network without the tripped machines is singular")?;
-    Ok(Matrix::from_fn(machines.len(), machines.len(), |r, c| {
-        let (bus, Some(x)) = machines[r] else { return C::new(0.0, 0.0) };
-        let own = if r == c { admittance(x) } else { C::new(0.0, 0.0) };
-        own - admittance(x) * solved[(bus, c)]
-    }))
+
+    /// Injected currents by voltages.
+    pub fn currents(&self, voltages: &[C]) -> Vec<C> {
+        let mut currents = vec![ZERO; self.buses()];
+        self.entries().for_each(|(r, c, y)| currents[r] += y * voltages[c]);
+        currents
+    }
 }

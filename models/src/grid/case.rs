@@ -2,7 +2,10 @@
 use super::matpower;
 use crate::kinds::files;
 use serde::Deserialize;
-use std::path::Path;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 /// The quantities that are given at a bus in a power flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +230,9 @@ impl Case {
                 va: b.Va_deg,
             });
         }
-        let place = |id: u32| place(&buses, id);
+        let places: BTreeMap<u32, usize> = buses.iter().map(|b| b.id).zip(0..).collect();
+        let place =
+            |id: u32| places.get(&id).copied().ok_or_else(|| format!("there is no bus {id}"));
         let mut branches = Vec::new();
         for b in raw.branch.iter().filter(|b| b.status > 0.0) {
             branches.push(Branch {
@@ -253,7 +258,20 @@ impl Case {
     /// # Errors
     /// When there is none of this number.
     pub fn place(&self, id: u32) -> Result<usize, String> {
-        place(&self.buses, id)
+        let found = self.buses.iter().position(|b| b.id == id);
+        found.ok_or_else(|| format!("there is no bus {id}"))
+    }
+
+    /// Takes 1 per unit and no angle as the start of a power flow, apart from voltages that generators
+    /// hold and from the angles of the reference buses.
+    pub fn flat(&mut self) {
+        for bus in &mut self.buses {
+            match bus.ty {
+                BusType::Load => (bus.vm, bus.va) = (1.0, 0.0),
+                BusType::Generator => bus.va = 0.0,
+                BusType::Reference | BusType::Isolated => {}
+            }
+        }
     }
 
     pub(super) fn checked(mut self) -> Result<Self, String> {
@@ -269,8 +287,9 @@ impl Case {
         {
             return Err("governors (gov): R, T1 and T3 must be above zero, T2 not below".into());
         }
-        for (k, b) in self.buses.iter().enumerate() {
-            if self.buses[..k].iter().any(|other| other.id == b.id) {
+        let mut known = BTreeSet::new();
+        for b in &self.buses {
+            if !known.insert(b.id) {
                 return Err(format!("bus {} stands twice", b.id));
             }
             let numbers = b.demand.iter().chain(&b.shunt).chain([&b.va]);
@@ -333,8 +352,9 @@ impl Case {
 
     /// Makes buses of type 2 without a generator load buses, as MATPOWER's `bustypes` does.
     fn held_voltages(&mut self) -> Result<(), String> {
-        for (k, bus) in self.buses.iter_mut().enumerate() {
-            let generates = self.generators.iter().any(|g| g.bus == k);
+        let mut generates = vec![false; self.buses.len()];
+        self.generators.iter().for_each(|g| generates[g.bus] = true);
+        for (bus, generates) in self.buses.iter_mut().zip(generates) {
             match bus.ty {
                 BusType::Generator if !generates => bus.ty = BusType::Load,
                 BusType::Reference if !generates => {
@@ -352,31 +372,19 @@ impl Case {
 
     /// Refuses buses that no reference bus holds together.
     fn islands(&self) -> Result<(), String> {
-        let mut known: Vec<bool> = self
-            .buses
-            .iter()
-            .map(|b| matches!(b.ty, BusType::Reference | BusType::Isolated))
-            .collect();
         if !self.buses.iter().any(|b| b.ty == BusType::Reference) {
             return Err("no bus is the reference (type 3)".into());
         }
-        loop {
-            let mut grown = false;
-            for &Branch { ends: [a, b], .. } in &self.branches {
-                if known[a] != known[b] {
-                    (known[a], known[b]) = (true, true);
-                    grown = true;
-                }
-            }
-            if !grown {
-                break;
-            }
+        let island = islands(self.buses.len(), self.branches.iter().map(|b| b.ends));
+        let mut held = vec![false; self.buses.len()];
+        for (bus, &k) in self.buses.iter().zip(&island) {
+            held[k] |= matches!(bus.ty, BusType::Reference | BusType::Isolated);
         }
         let lost: Vec<String> = self
             .buses
             .iter()
-            .zip(&known)
-            .filter(|(_, k)| !**k)
+            .zip(&island)
+            .filter(|(_, k)| !held[**k])
             .map(|(b, _)| b.id.to_string())
             .collect();
         if lost.is_empty() {
@@ -389,7 +397,19 @@ impl Case {
     }
 }
 
-pub(super) fn place(buses: &[Bus], id: u32) -> Result<usize, String> {
-    let found = buses.iter().position(|b| b.id == id);
-    found.ok_or_else(|| format!("there is no bus {id}"))
+/// Per node, the first node of its island.
+pub(super) fn islands(nodes: usize, edges: impl Iterator<Item = [usize; 2]>) -> Vec<usize> {
+    fn first(of: &mut [usize], mut k: usize) -> usize {
+        while of[k] != k {
+            of[k] = of[of[k]];
+            k = of[k];
+        }
+        k
+    }
+    let mut of: Vec<usize> = (0..nodes).collect();
+    for ends in edges {
+        let [a, b] = ends.map(|k| first(&mut of, k));
+        of[a.max(b)] = a.min(b);
+    }
+    (0..nodes).map(|k| first(&mut of, k)).collect()
 }

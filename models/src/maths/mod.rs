@@ -1,6 +1,8 @@
-//! Mathematics without time or units: expressions, polynomials, quantities, random numbers, rounding.
+//! Mathematics without time or units: expressions, polynomials, quantities, random numbers,
+//! rounding, sparse matrices.
 pub mod expr;
 pub mod poly;
 pub mod quantity;
 pub mod random;
 pub mod rounding;
+pub mod sparse;
