@@ -1,29 +1,39 @@
 //! MATPOWER case files (version 2): `mpc.baseMVA`, `mpc.bus`, `mpc.gen`, `mpc.branch`.
 //!
-//! Zimmerman, Murillo-Sánchez, "MATPOWER User's Manual", appendix B. Only numbers are read; a
-//! file that computes is refused, with the line: MATPOWER's `savecase` writes such a case in numbers.
-//! Comments (`%`, `%{` to `%}`) and continued lines (`...`) are understood; fields of `mpc` other
-//! than these four are passed over.
-use super::case::{Branch, Bus, BusType, Case, Generator, bus_type, place};
+//! Zimmerman, Murillo-Sánchez, "MATPOWER User's Manual", appendix B. Comments (`%`, `%{` to `%}`) and
+//! continued lines (`...`) are understood. Numbers may be computed from constants (`50/3`), and the
+//! case from itself, as distribution cases do whose data is in ohms and kW: see [`script`]. Fields of
+//! `mpc` other than these four are passed over. What else a file computes is refused, with the line:
+//! MATPOWER's `savecase` writes such a case in numbers.
+use super::{
+    case::{Branch, Bus, BusType, Case, Generator, bus_type},
+    script::{Script, Table},
+};
 use std::{collections::BTreeMap, mem::take};
 
-type Row = (usize, Vec<f64>);
 /// Lines with their numbers, without comments.
-type Lines = Vec<(usize, String)>;
+pub(super) type Lines = Vec<(usize, String)>;
 
 /// Reads a case.
 ///
 /// # Errors
 /// Names the line.
 pub fn parse(text: &str) -> Result<Case, String> {
-    let fields = fields(text)?;
-    let [bus, generation, branch] = ["bus", "gen", "branch"].map(|name| table(&fields, name));
-    let base = scalar(&fields, "baseMVA")?;
-    let mut buses = Vec::new();
-    for (line, row) in &bus? {
-        let [id, ty, pd, qd, gs, bs, _, vm, va] = head(*line, row, "bus")?;
+    let mut script = Script::default();
+    for statement in statements(text)? {
+        script.run(statement)?;
+    }
+    let missing = |name: &str| format!("`mpc.{name}` is missing");
+    let base = script.base.ok_or_else(|| missing("baseMVA"))?;
+    let table = |name: &str| script.tables.get(name).ok_or_else(|| missing(name));
+    let [bus, generation, branch] = [table("bus")?, table("gen")?, table("branch")?];
+    let (mut buses, mut places) = (Vec::new(), BTreeMap::new());
+    for (line, row) in rows(bus) {
+        let [id, ty, pd, qd, gs, bs, _, vm, va] = head(line, row, "bus")?;
+        let id = number(line, id)?;
+        places.entry(id).or_insert(buses.len());
         buses.push(Bus {
-            id: number(*line, id)?,
+            id,
             ty: bus_type(ty).map_err(|e| format!("line {line}: {e}"))?,
             demand: [pd, qd],
             shunt: [gs, bs],
@@ -32,22 +42,23 @@ pub fn parse(text: &str) -> Result<Case, String> {
         });
     }
     let at = |line: usize, id: f64| {
-        place(&buses, number(line, id)?).map_err(|e| format!("line {line}: {e}"))
+        let id = number(line, id)?;
+        places.get(&id).copied().ok_or_else(|| format!("line {line}: there is no bus {id}"))
     };
     let (mut generators, mut voltages) = (Vec::new(), Vec::new());
-    for (line, row) in &generation? {
-        let [id, active, reactive, _, _, vg, _, status] = head(*line, row, "gen")?;
+    for (line, row) in rows(generation) {
+        let [id, active, reactive, _, _, vg, _, status] = head(line, row, "gen")?;
         if status > 0.0 {
-            let bus = at(*line, id)?;
+            let bus = at(line, id)?;
             generators.push(Generator { bus, power: [active, reactive] });
             voltages.push((bus, vg));
         }
     }
     let mut branches = Vec::new();
-    for (line, row) in &branch? {
-        let [from, to, r, x, charging, _, _, _, tap, shift, status] = head(*line, row, "branch")?;
+    for (line, row) in rows(branch) {
+        let [from, to, r, x, charging, _, _, _, tap, shift, status] = head(line, row, "branch")?;
         if status > 0.0 {
-            let ends = [at(*line, from)?, at(*line, to)?];
+            let ends = [at(line, from)?, at(line, to)?];
             let tap = if tap == 0.0 { 1.0 } else { tap };
             branches.push(Branch { ends, series: [r, x], charging, tap, shift });
         }
@@ -59,6 +70,10 @@ pub fn parse(text: &str) -> Result<Case, String> {
     }
     let (machines, governor) = (Vec::new(), None);
     Ok(Case { base, frequency: 60.0, buses, branches, generators, machines, governor })
+}
+
+fn rows(table: &Table) -> impl Iterator<Item = (usize, &[f64])> {
+    table.iter().map(|(line, row)| (*line, row.as_slice()))
 }
 
 /// A line without its comment and without what its strings contain, and whether the next goes on.
@@ -127,68 +142,6 @@ fn statements(text: &str) -> Result<Vec<Lines>, String> {
         }
         None => Ok(all),
     }
-}
-
-/// The matrices assigned to `mpc.NAME`, by name.
-fn fields(text: &str) -> Result<BTreeMap<String, Lines>, String> {
-    let mut fields = BTreeMap::new();
-    for mut statement in statements(text)? {
-        let (line, start) = statement[0].clone();
-        let start = start.trim();
-        let harmless = ["", "end", "endfunction", "return"].contains(&start);
-        let heading =
-            start.strip_prefix("function").is_some_and(|rest| rest.starts_with([' ', '\t']));
-        if harmless || heading {
-            continue;
-        }
-        let assigned = start.strip_prefix("mpc.").and_then(|rest| rest.split_once('='));
-        let (name, value) = assigned.ok_or_else(|| computes(line, start))?;
-        let name = name.trim();
-        let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        statement[0].1 = value.to_owned();
-        if !plain || fields.insert(name.to_owned(), statement).is_some() {
-            return Err(computes(line, start));
-        }
-    }
-    Ok(fields)
-}
-
-fn computes(line: usize, what: &str) -> String {
-    format!(
-        "line {line}: `{what}` computes, and only numbers are read: load the case in MATPOWER and \
-         write it with `savecase`"
-    )
-}
-
-fn scalar(fields: &BTreeMap<String, Lines>, name: &str) -> Result<f64, String> {
-    let lines = fields.get(name).ok_or_else(|| format!("`mpc.{name}` is missing"))?;
-    let (line, value) = (lines[0].0, lines[0].1.trim());
-    value.parse().map_err(|_| format!("line {line}: `{value}` is no number"))
-}
-
-/// The rows of a matrix and their lines.
-fn table(fields: &BTreeMap<String, Lines>, name: &str) -> Result<Vec<Row>, String> {
-    let missing = || format!("`mpc.{name} = [` is missing");
-    let mut lines = fields.get(name).cloned().ok_or_else(missing)?;
-    let (first, start) = lines[0].clone();
-    let not_plain = || computes(first, &format!("mpc.{name} = {}", start.trim()));
-    lines[0].1 = start.trim().strip_prefix('[').ok_or_else(not_plain)?.to_owned();
-    let last = &mut lines.last_mut().ok_or_else(missing)?.1;
-    *last = last.trim().strip_suffix(']').ok_or_else(not_plain)?.to_owned();
-    let mut rows = Vec::new();
-    for (number, line) in &lines {
-        for row in line.split(';') {
-            let words = row.split([' ', '\t', ',']).filter(|w| !w.is_empty());
-            let numbers: Result<Vec<f64>, String> = words
-                .map(|w| w.parse().map_err(|_| format!("line {number}: `{w}` is no number")))
-                .collect();
-            let numbers = numbers?;
-            if !numbers.is_empty() {
-                rows.push((*number, numbers));
-            }
-        }
-    }
-    Ok(rows)
 }
 
 fn head<const N: usize>(line: usize, row: &[f64], name: &str) -> Result<[f64; N], String> {
