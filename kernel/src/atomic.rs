@@ -114,6 +114,13 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         None
     }
 
+    /// A digest of what the model is at `elapsed` beside its messages, such as the states of a solver;
+    /// zero where messages tell everything. Never changes the state.
+    fn state_digest(&self, elapsed: Duration) -> u64 {
+        let _ = elapsed;
+        0
+    }
+
     /// Names of the located events that follow each other too fast, and a remedy, in words,
     /// for the error of guard R11(b).
     fn restless(&self) -> Option<String> {

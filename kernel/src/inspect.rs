@@ -88,6 +88,21 @@ impl<M: Message> Simulation<M> {
         kind.explain(a.slot, port, Duration::between(kind.cell(a.slot).last, at))
     }
 
+    /// A digest of what all models are at tick `at` beside their messages: zero unless some model has
+    /// a [state digest](crate::Atomic::state_digest). `at` must not lie before a model's last transition.
+    pub fn state_digest(&self, at: i64) -> u64 {
+        let nodes = self.core.keys.iter().map(|&key| &self.core.blueprint.nodes[key].body);
+        let digests = nodes.zip(&self.core.network.senders).map(|(body, by)| {
+            let NodeBody::Atomic(a) = body else { return 0 };
+            let kind = &self.slabs.kinds[a.kind as usize];
+            match kind.state_digest(a.slot, Duration::between(kind.cell(a.slot).last, at)) {
+                0 => 0,
+                digest => fold(by.path, digest),
+            }
+        });
+        digests.fold(0, u64::wrapping_add)
+    }
+
     /// Names of located events of a model that follow each other too fast.
     pub(crate) fn restless(&self, path: &str) -> Option<String> {
         let model = self.find(path)?;

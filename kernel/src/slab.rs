@@ -68,6 +68,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String>;
+    fn state_digest(&self, slot: u32, elapsed: Duration) -> u64;
     fn restless(&self, slot: u32) -> Option<String>;
     fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)>;
     fn lookahead(&self, slot: u32, port: u16) -> Duration;
@@ -262,6 +263,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String> {
         self.seats[slot as usize].model.explain(port, elapsed)
+    }
+    fn state_digest(&self, slot: u32, elapsed: Duration) -> u64 {
+        self.seats[slot as usize].model.state_digest(elapsed)
     }
     fn restless(&self, slot: u32) -> Option<String> {
         self.seats[slot as usize].model.restless()

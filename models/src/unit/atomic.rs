@@ -18,7 +18,7 @@ use crate::{
 };
 use std::sync::Arc;
 use superdense_kernel::{
-    Atomic, Bag, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
+    Atomic, Bag, Effects, EventKind, Fact, Outbox, message::Digest, port::OutPort, time::Duration,
 };
 
 impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
@@ -86,13 +86,18 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
-        if usize::from(port) >= self.scene.dims.outputs {
-            return None;
-        }
+        let port = usize::from(port);
+        (port < self.scene.dims.outputs).then(|| {
+            let vars = self.look_into(self.seconds(elapsed.ticks()));
+            Value::Real(self.scene.equations.output(port, &vars))
+        })
+    }
+
+    fn state_digest(&self, elapsed: Duration) -> u64 {
+        let mut digest = Digest::new();
         let vars = self.look_into(self.seconds(elapsed.ticks()));
-        let mut y = vec![0.0; self.scene.dims.outputs];
-        self.scene.equations.outputs(&vars, &mut crate::solve::equations::Work::default(), &mut y);
-        Some(Value::Real(y[usize::from(port)]))
+        vars[Dims::STATES..self.scene.dims.first_input()].iter().for_each(|x| digest.real(*x));
+        digest.finish()
     }
 
     fn restless(&self) -> Option<String> {

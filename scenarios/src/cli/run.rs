@@ -28,6 +28,7 @@ use superdense_kernel::error::RunError;
 
 /// `superdense run FILE`.
 pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
+    let began = Instant::now();
     let settings = options.settings()?;
     let plan = plan_of(&settings)?;
     if settings.trajectory != Format::Csv && plan.plots.iter().any(|p| p.is_of_events(&plan)) {
@@ -51,7 +52,7 @@ pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
         return verify(console, settings, options.tighten, &pulse);
     }
     let session = Session::start(plan, settings, pulse.clone()).map_err(Stop::before)?;
-    go(console, session, &pulse)
+    go(console, session.since(began), &pulse)
 }
 
 /// `superdense resume DIR|FILE`.
@@ -79,6 +80,7 @@ pub(super) fn resume(console: &Console, from: &Path) -> Done {
         );
         return Err(Stop::usage(why));
     }
+    let began = Instant::now();
     let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
     // A directory may have been moved; a checkpoint may have been copied out of it.
     let beside = dir.filter(|d| is_dir || d.join("samples.csv").is_file());
@@ -90,7 +92,7 @@ pub(super) fn resume(console: &Console, from: &Path) -> Done {
     let _ = pulse.on_interrupt();
     let session =
         Session::resume(checkpoint, plan, settings, pulse.clone()).map_err(Stop::before)?;
-    go(console, session, &pulse)
+    go(console, session.since(began), &pulse)
 }
 
 pub(super) fn plan_of(settings: &Settings) -> Result<Plan, Stop> {

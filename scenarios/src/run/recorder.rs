@@ -42,6 +42,15 @@ pub struct Memory {
     shared: Vec<(Tag, String, String)>,
     /// Remarks of units.
     pub notes: Vec<String>,
+    /// The digest of all states at the start.
+    pub start: u64,
+}
+
+impl Memory {
+    /// Nothing yet, of a run whose states at the start have a digest.
+    pub fn new(start: u64) -> Self {
+        Self { start, ..Self::default() }
+    }
 }
 
 /// Writes `events.csv` and `trajectory.csv`.

@@ -27,7 +27,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-use superdense_kernel::{Ended, Options, Simulation, time::Resolution};
+use superdense_kernel::{Ended, Options, Simulation, message::Digest, time::Resolution};
 use superdense_models::signal::{statistics::UnitStatistics, value::Value};
 
 /// Tables are handed to the system at least this often.
@@ -123,8 +123,8 @@ impl Session {
         let [events, samples] = results.tables([(EVENTS_FILE, EVENTS), (SAMPLES_FILE, header)])?;
         let trajectory = Trajectory::create(&results, settings.trajectory, built.names())?;
         let tables = (events, samples, trajectory);
-        let mut this =
-            Self::assemble((plan, settings, results), pulse, built, tables, Memory::default())?;
+        let memory = Memory::new(built.sim.state_digest(0));
+        let mut this = Self::assemble((plan, settings, results), pulse, built, tables, memory)?;
         if this.settings.checkpoint_every.is_some() {
             this.checkpoint()?;
         }
@@ -212,6 +212,12 @@ impl Session {
     fn transitions(&self) -> u64 {
         let c = self.sim.counts();
         c.internal + c.external + c.confluent
+    }
+
+    /// The run with an earlier beginning: what was set up before it counts as its wall time.
+    #[must_use]
+    pub fn since(self, began: Instant) -> Self {
+        Self { started: began, ..self }
     }
 
     fn wall_seconds(&self) -> f64 {
@@ -447,8 +453,22 @@ impl Session {
             steps: units.steps,
             rejected_steps: units.rejected_steps,
             cut_steps: units.cut_steps,
-            trace_hash: format!("{:016x}", self.sim.trace_hash()),
+            trace_hash: format!("{:016x}", self.hash(end)),
             notes,
+        }
+    }
+
+    /// The trace hash: of messages, and of the states of continuous units at the start and at the end,
+    /// where nobody may have heard of these.
+    fn hash(&self, end: i64) -> u64 {
+        let (trace, start) = (self.sim.trace_hash(), self.recorder().memory.start);
+        match self.sim.state_digest(end) {
+            0 => trace,
+            states => {
+                let mut digest = Digest::new();
+                [trace, start, states].into_iter().for_each(|word| digest.word(word));
+                digest.finish()
+            }
         }
     }
 

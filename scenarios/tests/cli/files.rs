@@ -86,6 +86,26 @@ fn seconds(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("'{text}' is no number"))
 }
 
+/// Nobody hears of the states, and nothing happens: runs differ by where they begin, and by where they end.
+#[test]
+fn the_trace_hash_knows_the_states() {
+    let dir = folder("states");
+    let hash = |start: &str, rate: &str, options: &str| {
+        let text = format!(
+            "stop = 1\n[unit.x]\nkind = 'equations'\nstates = {{ a = {start} }}\n\
+             derivatives = {{ a = '{rate}*a' }}\noutputs = {{ y = 'a' }}\n"
+        );
+        fs::write(dir.join("states.toml"), text).unwrap();
+        let text = good(&dir, &format!("run states.toml --json --force {options}"));
+        json(&text)["summary"]["trace_hash"].clone()
+    };
+    let plain = hash("1", "-1", "");
+    assert_eq!(hash("1", "-1", "--sample none"), plain);
+    for other in [hash("1.5", "-1", ""), hash("1", "-1.5", ""), hash("1", "-1", "--until 0.5")] {
+        assert_ne!(other, plain);
+    }
+}
+
 #[test]
 fn what_is_written_does_not_change_the_trace() {
     let dir = mixed("trace");
