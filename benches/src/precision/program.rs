@@ -35,7 +35,7 @@ pub(super) fn machines() -> Result<String, String> {
     let dims = machines.dims();
     let mut vars = vec![0.0];
     vars.extend(start.iter().chain(&discrete));
-    vars.push(0.0);
+    vars.resize(dims.variables(), 0.0);
     let mut phases = Vec::new();
     for (event, until) in [(None, 1.0), (Some(0), 1.1), (Some(1), Problem::Grid.end())] {
         if let Some(event) = event {

@@ -5,20 +5,27 @@
 //! constant impedances. Anderson, Fouad, "Power System Control and Stability", section 2.10.
 //!
 //! **Why the reduced matrix is part of the discrete values.** It changes at events only, so that
-//! derivatives stay plain arithmetic which every method can expand.
+//! derivatives stay plain arithmetic which every method can expand. What follows from breakers beside it
+//! is there for the same reason: how many islands there are, whose machines make their frequencies, and
+//! how voltages that somebody hears follow from the machines. What is only looked at now and then is
+//! solved for with the factors of the present network.
 use super::{
-    admittance::{C, Matrix, branch_entries, bus_matrix, reduce},
+    admittance::C,
     case::{Case, Governor},
     flow::{Flow, solve},
+    ports::{self, Input, Output},
+    topology::{Breakers, Islands, Topology},
 };
 use crate::{
-    maths::expr::Scalar,
+    maths::{expr::Scalar, sparse::Lu},
     signal::value::Value,
     solve::{Dims, Equations, EventSpec, Trigger},
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 type Work<S = f64> = crate::solve::equations::Work<S>;
+/// Real and imaginary part.
+type Pair<S> = (S, S);
 
 /// A short circuit at a bus.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +47,7 @@ pub struct Outage {
     pub ticks: (i64, Option<i64>),
 }
 
-/// The events of a run at the machines.
+/// The events of a run at the machines, and who hears of them.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Per machine: whether it has a governor.
@@ -51,16 +58,19 @@ pub struct Plan {
     pub faults: Vec<Fault>,
     /// Branches out of service.
     pub outages: Vec<Outage>,
-    /// Frequencies in Hz, each reported at a machine's first downward crossing.
+    /// Frequencies in Hz, each reported at a machine's downward crossing.
     pub thresholds: Vec<f64>,
+    /// How far above its threshold in Hz a frequency must rise to be reported again; never without.
+    pub rearm: Option<f64>,
     /// Machines that tell their speed, and when.
     pub telemetry: Vec<(usize, Trigger)>,
+    /// Per signal output: whether somebody hears it. Those beyond the list are not heard.
+    pub told: Vec<bool>,
 }
 
-/// One machine with its place and its start.
+/// One machine with its start.
 #[derive(Debug, Clone)]
 struct Unit {
-    bus: usize,
     inertia: f64,
     reactance: f64,
     /// Magnitude of the internal voltage.
@@ -75,37 +85,49 @@ struct Unit {
 enum Action {
     Trip(usize),
     Fault(usize, bool),
-    /// Of an outage.
+    /// Opens, or closes.
     Branch(usize, bool),
     Cross(usize, usize),
+    Rearm(usize, usize),
     Measure(usize, u16),
+    Islands,
+    Blackout,
 }
 
 /// The machines of a grid as equations.
 #[derive(Debug, Clone)]
 pub struct Machines {
     frequency: f64,
+    base: f64,
     units: Vec<Unit>,
     governor: Governor,
-    /// Bus matrix with the initial loads.
-    network: Matrix,
-    /// Place, admittance per unit and power in MW of each load, ascending.
-    loads: Vec<(usize, C, f64)>,
-    /// The names of the events that tell of the shedding of each.
-    sheds: Vec<Arc<str>>,
-    faults: Vec<Fault>,
-    /// The ends of all branches, and what the branch of each outage adds to the bus matrix.
-    branches: Vec<[usize; 2]>,
-    outages: Vec<(usize, [C; 4])>,
+    topology: Topology,
+    inputs: Vec<(Input, Option<Arc<str>>)>,
+    outputs: Vec<Output>,
+    told: Vec<bool>,
+    /// Buses whose voltages are heard, and machines whose islands' frequencies are.
+    rows: Vec<usize>,
+    regions: Vec<usize>,
     thresholds: Vec<f64>,
+    rearm: Option<f64>,
+    telemetry: usize,
     events: Vec<EventSpec>,
     actions: Vec<Action>,
     dims: Dims,
     /// Mechanical power at the start per unit.
     power: Vec<f64>,
-    base: f64,
-    /// Numbers of the buses.
-    names: Vec<u32>,
+    /// The network as it was looked at last.
+    present: Arc<Mutex<Option<Present>>>,
+}
+
+/// A network with its breakers, and its voltages for angles of the machines.
+#[derive(Debug)]
+struct Present {
+    breakers: Vec<f64>,
+    islands: Islands,
+    factors: Lu<C>,
+    angles: Vec<f64>,
+    voltages: Vec<C>,
 }
 
 /// Places of the discrete values, from the first on.
@@ -115,10 +137,23 @@ struct Places {
     crossed: usize,
     shed: usize,
     fault: usize,
-    /// Whether a branch is out of service.
-    out: usize,
+    open: usize,
+    /// From here on, what follows from the breakers: whether there is voltage anywhere, the number of
+    /// islands with voltage and of buses without, the power in MW of the loads there.
+    alive: usize,
+    lit: usize,
+    dark: usize,
+    lost: usize,
+    /// Whether these numbers changed without being told.
+    news: usize,
+    /// Shares of the machines in the frequency of the largest island.
+    centre: usize,
     real: usize,
     imaginary: usize,
+    /// Per heard bus: whether it is dark, then real and imaginary parts by machine.
+    rows: usize,
+    /// Per machine whose island is heard: whether that has voltage, then shares of the machines.
+    regions: usize,
     end: usize,
 }
 
@@ -137,17 +172,6 @@ impl Machines {
         });
         let governor = governor.ok_or("the file has no governor data (gov)")?;
         let flow = solve(case)?;
-        let mut network = bus_matrix(case);
-        let mut loads = Vec::new();
-        for (k, b) in case.buses.iter().enumerate() {
-            if b.demand != [0.0; 2] {
-                let y = C::new(b.demand[0], -b.demand[1]) / case.base / (flow.vm[k] * flow.vm[k]);
-                network[(k, k)] += y;
-                loads.push((k, y, b.demand[0]));
-            }
-        }
-        let shed = |l: &(usize, C, f64)| Arc::from(format!("shed {}", case.buses[l.0].id));
-        let sheds = loads.iter().map(shed).collect();
         let mut units = units(case, plan, &flow);
         let mut state = 2 * units.len();
         for unit in &mut units {
@@ -156,37 +180,54 @@ impl Machines {
                 state += 2;
             }
         }
-        let outage = |o: &Outage| (o.branch, branch_entries(&case.branches[o.branch]));
+        let inputs = ports::inputs(case).into_iter();
+        let outputs: Vec<Output> = ports::outputs(case).into_iter().map(|o| o.0).collect();
+        let mut told = plan.told.clone();
+        told.resize(outputs.len(), false);
         let mut it = Self {
             frequency: case.frequency,
+            base: case.base,
             governor,
-            network,
-            loads,
-            sheds,
-            faults: plan.faults.clone(),
-            branches: case.branches.iter().map(|b| b.ends).collect(),
-            outages: plan.outages.iter().map(outage).collect(),
+            topology: Topology::new(case, &flow.vm, &plan.faults),
+            inputs: inputs.map(|(what, _, told)| (what, told.map(Arc::from))).collect(),
+            rows: Vec::new(),
+            regions: Vec::new(),
             thresholds: plan.thresholds.clone(),
+            rearm: plan.rearm,
+            telemetry: plan.telemetry.len(),
             events: Vec::new(),
             actions: Vec::new(),
-            dims: Dims { states: state, ..Dims::default() },
+            dims: Dims { states: state, outputs: outputs.len(), ..Dims::default() },
+            outputs,
+            told,
             power: Vec::new(),
-            base: case.base,
-            names: case.buses.iter().map(|b| b.id).collect(),
+            present: Arc::default(),
             units,
         };
+        it.hear();
         it.plan(case, plan);
-        let n = it.units.len();
-        let places = it.places();
-        it.dims.discrete = places.end - it.dims.first_discrete();
-        it.dims.outputs = 2 + 2 * n;
-        it.dims.event_inputs = it.loads.len() + n;
-        it.dims.event_outputs = n + plan.telemetry.len() + 1;
-        it.dims.indicators = n * it.thresholds.len();
+        it.dims.event_inputs = it.inputs.len();
+        it.dims.event_outputs = it.units.len() + it.telemetry + 3;
+        it.dims.discrete = it.places().end - it.dims.first_discrete();
         let mut vars = it.start()?;
-        it.power = (0..n).map(|k| it.electric(&vars, k)).collect();
+        it.power = (0..it.units.len()).map(|k| it.electric(&vars, k)).collect();
         it.rest(&mut vars);
         Ok(it)
+    }
+
+    /// Notes whose voltages and frequencies are heard.
+    fn hear(&mut self) {
+        for (what, _) in self.outputs.iter().zip(&self.told).filter(|(_, told)| **told) {
+            match *what {
+                Output::Voltage(bus) => self.rows.push(bus),
+                Output::Demanded(k, _) => self.rows.push(self.topology.loads[k].bus),
+                Output::Flow(k, _) => self.rows.extend(self.topology.branches[k].0),
+                Output::Island(k) => self.regions.push(k),
+                _ => {}
+            }
+        }
+        self.rows.sort_unstable();
+        self.rows.dedup();
     }
 
     fn plan(&mut self, case: &Case, plan: &Plan) {
@@ -206,32 +247,40 @@ impl Machines {
             add(name.clone(), Trigger::At(vec![from]), Action::Fault(k, true));
             add(format!("{name} cleared"), Trigger::At(vec![to]), Action::Fault(k, false));
         }
-        for (k, outage) in plan.outages.iter().enumerate() {
-            let ends = case.branches[outage.branch].ends;
-            let [from, to] = ends.map(|bus| case.buses[bus].id);
-            let before = case.branches[..outage.branch].iter();
-            let number = match before.filter(|b| b.ends == ends).count() {
-                0 => String::new(),
-                more => format!(" circuit {}", more + 1),
-            };
-            let name = format!("branch {from}-{to}{number}");
-            let (at, until) = outage.ticks;
-            add(format!("{name} opens"), Trigger::At(vec![at]), Action::Branch(k, true));
+        let circuits = ports::circuits(case, "-");
+        for &Outage { branch, ticks: (at, until) } in &plan.outages {
+            let name = format!("branch {}", circuits[branch]);
+            add(format!("{name} opens"), Trigger::At(vec![at]), Action::Branch(branch, true));
             if let Some(until) = until {
-                add(format!("{name} closes"), Trigger::At(vec![until]), Action::Branch(k, false));
+                let action = Action::Branch(branch, false);
+                add(format!("{name} closes"), Trigger::At(vec![until]), action);
             }
         }
         for (number, (k, every)) in plan.telemetry.iter().enumerate() {
             let k = *k;
             add(format!("measurement {}", id(k)), every.clone(), Action::Measure(k, number as u16));
         }
+        let mut place = 0;
+        let mut below = || {
+            place += 1;
+            Trigger::all([(place - 1, false)])
+        };
         for k in 0..case.machines.len() {
             for (number, hz) in plan.thresholds.iter().enumerate() {
-                let place = k * plan.thresholds.len() + number;
-                let trigger = Trigger::all([(place, false)]);
-                add(format!("{} below {hz} Hz", id(k)), trigger, Action::Cross(k, number));
+                add(format!("{} below {hz} Hz", id(k)), below(), Action::Cross(k, number));
             }
         }
+        if let Some(more) = plan.rearm.filter(|h| *h > 0.0) {
+            for k in 0..case.machines.len() {
+                for (number, hz) in plan.thresholds.iter().enumerate() {
+                    let name = format!("{} above {} Hz", id(k), hz + more);
+                    add(name, below(), Action::Rearm(k, number));
+                }
+            }
+        }
+        add("islands".into(), below(), Action::Islands);
+        add("blackout".into(), below(), Action::Blackout);
+        self.dims.indicators = place;
     }
 
     fn places(&self) -> Places {
@@ -240,12 +289,34 @@ impl Machines {
         let reference = status + n;
         let crossed = reference + n;
         let shed = crossed + n * self.thresholds.len();
-        let fault = shed + self.loads.len();
-        let out = fault + self.faults.len();
-        let real = out + self.outages.len();
+        let fault = shed + self.topology.loads.len();
+        let open = fault + self.topology.faults.len();
+        let alive = open + self.topology.branches.len();
+        let [lit, dark, lost, news, centre] = [1, 2, 3, 4, 5].map(|k| alive + k);
+        let real = centre + n;
         let imaginary = real + n * n;
-        let end = imaginary + n * n;
-        Places { status, reference, crossed, shed, fault, out, real, imaginary, end }
+        let rows = imaginary + n * n;
+        let regions = rows + self.rows.len() * (1 + 2 * n);
+        let end = regions + self.regions.len() * (1 + n);
+        Places {
+            status,
+            reference,
+            crossed,
+            shed,
+            fault,
+            open,
+            alive,
+            lit,
+            dark,
+            lost,
+            news,
+            centre,
+            real,
+            imaginary,
+            rows,
+            regions,
+            end,
+        }
     }
 
     /// All variables at the start, without the mechanical powers.
@@ -256,7 +327,10 @@ impl Machines {
             vars[Dims::STATES + k] = unit.angle;
             vars[places.status + k] = 1.0;
         }
-        self.connect(&mut vars)?;
+        if !self.connect(&mut vars) {
+            return Err("the network with its loads is singular".into());
+        }
+        vars[places.news] = 0.0;
         Ok(vars)
     }
 
@@ -288,92 +362,107 @@ impl Machines {
         &self.power
     }
 
-    /// Computes the reduced matrix for what is connected now.
-    fn connect(&self, vars: &mut [f64]) -> Result<(), String> {
+    fn breakers<'a>(&self, vars: &'a [f64]) -> Breakers<'a> {
+        let Places { status, shed, fault, open, alive, .. } = self.places();
+        Breakers {
+            status: &vars[status..status + self.units.len()],
+            shed: &vars[shed..fault],
+            fault: &vars[fault..open],
+            open: &vars[open..alive],
+        }
+    }
+
+    /// Looks at the network as the breakers are; nothing if it is singular.
+    fn look<R>(&self, vars: &[f64], f: impl FnOnce(&mut Present) -> R) -> Option<R> {
+        let breakers = self.breakers(vars);
+        let Breakers { status, shed, fault, open } = breakers;
+        let key = [status, shed, fault, open].concat();
+        let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
+        if present.as_ref().is_none_or(|p| p.breakers != key) {
+            *present = None;
+            let islands = self.topology.islands(breakers);
+            let factors = self.topology.factors(breakers, &islands)?;
+            let (angles, voltages) = (Vec::new(), Vec::new());
+            *present = Some(Present { breakers: key, islands, factors, angles, voltages });
+        }
+        present.as_mut().map(f)
+    }
+
+    /// Computes what follows from the breakers. Not where the network is singular.
+    fn connect(&self, vars: &mut [f64]) -> bool {
         let places = self.places();
-        let mut y = self.network.clone();
-        for (k, &(bus, admittance, _)) in self.loads.iter().enumerate() {
-            y[(bus, bus)] -= admittance * vars[places.shed + k];
-        }
-        for (k, fault) in self.faults.iter().enumerate() {
-            if vars[places.fault + k] > 0.5 {
-                y[(fault.bus, fault.bus)] += C::new(0.0, -1.0 / fault.reactance);
-            }
-        }
-        for (k, &(branch, [ff, ft, tf, tt])) in self.outages.iter().enumerate() {
-            if vars[places.out + k] > 0.5 {
-                let [from, to] = self.branches[branch];
-                y[(from, from)] -= ff;
-                y[(from, to)] -= ft;
-                y[(to, from)] -= tf;
-                y[(to, to)] -= tt;
-            }
-        }
-        // Without voltage, whatever their admittances, of which there may be none.
-        for bus in self.dark(vars) {
-            y[(bus, bus)] += C::new(1.0, 0.0);
-        }
-        let machine = |(k, u): (usize, &Unit)| {
-            (u.bus, (vars[places.status + k] > 0.5).then_some(u.reactance))
-        };
-        let machines: Vec<_> = self.units.iter().enumerate().map(machine).collect();
-        let reduced = reduce(y, &machines)?;
-        let n = self.units.len();
-        for r in 0..n {
-            for c in 0..n {
-                vars[places.real + r * n + c] = reduced[(r, c)].re;
-                vars[places.imaginary + r * n + c] = reduced[(r, c)].im;
-            }
-        }
-        Ok(())
+        let derived = self.look(vars, |present| self.derived(vars, present));
+        let Some(derived) = derived else { return false };
+        // Islands and dark buses.
+        let changed = derived[1..3] != vars[places.lit..=places.dark];
+        let news = if changed { 1.0 } else { vars[places.news] };
+        vars[places.alive..places.end].copy_from_slice(&derived);
+        vars[places.news] = news;
+        true
     }
 
-    /// Buses that no connected machine reaches.
-    fn dark(&self, vars: &[f64]) -> Vec<usize> {
-        let places = self.places();
-        let mut lit = vec![false; self.network.nrows()];
-        for (k, unit) in self.units.iter().enumerate() {
-            lit[unit.bus] |= vars[places.status + k] > 0.5;
-        }
-        let out = |branch: usize| {
-            let is = |(k, o): (usize, &(usize, _))| o.0 == branch && vars[places.out + k] > 0.5;
-            self.outages.iter().enumerate().any(is)
+    /// The discrete values from [`Places::alive`] on.
+    fn derived(&self, vars: &[f64], present: &mut Present) -> Vec<f64> {
+        let (places, n) = (self.places(), self.units.len());
+        let Present { islands, factors, .. } = present;
+        let status = self.breakers(vars).status;
+        let mut all = vec![0.0; places.end - places.alive];
+        let at = |place: usize| place - places.alive;
+        let lit = islands.lit().count();
+        all[0] = f64::from(u8::from(lit > 0));
+        all[at(places.lit)] = lit as f64;
+        all[at(places.dark)] = (0..islands.of.len()).filter(|&k| islands.is_dark(k)).count() as f64;
+        let loads = self.topology.loads.iter().zip(self.breakers(vars).shed);
+        let lost = loads.filter(|(load, _)| islands.is_dark(load.bus));
+        all[at(places.lost)] = lost.fold(0.0, |sum, (load, shed)| sum + load.power * (1.0 - shed));
+        let share = |island: usize, k: usize| {
+            let within = islands.of[self.topology.sources[k].bus] == island && status[k] > 0.5;
+            if within { self.units[k].inertia / islands.inertia[island] } else { 0.0 }
         };
-        let closed = self.branches.iter().enumerate().filter(|(k, _)| !out(*k));
-        let closed: Vec<[usize; 2]> = closed.map(|(_, ends)| *ends).collect();
-        let mut grown = true;
-        while std::mem::take(&mut grown) {
-            for &[a, b] in &closed {
-                grown |= lit[a] != lit[b];
-                lit[a] |= lit[b];
-                lit[b] |= lit[a];
+        if let Some(island) = islands.largest() {
+            (0..n).for_each(|k| all[at(places.centre) + k] = share(island, k));
+        }
+        for (row, &k) in self.regions.iter().enumerate() {
+            let bus = self.topology.sources[k].bus;
+            let row = at(places.regions) + row * (1 + n);
+            if !islands.is_dark(bus) {
+                all[row] = 1.0;
+                (0..n).for_each(|k| all[row + 1 + k] = share(islands.of[bus], k));
             }
         }
-        (0..lit.len()).filter(|&k| !lit[k]).collect()
+        for (row, &bus) in self.rows.iter().enumerate() {
+            let dark = islands.is_dark(bus);
+            all[at(places.rows) + row * (1 + 2 * n)] = f64::from(u8::from(dark));
+        }
+        let admittance = |k: usize| C::new(0.0, -1.0 / self.units[k].reactance);
+        let mut one = vec![C::default(); n];
+        for c in (0..n).filter(|&c| status[c] > 0.5) {
+            one[c] = C::new(1.0, 0.0);
+            let voltages = self.topology.voltages(factors, status, &one);
+            one[c] = C::default();
+            for r in (0..n).filter(|&r| status[r] > 0.5) {
+                let own = if r == c { admittance(r) } else { C::default() };
+                let y = own - admittance(r) * voltages[self.topology.sources[r].bus];
+                all[at(places.real) + r * n + c] = y.re;
+                all[at(places.imaginary) + r * n + c] = y.im;
+            }
+            for (row, &bus) in self.rows.iter().enumerate() {
+                let row = at(places.rows) + row * (1 + 2 * n) + 1;
+                (all[row + c], all[row + n + c]) = (voltages[bus].re, voltages[bus].im);
+            }
+        }
+        all
     }
 
-    /// Buses without voltage where loads are left that were not shed.
-    fn unsupplied(&self, vars: &[f64]) -> Vec<usize> {
-        let (dark, shed) = (self.dark(vars), self.places().shed);
-        let left = |(k, l): (usize, &(usize, C, f64))| {
-            (vars[shed + k] < 1.0 && dark.contains(&l.0)).then_some(l.0)
-        };
-        self.loads.iter().enumerate().filter_map(left).collect()
-    }
-
-    /// Reconnects the network in an event; a singular network, and loads without machines, show as
-    /// values that are not finite.
+    /// Reconnects the network in an event; a singular network shows as values that are not finite.
     fn reconnect(&self, vars: &mut [f64]) {
-        let Places { status, real, .. } = self.places();
-        let none = vars[status..][..self.units.len()].iter().all(|&on| on < 0.5);
-        // An island without generation has no frequency.
-        if none || !self.unsupplied(vars).is_empty() || self.connect(vars).is_err() {
-            vars[real] = f64::NAN;
+        if !self.connect(vars) {
+            vars[self.places().real] = f64::NAN;
         }
     }
 
-    /// Internal voltages as real and imaginary parts.
-    fn voltages<S: Scalar>(&self, vars: &[S]) -> Vec<(S, S)> {
+    /// Internal voltages.
+    fn internal<S: Scalar>(&self, vars: &[S]) -> Vec<Pair<S>> {
         let one = |(unit, angle): (&Unit, &S)| {
             let e = S::constant(unit.voltage);
             (e.mul(&angle.cos()), e.mul(&angle.sin()))
@@ -381,26 +470,111 @@ impl Machines {
         self.units.iter().zip(&vars[Dims::STATES..]).map(one).collect()
     }
 
-    /// Electric power of machine `k`.
-    fn delivered<S: Scalar>(&self, vars: &[S], e: &[(S, S)], k: usize) -> S {
+    /// The current of machine `k`.
+    fn current<S: Scalar>(&self, vars: &[S], e: &[Pair<S>], k: usize) -> Pair<S> {
         let (places, n) = (self.places(), self.units.len());
-        let (mut re, mut im) = (S::constant(0.0), S::constant(0.0));
-        for (c, (a, b)) in e.iter().enumerate() {
-            let g = &vars[places.real + k * n + c];
-            let h = &vars[places.imaginary + k * n + c];
-            re = re.add(&g.mul(a)).sub(&h.mul(b));
-            im = im.add(&g.mul(b)).add(&h.mul(a));
-        }
+        let [real, imaginary] = [places.real, places.imaginary].map(|p| &vars[p + k * n..]);
+        combine(e, real, imaginary)
+    }
+
+    /// Electric power of machine `k`.
+    fn delivered<S: Scalar>(&self, vars: &[S], e: &[Pair<S>], k: usize) -> S {
+        let (re, im) = self.current(vars, e, k);
         e[k].0.mul(&re).add(&e[k].1.mul(&im))
     }
 
     fn electric(&self, vars: &[f64], k: usize) -> f64 {
-        self.delivered(vars, &self.voltages(vars), k)
+        self.delivered(vars, &self.internal(vars), k)
     }
 
     fn speed<'a, S>(&self, vars: &'a [S], k: usize) -> &'a S {
         &vars[Dims::STATES + self.units.len() + k]
     }
+
+    /// The frequency in Hz of machines with these shares; 0 where there is no voltage.
+    fn frequency<S: Scalar>(&self, vars: &[S], lit: &S, shares: &[S]) -> S {
+        let hz = S::constant(self.frequency);
+        let mean = shares
+            .iter()
+            .enumerate()
+            .fold(S::constant(0.0), |sum, (k, share)| sum.add(&share.mul(self.speed(vars, k))));
+        hz.mul(lit).add(&hz.mul(&mean))
+    }
+
+    /// An output, by voltages of buses (and whether they are dark) and by the frequencies of islands.
+    fn tell<S: Scalar>(
+        &self,
+        what: Output,
+        (vars, e): (&[S], &[Pair<S>]),
+        bus: &dyn Fn(usize) -> (Pair<S>, S),
+        island: &dyn Fn(usize) -> S,
+    ) -> S {
+        let (places, n) = (self.places(), self.units.len());
+        let mega = S::constant(self.base);
+        let off = |place: usize| S::constant(1.0).sub(&vars[place]);
+        match what {
+            Output::Centre => {
+                self.frequency(vars, &vars[places.alive], &vars[places.centre..places.centre + n])
+            }
+            Output::Shed => {
+                let loads = self.topology.loads.iter().enumerate();
+                loads.fold(S::constant(0.0), |sum, (k, load)| {
+                    sum.add(&vars[places.shed + k].mul(&S::constant(load.power)))
+                })
+            }
+            Output::Lost => vars[places.lost].clone(),
+            Output::Islands => vars[places.lit].clone(),
+            Output::Frequency(k) => {
+                let hz = S::constant(self.frequency);
+                hz.add(&hz.mul(self.speed(vars, k)))
+            }
+            Output::Angle(k) => vars[Dims::STATES + k].clone(),
+            Output::Island(k) => island(k),
+            Output::Generated(k, part) => {
+                let (re, im) = self.current(vars, e, k);
+                let x = S::constant(self.units[k].reactance);
+                let v = (e[k].0.add(&x.mul(&im)), e[k].1.sub(&x.mul(&re)));
+                power(&v, &(re, im), part).mul(&mega)
+            }
+            Output::Voltage(k) => {
+                let (v, dark) = bus(k);
+                // The root of a voltage that is zero for good has no derivative.
+                v.0.mul(&v.0).add(&v.1.mul(&v.1)).add(&dark).sqrt().sub(&dark)
+            }
+            Output::Demanded(k, part) => {
+                let load = &self.topology.loads[k];
+                let (v, _) = bus(load.bus);
+                let square = v.0.mul(&v.0).add(&v.1.mul(&v.1));
+                let y = [load.admittance.re, -load.admittance.im][part];
+                square.mul(&S::constant(y)).mul(&off(places.shed + k)).mul(&mega)
+            }
+            Output::Flow(k, part) => {
+                let ([from, to], entries) = &self.topology.branches[k];
+                let ends = [bus(*from).0, bus(*to).0];
+                let [real, imaginary] = [
+                    [entries[0].re, entries[1].re].map(S::constant),
+                    [entries[0].im, entries[1].im].map(S::constant),
+                ];
+                let current = combine(&ends, &real, &imaginary);
+                power(&ends[0], &current, part).mul(&off(places.open + k)).mul(&mega)
+            }
+        }
+    }
+}
+
+/// The sum of numbers times factors, given by their parts.
+fn combine<S: Scalar>(numbers: &[Pair<S>], real: &[S], imaginary: &[S]) -> Pair<S> {
+    let (mut re, mut im) = (S::constant(0.0), S::constant(0.0));
+    for (((a, b), g), h) in numbers.iter().zip(real).zip(imaginary) {
+        re = re.add(&g.mul(a)).sub(&h.mul(b));
+        im = im.add(&g.mul(b)).add(&h.mul(a));
+    }
+    (re, im)
+}
+
+/// Active (0) or reactive (1) power of a voltage and a current.
+fn power<S: Scalar>(v: &Pair<S>, i: &Pair<S>, part: usize) -> S {
+    if part == 0 { v.0.mul(&i.0).add(&v.1.mul(&i.1)) } else { v.1.mul(&i.0).sub(&v.0.mul(&i.1)) }
 }
 
 /// Machines with internal voltages from the power flow.
@@ -413,7 +587,6 @@ fn units(case: &Case, plan: &Plan, flow: &Flow) -> Vec<Unit> {
         let v = voltages[m.bus];
         let e = v + C::new(0.0, m.reactance) * (s / v).conj();
         Unit {
-            bus: m.bus,
             inertia: m.inertia,
             reactance: m.reactance,
             voltage: libm::hypot(e.re, e.im),
@@ -435,7 +608,7 @@ impl Equations for Machines {
 
     fn derivatives<S: Scalar>(&self, vars: &[S], _: &mut Work<S>, dx: &mut [S]) {
         let (n, places, g) = (self.units.len(), self.places(), self.governor);
-        let e = self.voltages(vars);
+        let e = self.internal(vars);
         let turn = S::constant(2.0 * std::f64::consts::PI * self.frequency);
         for (k, unit) in self.units.iter().enumerate() {
             let (w, on) = (self.speed(vars, k), &vars[places.status + k]);
@@ -457,96 +630,153 @@ impl Equations for Machines {
         }
     }
 
-    /// 0: frequency of the centre of inertia in Hz; 1: power of the shed loads in MW; then the
-    /// frequency of each machine in Hz, then each angle in rad.
     fn outputs<S: Scalar>(&self, vars: &[S], _: &mut Work<S>, y: &mut [S]) {
-        let (n, places) = (self.units.len(), self.places());
-        let (mut momentum, mut inertia) = (S::constant(0.0), S::constant(0.0));
-        let hz = S::constant(self.frequency);
-        for (k, unit) in self.units.iter().enumerate() {
-            let h = vars[places.status + k].mul(&S::constant(unit.inertia));
-            momentum = momentum.add(&h.mul(self.speed(vars, k)));
-            inertia = inertia.add(&h);
-            y[2 + k] = hz.add(&hz.mul(self.speed(vars, k)));
-            y[2 + n + k] = vars[Dims::STATES + k].clone();
+        let (places, n) = (self.places(), self.units.len());
+        let e = self.internal(vars);
+        let bus = |bus: usize| {
+            let row = self.rows.binary_search(&bus).unwrap_or_default();
+            let row = &vars[places.rows + row * (1 + 2 * n)..][..1 + 2 * n];
+            (combine(&e, &row[1..=n], &row[1 + n..]), row[0].clone())
+        };
+        let island = |k: usize| {
+            let row = self.regions.iter().position(|r| *r == k).unwrap_or_default();
+            let row = &vars[places.regions + row * (1 + n)..][..1 + n];
+            self.frequency(vars, &row[0], &row[1..])
+        };
+        for ((y, what), told) in y.iter_mut().zip(&self.outputs).zip(&self.told) {
+            *y = if *told { self.tell(*what, (vars, &e), &bus, &island) } else { S::constant(0.0) };
         }
-        y[0] = hz.add(&hz.mul(&momentum).div(&inertia));
-        y[1] = self.loads.iter().enumerate().fold(S::constant(0.0), |sum, (k, &(.., mw))| {
-            sum.add(&vars[places.shed + k].mul(&S::constant(mw)))
+    }
+
+    fn output(&self, port: usize, vars: &[f64]) -> f64 {
+        let (status, e) = (self.breakers(vars).status, self.internal(vars));
+        let angles = &vars[Dims::STATES..][..self.units.len()];
+        let told = self.look(vars, |present| {
+            if matches!(
+                self.outputs[port],
+                Output::Voltage(_) | Output::Demanded(..) | Output::Flow(..)
+            ) && present.angles != angles
+            {
+                let e: Vec<C> = e.iter().map(|e| C::new(e.0, e.1)).collect();
+                present.voltages = self.topology.voltages(&mut present.factors, status, &e);
+                present.angles = angles.to_vec();
+            }
+            let (islands, voltages) = (&present.islands, &present.voltages);
+            let bus = |bus: usize| {
+                let v = voltages[bus];
+                ((v.re, v.im), f64::from(u8::from(islands.is_dark(bus))))
+            };
+            let island = |k: usize| {
+                let island = islands.of[self.topology.sources[k].bus];
+                let inertia = islands.inertia[island];
+                if inertia == 0.0 {
+                    return 0.0;
+                }
+                let within = |k: &usize| {
+                    islands.of[self.topology.sources[*k].bus] == island && status[*k] > 0.5
+                };
+                let share = |k: usize| self.units[k].inertia / inertia * self.speed(vars, k);
+                let mean: f64 = (0..self.units.len()).filter(within).map(share).sum();
+                self.frequency * (1.0 + mean)
+            };
+            self.tell(self.outputs[port], (vars, &e), &bus, &island)
         });
+        told.unwrap_or(f64::NAN)
     }
 
     fn indicators<S: Scalar>(&self, vars: &[S], _: &mut Work<S>, z: &mut [S]) {
         let (places, hz) = (self.places(), S::constant(self.frequency));
+        let (many, one) = (self.thresholds.len(), S::constant(1.0));
+        let latched = self.rearm != Some(0.0);
         for k in 0..self.units.len() {
             for (number, threshold) in self.thresholds.iter().enumerate() {
-                let place = k * self.thresholds.len() + number;
-                let above =
-                    S::constant(self.frequency - threshold).add(&hz.mul(self.speed(vars, k)));
-                // A threshold that was reported is moved out of reach.
-                z[place] = above.add(&hz.mul(&vars[places.crossed + place]));
+                let place = k * many + number;
+                let deviation = hz.mul(self.speed(vars, k));
+                let above = S::constant(self.frequency - threshold).add(&deviation);
+                let crossed = &vars[places.crossed + place];
+                // What was reported, or is armed, is moved out of reach.
+                z[place] = if latched { above.add(&hz.mul(crossed)) } else { above };
+                if let Some(more) = self.rearm.filter(|h| *h > 0.0) {
+                    let below = S::constant(threshold + more - self.frequency).sub(&deviation);
+                    z[self.units.len() * many + place] = below.add(&hz.mul(&one.sub(crossed)));
+                }
             }
         }
+        let last = z.len() - 2;
+        z[last] = S::constant(0.5).sub(&vars[places.news]);
+        z[last + 1] = vars[places.alive].sub(&S::constant(0.5));
     }
 
     fn reset(&self, event: usize, vars: &mut [f64], _: &mut Work, emit: &mut Vec<(u16, Value)>) {
         let (places, n) = (self.places(), self.units.len());
+        let last = (n + self.telemetry) as u16;
         match self.actions[event] {
-            Action::Trip(k) => {
-                vars[places.status + k] = 0.0;
-                self.reconnect(vars);
-                emit.push((self.dims.event_outputs as u16 - 1, Value::Int(k as i64)));
-            }
+            Action::Trip(k) => self.trip(k, vars, emit),
             Action::Fault(k, on) => {
                 vars[places.fault + k] = f64::from(u8::from(on));
                 self.reconnect(vars);
             }
-            Action::Branch(k, out) => {
-                vars[places.out + k] = f64::from(u8::from(out));
-                self.reconnect(vars);
-            }
+            Action::Branch(k, open) => self.switch(k, open, vars),
             Action::Cross(k, number) => {
                 vars[places.crossed + k * self.thresholds.len() + number] = 1.0;
                 emit.push((k as u16, Value::Int(number as i64 + 1)));
+            }
+            Action::Rearm(k, number) => {
+                vars[places.crossed + k * self.thresholds.len() + number] = 0.0;
             }
             Action::Measure(k, port) if vars[places.status + k] > 0.5 => {
                 emit.push((n as u16 + port, Value::Real(*self.speed(vars, k))));
             }
             Action::Measure(..) => {}
+            Action::Islands => {
+                vars[places.news] = 0.0;
+                emit.push((last + 1, Value::Int(vars[places.lit] as i64)));
+            }
+            Action::Blackout => emit.push((last + 2, Value::Real(vars[places.lost]))),
         }
     }
 
-    /// Event inputs: per load the share of its initial power to shed, then per machine the new
-    /// reference power per unit.
-    fn receive(&self, port: usize, vars: &mut [f64], _: &mut Work, _: &mut Vec<(u16, Value)>) {
+    fn receive(&self, port: usize, vars: &mut [f64], _: &mut Work, emit: &mut Vec<(u16, Value)>) {
         let (places, value) = (self.places(), vars[self.dims.received()]);
-        match port.checked_sub(self.loads.len()) {
-            None => {
-                let shed = &mut vars[places.shed + port];
-                *shed = (*shed + value).clamp(0.0, 1.0);
+        match self.inputs[port].0 {
+            Input::Shed(k) => {
+                let shed = &mut vars[places.shed + k];
+                *shed = (*shed + value).clamp(shed.min(0.0), 1.0);
                 self.reconnect(vars);
             }
-            Some(k) => vars[places.reference + k] = value,
+            Input::Load(k) => {
+                vars[places.shed + k] = 1.0 - value.max(0.0);
+                self.reconnect(vars);
+            }
+            Input::Reference(k) => vars[places.reference + k] = value,
+            Input::Trip(k) => self.trip(k, vars, emit),
+            Input::Branch(k, open) => self.switch(k, open, vars),
         }
     }
 
     fn reception(&self, port: usize) -> Option<&Arc<str>> {
-        self.sheds.get(port)
+        self.inputs.get(port)?.1.as_ref()
     }
 
     fn explain(&self, vars: &[f64]) -> Option<String> {
-        let running = &vars[self.places().status..][..self.units.len()];
-        if running.iter().all(|s| *s < 0.5) {
-            return Some(format!("no machine is connected any more (base {} MVA)", self.base));
+        let singular = vars[self.places().real].is_nan();
+        singular.then(|| "the network is singular: check impedances, shunts and loads".to_owned())
+    }
+}
+
+impl Machines {
+    /// Disconnects a machine, once.
+    fn trip(&self, k: usize, vars: &mut [f64], emit: &mut Vec<(u16, Value)>) {
+        let status = &mut vars[self.places().status + k];
+        if *status > 0.5 {
+            *status = 0.0;
+            self.reconnect(vars);
+            emit.push(((self.units.len() + self.telemetry) as u16, Value::Int(k as i64)));
         }
-        let buses = self.unsupplied(vars);
-        let names: Vec<String> = buses.iter().map(|&k| self.names[k].to_string()).collect();
-        (!buses.is_empty()).then(|| {
-            format!(
-                "an island without generation: the loads at bus {} have no machine any more; shed them \
-                 before, or end the run there",
-                names.join(", ")
-            )
-        })
+    }
+
+    fn switch(&self, branch: usize, open: bool, vars: &mut [f64]) {
+        vars[self.places().open + branch] = f64::from(u8::from(open));
+        self.reconnect(vars);
     }
 }

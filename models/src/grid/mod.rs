@@ -8,9 +8,13 @@ pub mod host;
 pub mod loads;
 pub mod machines;
 pub mod matpower;
+pub mod ports;
 mod powersystem;
 pub mod protection;
+mod script;
+mod table;
 #[cfg(test)]
 mod tests;
+mod topology;
 
 pub use powersystem::{PowerFlow, PowerSystem};

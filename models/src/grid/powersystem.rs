@@ -1,14 +1,15 @@
 //! `power-system`: the machines of a grid as a unit; `power-flow`: its voltages.
 use super::{
-    case::{BusType, Case},
+    case::{BusType, Case, Governor},
     flow,
     machines::{Fault, Machines, Outage, Plan},
+    ports, table,
 };
 use crate::{
     equations::start::{Start, under_method, unused_by_method},
     kinds::{
         Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports,
-        UnitKind, ValueType,
+        UnitKind, ValueType, files,
         params::{Checked, Entries, Reader, needed, ticks_of, with},
         ports::{event, signal},
     },
@@ -29,6 +30,48 @@ pub(super) fn read_case(params: &Params, folder: &Path) -> Checked<Case> {
         let message = format!("{name}: {why}");
         vec![ParamError::at(params.span("network"), message).help(help)]
     })
+}
+
+/// Reads the case of a network with machines: those of JSON, or those of a table.
+pub(super) fn read_system(params: &Params, folder: &Path) -> Checked<Case> {
+    let mut case = read_case(params, folder)?;
+    let mut errors = Vec::new();
+    if let Some(p) = params.get("frequency") {
+        match p.value {
+            Param::Real(hz) if hz > 0.0 && hz.is_finite() => case.frequency = hz,
+            Param::Int(hz) if hz > 0 => case.frequency = hz as f64,
+            _ => errors.push(
+                ParamError::at(p.span.clone(), "`frequency` is no number above zero")
+                    .help("give the nominal frequency in Hz, such as 50"),
+            ),
+        }
+    }
+    if let Some(p) = params.get("governor") {
+        let keys = ["R", "T1", "T2", "T3"];
+        if let Some(e) = Entries::new(p, &keys, &mut errors) {
+            match keys.map(|key| number(&e, key, None)) {
+                [Ok(droop), Ok(t1), Ok(t2), Ok(t3)] => {
+                    case.governor = Some(Governor { droop, t1, t2, t3 });
+                }
+                numbers => errors.extend(numbers.into_iter().filter_map(Result::err)),
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let refused = |why: String| {
+        let help =
+            "a CSV with the columns bus, Sn (MVA), H (s), xdp (per unit): see `machine_base`";
+        vec![ParamError::at(params.span("machines"), why).help(help)]
+    };
+    if params.get("machines").is_none() {
+        return Ok(case);
+    }
+    let name = params.text("machines");
+    let text = files::read_text(&folder.join(name)).map_err(|e| refused(format!("{name}: {e}")))?;
+    let on_system = params.text("machine_base") == "system";
+    table::add(case, &text, on_system).map_err(|why| refused(format!("{name}: {why}")))
 }
 
 /// A network that gives no start for a run.
@@ -211,6 +254,19 @@ fn plan(params: &Params, case: &Case, context: &Context<'_>) -> Checked<Plan> {
     let telemetry = telemetry.map(|k| (k, every.clone())).collect();
     let mut plan =
         Plan { governed, thresholds: params.reals("thresholds"), telemetry, ..Plan::default() };
+    plan.told = (0..ports::outputs(case).len() as u16).map(|k| context.is_heard(k)).collect();
+    plan.rearm = match params.get("rearm").map(|p| &p.value) {
+        Some(Param::Text(t)) if t == "never" => None,
+        None => Some(0.0),
+        Some(Param::Text(t)) if t == "above" => Some(0.0),
+        Some(Param::Real(h)) if *h > 0.0 && h.is_finite() => Some(*h),
+        Some(Param::Int(h)) if *h > 0 => Some(*h as f64),
+        _ => {
+            let help = "write \"above\", \"never\", or a hysteresis in Hz above zero";
+            r.check(false, "rearm", "`rearm` is none of these", help);
+            None
+        }
+    };
     let below = plan.thresholds.iter().all(|f| *f > 0.0 && *f < case.frequency);
     let help = "give frequencies in Hz";
     r.check(below, "thresholds", "a threshold that is not below the nominal frequency", help);
@@ -225,7 +281,26 @@ fn plan(params: &Params, case: &Case, context: &Context<'_>) -> Checked<Plan> {
 }
 
 const PARAMS: &[ParamSpec] = &[
-    needed("network", ParamType::File, "network as JSON with machine data"),
+    needed("network", ParamType::File, "network: JSON, or a MATPOWER case `.m` with `machines`"),
+    with(
+        "machines",
+        ParamType::File,
+        "",
+        "CSV with bus, Sn, H, xdp: the machines of a MATPOWER case",
+    ),
+    with(
+        "machine_base",
+        ParamType::Choice(&["machine", "system"]),
+        "machine",
+        "base of H and xdp there",
+    ),
+    with("governor", ParamType::Raw, "", "{ R, T1, T2, T3 } in place of those of the network file"),
+    with(
+        "frequency",
+        ParamType::Real(None),
+        "",
+        "nominal, in Hz, in place of that of the file (.m: 60)",
+    ),
     with("governors", ParamType::RealList, "[]", "buses whose machines have governors"),
     with("all_governed", ParamType::Bool, "false", "all machines have governors"),
     with("trips", ParamType::Raw, "", "list of { bus, at }: machines that trip"),
@@ -237,6 +312,12 @@ const PARAMS: &[ParamSpec] = &[
         "list of { from, to, at, until?, circuit? }: branches that open",
     ),
     with("thresholds", ParamType::RealList, "[]", "frequencies in Hz that machines report"),
+    with(
+        "rearm",
+        ParamType::Raw,
+        "",
+        "when a threshold is reported again: \"above\" it, a hysteresis in Hz, \"never\"",
+    ),
     with("telemetry", ParamType::RealList, "[]", "buses whose machines tell their speed"),
     with("telemetry_period", ParamType::Period, "4 s", "how often"),
     with(
@@ -263,15 +344,28 @@ const PARAMS: &[ParamSpec] = &[
 /// in the equilibrium of the power flow. The network is JSON ([`Case::json`] has the fields), with at
 /// most one machine at a bus; isolated buses (type 4) have no part, and no ports.
 ///
-/// Loads that no machine reaches any more (an island without generation) are an error unless they
-/// are shed. Where the network parts, `coi_hz` is still that of all connected machines together.
+/// A MATPOWER case gets its machines from a table, `machines`: a line for each bus with generators, with
+/// the rating `Sn` in MVA, `H` in s and `xdp` per unit on that rating (on the base of the case with
+/// `machine_base = "system"`), and `governor` and `frequency` from the scenario.
 ///
-/// Inputs (events): `shed_B` per load bus B (share of its initial power to shed), `pref_B` per
-/// machine bus (new reference power per unit). Outputs (signals): `coi_hz` (centre of inertia of
-/// the connected machines), `shed_mw`, and per machine `f30_hz` and `delta30` (rad) with its bus;
-/// outputs (events): `report_B` per machine (number of the threshold, at its first downward
-/// crossing), `speed_B` for buses in `telemetry` (speed deviation per unit), `tripped` (place of
-/// the machine).
+/// Inputs (events), by bus numbers: `open_F_T` and `close_F_T` per branch, named as in the network file
+/// (`open_F_T_2`: the second one between these buses), `trip_B` per machine, `load_B` per load (what it
+/// takes, as a share of its initial power at initial voltage), `shed_B` per load (share of its initial
+/// power that is shed more), `pref_B` per machine (new reference power per unit). What `fault`, `trips`
+/// and `outages` do at given times is the same.
+///
+/// Outputs (signals): per machine `fB_hz`, `deltaB` (rad), `islandB_hz` (centre of inertia of its island,
+/// 0 without voltage), `p_B` and `q_B` (MW and Mvar that it delivers); per bus `v_B` (per unit); per load
+/// `pd_B` and `qd_B` (MW, Mvar); per branch `p_F_T` and `q_F_T` (what enters it at bus F); `islands`
+/// (number of those with voltage), `coi_hz` (centre of inertia of the island with most of it, 0 after
+/// a blackout), `shed_mw`, `lost_mw` (loads without voltage). Outputs (events): `report_B` per
+/// machine (number of the threshold, at its downward crossing), `speed_B` for buses in `telemetry`
+/// (speed deviation per unit), `tripped` (place of the machine), `islanded` (number of islands with
+/// voltage, when islands part or join, or buses lose or get voltage), `blackout` (MW of the lost loads, when
+/// the last machine is gone).
+///
+/// An island without machines has no voltage: its loads are lost until a branch closes that leads to a
+/// machine. After a blackout the run goes on with nothing in it. A machine that tripped stays out.
 ///
 /// ```toml
 /// [unit.grid]
@@ -280,8 +374,10 @@ const PARAMS: &[ParamSpec] = &[
 /// governors = [30, 31]
 /// trips = [{ bus = 38, at = "1 s" }]
 /// fault = { bus = 16, reactance = 1e-4, from = "1 s", to = "1.1 s" }   # or a list of such
+/// # network = "case39.m"; machines = "case39.csv"; frequency = 60
 /// outages = [{ from = 16, to = 17, at = "1.1 s", until = "2 s" }]      # the second of two: circuit = 2
 /// thresholds = [59.5, 59.3]
+/// rearm = 0.05              # reported again after 0.05 Hz above; "above" the threshold (default); "never"
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct PowerSystem;
@@ -306,29 +402,25 @@ impl UnitKind for PowerSystem {
         self.ports_in(params, Path::new(""))
     }
     fn ports_in(&self, params: &Params, folder: &Path) -> Checked<Ports> {
-        let case = read_case(params, folder)?;
-        let machines: Vec<u32> = case.machines.iter().map(|m| case.buses[m.bus].id).collect();
-        let each = |list: &[u32], f: &dyn Fn(u32) -> PortSpec| list.iter().map(|&b| f(b)).collect();
-        let mut ports = Ports {
-            inputs: each(&load_buses(&case), &|b| {
-                event(&format!("shed_{b}"), ValueType::Any).optional()
-            }),
-            outputs: vec![signal("coi_hz"), signal("shed_mw")],
-        };
-        let mut add = |more: Vec<PortSpec>| ports.outputs.extend(more);
-        add(each(&machines, &|b| signal(&format!("f{b}_hz"))));
-        add(each(&machines, &|b| signal(&format!("delta{b}"))));
-        add(each(&machines, &|b| event(&format!("report_{b}"), ValueType::Int)));
-        let told: Vec<u32> = params.reals("telemetry").iter().map(|&b| b as u32).collect();
-        add(each(&told, &|b| event(&format!("speed_{b}"), ValueType::Real)));
-        add(vec![event("tripped", ValueType::Int)]);
-        ports.inputs.extend::<Vec<PortSpec>>(each(&machines, &|b| {
-            event(&format!("pref_{b}"), ValueType::Any).optional()
-        }));
+        let case = read_system(params, folder)?;
+        let input = |(_, name, _): (_, String, _)| event(&name, ValueType::Any).optional();
+        let mut outputs: Vec<PortSpec> =
+            ports::outputs(&case).iter().map(|(_, name)| signal(name)).collect();
+        let machines = case.machines.iter().map(|m| case.buses[m.bus].id);
+        outputs.extend(machines.map(|b| event(&format!("report_{b}"), ValueType::Int)));
+        let told = params.reals("telemetry").into_iter().map(|b| b as u32);
+        outputs.extend(told.map(|b| event(&format!("speed_{b}"), ValueType::Real)));
+        outputs.extend([
+            event("tripped", ValueType::Int),
+            event("islanded", ValueType::Int),
+            event("blackout", ValueType::Real),
+        ]);
+        let ports =
+            Ports { inputs: ports::inputs(&case).into_iter().map(input).collect(), outputs };
         Ok(ports)
     }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
-        let case = read_case(params, context.folder)?;
+        let case = read_system(params, context.folder)?;
         let plan = plan(params, &case, context)?;
         let mut r = Reader::new(params);
         let method = match params.text("method") {
@@ -392,11 +484,11 @@ impl Atomic<Value> for Voltages {
 /// `power-flow`: the voltages of an AC power flow, by Newton's method. Outputs (signals): `vmB` (per
 /// unit) for each bus B, then `vaB` (degrees).
 ///
-/// The network is JSON ([`Case::json`]), or a MATPOWER case of plain numbers, with MATPOWER's rules:
-/// generators hold the voltage of buses of types 2 and 3 (limits of reactive power are passed over)
-/// and give Pg + j Qg at those of type 1; a bus of type 2 without a generator in service is one of
-/// type 1; every reference bus needs one. Isolated buses (type 4) keep the voltages of the file.
-/// There may be 1500 buses.
+/// The network is JSON ([`Case::json`]), or a MATPOWER case, with MATPOWER's rules: generators hold the
+/// voltage of buses of types 2 and 3 (limits of reactive power are passed over) and give Pg + j Qg at
+/// those of type 1; a bus of type 2 without a generator in service is one of type 1; every reference bus
+/// needs one. Isolated buses (type 4) keep the voltages of the file. Newton's method begins with these
+/// voltages, or, with `start = "flat"`, with 1 per unit and no angle where nothing holds them.
 ///
 /// ```toml
 /// [unit.flow]
@@ -414,8 +506,10 @@ impl UnitKind for PowerFlow {
         "voltages of an AC power flow"
     }
     fn params(&self) -> &'static [ParamSpec] {
-        const PARAMS: &[ParamSpec] =
-            &[needed("network", ParamType::File, "network: JSON, or a MATPOWER case `.m`")];
+        const PARAMS: &[ParamSpec] = &[
+            needed("network", ParamType::File, "network: JSON, or a MATPOWER case `.m`"),
+            with("start", ParamType::Choice(&["file", "flat"]), "file", "voltages to begin with"),
+        ];
         PARAMS
     }
     fn ports(&self, params: &Params) -> Checked<Ports> {
@@ -429,7 +523,10 @@ impl UnitKind for PowerFlow {
         Ok(Ports { inputs: Vec::new(), outputs: port("vm").chain(port("va")).collect() })
     }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
-        let case = read_case(params, context.folder)?;
+        let mut case = read_case(params, context.folder)?;
+        if params.text("start") == "flat" {
+            case.flat();
+        }
         let flow = flow::solve(&case).map_err(|why| unsolved(params, why))?;
         let angles = flow.va.iter().map(|a| a.to_degrees());
         let values = flow.vm.iter().copied().chain(angles).collect();

@@ -358,6 +358,12 @@ pub trait Equations: Send + Sync + 'static {
     fn derivatives<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, dx: &mut [S]);
     /// Writes each signal output.
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]);
+    /// One signal output, whether anybody receives it or not.
+    fn output(&self, port: usize, vars: &[f64]) -> f64 {
+        let mut y = vec![0.0; self.dims().outputs];
+        self.outputs(vars, &mut Work::default(), &mut y);
+        y[port]
+    }
     /// Writes each indicator.
     fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         let _ = (vars, work, z);

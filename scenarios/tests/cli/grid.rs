@@ -321,3 +321,46 @@ fn power_flows_equal_the_tables() {
         }
     }
 }
+
+/// A line fault, reclosing after a message over a lossy network, islands, blackout: states within 1e-8 and
+/// crossings within 1e-7 s of an independent integration at 1e-12.
+#[test]
+fn breakers_and_islands_equal_the_reference() {
+    let results = Results::of(data("grid/reclosing.toml").to_str().unwrap(), &[]);
+    let (heading, rows) = samples(&results);
+    let (names, expected) = table("grid/reclosing.csv");
+    assert_eq!((expected.len(), rows.len()), (61, 61));
+    let mut worst = 0.0_f64;
+    for (row, wanted) in rows.iter().zip(&expected) {
+        assert!((row[0] - wanted[0]).abs() < 1e-9);
+        let mut compare = |port: &str, column: &str, scale: f64| {
+            let wanted = wanted[place(&names, column)];
+            let found = row[place(&heading, &format!("grid.{port}"))] / scale;
+            let error = (found - wanted).abs();
+            assert!(error <= 1e-8, "{port} at {} s: {found}, not {wanted}", row[0]);
+            worst = worst.max(error);
+        };
+        for bus in 30..40 {
+            compare(&format!("delta{bus}"), &format!("delta{bus}"), 1.0);
+            compare(&format!("f{bus}_hz"), &format!("f{bus}"), 60.0);
+        }
+        compare("v_4", "v4", 1.0);
+        compare("v_16", "v16", 1.0);
+        compare("lost_mw", "lost", 1.0);
+    }
+    assert!(worst > 0.0);
+    let islands = rows.iter().map(|r| r[place(&heading, "grid.islands")]);
+    let mut islands: Vec<f64> = islands.collect();
+    islands.dedup();
+    assert_eq!(islands, [1.0, 2.0, 1.0, 0.0]);
+    let all = happened(&results);
+    let crossings = all.iter().filter(|e| e.1.contains(" below "));
+    let (_, wanted) = table("grid/reclosing_events.csv");
+    assert_eq!(crossings.clone().count(), wanted.len());
+    for (found, wanted) in crossings.zip(&wanted) {
+        assert_eq!(found.1, format!("{} below 59.99 Hz", wanted[1]));
+        assert!((found.0 - wanted[0]).abs() <= 1e-7, "{found:?}, not {wanted:?}");
+    }
+    let at = |name: &str| all.iter().find(|e| e.1 == name).unwrap_or_else(|| panic!("{name}")).0;
+    assert_eq!([at("close 16-17"), at("blackout")], [1.42, 5.45]);
+}
