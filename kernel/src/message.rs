@@ -101,6 +101,12 @@ impl Digest {
             self.word(u64::from_le_bytes(word));
         }
     }
+    /// The digest of some floats.
+    pub fn of(floats: &[f64]) -> u64 {
+        let mut digest = Self::new();
+        floats.iter().for_each(|x| digest.real(*x));
+        digest.finish()
+    }
     /// The digest of what was fed so far.
     #[inline(always)]
     pub fn finish(self) -> u64 {

@@ -7,15 +7,15 @@ use std::sync::Arc;
 /// A complex number.
 pub type C = Complex<f64>;
 /// Nothing.
-pub const ZERO: C = C::new(0.0, 0.0);
+pub(super) const ZERO: C = C::new(0.0, 0.0);
 
 /// A complex number by magnitude and angle in rad; the same bits everywhere.
-pub fn polar(magnitude: f64, angle: f64) -> C {
+pub(super) fn polar(magnitude: f64, angle: f64) -> C {
     C::new(magnitude * libm::cos(angle), magnitude * libm::sin(angle))
 }
 
 /// The entries that a branch adds to the matrix: from-from, from-to, to-from, to-to.
-pub fn branch_entries(b: &Branch) -> [C; 4] {
+pub(super) fn branch_entries(b: &Branch) -> [C; 4] {
     let series = C::new(1.0, 0.0) / C::new(b.series[0], b.series[1]);
     let own = series + C::new(0.0, b.charging / 2.0);
     let tap = polar(b.tap, b.shift.to_radians());
@@ -26,18 +26,18 @@ pub fn branch_entries(b: &Branch) -> [C; 4] {
 /// the transformer at the from side, and shunts. An isolated bus has a 1 on the diagonal, so that the
 /// matrix is regular.
 #[derive(Debug, Clone)]
-pub struct Network {
+pub(super) struct Network {
     /// Where it may differ from zero.
-    pub pattern: Arc<Pattern>,
+    pub(super) pattern: Arc<Pattern>,
     /// Its values.
-    pub values: Vec<C>,
+    pub(super) values: Vec<C>,
     diagonal: Vec<usize>,
     branches: Vec<[usize; 4]>,
 }
 
 impl Network {
     /// The matrix of a case.
-    pub fn new(case: &Case) -> Self {
+    pub(super) fn new(case: &Case) -> Self {
         let n = case.buses.len();
         let mut entries: Vec<(usize, usize)> = (0..n).map(|k| (k, k)).collect();
         for &Branch { ends: [from, to], .. } in &case.branches {
@@ -67,24 +67,24 @@ impl Network {
     }
 
     /// Number of buses.
-    pub fn buses(&self) -> usize {
+    pub(super) fn buses(&self) -> usize {
         self.diagonal.len()
     }
 
     /// Adds an admittance at a bus.
-    pub fn add(&mut self, bus: usize, admittance: C) {
+    pub(super) fn add(&mut self, bus: usize, admittance: C) {
         self.values[self.diagonal[bus]] += admittance;
     }
 
     /// Adds a branch's entries.
-    pub fn add_branch(&mut self, branch: usize, entries: [C; 4]) {
+    pub(super) fn add_branch(&mut self, branch: usize, entries: [C; 4]) {
         for (place, entry) in self.branches[branch].into_iter().zip(entries) {
             self.values[place] += entry;
         }
     }
 
     /// All entries: row, column, value.
-    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, C)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (usize, usize, C)> {
         let column = move |c: usize| {
             self.pattern.column(c).map(move |p| (self.pattern.row(p), c, self.values[p]))
         };
@@ -92,7 +92,7 @@ impl Network {
     }
 
     /// Injected currents by voltages.
-    pub fn currents(&self, voltages: &[C]) -> Vec<C> {
+    pub(super) fn currents(&self, voltages: &[C]) -> Vec<C> {
         let mut currents = vec![ZERO; self.buses()];
         self.entries().for_each(|(r, c, y)| currents[r] += y * voltages[c]);
         currents

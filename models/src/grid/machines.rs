@@ -9,6 +9,11 @@
 //! is there for the same reason: how many islands there are, whose machines make their frequencies, and
 //! how voltages that somebody hears follow from the machines. What is only looked at now and then is
 //! solved for with the factors of the present network.
+mod plan;
+mod tell;
+
+pub use plan::{Fault, Outage, Plan};
+
 use super::{
     admittance::C,
     case::{Case, Governor},
@@ -21,52 +26,13 @@ use crate::{
     signal::value::Value,
     solve::{Dims, Equations, EventSpec, Trigger},
 };
+use plan::{Action, events};
 use std::sync::{Arc, Mutex, PoisonError};
+use tell::combine;
 
 type Work<S = f64> = crate::solve::equations::Work<S>;
 /// Real and imaginary part.
 type Pair<S> = (S, S);
-
-/// A short circuit at a bus.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Fault {
-    /// Place of the bus.
-    pub bus: usize,
-    /// Reactance of the fault per unit.
-    pub reactance: f64,
-    /// Ticks of its start and its end.
-    pub ticks: [i64; 2],
-}
-
-/// A branch that is out of service for some time, as where a line's breakers clear a fault on it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outage {
-    /// Place of the branch.
-    pub branch: usize,
-    /// Tick of its opening, and of its closing, if it comes back.
-    pub ticks: (i64, Option<i64>),
-}
-
-/// The events of a run at the machines, and who hears of them.
-#[derive(Debug, Clone, Default)]
-pub struct Plan {
-    /// Per machine: whether it has a governor.
-    pub governed: Vec<bool>,
-    /// Tick and machine of each trip.
-    pub trips: Vec<(i64, usize)>,
-    /// Short circuits.
-    pub faults: Vec<Fault>,
-    /// Branches out of service.
-    pub outages: Vec<Outage>,
-    /// Frequencies in Hz, each reported at a machine's downward crossing.
-    pub thresholds: Vec<f64>,
-    /// How far above its threshold in Hz a frequency must rise to be reported again; never without.
-    pub rearm: Option<f64>,
-    /// Machines that tell their speed, and when.
-    pub telemetry: Vec<(usize, Trigger)>,
-    /// Per signal output: whether somebody hears it. Those beyond the list are not heard.
-    pub told: Vec<bool>,
-}
 
 /// One machine with its start.
 #[derive(Debug, Clone)]
@@ -78,20 +44,6 @@ struct Unit {
     angle: f64,
     /// Sn/S/R of its governor, and the place of x1 among the states.
     governor: Option<(f64, usize)>,
-}
-
-/// The effect of an event.
-#[derive(Debug, Clone, Copy)]
-enum Action {
-    Trip(usize),
-    Fault(usize, bool),
-    /// Opens, or closes.
-    Branch(usize, bool),
-    Cross(usize, usize),
-    Rearm(usize, usize),
-    Measure(usize, u16),
-    Islands,
-    Blackout,
 }
 
 /// The machines of a grid as equations.
@@ -205,7 +157,9 @@ impl Machines {
             units,
         };
         it.hear();
-        it.plan(case, plan);
+        (it.events, it.actions) = events(case, plan);
+        let states = it.events.iter().filter(|e| matches!(e.trigger, Trigger::State { .. }));
+        it.dims.indicators = states.count();
         it.dims.event_inputs = it.inputs.len();
         it.dims.event_outputs = it.units.len() + it.telemetry + 3;
         it.dims.discrete = it.places().end - it.dims.first_discrete();
@@ -228,59 +182,6 @@ impl Machines {
         }
         self.rows.sort_unstable();
         self.rows.dedup();
-    }
-
-    fn plan(&mut self, case: &Case, plan: &Plan) {
-        let mut add = |name: String, trigger: Trigger, action: Action| {
-            self.events.push(EventSpec::new(name, trigger));
-            self.actions.push(action);
-        };
-        let id = |k: usize| case.buses[case.machines[k].bus].id;
-        for &(tick, k) in &plan.trips {
-            add(format!("trip {}", id(k)), Trigger::At(vec![tick]), Action::Trip(k));
-        }
-        for (k, fault) in plan.faults.iter().enumerate() {
-            let before = plan.faults[..k].iter().filter(|other| other.bus == fault.bus).count();
-            let number = if before > 0 { format!(" {}", before + 1) } else { String::new() };
-            let name = format!("fault{number} at {}", case.buses[fault.bus].id);
-            let [from, to] = fault.ticks;
-            add(name.clone(), Trigger::At(vec![from]), Action::Fault(k, true));
-            add(format!("{name} cleared"), Trigger::At(vec![to]), Action::Fault(k, false));
-        }
-        let circuits = ports::circuits(case, "-");
-        for &Outage { branch, ticks: (at, until) } in &plan.outages {
-            let name = format!("branch {}", circuits[branch]);
-            add(format!("{name} opens"), Trigger::At(vec![at]), Action::Branch(branch, true));
-            if let Some(until) = until {
-                let action = Action::Branch(branch, false);
-                add(format!("{name} closes"), Trigger::At(vec![until]), action);
-            }
-        }
-        for (number, (k, every)) in plan.telemetry.iter().enumerate() {
-            let k = *k;
-            add(format!("measurement {}", id(k)), every.clone(), Action::Measure(k, number as u16));
-        }
-        let mut place = 0;
-        let mut below = || {
-            place += 1;
-            Trigger::all([(place - 1, false)])
-        };
-        for k in 0..case.machines.len() {
-            for (number, hz) in plan.thresholds.iter().enumerate() {
-                add(format!("{} below {hz} Hz", id(k)), below(), Action::Cross(k, number));
-            }
-        }
-        if let Some(more) = plan.rearm.filter(|h| *h > 0.0) {
-            for k in 0..case.machines.len() {
-                for (number, hz) in plan.thresholds.iter().enumerate() {
-                    let name = format!("{} above {} Hz", id(k), hz + more);
-                    add(name, below(), Action::Rearm(k, number));
-                }
-            }
-        }
-        add("islands".into(), below(), Action::Islands);
-        add("blackout".into(), below(), Action::Blackout);
-        self.dims.indicators = place;
     }
 
     fn places(&self) -> Places {
@@ -490,91 +391,6 @@ impl Machines {
     fn speed<'a, S>(&self, vars: &'a [S], k: usize) -> &'a S {
         &vars[Dims::STATES + self.units.len() + k]
     }
-
-    /// The frequency in Hz of machines with these shares; 0 where there is no voltage.
-    fn frequency<S: Scalar>(&self, vars: &[S], lit: &S, shares: &[S]) -> S {
-        let hz = S::constant(self.frequency);
-        let mean = shares
-            .iter()
-            .enumerate()
-            .fold(S::constant(0.0), |sum, (k, share)| sum.add(&share.mul(self.speed(vars, k))));
-        hz.mul(lit).add(&hz.mul(&mean))
-    }
-
-    /// An output, by voltages of buses (and whether they are dark) and by the frequencies of islands.
-    fn tell<S: Scalar>(
-        &self,
-        what: Output,
-        (vars, e): (&[S], &[Pair<S>]),
-        bus: &dyn Fn(usize) -> (Pair<S>, S),
-        island: &dyn Fn(usize) -> S,
-    ) -> S {
-        let (places, n) = (self.places(), self.units.len());
-        let mega = S::constant(self.base);
-        let off = |place: usize| S::constant(1.0).sub(&vars[place]);
-        match what {
-            Output::Centre => {
-                self.frequency(vars, &vars[places.alive], &vars[places.centre..places.centre + n])
-            }
-            Output::Shed => {
-                let loads = self.topology.loads.iter().enumerate();
-                loads.fold(S::constant(0.0), |sum, (k, load)| {
-                    sum.add(&vars[places.shed + k].mul(&S::constant(load.power)))
-                })
-            }
-            Output::Lost => vars[places.lost].clone(),
-            Output::Islands => vars[places.lit].clone(),
-            Output::Frequency(k) => {
-                let hz = S::constant(self.frequency);
-                hz.add(&hz.mul(self.speed(vars, k)))
-            }
-            Output::Angle(k) => vars[Dims::STATES + k].clone(),
-            Output::Island(k) => island(k),
-            Output::Generated(k, part) => {
-                let (re, im) = self.current(vars, e, k);
-                let x = S::constant(self.units[k].reactance);
-                let v = (e[k].0.add(&x.mul(&im)), e[k].1.sub(&x.mul(&re)));
-                power(&v, &(re, im), part).mul(&mega)
-            }
-            Output::Voltage(k) => {
-                let (v, dark) = bus(k);
-                // The root of a voltage that is zero for good has no derivative.
-                v.0.mul(&v.0).add(&v.1.mul(&v.1)).add(&dark).sqrt().sub(&dark)
-            }
-            Output::Demanded(k, part) => {
-                let load = &self.topology.loads[k];
-                let (v, _) = bus(load.bus);
-                let square = v.0.mul(&v.0).add(&v.1.mul(&v.1));
-                let y = [load.admittance.re, -load.admittance.im][part];
-                square.mul(&S::constant(y)).mul(&off(places.shed + k)).mul(&mega)
-            }
-            Output::Flow(k, part) => {
-                let ([from, to], entries) = &self.topology.branches[k];
-                let ends = [bus(*from).0, bus(*to).0];
-                let [real, imaginary] = [
-                    [entries[0].re, entries[1].re].map(S::constant),
-                    [entries[0].im, entries[1].im].map(S::constant),
-                ];
-                let current = combine(&ends, &real, &imaginary);
-                power(&ends[0], &current, part).mul(&off(places.open + k)).mul(&mega)
-            }
-        }
-    }
-}
-
-/// The sum of numbers times factors, given by their parts.
-fn combine<S: Scalar>(numbers: &[Pair<S>], real: &[S], imaginary: &[S]) -> Pair<S> {
-    let (mut re, mut im) = (S::constant(0.0), S::constant(0.0));
-    for (((a, b), g), h) in numbers.iter().zip(real).zip(imaginary) {
-        re = re.add(&g.mul(a)).sub(&h.mul(b));
-        im = im.add(&g.mul(b)).add(&h.mul(a));
-    }
-    (re, im)
-}
-
-/// Active (0) or reactive (1) power of a voltage and a current.
-fn power<S: Scalar>(v: &Pair<S>, i: &Pair<S>, part: usize) -> S {
-    if part == 0 { v.0.mul(&i.0).add(&v.1.mul(&i.1)) } else { v.1.mul(&i.0).sub(&v.0.mul(&i.1)) }
 }
 
 /// Machines with internal voltages from the power flow.

@@ -2,7 +2,7 @@
 //!
 //! Zimmerman, Murillo-Sánchez, "MATPOWER User's Manual", appendix B. Comments (`%`, `%{` to `%}`) and
 //! continued lines (`...`) are understood. Numbers may be computed from constants (`50/3`), and the
-//! case from itself, as distribution cases do whose data is in ohms and kW: see [`script`]. Fields of
+//! case from itself, as distribution cases do whose data is in ohms and kW: see `script.rs`. Fields of
 //! `mpc` other than these four are passed over. What else a file computes is refused, with the line:
 //! MATPOWER's `savecase` writes such a case in numbers.
 use super::{

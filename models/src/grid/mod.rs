@@ -8,7 +8,7 @@ pub mod host;
 pub mod loads;
 pub mod machines;
 pub mod matpower;
-pub mod ports;
+mod ports;
 mod powersystem;
 pub mod protection;
 mod script;

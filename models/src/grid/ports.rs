@@ -3,7 +3,7 @@ use super::case::{BusType, Case};
 
 /// The meaning of an event input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub(super) enum Input {
     /// A share of the initial power of this load is shed.
     Shed(usize),
     /// This load takes a share of its initial power.
@@ -18,7 +18,7 @@ pub enum Input {
 
 /// The meaning of a signal output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub(super) enum Output {
     /// Frequency of the centre of inertia of the largest island in Hz; 0 without.
     Centre,
     /// Power of the shed loads in MW.

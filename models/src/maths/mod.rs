@@ -5,4 +5,4 @@ pub mod poly;
 pub mod quantity;
 pub mod random;
 pub mod rounding;
-pub mod sparse;
+pub(crate) mod sparse;

@@ -26,7 +26,7 @@ use std::{
 
 /// The places of a square matrix that may differ from zero, and the order of its columns.
 #[derive(Debug)]
-pub struct Pattern {
+pub(crate) struct Pattern {
     size: usize,
     starts: Vec<usize>,
     rows: Vec<usize>,
@@ -37,7 +37,7 @@ pub struct Pattern {
 impl Pattern {
     /// The pattern of a matrix with these entries (row, column), and the place of each in its list of
     /// values. Entries may come again: then they share a place.
-    pub fn new(size: usize, entries: &[(usize, usize)]) -> (Self, Vec<usize>) {
+    pub(crate) fn new(size: usize, entries: &[(usize, usize)]) -> (Self, Vec<usize>) {
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         sorted.sort_by_key(|&k| (entries[k].1, entries[k].0));
         let (mut starts, mut rows) = (vec![0; size + 1], Vec::new());
@@ -54,31 +54,19 @@ impl Pattern {
         (Self { size, starts, rows, order: OnceLock::new() }, places)
     }
 
-    /// Number of rows, and of columns.
-    pub fn size(&self) -> usize {
-        self.size
-    }
-
     /// Number of places.
-    pub fn places(&self) -> usize {
+    pub(crate) fn places(&self) -> usize {
         self.rows.len()
     }
 
     /// The places of a column.
-    pub fn column(&self, column: usize) -> Range<usize> {
+    pub(crate) fn column(&self, column: usize) -> Range<usize> {
         self.starts[column]..self.starts[column + 1]
     }
 
     /// The row of a place.
-    pub fn row(&self, place: usize) -> usize {
+    pub(crate) fn row(&self, place: usize) -> usize {
         self.rows[place]
-    }
-
-    /// The place of an entry, if it may differ from zero.
-    pub fn place(&self, row: usize, column: usize) -> Option<usize> {
-        let places = self.column(column);
-        let within = self.rows[places.clone()].binary_search(&row).ok()?;
-        Some(places.start + within)
     }
 
     fn symbolic(&self) -> SymbolicSparseColMatRef<'_, usize> {
@@ -105,7 +93,7 @@ fn order(symbolic: SymbolicSparseColMatRef<'_, usize>) -> [Vec<usize>; 2] {
 }
 
 /// The factors of a matrix of some pattern.
-pub struct Lu<T> {
+pub(crate) struct Lu<T> {
     pattern: Arc<Pattern>,
     factors: simplicial::SimplicialLu<usize, T>,
     pivots: [Vec<usize>; 2],
@@ -120,7 +108,7 @@ impl<T> std::fmt::Debug for Lu<T> {
 
 impl<T: ComplexField> Lu<T> {
     /// Factors for matrices of a pattern; those of none yet.
-    pub fn new(pattern: Arc<Pattern>) -> Self {
+    pub(crate) fn new(pattern: Arc<Pattern>) -> Self {
         let n = pattern.size;
         let needed = StackReq::any_of(&[
             simplicial::factorize_simplicial_numeric_lu_scratch::<usize, T>(n, n),
@@ -136,7 +124,7 @@ impl<T: ComplexField> Lu<T> {
 
     /// Factorises the matrix with these values. Not where it is singular: a column without a pivot,
     /// or with one that is zero or not finite.
-    pub fn factor(&mut self, values: &[T]) -> bool {
+    pub(crate) fn factor(&mut self, values: &[T]) -> bool {
         let [forth, inverse] = &mut self.pivots;
         let done = simplicial::factorize_simplicial_numeric_lu(
             forth,
@@ -157,7 +145,7 @@ impl<T: ComplexField> Lu<T> {
     }
 
     /// Solves for a right side, in place.
-    pub fn solve(&mut self, right: &mut [T]) {
+    pub(crate) fn solve(&mut self, right: &mut [T]) {
         let n = self.pattern.size;
         let [forth, inverse] = &self.pivots;
         self.factors.solve_in_place_with_conj(
@@ -220,10 +208,8 @@ mod tests {
         let entries = entries(5);
         let (lu, _, places) = factors(&entries, 5);
         for (e, place) in entries.iter().zip(places) {
-            assert_eq!(lu.pattern.place(e.0, e.1), Some(place));
             assert!(lu.pattern.column(e.1).contains(&place) && lu.pattern.row(place) == e.0);
         }
-        assert_eq!(lu.pattern.place(4, 1), None);
     }
 
     /// An empty column, a zero pivot, a number that is none; and the next values are factorised.

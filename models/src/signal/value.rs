@@ -224,6 +224,15 @@ impl Packet {
 }
 
 impl Value {
+    /// How many numbers a value takes: a segment that jumps tells its left limit too.
+    pub(crate) fn numbers(&self) -> u64 {
+        match self {
+            Self::Segment(s) => s.coefficients().len() as u64 + u64::from(s.flag == Flag::Jump),
+            Self::Link(message) => message.values.len() as u64,
+            _ => 1,
+        }
+    }
+
     /// The number that a value stands for, if any: segments give their value at their tag,
     /// truth values 0 or 1, packets what they say.
     pub fn as_real(&self) -> Option<f64> {

@@ -94,10 +94,8 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn state_digest(&self, elapsed: Duration) -> u64 {
-        let mut digest = Digest::new();
         let vars = self.look_into(self.seconds(elapsed.ticks()));
-        vars[Dims::STATES..self.scene.dims.first_input()].iter().for_each(|x| digest.real(*x));
-        digest.finish()
+        Digest::of(&vars[Dims::STATES..self.scene.dims.first_input()])
     }
 
     fn restless(&self) -> Option<String> {
@@ -113,15 +111,6 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
 /// Bytes of a number, and of the tag of a message, for counting what units exchange.
 const NUMBER: u64 = 8;
 const TAG: u64 = 12;
-
-/// How many numbers a value takes: a segment that jumps tells its left limit too.
-fn numbers(value: &Value) -> u64 {
-    match value {
-        Value::Segment(s) => s.coefficients().len() as u64 + u64::from(s.flag == Flag::Jump),
-        Value::Link(message) => message.values.len() as u64,
-        _ => 1,
-    }
-}
 
 /// What a bag changed.
 #[derive(Default)]
@@ -346,7 +335,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let port = usize::from(port);
             if let Value::Link(message) = value {
                 self.state.exchanges += 1;
-                self.state.exchanged_bytes += TAG + NUMBER * numbers(value);
+                self.state.exchanged_bytes += TAG + NUMBER * value.numbers();
                 self.hear(message, deciding);
                 continue;
             }
@@ -379,7 +368,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
             }
             if let Some(Some(source)) = self.settings.sources.get(port) {
-                self.state.exchanged_bytes += NUMBER * numbers(value);
+                self.state.exchanged_bytes += NUMBER * value.numbers();
                 if !sources.contains(source) {
                     sources.push(*source);
                 }

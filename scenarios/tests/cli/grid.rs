@@ -326,41 +326,42 @@ fn power_flows_equal_the_tables() {
 /// crossings within 1e-7 s of an independent integration at 1e-12.
 #[test]
 fn breakers_and_islands_equal_the_reference() {
-    let results = Results::of(data("grid/reclosing.toml").to_str().unwrap(), &[]);
-    let (heading, rows) = samples(&results);
-    let (names, expected) = table("grid/reclosing.csv");
-    assert_eq!((expected.len(), rows.len()), (61, 61));
-    let mut worst = 0.0_f64;
-    for (row, wanted) in rows.iter().zip(&expected) {
-        assert!((row[0] - wanted[0]).abs() < 1e-9);
-        let mut compare = |port: &str, column: &str, scale: f64| {
-            let wanted = wanted[place(&names, column)];
-            let found = row[place(&heading, &format!("grid.{port}"))] / scale;
-            let error = (found - wanted).abs();
-            assert!(error <= 1e-8, "{port} at {} s: {found}, not {wanted}", row[0]);
-            worst = worst.max(error);
-        };
-        for bus in 30..40 {
-            compare(&format!("delta{bus}"), &format!("delta{bus}"), 1.0);
-            compare(&format!("f{bus}_hz"), &format!("f{bus}"), 60.0);
+    let small = ("reclosing", 59.99, [1.0, 2.0, 1.0, 0.0], ("close 16-17", 1.42), 5.45);
+    let large = ("reclosing118", 59.97, [1.0, 1.0, 1.0, 0.0], ("close 23-24", 1.12), 4.03);
+    for (name, hz, wanted_islands, closed, blackout) in [small, large] {
+        let results = Results::of(data(&format!("grid/{name}.toml")).to_str().unwrap(), &[]);
+        let (heading, rows) = samples(&results);
+        let (names, expected) = table(&format!("grid/{name}.csv"));
+        assert!(expected.len() > 18 && expected.len() == rows.len());
+        for (row, wanted) in rows.iter().zip(&expected) {
+            assert!((row[0] - wanted[0]).abs() < 1e-9);
+            for (column, wanted) in names.iter().zip(wanted).skip(1) {
+                let (port, scale) = match column.split_at(1) {
+                    ("f", bus) => (format!("f{bus}_hz"), 60.0),
+                    ("v", bus) => (format!("v_{bus}"), 1.0),
+                    ("l", _) => ("lost_mw".to_owned(), 1.0),
+                    _ => (column.clone(), 1.0),
+                };
+                let found = row[place(&heading, &format!("grid.{port}"))] / scale;
+                let error = (found - wanted).abs();
+                assert!(error <= 1e-8, "{name}: {port} at {} s: {found}, not {wanted}", row[0]);
+            }
         }
-        compare("v_4", "v4", 1.0);
-        compare("v_16", "v16", 1.0);
-        compare("lost_mw", "lost", 1.0);
+        let islands = place(&heading, "grid.islands");
+        let mut islands: Vec<f64> = rows.iter().map(|r| r[islands]).collect();
+        islands.dedup();
+        let mut wanted_islands = wanted_islands.to_vec();
+        wanted_islands.dedup();
+        assert_eq!(islands, wanted_islands, "{name}");
+        let all = happened(&results);
+        let crossings = all.iter().filter(|e| e.1.contains(" below "));
+        let (_, wanted) = table(&format!("grid/{name}_events.csv"));
+        assert_eq!(crossings.clone().count(), wanted.len(), "{name}");
+        for (found, wanted) in crossings.zip(&wanted) {
+            assert_eq!(found.1, format!("{} below {hz} Hz", wanted[1]));
+            assert!((found.0 - wanted[0]).abs() <= 1e-7, "{name}: {found:?}, not {wanted:?}");
+        }
+        let at = |name: &str| all.iter().find(|e| e.1 == name).map(|e| e.0);
+        assert_eq!([at(closed.0), at("blackout")], [Some(closed.1), Some(blackout)], "{name}");
     }
-    assert!(worst > 0.0);
-    let islands = rows.iter().map(|r| r[place(&heading, "grid.islands")]);
-    let mut islands: Vec<f64> = islands.collect();
-    islands.dedup();
-    assert_eq!(islands, [1.0, 2.0, 1.0, 0.0]);
-    let all = happened(&results);
-    let crossings = all.iter().filter(|e| e.1.contains(" below "));
-    let (_, wanted) = table("grid/reclosing_events.csv");
-    assert_eq!(crossings.clone().count(), wanted.len());
-    for (found, wanted) in crossings.zip(&wanted) {
-        assert_eq!(found.1, format!("{} below 59.99 Hz", wanted[1]));
-        assert!((found.0 - wanted[0]).abs() <= 1e-7, "{found:?}, not {wanted:?}");
-    }
-    let at = |name: &str| all.iter().find(|e| e.1 == name).unwrap_or_else(|| panic!("{name}")).0;
-    assert_eq!([at("close 16-17"), at("blackout")], [1.42, 5.45]);
 }
