@@ -36,8 +36,11 @@ fn data() -> Result<PathBuf, String> {
     Ok(Path::new(found.trim()).join("data"))
 }
 
-/// Seconds, and voltages: bus, magnitude, angle in degrees.
-fn solve(file: &Path, start: &str) -> Result<(f64, Vec<(u32, f64, f64)>), String> {
+/// Bus, magnitude, angle in degrees.
+type Voltages = Vec<(u32, f64, f64)>;
+
+/// Seconds and voltages.
+fn solve(file: &Path, start: &str) -> Result<(f64, Voltages), String> {
     let mut case = Case::read(file)?;
     if start == "flat" {
         case.flat();
