@@ -2,6 +2,7 @@
 //!
 //! | module | what it measures |
 //! | --- | --- |
+//! | [`auto`] | `method = "auto"` against the best fixed method at the same error |
 //! | [`devstone`] | routing and scheduling of many simultaneous events in a deep hierarchy |
 //! | [`timers`] | the event list and the bare cost of a cycle: *hold*, *ring*, event lists alone |
 //! | [`net`] | shipped grid and network scenarios against SimPy and ns-3 |
@@ -25,6 +26,7 @@
 //! the next is an instruction count, which repeats exactly.
 #![cfg_attr(test, allow(missing_docs, reason = "tests need no docs"))]
 
+pub mod auto;
 pub mod bounces;
 pub mod busy;
 pub mod child;
