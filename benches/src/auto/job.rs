@@ -7,7 +7,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex},
 };
-use superdense::Overrides;
+use superdense::{Overrides, Plan};
 use superdense_kernel::{
     Fact, Options, Simulation,
     time::Tag,
@@ -63,12 +63,8 @@ fn tolerances(file: &std::path::Path) -> Result<(f64, f64), String> {
     key("tolerance").zip(key("absolute_tolerance")).ok_or_else(|| "no tolerances".to_owned())
 }
 
-/// Runs a job and prints its outcome.
-///
-/// # Errors
-/// Those of the run.
-pub fn serve(job: &str) -> Result<(), String> {
-    let job: Job = serde_json::from_str(job).map_err(|e| e.to_string())?;
+/// A scenario with the method and the tolerances of a job, and the tolerances that the file gives.
+fn planned(job: &Job) -> Result<(Plan, (f64, f64)), String> {
     let (relative, absolute) = tolerances(&job.file)?;
     let mut sets = vec![("unit.u.method".to_owned(), format!("\"{}\"", job.method))];
     let keys = match job.method.starts_with('q') || job.method.contains("liqss") {
@@ -81,8 +77,18 @@ pub fn serve(job: &str) -> Result<(), String> {
     if job.method == "taylor" {
         sets.push(("unit.u.order".to_owned(), "12".to_owned()));
     }
-    let mut plan = superdense::load(&job.file, &sets, &Overrides::default())
+    let plan = superdense::load(&job.file, &sets, &Overrides::default())
         .map_err(|e| e.to_string().lines().take(4).collect::<Vec<_>>().join(" "))?;
+    Ok((plan, (relative, absolute)))
+}
+
+/// Runs a job and prints its outcome.
+///
+/// # Errors
+/// Those of the run.
+pub fn serve(job: &str) -> Result<(), String> {
+    let job: Job = serde_json::from_str(job).map_err(|e| e.to_string())?;
+    let (mut plan, tolerances) = planned(&job)?;
     let options = Options { resolution: plan.resolution, ..Options::default() };
     let stop = plan.stop;
     let model = std::mem::take(&mut plan.model);
@@ -91,7 +97,7 @@ pub fn serve(job: &str) -> Result<(), String> {
         gates::measured(&mut sim, stop);
         return Ok(());
     }
-    let outcome = watched(&mut sim, stop, (relative, absolute))?;
+    let outcome = watched(&mut sim, stop, tolerances)?;
     println!("{}", serde_json::to_string(&outcome).map_err(|e| e.to_string())?);
     Ok(())
 }
@@ -118,4 +124,26 @@ fn watched(
     let mut chosen = notes.lock().map_err(|e| e.to_string())?.clone();
     chosen.dedup();
     Ok(Outcome { samples, tolerances, seconds, chosen })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Problem, Job, planned};
+
+    #[test]
+    fn problems_are_scenarios_of_auto() {
+        let folder = std::env::temp_dir().join(format!("auto-test-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut problems = Problem::shipped().unwrap();
+        problems.extend(Problem::drawn(1, 24, &folder).unwrap());
+        for Problem { name, file } in &problems {
+            let job =
+                Job { file: file.clone(), method: "auto".into(), scale: 1.0, counted: false };
+            if let Err(why) = planned(&job) {
+                panic!("{name}: {why}");
+            }
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(problems.len(), 72);
+    }
 }
