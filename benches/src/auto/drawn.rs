@@ -124,7 +124,10 @@ fn reset(draw: &mut Draw) -> String {
     let leak = draw.real(0.0, 0.5);
     let states = [
         (0.0, format!("{rate} - {leak}*x0 + 0.3*x1")),
-        (draw.real(0.0, 1.0), format!("-x1 + {}*sin({}*t)", draw.real(0.1, 0.5), draw.real(0.5, 3.0))),
+        (
+            draw.real(0.0, 1.0),
+            format!("-x1 + {}*sin({}*t)", draw.real(0.1, 0.5), draw.real(0.5, 3.0)),
+        ),
     ];
     let event = format!(
         "[[unit.u.event]]\nname = \"full\"\nwhen = \"x0 >= 1\"\nreset = {{ x0 = \"{}*x0 - 0.2\", x1 = \"x1 + {}\" }}\n",

@@ -137,8 +137,7 @@ mod tests {
         let mut problems = Problem::shipped().unwrap();
         problems.extend(Problem::drawn(1, 24, &folder).unwrap());
         for Problem { name, file } in &problems {
-            let job =
-                Job { file: file.clone(), method: "auto".into(), scale: 1.0, counted: false };
+            let job = Job { file: file.clone(), method: "auto".into(), scale: 1.0, counted: false };
             if let Err(why) = planned(&job) {
                 panic!("{name}: {why}");
             }

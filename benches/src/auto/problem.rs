@@ -18,7 +18,8 @@ impl Problem {
     /// When the folder cannot be read.
     pub fn shipped() -> Result<Vec<Self>, String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("auto");
-        let entries = std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let entries =
+            std::fs::read_dir(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let scenario = |file: &PathBuf| file.extension().is_some_and(|e| e == "toml");
         let mut all: Vec<Self> = files.filter(scenario).map(Self::of).collect();

@@ -11,9 +11,8 @@ use std::{
 };
 
 /// Methods that a user can name.
-const METHODS: [&str; 10] = [
-    "closed", "rk45", "rk23", "taylor", "rodas", "qss1", "qss2", "qss3", "liqss2", "mliqss2",
-];
+const METHODS: [&str; 10] =
+    ["closed", "rk45", "rk23", "taylor", "rodas", "qss1", "qss2", "qss3", "liqss2", "mliqss2"];
 /// Runs that bring a method to the error of `auto`.
 const TRIES: usize = 5;
 /// Errors below this many tolerances are not told apart.
@@ -91,7 +90,8 @@ fn error(found: &Outcome, reference: &[f64]) -> f64 {
     let (relative, absolute) = found.tolerances;
     let off = |(x, r): (&f64, &f64)| (x - r).abs() / (relative * r.abs()).max(absolute);
     let worst = found.samples.iter().zip(reference).map(off).fold(0.0, f64::max);
-    let whole = found.samples.len() == reference.len() && found.samples.iter().all(|x| x.is_finite());
+    let whole =
+        found.samples.len() == reference.len() && found.samples.iter().all(|x| x.is_finite());
     if whole { worst } else { f64::INFINITY }
 }
 
@@ -99,8 +99,7 @@ fn error(found: &Outcome, reference: &[f64]) -> f64 {
 fn reference(problem: &Problem, relative: f64) -> Result<Vec<f64>, String> {
     let tight = |method: &str, tolerance: f64| {
         let scale = (tolerance / relative).min(1e-2);
-        let job =
-            Job { file: problem.file.clone(), method: method.into(), scale, counted: false };
+        let job = Job { file: problem.file.clone(), method: method.into(), scale, counted: false };
         run(&job, Duration::from_secs(90)).ok()
     };
     let tries = [
@@ -127,7 +126,13 @@ fn reference(problem: &Problem, relative: f64) -> Result<Vec<f64>, String> {
 }
 
 /// A method at tolerances that make its error as large as `wanted`, if it can be done.
-fn rival(auto: &Job, method: &str, wanted: f64, reference: &[f64], limit: Duration) -> Option<Rival> {
+fn rival(
+    auto: &Job,
+    method: &str,
+    wanted: f64,
+    reference: &[f64],
+    limit: Duration,
+) -> Option<Rival> {
     let wanted = wanted.max(FLOOR);
     let mut scale = 1.0;
     let mut best: Option<Rival> = None;
