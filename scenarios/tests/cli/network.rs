@@ -120,7 +120,7 @@ fn s2_commands_and_reports_over_contended_links() {
 }
 
 /// Failures in the course of a run: scenario, and the text of the error.
-const FAILURES: [(&str, &str); 3] = [
+const FAILURES: [(&str, &str); 2] = [
     (
         "connections = ['s.out -> r.in']\n[unit.s]\nkind = 'packet-source'\nrate = 5.0\nto = 9\n\
          [unit.r]\nkind = 'routes'\nroutes = [{ to = 1, out = 1 }]\n",
@@ -131,21 +131,12 @@ const FAILURES: [(&str, &str); 3] = [
          [unit.w]\nkind = 'wan'\naddresses = [1, 2]\n",
         "source 0 sends to address 9, which the network does not know: add it to `addresses`",
     ),
-    (
-        "[unit.g]\nkind = 'power-system'\nnetwork = 'ieee39.json'\ntrips = [\
-         { bus = 30, at = 1 }, { bus = 31, at = 1 }, { bus = 32, at = 1 }, { bus = 33, at = 1 }, \
-         { bus = 34, at = 1 }, { bus = 35, at = 1 }, { bus = 36, at = 1 }, { bus = 37, at = 1 }, \
-         { bus = 38, at = 1 }, { bus = 39, at = 1 }]\n",
-        "no machine is connected any more",
-    ),
 ];
 
 #[test]
 fn failing_runs_say_what_to_do() {
     let folder = super::folder(&format!("failures-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let library = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("library/grid");
-    std::fs::copy(library.join("ieee39.json"), folder.join("ieee39.json")).unwrap();
     for (text, message) in FAILURES {
         let file = folder.join("case.toml");
         std::fs::write(&file, format!("stop = 10\n{text}")).unwrap();
