@@ -85,7 +85,7 @@ fn planned(job: &Job) -> Result<(Plan, (f64, f64)), String> {
 /// Runs a job and prints its outcome.
 ///
 /// # Errors
-/// Those of the run.
+/// When the scenario is refused or its run fails.
 pub fn serve(job: &str) -> Result<(), String> {
     let job: Job = serde_json::from_str(job).map_err(|e| e.to_string())?;
     let (mut plan, tolerances) = planned(&job)?;

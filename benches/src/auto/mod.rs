@@ -1,13 +1,13 @@
 //! `method = "auto"` against the best method that could have been named, on many problems.
 //!
-//! # What is compared
+//! # Comparison
 //! Instructions of the simulation, by callgrind, at the same error. Every fixed method gets tolerances (or
 //! quanta) at which its true error is at most twice that of `auto`, and not below the half of it if it can
 //! be looser. The fastest three by processor time are counted. The error is the largest one of all outputs
 //! at [`SAMPLES`] times, in the tolerances that `auto` was asked for, against a run at far tighter ones
 //! that a second tight run confirms.
 //!
-//! # What is met
+//! # Targets
 //! [`Row::is_met`]: at most [`MOST`] times the instructions of the best method, beside [`TRIALS`]
 //! instructions for the trials that tell methods apart. [`geometric_mean`] over all rows: at most [`MEAN`].
 mod drawn;

@@ -12,7 +12,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Those in `benches/auto`, by name.
+    /// Problems in `benches/auto`, by name.
     ///
     /// # Errors
     /// When the folder cannot be read.

@@ -510,7 +510,7 @@ impl Equations for Machines {
                 let deviation = hz.mul(self.speed(vars, k));
                 let above = S::constant(self.frequency - threshold).add(&deviation);
                 let crossed = &vars[places.crossed + place];
-                // What was reported, or is armed, is moved out of reach.
+                // A threshold that was reported, or is armed, is moved out of reach.
                 z[place] = if latched { above.add(&hz.mul(crossed)) } else { above };
                 if let Some(more) = self.rearm.filter(|h| *h > 0.0) {
                     let below = S::constant(threshold + more - self.frequency).sub(&deviation);

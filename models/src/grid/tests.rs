@@ -323,7 +323,7 @@ mod runs {
         Bench::run_in(&folder(), &text, 3.0)
     }
 
-    /// What a message opens, closes, trips or changes is what a time does.
+    /// Messages open, close, trip and change as times do.
     #[test]
     fn events_do_what_times_do() {
         let fault = "fault={ bus=16, reactance=1e-3, from=0.9, to=1 }\n";

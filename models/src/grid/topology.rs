@@ -1,4 +1,4 @@
-//! What is connected with what: breakers of machines, branches and loads as discrete values, and the
+//! Connections: breakers of machines, branches and loads as discrete values, and the
 //! network that follows from them.
 use super::{
     admittance::{C, Network, ZERO, branch_entries},

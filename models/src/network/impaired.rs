@@ -218,7 +218,7 @@ impl Impaired {
             (0..self.line.len()).for_each(|place| self.begin(place));
             return;
         }
-        // What has begun is lost with what is on the wire; a packet that is lost anyway is told already.
+        // Packets in transmission are lost with those on the wire; one that is lost anyway is told already.
         self.work -= (self.free - now).max(0);
         self.line.retain(|s| s.start >= now);
         let first = self.line.front().map_or(u64::MAX, |s| s.number);

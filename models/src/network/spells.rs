@@ -46,7 +46,7 @@ impl Spells {
         spells
     }
 
-    /// The same for `during`, without which it is always on, unless messages at input `begin` say when.
+    /// Spells by `during`, without which it is always on, unless messages at input `begin` say when.
     pub(super) fn during(
         begin: u16,
         params: &Params,

@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(times(&bench, "a.dropped"), [2.0, 3.0]);
     }
 
-    /// What packets say is changed, and nothing else of them.
+    /// Payloads of packets are changed, and nothing else of them.
     #[test]
     fn false_data() {
         let says = |attack: &str| {

@@ -195,10 +195,10 @@ pub struct Axes {
     /// Names of the values 0, 1, 2, … on the value axis.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
-    /// Ends of the axes, in their units.
+    /// Ends of the time axis, in its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x_range: Option<[f64; 2]>,
-    /// The same for values.
+    /// Ends of the value axis, in its unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub y_range: Option<[f64; 2]>,
     /// Whether values are on a logarithmic axis.

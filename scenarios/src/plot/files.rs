@@ -61,7 +61,7 @@ pub struct DeclaredPlot {
     pub y_label: String,
     /// Whether event markers are drawn.
     pub events: bool,
-    /// What is not by default about the axes.
+    /// Keys of the axes that are not at their defaults.
     #[serde(flatten)]
     pub axes: Axes,
 }

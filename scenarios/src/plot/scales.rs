@@ -1,4 +1,4 @@
-//! What the keys of axes make of curves: phase plots, units of time, logarithms, ranges, names.
+//! Curves as the keys of axes ask for them: phase plots, units of time, logarithms, ranges, names.
 use super::{
     curves::{self, Curve, Point},
     files::DeclaredPlot,

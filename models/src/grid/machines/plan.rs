@@ -1,4 +1,4 @@
-//! What happens to the machines of a grid.
+//! Planned events of a grid's machines: faults, trips, breakers, changes of loads.
 use super::super::{case::Case, ports};
 use crate::solve::{EventSpec, Trigger};
 

@@ -1,4 +1,4 @@
-//! What the machines of a grid tell.
+//! Outputs and reports of a grid's machines.
 use super::{super::ports::Output, Machines, Pair};
 use crate::{maths::expr::Scalar, solve::Dims};
 

@@ -176,7 +176,7 @@ fn checkpoints() {
     });
 }
 
-/// What units send each other, as bytes.
+/// Messages between units, as bytes.
 #[test]
 fn wire_formats() {
     use superdense_models::signal::value::{Flag, LinkKind, LinkMessage, Packet, Segment};
