@@ -77,8 +77,8 @@ pub fn build(exchanges: u32) -> (Simulation<Value>, i64) {
     let coupler = top.add("coupler", coupler);
     for (port, name) in (0u16..).zip(["a", "b"]) {
         let unit = top.add(name, Trivial { next: 0, y: f64::from(port), heard: 0.0 });
-        top.couple(unit.output(OutPort::<Segment>::new(0)), coupler.input(InPort::new(port)));
-        let told = OutPort::<Segment>::new(1 - port);
+        top.couple(unit.output(OutPort::<Segment, _>::new(0)), coupler.input(InPort::new(port)));
+        let told = OutPort::<Segment, _>::new(1 - port);
         top.couple(coupler.output(told), unit.input(InPort::new(0)));
     }
     let sim = Simulation::new(top, Options::default()).expect("ports that fit");

@@ -53,7 +53,7 @@ impl Clone for Entity {
     }
 }
 
-const IN: InPort<u64> = InPort::new(0);
+const IN: InPort<u64, Entity> = InPort::new(0);
 
 impl Entity {
     fn take(&mut self) {
@@ -129,7 +129,7 @@ impl Phold {
                 // Nobody is a neighbour of its own.
                 let within = if first + within == i { (within + 1) % half } else { within };
                 let to = &entities[(first + within) as usize];
-                top.couple(from.output(OutPort::<u64>::new(way)), to.input(IN));
+                top.couple(from.output(OutPort::<u64, _>::new(way)), to.input(IN));
             }
         }
         Simulation::new(top, Default::default())

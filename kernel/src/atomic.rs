@@ -18,7 +18,7 @@ use crate::{
 /// use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Duration};
 /// #[derive(Clone, serde::Serialize, serde::Deserialize)]
 /// struct Clock { period: Duration, count: u64 }
-/// impl Clock { const TICK: OutPort<u64> = OutPort::new(0); }
+/// impl Clock { const TICK: OutPort<u64, Self> = OutPort::new(0); }
 /// impl Atomic<u64> for Clock {
 ///     fn outputs(&self) -> u16 { 1 }
 ///     fn time_advance(&self) -> Duration { self.period }

@@ -82,10 +82,10 @@ impl<'a, M> Bag<'a, M> {
 
     /// The messages of one port.
     #[inline]
-    pub fn on<T: Payload<M> + 'a>(
+    pub fn on<T: Payload<M> + 'a, A>(
         &self,
-        port: InPort<T>,
-    ) -> impl Iterator<Item = &'a T> + use<'a, M, T> {
+        port: InPort<T, A>,
+    ) -> impl Iterator<Item = &'a T> + use<'a, M, T, A> {
         let index = port.index();
         self.iter().filter(move |(p, _)| *p == index).filter_map(|(_, m)| T::unwrap(m))
     }

@@ -6,7 +6,7 @@ use crate::{
     message::{Message, Payload},
     nursery::Nursery,
     path::Name,
-    port::{InPort, OutPort},
+    port::{self, InPort, OutPort},
     slab::{Erased, Slabs},
     time::Duration,
 };
@@ -135,9 +135,9 @@ const FOREIGN: u32 = u32::MAX - 1;
 /// the child of another that happens to have its number. Compared, never ordered or stored.
 static NEXT_FAMILY: AtomicU32 = AtomicU32::new(0);
 
-/// A child of a coupled model.
+/// A child of a coupled model: of one whose type `A` is known, or of any.
 ///
-/// Couplings name children of their own coupled model only; a child of another level is refused
+/// A child takes ports of its own model only (see [`OutPort`]). Couplings name children of their own coupled model only; a child of another level is refused
 /// by the build:
 /// ```
 /// use superdense_kernel::{Coupled, Simulation, nested::Nested, port::{InPort, OutPort}};
@@ -152,21 +152,35 @@ static NEXT_FAMILY: AtomicU32 = AtomicU32::new(0);
 /// let mut top = Coupled::new();
 /// top.add_component("inner", inner);
 /// let b = top.add("b", relay());
-/// top.couple(a.output(OutPort::<u32>::new(0)), b.input(InPort::<u32>::new(0)));
+/// top.couple(a.output(OutPort::<u32, _>::new(0)), b.input(InPort::<u32, _>::new(0)));
 /// assert!(Simulation::new(top, Default::default()).is_err());
 /// ```
 ///
 /// A coupling from input to input, or from output to output, of two children does not compile:
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use superdense_kernel::{Child, Coupled, port::InPort};
 /// fn wire(c: &mut Coupled<u32>, a: Child, b: Child) {
 ///     c.couple(a.input(InPort::<u32>::new(0)), b.input(InPort::<u32>::new(0)));
 /// }
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Child {
+pub struct Child<A = port::Any> {
     family: u32,
     index: u32,
+    model: PhantomData<fn(A) -> A>,
+}
+
+impl<A> Clone for Child<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Child<A> {}
+
+impl<A> fmt::Debug for Child<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Child({})", self.index)
+    }
 }
 
 /// The start of a coupling.
@@ -187,17 +201,22 @@ pub(crate) struct End {
     pub port: u16,
 }
 
-impl Child {
+impl<A> Child<A> {
     fn end(self, port: u16) -> Authored {
         Authored { family: Some(self.family), end: End { child: self.index, port } }
     }
     /// An output port of this child.
-    pub fn output<T>(self, port: OutPort<T>) -> Source<T> {
+    pub fn output<T>(self, port: OutPort<T, A>) -> Source<T> {
         Source(self.end(port.index()), PhantomData)
     }
     /// An input port of this child.
-    pub fn input<T>(self, port: InPort<T>) -> Sink<T> {
+    pub fn input<T>(self, port: InPort<T, A>) -> Sink<T> {
         Sink(self.end(port.index()), PhantomData)
+    }
+    /// The same child, whose ports go by numbers from here on.
+    pub fn any(self) -> Child {
+        let Self { family, index, .. } = self;
+        Child { family, index, model: PhantomData }
     }
 }
 
@@ -241,6 +260,10 @@ pub(crate) struct AuthoredWire {
 /// use superdense_kernel::{Atomic, Coupled, Outbox, port::{InPort, OutPort}, time::Duration};
 /// #[derive(Clone, serde::Serialize, serde::Deserialize)]
 /// struct Idle;
+/// impl Idle {
+///     const IN: InPort<u32, Self> = InPort::new(0);
+///     const OUT: OutPort<u32, Self> = OutPort::new(0);
+/// }
 /// impl Atomic<u32> for Idle {
 ///     fn inputs(&self) -> u16 { 1 }
 ///     fn outputs(&self) -> u16 { 1 }
@@ -250,8 +273,8 @@ pub(crate) struct AuthoredWire {
 /// let input = inner.add_input::<u32>("in");
 /// let a = inner.add("a", Idle);
 /// let b = inner.add("b", Idle);
-/// inner.couple(input.inside(), a.input(InPort::<u32>::new(0)));
-/// inner.couple(a.output(OutPort::<u32>::new(0)), b.input(InPort::<u32>::new(0)));
+/// inner.couple(input.inside(), a.input(Idle::IN));
+/// inner.couple(a.output(Idle::OUT), b.input(Idle::IN));
 /// let mut top = Coupled::new();
 /// top.add_component("inner", inner);
 /// superdense_kernel::Simulation::new(top, Default::default()).unwrap();
@@ -305,19 +328,22 @@ impl<M: Message> Coupled<M> {
     }
 
     /// Adds an atomic child. Two children of one name are reported when the model is built.
-    pub fn add<A: Atomic<M>>(&mut self, name: impl Into<Name>, model: A) -> Child {
+    pub fn add<A: Atomic<M>>(&mut self, name: impl Into<Name>, model: A) -> Child<A> {
         let (ward, place) = self.nursery.add(model);
-        self.add_component(name, Component(Body::Near(ward, place)))
+        let Child { family, index, .. } =
+            self.add_component(name, Component(Body::Near(ward, place)));
+        Child { family, index, model: PhantomData }
     }
 
-    /// Adds a child of any kind.
+    /// Adds a child of any kind, whose ports go by numbers.
     pub fn add_component(
         &mut self,
         name: impl Into<Name>,
         component: impl Into<Component<M>>,
     ) -> Child {
         self.children.push((name.into(), component.into()));
-        Child { family: self.family, index: (self.children.len() - 1) as u32 }
+        let (family, index) = (self.family, (self.children.len() - 1) as u32);
+        Child { family, index, model: PhantomData }
     }
 
     /// Declares an input port. More than 65 535 are reported when the model is built.

@@ -159,8 +159,8 @@ mod tests {
     };
     use std::collections::VecDeque;
 
-    const IN: InPort<u32> = InPort::new(0);
-    const OUT: OutPort<u32> = OutPort::new(0);
+    const IN: InPort<u32, Server> = InPort::new(0);
+    const OUT: OutPort<u32, Source> = OutPort::new(0);
 
     /// Exponential durations; `least` as the model likes it, or none at all.
     #[derive(Debug, Clone, Serialize, Deserialize)]

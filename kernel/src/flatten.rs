@@ -521,7 +521,7 @@ mod tests {
         for _ in 0..levels {
             let mut level = Coupled::new();
             let (input, output) = (level.add_input::<u32>("in"), level.add_output::<u32>("out"));
-            let echo = level.add("echo", ECHO);
+            let echo = level.add("echo", ECHO).any();
             let inner = below.take().map(|below| level.add_component("inner", below));
             for child in [Some(echo), inner].into_iter().flatten() {
                 level.couple(input.inside(), child.input(IN));
@@ -534,9 +534,9 @@ mod tests {
 
     fn deep() -> Simulation<u32> {
         let mut top = Coupled::new();
-        let begins = top.add("begins", Echo { left: Some(5), begins: true, ..ECHO });
+        let begins = top.add("begins", Echo { left: Some(5), begins: true, ..ECHO }).any();
         let deep = top.add_component("deep", nested(LEVELS));
-        let end = top.add("end", ECHO);
+        let end = top.add("end", ECHO).any();
         top.couple(begins.output(OUT), deep.input(IN));
         top.couple(deep.output(OUT), end.input(IN));
         Simulation::new(top, Default::default()).expect("a model")

@@ -76,7 +76,7 @@ impl<'a, M: Message> Outbox<'a, M> {
     // run of models (a tenth of the instructions of DEVStone HI). The usual way makes no call that it
     // comes back from, so a model saves no registers for it (a twelfth).
     #[inline(always)]
-    pub fn send<T: Payload<M>>(&mut self, port: OutPort<T>, value: T) {
+    pub fn send<T: Payload<M>, A>(&mut self, port: OutPort<T, A>, value: T) {
         let value = value.wrap();
         let (port, emission) = (port.index(), self.emission);
         self.emission += 1;

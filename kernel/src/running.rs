@@ -231,8 +231,8 @@ mod tests {
         let node = |next| Node { next, heard: 0 };
         let nodes: Vec<_> = (0..5).map(|i| top.add(("n", i), node(10 * (i as i64 + 1)))).collect();
         for (from, to) in [(1, 2), (2, 0), (2, 4), (3, 1)] {
-            let (from, to) = (nodes[from].output(OutPort::<u32>::new(0)), &nodes[to]);
-            top.couple(from, to.input(InPort::<u32>::new(0)));
+            let (from, to) = (nodes[from].output(OutPort::<u32, Node>::new(0)), &nodes[to]);
+            top.couple(from, to.input(InPort::<u32, Node>::new(0)));
         }
         let mut sim = Simulation::new(top, Default::default()).expect("proper wiring");
         sim.run_through(1000).expect("no error");

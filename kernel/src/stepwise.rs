@@ -80,7 +80,7 @@ mod tests {
     };
     use serde::{Deserialize, Serialize};
 
-    const IN: InPort<u32> = InPort::new(0);
+    const IN: InPort<u32, Sum> = InPort::new(0);
 
     /// Adds up what it hears; the first one removes another model at tick 5.
     #[derive(Clone, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ mod tests {
         top.couple(ports[0].inside(), a.input(IN));
         top.couple_with(ports[2].inside(), a.input(IN), "none", |_: &u32| None::<u32>);
         top.couple(ports[3].inside(), a.input(IN));
-        top.couple(ports[3].inside(), a.input(InPort::<u32>::new(1)));
+        top.couple(ports[3].inside(), a.input(InPort::<u32, Sum>::new(1)));
         Simulation::new(top, Default::default()).expect("a model")
     }
 

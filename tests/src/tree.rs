@@ -6,7 +6,12 @@ use crate::{
     unit::{Unit, input, output},
 };
 use std::fmt;
-use superdense_kernel::{Component, Coupled, Options, Simulation, nested::Nested, time::Duration};
+use superdense_kernel::{
+    Component, Coupled, Options, Simulation,
+    nested::Nested,
+    port::{InPort, OutPort},
+    time::Duration,
+};
 
 /// An atomic model.
 #[derive(Debug, Clone)]
@@ -209,7 +214,7 @@ impl Tree {
         let add = |(i, (name, node)): (usize, &(String, Node))| match node {
             Node::Tree(t) if nested == Some(i) => {
                 let inner = Simulation::new(t.build(), Options::default()).expect("a legal model");
-                c.add(name.clone(), Nested::new(inner).expect("a fresh simulation"))
+                c.add(name.clone(), Nested::new(inner).expect("a fresh simulation")).any()
             }
             Node::Part { part, elapsed } => {
                 c.add_component(name.clone(), part.clone().component(*elapsed))
@@ -219,11 +224,11 @@ impl Tree {
         let children: Vec<_> = self.children.iter().enumerate().map(add).collect();
         for l in &self.links {
             let from = match l.from.child {
-                None => input(l.from.port).inside(),
+                None => InPort::<i64>::new(l.from.port).inside(),
                 Some(i) => children[i].output(output(l.from.port)),
             };
             let to = match l.to.child {
-                None => output(l.to.port).inside(),
+                None => OutPort::<i64>::new(l.to.port).inside(),
                 Some(i) => children[i].input(input(l.to.port)),
             };
             match l.z.clone() {

@@ -24,19 +24,19 @@ impl<T: Machine> Unit<T> {
     }
 }
 
-/// Input port `n`.
-pub const fn input(n: u16) -> InPort<i64> {
+/// Input port `n` of the model that it is asked for.
+pub const fn input<A>(n: u16) -> InPort<i64, A> {
     InPort::new(n)
 }
 
-/// Output port `n`.
-pub const fn output(n: u16) -> OutPort<i64> {
+/// Output port `n` of the model that it is asked for.
+pub const fn output<A>(n: u16) -> OutPort<i64, A> {
     OutPort::new(n)
 }
 
 /// Adds a machine as a child.
 pub fn add(c: &mut Coupled<i64>, name: &'static str, machine: impl Machine) -> Child {
-    c.add(name, Unit::new(machine))
+    c.add(name, Unit::new(machine)).any()
 }
 
 /// Couples an output port of one child with an input port of another.
@@ -67,7 +67,7 @@ impl<T: Machine> Atomic<i64> for Unit<T> {
     }
     fn output(&self, out: &mut Outbox<'_, i64>) {
         for (port, value) in self.machine.output() {
-            out.send(output(port), value);
+            out.send(output::<Self>(port), value);
         }
     }
     fn internal(&mut self, _: &mut Effects<i64>) {

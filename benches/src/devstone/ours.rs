@@ -8,7 +8,7 @@ use superdense_kernel::{
     time::Duration,
 };
 
-const OUTPUT: OutPort<u64> = OutPort::new(0);
+const OUTPUT: OutPort<u64, Seeder> = OutPort::new(0);
 
 /// The atomic of DEVStone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -108,7 +108,7 @@ fn level(devstone: Devstone, level: &Level, inner: Option<Coupled<u64>>) -> Coup
         externals: 0,
     };
     let atomics: Vec<Child> =
-        (0..level.atomics).map(|i| coupled.add(("atomic", i), idle.clone())).collect();
+        (0..level.atomics).map(|i| coupled.add(("atomic", i), idle.clone()).any()).collect();
     let inner = inner.map(|c| coupled.add_component("inner", c));
     let child = |part: Part| match part {
         Part::Own => None,

@@ -44,8 +44,8 @@ struct Holder {
     sent: u64,
 }
 
-const TOKEN_IN: InPort<u64> = InPort::new(0);
-const TOKEN_OUT: OutPort<u64> = OutPort::new(0);
+const TOKEN_IN: InPort<u64, Holder> = InPort::new(0);
+const TOKEN_OUT: OutPort<u64, Holder> = OutPort::new(0);
 
 impl Holder {
     fn keep(&mut self, at: i64) {

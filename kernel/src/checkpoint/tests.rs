@@ -56,7 +56,7 @@ impl<const SILENT: bool> Atomic<i64> for Beat<SILENT> {
         }
         if self.period == 7 && fx.now().ticks == 21 && self.adds {
             let mut inner = Coupled::new();
-            let beat = inner.add("beat", Beat::<false>::new(5));
+            let beat = inner.add("beat", Beat::<false>::new(5)).any();
             let _ = (beat, inner.add_input::<i64>("in"));
             let (parent, name) = (String::new(), "guest".into());
             fx.change(Change::Add { parent, name, component: inner.into() });
@@ -78,10 +78,10 @@ impl<const SILENT: bool> Atomic<i64> for Beat<SILENT> {
 fn top(adds: bool) -> Coupled<i64> {
     let mut top = Coupled::new();
     let ring = [
-        top.add("a", Beat::<false> { adds, ..Beat::new(7) }),
-        top.add("b", Beat::<true>::new(16)),
-        top.add("c", Beat::<false>::new(0)),
-        top.add("d", Beat::<false>::new(11)),
+        top.add("a", Beat::<false> { adds, ..Beat::new(7) }).any(),
+        top.add("b", Beat::<true>::new(16)).any(),
+        top.add("c", Beat::<false>::new(0)).any(),
+        top.add("d", Beat::<false>::new(11)).any(),
     ];
     for (i, from) in ring.iter().enumerate() {
         top.couple(from.output(OUT), ring[(i + 1) % 4].input(IN));
@@ -229,13 +229,17 @@ fn progress_that_no_run_makes_is_refused() {
 fn nested() -> Simulation<i64> {
     let mut inner = Coupled::new();
     let (input, output) = (inner.add_input::<i64>("in"), inner.add_output::<i64>("out"));
-    let quiet = inner.add("quiet", Beat::<true>::new(16));
+    let quiet = inner.add("quiet", Beat::<true>::new(16)).any();
     inner.couple(input.inside(), quiet.input(IN));
     inner.couple(quiet.output(OUT), output.inside());
     let inner = Simulation::new(inner, Default::default()).expect("a model");
     let mut top = Coupled::new();
-    let nested = top.add("nested", Nested::new(inner).expect("a sound one"));
-    let ring = [nested, top.add("x", Beat::<false>::new(9)), top.add("y", Beat::<false>::new(13))];
+    let nested = top.add("nested", Nested::new(inner).expect("a sound one")).any();
+    let ring = [
+        nested,
+        top.add("x", Beat::<false>::new(9)).any(),
+        top.add("y", Beat::<false>::new(13)).any(),
+    ];
     for (i, from) in ring.iter().enumerate() {
         top.couple(from.output(OUT), ring[(i + 1) % 3].input(IN));
     }

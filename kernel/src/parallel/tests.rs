@@ -293,7 +293,7 @@ fn ring(top: &mut Coupled<i64>, nodes: &[Child]) {
 fn nodes(habit: Habit) -> Coupled<i64> {
     let mut top = Coupled::new();
     let children: Vec<_> =
-        (0..5).map(|i| top.add(("node", i), Node::new(3 + 2 * i as i64, habit))).collect();
+        (0..5).map(|i| top.add(("node", i), Node::new(3 + 2 * i as i64, habit)).any()).collect();
     ring(&mut top, &children);
     top
 }
@@ -303,10 +303,11 @@ fn silent_steps_stay_silent() {
     for quiet in [1, 2, 5] {
         let model = || {
             let mut top = Coupled::new();
-            let mut children: Vec<_> =
-                (0..quiet).map(|i| top.add(("quiet", i), Quiet::new(1 + 3 * i as i64))).collect();
+            let mut children: Vec<_> = (0..quiet)
+                .map(|i| top.add(("quiet", i), Quiet::new(1 + 3 * i as i64)).any())
+                .collect();
             children.extend(
-                (quiet..5).map(|i| top.add(("node", i), Node::new(2 + i as i64, Habit::Add))),
+                (quiet..5).map(|i| top.add(("node", i), Node::new(2 + i as i64, Habit::Add)).any()),
             );
             ring(&mut top, &children);
             top
@@ -322,9 +323,9 @@ fn a_bag_that_is_not_complete_may_panic() {
     // Both senders are due at the same ticks; the receiver panics on one message without the other.
     let model = || {
         let mut top = Coupled::new();
-        let receiver = top.add("m", Node::new(i64::MAX, Habit::Insist(2)));
+        let receiver = top.add("m", Node::new(i64::MAX, Habit::Insist(2))).any();
         for name in ["a", "z"] {
-            let sender = top.add(name, Node::new(5, Habit::Add));
+            let sender = top.add(name, Node::new(5, Habit::Add)).any();
             top.couple(sender.output(OUT), receiver.input(IN));
         }
         top
@@ -350,7 +351,7 @@ fn zero_time_loops_and_located_events_are_counted_alike() {
     let model = || {
         let mut top = Coupled::new();
         let pass = |_| Node::new(END / 2, Habit::Pass(300));
-        let children: Vec<_> = (0..5).map(|i| top.add(("node", i), pass(i))).collect();
+        let children: Vec<_> = (0..5).map(|i| top.add(("node", i), pass(i)).any()).collect();
         ring(&mut top, &children);
         top
     };
@@ -365,9 +366,10 @@ fn units_that_cannot_go_back_are_never_run_ahead() {
     // Two of them wired to each other and due at the same tags, among others that can.
     let model = || {
         let mut top = Coupled::new();
-        let fixed = [0, 1].map(|i| top.add(("fixed", i), Fixed(Node::new(10, Habit::Add))));
+        let fixed = [0, 1].map(|i| top.add(("fixed", i), Fixed(Node::new(10, Habit::Add))).any());
         let mut children = fixed.to_vec();
-        children.extend((2..5).map(|i| top.add(("node", i), Node::new(i as i64, Habit::Add))));
+        children
+            .extend((2..5).map(|i| top.add(("node", i), Node::new(i as i64, Habit::Add)).any()));
         ring(&mut top, &children);
         top
     };
@@ -439,12 +441,12 @@ fn declared_delays_make_windows_in_which_nothing_comes_late() {
         let pipes = (0..6).map(|i| {
             let mut waiting = vec![(i as i64, 1), (3, 2)];
             waiting.sort_unstable();
-            top.add(("pipe", i), Pipe { delay: 2 + i as i64, now: 0, waiting })
+            top.add(("pipe", i), Pipe { delay: 2 + i as i64, now: 0, waiting }).any()
         });
         let pipes: Vec<Child> = pipes.collect();
         ring(&mut top, &pipes);
         // A sink on one of the workers, which hears of everything.
-        let sink = top.add("sink", Node::new(i64::MAX, Habit::Add));
+        let sink = top.add("sink", Node::new(i64::MAX, Habit::Add)).any();
         for pipe in &pipes {
             top.couple(pipe.output(OUT), sink.input(IN));
         }
@@ -533,8 +535,8 @@ impl Atomic<i64> for Backwards {
 fn order_of_unheard_messages_is_forgotten() {
     for dropped in [false, true] {
         let mut top = Coupled::new();
-        let a = top.add("a", Backwards);
-        let b = top.add("b", Node::new(7, Habit::Add));
+        let a = top.add("a", Backwards).any();
+        let b = top.add("b", Node::new(7, Habit::Add)).any();
         if dropped {
             for port in 0..2 {
                 let from = a.output(OutPort::<i64>::new(port));

@@ -109,7 +109,7 @@ fn add_one() -> Translation<u32> {
 fn group(add: u32) -> Coupled<u32> {
     let mut group = Coupled::new();
     let out = group.add_output::<u32>("out");
-    let ticker = group.add("ticker", Ticker);
+    let ticker = group.add("ticker", Ticker).any();
     group.couple_with(ticker.output(OUT), out.inside(), "add", move |x: &u32| Some(x + add));
     group
 }
@@ -196,7 +196,7 @@ fn changing(changes: &[Wish]) -> Simulation<u32> {
     top.add("builder", Builder { changes: changes.to_vec(), done: 0 });
     top.add("ticker", Ticker);
     let group = top.add_component("group", group(100));
-    let sink = top.add("sink", Sink(Vec::new()));
+    let sink = top.add("sink", Sink(Vec::new())).any();
     top.couple(group.output(OUT), sink.input(IN));
     Simulation::new(top, Default::default()).expect("a model")
 }

@@ -53,7 +53,7 @@ pub struct Algebraic {
 }
 
 impl Algebraic {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
 
     /// A block that has not heard anything yet.
     pub fn new(form: Form, inputs: usize, resolution: Resolution) -> Self {

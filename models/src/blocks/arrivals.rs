@@ -38,8 +38,8 @@ pub struct Source {
 }
 
 impl Source {
-    const OUT: OutPort<Job> = OutPort::new(0);
-    const COUNT: OutPort<Segment> = OutPort::new(1);
+    const OUT: OutPort<Job, Self> = OutPort::new(0);
+    const COUNT: OutPort<Segment, Self> = OutPort::new(1);
 
     fn draw(&mut self) {
         self.next = match self.clock {

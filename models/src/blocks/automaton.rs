@@ -60,8 +60,8 @@ pub struct Automaton {
 }
 
 impl Automaton {
-    const STATE: OutPort<Value> = OutPort::new(0);
-    const NUMBER: OutPort<Segment> = OutPort::new(1);
+    const STATE: OutPort<Value, Self> = OutPort::new(0);
+    const NUMBER: OutPort<Segment, Self> = OutPort::new(1);
     /// Number of outputs before the declared ones.
     const OWN: u16 = 2;
 
@@ -96,7 +96,7 @@ impl Automaton {
         let arrow = &self.arrows[arrow as usize];
         out.send(Self::STATE, Value::Text(Arc::clone(&self.names[arrow.to as usize])));
         for (port, value) in &arrow.emit {
-            out.send(OutPort::new(*port), value.clone());
+            out.send(OutPort::<_>::new(*port), value.clone());
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    const Y: OutPort<Value> = OutPort::new(0);
+    const Y: OutPort<Value, Self> = OutPort::new(0);
 }
 
 impl Atomic<Value> for Ticker {

@@ -29,8 +29,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    const Y: OutPort<Value> = OutPort::new(0);
-    const TOTAL: OutPort<Segment> = OutPort::new(1);
+    const Y: OutPort<Value, Self> = OutPort::new(0);
+    const TOTAL: OutPort<Segment, Self> = OutPort::new(1);
     const RESET: u16 = 1;
 }
 

@@ -27,7 +27,7 @@ pub struct DelayLine {
 }
 
 impl DelayLine {
-    const Y: OutPort<Value> = OutPort::new(0);
+    const Y: OutPort<Value, Self> = OutPort::new(0);
 
     fn leaving(&self) -> impl Iterator<Item = &Value> {
         let at = self.timer.next();

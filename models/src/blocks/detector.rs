@@ -27,7 +27,7 @@ struct Threshold {
 }
 
 impl Threshold {
-    const Y: OutPort<Value> = OutPort::new(0);
+    const Y: OutPort<Value, Self> = OutPort::new(0);
 
     fn report(&mut self, way: f64) {
         if way == 0.0 || self.direction == 0.0 || self.direction == way {

@@ -42,7 +42,7 @@ pub struct EventBlock {
 }
 
 impl EventBlock {
-    const Y: OutPort<Value> = OutPort::new(0);
+    const Y: OutPort<Value, Self> = OutPort::new(0);
 
     /// A block with this many inputs.
     pub fn new(action: Action, inputs: usize) -> Self {

@@ -23,7 +23,7 @@ pub struct ZeroOrderHold {
 }
 
 impl ZeroOrderHold {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
 }
 
 impl Atomic<Value> for ZeroOrderHold {

@@ -30,8 +30,8 @@ struct TwoPoint {
 }
 
 impl TwoPoint {
-    const Y: OutPort<bool> = OutPort::new(0);
-    const STATE: OutPort<Segment> = OutPort::new(1);
+    const Y: OutPort<bool, Self> = OutPort::new(0);
+    const STATE: OutPort<Segment, Self> = OutPort::new(1);
 }
 
 impl Reaction for TwoPoint {

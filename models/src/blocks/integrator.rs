@@ -37,7 +37,7 @@ pub struct Integral {
 }
 
 impl Integral {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
     const RESET: u16 = 1;
     const IMPULSE: u16 = 2;
 

@@ -32,7 +32,7 @@ pub struct Lag {
 }
 
 impl Lag {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
 
     /// The solution from tick `at` on.
     fn solution(&self, at: i64, y: f64) -> Decay {

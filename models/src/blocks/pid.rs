@@ -42,7 +42,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
     const REFERENCE: u16 = 0;
     const MEASURED: u16 = 1;
 

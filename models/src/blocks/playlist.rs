@@ -41,7 +41,7 @@ pub struct Playlist {
 
 impl Playlist {
     /// The output signal.
-    pub const Y: OutPort<Segment> = OutPort::new(0);
+    pub const Y: OutPort<Segment, Self> = OutPort::new(0);
 
     /// Pieces in the order of time, the first at 0.
     pub fn new(pieces: impl Into<Arc<[Piece]>>, resolution: Resolution) -> Self {

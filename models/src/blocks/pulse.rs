@@ -35,7 +35,7 @@ pub struct PulseTrain {
 }
 
 impl PulseTrain {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
 
     fn value(&self, level: bool) -> f64 {
         if level { self.high } else { self.low }

@@ -23,7 +23,7 @@ struct Staircase {
 }
 
 impl Staircase {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
 }
 
 impl Reaction for Staircase {

@@ -31,7 +31,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    const Y: OutPort<Value> = OutPort::new(0);
+    const Y: OutPort<Value, Self> = OutPort::new(0);
 }
 
 impl Atomic<Value> for Noise {

@@ -58,7 +58,7 @@ impl Atomic<Value> for Branch {
         if self.waiting.is_empty() { Duration::INFINITE } else { Duration::ZERO }
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
-        self.waiting.iter().for_each(|(port, v)| out.send(OutPort::new(*port), v.clone()));
+        self.waiting.iter().for_each(|(port, v)| out.send(OutPort::<_>::new(*port), v.clone()));
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.waiting.clear();

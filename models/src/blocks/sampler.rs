@@ -31,7 +31,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    const Y: OutPort<f64> = OutPort::new(0);
+    const Y: OutPort<f64, Self> = OutPort::new(0);
 
     fn sample(&self, at: i64) -> Option<f64> {
         let u = self.u.as_ref()?;

@@ -20,7 +20,7 @@ pub struct Agenda {
 }
 
 impl Agenda {
-    const Y: OutPort<Value> = OutPort::new(0);
+    const Y: OutPort<Value, Self> = OutPort::new(0);
 
     fn due(&self) -> &[(i64, Value)] {
         let at = self.timer.next();

@@ -28,7 +28,7 @@ pub struct SineWave {
 }
 
 impl SineWave {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
 
     fn angle(&self, at: i64) -> f64 {
         // Whole turns are dropped before π enters, so that late times lose no digits to it.

@@ -46,7 +46,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    const IN: InPort<Job> = InPort::new(0);
+    const IN: InPort<Job, Self> = InPort::new(0);
 
     fn value(&self, port: u16) -> Option<f64> {
         match port {

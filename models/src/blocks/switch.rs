@@ -27,7 +27,7 @@ struct Selector {
 }
 
 impl Selector {
-    const Y: OutPort<Segment> = OutPort::new(0);
+    const Y: OutPort<Segment, Self> = OutPort::new(0);
 
     fn selected(&self) -> Option<&Held> {
         self.inputs[usize::from(!self.first)].as_ref()

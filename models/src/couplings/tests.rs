@@ -151,8 +151,8 @@ impl Whole {
         for (k, [(from, out), (to, into)]) in self.wires.iter().enumerate() {
             let told = top.add_input::<Value>(format!("in{k}"));
             let heard = top.add_output::<Value>(format!("out{k}"));
-            top.couple(units[*from].output(OutPort::<Value>::new(*out as u16)), heard.inside());
-            top.couple(told.inside(), units[*to].input(InPort::<Value>::new(*into as u16)));
+            top.couple(units[*from].output(OutPort::<Value, _>::new(*out as u16)), heard.inside());
+            top.couple(told.inside(), units[*to].input(InPort::<Value, _>::new(*into as u16)));
         }
         top
     }

@@ -12,7 +12,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    const OUT: OutPort<Packet> = OutPort::new(0);
+    const OUT: OutPort<Packet, Self> = OutPort::new(0);
 
     /// None yet; all will have this source address, code and length in bits.
     pub fn new(source: u32, code: u32, bits: u32) -> Self {

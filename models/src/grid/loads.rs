@@ -60,8 +60,8 @@ pub struct Load {
 }
 
 impl Load {
-    const CHANGE: OutPort<f64> = OutPort::new(0);
-    const THETA: OutPort<Segment> = OutPort::new(1);
+    const CHANGE: OutPort<f64, Self> = OutPort::new(0);
+    const THETA: OutPort<Segment, Self> = OutPort::new(1);
 
     /// Temperature that is approached.
     fn target(&self) -> f64 {

@@ -28,8 +28,8 @@ pub struct Stone {
 }
 
 impl Stone {
-    const IN: InPort<Value> = InPort::new(0);
-    const OUT: OutPort<i64> = OutPort::new(0);
+    const IN: InPort<Value, Self> = InPort::new(0);
+    const OUT: OutPort<i64, Self> = OutPort::new(0);
 }
 
 impl Atomic<Value> for Stone {

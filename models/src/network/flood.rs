@@ -39,7 +39,7 @@ struct Source {
 }
 
 impl Source {
-    const OUT: OutPort<Packet> = OutPort::new(0);
+    const OUT: OutPort<Packet, Self> = OutPort::new(0);
     const BEGIN: u16 = 0;
     const END: u16 = 1;
 

@@ -113,11 +113,11 @@ pub(super) struct Basis {
 }
 
 impl Impaired {
-    const IN: InPort<Packet> = InPort::new(0);
+    const IN: InPort<Packet, Self> = InPort::new(0);
     const DOWN: u16 = 1;
     const UP: u16 = 2;
-    const OUT: OutPort<Packet> = OutPort::new(0);
-    const DROPPED: OutPort<Packet> = OutPort::new(1);
+    const OUT: OutPort<Packet, Self> = OutPort::new(0);
+    const DROPPED: OutPort<Packet, Self> = OutPort::new(1);
 
     pub(super) fn new(
         basis: Basis,

@@ -61,9 +61,9 @@ struct Link {
 }
 
 impl Link {
-    const IN: InPort<Packet> = InPort::new(0);
-    const OUT: OutPort<Packet> = OutPort::new(0);
-    const DROPPED: OutPort<Packet> = OutPort::new(1);
+    const IN: InPort<Packet, Self> = InPort::new(0);
+    const OUT: OutPort<Packet, Self> = OutPort::new(0);
+    const DROPPED: OutPort<Packet, Self> = OutPort::new(1);
 
     fn transmission(&mut self, bits: u32) -> i64 {
         if bits != self.last.0 {

@@ -66,7 +66,7 @@ impl Clone for Node {
 }
 
 impl Node {
-    const IN: InPort<Job> = InPort::new(0);
+    const IN: InPort<Job, Self> = InPort::new(0);
 
     fn after(&mut self, d: Distribution) -> i64 {
         let ticks = random_ticks(d.draw(&mut self.stream), self.timer.resolution());
@@ -135,14 +135,14 @@ impl Atomic<Value> for Node {
         let landed = |&&(t, ..): &&(i64, u16, Job)| t == at;
         let mut k = 0;
         while let Some(&(_, port, job)) = self.flight.get(k).filter(landed) {
-            out.send(OutPort::new(port), job);
+            out.send(OutPort::<_>::new(port), job);
             k += 1;
         }
         if self.end == at
             && self.is_direct()
             && let Some(&job) = self.queue.front()
         {
-            out.send(OutPort::new(self.port), job);
+            out.send(OutPort::<_>::new(self.port), job);
         }
         if let Some(segment) = self.told.as_ref().and_then(|told| told.pending()) {
             out.send(OutPort::<Segment>::new(self.neighbours + 1), segment);

@@ -43,7 +43,7 @@ pub struct Entity {
 }
 
 impl Entity {
-    const IN: InPort<Value> = InPort::new(0);
+    const IN: InPort<Value, Self> = InPort::new(0);
 
     fn take(&mut self) {
         let random = -libm::log1p(-self.stream.uniform());

@@ -23,8 +23,6 @@ use superdense_kernel::{
     time::Duration,
 };
 
-const IN: InPort<Value> = InPort::new(0);
-const NUMBER: OutPort<i64> = OutPort::new(0);
 /// Ports of the unit: answers, and how many nodes there are.
 const ANSWERS: u16 = 0;
 const REGISTRAR: &str = "~registrar";
@@ -41,6 +39,9 @@ pub struct Node {
 }
 
 impl Node {
+    const IN: InPort<Value, Self> = InPort::new(0);
+    const NUMBER: OutPort<i64, Self> = OutPort::new(0);
+
     fn settle(&mut self) {
         self.timer.set(self.due.front().copied().unwrap_or(NEVER));
     }
@@ -58,7 +59,10 @@ impl Atomic<Value> for Node {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        self.due.iter().take_while(|due| **due == at).for_each(|_| out.send(NUMBER, self.number));
+        self.due
+            .iter()
+            .take_while(|due| **due == at)
+            .for_each(|_| out.send(Self::NUMBER, self.number));
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
@@ -71,7 +75,7 @@ impl Atomic<Value> for Node {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let at = self.timer.now().saturating_add(self.delay);
-        bag.on(IN).for_each(|_| self.due.push_back(at));
+        bag.on(Self::IN).for_each(|_| self.due.push_back(at));
         self.settle();
     }
     fn lookahead(&self, _: u16) -> Duration {
@@ -104,6 +108,8 @@ pub struct Registrar {
 }
 
 impl Registrar {
+    const SIZE: OutPort<i64, Self> = OutPort::new(0);
+
     fn draw(&mut self, mean: f64) -> i64 {
         let seconds = -mean * libm::log1p(-self.stream.uniform());
         self.timer.now().saturating_add(random_ticks(seconds, self.timer.resolution()))
@@ -160,7 +166,7 @@ impl Atomic<Value> for Registrar {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         if self.news {
-            out.send(NUMBER, self.leaves.len() as i64);
+            out.send(Self::SIZE, self.leaves.len() as i64);
         }
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
@@ -241,12 +247,12 @@ unit_kind! {
             for _ in 0..start {
                 let number = registrar.enter();
                 let node = network.add(name(number), registrar.node(number));
-                network.couple(input.inside(), node.input(IN));
-                network.couple(node.output(NUMBER), out.inside());
+                network.couple(input.inside(), node.input(Node::IN));
+                network.couple(node.output(Node::NUMBER), out.inside());
             }
             registrar.schedule();
             let registrar = network.add(REGISTRAR, registrar);
-            network.couple(registrar.output(NUMBER), size.inside());
+            network.couple(registrar.output(Registrar::SIZE), size.inside());
             Component::from(network)
         })
     },

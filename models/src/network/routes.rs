@@ -27,7 +27,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    const IN: InPort<Packet> = InPort::new(0);
+    const IN: InPort<Packet, Self> = InPort::new(0);
 
     fn route(&self, to: u32) -> Option<u16> {
         let row = || to.checked_sub(self.first?).filter(|&k| k < u32::from(self.outputs));
@@ -48,7 +48,7 @@ impl Atomic<Value> for Routes {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         for &(port, packet) in &self.waiting {
-            out.send(OutPort::new(port), packet);
+            out.send(OutPort::<_>::new(port), packet);
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {

@@ -44,7 +44,7 @@ const SHARED: &str = "more packets came than the number of the last one of each 
 const NEAR: u32 = 1024;
 
 impl Meter {
-    const IN: InPort<Packet> = InPort::new(0);
+    const IN: InPort<Packet, Self> = InPort::new(0);
 
     /// The highest number seen of a source.
     fn highest(&mut self, source: u32) -> &mut u64 {

@@ -47,7 +47,7 @@ pub struct Source {
 }
 
 impl Source {
-    const OUT: OutPort<Packet> = OutPort::new(0);
+    const OUT: OutPort<Packet, Self> = OutPort::new(0);
     const COUNT: u16 = 1;
 
     fn draw(&mut self) {

@@ -41,11 +41,11 @@ struct Tampering {
 }
 
 impl Tampering {
-    const IN: InPort<Packet> = InPort::new(0);
+    const IN: InPort<Packet, Self> = InPort::new(0);
     const BEGIN: u16 = 1;
     const END: u16 = 2;
-    const OUT: OutPort<Packet> = OutPort::new(0);
-    const DROPPED: OutPort<Packet> = OutPort::new(1);
+    const OUT: OutPort<Packet, Self> = OutPort::new(0);
+    const DROPPED: OutPort<Packet, Self> = OutPort::new(1);
 
     fn take(&mut self, mut packet: Packet) {
         let now = self.timer.now();

@@ -36,7 +36,7 @@ struct Wan {
 }
 
 impl Wan {
-    const IN: InPort<Packet> = InPort::new(0);
+    const IN: InPort<Packet, Self> = InPort::new(0);
 
     fn values(&self) -> [f64; 2] {
         [self.sent as f64, self.lost as f64]
@@ -61,7 +61,7 @@ impl Atomic<Value> for Wan {
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
         for &(_, port, packet) in self.flight.iter().take_while(|(t, ..)| *t == at) {
-            out.send(OutPort::new(port), packet);
+            out.send(OutPort::<_>::new(port), packet);
         }
         self.board.output(out);
     }

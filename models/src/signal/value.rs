@@ -266,9 +266,9 @@ impl fmt::Display for Value {
 /// Takes what came to a port, in the order of a key: a bag has no order, a queue needs one. Most bags
 /// hold one message, which stays where it is.
 #[inline(always)]
-pub fn each_in_order<T: Payload<Value> + Copy, K: Ord>(
+pub fn each_in_order<T: Payload<Value> + Copy, A, K: Ord>(
     bag: &Bag<'_, Value>,
-    port: InPort<T>,
+    port: InPort<T, A>,
     key: impl FnMut(&T) -> K,
     mut take: impl FnMut(&T),
 ) {
@@ -279,7 +279,7 @@ pub fn each_in_order<T: Payload<Value> + Copy, K: Ord>(
             }
         }
         Some(_) => {}
-        None => sorted(bag, port, key, &mut take),
+        None => sorted(bag, InPort::new(port.index()), key, &mut take),
     }
 }
 

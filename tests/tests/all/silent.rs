@@ -71,7 +71,7 @@ impl Atomic<i64> for Ramp {
     }
     fn output(&self, out: &mut Outbox<'_, i64>) {
         let at = self.due.unwrap_or_default();
-        out.send(output(0), (self.value(at) * 1e9) as i64);
+        out.send(output::<Self>(0), (self.value(at) * 1e9) as i64);
     }
     fn internal(&mut self, _: &mut Effects<i64>) {
         let at = self.due.unwrap_or_default();

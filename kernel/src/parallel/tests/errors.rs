@@ -347,13 +347,13 @@ fn model(case: Case, promises: bool) -> Coupled<i64> {
             let faulty = |silent| i == 2 && (case.place == Place::Silent) == silent;
             let name = ("n", i as usize);
             if faulty(true) {
-                top.add(name, Faulty::<true>::new(period, Some(case), false))
+                top.add(name, Faulty::<true>::new(period, Some(case), false)).any()
             } else if faulty(false) {
-                top.add(name, Faulty::<false>::new(period, Some(case), promises))
+                top.add(name, Faulty::<false>::new(period, Some(case), promises)).any()
             } else if i == 4 && case.twin {
-                top.add(name, Faulty::<false>::new(12, Some(twin), promises))
+                top.add(name, Faulty::<false>::new(12, Some(twin), promises)).any()
             } else {
-                top.add(name, Faulty::<false>::new(period, None, promises))
+                top.add(name, Faulty::<false>::new(period, None, promises)).any()
             }
         })
         .collect();
@@ -361,7 +361,7 @@ fn model(case: Case, promises: bool) -> Coupled<i64> {
         top.couple(from.output(OUT), children[(i + 1) % 8].input(IN));
     }
     // Often in one cycle with n[2], for confluent transitions.
-    let beat = top.add("beat", Faulty::<false>::new(4, None, promises));
+    let beat = top.add("beat", Faulty::<false>::new(4, None, promises)).any();
     top.couple(beat.output(OUT), children[2].input(IN));
     top
 }

@@ -93,10 +93,10 @@ fn windows_even_out_what_workers_have_to_do() {
     let model = || {
         let mut top = Coupled::new();
         // Only the first half of the models has anything to do, and a sink hears of all of it.
-        let sink = top.add("sink", Node::new(i64::MAX, Habit::Add));
+        let sink = top.add("sink", Node::new(i64::MAX, Habit::Add)).any();
         for i in 0..64 {
             let from = if i < 32 { 0 } else { TICKS };
-            let shift = top.add(("shift", i), Shift { now: 0, from, until: from + TICKS });
+            let shift = top.add(("shift", i), Shift { now: 0, from, until: from + TICKS }).any();
             top.couple(shift.output(OUT), sink.input(IN));
         }
         top

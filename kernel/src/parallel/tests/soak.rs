@@ -99,7 +99,7 @@ impl Hops {
                     entity.unit();
                 }
                 entity.take();
-                top.add(("entity", i as usize), entity)
+                top.add(("entity", i as usize), entity).any()
             })
             .collect();
         let half = n / 2;

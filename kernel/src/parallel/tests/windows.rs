@@ -71,15 +71,15 @@ fn network(seed: u64) -> Coupled<i64> {
                     2 => Habit::Pass(2),
                     _ => Habit::Add,
                 };
-                top.add(("m", i), Node::new(delay + 5, habit))
+                top.add(("m", i), Node::new(delay + 5, habit)).any()
             }
             kind => {
                 let pipe = Pipe { delay, now: 0, waiting: vec![(at, 1), (at + 7, 2)] };
                 if kind > 1 {
-                    top.add(("m", i), pipe)
+                    top.add(("m", i), pipe).any()
                 } else {
                     bells.push(i);
-                    top.add(("m", i), Bell { pipe, rings: false })
+                    top.add(("m", i), Bell { pipe, rings: false }).any()
                 }
             }
         });
@@ -93,7 +93,7 @@ fn network(seed: u64) -> Coupled<i64> {
         }
     }
     for i in 0..draws.below(3) as usize {
-        let sink = top.add(("sink", i), Node::new(i64::MAX, Habit::Add));
+        let sink = top.add(("sink", i), Node::new(i64::MAX, Habit::Add)).any();
         for from in children.iter().filter(|_| draws.below(2) == 0) {
             top.couple(from.output(OUT), sink.input(IN));
         }
@@ -180,8 +180,8 @@ fn broken_promises_are_found_out() {
     let model = || {
         let mut top = Coupled::new();
         let pipe = |delay| Pipe { delay, now: 0, waiting: vec![(1, 1)] };
-        let honest = top.add("honest", pipe(10));
-        let liar = top.add("liar", Liar(pipe(5)));
+        let honest = top.add("honest", pipe(10)).any();
+        let liar = top.add("liar", Liar(pipe(5))).any();
         top.couple(honest.output(OUT), liar.input(IN));
         top.couple(liar.output(OUT), honest.input(IN));
         top
@@ -221,9 +221,10 @@ fn weighing_changes_nothing() {
 fn a_first_sink_divides_nothing() {
     let model = || {
         let mut top = Coupled::new();
-        let sink = top.add("a sink", Node::new(i64::MAX, Habit::Add));
-        let nodes: Vec<Child> =
-            (0..5).map(|i| top.add(("node", i), Node::new(3 + i as i64, Habit::Add))).collect();
+        let sink = top.add("a sink", Node::new(i64::MAX, Habit::Add)).any();
+        let nodes: Vec<Child> = (0..5)
+            .map(|i| top.add(("node", i), Node::new(3 + i as i64, Habit::Add)).any())
+            .collect();
         ring(&mut top, &nodes);
         top.couple(nodes[0].output(OUT), sink.input(IN));
         top
@@ -264,9 +265,9 @@ impl Atomic<i64> for Ear {
 #[test]
 fn listeners_have_a_thread_each() {
     let mut top = Coupled::new();
-    let talker = top.add("a talker", Node::new(5, Habit::Add));
+    let talker = top.add("a talker", Node::new(5, Habit::Add)).any();
     for i in 0..4 {
-        let ear = top.add(("ear", i), Ear);
+        let ear = top.add(("ear", i), Ear).any();
         top.couple(talker.output(OUT), ear.input(IN));
     }
     let settings = Settings {
@@ -319,7 +320,7 @@ fn the_middle_of_an_instant_is_gone_through_in_step() {
     let model = || {
         let mut top = Coupled::new();
         let spinner = |i| Spinner { starts: true, left: 800, sum: i };
-        let all: Vec<Child> = (0..40).map(|i| top.add(("m", i), spinner(i as i64))).collect();
+        let all: Vec<Child> = (0..40).map(|i| top.add(("m", i), spinner(i as i64)).any()).collect();
         ring(&mut top, &all);
         top
     };

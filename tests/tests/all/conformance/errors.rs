@@ -175,7 +175,7 @@ fn p28_bad_time_advance() {
             let good =
                 add(&mut top, "good", Gen::every(if when == "internal" { 1000 } else { 10 }));
             let culprit =
-                top.add("culprit", Unit::new(Bad { advance, bad, when: when.to_owned() }));
+                top.add("culprit", Unit::new(Bad { advance, bad, when: when.to_owned() })).any();
             chain(&mut top, &[good, culprit]);
             let built = Run::with(top, Options::default());
             let (error, at) = match built {

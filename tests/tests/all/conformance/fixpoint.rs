@@ -19,9 +19,9 @@ struct Mean {
 }
 
 impl Mean {
-    const OUT: OutPort<f64> = OutPort::new(0);
-    const LEFT: InPort<f64> = InPort::new(0);
-    const RIGHT: InPort<f64> = InPort::new(1);
+    const OUT: OutPort<f64, Self> = OutPort::new(0);
+    const LEFT: InPort<f64, Self> = InPort::new(0);
+    const RIGHT: InPort<f64, Self> = InPort::new(1);
 
     fn new(value: f64, tolerance: f64) -> Self {
         Self { value, left: 0.0, right: 0.0, tolerance, due: true }

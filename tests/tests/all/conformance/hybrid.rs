@@ -452,7 +452,7 @@ fn h08_simultaneous_events_share_the_cycle() {
     let mut top = Coupled::new();
     let k = add(&mut top, "k", Sink::default());
     for i in 0..3 {
-        let unit = top.add(("unit", i), Unit::new(Gen::once(S, i as i64)));
+        let unit = top.add(("unit", i), Unit::new(Gen::once(S, i as i64))).any();
         wire(&mut top, (unit, 0), (k, 0));
     }
     let run = Run::through(top, S);

@@ -135,7 +135,7 @@ fn p15_confluent_policies() {
         let g = add(&mut top, "g", Gen::once(2 * S, 4));
         let k = add(&mut top, "k", Sink::default());
         // The handle of `m` is needed for the wires, so that it is added anew.
-        let m = top.add("n", Unit::new(Policy { v: 3, sigma: 2 * S, policy }));
+        let m = top.add("n", Unit::new(Policy { v: 3, sigma: 2 * S, policy })).any();
         chain(&mut top, &[g, m, k]);
         let mut run = Run::new(top);
         run.sim.run_through(2 * S).unwrap();
@@ -291,7 +291,7 @@ fn p21_legal_zero_time_chain() {
     for (limit, reached) in [(500, true), (499, false)] {
         let mut top = Coupled::new();
         let mut row = vec![add(&mut top, "o", Gen::once(S, 1))];
-        row.extend((0..500).map(|i| top.add(("relay", i), Unit::new(Relay::new(0)))));
+        row.extend((0..500).map(|i| top.add(("relay", i), Unit::new(Relay::new(0))).any()));
         row.push(add(&mut top, "k", Sink::default()));
         chain(&mut top, &row);
         let mut options = Options::default();

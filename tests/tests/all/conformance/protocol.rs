@@ -116,7 +116,7 @@ fn p23_step_by_step_is_the_same_run() {
         let row: Vec<_> = std::iter::once(g)
             .chain((0..4).map(|i| {
                 let unit = superdense_tests::unit::Unit::new(Proc::new(i as i64 % 3));
-                top.add(("p", i), unit)
+                top.add(("p", i), unit).any()
             }))
             .collect();
         chain(&mut top, &row);

@@ -52,7 +52,7 @@ impl Atomic<i64> for Director {
     }
     fn output(&self, out: &mut Outbox<'_, i64>) {
         if self.fired < self.emits {
-            out.send(output(0), 1);
+            out.send(output::<Self>(0), 1);
         }
     }
     fn internal(&mut self, fx: &mut Effects<i64>) {
@@ -119,7 +119,7 @@ fn golden_changes(fx: &mut Effects<i64>) {
     let mut stages = Coupled::new();
     let inp = stages.add_input::<i64>("in");
     let row: Vec<_> =
-        (0..3).map(|i| stages.add(("stage", i), Unit::new(Proc::new(200 * MS)))).collect();
+        (0..3).map(|i| stages.add(("stage", i), Unit::new(Proc::new(200 * MS))).any()).collect();
     stages.couple(inp.inside(), row[0].input(input(0)));
     chain(&mut stages, &row);
     let name = "stages".into();

@@ -45,7 +45,7 @@ fn clocks(list: Vec<Gen>) -> Coupled<i64> {
     let mut top = Coupled::new();
     let k = add(&mut top, "k", Sink::default());
     for (i, gen_) in list.into_iter().enumerate() {
-        let c = top.add(("clock", i), Unit::new(gen_));
+        let c = top.add(("clock", i), Unit::new(gen_)).any();
         wire(&mut top, (c, 0), (k, 0));
     }
     top
@@ -299,7 +299,7 @@ fn t11_path_equality() {
     let k = add(&mut top, "k", Sink::default());
     chain(&mut top, &[clock, one, k]);
     let mut row = vec![clock];
-    row.extend((0..10).map(|i| top.add(("ten", i), Unit::new(Delay::new(S / 10)))));
+    row.extend((0..10).map(|i| top.add(("ten", i), Unit::new(Delay::new(S / 10))).any()));
     chain(&mut top, &row);
     wire(&mut top, (row[10], 0), (k, 1));
     let mut run = Run::new(top);

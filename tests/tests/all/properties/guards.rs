@@ -102,7 +102,7 @@ proptest! {
         let models: Vec<_> = plans
             .into_iter()
             .enumerate()
-            .map(|(i, plan)| top.add(("wild", i), Unit::new(Wild { plan, at: 0 })))
+            .map(|(i, plan)| top.add(("wild", i), Unit::new(Wild { plan, at: 0 })).any())
             .collect();
         superdense_tests::unit::chain(&mut top, &models);
         let options = superdense_kernel::Options { start, ..options() };
