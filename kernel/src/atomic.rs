@@ -1,7 +1,12 @@
 //! The atomic model: the one small trait that every unit implements.
 use crate::{
-    bag::Bag, effects::Effects, message::Message, outbox::Outbox, snapshot::Snapshot,
-    time::Duration,
+    bag::Bag,
+    effects::Effects,
+    error::BuildErrors,
+    message::Message,
+    outbox::Outbox,
+    snapshot::Snapshot,
+    time::{Duration, Resolution, TimeError},
 };
 
 /// A Parallel-DEVS atomic model.
@@ -38,6 +43,17 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
     /// How many output ports the model has.
     fn outputs(&self) -> u16 {
         0
+    }
+
+    /// Prepares the model for a run of this resolution: the place to turn seconds into [`Duration`]s. Called once,
+    /// before the first time advance is read, when the model begins with the run or is added to it; a
+    /// restored model has begun already. Default: nothing.
+    ///
+    /// # Errors
+    /// A time that the resolution does not hold ends the build, or the run, with the model's path.
+    fn init(&mut self, resolution: Resolution) -> Result<(), TimeError> {
+        let _ = resolution;
+        Ok(())
     }
 
     /// Time from the last transition to the next internal one; [`Duration::INFINITE`] when
@@ -112,6 +128,13 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
     fn explain(&self, port: u16, elapsed: Duration) -> Option<String> {
         let _ = (port, elapsed);
         None
+    }
+
+    /// A change of structure that was asked for by [`Effects::try_change`] was refused: `change` tells which, as
+    /// observers hear it. Called at the end of the cycle, after all changes; the time advance is then read
+    /// again. It is no transition, and is not in the trace. Default: the run goes on without the change.
+    fn refused(&mut self, change: &str, why: &BuildErrors) {
+        let _ = (change, why);
     }
 
     /// A digest of what the model is at `elapsed` beside its messages, such as the states of a solver;

@@ -13,10 +13,11 @@ use crate::{
     event_list::LATEST,
     flatten::flatten,
     homes::Homes,
+    inject::Injection,
     message::{Digest, Message},
     plain::Plain,
     progress::Progress,
-    simulation::{Injection, Simulation},
+    simulation::Simulation,
     slab::SavedState,
     snapshot::{SnapshotError, decode, encode},
     time::Resolution,
@@ -377,8 +378,9 @@ fn read_injections<M: Message>(
     let mut earliest = file.progress.floor;
     for (at, path, port, value) in &file.injections {
         let target = blueprint.find(path).ok_or_else(|| unreadable("it names an unknown model"))?;
-        let is_there =
-            matches!(&blueprint.nodes[target].body, NodeBody::Atomic(a) if *port < a.inputs);
+        let is_open =
+            target == blueprint.root || matches!(blueprint.nodes[target].body, NodeBody::Atomic(_));
+        let is_there = is_open && *port < blueprint.port_counts(target).0;
         if !is_there || !(earliest..=LATEST).contains(at) {
             return Err(unreadable("an input for no port or no time"));
         }

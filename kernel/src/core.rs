@@ -15,14 +15,38 @@ use crate::{
     options::{Guards, Options},
     order::Marks,
     outbox::Outbox,
+    outlet::Tap,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, link},
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    mem::forget,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
+
+thread_local! {
+    static PANICKED: std::cell::Cell<Option<u32>> = const { std::cell::Cell::new(None) };
+}
+
+/// A call of a model, to be forgotten afterwards: only a panic drops it, and so nothing else costs time.
+pub(crate) struct Call(pub u32);
+
+impl Call {
+    /// The model in which the last panic of this thread was, if nobody asked since.
+    pub fn last() -> Option<u32> {
+        PANICKED.take()
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        PANICKED.set(Some(self.0));
+    }
+}
 
 /// How far a slab may go on by itself, cycle after cycle of single models.
 pub(crate) struct Ahead<'a> {
@@ -144,6 +168,8 @@ pub(crate) struct Core<M: Message> {
     pub counts: Counts,
     pub guards: Guards,
     pub observers: Vec<Box<dyn Observer<M>>>,
+    /// Those that are outlets, once more.
+    pub taps: Vec<Arc<Mutex<Tap<M>>>>,
     /// Whether an observer wants to hear of every cycle.
     pub watched: bool,
     /// Set from outside when the run is to stop.
@@ -185,6 +211,7 @@ impl<M: Message> Core<M> {
             counts: Counts::default(),
             guards: options.guards,
             observers: Vec::new(),
+            taps: Vec::new(),
             watched: false,
             halt: None,
             meter: None,
@@ -289,7 +316,9 @@ impl<M: Message> Core<M> {
         for &m in models {
             let Seat { cell, model } = &mut seats[run.slot(m)];
             out.of(m);
+            let call = Call(m);
             model.output(&mut out);
+            forget(call);
             cell.sent = out.sum();
         }
     }
@@ -299,7 +328,9 @@ impl<M: Message> Core<M> {
     pub fn output<A: Atomic<M>>(&mut self, m: u32, model: &A) -> u64 {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
         out.of(m);
+        let call = Call(m);
         model.output(&mut out);
+        forget(call);
         out.sum()
     }
 
@@ -360,6 +391,7 @@ impl<M: Message> Core<M> {
         Seat { cell, model }: &mut Seat<A>,
         sent: u64,
     ) -> u64 {
+        let call = Call(m);
         let fx = &mut self.fx;
         let (mut messages, mut bag_sum) = (0, 0);
         if INFLUENCED {
@@ -377,7 +409,9 @@ impl<M: Message> Core<M> {
         cell.last = now.ticks;
         cell.chain = link(cell.chain, now, kind, bag_sum, sent);
         let silent = A::SILENT && model.is_silent();
-        let next = self.plan::<A, IMMINENT>(m, now, model.time_advance(), silent);
+        let advance = model.time_advance();
+        forget(call);
+        let next = self.plan::<A, IMMINENT>(m, now, advance, silent);
         if self.fx.raised {
             self.settle(m);
         }
@@ -476,8 +510,10 @@ impl<M: Message> Core<M> {
     ) -> Option<(i64, bool)> {
         let Seat { cell: Cell { last, .. }, model } = seat;
         let (last, bound) = (*last, Duration::between(*last, until));
+        let call = Call(m);
         model.advance(bound, &mut self.fx);
         let (advance, silent) = (model.time_advance(), model.is_silent());
+        forget(call);
         if self.fx.raised {
             self.settle(m);
             self.refuse_changes(m);

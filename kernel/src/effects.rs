@@ -147,6 +147,12 @@ impl<M: Message> Effects<M> {
         self.raised = true;
         self.changes.push(change);
     }
+
+    /// Asks for a change of structure that may be refused, of which [`Atomic::refused`](crate::Atomic::refused)
+    /// tells the model then. A refused [`change`](Self::change) ends the run.
+    pub fn try_change(&mut self, change: Change<M>) {
+        self.change(Change::Attempt(Box::new(change)));
+    }
 }
 
 #[cfg(test)]

@@ -224,9 +224,11 @@ pub enum RunError {
     },
     /// A model or an observer panicked in an earlier call, in the middle of a cycle.
     #[error(
-        "a model or an observer panicked at {at}, which left its cycle unfinished; restore a saved state, or build the simulation anew"
+        "{who} panicked at {at}, which left its cycle unfinished; restore a saved state, or build the simulation anew"
     )]
     Panicked {
+        /// Path of the model, or `an observer`.
+        who: String,
         /// When.
         at: Tag,
     },
@@ -249,6 +251,28 @@ pub enum RunError {
         path: String,
         /// Port number.
         port: u16,
+    },
+    /// An output port that is not there.
+    #[error("'{path}' has no output port {port}")]
+    UnknownOutput {
+        /// Path of the model.
+        path: String,
+        /// Port number.
+        port: u16,
+    },
+    /// No model has this path.
+    #[error("there is no model '{path}'")]
+    UnknownModel {
+        /// The path.
+        path: String,
+    },
+    /// A port of another model.
+    #[error("'{path}' is no {expected}; take the port from the model that is there")]
+    OtherModel {
+        /// Path of the model.
+        path: String,
+        /// The type of the model that has the port.
+        expected: &'static str,
     },
     /// A change of structure that cannot be made.
     #[error("{path} at {at}: change of structure refused: {why}")]
@@ -273,6 +297,7 @@ impl RunError {
             | Self::Zeno { at, .. }
             | Self::Stalled { at, .. }
             | Self::Early { at, .. }
+            | Self::Panicked { at, .. }
             | Self::Structure { at, .. } => Some(*at),
             Self::Past { now, .. } => Some(*now),
             Self::Skipped { next, .. } => Some(*next),

@@ -67,6 +67,8 @@ pub(crate) fn bad_stem(stem: &str) -> Option<&'static str> {
     let is_number = |text: &str| text.parse::<i128>().is_ok() || text.len() > 10;
     if stem.is_empty() {
         Some("is empty")
+    } else if stem == "." || stem == ".." {
+        Some("is a place in a relative path")
     } else if stem.contains('/') {
         Some("holds a '/', which separates names in paths")
     } else if split(stem).is_some_and(|(_, index)| canonical(index).is_none() && is_number(index)) {

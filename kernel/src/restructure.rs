@@ -6,6 +6,8 @@
 use crate::{
     bag::NONE,
     blueprint::{AtomicNode, Blueprint, Draft, ModelKey, NodeBody, PortAt, Wire},
+    core::Call,
+    coupled::Translation,
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
     flatten::flatten,
@@ -13,7 +15,7 @@ use crate::{
     message::{Message, fold},
     nursery::Nursery,
     simulation::Simulation,
-    structure::{Change, PortOf},
+    structure::{Change, PortOf, absolute},
 };
 use std::sync::Arc;
 
@@ -22,8 +24,16 @@ impl<M: Message> Simulation<M> {
         // Also where one fails: those before it are done.
         self.restructured = true;
         (self.shared, self.apart) = (None, None);
-        for (m, change) in std::mem::take(&mut self.core.changes) {
-            let (what, result) = self.apply(change);
+        let changes = std::mem::take(&mut self.core.changes);
+        // Now, as some of those who ask may be removed.
+        let asked = changes.into_iter().map(|(m, change)| (m, self.core.path(m), change));
+        let mut refused = Vec::new();
+        for (m, path, change) in asked.collect::<Vec<_>>() {
+            let (change, may_fail) = match change {
+                Change::Attempt(change) => (*change, true),
+                change => (change, false),
+            };
+            let (what, result) = self.apply(&path, change);
             match result {
                 Ok(()) => {
                     for o in &mut self.core.observers {
@@ -32,14 +42,18 @@ impl<M: Message> Simulation<M> {
                         }
                     }
                 }
+                Err(why) if may_fail => refused.push((self.core.keys[m as usize], what, why)),
                 Err(why) => {
-                    let (path, at) = (self.core.path(m), self.core.now);
+                    let at = self.core.now;
                     self.core.error.get_or_insert(RunError::Structure { path, at, why });
                 }
             }
         }
         if self.core.error.is_none() {
             self.renumber();
+        }
+        if self.core.error.is_none() {
+            refused.iter().for_each(|(key, what, why)| self.tell_refused(*key, what, why));
         }
     }
 
@@ -48,43 +62,70 @@ impl<M: Message> Simulation<M> {
         Arc::make_mut(&mut self.core.blueprint)
     }
 
-    fn apply(&mut self, change: Change<M>) -> (String, Result<(), BuildErrors>) {
+    /// Carries out a change for the model at a path.
+    fn apply(&mut self, asker: &str, change: Change<M>) -> (String, Result<(), BuildErrors>) {
+        let home = asker.rsplit_once('/').map_or("", |(home, _)| home);
+        let place = match &change {
+            Change::Add { parent: path, .. }
+            | Change::Remove { path }
+            | Change::Couple { parent: path, .. }
+            | Change::Decouple { parent: path, .. }
+            | Change::CloseOutput { path, .. } => path.clone(),
+            Change::Attempt(_) => String::new(),
+        };
+        let Some(at) = absolute(home, &place) else { return (place.clone(), Err(unknown(&place))) };
         match change {
-            Change::Add { parent, name, component } => {
-                let what = format!("add {parent}/{name}");
-                (what, self.add(&parent, name, component))
+            Change::Add { name, component, .. } => {
+                let what = format!("add {at}/{name}");
+                (what, self.add(&at, name, component))
             }
-            Change::Remove { path } => (format!("remove {path}"), self.remove(&path)),
-            Change::Couple { parent, from, to, translation } => {
-                let what = format!("couple {from:?} -> {to:?} in {parent}");
-                let result = self.wire(&parent, &from, &to).and_then(|(key, mut wire)| {
-                    if let Some(t) = translation {
-                        let translations = &mut self.blueprint().translations;
-                        translations.push(t);
-                        wire.z = translations.len() as u32 - 1;
-                    }
-                    if let NodeBody::Coupled(c) = &mut self.blueprint().nodes[key].body {
-                        c.wires.push(wire);
-                    }
-                    let mut errors = Vec::new();
-                    self.core.blueprint.check_wires(key, &mut errors);
-                    if errors.is_empty() { Ok(()) } else { Err(BuildErrors(errors)) }
-                });
-                (what, result)
+            Change::Remove { .. } => (format!("remove {at}"), self.remove(&at)),
+            Change::Couple { from, to, translation, .. } => {
+                let what = format!("couple {from:?} -> {to:?} in {at}");
+                (what, self.couple(&at, &from, &to, translation))
             }
-            Change::Decouple { parent, from, to } => {
-                let what = format!("decouple {from:?} -> {to:?} in {parent}");
-                let result = self.wire(&parent, &from, &to).map(|(key, wire)| {
+            Change::Decouple { from, to, .. } => {
+                let what = format!("decouple {from:?} -> {to:?} in {at}");
+                let result = self.wire(&at, &from, &to).map(|(key, wire)| {
                     if let NodeBody::Coupled(c) = &mut self.blueprint().nodes[key].body {
                         c.wires.retain(|w| (w.from, w.to) != (wire.from, wire.to));
                     }
                 });
                 (what, result)
             }
-            Change::CloseOutput { path, port } => {
-                (format!("close output {port} of {path}"), self.close_output(&path, port))
+            Change::CloseOutput { port, .. } => {
+                (format!("close output {port} of {at}"), self.close_output(&at, port))
             }
+            // One in another is the same change.
+            Change::Attempt(change) => self.apply(asker, *change),
         }
+    }
+
+    fn couple(
+        &mut self,
+        parent: &str,
+        from: &PortOf,
+        to: &PortOf,
+        translation: Option<Translation<M>>,
+    ) -> Result<(), BuildErrors> {
+        let (key, mut wire) = self.wire(parent, from, to)?;
+        let blueprint = self.blueprint();
+        if let Some(t) = translation {
+            blueprint.translations.push(t);
+            wire.z = blueprint.translations.len() as u32 - 1;
+        }
+        if let NodeBody::Coupled(c) = &mut blueprint.nodes[key].body {
+            c.wires.push(wire);
+        }
+        let mut errors = Vec::new();
+        blueprint.check_wires(key, &mut errors);
+        if errors.is_empty() {
+            return Ok(());
+        }
+        if let NodeBody::Coupled(c) = &mut blueprint.nodes[key].body {
+            c.wires.pop();
+        }
+        Err(BuildErrors(errors))
     }
 
     fn coupled(&self, path: &str) -> Result<ModelKey, BuildErrors> {
@@ -117,7 +158,9 @@ impl<M: Message> Simulation<M> {
             }
             NodeBody::Atomic(_) => 0,
         };
-        if let NodeBody::Coupled(c) = &mut blueprint.nodes[at].body {
+        if settled.is_err() {
+            self.bury(key);
+        } else if let NodeBody::Coupled(c) = &mut blueprint.nodes[at].body {
             c.children.insert(place, key);
         }
         settled
@@ -197,6 +240,28 @@ impl<M: Message> Simulation<M> {
         Ok(())
     }
 
+    /// Tells a model that its change was refused, and reads its time advance again.
+    fn tell_refused(&mut self, key: ModelKey, change: &str, why: &BuildErrors) {
+        let (now, core) = (self.core.now, &mut self.core);
+        // One that another change removed need not know.
+        let Some(NodeBody::Atomic(a)) = core.blueprint.nodes.get(key).map(|n| &n.body) else {
+            return;
+        };
+        let (m, kind) = (a.index, &mut self.slabs.kinds[a.kind as usize]);
+        let call = Call(m);
+        kind.refused(a.slot, change, why);
+        let (advance, silent) = kind.due(a.slot);
+        std::mem::forget(call);
+        core.list.cancel(m);
+        core.silent.cancel(m);
+        core.ready.retain(|&ready| ready != m);
+        if advance.ticks() < 0 {
+            core.refuse_advance(m, advance);
+        } else if !advance.is_infinite() {
+            self.enter(m, now, advance, silent);
+        }
+    }
+
     /// Flattens the changed hierarchy and moves what is kept per model to the new numbers.
     fn renumber(&mut self) {
         let core = &mut self.core;
@@ -249,7 +314,7 @@ impl<M: Message> Simulation<M> {
         core.bus.fit(&network);
         core.network = network;
         core.homes = Homes::new(&core.blueprint, &core.keys);
-        core.find_heard();
+        core.find_listeners();
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();
         for m in fresh {

@@ -1,5 +1,6 @@
 //! Running: cycle after cycle, to a tick or for a single step.
 use crate::{
+    core::Call,
     error::RunError,
     event_list::EventList,
     message::Message,
@@ -12,8 +13,10 @@ struct Poison<'a, M: Message>(&'a mut Simulation<M>);
 
 impl<M: Message> Drop for Poison<'_, M> {
     fn drop(&mut self) {
-        let at = self.0.core.now;
-        self.0.failed.get_or_insert(RunError::Panicked { at });
+        let core = &self.0.core;
+        let who = Call::last().map_or_else(|| "an observer".into(), |m| core.path(m));
+        let at = core.now;
+        self.0.failed.get_or_insert(RunError::Panicked { who, at });
     }
 }
 
@@ -56,6 +59,7 @@ impl<M: Message> Simulation<M> {
     /// Does something with a simulation that is of no use if that panics: a cycle is then unfinished.
     #[inline(always)]
     pub(crate) fn guarded<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        Call::last();
         let poison = Poison(self);
         let result = work(poison.0);
         std::mem::forget(poison);

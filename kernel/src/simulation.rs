@@ -4,13 +4,14 @@
 //! Everything else here decides when the next one is due, and for how long to go on.
 use crate::{
     bag::{Envelope, NONE},
-    blueprint::{Blueprint, ModelKey, NodeBody},
-    core::{Ahead, Core},
+    blueprint::{Blueprint, NodeBody},
+    core::{Ahead, Call, Core},
     coupled::Coupled,
     error::RunError,
     event_list::{EARLIEST, EventList, LATEST},
     flatten::flatten,
     homes::Homes,
+    inject::{Injection, beyond},
     message::Message,
     moves::Moves,
     network::Network,
@@ -19,7 +20,7 @@ use crate::{
     outbox::Outbox,
     parallel::{Apart, Deal},
     slab::{Left, Slabs},
-    time::{Duration, Tag, TimeError},
+    time::{Duration, Tag},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -32,14 +33,6 @@ pub enum Ended {
     Idle,
     /// A model or an observer asked to stop.
     Stopped(String),
-}
-
-/// An input from outside, waiting for its cycle.
-#[derive(Debug, Clone)]
-pub(crate) struct Injection<M> {
-    pub target: ModelKey,
-    pub port: u16,
-    pub value: M,
 }
 
 /// A model in the course of a run.
@@ -167,7 +160,17 @@ impl<M: Message> Simulation<M> {
         let key = core.keys[m as usize];
         let elapsed = core.blueprint.elapsed.get(&key).copied().unwrap_or(Duration::ZERO);
         let last = now.ticks.saturating_sub(elapsed.ticks());
-        let (advance, silent) = self.slabs.kinds[a.kind as usize].start(a.slot, last);
+        let call = Call(m);
+        let begun = self.slabs.kinds[a.kind as usize].start(a.slot, last, core.resolution);
+        std::mem::forget(call);
+        let (advance, silent) = match begun {
+            Ok(due) => due,
+            Err(source) => {
+                let error = RunError::Time { path: core.path(m), at: now, source };
+                core.error.get_or_insert(error);
+                return;
+            }
+        };
         if advance.ticks() < 0 {
             core.refuse_advance(m, advance);
         } else if elapsed > advance || elapsed.ticks() < 0 {
@@ -175,14 +178,19 @@ impl<M: Message> Simulation<M> {
             let error = RunError::BadElapsed { path, elapsed, advance: advance.ticks() };
             core.error.get_or_insert(error);
         } else if !advance.is_infinite() {
-            let left = advance.ticks() - elapsed.ticks();
-            match now.ticks.checked_add(left) {
-                Some(at) if silent => core.silent.schedule(m, at),
-                // Before the first cycle of an instant, due now means (t, 0).
-                Some(at) if left > 0 || !self.ran => core.list.schedule(m, at),
-                Some(_) => core.ready.push(m),
-                None => drop(core.refuse_advance(m, Duration::from_ticks(left))),
-            }
+            self.enter(m, now, Duration::from_ticks(advance.ticks() - elapsed.ticks()), silent);
+        }
+    }
+
+    /// Enters the next event of a model that is in no list, in a finite time from now.
+    pub(crate) fn enter(&mut self, m: u32, now: Tag, left: Duration, silent: bool) {
+        let core = &mut self.core;
+        match now.ticks.checked_add(left.ticks()) {
+            Some(at) if silent => core.silent.schedule(m, at),
+            // Before the first cycle of an instant, due now means (t, 0).
+            Some(at) if left > Duration::ZERO || !self.ran => core.list.schedule(m, at),
+            Some(_) => core.ready.push(m),
+            None => drop(core.refuse_advance(m, left)),
         }
     }
 
@@ -346,18 +354,6 @@ impl<M: Message> Simulation<M> {
             let why = format!("sent to output port {port}, which it does not have");
             let error = RunError::Model { path: self.core.path(m), at: self.core.now, why };
             self.core.error.get_or_insert(error);
-        }
-    }
-
-    fn inject_due(&mut self, ticks: i64) {
-        let core = &mut self.core;
-        let mut number = 0;
-        for i in self.injections.remove(&ticks).into_iter().flatten() {
-            // A target that was removed meanwhile gets nothing, as any removed model.
-            if let Some(NodeBody::Atomic(a)) = core.blueprint.nodes.get(i.target).map(|n| &n.body) {
-                core.bus.inject(&core.network, a.index, i.port, number, i.value);
-                number += 1;
-            }
         }
     }
 
@@ -539,29 +535,6 @@ impl<M: Message> Simulation<M> {
             (visible, _) => visible.map(|at| (at, false)),
         }
     }
-
-    /// An input from outside for input port `port` of the model at `path`, at tick `at` (R10):
-    /// it joins the cycle of that tick, or has one of its own. One for a model that is gone then is void.
-    ///
-    /// # Errors
-    /// When `at` lies in the past, or there is no such model or port; the error of a run that failed.
-    pub fn inject(&mut self, path: &str, port: u16, at: i64, value: M) -> Result<(), RunError> {
-        self.healthy()?;
-        if at < self.floor {
-            return Err(RunError::Past { asked: at, now: self.core.now });
-        }
-        if at > LATEST {
-            return Err(beyond(path, at));
-        }
-        let unknown = || RunError::UnknownInput { path: path.to_owned(), port };
-        let target = self.core.blueprint.find(path).ok_or_else(unknown)?;
-        match &self.core.blueprint.nodes[target].body {
-            NodeBody::Atomic(a) if port < a.inputs => {}
-            _ => return Err(unknown()),
-        }
-        self.injections.entry(at).or_default().push(Injection { target, port, value });
-        Ok(())
-    }
 }
 
 /// λ of imminent models.
@@ -575,12 +548,6 @@ fn send<M: Message>(core: &mut Core<M>, slabs: &mut Slabs<M>, models: &[u32]) {
         core.leave(run.kind);
         rest = after;
     }
-}
-
-/// A tick from outside that no event list holds.
-pub(crate) fn beyond(path: &str, ticks: i64) -> RunError {
-    let source = TimeError::Overflow { ticks, advance: 0 };
-    RunError::Time { path: path.to_owned(), at: Tag::new(ticks, 0), source }
 }
 
 const _: () = assert!(NONE == u32::MAX);

@@ -9,6 +9,7 @@ use crate::{
     core::{Ahead, Cell, Core, Onward, Seat},
     coupled::Translation,
     effects::Effects,
+    error::BuildErrors,
     event_list::EventList,
     homes::Run,
     message::Message,
@@ -16,7 +17,7 @@ use crate::{
     nursery::Placed,
     outbox::Outbox,
     snapshot::SnapshotError,
-    time::{Duration, Tag},
+    time::{Duration, Resolution, Tag, TimeError},
 };
 use std::{
     any::{Any, TypeId, type_name},
@@ -47,7 +48,14 @@ pub(crate) trait Kind<M: Message>: Send {
     fn name(&self) -> &'static str;
     /// A model begins: its last transition counts as made at a tick. Returns its first time advance,
     /// and whether that is a silent step.
-    fn start(&mut self, slot: u32, last: i64) -> (Duration, bool);
+    fn start(
+        &mut self,
+        slot: u32,
+        last: i64,
+        resolution: Resolution,
+    ) -> Result<(Duration, bool), TimeError>;
+    /// Tells a model of a change that was refused.
+    fn refused(&mut self, slot: u32, change: &str, why: &BuildErrors);
     fn cell(&self, slot: u32) -> Cell;
     fn set_cell(&mut self, slot: u32, cell: Cell);
     /// Whether models of this kind may make silent steps.
@@ -171,10 +179,19 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn name(&self) -> &'static str {
         type_name::<A>()
     }
-    fn start(&mut self, slot: u32, last: i64) -> (Duration, bool) {
+    fn start(
+        &mut self,
+        slot: u32,
+        last: i64,
+        resolution: Resolution,
+    ) -> Result<(Duration, bool), TimeError> {
         let Seat { cell, model } = &mut self.seats[slot as usize];
         *cell = Cell { last, chain: 0, sent: 0 };
-        (model.time_advance(), A::SILENT && model.is_silent())
+        model.init(resolution)?;
+        Ok((model.time_advance(), A::SILENT && model.is_silent()))
+    }
+    fn refused(&mut self, slot: u32, change: &str, why: &BuildErrors) {
+        self.seats[slot as usize].model.refused(change, why);
     }
     fn cell(&self, slot: u32) -> Cell {
         self.seats[slot as usize].cell

@@ -1,14 +1,8 @@
 //! The stepwise protocol: λ and transitions as separate calls, by which a running simulation is a
 //! unit of another (closure under coupling).
 use crate::{
-    core::Core,
-    error::RunError,
-    event_list::LATEST,
-    message::Message,
-    outbox::Outbox,
-    port::OutPort,
-    simulation::{Simulation, beyond},
-    time::Tag,
+    core::Core, error::RunError, event_list::LATEST, inject::beyond, message::Message,
+    outbox::Outbox, port::OutPort, simulation::Simulation, time::Tag,
 };
 
 impl<M: Message> Simulation<M> {
@@ -35,7 +29,7 @@ impl<M: Message> Simulation<M> {
     ///
     /// # Errors
     /// When `at` lies before the last cycle or an event lies before `at`; any [`RunError`].
-    pub fn commit(&mut self, at: i64, inputs: Vec<(u16, M)>) -> Result<Tag, RunError> {
+    pub fn commit(&mut self, at: i64, mut inputs: Vec<(u16, M)>) -> Result<Tag, RunError> {
         self.healthy()?;
         if at < self.floor || (self.staged && at < self.core.now.ticks) {
             return Err(RunError::Past { asked: at, now: self.core.now });
@@ -54,6 +48,7 @@ impl<M: Message> Simulation<M> {
         }
         self.guarded(|this| {
             this.stage(tag)?;
+            inputs.extend(this.due_outside(at));
             this.core.send_from_outside(inputs);
             let moved = this.transitions();
             this.close(moved)?;
@@ -63,7 +58,7 @@ impl<M: Message> Simulation<M> {
 }
 
 impl<M: Message> Core<M> {
-    fn send_from_outside(&mut self, inputs: Vec<(u16, M)>) {
+    pub(crate) fn send_from_outside(&mut self, inputs: Vec<(u16, M)>) {
         let (bus, network) = (&mut self.bus, &self.network);
         let mut out = Outbox::new(bus, network, self.now, self.resolution);
         for (port, value) in inputs {
@@ -132,7 +127,7 @@ mod tests {
         let injected = |inputs: &[(&str, u32)]| {
             let mut sim = simulation();
             for &(path, value) in inputs {
-                sim.inject(path, 0, 10, value).expect("an input");
+                sim.inject(path, IN, 10, value).expect("an input");
             }
             sim.run_through(20).expect("no error");
             (sim.trace_hash(), sim.counts())

@@ -4,6 +4,7 @@ use crate::{
     message::Message,
     path::Name,
 };
+use std::borrow::Cow;
 
 /// A port of a child, or of the coupled model itself, in a change of structure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,10 @@ impl PortOf {
     }
 }
 
-/// One change, asked for with [`crate::Effects::change`]. Paths are absolute; the root is `""`.
+/// One change, asked for with [`crate::Effects::change`].
+///
+/// Paths are absolute, and the root is `""`; or they begin with `.`, the coupled model in which the model that
+/// asks lives, or `..`, the one around that: `./pump[3]` is a neighbour. So a model need not know where it is.
 ///
 /// All changes of a cycle take effect after its transitions, in the canonical order of the
 /// models that asked. New models start at this tag and may be imminent from the next micro-step.
@@ -76,4 +80,23 @@ pub enum Change<M: Message> {
         /// The port number.
         port: u16,
     },
+    /// Another change, whose refusal does not end the run: [`crate::Atomic::refused`] tells the model that asked.
+    /// What is refused leaves nothing behind.
+    Attempt(Box<Self>),
+}
+
+/// The absolute path for one that may be relative to `base`; `None` if it leads beyond the root.
+pub(crate) fn absolute<'a>(base: &str, path: &'a str) -> Option<Cow<'a, str>> {
+    if !matches!(path.split('/').next(), Some("." | "..")) {
+        return Some(Cow::Borrowed(path));
+    }
+    let mut names: Vec<&str> = base.split('/').filter(|name| !name.is_empty()).collect();
+    for name in path.split('/') {
+        match name {
+            "." => {}
+            ".." => drop(names.pop()?),
+            name => names.push(name),
+        }
+    }
+    Some(Cow::Owned(names.join("/")))
 }

@@ -29,6 +29,11 @@ pub const fn input<A>(n: u16) -> InPort<i64, A> {
     InPort::new(n)
 }
 
+/// Input port `n` of any model.
+pub const fn any_input(n: u16) -> InPort<i64> {
+    InPort::new(n)
+}
+
 /// Output port `n` of the model that it is asked for.
 pub const fn output<A>(n: u16) -> OutPort<i64, A> {
     OutPort::new(n)

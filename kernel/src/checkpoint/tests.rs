@@ -97,7 +97,7 @@ fn simulation(adds: bool) -> Simulation<i64> {
 fn middle(adds: bool) -> Simulation<i64> {
     let mut sim = simulation(adds);
     sim.run_through(MIDDLE).expect("no error");
-    sim.inject("c", 0, MIDDLE + 3, 5).expect("an input");
+    sim.inject("c", IN, MIDDLE + 3, 5).expect("an input");
     sim
 }
 

@@ -2,10 +2,11 @@
 use crate::{
     Atomic, Bag, Component, Coupled, Effects, Outbox, Simulation,
     coupled::Translation,
+    error::BuildErrors,
     path::Name,
     port::{InPort, OutPort},
     structure::{Change, PortOf},
-    time::Duration,
+    time::{Duration, Resolution, TimeError},
 };
 use serde::{Deserialize, Serialize};
 
@@ -291,4 +292,147 @@ fn names_of_several_functions_are_refused_in_checkpoints() {
     let other = || Translation::new("add1", |x: &u32| Some(x + 7));
     let refused = run(other).expect_err("two functions").to_string();
     assert!(refused.contains("is the name of several functions"), "{refused}");
+}
+
+/// Asks for changes by paths from where it is, of which some are refused, and notes how it is told.
+#[derive(Clone, Serialize, Deserialize)]
+struct Planner {
+    due: Option<i64>,
+    told: Vec<String>,
+}
+
+impl Planner {
+    fn new() -> Self {
+        Self { due: Some(5), told: Vec::new() }
+    }
+}
+
+/// A group with an output, inside of which is a wire to a port that is not there.
+fn faulty() -> Component<u32> {
+    let mut group = Coupled::new();
+    let out = group.add_output::<u32>("out");
+    let ticker = group.add("ticker", Ticker).any();
+    group.couple(ticker.output(OutPort::<u32>::new(9)), out.inside());
+    group.into()
+}
+
+impl Atomic<u32> for Planner {
+    fn time_advance(&self) -> Duration {
+        self.due.map_or(Duration::INFINITE, Duration::from_ticks)
+    }
+    fn internal(&mut self, fx: &mut Effects<u32>) {
+        self.due = None;
+        if !self.told.is_empty() {
+            return self.told.push(format!("again at {}", fx.now()));
+        }
+        let add = |parent: &str, name: &'static str, component| {
+            let (parent, name) = (parent.to_owned(), name.into());
+            Change::Add { parent, name, component }
+        };
+        let couple = |port| {
+            let (parent, from) = (".".into(), PortOf::child("new", port));
+            Change::Couple { parent, from, to: PortOf::own(0), translation: None }
+        };
+        fx.try_change(add(".", "new", Component::atomic(Ticker)));
+        fx.try_change(couple(7));
+        fx.try_change(couple(0));
+        fx.try_change(add(".", "new", Component::atomic(Ticker)));
+        fx.try_change(add("..", "bad", faulty()));
+        fx.try_change(add("../..", "beyond", Component::atomic(Ticker)));
+        fx.try_change(add("./..", "up", Component::atomic(Ticker)));
+        fx.try_change(Change::Remove { path: "./old".into() });
+        fx.try_change(Change::Remove { path: "./old".into() });
+    }
+    fn refused(&mut self, change: &str, why: &BuildErrors) {
+        self.told.push(format!("{change}: {why}"));
+        self.due = Some(2);
+    }
+}
+
+fn planned() -> Simulation<u32> {
+    let mut group = Coupled::new();
+    group.add("planner", Planner::new());
+    group.add("old", Ticker);
+    group.add_output::<u32>("out");
+    let mut top = Coupled::new();
+    let group = top.add_component("group", group);
+    let sink = top.add("sink", Sink(Vec::new())).any();
+    top.couple(group.output(OUT), sink.input(IN));
+    Simulation::new(top, Default::default()).expect("a model")
+}
+
+/// Models change what is around them without knowing where they are, and go on after a refusal.
+#[test]
+fn refused_changes_are_told_and_leave_nothing_behind() {
+    for workers in [0, 2] {
+        let mut sim = planned();
+        if workers == 0 {
+            sim.run_through(40).expect("refusals are no errors");
+        } else {
+            let settings = crate::parallel::Settings { workers, ..Default::default() };
+            sim.run_through_parallel(40, &settings).expect("refusals are no errors");
+        }
+        let told = &sim.model::<Planner>("group/planner").expect("it is there").told;
+        let lines = [
+            "couple PortOf { child: Some(Name { stem: \"new\", index: None }), port: 7 } -> ",
+            "add group/new: ",
+            "add /bad: ",
+            "../..: ",
+            "remove group/old: ",
+            "again at (7, 0)",
+        ];
+        assert_eq!(told.len(), lines.len(), "{told:#?}");
+        for (told, line) in told.iter().zip(lines) {
+            assert!(told.starts_with(line), "{told}");
+        }
+        let paths: Vec<String> = sim.paths().collect();
+        assert_eq!(paths, ["group/new", "group/planner", "sink", "up"]);
+        assert_eq!(heard(&sim), [15, 25, 35].map(|at| (at, 5)));
+    }
+}
+
+/// A period in seconds, which becomes ticks when the run begins.
+#[derive(Clone, Serialize, Deserialize)]
+struct Period(f64, Duration, bool);
+
+impl Atomic<u32> for Period {
+    fn init(&mut self, resolution: Resolution) -> Result<(), TimeError> {
+        self.1 = resolution.duration(self.0)?;
+        Ok(())
+    }
+    fn time_advance(&self) -> Duration {
+        self.1
+    }
+    fn internal(&mut self, fx: &mut Effects<u32>) {
+        if std::mem::take(&mut self.2) {
+            let (parent, name) = (".".into(), "b".into());
+            let component = Component::atomic(Period(0.5, Duration::ZERO, false));
+            fx.change(Change::Add { parent, name, component });
+        }
+    }
+}
+
+/// Models learn the resolution before their first event, whether they begin with the run or during it; saved ones
+/// do not begin again.
+#[test]
+fn models_begin_with_the_resolution() {
+    let build = |seconds, resolution| {
+        let mut top = Coupled::new();
+        top.add("a", Period(seconds, Duration::ZERO, true));
+        let options = crate::Options { resolution, ..Default::default() };
+        Simulation::new(top, options)
+    };
+    for (resolution, ticks) in [(Resolution::MICRO, 1_000_000), (Resolution::NANO, 1_000_000_000)] {
+        let mut sim = build(2.0, resolution).expect("a model");
+        sim.run_through(2 * ticks).expect("no error");
+        let bytes = sim.checkpoint().expect("plain data");
+        sim.run_through(4 * ticks).expect("no error");
+        assert_eq!(sim.counts().internal, 2 + 4);
+        let mut again = build(2.0, resolution).expect("a model");
+        again.resume(&bytes).expect("the same model");
+        again.run_through(4 * ticks).expect("no error");
+        assert_eq!(again.trace_hash(), sim.trace_hash());
+    }
+    let error = build(1e-9, Resolution::MICRO).expect_err("below a tick").to_string();
+    assert!(error.starts_with("a at (0, 0): "), "{error}");
 }

@@ -90,8 +90,6 @@ impl Atomic<Value> for Node {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Registrar {
     timer: Timer,
-    /// Path of the unit.
-    path: String,
     stream: RandomStream,
     /// Joins per second, and mean time in seconds for which a node stays.
     rate: f64,
@@ -141,7 +139,7 @@ impl Registrar {
     fn join(&mut self, fx: &mut Effects<Value>) {
         let number = self.enter();
         let name = name(number);
-        let parent = || self.path.clone();
+        let parent = || ".".to_owned();
         let component = Component::atomic(self.node(number));
         fx.change(Change::Add { parent: parent(), name: name.clone(), component });
         let inner = || PortOf::child(name.clone(), 0);
@@ -176,7 +174,7 @@ impl Atomic<Value> for Registrar {
             return self.settle();
         }
         while let Some((_, number)) = self.leaves.pop_if(|leave| leave.0 == now) {
-            fx.change(Change::Remove { path: format!("{}/{}", self.path, name(number)) });
+            fx.change(Change::Remove { path: format!("./{}", name(number)) });
             self.news = true;
         }
         while self.joins == now {
@@ -229,7 +227,6 @@ unit_kind! {
         let start = r.int("start", 1, 1 << 20);
         let mut registrar = Registrar {
             timer: Timer::due(0, context.resolution),
-            path: context.path.to_owned(),
             stream,
             rate,
             stay: r.positive("stay"),

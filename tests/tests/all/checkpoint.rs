@@ -79,7 +79,7 @@ proptest! {
         let handles = alive.load(Ordering::Relaxed);
         for length in lengths {
             for (when, path, port, value) in case.injections() {
-                let _ = trial.write(|s| s.inject(&path, port, at + when, value));
+                let _ = trial.write(|s| s.inject(&path, superdense_tests::unit::any_input(port), at + when, value));
             }
             let fine = to(&mut trial, at + length);
             trial.restore(&saved).unwrap();

@@ -9,7 +9,7 @@ use superdense_kernel::{
 use superdense_tests::{
     parts::{Gen, Proc},
     record::Run,
-    unit::{Unit, add, input, output},
+    unit::{Unit, add, any_input, input, output},
 };
 
 /// A value that grows in steps of irregular length and slope, and emits when it reaches one;
@@ -149,16 +149,16 @@ fn inputs_at_a_pause() {
     for pause in 1..120 {
         let mut planned = Run::new(ring());
         let mut paused = Run::new(ring());
-        planned.sim.inject("ramp[1]", 0, pause, 1).unwrap();
+        planned.sim.inject("ramp[1]", any_input(0), pause, 1).unwrap();
         planned.sim.run_through(END).unwrap();
         paused.sim.run_until(pause).unwrap();
-        paused.sim.inject("ramp[1]", 0, pause, 1).unwrap();
+        paused.sim.inject("ramp[1]", any_input(0), pause, 1).unwrap();
         paused.sim.run_through(END).unwrap();
         assert_eq!(paused.tape().records, planned.tape().records, "pause at {pause}");
         // After the cycles of that tick, too: an own cycle, and no unit complains.
         let mut late = Run::new(ring());
         late.sim.run_through(pause).unwrap();
-        late.sim.inject("ramp[1]", 0, pause, 1).unwrap();
+        late.sim.inject("ramp[1]", any_input(0), pause, 1).unwrap();
         late.sim.run_through(END).unwrap();
     }
 }
@@ -171,9 +171,9 @@ fn next_moves_the_clock_of_silent_units() {
     let mut run = Run::new(top);
     let next = run.sim.next().unwrap();
     assert!(next.ticks > 5 && run.sim.clock() <= next.ticks);
-    assert!(matches!(run.sim.inject("ramp", 0, 1, 1), Err(RunError::Past { .. })));
+    assert!(matches!(run.sim.inject("ramp", any_input(0), 1, 1), Err(RunError::Past { .. })));
     let at = run.sim.clock();
-    run.sim.inject("ramp", 0, at, 1).unwrap();
+    run.sim.inject("ramp", any_input(0), at, 1).unwrap();
     run.sim.run_through(END).unwrap();
     assert_eq!(run.of("ramp")[0].tag(), (at, 0));
 }

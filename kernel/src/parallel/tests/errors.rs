@@ -39,6 +39,9 @@ kinds!(
     Past,
     Skipped,
     UnknownInput,
+    UnknownOutput,
+    UnknownModel,
+    OtherModel,
     Structure,
     Settings,
     Panicked,
@@ -46,7 +49,17 @@ kinds!(
 );
 
 /// Errors of calls that do not run a simulation.
-const BY_CALLER: &[&str] = &["Build", "Past", "Skipped", "UnknownInput", "Settings", "Unrestored"];
+const BY_CALLER: &[&str] = &[
+    "Build",
+    "Past",
+    "Skipped",
+    "UnknownInput",
+    "UnknownOutput",
+    "UnknownModel",
+    "OtherModel",
+    "Settings",
+    "Unrestored",
+];
 
 /// Where something goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -377,7 +390,7 @@ fn outcome(case: Case, watched: bool, settings: Option<&Settings>, promises: boo
     let options = Options { guards, resolution: Resolution::default(), ..Options::default() };
     let mut sim = Simulation::new(model(case, promises), options).expect("a legal model");
     // Later inputs from outside change nothing.
-    sim.inject("n[0]", 0, END - 20, 1).expect("an input");
+    sim.inject("n[0]", IN, END - 20, 1).expect("an input");
     let flag = Arc::new(AtomicBool::new(case.place == Place::Outside));
     sim.halt_on(Arc::clone(&flag), "as planned");
     let judge = Judge { tape: Tape::default(), case, count: 0, flag: Arc::clone(&flag) };
@@ -556,7 +569,9 @@ fn a_simulation_is_of_no_use_after_a_panic_until_it_is_restored() {
             let saved = sim.save().expect("plain data");
             assert!(speculate(|| run(&mut sim, late)).is_none(), "{case:?} {settings:?}");
             let error = run(&mut sim, late).expect_err("a panic");
-            assert!(matches!(error, RunError::Panicked { .. }), "{error}");
+            let name = if matches!(place, Place::Observer(_)) { "an observer" } else { "n[2]" };
+            let named = matches!(&error, RunError::Panicked { who, .. } if who == name);
+            assert!(named && error.at().is_some(), "{error}");
             let again = [
                 sim.run_until(late).map(drop),
                 sim.step(late).map(drop),
@@ -564,7 +579,7 @@ fn a_simulation_is_of_no_use_after_a_panic_until_it_is_restored() {
                 sim.next_within(late).map(drop),
                 sim.emit(late).map(drop),
                 sim.commit(late, Vec::new()).map(drop),
-                sim.inject("n[0]", 0, late, 1),
+                sim.inject("n[0]", IN, late, 1),
                 sim.run_through(late).map(drop),
             ];
             assert_eq!(again, [(); 8].map(|()| Err(error.clone())));

@@ -9,7 +9,7 @@ use superdense_kernel::{
 use superdense_tests::{
     parts::{Gen, Proc, Sink},
     record::Run,
-    unit::{add, chain, input, output},
+    unit::{add, any_input, chain, input, output},
 };
 
 /// in → p (4 ticks) → out, and a generator every 10 ticks → out.
@@ -79,7 +79,7 @@ fn p23_an_emitted_cycle_is_not_lost() {
         run.sim.emit(10).unwrap();
         assert!(run.sim.commit(9, vec![(0, 1)]).is_err());
         assert_eq!(run.sim.step(9), Ok(None));
-        run.sim.inject("p", 0, 10, 3).unwrap();
+        run.sim.inject("p", any_input(0), 10, 3).unwrap();
         finish(&mut run);
         assert_eq!(run.tape().cycles, [(10, 0)]);
         assert_eq!(run.received("p"), [((10, 0), vec![3])]);

@@ -10,7 +10,7 @@ use superdense_tests::{
     machine::{Machine, On},
     parts::{Delay, Gen, Sink},
     record::Run,
-    unit::{Unit, add, chain, wire},
+    unit::{Unit, add, any_input, chain, wire},
 };
 
 /// A clock whose k-th instant is computed from k.
@@ -249,9 +249,9 @@ fn t09_starts_and_inputs_beyond_all_time() {
     let mut top = Coupled::new();
     add(&mut top, "k", Sink::default());
     let mut run = Run::with(top, Options { start: -(1 << 62), ..Options::default() }).unwrap();
-    assert!(matches!(run.sim.inject("k", 0, i64::MAX, 1), Err(RunError::Time { .. })));
+    assert!(matches!(run.sim.inject("k", any_input(0), i64::MAX, 1), Err(RunError::Time { .. })));
     assert!(matches!(run.sim.commit(i64::MAX, vec![]), Err(RunError::Time { .. })));
-    run.sim.inject("k", 0, i64::MAX - 1, 1).unwrap();
+    run.sim.inject("k", any_input(0), i64::MAX - 1, 1).unwrap();
     run.sim.run_through(i64::MAX).unwrap();
     assert_eq!(run.received("k"), [((i64::MAX - 1, 0), vec![1])]);
 }

@@ -12,6 +12,7 @@ use superdense_tests::{
     record::{Record, Run},
     reference::Reference,
     tree::Tree,
+    unit::any_input,
 };
 
 /// Random models per property.
@@ -77,7 +78,7 @@ impl Case {
         let mut run = Run::with(top, options).expect("a legal model");
         for (at, model, port, value) in self.injections() {
             let at = at + options.start;
-            run.sim.inject(&path(&model), port, at, value).expect("an open port");
+            run.sim.inject(&path(&model), any_input(port), at, value).expect("an open port");
         }
         run
     }

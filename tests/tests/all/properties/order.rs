@@ -7,6 +7,7 @@ use superdense_tests::{
     parts::{Gen, Queue, Relay},
     record::{Record, Run},
     tree::{End, Link, Node, Part, Tree},
+    unit::any_input,
 };
 
 proptest! {
@@ -38,7 +39,7 @@ proptest! {
             let mut sim = superdense_kernel::Simulation::new(top, options).unwrap();
             for (at, path, port, value) in case.injections() {
                 let value = if extra { value + 1 } else { value };
-                sim.inject(&path, port, at, value).unwrap();
+                sim.inject(&path, any_input(port), at, value).unwrap();
             }
             let _ = sim.run_through(END);
             sim.trace_hash()
@@ -81,7 +82,7 @@ proptest! {
         let expected = case.run();
         let mut run = Run::with(tree.build(), options()).unwrap();
         for (at, path, port, value) in case.injections() {
-            run.sim.inject(&path, port, at * k, value).unwrap();
+            run.sim.inject(&path, any_input(port), at * k, value).unwrap();
         }
         let error = run.sim.run_through(END * k).err();
         let found = Outcome::of(&run, error);
