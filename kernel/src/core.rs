@@ -4,6 +4,7 @@ use crate::{
     atomic::Atomic,
     blueprint::{Blueprint, ModelKey},
     bus::Bus,
+    call::Call,
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EventList, HeapList},
@@ -15,7 +16,6 @@ use crate::{
     options::{Guards, Options},
     order::Marks,
     outbox::Outbox,
-    outlet::Tap,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, link},
@@ -23,30 +23,10 @@ use crate::{
 use std::{
     mem::forget,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
-
-thread_local! {
-    static PANICKED: std::cell::Cell<Option<u32>> = const { std::cell::Cell::new(None) };
-}
-
-/// A call of a model, to be forgotten afterwards: only a panic drops it, and so nothing else costs time.
-pub(crate) struct Call(pub u32);
-
-impl Call {
-    /// The model in which the last panic of this thread was, if nobody asked since.
-    pub fn last() -> Option<u32> {
-        PANICKED.take()
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        PANICKED.set(Some(self.0));
-    }
-}
 
 /// How far a slab may go on by itself, cycle after cycle of single models.
 pub(crate) struct Ahead<'a> {
@@ -168,8 +148,8 @@ pub(crate) struct Core<M: Message> {
     pub counts: Counts,
     pub guards: Guards,
     pub observers: Vec<Box<dyn Observer<M>>>,
-    /// Those that are outlets, once more.
-    pub taps: Vec<Arc<Mutex<Tap<M>>>>,
+    /// What outlets do when the structure has changed.
+    pub outlets: Vec<Finder<M>>,
     /// Whether an observer wants to hear of every cycle.
     pub watched: bool,
     /// Set from outside when the run is to stop.
@@ -211,7 +191,7 @@ impl<M: Message> Core<M> {
             counts: Counts::default(),
             guards: options.guards,
             observers: Vec::new(),
-            taps: Vec::new(),
+            outlets: Vec::new(),
             watched: false,
             halt: None,
             meter: None,
@@ -316,9 +296,7 @@ impl<M: Message> Core<M> {
         for &m in models {
             let Seat { cell, model } = &mut seats[run.slot(m)];
             out.of(m);
-            let call = Call(m);
-            model.output(&mut out);
-            forget(call);
+            Call::of(m, || model.output(&mut out));
             cell.sent = out.sum();
         }
     }
@@ -328,9 +306,7 @@ impl<M: Message> Core<M> {
     pub fn output<A: Atomic<M>>(&mut self, m: u32, model: &A) -> u64 {
         let mut out = Outbox::new(&mut self.bus, &self.network, self.now, self.resolution);
         out.of(m);
-        let call = Call(m);
-        model.output(&mut out);
-        forget(call);
+        Call::of(m, || model.output(&mut out));
         out.sum()
     }
 
@@ -510,10 +486,8 @@ impl<M: Message> Core<M> {
     ) -> Option<(i64, bool)> {
         let Seat { cell: Cell { last, .. }, model } = seat;
         let (last, bound) = (*last, Duration::between(*last, until));
-        let call = Call(m);
-        model.advance(bound, &mut self.fx);
+        Call::of(m, || model.advance(bound, &mut self.fx));
         let (advance, silent) = (model.time_advance(), model.is_silent());
-        forget(call);
         if self.fx.raised {
             self.settle(m);
             self.refuse_changes(m);
@@ -591,8 +565,9 @@ impl<M: Message> Core<M> {
             || halted(&self.halt).is_some()
     }
 
-    /// Asks observers which models they want to hear of.
+    /// Asks observers which models they want to hear of, once outlets know what leads to them.
     pub fn find_heard(&mut self) {
+        self.outlets.iter().for_each(|find| find(self));
         let wanted = |&key: &ModelKey| self.observers.iter().any(|o| o.wants_transitions(key));
         let heard: Vec<bool> = self.keys.iter().map(wanted).collect();
         self.fx.observed = !self.observers.is_empty();
@@ -607,6 +582,9 @@ impl<M: Message> Core<M> {
         (run, count_before(list, end))
     }
 }
+
+/// Finds what leads to an outlet.
+pub(crate) type Finder<M> = Box<dyn Fn(&Core<M>) + Send>;
 
 /// A flag that stops a run, and the reason that is then given.
 pub(crate) type Halt = Option<(Arc<AtomicBool>, String)>;

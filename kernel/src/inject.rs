@@ -5,18 +5,9 @@ use crate::{
     event_list::LATEST,
     message::{Message, Payload},
     port::{self, InPort},
-    simulation::Simulation,
-    time::{Tag, TimeError},
+    simulation::{Injection, Simulation, beyond},
 };
 use std::any::{TypeId, type_name};
-
-/// An input from outside, waiting for its cycle.
-#[derive(Debug, Clone)]
-pub(crate) struct Injection<M> {
-    pub target: ModelKey,
-    pub port: u16,
-    pub value: M,
-}
 
 impl<M: Message> Simulation<M> {
     /// An input from outside for an input port at tick `at` (R10): of the root, whose path is empty, or of
@@ -87,10 +78,4 @@ impl<M: Message> Simulation<M> {
             }
         }
     }
-}
-
-/// A tick from outside that no event list holds.
-pub(crate) fn beyond(path: &str, ticks: i64) -> RunError {
-    let source = TimeError::Overflow { ticks, advance: 0 };
-    RunError::Time { path: path.to_owned(), at: Tag::new(ticks, 0), source }
 }

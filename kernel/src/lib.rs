@@ -4,6 +4,7 @@ pub mod atomic;
 pub mod bag;
 pub mod blueprint;
 mod bus;
+mod call;
 pub mod checkpoint;
 // With `pub(crate)` on each of its functions the file is longer than 600 lines; it is to be split.
 #[allow(unreachable_pub)]
@@ -17,6 +18,7 @@ mod homes;
 mod inject;
 mod inspect;
 pub mod message;
+mod messages;
 pub mod meter;
 mod moves;
 pub mod nested;

@@ -15,6 +15,7 @@ pub trait Message: Clone + Debug + PartialEq + Send + Sync + 'static {
 ///
 /// ```
 /// use superdense_kernel::message::{Digest, Message, Payload};
+/// // By hand; `messages!` writes the same.
 /// #[derive(Clone, Debug, PartialEq)]
 /// enum Parcel { Count(u32), Name(String) }
 /// impl Message for Parcel {
@@ -158,6 +159,7 @@ plain_message! {
     () => |_x, d| d.word(0);
     bool => |x, d| d.word(u64::from(*x));
     u8 => |x, d| d.word(u64::from(*x));
+    u16 => |x, d| d.word(u64::from(*x));
     u32 => |x, d| d.word(u64::from(*x));
     u64 => |x, d| d.word(*x);
     i32 => |x, d| d.word(*x as i64 as u64);

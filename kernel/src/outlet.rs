@@ -134,16 +134,6 @@ impl<M: Message> Observer<M> for Tap<M> {
     }
 }
 
-impl<M: Message> Core<M> {
-    /// Finds what leads to the outlets, and asks observers which models they want to hear of.
-    pub(crate) fn find_listeners(&mut self) {
-        for tap in &self.taps {
-            tap.lock().unwrap_or_else(PoisonError::into_inner).trace(self);
-        }
-        self.find_heard();
-    }
-}
-
 impl<M: Message> Simulation<M> {
     /// Listens from now on to an output port: of the root, whose path is empty, or of an atomic model.
     ///
@@ -161,9 +151,12 @@ impl<M: Message> Simulation<M> {
         }
         let (ways, heard) = (HashMap::new(), Vec::new());
         let tap = Arc::new(Mutex::new(Tap { model, port, ways, heard }));
-        self.core.taps.push(Arc::clone(&tap));
-        self.core.observers.push(Box::new(Arc::clone(&tap)));
-        self.core.find_listeners();
+        let found = Arc::clone(&tap);
+        let find = move |core: &Core<M>| {
+            found.lock().unwrap_or_else(PoisonError::into_inner).trace(core);
+        };
+        self.core.outlets.push(Box::new(find));
+        self.observe(Arc::clone(&tap));
         Ok(Outlet { tap, carries: PhantomData })
     }
 }

@@ -6,7 +6,7 @@
 use crate::{
     bag::NONE,
     blueprint::{AtomicNode, Blueprint, Draft, ModelKey, NodeBody, PortAt, Wire},
-    core::Call,
+    call::Call,
     coupled::Translation,
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
@@ -248,10 +248,8 @@ impl<M: Message> Simulation<M> {
             return;
         };
         let (m, kind) = (a.index, &mut self.slabs.kinds[a.kind as usize]);
-        let call = Call(m);
-        kind.refused(a.slot, change, why);
+        Call::of(m, || kind.refused(a.slot, change, why));
         let (advance, silent) = kind.due(a.slot);
-        std::mem::forget(call);
         core.list.cancel(m);
         core.silent.cancel(m);
         core.ready.retain(|&ready| ready != m);
@@ -314,7 +312,7 @@ impl<M: Message> Simulation<M> {
         core.bus.fit(&network);
         core.network = network;
         core.homes = Homes::new(&core.blueprint, &core.keys);
-        core.find_listeners();
+        core.find_heard();
         let fresh = |(m, before): (usize, &Option<u32>)| before.is_none().then_some(m as u32);
         let fresh: Vec<u32> = previous.iter().enumerate().filter_map(fresh).collect();
         for m in fresh {

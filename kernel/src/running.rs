@@ -1,6 +1,6 @@
 //! Running: cycle after cycle, to a tick or for a single step.
 use crate::{
-    core::Call,
+    call::Call,
     error::RunError,
     event_list::EventList,
     message::Message,

@@ -4,14 +4,14 @@
 //! Everything else here decides when the next one is due, and for how long to go on.
 use crate::{
     bag::{Envelope, NONE},
-    blueprint::{Blueprint, NodeBody},
-    core::{Ahead, Call, Core},
+    blueprint::{Blueprint, ModelKey, NodeBody},
+    call::Call,
+    core::{Ahead, Core},
     coupled::Coupled,
     error::RunError,
     event_list::{EARLIEST, EventList, LATEST},
     flatten::flatten,
     homes::Homes,
-    inject::{Injection, beyond},
     message::Message,
     moves::Moves,
     network::Network,
@@ -20,7 +20,7 @@ use crate::{
     outbox::Outbox,
     parallel::{Apart, Deal},
     slab::{Left, Slabs},
-    time::{Duration, Tag},
+    time::{Duration, Tag, TimeError},
 };
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -33,6 +33,14 @@ pub enum Ended {
     Idle,
     /// A model or an observer asked to stop.
     Stopped(String),
+}
+
+/// An input from outside, waiting for its cycle.
+#[derive(Debug, Clone)]
+pub(crate) struct Injection<M> {
+    pub target: ModelKey,
+    pub port: u16,
+    pub value: M,
 }
 
 /// A model in the course of a run.
@@ -160,9 +168,8 @@ impl<M: Message> Simulation<M> {
         let key = core.keys[m as usize];
         let elapsed = core.blueprint.elapsed.get(&key).copied().unwrap_or(Duration::ZERO);
         let last = now.ticks.saturating_sub(elapsed.ticks());
-        let call = Call(m);
-        let begun = self.slabs.kinds[a.kind as usize].start(a.slot, last, core.resolution);
-        std::mem::forget(call);
+        let kind = &mut self.slabs.kinds[a.kind as usize];
+        let begun = Call::of(m, || kind.start(a.slot, last, core.resolution));
         let (advance, silent) = match begun {
             Ok(due) => due,
             Err(source) => {
@@ -548,6 +555,12 @@ fn send<M: Message>(core: &mut Core<M>, slabs: &mut Slabs<M>, models: &[u32]) {
         core.leave(run.kind);
         rest = after;
     }
+}
+
+/// A tick from outside that no event list holds.
+pub(crate) fn beyond(path: &str, ticks: i64) -> RunError {
+    let source = TimeError::Overflow { ticks, advance: 0 };
+    RunError::Time { path: path.to_owned(), at: Tag::new(ticks, 0), source }
 }
 
 const _: () = assert!(NONE == u32::MAX);

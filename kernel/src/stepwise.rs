@@ -1,8 +1,14 @@
 //! The stepwise protocol: λ and transitions as separate calls, by which a running simulation is a
 //! unit of another (closure under coupling).
 use crate::{
-    core::Core, error::RunError, event_list::LATEST, inject::beyond, message::Message,
-    outbox::Outbox, port::OutPort, simulation::Simulation, time::Tag,
+    core::Core,
+    error::RunError,
+    event_list::LATEST,
+    message::Message,
+    outbox::Outbox,
+    port::OutPort,
+    simulation::{Simulation, beyond},
+    time::Tag,
 };
 
 impl<M: Message> Simulation<M> {

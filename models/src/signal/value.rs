@@ -356,23 +356,8 @@ impl Packet {
     }
 }
 
-macro_rules! payload {
-    ($($t:ty => $variant:ident;)*) => {$(
-        impl Payload<Value> for $t {
-            const PLAIN: bool = !std::mem::needs_drop::<$t>();
-            #[inline(always)]
-            fn wrap(self) -> Value {
-                Value::$variant(self)
-            }
-            #[inline(always)]
-            fn unwrap(value: &Value) -> Option<&Self> {
-                if let Value::$variant(x) = value { Some(x) } else { None }
-            }
-        }
-    )*};
-}
-
-payload! {
+superdense_kernel::payloads! {
+    Value:
     bool => Bool;
     i64 => Int;
     f64 => Real;
