@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     kinds::{Context, Param, ParamError},
-    maths::expr::{Degree, Expr, Frozen, Names, Program, Symbol, VarId},
+    maths::{
+        expr::{Degree, Expr, Frozen, Names, Program, Symbol, VarId},
+        random::RandomStream,
+    },
     signal::value::Value,
     solve::{
         ALGEBRAIC, MAX_SEGMENT_ORDER, Settings,
@@ -22,7 +25,7 @@ use superdense_kernel::Component;
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
 pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
-    let mut scope = Names::new();
+    let mut scope = Names::new().with(context.library);
     let mut texts: Vec<&str> = Vec::new();
     for (_, p) in &r.params.values {
         gather_texts(&p.value, &mut texts);
@@ -37,6 +40,8 @@ pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
         for word in words(text) {
             if let Some(value) = (context.constants)(word) {
                 scope.insert(word.to_owned(), Symbol::Const(value));
+            } else if text.contains('[') {
+                elements(word, context, &mut scope);
             }
         }
     }
@@ -47,7 +52,26 @@ pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
     scope
 }
 
-fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
+/// Makes the elements of a list of the surroundings known, whose indices begin at 0.
+fn elements(name: &str, context: &Context<'_>, scope: &mut Names) {
+    let mut open = vec![name.to_owned()];
+    while let Some(name) = open.pop() {
+        for k in 0.. {
+            let element = format!("{name}[{k}]");
+            if let Some(value) = (context.constants)(&element) {
+                scope.insert(element, Symbol::Const(value));
+            } else if k == 0 && element.matches('[').count() < 3
+                || (context.constants)(&format!("{element}[0]")).is_some()
+            {
+                open.push(element);
+            } else {
+                break;
+            }
+        }
+    }
+}
+
+pub(super) fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
     match p {
         Param::Text(t) => texts.push(t),
         Param::List(list) => list.iter().for_each(|p| gather_texts(&p.value, texts)),
@@ -114,6 +138,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         events: specs.iter().map(|s| s.spec.clone()).collect(),
         resets: specs.drain(..).map(|s| s.reset).collect(),
         handlers,
+        stream: RandomStream::new(context.seed, &format!("{}#reset", context.path)),
         recalls,
         names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
         output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),

@@ -3,7 +3,11 @@
 //! A key names one element (`u[1]`, `u[N]`), a range (`u[1..=N]`, `u[k in 1..N]`) or, for an array
 //! that is declared already, all its elements (`u[k]`). In the texts behind it the index has its
 //! name (`i` if none is given). One element wins over a range.
-use super::read::{Entry, Reader, constant_scope};
+use super::{
+    compile::gather_texts,
+    read::{Entry, Reader, constant_scope},
+    text::DRAWS,
+};
 use crate::{
     kinds::{Located, Param, ParamError, Params, Span},
     maths::expr::{Expr, Names, Symbol},
@@ -25,6 +29,18 @@ pub(super) fn elaborate(
     let mut reader = Reader::new(params);
     let mut e = Elaborator::new(constants);
     let mut out = params.clone();
+    if draws(params) {
+        let zero = Located::new(Param::Int(0), 0..0);
+        let counter = (Located::new(DRAWS.to_owned(), 0..0), zero);
+        match out.values.iter_mut().find(|(n, _)| n == "discrete").map(|(_, p)| &mut p.value) {
+            Some(Param::Table(entries)) => entries.push(counter),
+            Some(_) => {}
+            None => {
+                let table = Located::new(Param::Table(vec![counter]), 0..0);
+                out.values.push(("discrete".to_owned(), table));
+            }
+        }
+    }
     for name in [
         "parameters",
         "inputs",
@@ -53,6 +69,18 @@ pub(super) fn elaborate(
         }
     }
     if reader.errors.is_empty() { Ok(out) } else { Err(reader.errors) }
+}
+
+/// Whether events of a unit draw random numbers.
+fn draws(params: &Params) -> bool {
+    let of = |p: &Param| {
+        let mut texts = Vec::new();
+        gather_texts(p, &mut texts);
+        let drawn = ["uniform", "normal", "exponential"];
+        texts.iter().any(|text| drawn.iter().any(|name| text.contains(name)))
+    };
+    let events = |name: &str| ["event", "on", "mode"].contains(&name);
+    params.values.iter().any(|(name, p)| events(name) && of(&p.value))
 }
 
 struct Elaborator<'a> {
@@ -116,14 +144,17 @@ impl<'a> Elaborator<'a> {
     /// Writes the keys of a table out.
     fn table(&self, r: &mut Reader<'_>, p: &mut Located<Param>, around: &Indices) {
         let Param::Table(entries) = &mut p.value else { return };
-        if around.is_empty() && !entries.iter().any(|(k, _)| k.value.contains('[')) {
+        let plain =
+            |(k, p): &OwnEntry| !k.value.contains('[') && !matches!(p.value, Param::List(_));
+        if around.is_empty() && entries.iter().all(plain) {
             return;
         }
         let mut all: Vec<OwnEntry> = Vec::with_capacity(entries.len());
         // Place of each element, and whether it came from a range.
         let mut places: HashMap<String, (usize, bool)> = HashMap::new();
-        for (key, value) in std::mem::take(entries) {
+        for (key, value) in listed(std::mem::take(entries)) {
             let Some(elements) = self.elements(r, &key, around) else { continue };
+            let values = self.values(r, &value, elements.len());
             let ranged = elements.len() != 1 || elements[0].1.len() > around.len();
             if all.len() + elements.len() > MAX_ELEMENTS {
                 let error = ParamError::at(key.span.clone(), "more than 50 thousand elements");
@@ -131,7 +162,8 @@ impl<'a> Elaborator<'a> {
                     .push(error.help("choose a smaller range, or divide it among several units"));
                 return;
             }
-            for (name, indices) in elements {
+            for (k, (name, indices)) in elements.into_iter().enumerate() {
+                let value = values.get(k).copied().unwrap_or(&value);
                 let value = if indices.is_empty() {
                     value.clone()
                 } else {
@@ -159,6 +191,26 @@ impl<'a> Elaborator<'a> {
             }
         }
         *entries = all;
+    }
+
+    /// The values of a list, row by row, for so many elements; nothing for one value for all.
+    fn values<'v>(
+        &self,
+        r: &mut Reader<'_>,
+        value: &'v Located<Param>,
+        elements: usize,
+    ) -> Vec<&'v Located<Param>> {
+        let mut values = Vec::new();
+        if !matches!(value.value, Param::List(_)) {
+            return values;
+        }
+        leaves(value, &mut values);
+        if values.len() != elements {
+            let error = format!("a list of {} values for {elements} elements", values.len());
+            let help = "give a value for each element, row by row: [[1, 2], [3, 4]]";
+            r.errors.push(ParamError::at(value.span.clone(), error).help(help));
+        }
+        values
     }
 
     /// The elements that a key stands for, with their indices.
@@ -360,6 +412,31 @@ impl<'a> Elaborator<'a> {
                 }
             }
         }
+    }
+}
+
+/// Gives the elements of lists names of their own, whose indices begin at 0: `k = [1, 2]` is `k[0]` and `k[1]`.
+fn listed(entries: Vec<OwnEntry>) -> Vec<OwnEntry> {
+    let mut all = Vec::with_capacity(entries.len());
+    for (name, value) in entries {
+        match value.value {
+            Param::List(items) if !name.value.contains(" in ") && !name.value.contains("..") => {
+                let named = items.into_iter().enumerate().map(|(k, item)| {
+                    (Located::new(format!("{}[{k}]", name.value), name.span.clone()), item)
+                });
+                all.extend(listed(named.collect()));
+            }
+            _ => all.push((name, value)),
+        }
+    }
+    all
+}
+
+/// The values of a list and of lists in it.
+fn leaves<'v>(value: &'v Located<Param>, all: &mut Vec<&'v Located<Param>>) {
+    match &value.value {
+        Param::List(items) => items.iter().for_each(|item| leaves(item, all)),
+        _ => all.push(value),
     }
 }
 

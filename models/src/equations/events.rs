@@ -1,15 +1,14 @@
 //! Events of an equation unit from their tables.
 use super::{
     elaborate::indexed,
-    formulas::{Formulas, HELPERS, equality},
-    read::{Declared, Entry, MODE, Reader, check_keys, clock, instants, seconds, time},
-    text::{FORMER, Handler, Reset},
+    formulas::{Formulas, equality},
+    read::{Declared, Entry, Reader, check_keys, clock, instants, seconds, time},
+    resets::{entries, terminate},
+    text::{Handler, Reset},
 };
 use crate::{
     kinds::{Context, Located, Param, ParamError, Span},
-    maths::expr::{
-        Comparison, Condition, Expr, Logic, Names, NoValueBefore, Program, Scope, Symbol, VarId,
-    },
+    maths::expr::{Comparison, Condition, Expr, Logic, Names, Program, Scope, Symbol, VarId},
     solve::equations::{EventSpec, LinkEquations, Rest, Trigger, Truth},
 };
 
@@ -33,8 +32,8 @@ pub(super) struct Events<'a> {
     /// Per link: its condition as alternatives of functions that are at most zero.
     pub(super) shared: Vec<Vec<Vec<Expr>>>,
     /// From a mode, or from all of them, to a mode.
-    ways: Vec<(Option<usize>, usize)>,
-    received: VarId,
+    pub(super) ways: Vec<(Option<usize>, usize)>,
+    pub(super) received: VarId,
 }
 
 const KEYS: &[&str] = &[
@@ -51,6 +50,7 @@ const KEYS: &[&str] = &[
     "priority",
     "to",
     "rest",
+    "terminate",
 ];
 
 const HANDLER_KEYS: &[&str] = &["input", "reset", "emit", "to"];
@@ -181,11 +181,14 @@ impl<'f> Events<'f> {
             }
         };
         let rest = table.get("rest").and_then(|p| self.rest(r, p));
+        let ends = table.get("terminate").and_then(|p| terminate(r, p));
         for (trigger, alternatives) in triggers {
             let rest = rest.clone();
-            let sets = Some(reset.targets.clone());
+            let sets = Some(reset.sets());
             let leads = table.get("to").is_some();
-            let spec = EventSpec { rest, sets, leads, ..EventSpec::new(table.name(), trigger) };
+            let ends = ends.clone();
+            let new = EventSpec::new(table.name(), trigger);
+            let spec = EventSpec { rest, sets, leads, ends, ..new };
             let mode = table.mode.map(|k| k as f64);
             self.specs.push(Spec { spec, reset: reset.clone(), mode, alternatives, priority });
         }
@@ -210,7 +213,7 @@ impl<'f> Events<'f> {
     }
 
     /// The variable that an event assigns.
-    fn target(&self, r: &mut Reader<'_>, name: &Located<String>) -> Option<usize> {
+    pub(super) fn target(&self, r: &mut Reader<'_>, name: &Located<String>) -> Option<usize> {
         let target = self.formulas.targets.get(&name.value).copied();
         if target.is_none() {
             let error = format!("`{}` is neither a state nor a discrete value", name.value);
@@ -242,6 +245,11 @@ impl<'f> Events<'f> {
             );
             return Vec::new();
         };
+        if key == "at"
+            && let Some(date) = self.date(r, p, table.mode)
+        {
+            return self.when(r, &date, table.mode, None).into_iter().collect();
+        }
         if let (Some(_), "at" | "every") = (table.mode, key) {
             let error = format!("time event `{name}` is inside a mode");
             let help = "put it beside the modes, with resets such as \
@@ -260,7 +268,8 @@ impl<'f> Events<'f> {
         let touching = table.get("touching").map(|p| self.band(r, p));
         match key {
             "at" => {
-                let at = instants(r, context, p).map(|at| (Trigger::At(at), Vec::new()));
+                let at = instants(r, (context, &self.formulas.scope), p)
+                    .map(|at| (Trigger::At(at), Vec::new()));
                 at.into_iter().collect()
             }
             "every" => {
@@ -270,6 +279,21 @@ impl<'f> Events<'f> {
             "when" => self.when(r, p, table.mode, touching).into_iter().collect(),
             _ => self.crossing(r, p, table, touching),
         }
+    }
+
+    /// An instant that follows from what may change, as a condition on the time.
+    fn date(
+        &self,
+        r: &mut Reader<'_>,
+        p: &Located<Param>,
+        mode: Option<usize>,
+    ) -> Option<Located<Param>> {
+        let Param::Text(text) = &p.value else { return None };
+        let before = r.errors.len();
+        let moves = r.expression(p, self.scope(mode)).is_some_and(|date| !date.vars().is_empty());
+        // What is wrong with a date that does not change is told where it is read.
+        r.errors.truncate(before);
+        moves.then(|| Located::new(Param::Text(format!("t >= ({text})")), p.span.clone()))
     }
 
     fn band(&self, r: &mut Reader<'_>, p: &Located<Param>) -> f64 {
@@ -288,9 +312,10 @@ impl<'f> Events<'f> {
         table: &Table<'_>,
         every: &Located<Param>,
     ) -> Option<Trigger> {
-        let clock = clock(r, context, every);
+        let names = (context, &self.formulas.scope as &dyn Scope);
+        let clock = clock(r, names, every);
         let Some(p) = table.get("from") else { return clock.map(Trigger::Every) };
-        let from = time(r, context, p)?;
+        let from = time(r, names, p)?;
         if from.0 <= 0 {
             let error = ParamError::at(p.span.clone(), "a time event must come after the start");
             r.errors.push(error.help("leave `from` out for a first event after one period"));
@@ -451,76 +476,6 @@ impl<'f> Events<'f> {
             }
         }
     }
-
-    /// The effects of an event: `reset`, `emit` and `to`.
-    fn reset(
-        &mut self,
-        r: &mut Reader<'_>,
-        d: &Declared<'_>,
-        (from, names): (Option<usize>, &Names),
-        [reset, emit, to]: [Option<&Located<Param>>; 3],
-    ) -> Reset {
-        let (mut targets, mut emits, mut values) = (Vec::new(), Vec::new(), Vec::new());
-        let scope = &InEvent { names, received: self.received };
-        for (name, p) in entries(r, reset, "reset") {
-            let target = self.target(r, name);
-            if let (Some(target), Some(expr)) = (target, r.expression(p, scope)) {
-                targets.push(target);
-                values.push(self.formulas.without_helpers(&expr));
-            }
-        }
-        if let Some(to) = to {
-            match (self.formulas.mode, r.mode(d, to)) {
-                (Some(var), Some(mode)) => {
-                    targets.push(var.0 as usize);
-                    values.push(Expr::constant(mode));
-                    self.ways.push((from, mode as usize));
-                }
-                (Some(_), None) => {}
-                (None, _) => {
-                    let error = ParamError::at(to.span.clone(), "this unit has no modes");
-                    r.errors.push(error.help("describe them as [unit.NAME.mode.MODE]"));
-                }
-            }
-        }
-        for (name, p) in entries(r, emit, "emit") {
-            let port = d.event_outputs.iter().position(|n| n.value == name.value);
-            if port.is_none() {
-                let error = format!("`{}` is not an event output", name.value);
-                let help = "declare it in `event_outputs`";
-                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
-            }
-            if let (Some(port), Some(expr)) = (port, r.expression(p, scope)) {
-                emits.push(port as u16);
-                values.push(self.formulas.without_helpers(&expr));
-            }
-        }
-        Reset { targets, emits, program: Program::compile(&values), recalls: false }
-    }
-}
-
-/// Names in formulas of events, where variables have a value before the cycle.
-struct InEvent<'a> {
-    names: &'a Names,
-    received: VarId,
-}
-
-impl Scope for InEvent<'_> {
-    fn lookup(&self, name: &str) -> Option<Symbol> {
-        self.names.lookup(name)
-    }
-    fn names(&self) -> Vec<&str> {
-        self.names.names()
-    }
-    fn extent(&self, base: &str) -> Option<(i64, i64)> {
-        self.names.extent(base)
-    }
-    fn before(&self, variable: VarId) -> Result<VarId, NoValueBefore> {
-        match variable.0 < HELPERS && variable != self.received {
-            true => Ok(VarId(FORMER + variable.0)),
-            false => Err(NoValueBefore::OfThis),
-        }
-    }
 }
 
 /// The relations of a condition that must hold for it to hold.
@@ -535,38 +490,4 @@ fn parts_that_must_hold(condition: &Condition) -> Vec<usize> {
         }
     }
     parts
-}
-
-/// The entries of a table inside an event.
-fn entries<'b>(
-    r: &mut Reader<'_>,
-    p: Option<&'b Located<Param>>,
-    name: &str,
-) -> Vec<(&'b Located<String>, &'b Located<Param>)> {
-    let Some(p) = p else { return Vec::new() };
-    match indexed(&p.value).0 {
-        Param::Table(entries) => entries.iter().map(|(k, v)| (k, v)).collect(),
-        _ => {
-            let error = ParamError::at(p.span.clone(), format!("`{name}` must be a table"));
-            r.errors.push(error.help(format!("write {name} = {{ name = \"expression\" }}")));
-            Vec::new()
-        }
-    }
-}
-
-impl Reader<'_> {
-    /// The number of the mode that a text names.
-    pub(super) fn mode(&mut self, d: &Declared<'_>, p: &Located<Param>) -> Option<f64> {
-        let names: Vec<&str> = d.modes.iter().map(|(n, _)| n.value.as_str()).collect();
-        if let Param::Text(name) = indexed(&p.value).0
-            && let Some(k) = names.iter().position(|n| n == name)
-        {
-            return Some(k as f64);
-        }
-        if !names.is_empty() {
-            let error = ParamError::at(p.span.clone(), "there is no such mode");
-            self.errors.push(error.help(format!("the {MODE}s are: {}", names.join(", "))));
-        }
-        None
-    }
 }

@@ -19,14 +19,16 @@ use super::{
     elaborate::{elaborate, whole_text},
     feed_through::feed_through,
     foresee::{idle_events, state_events},
+    measures::measures,
     read::{Declared, Entry, MODE, Reader},
     start::{second_family, unused_by_method},
 };
 use crate::{
     kinds::{
-        Context, Located, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec, Ports,
-        StateEvents, UnitKind, ValueType, feed_through::FeedThrough, with,
+        Context, Located, Measures, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec,
+        Ports, StateEvents, UnitKind, ValueType, feed_through::FeedThrough, with,
     },
+    maths::expr::Measure,
     signal::{capabilities::Capabilities, value::Value},
 };
 use std::{collections::HashMap, path::Path};
@@ -169,6 +171,13 @@ impl UnitKind for EquationsKind {
             all.push((MODE.into(), Some(MODE.into())));
         }
         all
+    }
+    fn measures(
+        &self,
+        params: &Params,
+        names: &dyn Fn(&str) -> Measure,
+    ) -> (Measures, Vec<ParamError>) {
+        measures(params, names)
     }
     fn is_discrete(&self, params: &Params, variable: &str) -> bool {
         let d = Declared::read(&mut Reader::new(params));

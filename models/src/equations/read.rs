@@ -404,18 +404,22 @@ fn unknown_unit(span: &Span, e: &QuantityError) -> ParamError {
     ParamError::at(start..end, message).help(help)
 }
 
+/// Resolution and surroundings of a unit, with the names that its times may use.
+pub(super) type Place<'a> = (&'a Context<'a>, &'a dyn Scope);
+
 /// Ticks of a [`time`].
-fn ticks(r: &mut Reader<'_>, context: &Context<'_>, p: &Located<Param>) -> Option<i64> {
-    time(r, context, p).map(|(ticks, _)| ticks)
+fn ticks(r: &mut Reader<'_>, place: Place<'_>, p: &Located<Param>) -> Option<i64> {
+    time(r, place, p).map(|(ticks, _)| ticks)
 }
 
 /// The clock of a period, from the start on.
 pub(super) fn clock(
     r: &mut Reader<'_>,
-    context: &Context<'_>,
+    place: Place<'_>,
     p: &Located<Param>,
 ) -> Option<RationalClock> {
-    let (n, d) = seconds(context, time(r, context, p)?);
+    let context = place.0;
+    let (n, d) = seconds(context, time(r, place, p)?);
     let clock = RationalClock::new(n, d, 0, context.resolution).ok();
     if clock.is_none() {
         let error = ParamError::at(p.span.clone(), "a period must be positive");
@@ -433,7 +437,7 @@ pub(super) fn seconds(context: &Context<'_>, time: (i64, Option<f64>)) -> (i64, 
 /// Its ticks, and its seconds where these are not an exact decimal but computed.
 pub(super) fn time(
     r: &mut Reader<'_>,
-    context: &Context<'_>,
+    (context, names): Place<'_>,
     p: &Located<Param>,
 ) -> Option<(i64, Option<f64>)> {
     let computed = match (p.value.seconds(), &p.value) {
@@ -445,8 +449,12 @@ pub(super) fn time(
         (Ok(Some(Seconds::Exact(d))), _) => Err(d),
         (Ok(Some(Seconds::Divided(x))), _) => Ok(x),
         (Ok(None), Param::Text(t)) if matches!(Quantity::parse(t), Ok(None)) => {
-            let scope = |name: &str| (context.constants)(name).map(Symbol::Const);
-            match Expr::parse(t, &scope) {
+            match Expr::parse(t, names) {
+                Ok(e) if !e.vars().is_empty() => {
+                    let error = ParamError::at(p.span.clone(), "this must be a constant");
+                    r.errors.push(error.help("a time that changes is at = \"...\" of an event"));
+                    return None;
+                }
                 Ok(e) => Ok(e.as_constant().unwrap_or_else(|| e.eval(&[]))),
                 Err(errors) => {
                     r.expression_errors(&p.span, t, errors);
@@ -482,7 +490,7 @@ const TIMES: &str = "write seconds, or a time such as \"50 ms\"";
 
 pub(super) fn instants(
     r: &mut Reader<'_>,
-    context: &Context<'_>,
+    place: Place<'_>,
     p: &Located<Param>,
 ) -> Option<Vec<i64>> {
     let list = match &p.value {
@@ -491,7 +499,7 @@ pub(super) fn instants(
     };
     let mut found = Vec::with_capacity(list.len());
     for p in list {
-        found.push(ticks(r, context, p)?);
+        found.push(ticks(r, place, p)?);
     }
     found.sort_unstable();
     found.dedup();

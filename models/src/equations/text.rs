@@ -1,6 +1,9 @@
 //! Equations given as text, compiled.
 use crate::{
-    maths::expr::{Program, Registers, Scalar, VarId},
+    maths::{
+        expr::{Program, Registers, Scalar, VarId},
+        random::RandomStream,
+    },
     signal::value::Value,
     solve::equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Work},
 };
@@ -8,6 +11,21 @@ use crate::{
 /// Variables before the present cycle have these numbers, plus their own, until all variables are
 /// counted.
 pub(super) const FORMER: u32 = 1 << 29;
+
+/// Random numbers of a formula have these numbers, until all variables are counted.
+pub(super) const DRAWN: u32 = 1 << 28;
+/// The discrete value that counts the random numbers of a unit.
+pub(super) const DRAWS: &str = "~draws";
+
+/// Random numbers that a reset draws. They follow from their number in the unit's stream, which is a discrete value,
+/// so that a unit that is set back draws the same ones again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Draws {
+    /// How many.
+    pub count: u32,
+    /// The variable that counts all of the unit.
+    pub counter: usize,
+}
 
 /// Assignments that happen together: all right-hand sides are evaluated before any is assigned.
 #[derive(Debug, Clone)]
@@ -20,24 +38,53 @@ pub struct Reset {
     pub program: Program,
     /// Whether the program reads variables before the present cycle, behind those of the present.
     pub recalls: bool,
+    /// Random numbers, behind all variables.
+    pub draws: Draws,
 }
 
 impl Reset {
-    /// Puts the variables before the cycle behind all `variables`.
+    /// The variables that it changes.
+    pub(super) fn sets(&self) -> Vec<usize> {
+        let counter = (self.draws.count > 0).then_some(self.draws.counter);
+        self.targets.iter().copied().chain(counter).collect()
+    }
+
+    /// Puts the variables before the cycle behind all `variables`, and random numbers behind these.
     pub(super) fn place_former(&mut self, variables: usize) {
-        let place = |id: VarId| id.0.checked_sub(FORMER).map(|id| VarId(variables as u32 + id));
-        self.recalls = self.program.inputs().iter().any(|id| place(*id).is_some());
-        if self.recalls {
-            self.program.renumber(|id| place(id).unwrap_or(id));
+        let former = |id: VarId| id.0 >= FORMER;
+        self.recalls = self.program.inputs().iter().any(|id| former(*id));
+        let drawn = variables * if self.recalls { 2 } else { 1 };
+        let place = |id: VarId| match id.0 {
+            n if n >= FORMER => VarId(variables as u32 + n - FORMER),
+            n if n >= DRAWN => VarId(drawn as u32 + n - DRAWN),
+            _ => id,
+        };
+        if self.recalls || self.draws.count > 0 {
+            self.program.renumber(place);
         }
     }
 
-    fn carry_out(&self, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
-        if self.recalls {
+    fn carry_out(
+        &self,
+        vars: &mut [f64],
+        work: &mut Work,
+        stream: &RandomStream,
+        emit: &mut Vec<(u16, Value)>,
+    ) {
+        if self.recalls || self.draws.count > 0 {
             let Work { prior, both, reset, .. } = work;
             both.clear();
             both.extend_from_slice(vars);
-            both.extend_from_slice(prior);
+            if self.recalls {
+                both.extend_from_slice(prior);
+            }
+            if self.draws.count > 0 {
+                let before = vars[self.draws.counter];
+                let mut stream = stream.from(before as u64);
+                // Never zero, whose logarithm is not finite.
+                both.extend((0..self.draws.count).map(|_| 1.0 - stream.uniform()));
+                vars[self.draws.counter] = before + f64::from(self.draws.count);
+            }
             self.program.run(both, reset);
         } else {
             self.program.run(vars, &mut work.reset);
@@ -67,6 +114,8 @@ pub struct TextEquations {
     pub(super) slopes: Vec<(usize, Program)>,
     /// By event.
     pub(super) resets: Vec<Reset>,
+    /// Of random numbers.
+    pub(super) stream: RandomStream,
     /// Whether one of these, or of the handlers', reads variables before the cycle.
     pub(super) recalls: bool,
     /// By event: the mode to which it belongs.
@@ -127,7 +176,7 @@ impl Equations for TextEquations {
         })
     }
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
-        self.resets[event].carry_out(vars, work, emit);
+        self.resets[event].carry_out(vars, work, &self.stream, emit);
     }
     fn recalls(&self) -> bool {
         self.recalls
@@ -154,7 +203,7 @@ impl Equations for TextEquations {
     ) {
         for handler in self.handlers.iter().filter(|h| h.port == port) {
             if self.is_active(handler.mode, vars) {
-                handler.reset.carry_out(vars, work, emit);
+                handler.reset.carry_out(vars, work, &self.stream, emit);
             }
         }
     }
@@ -173,7 +222,8 @@ impl Equations for TextEquations {
     }
     fn explain(&self, vars: &[f64]) -> Option<String> {
         // Without the variables before the cycle the others cannot be computed.
-        let resets = self.resets.iter().filter(|r| !r.recalls).map(|r| &r.program);
+        let complete = |r: &&Reset| !r.recalls && r.draws.count == 0;
+        let resets = self.resets.iter().filter(complete).map(|r| &r.program);
         let programs =
             [&self.derivatives, &self.outputs, &self.indicators].into_iter().chain(resets);
         programs.filter_map(|p| p.explain_non_finite(vars)).map(|n| n.to_string()).next()
@@ -183,7 +233,11 @@ impl Equations for TextEquations {
     }
     fn explain_reset(&self, event: usize, vars: &[f64]) -> Option<String> {
         let reset = &self.resets[event];
-        let why = if reset.recalls { None } else { reset.program.explain_non_finite(vars) };
+        let why = if reset.recalls || reset.draws.count > 0 {
+            None
+        } else {
+            reset.program.explain_non_finite(vars)
+        };
         why.map(|n| n.to_string())
     }
 }

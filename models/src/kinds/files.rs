@@ -34,3 +34,18 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?)
         .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
 }
+
+/// The rows of a file of comma-separated values, without comments; all have as many columns.
+///
+/// # Errors
+/// When it cannot be read, or is no such table.
+pub fn rows(path: &Path) -> io::Result<Vec<Vec<String>>> {
+    let text = read_text(path)?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .comment(Some(b'#'))
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let rows = reader.records().map(|record| Ok(record?.iter().map(str::to_owned).collect()));
+    rows.collect()
+}

@@ -3,7 +3,7 @@
 //! Adding a kind is one file with a [`UnitKind`] and one line in
 //! [`catalogue::kinds`](crate::catalogue::kinds).
 use crate::{
-    maths::expr::Expr,
+    maths::expr::{Expr, Library, Measure},
     signal::{
         capabilities::{Capabilities, Capability},
         value::Value,
@@ -11,7 +11,7 @@ use crate::{
     solve::Detection,
 };
 use feed_through::{FeedThrough, Passing};
-use std::{ops::Range, path::Path};
+use std::{ops::Range, path::Path, sync::Arc};
 use superdense_kernel::{
     Component,
     time::{Duration, Resolution},
@@ -21,12 +21,14 @@ use superdense_kernel::{
 mod unit_kind;
 pub mod feed_through;
 pub mod files;
+pub(crate) mod measures;
 pub(crate) mod params;
 pub(crate) mod ports;
 mod seconds;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use measures::Measures;
 pub(crate) use seconds::Seconds;
 
 /// Bytes of the scenario text, for messages.
@@ -250,21 +252,29 @@ pub struct ParamError {
     pub message: String,
     /// The remedy.
     pub help: Option<String>,
+    /// Other places, with a word on each.
+    pub also: Vec<(Span, String)>,
 }
 
 impl ParamError {
     /// A mistake at a place.
     pub fn at(span: Span, message: impl Into<String>) -> Self {
-        Self { span: Some(span), message: message.into(), help: None }
+        Self { span: Some(span), message: message.into(), help: None, also: Vec::new() }
     }
     /// A mistake of the whole unit.
     pub fn whole(message: impl Into<String>) -> Self {
-        Self { span: None, message: message.into(), help: None }
+        Self { span: None, message: message.into(), help: None, also: Vec::new() }
     }
     /// Adds a remedy.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+    /// Another place.
+    #[must_use]
+    pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.also.push((span, text.into()));
+        self
     }
 }
 
@@ -355,6 +365,8 @@ pub struct Context<'a> {
     /// Values of names that expressions of this unit may use: the scenario's parameters, the
     /// parameters of the enclosing groups, the array index.
     pub constants: &'a dyn Fn(&str) -> Option<f64>,
+    /// Functions that the scenario declares.
+    pub library: &'a Arc<Library>,
     /// Shared events in which this unit takes part.
     pub links: &'a [LinkSpec],
     /// Per input: the number of the unit that sends to it, when that is a continuous unit; for
@@ -537,6 +549,16 @@ pub trait UnitKind: Sync {
     fn variables(&self, params: &Params) -> Vec<(String, Option<String>)> {
         let _ = params;
         Vec::new()
+    }
+    /// The dimensions of its variables and outputs, and what does not go together in its formulas; parameters
+    /// around the unit have the dimensions of `names`.
+    fn measures(
+        &self,
+        params: &Params,
+        names: &dyn Fn(&str) -> Measure,
+    ) -> (Measures, Vec<ParamError>) {
+        let _ = (params, names);
+        Default::default()
     }
     /// Whether only events change this one of its variables.
     fn is_discrete(&self, params: &Params, variable: &str) -> bool {

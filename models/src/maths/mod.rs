@@ -1,6 +1,7 @@
-//! Mathematics without time or units: expressions, polynomials, quantities, random numbers,
+//! Mathematics without time or units: expressions, tables, polynomials, quantities, random numbers,
 //! rounding, sparse matrices.
 pub mod expr;
+pub mod lookup;
 pub mod poly;
 pub mod quantity;
 pub mod random;

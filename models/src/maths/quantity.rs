@@ -10,6 +10,7 @@ use superdense_kernel::time::Resolution;
 mod fraction;
 mod table;
 pub use fraction::fraction;
+pub(super) use table::in_base_units;
 pub use table::{Dimension, Unit, UnitError, unit};
 
 /// `mantissa * 10^exponent`, exactly.
@@ -275,6 +276,8 @@ mod tests {
         assert_eq!(si("2 N*m"), 2.0);
         assert_eq!(si("20 degC"), 293.15);
         assert_eq!(si("20 °C"), 293.15);
+        assert_eq!([si("32 degF"), si("212 °F")].map(f64::round), [273.0, 373.0]);
+        assert!((si("32 degF") - 273.15).abs() < 1e-12);
         assert_eq!(si("1 kWh"), 3.6e6);
         assert_eq!(si("50 %"), 0.5);
         assert_eq!(si("1e3 mm"), 1.0);

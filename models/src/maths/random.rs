@@ -59,6 +59,17 @@ impl RandomStream {
         Self::Minstd((x.wrapping_sub(1) % (MERSENNE - 1) + 1) as u32)
     }
 
+    /// The stream behind so many of its numbers.
+    #[must_use]
+    pub fn from(&self, numbers: u64) -> Self {
+        let mut later = self.clone();
+        match &mut later {
+            Self::Pcg(g) => g.advance(u128::from(numbers)),
+            Self::Minstd(_) => (0..numbers).for_each(|_| _ = later.uniform()),
+        }
+        later
+    }
+
     /// A number uniform in `[0, 1)`: 53 random bits, or the 31-bit ratio of MINSTD.
     pub fn uniform(&mut self) -> f64 {
         match self {

@@ -242,12 +242,14 @@ pub struct EventSpec {
     pub sets: Option<Vec<usize>>,
     /// Whether it leads to a mode.
     pub leads: bool,
+    /// Ends the run as planned, with this message.
+    pub ends: Option<Arc<str>>,
 }
 
 impl EventSpec {
     /// An event without a rest mode.
     pub fn new(name: impl Into<Arc<str>>, trigger: Trigger) -> Self {
-        Self { name: name.into(), trigger, rest: None, sets: None, leads: false }
+        Self { name: name.into(), trigger, rest: None, sets: None, leads: false, ends: None }
     }
     /// Whether it is a time event that changes nothing: it is reported, and sends.
     pub(crate) fn looks_on(&self) -> bool {

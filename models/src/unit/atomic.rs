@@ -298,6 +298,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if fx.observed() {
                 fx.report(Fact::Event { unit: None, name: Arc::clone(&spec.name), kind });
             }
+            if let Some(message) = &spec.ends {
+                fx.stop(&**message);
+            }
             self.state.events += 1;
             self.note_event(event);
         }

@@ -248,6 +248,7 @@ impl<'a> Builder<'a> {
         let index = unit.index.map(|i| ("i", f64::from(i)));
         let eval = Evaluator::new(self.session, &unit.scope, index.as_slice());
         let context = Context {
+            library: self.session.library(),
             path: &unit.path,
             resolution: self.session.resolution,
             seed: self.session.seed,

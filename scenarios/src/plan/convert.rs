@@ -12,7 +12,10 @@ use crate::{
 use superdense_kernel::time::Duration;
 use superdense_models::{
     kinds::{Located, Param, ParamSpec, ParamType, Params, UnitKind},
-    maths::quantity::{Dimension, Quantity, unit},
+    maths::{
+        expr::Measure,
+        quantity::{Quantity, unit},
+    },
 };
 
 /// The parameters of a unit; `None` after a mistake.
@@ -191,13 +194,13 @@ fn real(
         return None;
     }
     let number = eval.number(node, what)?;
-    let (Some(found), Some(text)) = (number.dimension, declared) else { return Some(number.value) };
+    let (Some(found), Some(text)) = (number.measure.exponents(), declared) else {
+        return Some(number.value);
+    };
     let Ok(declared) = unit(text) else { return Some(number.value) };
-    if found != declared.dimension() {
-        let pure = |d: Dimension| {
-            if d == Dimension::NONE { "a pure number".to_owned() } else { format!("in {d}") }
-        };
-        let message = format!("{what} is {}, but must be in {text}", pure(found));
+    if Some(found) != Measure::of(&declared).exponents() {
+        let is = number.measure.text();
+        let message = format!("{what} is {is}, but must be in {text}");
         let help = format!("write a number of {text}, such as \"1 {text}\"");
         eval.session.report(Mistake::new("unit-mismatch", &node.span, message).help(help));
         return None;

@@ -30,6 +30,8 @@ pub(super) const ROOT_KEYS: &[&str] = &[
     "record",
     "include",
     "parameters",
+    "function",
+    "table",
     "unit",
     "template",
     "connections",
@@ -168,7 +170,8 @@ impl Declarer<'_> {
         {
             group.parameters = declared(t);
             for (name, _) in flatten(t) {
-                if !name.value.split('.').all(is_name) {
+                let elements = name.value.replace(['[', ']'], "");
+                if !elements.split('.').all(is_name) {
                     let message = format!("`{}` cannot be the name of a parameter", name.value);
                     let help = "names are letters, digits and _, and do not start with a digit";
                     self.report(Mistake::new("bad-name", &name.span, message).help(help));

@@ -13,7 +13,7 @@ use superdense_kernel::time::{Resolution, TimeError};
 use superdense_models::{
     kinds::Located,
     maths::{
-        expr::{self, Condition, Expr, Symbol},
+        expr::{self, Condition, Function, Measure, Symbol, parse},
         quantity::{Decimal, Dimension, Quantity, TicksError, fraction},
     },
 };
@@ -71,13 +71,23 @@ impl<'a> Evaluator<'a> {
             .or_else(|| self.scope.number(name, self.session)?.map(|n| n.value).or(Some(1.0)))
     }
 
+    /// What a name measures.
+    pub(super) fn measure(&self, name: &str) -> Measure {
+        if self.local(name).is_some() {
+            return Measure::Number(None);
+        }
+        match (self.scope.number(name, self.session), name) {
+            (Some(number), _) => number.map_or(Measure::Unknown, |n| n.measure),
+            (None, "pi") => Measure::Number(Some(std::f64::consts::PI)),
+            (None, _) => Measure::Unknown,
+        }
+    }
+
     /// A number from a bare number, a quantity, or an expression; a mistake is reported.
     pub(super) fn number(&self, node: &Node, what: &str) -> Option<Number> {
         let number = match &node.item {
-            Item::Int(i) => {
-                Number { value: *i as f64, dimension: None, exact: Some(Decimal::whole(*i)) }
-            }
-            Item::Real(x, exact) => Number { value: *x, dimension: None, exact: *exact },
+            Item::Int(i) => Number { exact: Some(Decimal::whole(*i)), ..Number::plain(*i as f64) },
+            Item::Real(x, exact) => Number { exact: *exact, ..Number::plain(*x) },
             Item::Bool(b) => Number::plain(f64::from(u8::from(*b))),
             Item::Text(t) => return self.text(&Located::new(t.clone(), node.span.clone()), what),
             _ => {
@@ -99,7 +109,8 @@ impl<'a> Evaluator<'a> {
         match Quantity::parse(&text.value) {
             Ok(Some(q)) => {
                 let dimension = Some(q.unit.dimension());
-                let number = Number { value: q.si(), dimension, exact: q.exact_si() };
+                let measure = Measure::of(&q.unit);
+                let number = Number { value: q.si(), dimension, measure, exact: q.exact_si() };
                 return self.finite(number, text, what);
             }
             Err(e) => {
@@ -127,12 +138,17 @@ impl<'a> Evaluator<'a> {
         {
             return number;
         }
-        let result = Expr::parse(&text.value, &lookup);
+        let parsed = parse(&text.value).map_err(|error| vec![error]);
+        let result = parsed.and_then(|ast| Ok((ast.real(&lookup)?, ast)));
         if lookup.wrong.get() {
             return None;
         }
-        let expr = match result {
-            Ok(expr) => expr,
+        let measured = result.and_then(|(expr, ast)| {
+            let (measure, errors) = ast.measure(&|name| self.measure(name));
+            if errors.is_empty() { Ok((expr, measure)) } else { Err(errors) }
+        });
+        let (expr, measure) = match measured {
+            Ok(measured) => measured,
             Err(errors) => {
                 self.session.expression(text, &errors);
                 return None;
@@ -140,7 +156,8 @@ impl<'a> Evaluator<'a> {
         };
         let value = expr.as_constant().unwrap_or_else(|| expr.eval(&[]));
         // A bare number has the digits that are written.
-        let number = Number { value, dimension: None, exact: Decimal::parse(name) };
+        let exact = Decimal::parse(name);
+        let number = Number { exact, measure: measure.declared(), ..Number::plain(value) };
         self.finite(number, text, what)
     }
 
@@ -296,6 +313,10 @@ impl expr::Scope for Lookup<'_> {
                 Some(Symbol::Const(1.0))
             }
         }
+    }
+
+    fn function(&self, name: &str) -> Option<&Function> {
+        self.eval.session.library().get(name)
     }
 
     fn names(&self) -> Vec<&str> {

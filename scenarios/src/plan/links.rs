@@ -22,7 +22,7 @@ use std::{
 };
 use superdense_models::{
     kinds::Located,
-    maths::expr::{self, Condition, Expr, Symbol, VarId},
+    maths::expr::{self, Condition, Expr, Function, Symbol, VarId},
     solve::equations::Detection,
 };
 
@@ -290,6 +290,9 @@ impl expr::Scope for Names<'_> {
             return Some(Symbol::Var(VarId(0)));
         }
         self.eval.constant(name).map(Symbol::Const)
+    }
+    fn function(&self, name: &str) -> Option<&Function> {
+        self.eval.session.library().get(name)
     }
     fn names(&self) -> Vec<&str> {
         self.all.iter().map(String::as_str).collect()

@@ -9,7 +9,10 @@ use crate::{
 use std::{cell::RefCell, rc::Rc};
 use superdense_models::{
     kinds::Located,
-    maths::quantity::{Decimal, Dimension},
+    maths::{
+        expr::Measure,
+        quantity::{Decimal, Dimension},
+    },
 };
 
 /// Longest chain of parameters that refer to each other.
@@ -22,13 +25,15 @@ pub(super) struct Number {
     pub value: f64,
     /// From a unit of measure; `None` for bare numbers and what is computed from them.
     pub dimension: Option<Dimension>,
+    /// What it measures, also where it was computed from quantities.
+    pub measure: Measure,
     /// The value as written.
     pub exact: Option<Decimal>,
 }
 
 impl Number {
     pub(super) fn plain(value: f64) -> Self {
-        Self { value, dimension: None, exact: None }
+        Self { value, dimension: None, measure: Measure::Unknown, exact: None }
     }
 }
 
@@ -171,12 +176,21 @@ pub(super) fn flatten(table: &Table) -> Vec<(Located<String>, Node)> {
     let mut todo: Vec<(String, &Table)> = vec![(String::new(), table)];
     while let Some((prefix, table)) = todo.pop() {
         for (key, node) in &table.entries {
-            let name = format!("{prefix}{}", key.value);
+            let name = Located::new(format!("{prefix}{}", key.value), key.span.clone());
             match &node.item {
-                Item::Table(inner) => todo.push((format!("{name}."), inner)),
-                _ => out.push((Located::new(name, key.span.clone()), node.clone())),
+                Item::Table(inner) => todo.push((format!("{}.", name.value), inner)),
+                _ => elements(name, node, &mut out),
             }
         }
     }
     out
+}
+
+/// A value by its name, or the elements of a list, from `k[0]` on.
+fn elements(name: Located<String>, node: &Node, out: &mut Vec<(Located<String>, Node)>) {
+    let Item::List(items) = &node.item else { return out.push((name, node.clone())) };
+    for (k, item) in items.iter().enumerate() {
+        let element = Located::new(format!("{}[{k}]", name.value), name.span.clone());
+        elements(element, item, out);
+    }
 }

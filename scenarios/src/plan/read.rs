@@ -1,4 +1,5 @@
 //! Files into one document: reading with limits, includes.
+use super::data;
 use crate::{
     diagnostics::{Mistake, Sink},
     document::{self, Item, Node, Table},
@@ -19,8 +20,17 @@ const MAX_INCLUDES: usize = 16;
 /// Most files of one scenario.
 const MAX_FILES: usize = 256;
 /// Tables that an included file may hold.
-const SHARED: &[&str] =
-    &["include", "description", "parameters", "unit", "template", "connections", "link"];
+const SHARED: &[&str] = &[
+    "include",
+    "description",
+    "parameters",
+    "function",
+    "table",
+    "unit",
+    "template",
+    "connections",
+    "link",
+];
 
 /// Reads a scenario file and everything that it includes into one table.
 pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Table> {
@@ -58,6 +68,7 @@ impl Reader<'_> {
         let name = file.display().to_string();
         let shown = canonical(file).starts_with(&self.folder);
         let mut table = document::parse((name, folder, shown), text, self.sources, self.sink);
+        self.parameters(folder, &mut table);
         let Some(at) = table.entries.iter().position(|(k, _)| k.value == "include") else {
             return table;
         };
@@ -75,6 +86,31 @@ impl Reader<'_> {
             }
         }
         table
+    }
+
+    /// Puts the content of data files in the place of their names: `parameters = "pump.json"`.
+    fn parameters(&self, folder: &Path, table: &mut Table) {
+        for (key, node) in &mut table.entries {
+            match &mut node.item {
+                Item::Table(inner) => self.parameters(folder, inner),
+                Item::Text(name) if key.value == "parameters" => {
+                    let file = folder.join(&*name);
+                    let read = text_of(&file).map_err(|(why, _)| why);
+                    match read.and_then(|text| data::parameters(&file, &text, &node.span)) {
+                        Ok(content) => node.item = Item::Table(content),
+                        Err(why) => {
+                            let message = format!("the parameters of `{name}`: {why}");
+                            let help = "a .json file holds an object of names and values; a .csv file has \
+                                        the columns name, value and, if wanted, unit";
+                            let mistake = Mistake::new("parameter-file", &node.span, message);
+                            self.sink.push(mistake.help(help));
+                            node.item = Item::Table(Table::default());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     fn include(&mut self, folder: &Path, name: &str, span: &Span) -> Option<Table> {
@@ -169,7 +205,7 @@ fn merge(into: &mut Table, part: Table, sink: &Sink) {
         };
         match (key.value.as_str(), &mut own.item, node.item) {
             ("parameters", Item::Table(a), Item::Table(b)) => defaults(a, b),
-            ("unit" | "template", Item::Table(a), Item::Table(b)) => {
+            ("unit" | "template" | "function" | "table", Item::Table(a), Item::Table(b)) => {
                 for (name, value) in b.entries {
                     match a.entries.iter().find(|(k, _)| k.value == name.value) {
                         Some((first, _)) => sink.push(

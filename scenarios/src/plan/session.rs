@@ -4,14 +4,19 @@ use crate::{
     source::{Sources, Span},
 };
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
+    collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use superdense_kernel::{Guards, Options, time::Resolution};
 use superdense_models::{
     kinds::{Located, ParamError},
-    maths::expr::{ExprError, nearest},
+    maths::expr::{ExprError, Function, nearest},
 };
+
+/// Declared functions by their names.
+pub(super) type Library = BTreeMap<String, Function>;
 
 /// The texts, the mistakes so far, and the facts of the run.
 pub(super) struct Session {
@@ -31,6 +36,9 @@ pub(super) struct Session {
     pub second_family: bool,
     /// Parameters that are being evaluated, to find rings.
     pub evaluating: RefCell<Vec<(String, Span)>>,
+    /// Declared functions, once they are read.
+    library: OnceCell<Arc<Library>>,
+    none: Arc<Library>,
 }
 
 impl Session {
@@ -46,7 +54,20 @@ impl Session {
             tighten: 1.0,
             second_family: false,
             evaluating: RefCell::new(Vec::new()),
+            library: OnceCell::new(),
+            none: Arc::default(),
         }
+    }
+
+    /// Functions that the scenario declares.
+    pub(super) fn library(&self) -> &Arc<Library> {
+        self.library.get().unwrap_or(&self.none)
+    }
+
+    /// Makes declared functions known.
+    pub(super) fn learn(&self, library: Library) {
+        let first = self.library.set(Arc::new(library));
+        debug_assert!(first.is_ok(), "functions are read once");
     }
 
     /// Options of every simulation of this scenario.
@@ -103,7 +124,9 @@ impl Session {
                 )
             });
             let span = span.unwrap_or_else(|| unit.clone());
-            self.report(Mistake::new("unit", &span, e.message).help(help));
+            let mistake = Mistake::new("unit", &span, e.message).help(help);
+            let also = e.also.iter().filter(|(place, _)| self.sources.holds(place));
+            self.report(also.fold(mistake, |m, (place, word)| m.also(place, word)));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Tests of scenario files: reading, planning, messages.
 mod guide;
+mod language;
 mod planning;
 mod rejected;
 mod robust;

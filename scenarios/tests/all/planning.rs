@@ -485,3 +485,58 @@ fn sides_of_power_bonds_may_be_watched() {
                 [unit.seen]\nkind = \"gain\"\ngain = 2\n";
     plan(text).unwrap();
 }
+
+/// Dimensions are off where a name has no unit, and formulas over quantities mean what they did.
+#[test]
+fn quantities_go_together() {
+    let text = r#"stop = 1
+connections = ["weather.y -> room.outside"]
+[parameters]
+g = "9.81 m/s^2"
+length = "1 m"
+rate = "sqrt(g/length)"
+[unit.pendulum]
+kind = "equations"
+parameters = { drag = 0.1, k = "0.5 1/s" }
+states = { phi = "10 deg", w = "0 rad/s", warm = "20 degC", plain = 3 }
+let = { energy = "0.5*length^2*w^2 - g*length*cos(phi)" }
+derivatives = { phi = "w", w = "-g/length*sin(phi) - drag*w + 2*sin(50*t)*rate^2", warm = "-k*(warm - start)", plain = "phi" }
+outputs = { energy = "energy", celsius = "warm - 273.15" }
+[unit.pendulum.mode.only]
+let = { start = "(warm + 0.5*(warm - warm))" }
+derivatives = { warm = "-k*(warm - start)" }
+[unit.chain]
+kind = "equations"
+states = { "u[i in 1..=4]" = "1 m" }
+let = { "u[0]" = 1 }
+derivatives = { "u[i]" = "(u[i-1] - u[i])*rate*i" }
+outputs = { total = "sum(u[k] for k in 1..=4)" }
+[unit.weather]
+kind = "sine"
+frequency = "rate/(2*pi)"
+[unit.room]
+kind = "equations"
+inputs = { outside = "5 degC" }
+states = { T = "20 degC" }
+derivatives = { T = "(outside - T)/hour" }
+parameters = { hour = "1 h" }
+"#;
+    let text = text.replace(", warm = \"-k*(warm - start)\", plain", ", plain");
+    let plan = plan(&text).unwrap_or_else(|d| panic!("{d}"));
+    let told = |w: &String| w.contains("`weather.y` has no unit") && w.contains("273.15");
+    assert_eq!(plan.warnings.iter().filter(|w| told(w)).count(), 1, "{:?}", plan.warnings);
+    assert_eq!(plan.warnings.len(), 1, "{:?}", plan.warnings);
+}
+
+/// What is computed from quantities converts as these do.
+#[test]
+fn computed_quantities_have_the_declared_unit() {
+    let angle = |phase: &str| {
+        let p = plan(&format!(
+            "stop = 1\n[parameters]\nhalf = '90 deg'\n[unit.s]\nkind = 'sine'\nfrequency = '0 Hz'\n\
+             phase = '{phase}'\n"
+        ));
+        end(&run(p.unwrap_or_else(|d| panic!("{d}"))), "s", 0)
+    };
+    assert!((angle("90 deg") - 1.0).abs() < 1e-12 && (angle("half*1") - 1.0).abs() < 1e-12);
+}

@@ -93,8 +93,23 @@ pub enum ExprError {
     BadRange { from: f64, to: f64, limit: usize, span: Span },
     #[error("`pre` has no meaning here")]
     NoCycle { span: Span },
+    #[error("nothing is drawn here")]
+    NoDraw { span: Span },
     #[error("`pre` takes the name of a state, an input or a discrete value")]
     NoVariable { span: Span },
+    #[error("`{left}` is {of_left}, `{right}` is {of_right}: {why}")]
+    Dimensions {
+        left: String,
+        of_left: String,
+        right: String,
+        of_right: String,
+        why: &'static str,
+        span: Span,
+    },
+    #[error("`{scale}` is a temperature that counts in kelvin, `{other}` has no unit")]
+    BesideScale { scale: String, other: String, span: Span },
+    #[error("{of} takes a pure number, `{argument}` is {found}")]
+    NotPure { of: String, argument: String, found: String, span: Span },
     #[error("the constant `{name}` is {value}")]
     NonFiniteConstant { name: String, value: f64, span: Span },
 }
@@ -124,8 +139,12 @@ impl ExprError {
             | Self::OutOfRange { span, .. }
             | Self::NotOverRange { span, .. }
             | Self::NoCycle { span }
+            | Self::NoDraw { span }
             | Self::NoVariable { span }
             | Self::BadRange { span, .. }
+            | Self::Dimensions { span, .. }
+            | Self::BesideScale { span, .. }
+            | Self::NotPure { span, .. }
             | Self::NonFiniteConstant { span, .. } => span,
         }
     }
@@ -198,12 +217,33 @@ impl ExprError {
                  `emit` of an event, or keep the value in a discrete one"
                     .into()
             }
+            Self::NoDraw { .. } => {
+                "random numbers change at events only: draw in `reset` or `emit` of an event, and keep \
+                 the number in a discrete value"
+                    .into()
+            }
             Self::NoVariable { .. } => "write such as `pre(x)`, and `pre(x) + 1` for a sum".into(),
+            Self::Dimensions { .. } => UNITS.into(),
+            Self::BesideScale { other, .. } => format!(
+                "declare `{other}` with its unit, such as \"20 degC\" or \"5 K\"; \"20 degC\" counts as \
+                 293.15 in formulas"
+            ),
+            Self::NotPure { .. } => {
+                "divide it by a quantity of its own dimension, declared with its unit".into()
+            }
             Self::NonFiniteConstant { .. } => "constants must be finite".into(),
         };
         Some(text)
     }
 }
+
+/// What to do about dimensions that differ.
+pub(super) const UNITS: &str = "a number in a product is a pure number: where it stands for a quantity, declare a \
+                         parameter with its unit; a name that is declared without one fits everything";
+
+/// What to do about a number beside a temperature.
+pub(super) const SCALES: &str =
+    "declare a parameter with its unit, such as \"20 degC\", which counts as 293.15 in formulas";
 
 /// The parser's expectation after a complete operand.
 pub(super) const OPERATOR: &str = "an operator or the end";

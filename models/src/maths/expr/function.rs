@@ -22,12 +22,41 @@ impl Meaning {
             Self::Fold(_) => found,
             Self::Clamp => 3,
         };
-        match expected {
-            _ if expected == found => Ok(()),
-            1 => Err("1 argument".into()),
-            n => Err(format!("{n} arguments")),
-        }
+        arguments(expected, found)
     }
+}
+
+/// Whether that many arguments fit; if not, how many would.
+pub(super) fn arguments(expected: usize, found: usize) -> Result<(), String> {
+    match expected {
+        _ if expected == found => Ok(()),
+        1 => Err("1 argument".into()),
+        n => Err(format!("{n} arguments")),
+    }
+}
+
+/// Random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drawn {
+    Uniform,
+    Normal,
+    Exponential,
+}
+
+impl Drawn {
+    pub(super) fn arity(self) -> usize {
+        if self == Self::Exponential { 1 } else { 2 }
+    }
+}
+
+/// The random numbers of a name.
+pub(super) fn drawn(name: &str) -> Option<Drawn> {
+    Some(match name {
+        "uniform" => Drawn::Uniform,
+        "normal" => Drawn::Normal,
+        "exponential" => Drawn::Exponential,
+        _ => return None,
+    })
 }
 
 const FUNCTIONS: [(&str, Meaning); 31] = [

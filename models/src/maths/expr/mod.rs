@@ -54,7 +54,9 @@
 //! `step tan tanh trunc`, and `sum(u[k] for k in 1..=N)` (also `product`, `min`, `max`) over constant
 //! ranges: `a..b` ends before b, `a..=b` with b. `mod` has the sign of b, `round` takes halves away from zero, `sign(0)` is
 //! 0, `step(0)` is 1, `lambertw` is the principal branch, and `min` and `max` pass NaN on. In
-//! formulas of events `pre(x)` is the value of the variable x before the cycle ([`Scope::before`]).
+//! formulas of events `pre(x)` is the value of the variable x before the cycle ([`Scope::before`]),
+//! and `uniform(a, b)`, `normal(mean, deviation)`, `exponential(mean)` are random numbers ([`Scope::draw`]). A scope
+//! may have functions of its own ([`Function`]).
 //!
 //! Arithmetic is done in the order in which it is written; nothing is reassociated. Powers with
 //! whole exponents up to 32 are multiplied out by squaring (`x^3` is `x*x*x`, `x^4` is `(x*x)*(x*x)`,
@@ -83,6 +85,8 @@ mod function;
 mod graph;
 mod lambert;
 mod lexer;
+mod library;
+mod measure;
 mod op;
 mod parser;
 mod part;
@@ -107,6 +111,9 @@ pub use error::{ExprError, Span};
 pub use explain::NonFinite;
 pub use freeze::{Freezer, Frozen, Kind};
 pub use function::built_in;
+pub use library::Function;
+pub(crate) use library::Library;
+pub use measure::Measure;
 pub use op::Op;
 pub(crate) use op::apply;
 pub use parser::{Ast, MAX_DEPTH, MAX_SOURCE, parse};

@@ -88,6 +88,14 @@ pub struct Ast {
 }
 
 impl Ast {
+    /// The names of the functions that are called.
+    pub fn calls(&self) -> impl Iterator<Item = &str> {
+        self.nodes.iter().filter_map(|node| match &node.kind {
+            AstKind::Call { name, .. } => Some(name.of(&self.source)),
+            _ => None,
+        })
+    }
+
     /// The text that was parsed.
     pub fn source(&self) -> &str {
         &self.source

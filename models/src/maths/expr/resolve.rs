@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::condition::Condition;
 use super::error::{ExprError, Span};
-use super::function::{self, Meaning};
+use super::function::{self, Drawn, Meaning};
 use super::graph::Graph;
 use super::op::Op;
 use super::parser::{Ast, AstId, AstKind, BinaryOp, Range, Segment};
@@ -281,20 +281,32 @@ impl<'a> Resolver<'a> {
         if text == function::PRE {
             return self.before(args, span);
         }
-        let Some(meaning) = function::lookup(text) else {
-            let suggestion = nearest(text, function::names());
-            return self.error(ExprError::UnknownFunction {
-                name: text.to_owned(),
-                suggestion,
-                span: name,
-            });
-        };
         let numbers: Vec<Option<NodeId>> = args.iter().map(|&arg| self.number(arg)).collect();
-        if let Err(expected) = meaning.check(args.len()) {
+        let scope = self.scope;
+        let declared = scope.function(text);
+        let meaning = function::lookup(text);
+        let fits = match (declared, function::drawn(text), meaning) {
+            (Some(declared), ..) => function::arguments(declared.arity, args.len()),
+            (_, Some(drawn), _) => function::arguments(drawn.arity(), args.len()),
+            (_, _, Some(meaning)) => meaning.check(args.len()),
+            (None, None, None) => {
+                let suggestion = nearest(text, function::names());
+                let (name, span) = (text.to_owned(), name);
+                return self.error(ExprError::UnknownFunction { name, suggestion, span });
+            }
+        };
+        if let Err(expected) = fits {
             let (name, found) = (text.to_owned(), args.len());
             return self.error(ExprError::ArgumentCount { name, expected, found, span });
         }
         let numbers: Vec<NodeId> = numbers.into_iter().collect::<Option<_>>()?;
+        if let Some(declared) = declared {
+            return Some(Value::Number(self.graph.apply(declared, &numbers)));
+        }
+        if let Some(drawn) = function::drawn(text) {
+            return self.draw(drawn, &numbers, span);
+        }
+        let meaning = meaning?;
         let graph = &mut self.graph;
         Some(Value::Number(match (meaning, &numbers[..]) {
             (Meaning::Op(op), &[a]) => graph.unary(op, a),
@@ -305,6 +317,39 @@ impl<'a> Resolver<'a> {
             (Meaning::Clamp, &[x, low, high]) => {
                 let raised = graph.binary(Op::Max, x, low);
                 graph.binary(Op::Min, raised, high)
+            }
+            _ => unreachable!("the number of arguments was checked"),
+        }))
+    }
+
+    /// A random number from uniform ones.
+    fn draw(&mut self, drawn: Drawn, args: &[NodeId], span: Span) -> Option<Value> {
+        let mut next = || self.scope.draw().map(|id| self.graph.var(id));
+        let Some(u) = next() else { return self.error(ExprError::NoDraw { span }) };
+        let second = if drawn == Drawn::Normal { next() } else { None };
+        let graph = &mut self.graph;
+        Some(Value::Number(match (drawn, second, args) {
+            (Drawn::Uniform, _, &[low, high]) => {
+                let width = graph.binary(Op::Sub, high, low);
+                let above = graph.binary(Op::Mul, width, u);
+                graph.binary(Op::Add, low, above)
+            }
+            (Drawn::Normal, Some(turn), &[mean, deviation]) => {
+                // A point on a circle with a random radius, in polar coordinates.
+                let (minus, round) = (graph.constant(-2.0), graph.constant(std::f64::consts::TAU));
+                let log = graph.unary(Op::Ln, u);
+                let square = graph.binary(Op::Mul, minus, log);
+                let radius = graph.unary(Op::Sqrt, square);
+                let angle = graph.binary(Op::Mul, round, turn);
+                let side = graph.unary(Op::Cos, angle);
+                let standard = graph.binary(Op::Mul, radius, side);
+                let away = graph.binary(Op::Mul, deviation, standard);
+                graph.binary(Op::Add, mean, away)
+            }
+            (_, _, &[mean, ..]) => {
+                let log = graph.unary(Op::Ln, u);
+                let scaled = graph.binary(Op::Mul, mean, log);
+                graph.unary(Op::Neg, scaled)
             }
             _ => unreachable!("the number of arguments was checked"),
         }))

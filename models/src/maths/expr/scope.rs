@@ -1,8 +1,10 @@
 //! Names in expressions, and their meaning.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
+
+use super::library::{Function, Library};
 
 /// Index of a variable in the slice that an expression is evaluated on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -40,6 +42,17 @@ pub trait Scope {
         Err(NoValueBefore::Here)
     }
 
+    /// The function of a name that is none of the language's own.
+    fn function(&self, name: &str) -> Option<&Function> {
+        let _ = name;
+        None
+    }
+
+    /// A variable that is uniform between 0 and 1, another one at each call; none where nothing is drawn.
+    fn draw(&self) -> Option<VarId> {
+        None
+    }
+
     /// All names, for suggestions in error messages.
     fn names(&self) -> Vec<&str> {
         Vec::new()
@@ -74,6 +87,7 @@ pub struct Names {
     symbols: BTreeMap<String, Symbol>,
     /// By array: lowest and highest index.
     extents: BTreeMap<String, (i64, i64)>,
+    library: Arc<Library>,
 }
 
 impl Names {
@@ -94,6 +108,12 @@ impl Names {
     pub fn constant(mut self, name: impl Into<String>, value: f64) -> Self {
         self.insert(name, Symbol::Const(value));
         self
+    }
+
+    /// With these functions.
+    #[must_use]
+    pub fn with(self, library: &Arc<Library>) -> Self {
+        Self { library: Arc::clone(library), ..self }
     }
 
     /// Adds a name, and returns what it stood for before.
@@ -118,6 +138,10 @@ impl Scope for Names {
 
     fn extent(&self, base: &str) -> Option<(i64, i64)> {
         self.extents.get(base).copied()
+    }
+
+    fn function(&self, name: &str) -> Option<&Function> {
+        self.library.get(name)
     }
 }
 
@@ -156,5 +180,13 @@ impl Scope for Indexed<'_> {
 
     fn extent(&self, base: &str) -> Option<(i64, i64)> {
         self.names.extent(base)
+    }
+
+    fn function(&self, name: &str) -> Option<&Function> {
+        self.names.function(name)
+    }
+
+    fn draw(&self) -> Option<VarId> {
+        self.names.draw()
     }
 }

@@ -14,6 +14,11 @@ impl Dimension {
     /// Time.
     pub const TIME: Self = Self([1, 0, 0, 0, 0, 0, 0, 0]);
 
+    /// Exponents of the base units, in their order.
+    pub fn exponents(self) -> [i8; 8] {
+        self.0
+    }
+
     fn power(self, n: i8) -> Option<Self> {
         let mut out = self.0;
         for e in &mut out {
@@ -34,18 +39,22 @@ impl Dimension {
 impl fmt::Display for Dimension {
     /// In base units: `m/s^2`; `1` for a pure number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |sign: i8| {
-            let named = BASE.iter().zip(self.0).filter(move |(_, e)| e.signum() == sign);
-            named.map(move |(name, e)| match e * sign {
-                1 => (*name).to_owned(),
-                n => format!("{name}^{n}"),
-            })
-        };
-        let (above, below) = (part(1).collect::<Vec<_>>(), part(-1).collect::<Vec<_>>());
-        f.write_str(if above.is_empty() { "1" } else { "" })?;
-        f.write_str(&above.join("*"))?;
-        below.iter().try_for_each(|b| write!(f, "/{b}"))
+        f.write_str(&in_base_units(self.0.map(f64::from)))
     }
+}
+
+/// Powers of the base units as a text: `m/s^2`; `1` for a pure number.
+pub(crate) fn in_base_units(exponents: [f64; 8]) -> String {
+    let part = |sign: f64| {
+        let named = BASE.iter().zip(exponents).filter(move |(_, e)| e * sign > 0.0);
+        named.map(move |(name, e)| match e * sign {
+            1.0 => (*name).to_owned(),
+            n => format!("{name}^{}", (n * 1e3).round() / 1e3),
+        })
+    };
+    let (above, below) = (part(1.0).collect::<Vec<_>>(), part(-1.0).collect::<Vec<_>>());
+    let above = if above.is_empty() { "1".to_owned() } else { above.join("*") };
+    below.iter().fold(above, |text, b| format!("{text}/{b}"))
 }
 
 /// A unit of measure.
@@ -62,6 +71,10 @@ impl Unit {
     /// The dimension that it measures.
     pub fn dimension(&self) -> Dimension {
         self.dimension
+    }
+    /// Whether numbers of it are points on a scale whose zero is not that of the SI: temperatures.
+    pub fn is_scale(&self) -> bool {
+        self.offset != 0.0
     }
     /// A number of this unit in SI base units.
     pub fn to_si(&self, x: f64) -> f64 {
@@ -174,9 +187,14 @@ pub fn unit(text: &str) -> Result<Unit, UnitError> {
     if text.len() > 100 {
         return Err(unknown("this long text"));
     }
-    if matches!(text, "degC" | "°C") {
+    let scale = match text {
+        "degC" | "°C" => Some((1.0, 273.15)),
+        "degF" | "°F" => Some((5.0 / 9.0, 459.67 * 5.0 / 9.0)),
+        _ => None,
+    };
+    if let Some((factor, offset)) = scale {
         let dimension = Dimension([0, 0, 0, 0, 1, 0, 0, 0]);
-        return Ok(Unit { text: text.into(), dimension, factor: 1.0, offset: 273.15, exact: None });
+        return Ok(Unit { text: text.into(), dimension, factor, offset, exact: None });
     }
     let one = Decimal::whole(1);
     let mut out = Unit {
@@ -281,6 +299,7 @@ fn suggest(part: &str) -> Option<String> {
         ("usec", "us"),
         ("nsec", "ns"),
         ("celsius", "degC"),
+        ("fahrenheit", "degF"),
         ("c", "degC"),
         ("degrees", "deg"),
         ("bits", "b"),

@@ -1,0 +1,236 @@
+//! Dimensions, and what operations make of them.
+
+use super::super::error::{SCALES, UNITS};
+use crate::maths::quantity::{Unit, in_base_units};
+
+/// Exponents closer than this are equal: thirds and tenths add up to whole numbers.
+const EQUAL: f64 = 1e-9;
+/// Zero degrees Celsius in kelvin.
+const CELSIUS: f64 = 273.15;
+
+/// The dimension of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// Some name in it has no unit.
+    Unknown,
+    /// Made of numbers alone; their value, where it is known.
+    Number(Option<f64>),
+    /// Made of quantities.
+    Known(Measured),
+}
+
+/// The dimension of a quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Of the base units.
+    exponents: [f64; 8],
+    /// How many temperatures on a scale are added in it; none where that does not count.
+    points: Option<f64>,
+    /// Made of the time alone, whose unit nobody has written.
+    soft: bool,
+}
+
+/// Two values that do not go together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Clash {
+    /// Of different dimensions.
+    Different,
+    /// A temperature on a scale, and a value without a unit: whether the first one is the temperature.
+    Scale(bool),
+}
+
+/// How two values come together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Together {
+    /// The second one counts so many times in a sum: 1 or -1.
+    Sum(f64),
+    /// They are compared, or either of them is taken.
+    Equal,
+}
+
+impl Measured {
+    pub(super) fn is_pure(&self) -> bool {
+        self.exponents.iter().all(|e| e.abs() < EQUAL)
+    }
+
+    fn is_scale(&self) -> bool {
+        self.points.is_some_and(|n| n.abs() > EQUAL)
+    }
+
+    fn equals(&self, other: &Self) -> bool {
+        let equal = |(a, b): (&f64, &f64)| (a - b).abs() < EQUAL;
+        self.exponents.iter().zip(&other.exponents).all(equal)
+    }
+
+    fn text(&self) -> String {
+        match self.points {
+            Some(n) if n.abs() < EQUAL => "a difference of temperatures".into(),
+            Some(n) if (n - 1.0).abs() < EQUAL => "a temperature".into(),
+            Some(n) => format!("{n} temperatures in a sum"),
+            None if self.is_pure() => "a pure number".into(),
+            None => format!("in {}", in_base_units(self.exponents)),
+        }
+    }
+
+    fn with(self, other: Self, power: f64) -> Measure {
+        let mut exponents = self.exponents;
+        exponents.iter_mut().zip(other.exponents).for_each(|(a, b)| *a += power * b);
+        let soft = self.soft && other.soft;
+        Measure::Known(Self { exponents, points: None, soft })
+    }
+}
+
+impl Measure {
+    /// A time as formulas know it by `t`.
+    pub const TIME: Self = Self::Known(Measured {
+        exponents: [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        points: None,
+        soft: true,
+    });
+
+    /// What a unit measures.
+    pub fn of(unit: &Unit) -> Self {
+        let exponents = unit.dimension().exponents().map(f64::from);
+        Self::Known(Measured { exponents, points: unit.is_scale().then_some(1.0), soft: false })
+    }
+
+    /// As the dimension of a name that is declared by a value of this one.
+    #[must_use]
+    pub fn declared(self) -> Self {
+        match self {
+            Self::Known(m) if !m.soft => self,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Of the derivative.
+    #[must_use]
+    pub fn rate(self) -> Self {
+        self.times(Self::TIME, -1.0)
+    }
+
+    /// Whether it is a temperature on a scale.
+    pub fn is_scale(self) -> bool {
+        matches!(self, Self::Known(m) if m.is_scale())
+    }
+
+    /// In words: "in m/s", "a pure number", "without a unit".
+    pub fn text(self) -> String {
+        match self {
+            Self::Known(m) => m.text(),
+            _ => "without a unit".into(),
+        }
+    }
+
+    /// The exponents of base units, of a quantity.
+    pub fn exponents(self) -> Option<[f64; 8]> {
+        match self {
+            Self::Known(m) if !m.soft => Some(m.exponents),
+            _ => None,
+        }
+    }
+
+    /// What to do where a value of this measure cannot be given to a name of another one.
+    pub fn misfit(self, name: Self) -> Option<&'static str> {
+        match name.together(self, Together::Equal) {
+            Ok(_) => None,
+            Err(Clash::Different) => Some(UNITS),
+            Err(Clash::Scale(_)) => Some(SCALES),
+        }
+    }
+
+    /// The sum of two values, or one of the two.
+    pub(super) fn together(self, other: Self, how: Together) -> Result<Self, Clash> {
+        let (a, b) = match (self, other) {
+            (Self::Number(a), Self::Number(b)) => {
+                let sum = |sign: f64| a.zip(b).map(|(a, b)| a + sign * b);
+                return Ok(Self::Number(match how {
+                    Together::Sum(sign) => sum(sign),
+                    Together::Equal => None,
+                }));
+            }
+            (Self::Known(a), Self::Known(b)) => (a, b),
+            (Self::Known(m), Self::Unknown) | (Self::Unknown, Self::Known(m)) => {
+                return if m.is_scale() { Err(self.beside()) } else { Ok(Self::Unknown) };
+            }
+            (Self::Known(m), Self::Number(n)) | (Self::Number(n), Self::Known(m)) => {
+                return match m.is_scale() {
+                    true if n == Some(CELSIUS) && how != Together::Equal => Ok(Self::Unknown),
+                    true => Err(self.beside()),
+                    false => Ok(Self::Known(m)),
+                };
+            }
+            _ => return Ok(Self::Unknown),
+        };
+        if !a.equals(&b) {
+            return if a.soft && b.soft { Ok(Self::Unknown) } else { Err(Clash::Different) };
+        }
+        let both = a.points.zip(b.points);
+        let points = match how {
+            Together::Sum(sign) => both.map(|(a, b)| a + sign * b),
+            Together::Equal if both.is_some_and(|(a, b)| (a - b).abs() > EQUAL) => {
+                return Err(Clash::Different);
+            }
+            Together::Equal => a.points.or(b.points),
+        };
+        Ok(Self::Known(Measured { points, soft: a.soft && b.soft, ..a }))
+    }
+
+    /// Of two values of which one alone has a unit, and is a temperature.
+    fn beside(self) -> Clash {
+        Clash::Scale(self.is_scale())
+    }
+
+    /// The product with a power of another value.
+    pub(super) fn times(self, other: Self, power: f64) -> Self {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => {
+                Self::Number(a.zip(b).map(|(a, b)| a * b.powf(power)))
+            }
+            (Self::Known(a), Self::Known(b)) => a.with(b, power),
+            // A factor of the time may stand for anything per second.
+            (Self::Known(m), Self::Number(_)) | (Self::Number(_), Self::Known(m)) if m.soft => {
+                Self::Unknown
+            }
+            (Self::Known(m), Self::Number(n)) => {
+                let points = m.points.zip(n).map(|(points, n)| points * n.powf(power));
+                Self::Known(Measured { points, ..m })
+            }
+            (Self::Number(n), Self::Known(m)) if power == 1.0 => {
+                Self::Known(m).times(Self::Number(n), 1.0)
+            }
+            (Self::Number(_), Self::Known(m)) => Self::Known(m.power(power)),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// A power with a constant exponent.
+    pub(super) fn power(self, exponent: f64) -> Self {
+        match self {
+            Self::Number(n) => Self::Number(n.map(|n| n.powf(exponent))),
+            Self::Known(m) => Self::Known(m.power(exponent)),
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
+    /// A negative value.
+    pub(super) fn negative(self) -> Self {
+        match self {
+            Self::Number(n) => Self::Number(n.map(|n| -n)),
+            Self::Known(m) => Self::Known(Measured { points: m.points.map(|points| -points), ..m }),
+            Self::Unknown => Self::Unknown,
+        }
+    }
+}
+
+impl Measured {
+    fn power(self, exponent: f64) -> Self {
+        let exponents = self.exponents.map(|e| e * exponent);
+        Self { exponents, points: None, soft: self.soft }
+    }
+
+    /// Whether nobody has written its unit.
+    pub(super) fn is_soft(&self) -> bool {
+        self.soft
+    }
+}

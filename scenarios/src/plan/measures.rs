@@ -1,0 +1,132 @@
+//! Dimensions of what units declare: in their formulas, in connections, in shared events.
+use super::{
+    declare::LinkDecl,
+    evaluate::Evaluator,
+    session::Session,
+    tree::{Body, Group, Tree, Unit, dotted},
+};
+use crate::diagnostics::Mistake;
+use std::{collections::HashMap, rc::Rc};
+use superdense_models::{
+    kinds::{Located, Measures, Params, PortSpec},
+    maths::{
+        expr::{Measure, parse},
+        quantity::unit,
+    },
+};
+
+/// Reports what does not go together.
+pub(super) fn check(tree: &Tree, session: &Session) {
+    let all = Units::of(tree, session);
+    for (number, group) in tree.groups.iter().enumerate() {
+        all.wires(number as u32, group);
+        for link in &group.decl.links {
+            all.link(group, link);
+        }
+    }
+}
+
+struct Units<'a> {
+    tree: &'a Tree,
+    session: &'a Session,
+    /// By parameters, which members of an array share.
+    known: HashMap<*const Params, Measures>,
+}
+
+impl<'a> Units<'a> {
+    fn of(tree: &'a Tree, session: &'a Session) -> Self {
+        let mut known = HashMap::new();
+        for unit in tree.units.iter().filter(|u| u.kind.is_continuous()) {
+            known.entry(Rc::as_ptr(&unit.params)).or_insert_with(|| {
+                let index = unit.index.map(|i| ("i", f64::from(i)));
+                let eval = Evaluator::new(session, &unit.scope, index.as_slice());
+                let names = |name: &str| eval.measure(name);
+                let (measures, errors) = unit.kind.measures(&unit.params, &names);
+                session.unit_errors(&unit.span, &dotted(&unit.path), errors);
+                measures
+            });
+        }
+        Self { tree, session, known }
+    }
+
+    fn unit(&self, number: u32) -> (&'a Unit, Option<&Measures>) {
+        let unit = &self.tree.units[number as usize];
+        (unit, self.known.get(&Rc::as_ptr(&unit.params)))
+    }
+
+    /// What a port carries: by its own unit of measure, or by what the unit declares.
+    fn port(&self, number: u32, input: bool, port: u16) -> (Measure, &'a PortSpec) {
+        let (unit, measures) = self.unit(number);
+        let ports = if input { &unit.ports.inputs } else { &unit.ports.outputs };
+        let spec = &ports[usize::from(port)];
+        let table = measures.map(|m| if input { &m.variables } else { &m.outputs });
+        let measure = match spec.unit.as_deref().map(self::unit) {
+            Some(Ok(unit)) => Measure::of(&unit),
+            _ => table.map_or(Measure::Unknown, |table| Measures::of(table, &spec.name)),
+        };
+        (measure, spec)
+    }
+
+    fn wires(&self, number: u32, group: &Group) {
+        for wire in &group.wires {
+            let Some(connection) = wire.connection else { continue };
+            let Some((from, out)) = self.tree.origin(number, wire.from) else { continue };
+            let (sent, out) = self.port(from, false, out);
+            for (to, port) in self.tree.targets(number, wire.to) {
+                let (heard, into) = self.port(to, true, port);
+                if out.unit.is_some() && into.unit.is_some() || heard == Measure::Unknown {
+                    continue;
+                }
+                let name = |unit: u32, port: &PortSpec| {
+                    format!("{}.{}", dotted(&self.tree.units[unit as usize].path), port.name)
+                };
+                let (from, to) = (name(from, out), name(to, into));
+                let span = group.span(connection);
+                let known = sent.text() != Measure::Unknown.text();
+                match sent.misfit(heard) {
+                    None => {}
+                    Some(_) if known => {
+                        let message = format!("`{from}` is {}, `{to}` {}", sent.text(), heard.text());
+                        let mistake = Mistake::new("unit-mismatch", span, message);
+                        self.session.report(mistake.help("connect what has one dimension"));
+                    }
+                    Some(_) => self.session.warn(
+                        span,
+                        &format!(
+                            "`{from}` has no unit, and `{to}` is a temperature that counts in kelvin: \
+                             if degrees Celsius are sent, add 273.15 to them"
+                        ),
+                    ),
+                }
+            }
+        }
+    }
+
+    /// The members' variables in the texts of a shared event.
+    fn link(&self, group: &Group, link: &LinkDecl) {
+        let eval = Evaluator::new(self.session, &group.scope, &[]);
+        let measure = |name: &str| self.variable(group, name).unwrap_or_else(|| eval.measure(name));
+        let formula = |text: &Located<String>| {
+            let (measure, errors) = parse(&text.value).ok()?.measure(&measure);
+            self.session.expression(text, &errors);
+            Some(measure)
+        };
+        formula(&link.when);
+        for (target, text) in &link.reset {
+            let wanted = parse(&target.value).map_or(Measure::Unknown, |t| t.measure(&measure).0);
+            let Some(is) = formula(text) else { continue };
+            let Some(help) = is.misfit(wanted) else { continue };
+            let message = format!("`{}` is {}, this is {}", target.value, wanted.text(), is.text());
+            let mistake = Mistake::new("unit-mismatch", &text.span, message);
+            self.session.report(mistake.help(help).also(&target.span, "what is reset"));
+        }
+    }
+
+    /// `unit.variable`, without indices.
+    fn variable(&self, group: &Group, name: &str) -> Option<Measure> {
+        let (child, variable) = name.split_once('.')?;
+        let child = &group.children[group.find(child)? as usize];
+        let Body::Unit(unit) = *child.members.first()? else { return None };
+        Some(Measures::of(&self.unit(unit).1?.variables, variable))
+    }
+}
