@@ -552,12 +552,14 @@ impl Equations for Machines {
         }
     }
 
+    fn reservation(&self, port: usize, vars: &[f64]) -> Option<String> {
+        self.beyond(port, vars)
+    }
     fn receive(&self, port: usize, vars: &mut [f64], _: &mut Work, emit: &mut Vec<(u16, Value)>) {
         let (places, value) = (self.places(), vars[self.dims.received()]);
         match self.inputs[port].0 {
             Input::Shed(k) => {
-                let shed = &mut vars[places.shed + k];
-                *shed = (*shed + value).clamp(shed.min(0.0), 1.0);
+                vars[places.shed + k] = self.shed(k, vars);
                 self.reconnect(vars);
             }
             Input::Load(k) => {

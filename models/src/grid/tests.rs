@@ -347,6 +347,22 @@ mod runs {
         assert!((more.probe("g.shed_mw") + 329.0 / 4.0).abs() < 1e-9);
     }
 
+    /// What exceeds the load is no silent matter.
+    #[test]
+    fn shedding_more_than_there_is_is_told() {
+        let all = driven(
+            "",
+            &[("shed_16", "[1, 1.5, 2]", "[0.5, 0.5, 0.25]"), ("load_4", "[1]", "[-2]")],
+        );
+        let told = |name: &str, of: &str| {
+            format!("{name} {of} of the load is left to take: the rest has no effect")
+        };
+        assert_eq!(
+            all.notes(),
+            [told("1", "`load 4` says -2, and 0"), told("2", "`shed 16` says 0.25, and 0")]
+        );
+    }
+
     /// Powers at the start are those of the power flow, and currents add up at every bus.
     #[test]
     fn outputs_tell_the_network() {

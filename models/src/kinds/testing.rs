@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 use superdense_kernel::{
-    Coupled, ModelKey, Simulation,
+    Coupled, Fact, ModelKey, Simulation,
     error::RunError,
     port::{InPort, OutPort},
     time::{Resolution, Tag},
@@ -32,7 +32,17 @@ impl Observer<Value> for Logger {
         }
         Verdict::Continue(())
     }
+    fn fact(&mut self, site: &Site<'_>, tag: Tag, fact: &Fact) -> Verdict {
+        if let Fact::Note(note) = fact {
+            let note = Value::Text(Arc::clone(note));
+            self.0.lock().unwrap().push((tag, site.path(), NOTE, note));
+        }
+        Verdict::Continue(())
+    }
 }
+
+/// In the place of a port: a note.
+const NOTE: u16 = u16::MAX;
 
 fn convert(p: &toml::Value, ty: ParamType, context: &Context<'_>) -> Param {
     let at = |value| Located::new(value, 0..0);
@@ -221,6 +231,13 @@ impl Bench {
         let log = self.log.lock().unwrap();
         let of_port = log.iter().filter(|(_, u, p, _)| u == unit && *p == index);
         of_port.map(|(tag, _, _, value)| (*tag, value.clone())).collect()
+    }
+
+    /// What units have told, with the time.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let log = self.log.lock().unwrap();
+        let notes = log.iter().filter(|entry| entry.2 == NOTE);
+        notes.map(|(tag, _, _, text)| format!("{} {text}", NANO.seconds(tag.ticks))).collect()
     }
 
     /// Number of messages of a port.

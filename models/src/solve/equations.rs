@@ -428,6 +428,11 @@ pub trait Equations: Send + Sync + 'static {
         let _ = port;
         None
     }
+    /// Why an event that arrives at event input `port` does less than it says, if it does, by the variables before it.
+    fn reservation(&self, port: usize, vars: &[f64]) -> Option<String> {
+        let _ = (port, vars);
+        None
+    }
     /// The equation of state `index` that holds at these variables, such as `x' = -x` or
     /// `0 = x + z`, for an error message.
     fn equation(&self, index: usize, vars: &[f64]) -> Option<String> {

@@ -356,6 +356,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let (place, number) = (self.scene.dims.received(), value.as_real());
                 let port = port - self.scene.dims.inputs;
                 vars[place] = number.unwrap_or(f64::NAN);
+                if let Some(why) = self.scene.equations.reservation(port, vars) {
+                    fx.report(Fact::Note(why.into()));
+                }
                 self.scene.equations.receive(port, vars, work, emitted);
                 vars[place] = number.unwrap_or(0.0);
                 if number.is_none() && !self.is_finite() {

@@ -1,8 +1,33 @@
 //! Outputs and reports of a grid's machines.
-use super::{super::ports::Output, Machines, Pair};
+use super::{
+    super::ports::{Input, Output},
+    Machines, Pair,
+};
 use crate::{maths::expr::Scalar, solve::Dims};
 
 impl Machines {
+    /// The share of a load that is shed after what has arrived.
+    pub(super) fn shed(&self, k: usize, vars: &[f64]) -> f64 {
+        let before = vars[self.places().shed + k];
+        (before + vars[self.dims.received()]).clamp(before.min(0.0), 1.0)
+    }
+
+    /// What an event says beyond what is done.
+    pub(super) fn beyond(&self, port: usize, vars: &[f64]) -> Option<String> {
+        let value = vars[self.dims.received()];
+        let (input, name) = &self.inputs[port];
+        let (said, done) = match *input {
+            Input::Shed(k) => (value, self.shed(k, vars) - vars[self.places().shed + k]),
+            Input::Load(_) => (value, value.max(0.0)),
+            _ => return None,
+        };
+        // Shares that are summed differ by their rounding.
+        ((said - done).abs() > 1e-9).then(|| {
+            let name = name.as_deref().unwrap_or("an input");
+            format!("`{name}` says {said}, and {done} of the load is left to take: the rest has no effect")
+        })
+    }
+
     /// The frequency in Hz of machines with these shares; 0 where there is no voltage.
     pub(super) fn frequency<S: Scalar>(&self, vars: &[S], lit: &S, shares: &[S]) -> S {
         let hz = S::constant(self.frequency);
