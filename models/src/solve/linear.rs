@@ -9,14 +9,16 @@ use super::{
     equations::{Dims, Equations, Work},
     ode::Partials,
 };
-use crate::maths::expr::Program;
+use crate::maths::expr::{Degree, Program};
 
 /// Most states: the matrix is made state by state, and larger systems have better ways.
 const STATES: usize = 16;
 
 /// The matrix of a system whose derivatives read states and discrete values only.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Linear {
+    /// The matrix is one for all discrete values.
+    constant: bool,
     /// Discrete values for which the matrix was made.
     discrete: Option<Vec<f64>>,
     /// Row, column, value; row by row.
@@ -34,7 +36,10 @@ impl Linear {
             (Dims::STATES..dims.first_input()).contains(&var) || var >= dims.first_discrete()
         };
         let fits = derivatives.inputs().iter().all(|id| known(id.0 as usize));
-        (fits && dims.algebraic == 0 && dims.states <= STATES).then(Self::default)
+        let affine = |d: &Degree| *d <= Degree::Polynomial(1);
+        let constant = || derivatives.degrees(|id| known(id.0 as usize)).iter().all(affine);
+        (fits && dims.algebraic == 0 && dims.states <= STATES)
+            .then(|| Self { constant: constant(), ..Self::default() })
     }
 
     /// The solution's series around `vars`: `rows` gets `stride` coefficients per state. Gives how
@@ -86,7 +91,8 @@ impl Linear {
     fn knows(&self, discrete: &[f64]) -> bool {
         self.discrete.as_ref().is_some_and(|d| {
             // Most have none, and a call to compare nothing costs all the same.
-            d.len() == discrete.len() && d.iter().zip(discrete).all(|(a, b)| a == b)
+            self.constant
+                || d.len() == discrete.len() && d.iter().zip(discrete).all(|(a, b)| a == b)
         })
     }
 
@@ -125,7 +131,7 @@ impl Linear {
         let n = scene.dims.states;
         let (mut dx, mut drift, mut jacobian) = (vec![0.0; n], vec![0.0; n], vec![0.0; n * n]);
         let to = Partials { dx: &mut dx, jacobian: &mut jacobian, drift: &mut drift };
-        dual.linearise(&scene.equations, vars, |_| 0.0, to);
+        dual.linearise(&scene.equations, None, vars, |_| 0.0, to);
         let places = (0..n).flat_map(|row| (0..n).map(move |column| (row, column)));
         self.entries.clear();
         for (row, column) in places {
