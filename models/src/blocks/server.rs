@@ -57,18 +57,22 @@ impl Station {
 
     /// Fills free servers from the queues.
     fn serve(&mut self) {
-        let now = self.timer.now();
         while self.service.len() < self.servers && self.waiting > 0 {
             let next = (0..).zip(&mut self.queues).find_map(|(k, q)| Some((k, q.pop_front()?)));
             let Some((class, (since, mut job))) = next else { break };
             self.waiting -= 1;
-            job.waited += now - since;
-            job.hops += 1;
-            let time = self.distribution.draw(&mut self.stream);
-            let end = now.saturating_add(random_ticks(time, self.timer.resolution()));
-            let place = self.service.partition_point(|(t, ..)| *t <= end);
-            self.service.insert(place, (end, job, class));
+            job.waited += self.timer.now() - since;
+            self.begin(job, class);
         }
+    }
+
+    /// Begins to serve a job.
+    fn begin(&mut self, mut job: Job, class: u16) {
+        job.hops += 1;
+        let time = self.distribution.draw(&mut self.stream);
+        let end = self.timer.now().saturating_add(random_ticks(time, self.timer.resolution()));
+        let place = self.service.partition_point(|(t, ..)| *t <= end);
+        self.service.insert(place, (end, job, class));
     }
 
     /// Brings the signals up to date.
@@ -134,10 +138,12 @@ impl Atomic<Value> for Station {
             each_in_order(bag, InPort::<Job>::new(class), Job::clone, |&job| {
                 if self.capacity.is_some_and(|most| self.present() >= most) {
                     self.lost.push(job);
+                } else if self.service.len() < self.servers {
+                    // Nobody waits while a server is free.
+                    self.begin(job, class);
                 } else {
                     self.queues[usize::from(class)].push_back((self.timer.now(), job));
                     self.waiting += 1;
-                    self.serve();
                 }
             });
         }

@@ -266,7 +266,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.only_looks_on() {
             return self.report_events(located, fx);
         }
-        if self.state.fired.iter().any(|&event| self.is_time_event(event)) {
+        if self.core.own_step().is_some()
+            && self.state.fired.iter().any(|&event| self.is_time_event(event))
+        {
             self.note_cut(None, fx);
         }
         self.adopt(self.state.retiring);
