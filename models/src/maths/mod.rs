@@ -6,4 +6,4 @@ pub mod poly;
 pub mod quantity;
 pub mod random;
 pub mod rounding;
-pub(crate) mod sparse;
+pub mod sparse;

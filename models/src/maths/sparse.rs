@@ -26,7 +26,7 @@ use std::{
 
 /// The places of a square matrix that may differ from zero, and the order of its columns.
 #[derive(Debug)]
-pub(crate) struct Pattern {
+pub struct Pattern {
     size: usize,
     starts: Vec<usize>,
     rows: Vec<usize>,
@@ -37,7 +37,7 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// The pattern of a matrix with these entries (row, column), and the place of each in its list of
     /// values. Entries may come again: then they share a place.
-    pub(crate) fn new(size: usize, entries: &[(usize, usize)]) -> (Self, Vec<usize>) {
+    pub fn new(size: usize, entries: &[(usize, usize)]) -> (Self, Vec<usize>) {
         let mut sorted: Vec<usize> = (0..entries.len()).collect();
         sorted.sort_by_key(|&k| (entries[k].1, entries[k].0));
         let (mut starts, mut rows) = (vec![0; size + 1], Vec::new());
@@ -55,18 +55,24 @@ impl Pattern {
     }
 
     /// Number of places.
-    pub(crate) fn places(&self) -> usize {
+    pub fn places(&self) -> usize {
         self.rows.len()
     }
 
     /// The places of a column.
-    pub(crate) fn column(&self, column: usize) -> Range<usize> {
+    pub fn column(&self, column: usize) -> Range<usize> {
         self.starts[column]..self.starts[column + 1]
     }
 
     /// The row of a place.
-    pub(crate) fn row(&self, place: usize) -> usize {
+    pub fn row(&self, place: usize) -> usize {
         self.rows[place]
+    }
+
+    /// The places of the diagonal; nothing for a row whose entry there is zero.
+    pub fn diagonal(&self) -> Vec<Option<usize>> {
+        let place = |c: usize| self.column(c).find(|&place| self.rows[place] == c);
+        (0..self.size).map(place).collect()
     }
 
     fn symbolic(&self) -> SymbolicSparseColMatRef<'_, usize> {
@@ -142,6 +148,15 @@ impl<T: ComplexField> Lu<T> {
         // The diagonal is the last in each column.
         let usable = |value: &T| value.is_finite() && *value != T::zero_impl();
         (0..self.pattern.size).all(|c| upper.val_of_col(c).last().is_some_and(usable))
+    }
+
+    /// Number of entries in the factors.
+    pub(crate) fn entries(&self) -> usize {
+        let column = |c: usize| {
+            let (l, u) = (self.factors.l_factor_unsorted(), self.factors.u_factor_unsorted());
+            l.val_of_col(c).len() + u.val_of_col(c).len()
+        };
+        (0..self.pattern.size).map(column).sum()
     }
 
     /// Solves for a right side, in place.

@@ -30,7 +30,7 @@ pub(super) enum Form {
 }
 
 /// A program with its tape.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Functions {
     pub tape: Tape,
     pub forms: Vec<Form>,
@@ -205,7 +205,7 @@ pub(super) fn input_order<E: Equations>(scene: &Scene<E>) -> usize {
 }
 
 /// Everything about a unit that is known as series.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Expander {
     /// None if the equations cannot be recorded.
     programs: Option<Compiled>,
@@ -214,7 +214,7 @@ pub(super) struct Expander {
     results: Vec<f64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Compiled {
     derivatives: Tape,
     /// Powers to which the equations' explicit time goes, if they are affine.

@@ -21,5 +21,5 @@ pub use equations::{
 };
 pub use expander::MAX_SEGMENT_ORDER;
 pub use settings::Settings;
-pub(crate) use stepped::ALGEBRAIC;
+pub(crate) use stepped::{ALGEBRAIC, Prepared};
 pub use stepped::{Stepped, SteppedState};

@@ -2,17 +2,21 @@
 use super::{
     consistent::Consistent,
     core::{Advance, Core, Failure, Flips, Scene},
-    dual::Dual,
+    dual::{Dual, Structure},
     equations::{Dims, Equations, Work},
-    expander::{Expander, MAX_SEGMENT_ORDER},
+    expander::{Expander, Functions, MAX_SEGMENT_ORDER},
     ode::{MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put},
     progress::{Progress, Slow},
     settings::Settings,
     tendency::Course,
     watch::Watch,
 };
-use crate::{maths::rounding, signal::statistics::UnitStatistics};
+use crate::{
+    maths::{rounding, sparse::Pattern},
+    signal::statistics::UnitStatistics,
+};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What changes in a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,10 +40,30 @@ pub struct Stepped {
     expander: Expander,
     watch: Watch,
     dual: Dual,
+    /// The sparse Jacobian of an implicit method.
+    structure: Option<Arc<Structure>>,
     consistent: Consistent,
     work: Work,
     vars: Vec<f64>,
     x: Vec<f64>,
+}
+
+/// Equations as methods of one kind need them, compiled once for several.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    expander: Expander,
+    functions: Option<(Functions, Functions)>,
+    structure: Option<Arc<Structure>>,
+}
+
+impl Prepared {
+    /// For `method`, and for all that make series as well, or make none as well.
+    pub(crate) fn new<E: Equations>(equations: &E, method: Method) -> Self {
+        let (expander, functions) = Expander::new(equations, method.series_order().is_none());
+        let implicit = method == Method::Rodas;
+        let structure = implicit.then(|| Structure::of(equations)).flatten();
+        Self { expander, functions, structure: structure.map(Arc::new) }
+    }
 }
 
 /// The right-hand side with inputs filled in.
@@ -47,6 +71,7 @@ struct Field<'a, E> {
     scene: &'a Scene<E>,
     expander: &'a mut Expander,
     dual: &'a mut Dual,
+    structure: Option<&'a Structure>,
     consistent: &'a mut Consistent,
     tolerances: (f64, f64),
     work: &'a mut Work,
@@ -62,6 +87,7 @@ impl<'a, E: Equations> Field<'a, E> {
     fn new(
         scene: &'a Scene<E>,
         (expander, dual): (&'a mut Expander, &'a mut Dual),
+        structure: Option<&'a Structure>,
         (consistent, tolerances): (&'a mut Consistent, (f64, f64)),
         work: &'a mut Work,
         vars: &'a mut Vec<f64>,
@@ -69,7 +95,18 @@ impl<'a, E: Equations> Field<'a, E> {
         scene.surround(0.0, vars);
         let origin = vars[0];
         let driven = scene.frame.inputs.iter().any(|held| held.segment.order() > 0);
-        Self { scene, expander, dual, consistent, tolerances, work, vars, origin, driven }
+        Self {
+            scene,
+            expander,
+            dual,
+            structure,
+            consistent,
+            tolerances,
+            work,
+            vars,
+            origin,
+            driven,
+        }
     }
 
     #[inline(always)]
@@ -131,6 +168,9 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
         linearised.solve(residuals);
         Ok(4.0 * f64::EPSILON * linearised.condition())
     }
+    fn pattern(&self) -> Option<&Arc<Pattern>> {
+        self.structure.map(|s| &s.pattern)
+    }
     fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
         if self.scene.frame.resting {
             for row in [to.dx, to.jacobian, to.drift] {
@@ -144,7 +184,7 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
             let held = &scene.frame.inputs[k];
             held.segment.value_and_slope(scene.age(held, t)).1
         };
-        self.dual.linearise(&scene.equations, self.vars, rate, to);
+        self.dual.linearise(&scene.equations, self.structure, self.vars, rate, to);
         Ok(true)
     }
 }
@@ -155,8 +195,16 @@ impl Stepped {
     /// # Errors
     /// When the method or the order of segments does not fit the equations.
     pub fn new<E: Equations>(equations: &E, settings: &Settings) -> Result<Self, String> {
-        let exact = settings.method.series_order().is_none();
-        let (expander, functions) = Expander::new(equations, exact);
+        Self::with(Prepared::new(equations, settings.method), equations, settings)
+    }
+
+    /// A core for equations that are prepared for the method.
+    pub(crate) fn with<E: Equations>(
+        prepared: Prepared,
+        equations: &E,
+        settings: &Settings,
+    ) -> Result<Self, String> {
+        let Prepared { expander, functions, structure } = prepared;
         check(settings, &expander, equations.dims().algebraic)?;
         let watch = Watch::new(equations, functions, settings);
         let solver = Solver::new(settings.method, settings.solver.clone());
@@ -165,7 +213,8 @@ impl Stepped {
         let (vars, x) = (Vec::new(), Vec::new());
         let snap = rounding::SNAP / (settings.resolution.ticks_per_second() as f64);
         let (dual, consistent, work) = Default::default();
-        Ok(Self { state, snap, expander, watch, dual, consistent, work, vars, x })
+        let structure = structure.filter(|_| settings.method == Method::Rodas);
+        Ok(Self { state, snap, expander, watch, dual, structure, consistent, work, vars, x })
     }
 
     /// From here on bands of outputs are watched, or not.
@@ -222,10 +271,11 @@ impl Stepped {
         scene: &Scene<E>,
         stop: Option<f64>,
     ) -> Result<(), Box<Failure>> {
-        let Self { state, expander, dual, consistent, work, vars, .. } = self;
+        let Self { state, expander, dual, structure, consistent, work, vars, .. } = self;
         let options = state.solver.options();
         let algebra = (consistent, (options.rtol, options.atol));
-        let mut field = Field::new(scene, (expander, dual), algebra, work, vars);
+        let structure = structure.as_deref();
+        let mut field = Field::new(scene, (expander, dual), structure, algebra, work, vars);
         if let Err(error) = state.solver.step(&mut field, stop) {
             return Err(self.explain(scene, &error));
         }

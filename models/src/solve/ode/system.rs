@@ -1,4 +1,6 @@
 //! What a solver integrates.
+use crate::maths::sparse::Pattern;
+use std::sync::Arc;
 
 /// An explicit system of ordinary differential equations, `x' = f(t, x)`.
 ///
@@ -67,6 +69,12 @@ pub trait OdeSystem {
         Ok(0.0)
     }
 
+    /// The entries of the Jacobian that may differ from zero, with the whole diagonal among them, if a
+    /// solver should make use of them. They stay the same as long as the system lives.
+    fn pattern(&self) -> Option<&Arc<Pattern>> {
+        None
+    }
+
     /// Writes the derivative of `x` at `t` and its partial derivatives. Gives whether it can;
     /// implicit methods need it.
     fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
@@ -80,7 +88,8 @@ pub trait OdeSystem {
 pub struct Partials<'a> {
     /// The derivative: n numbers.
     pub dx: &'a mut [f64],
-    /// How it changes with each state: n columns of n numbers, state by state.
+    /// How it changes with each state: n columns of n numbers, state by state; with a
+    /// [pattern](OdeSystem::pattern) one number for each of its places.
     pub jacobian: &'a mut [f64],
     /// How it changes with time alone: n numbers.
     pub drift: &'a mut [f64],

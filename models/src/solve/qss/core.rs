@@ -100,6 +100,16 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         settings: &Settings,
         quanta: Quanta,
     ) -> Result<Self, String> {
+        Self::with(None, equations, settings, quanta)
+    }
+
+    /// A core for equations whose derivatives may be in a sheet already.
+    pub(crate) fn with<E: Equations>(
+        sheet: Option<Sheet>,
+        equations: &E,
+        settings: &Settings,
+        quanta: Quanta,
+    ) -> Result<Self, String> {
         let programs = equations.programs().ok_or(
             "quantised-state methods need the equations' series, but their code looks at values \
              to take its way",
@@ -128,7 +138,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 .into());
         }
         let outputs = Functions::new(dims, &programs.outputs, P);
-        let sheet = Sheet::new(dims, &programs.derivatives);
+        let sheet = sheet.unwrap_or_else(|| Sheet::new(dims, &programs.derivatives));
         let reads = |i: usize| {
             let mut states = Vec::new();
             sheet.reads(i, &mut states);

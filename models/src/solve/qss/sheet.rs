@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Right-hand sides as formulas of their own.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Sheet {
     dims: Dims,
     derivatives: Vec<Formula>,

@@ -23,6 +23,7 @@ mod inputs;
 mod methods;
 mod quantised;
 mod rules;
+mod sparse;
 mod steps;
 
 pub(super) const PS: f64 = 1e-12;

@@ -17,8 +17,12 @@
 //! nothing is iterated, so that a step depends on the state at its start alone.
 
 use super::{OdeSystem, Solver, StepError, explicit::Trial};
-use crate::solve::ode::Partials;
-use nalgebra::{DMatrix, DVectorViewMut, linalg::LU};
+use crate::{
+    maths::sparse::{Lu, Pattern},
+    solve::ode::Partials,
+};
+use nalgebra::{DMatrix, DVectorViewMut, Dyn, linalg::LU};
+use std::sync::Arc;
 
 const GAMMA: f64 = 0.25;
 const C: [f64; 6] = [0.0, 0.386, 0.21, 0.63, 1.0, 1.0];
@@ -75,6 +79,67 @@ pub(super) struct Linear {
     jacobian: Vec<f64>,
     drift: Vec<f64>,
     stages: Vec<f64>,
+    sparse: Option<Sparse>,
+}
+
+/// Factors of a matrix of some pattern, and memory for its values.
+#[derive(Debug)]
+struct Sparse {
+    lu: Lu<f64>,
+    diagonal: Vec<Option<usize>>,
+    values: Vec<f64>,
+}
+
+impl Sparse {
+    fn new(pattern: &Arc<Pattern>) -> Self {
+        let diagonal = pattern.diagonal();
+        Self { lu: Lu::new(Arc::clone(pattern)), diagonal, values: Vec::new() }
+    }
+}
+
+/// Factors of 1/(hγ) - J.
+enum Factors<'a> {
+    Full(LU<f64, Dyn, Dyn>),
+    Sparse(&'a mut Lu<f64>),
+}
+
+impl<'a> Factors<'a> {
+    /// Factors where `shift` is added to the diagonal of the first rows, as many as are `differential`;
+    /// nothing where the matrix is singular.
+    fn new(
+        jacobian: &[f64],
+        sparse: Option<&'a mut Sparse>,
+        (n, differential): (usize, usize),
+        shift: f64,
+    ) -> Option<Self> {
+        let Some(Sparse { lu, diagonal, values }) = sparse else {
+            let mut matrix = DMatrix::from_iterator(n, n, jacobian.iter().map(|j| -j));
+            for i in 0..differential {
+                matrix[(i, i)] += shift;
+            }
+            return Some(Self::Full(LU::new(matrix)));
+        };
+        values.clear();
+        values.extend(jacobian.iter().map(|j| -j));
+        for &place in diagonal[..differential].iter().flatten() {
+            values[place] += shift;
+        }
+        lu.factor(values).then_some(Self::Sparse(lu))
+    }
+
+    /// Solves for a right side, in place; whether that can be done.
+    fn solve(&mut self, right: &mut [f64]) -> bool {
+        match self {
+            Self::Full(lu) => {
+                let n = right.len();
+                lu.solve_mut(&mut DVectorViewMut::from_slice(right, n))
+            }
+            Self::Sparse(lu) => {
+                lu.solve(right);
+                true
+            }
+        }
+    }
 }
 
 fn weighted(weights: &[f64], stages: &[f64], n: usize, i: usize) -> f64 {
@@ -88,8 +153,12 @@ impl Solver {
         system: &mut S,
     ) -> Result<(), StepError<S::Error>> {
         let (t, n) = (self.t, self.x.len());
-        let Linear { jacobian, drift, stages } = &mut self.scratch.1;
-        jacobian.resize(n * n, 0.0);
+        let Linear { jacobian, drift, stages, sparse } = &mut self.scratch.1;
+        let pattern = system.pattern();
+        if sparse.is_none() {
+            *sparse = pattern.map(Sparse::new);
+        }
+        jacobian.resize(pattern.map_or(n * n, |p| p.places()), 0.0);
         drift.resize(n, 0.0);
         stages.resize(6 * n, 0.0);
         self.slope.resize(n, 0.0);
@@ -99,11 +168,12 @@ impl Solver {
             return Err(StepError::NoJacobian);
         }
         self.statistics.evaluations += 1;
-        let finite = |i: usize| {
-            let row = jacobian[i..].iter().step_by(n);
-            self.slope[i].is_finite() && drift[i].is_finite() && row.copied().all(f64::is_finite)
-        };
-        if let Some(component) = (0..n).find(|&i| !finite(i)) {
+        let row = |place: usize| system.pattern().map_or(place % n.max(1), |p| p.row(place));
+        let bad = |values: &[f64]| values.iter().position(|v| !v.is_finite());
+        let columns = jacobian.iter().enumerate().filter(|(_, j)| !j.is_finite());
+        let first = columns.map(|(place, _)| row(place)).min();
+        let rows = [bad(&self.slope), bad(drift), first];
+        if let Some(component) = rows.into_iter().flatten().min() {
             return Err(StepError::NotFinite { t, component });
         }
         self.fresh = true;
@@ -125,13 +195,12 @@ impl Solver {
         }
         let (y, rest) = self.scratch.0.split_at_mut(n);
         let slope = &mut rest[..n];
-        let Linear { jacobian, drift, stages } = &mut self.scratch.1;
+        let Linear { jacobian, drift, stages, sparse } = &mut self.scratch.1;
         let differential = system.differential();
-        let mut matrix = DMatrix::from_iterator(n, n, jacobian.iter().map(|j| -j));
-        for i in 0..differential {
-            matrix[(i, i)] += 1.0 / (h * GAMMA);
-        }
-        let factors = LU::new(matrix);
+        let size = (n, differential);
+        let factors = Factors::new(jacobian, sparse.as_mut(), size, 1.0 / (h * GAMMA));
+        // Where it is singular, it is not for some shorter step.
+        let Some(mut factors) = factors else { return Ok(Trial::Error(f64::MAX)) };
         for stage in 0..6 {
             let at = if C[stage] == 1.0 { t1 } else { t + C[stage] * h };
             let (done, rest) = stages.split_at_mut(stage * n);
@@ -153,8 +222,7 @@ impl Solver {
                 let coupled = if moves { weighted(COUPLED[stage], done, n, i) / h } else { 0.0 };
                 u[i] = slope[i] + coupled + h * TIMED[stage] * drift[i];
             }
-            if !factors.solve_mut(&mut DVectorViewMut::from_slice(u, n)) {
-                // Singular: some shorter step is not.
+            if !factors.solve(u) {
                 return Ok(Trial::Error(f64::MAX));
             }
         }
