@@ -4,6 +4,7 @@ use crate::gates;
 use cpu_time::ProcessTime;
 use serde::{Deserialize, Serialize};
 use std::{
+    collections::BTreeMap,
     path::PathBuf,
     sync::{Arc, Mutex},
 };
@@ -37,6 +38,8 @@ pub(super) struct Outcome {
     pub tolerances: (f64, f64),
     /// Processor seconds of the run.
     pub seconds: f64,
+    /// Counts of the unit's method.
+    pub counts: BTreeMap<String, u64>,
     /// The methods that `auto` took.
     pub chosen: Vec<String>,
 }
@@ -123,7 +126,8 @@ fn watched(
     let seconds = begun.elapsed().as_secs_f64();
     let mut chosen = notes.lock().map_err(|e| e.to_string())?.clone();
     chosen.dedup();
-    Ok(Outcome { samples, tolerances, seconds, chosen })
+    let counts = sim.statistics().into_iter().map(|(k, v)| (k.to_string(), v)).collect();
+    Ok(Outcome { samples, tolerances, seconds, counts, chosen })
 }
 
 #[cfg(test)]

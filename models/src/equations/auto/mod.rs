@@ -1,11 +1,11 @@
 //! `method = "auto"`: the method that turns out to be the cheapest at the tolerances of a unit.
 //!
 //! # How
-//! All methods that take the equations run over the same stretch from the same state, each for as many
-//! estimated instructions ([`prices`]): the one that comes farthest is taken ([`race`]). Races begin at
-//! the start of the run, and again when a second of simulated time costs four times as much as it did,
-//! or when so much was spent since that another race costs little beside it. Nothing is timed, so that
-//! the choice is the same everywhere. A method that was not tried is never chosen.
+//! Methods run over the same stretch from the same state, each for some steps, and are priced by estimated
+//! instructions ([`prices`], [`race`]). All whose steps are not dear do so at the start of the run; later
+//! each is tried again when that costs little beside what was paid for steps since, and all of them when a
+//! second of simulated time costs four times as much as it did. Nothing is timed, so that the choice is the same
+//! everywhere. A method that was not tried is never chosen.
 //!
 //! The method changes where a step ends: the new one begins there as after a jump.
 mod prices;
@@ -24,35 +24,114 @@ use crate::{
     },
 };
 use prices::Prices;
-use runner::{Candidate, Runner, RunnerState, each};
+use race::{Built, Record};
+use runner::{Candidate, Common, Runner, RunnerState, each};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A second of simulated time that costs so many times what it did calls for another race.
+/// A second of simulated time that costs so many times what it did calls for all methods.
 const DEARER: f64 = 4.0;
-/// Races come anyway when so much was spent since the last one, in its costs.
-const PATIENCE: f64 = 4.0;
-/// The least that is spent between two looks at what a second costs, in costs of the last race.
-const WINDOW: f64 = 0.5;
+/// The time that this is judged by, in steps of all states.
+const WINDOW: f64 = 16.0;
+/// So many of these tell whether a new method keeps its promise.
+const TRUSTED: u32 = 8;
+/// A flight between two restarts is short if it takes fewer steps of all states.
+const SHORT: f64 = 30.0;
+/// What a trial may cost before anything was paid, in instructions, and in the cost of the cheapest one.
+const FIRST: f64 = 1e5;
+const LEAST: f64 = 4.0;
 
-/// Estimated instructions, spent for steps and for races.
+/// Estimated instructions that were paid for steps, those of races apart, and what races told.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Tally {
-    spent: f64,
-    /// The cost of the last race, and all that was spent up to its end.
-    race: f64,
-    raced: f64,
-    /// Races since the method last changed.
-    confirmed: i32,
-    /// The cost of a second when the present method was chosen.
-    rate: f64,
-    /// Where the present window began: what was spent, and the time in seconds.
-    window: (f64, f64),
-    /// The next look is due when so much is spent.
+    /// Spent for steps.
+    paid: f64,
+    /// The first race was run.
+    begun: bool,
+    /// The next look is due when so much is paid.
     look: f64,
-    /// Jumps and new inputs since the last race, and its time: the method starts anew at each.
+    records: [Record; Candidate::ALL.len()],
+    /// The cost of a second, at the best and in the last window, and where the present window began: what was
+    /// paid, and the time in seconds.
+    rate: f64,
+    recent: f64,
+    window: (f64, f64),
+    /// When all methods may be called for again.
+    alarm: f64,
+    /// The method before, what a second cost under it, and the windows since.
+    before: Option<(Candidate, f64)>,
+    windows: u32,
+    /// Jumps and new inputs while flights are short, and what was paid and the time before them.
     stops: u32,
-    since: f64,
+    since: (f64, f64),
+    /// What was paid before the last of them.
+    stop: f64,
+    /// The method has just started anew; the time of that.
+    fresh: bool,
+    now: f64,
+}
+
+impl Tally {
+    /// A method was chosen that pays so much for a second.
+    fn chosen(&mut self, now: f64, rate: f64) {
+        (self.rate, self.recent) = (rate, rate);
+        self.window = (self.paid, now);
+        (self.stops, self.since, self.stop) = (0, self.window, self.paid);
+        (self.before, self.windows) = (None, 0);
+    }
+
+    /// What a second costs over all flights under the present method, if there were some.
+    fn average(&self, now: f64) -> Option<f64> {
+        let seconds = now - self.since.1;
+        (self.stops >= 2 && seconds > 0.0).then(|| (self.paid - self.since.0) / seconds)
+    }
+
+    /// The seconds from one restart to the next, where they are near each other.
+    fn flight(&self, prices: &Prices, own: Candidate) -> Option<f64> {
+        let stops = f64::from(self.stops);
+        let (cost, seconds) = (self.paid - self.since.0, self.now - self.since.1);
+        let short = stops >= 2.0 && cost < stops * SHORT * prices.piece(own);
+        (short && seconds > 0.0).then(|| seconds / stops)
+    }
+
+    /// Calls for all methods where a second has become dear.
+    fn watch(&mut self, now: f64, prices: &Prices, own: Candidate) {
+        let (paid, seconds) = (self.paid - self.window.0, now - self.window.1);
+        let long = self.paid - self.stop > DEARER * SHORT * prices.piece(own);
+        let flights = if !long && self.flight(prices, own).is_some() { SHORT } else { 1.0 };
+        if paid < flights * WINDOW * prices.piece(own) {
+            return;
+        }
+        let rate = paid / seconds.max(f64::MIN_POSITIVE);
+        (self.recent, self.window) = (rate, (self.paid, now));
+        self.records.iter_mut().for_each(|record| record.remember(rate));
+        self.windows += 1;
+        let trusted = if self.windows <= TRUSTED { 1.0 } else { DEARER };
+        if let Some((before, _)) = self.before.take_if(|(_, before)| rate > trusted * *before) {
+            // It may have been better.
+            self.records[before as usize].call(self.paid);
+        }
+        if self.stops >= 2 && self.flight(prices, own).is_none() {
+            // Restarts have become rare.
+            (self.stops, self.since) = (0, self.window);
+        }
+        if self.rate == 0.0 {
+            self.rate = rate;
+        } else if rate > DEARER * self.rate && self.paid >= self.alarm {
+            let trials = Candidate::ALL.map(|c| race::TYPICAL * prices.piece(c));
+            let affordable = |trial: f64| trial <= 0.1 * self.paid;
+            let cost: f64 = trials.into_iter().filter(|&t| affordable(t)).sum();
+            for (record, trial) in self.records.iter_mut().zip(trials) {
+                if affordable(trial) {
+                    record.call(self.paid);
+                }
+            }
+            self.alarm = self.paid + 2.0 * race::PATIENCE * cost;
+            self.rate = rate;
+        } else {
+            self.rate = self.rate.min(rate);
+        }
+    }
 }
 
 /// The part that changes in a run.
@@ -70,6 +149,10 @@ pub(crate) struct AutomaticState {
 pub(crate) struct Automatic {
     runner: Runner,
     candidates: Vec<Candidate>,
+    /// Cores of the methods that take part in races, and one that quantised ones are compared with.
+    spares: [Option<Built>; Candidate::ALL.len()],
+    checker: Option<Built>,
+    common: Common,
     settings: Settings,
     prices: Prices,
     tally: Tally,
@@ -101,8 +184,9 @@ impl Automatic {
             // Its series would go on beyond a kink.
             candidates.retain(|c| *c != Candidate::Taylor);
         }
+        let common = Common::new(equations);
         let mut refused = None;
-        let build = |c: &Candidate| match c.build(equations, settings) {
+        let build = |c: &Candidate| match c.build(&common, equations, settings) {
             Ok(runner) => Some(runner),
             Err(why) => {
                 refused = Some(why);
@@ -112,12 +196,16 @@ impl Automatic {
         let Some(runner) = candidates.iter().find_map(build) else {
             return Err(refused.unwrap_or_else(|| Refused::Method("no method".to_owned())));
         };
+        let prices = Prices::new(equations);
         Ok(Self {
+            tally: Self::begin(&candidates, &prices),
             runner,
             candidates,
+            spares: Default::default(),
+            checker: None,
+            common,
             settings: settings.clone(),
-            prices: Prices::new(equations),
-            tally: Tally::default(),
+            prices,
             before: UnitStatistics::default(),
             remark: None,
         })
@@ -137,7 +225,8 @@ impl Automatic {
     ) -> Result<Advance, Box<Failure>> {
         let before = self.own();
         let result = each!(&mut self.runner, core => core.advance(scene, stop, flips));
-        self.tally.spent += self.own() - before + prices::ADVANCE;
+        let cost = self.own() - before + prices::ADVANCE;
+        self.tally.paid += cost;
         result
     }
 
@@ -150,28 +239,49 @@ impl Automatic {
         flips: &Flips,
     ) -> bool {
         let failed = self.runner.candidate();
-        self.race(scene, flips, stop);
+        for record in &mut self.tally.records {
+            record.call(self.tally.paid);
+        }
+        self.race(scene, flips, stop, f64::INFINITY);
         self.runner.candidate() != failed
     }
 
-    /// Whether a race is called for at time `now`.
-    fn is_due(&mut self, now: f64) -> bool {
-        let t = &mut self.tally;
-        let (spent, seconds) = (t.spent - t.window.0, now - t.window.1);
-        let dearer = spent > DEARER * t.rate * seconds;
-        let since = t.spent - t.raced;
-        let patience = PATIENCE * libm::pow(2.0, t.confirmed.into()) * t.race;
-        t.window = (t.spent, now);
-        t.look = (t.spent + WINDOW * t.race).min(t.raced + patience.max(since));
-        dearer || since >= patience
+    /// The first race is for methods whose steps are not dear; others wait.
+    fn begin(candidates: &[Candidate], prices: &Prices) -> Tally {
+        let trial = |c: Candidate| race::TYPICAL * prices.piece(c);
+        let least = candidates.iter().map(|&c| trial(c)).fold(f64::INFINITY, f64::min);
+        let mut tally = Tally::default();
+        for &c in candidates {
+            let dear = trial(c) > (LEAST * least).max(FIRST);
+            tally.records[c as usize].due = if dear { trial(c) } else { 0.0 };
+        }
+        tally
     }
 
-    /// The method starts anew: later costs have nothing to do with the earlier ones.
+    /// Whether some method is due.
+    fn is_due(&mut self, now: f64) -> bool {
+        let Self { tally, runner, prices, candidates, .. } = self;
+        let own = runner.candidate();
+        tally.watch(now, prices, own);
+        // Where flights are short, races begin with one.
+        let waits = tally.flight(prices, own).is_some() && !tally.fresh;
+        let waits = waits && tally.paid - tally.stop < DEARER * SHORT * prices.piece(own);
+        let rivals = candidates.iter().filter(|&&c| c != own);
+        let next = rivals.map(|&c| tally.records[c as usize].due).fold(f64::INFINITY, f64::min);
+        let due = tally.paid >= next && !waits;
+        tally.look = tally.paid + WINDOW * prices.piece(own);
+        if !waits {
+            tally.look = tally.look.min(next.max(tally.paid));
+        }
+        due
+    }
+
+    /// The method starts anew.
     fn note_stop(&mut self, now: f64) {
         let t = &mut self.tally;
         t.stops += 1;
-        t.window = (t.spent, now);
-        t.look = t.look.min(t.spent + WINDOW * t.race);
+        (t.fresh, t.now, t.stop) = (true, now, t.paid);
+        t.look = t.look.min(t.paid);
     }
 }
 
@@ -189,7 +299,7 @@ impl<E: Equations> Core<E> for Automatic {
     fn restore(&mut self, scene: &Scene<E>, saved: &AutomaticState) {
         let candidate = saved.runner.candidate();
         if candidate != self.runner.candidate() {
-            let built = candidate.build(&scene.equations, &self.settings);
+            let built = candidate.build(&self.common, &scene.equations, &self.settings);
             self.runner = built.expect("a method that took the equations before");
         }
         self.runner.restore(scene, &saved.runner);
@@ -202,7 +312,9 @@ impl<E: Equations> Core<E> for Automatic {
         each!(&mut self.runner, core => Core::<E>::start(core, scene, t, x, limit));
         let mut flips = Flips::new(scene.dims.indicators);
         flips.sides.copy_from_slice(&scene.frame.discrete[scene.dims.discrete + 1..]);
-        self.race(scene, &flips, limit);
+        let now = scene.absolute(t);
+        (self.tally.since, self.tally.now, self.tally.window) = ((0.0, now), now, (0.0, now));
+        self.race(scene, &flips, limit, f64::INFINITY);
     }
     fn remark(&mut self) -> Option<Arc<str>> {
         self.remark.take().map(Arc::from)
@@ -218,12 +330,13 @@ impl<E: Equations> Core<E> for Automatic {
         stop: Option<f64>,
         flips: &mut Flips,
     ) -> Result<Advance, Box<Failure>> {
-        if self.tally.spent >= self.tally.look {
+        if self.tally.paid >= self.tally.look {
             let now = scene.absolute(Core::<E>::time(self));
             if self.is_due(now) {
-                self.race(scene, flips, stop);
+                self.race(scene, flips, stop, self.tally.recent);
             }
         }
+        self.tally.fresh = false;
         let result = self.advanced(scene, stop, flips);
         match result {
             Err(_) if self.is_rescued(scene, stop, flips) => self.advanced(scene, stop, flips),

@@ -1,54 +1,119 @@
-//! A race: all methods over the same stretch, from the present.
+//! A race: methods that are due over the same stretch as the present one, from the present.
 //!
 //! # Rules
-//! - Each method may spend the same; the one to which a second costs least goes on.
-//! - The first lap shows who is out of the question. It is not counted for the others: first steps are
-//!   short. In the second lap those that are left may spend four times as much.
-//! - A stretch ends at the next time event, and where the unit was interrupted again and again, after
-//!   as much time as there was between two interruptions: longer steps cannot be made there.
-//! - A method whose single steps are dear beside all that was spent so far waits for the next race.
-//! - A quantised method has to come to the states of the best of the others, since its error does not
-//!   follow from its quanta. It costs as much as at an error of one tolerance: steps go with the power
-//!   -1/order of the error (Cellier & Kofman, Continuous System Simulation, chapters 11 and 12).
+//! - A method starts anew in a race, with short steps. It runs as long as its steps grow, and is judged by
+//!   the last ones.
+//! - Where the unit starts anew again and again, races begin at a restart and go on for as much time as
+//!   there is between two of them. All that a method costs there counts, and several such flights together:
+//!   one differs from the next.
+//! - A method that turns out dearer than the one before gives way to that again.
+//! - A quantised method has to come to the states of another one, since its error does not follow from
+//!   its quanta. It costs as much as at an error of one tolerance: steps go with the power -1/order of
+//!   the error (Cellier & Kofman, Continuous System Simulation, chapters 11 and 12).
+//! - A method that loses waits for the next race: the longer, the more it costs to try, the more clearly it
+//!   lost, and the more often.
 use super::{
     Automatic, Tally,
     prices::{ADVANCE, Prices},
-    runner::{Candidate, Runner, RunnerState, each},
+    quanta,
+    runner::{Candidate, Common, Runner, RunnerState, each},
 };
 use crate::solve::{
+    Settings,
     core::{Advance, Core, Flips, Scene},
     equations::Equations,
 };
+use serde::{Deserialize, Serialize};
 
-/// Steps of the dearest method in the first lap, and of the cheapest one at most.
-const STEPS: f64 = 4.0;
-const MOST: f64 = 60.0;
-/// The part of all that was spent so far which a method may spend in a lap.
-const SHARE: f64 = 0.01;
-/// The cost that the second lap may have, in that of the first.
-const LONGER: f64 = 4.0;
+/// Pieces of a race: a step, or one of each state of a quantised method.
+const PIECES: usize = 12;
+/// Pieces that a trial takes as a rule.
+pub(super) const TYPICAL: f64 = 4.0;
+/// Pieces of a trial that is cheap beside all that was paid; it ends when steps stay as they are for so
+/// many of them.
+const LONG: usize = 48;
+const STEADY: f64 = 8.0;
+/// What a trial may cost beside all that was paid.
+const CHEAP: f64 = 0.02;
+/// Time costs less by this factor in a piece than in the one before: steps still grow.
+const GROWING: f64 = 0.85;
 /// A second that costs so many times what it costs the best puts a method out of the race.
-const BEATEN: f64 = 3.0;
+const BEATEN: f64 = 4.0;
 /// The present method stays if the best one costs more than this part of it.
 const BETTER: f64 = 0.8;
 /// How far off quantised methods may be, in tolerances: beyond that it is no longer what quanta add up to.
-const OFF: f64 = 100.0;
+const OFF: f64 = 10.0;
+/// What is paid until a method is tried again, in what the trial costs; the first time, when the beginning
+/// was all that was known, less.
+pub(super) const PATIENCE: f64 = 10.0;
+const EARLY: f64 = 3.0;
+/// Lost races that make the wait longer.
+const LOSSES: i32 = 4;
+/// As many of a method that once was far cheaper than another one: what is stiff now and then is so again.
+const HOPEFUL: i32 = 2;
+/// Flights that tell what a method costs, and how much of it is kept at another one.
+const TRIES: u32 = 2;
+const KEPT: f64 = 0.7;
+/// The cost of a start.
+const START: f64 = 5000.0;
+/// What the check of a quantised method may cost, in the cost of its trial.
+const CHECK: f64 = 2.0;
 
-/// One method in a race.
+/// What races have told of a method.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// It is tried when so much is paid.
+    pub due: f64,
+    /// Races lost in a row.
+    losses: i32,
+    /// What a second cost in the last race, and when it may be tried again if the present method has become
+    /// dearer than that.
+    rate: f64,
+    again: f64,
+    /// It once was far cheaper than the method that it was compared with.
+    hopeful: bool,
+    /// What a second costs in flights from one restart to the next, and in how many it was found.
+    flights: f64,
+    tries: u32,
+}
+
+/// A core and its state before any start: building one costs as much as many steps.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub runner: Runner,
+    pub begun: RunnerState,
+}
+
+impl Built {
+    fn new<E: Equations>(
+        scene: &Scene<E>,
+        candidate: Candidate,
+        (common, settings): (&Common, &Settings),
+    ) -> Option<Self> {
+        let mut runner = candidate.build(common, &scene.equations, settings).ok()?;
+        runner.watch_bands(false);
+        let begun = runner.save::<E>();
+        Some(Self { runner, begun })
+    }
+}
+
+/// A method that took part in a race.
 struct Heat {
     candidate: Candidate,
-    runner: Runner,
-    begun: RunnerState,
+    built: Built,
+    course: Course,
+}
+
+/// How a method came on.
+struct Course {
     flips: Flips,
-    /// Its cost so far, and the time it has come to.
+    /// Its cost, and the time it has come to.
     spent: f64,
     t: f64,
     /// The cost of a second.
     rate: f64,
     /// It has come to the end of the stretch.
     done: bool,
-    /// A quantised method whose states were compared.
-    checked: bool,
 }
 
 /// The stretch of a race.
@@ -57,45 +122,82 @@ struct Stretch<'a> {
     from: f64,
     end: f64,
     x: &'a [f64],
+    /// From one restart to the next: all costs count.
+    whole: bool,
 }
 
-impl Heat {
-    /// Runs until so much more is spent; whether that went well.
-    fn run<E: Equations>(
+impl Course {
+    fn new(flips: &Flips, t: f64) -> Self {
+        let flips = Flips { list: Vec::new(), ..flips.clone() };
+        Self { flips, spent: START, t, rate: f64::INFINITY, done: false }
+    }
+
+    /// One more piece: its cost and its seconds; nothing if the method failed.
+    fn piece<E: Equations>(
         &mut self,
+        runner: &mut Runner,
         scene: &Scene<E>,
         stretch: Stretch<'_>,
-        budget: f64,
         prices: &Prices,
-    ) -> bool {
+    ) -> Option<(f64, f64)> {
         let (spent, t) = (self.spent, self.t);
         let stop = stretch.end.is_finite().then_some(stretch.end);
-        let own = self.runner.spent(prices);
+        let own = runner.spent(prices);
+        let budget = 0.99 * prices.piece(runner.candidate());
         let mut advances = 0.0;
         while !self.done && self.spent - spent < budget {
-            let Self { runner, flips, .. } = self;
-            match each!(runner, core => core.advance(scene, stop, flips)) {
-                Err(_) => return false,
+            match each!(&mut *runner, core => core.advance(scene, stop, &mut self.flips)) {
+                Err(_) => return None,
                 Ok(Advance::Stopped) => self.done = true,
                 Ok(_) => {}
             }
             self.flips.list.clear();
             advances += ADVANCE;
-            self.spent = spent + self.runner.spent(prices) - own + advances;
-            self.t = each!(&self.runner, core => Core::<E>::time(core));
+            self.spent = spent + runner.spent(prices) - own + advances;
+            self.t = each!(&*runner, core => Core::<E>::time(core));
             self.done |= self.t >= stretch.end;
         }
-        // Where all is done in the first lap, the whole counts.
-        let (cost, seconds) = match spent > 0.0 && self.t > t {
-            true => (self.spent - spent, self.t - t),
-            false => (self.spent, self.t - stretch.from),
-        };
-        self.rate = cost / seconds.max(f64::MIN_POSITIVE);
-        true
+        Some((self.spent - spent, self.t - t))
     }
 
+    /// Runs until its cost of a second is known, or above that of the best one, but goes on while it costs
+    /// less than is `allowed`; whether that went well.
+    fn run<E: Equations>(
+        &mut self,
+        runner: &mut Runner,
+        scene: &Scene<E>,
+        stretch: Stretch<'_>,
+        (best, allowed): (f64, f64),
+        prices: &Prices,
+    ) -> bool {
+        let rate = |(cost, seconds): (f64, f64)| cost / seconds.max(f64::MIN_POSITIVE);
+        let own = prices.piece(runner.candidate());
+        let quantised = runner.candidate().order().is_some();
+        let (mut before, mut last) = (None, (0.0, 0.0));
+        for pieces in 1..=LONG {
+            let Some(piece) = self.piece(runner, scene, stretch, prices) else { return false };
+            // Steps of quantised methods are as long as they get from the beginning.
+            let grows = !quantised && before.is_none_or(|before| rate(piece) < GROWING * before);
+            before = Some(rate(piece));
+            last = if grows { piece } else { (last.0 + piece.0, last.1 + piece.1) };
+            let beaten = !grows && rate(last) > BEATEN * best;
+            let known = !stretch.whole && last.0 > 2.5 * own;
+            let steady = !stretch.whole && last.0 > STEADY * own;
+            let won = BEATEN * rate(last) < best && best.is_finite();
+            let enough = self.spent > allowed && (beaten || won || known || pieces >= PIECES);
+            if self.done || enough || steady {
+                break;
+            }
+        }
+        let all = (self.spent, self.t - stretch.from);
+        self.rate = rate(if self.done || stretch.whole { all } else { last });
+        true
+    }
+}
+
+impl Heat {
     fn told(&self) -> String {
-        format!("{} {:.1e}", self.candidate.name(), self.rate)
+        format!("{} {:.1e}", self.candidate.name(), self.course.rate)
     }
 }
 
@@ -103,146 +205,161 @@ fn norm(values: impl Iterator<Item = f64>) -> f64 {
     values.map(|v| v * v).sum::<f64>().sqrt()
 }
 
-/// The method to go on with after `own`, if the best one is not much better.
-fn best(heats: &[Heat], own: Candidate) -> Candidate {
-    let mine = heats.iter().find(|h| h.candidate == own).map_or(f64::INFINITY, |h| h.rate);
-    match heats.first() {
-        Some(best) if best.rate <= BETTER * mine => best.candidate,
-        _ => own,
-    }
-}
-
 impl Automatic {
-    /// Lets all candidates run from the present, takes the best of them, and says why.
+    /// Lets the candidates that are due run from the present, and takes the best of them, if a second costs
+    /// less with it than `mine` under the present method.
     pub(super) fn race<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         flips: &Flips,
         limit: Option<f64>,
+        mine: f64,
     ) {
         let from = Core::<E>::time(self);
         let mut x = vec![0.0; scene.dims.states];
         Core::<E>::states(self, from, &mut x);
-        let stretch = Stretch { from, end: self.end(scene, from, limit), x: &x };
-        let saved = self.runner.save::<E>();
-        let before = self.tally.spent;
-        let (heats, told) = self.heats(scene, flips, stretch);
-        let own = saved.candidate();
-        let first = self.tally.race == 0.0;
-        let chosen =
-            if first { heats.first().map_or(own, |h| h.candidate) } else { best(&heats, own) };
-        let rate = heats.iter().find(|h| h.candidate == chosen).map(|h| h.rate);
-        match heats.into_iter().find(|h| h.candidate == chosen && chosen != own) {
-            Some(heat) => self.change(scene, heat, stretch),
-            None => self.runner.restore(scene, &saved),
-        }
-        if first || chosen != own {
-            self.note(scene, &told);
-        }
-        let (spent, now) = (self.tally.spent, scene.absolute(from));
-        let race = (spent - before).max(ADVANCE);
-        self.tally = Tally {
-            spent,
-            race,
-            raced: spent,
-            confirmed: if chosen == own { self.tally.confirmed + 1 } else { 0 },
-            rate: rate.unwrap_or(self.tally.rate),
-            window: (spent, now),
-            look: spent + super::WINDOW * race,
-            stops: 0,
-            since: now,
+        let (end, whole) = self.end(from, limit);
+        let stretch = Stretch { from, end, x: &x, whole };
+        let own = self.runner.candidate();
+        let mut told = Vec::new();
+        let average = self.tally.average(scene.absolute(from));
+        let mine = match average {
+            _ if !self.tally.begun => f64::INFINITY,
+            Some(average) if whole => average,
+            _ => mine,
         };
+        let mut heats = self.heats(scene, flips, stretch, mine, &mut told);
+        self.check_quantised(scene, stretch, &mut heats, &mut told);
+        let best = self.judge(&heats, (mine, average), whole);
+        let chosen = best.map(|k| heats.swap_remove(k));
+        told.splice(0..0, heats.iter().map(Heat::told));
+        let first = !self.tally.begun;
+        match chosen {
+            Some(heat) => {
+                told.insert(0, heat.told());
+                if heat.candidate != own || first {
+                    let changed = heat.candidate != own;
+                    self.change(scene, heat, stretch, mine);
+                    self.note(scene, &told.join(", "), changed && !first, own, mine);
+                }
+            }
+            None if first => self.note(scene, &told.join(", "), false, own, mine),
+            None => {}
+        }
+        for Heat { candidate, built, .. } in heats {
+            self.spares[candidate as usize] = Some(built);
+        }
+        self.tally.begun = true;
     }
 
-    /// The end of a stretch that begins at `from`.
-    fn end<E: Equations>(&self, scene: &Scene<E>, from: f64, limit: Option<f64>) -> f64 {
-        let Tally { stops, since, .. } = self.tally;
-        let interval = match stops {
-            0 => f64::INFINITY,
-            _ => (scene.absolute(from) - since) / f64::from(stops),
-        };
-        let interval = from + if interval > scene.tick { interval } else { f64::INFINITY };
-        limit.unwrap_or(f64::INFINITY).min(interval)
+    /// The end of a stretch that begins at `from`, and whether it is that of a whole flight.
+    fn end(&self, from: f64, limit: Option<f64>) -> (f64, bool) {
+        let limit = limit.unwrap_or(f64::INFINITY);
+        match self.tally.flight(&self.prices, self.runner.candidate()) {
+            Some(seconds) => (limit.min(from + seconds), true),
+            None => (limit, false),
+        }
     }
 
-    /// Runs the race: those that are left, the best one first, and what is to be said of all.
+    /// Runs those that are due.
     fn heats<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         flips: &Flips,
         stretch: Stretch<'_>,
-    ) -> (Vec<Heat>, String) {
-        let prices = self.candidates.iter().map(|&c| self.prices.step(c));
-        let (least, most) = prices.fold((f64::INFINITY, 0.0_f64), |(a, b), p| (a.min(p), b.max(p)));
-        let budget = (STEPS * most).min(MOST * least).max(SHARE * self.tally.spent);
-        let mut told = Vec::new();
-        let mut heats = self.line_up(scene, flips, stretch, budget, &mut told);
-        for lap in [budget, LONGER * budget] {
-            heats.retain_mut(|heat| {
-                let spent = heat.spent;
-                let fine = heat.run(scene, stretch, lap, &self.prices);
-                self.tally.spent += heat.spent - spent;
-                if !fine {
-                    told.push(format!("{} failed", heat.candidate.name()));
-                }
-                fine
-            });
-            heats.sort_by(|a, b| a.rate.total_cmp(&b.rate));
-            // Quantised methods that lead may be wrong.
-            let best = heats.iter().find(|h| h.candidate.order().is_none());
-            let best = best.map_or(f64::INFINITY, |h| h.rate);
-            let beaten = heats.partition_point(|h| h.rate <= BEATEN * best);
-            told.extend(heats.drain(beaten..).map(|h| h.told()));
-            if heats.len() < 2 || heats.iter().all(|h| h.done) {
-                break;
-            }
-        }
-        self.check_quantised(scene, stretch, &mut heats, &mut told);
-        let all: Vec<String> = heats.iter().map(Heat::told).chain(told).collect();
-        (heats, all.join(", "))
-    }
-
-    /// The methods that take part.
-    fn line_up<E: Equations>(
-        &mut self,
-        scene: &Scene<E>,
-        flips: &Flips,
-        stretch: Stretch<'_>,
-        budget: f64,
+        mine: f64,
         told: &mut Vec<String>,
     ) -> Vec<Heat> {
-        let own = self.runner.candidate();
+        let (own, first) = (self.runner.candidate(), !self.tally.begun);
+        let mut best = mine;
         let mut heats = Vec::new();
-        let Self { candidates, prices, settings, .. } = self;
-        candidates.retain(|&candidate| {
-            if candidate != own && 2.0 * prices.step(candidate) > budget {
-                told.push(format!("{} not tried, a step costs too much", candidate.name()));
-                return true;
+        for candidate in Candidate::ALL {
+            let record = self.tally.records[candidate as usize];
+            if (candidate == own && !first) || !self.candidates.contains(&candidate) {
+                continue;
             }
-            let Ok(mut runner) = candidate.build(&scene.equations, settings) else { return false };
-            runner.watch_bands(false);
-            let begun = runner.save::<E>();
-            let Stretch { from, x, .. } = stretch;
-            each!(&mut runner, core => Core::<E>::start(core, scene, from, x, None));
-            let flips = Flips { list: Vec::new(), ..flips.clone() };
-            heats.push(Heat {
-                candidate,
-                runner,
-                begun,
-                flips,
-                spent: 0.0,
-                t: from,
-                rate: f64::INFINITY,
-                done: false,
-                checked: false,
-            });
-            true
-        });
+            if record.due > self.tally.paid {
+                if first {
+                    told.push(format!("{} not tried yet, its steps are dear", candidate.name()));
+                }
+                continue;
+            }
+            let Some(mut built) = self.built(scene, candidate) else { continue };
+            let runner = &mut built.runner;
+            each!(&mut *runner, core => Core::<E>::start(core, scene, stretch.from, stretch.x, None));
+            let mut course = Course::new(flips, stretch.from);
+            let allowed = CHEAP * self.tally.paid;
+            let fine = course.run(runner, scene, stretch, (best, allowed), &self.prices);
+            if fine {
+                if candidate.order().is_none() {
+                    best = best.min(course.rate);
+                }
+                heats.push(Heat { candidate, built, course });
+            } else {
+                let trial = course.spent.max(TYPICAL * self.prices.piece(candidate));
+                self.tally.records[candidate as usize].lose(self.tally.paid, trial, BEATEN);
+                self.spares[candidate as usize] = Some(built);
+                told.push(format!("{} failed", candidate.name()));
+            }
+        }
+        heats.sort_by(|a, b| a.course.rate.total_cmp(&b.course.rate));
         heats
     }
 
+    /// A core of a method, as it was built; nothing if the method does not take the equations.
+    fn built<E: Equations>(&mut self, scene: &Scene<E>, candidate: Candidate) -> Option<Built> {
+        if let Some(mut built) = self.spares[candidate as usize].take() {
+            built.runner.restore(scene, &built.begun);
+            return Some(built);
+        }
+        let built = Built::new(scene, candidate, (&self.common, &self.settings));
+        if built.is_none() {
+            self.candidates.retain(|&c| c != candidate);
+        }
+        built
+    }
+
+    /// The place of the heat whose method goes on from here.
+    fn judge(
+        &mut self,
+        heats: &[Heat],
+        (mine, average): (f64, Option<f64>),
+        whole: bool,
+    ) -> Option<usize> {
+        let Tally { records, paid, begun, .. } = &mut self.tally;
+        let own = &mut records[self.runner.candidate() as usize];
+        let average = average.map(|average| own.found(average, true));
+        let own = average.filter(|_| whole).unwrap_or(mine);
+        let least = heats.first().map_or(f64::INFINITY, |h| h.course.rate);
+        let mut best: Option<(usize, f64)> = None;
+        for (k, heat) in heats.iter().enumerate() {
+            let record = &mut records[heat.candidate as usize];
+            let rate = record.found(heat.course.rate, whole);
+            if !*begun {
+                // Beginnings tell little of what comes.
+                record.due = *paid + EARLY * heat.course.spent;
+                (record.rate, record.again) = (rate, record.due);
+                best = best.or(Some((k, least)));
+                continue;
+            }
+            let wins = rate <= BETTER * own;
+            record.hopeful |= BEATEN * rate <= own;
+            record.rate = rate;
+            if wins && whole && record.tries < TRIES && mine.is_finite() {
+                // Another race at the next restart tells.
+                record.due = *paid;
+                continue;
+            }
+            record.lose(*paid, heat.course.spent, rate / own);
+            if wins && best.is_none_or(|(_, r)| rate < r) {
+                best = Some((k, rate));
+            }
+        }
+        best.map(|(k, _)| k)
+    }
+
     /// Quantised methods that lead cost what they would at an error as large as the tolerances; those that
-    /// come elsewhere than the best of the others are out.
+    /// come elsewhere than another method are out.
     fn check_quantised<E: Equations>(
         &mut self,
         scene: &Scene<E>,
@@ -250,20 +367,39 @@ impl Automatic {
         heats: &mut Vec<Heat>,
         told: &mut Vec<String>,
     ) {
-        let reference = heats.iter().find(|h| h.candidate.order().is_none());
-        let reference = reference.map_or(Candidate::Rk45, |h| h.candidate);
-        while let Some(leader) = heats.first().filter(|h| !h.checked)
+        if heats.first().is_none_or(|h| h.candidate.order().is_none()) {
+            return;
+        }
+        let own = self.runner.candidate();
+        let stepped = heats.iter().map(|h| h.candidate).find(|c| c.order().is_none());
+        let other = if own.order().is_none() && self.tally.begun { Some(own) } else { stepped };
+        let candidate = other.unwrap_or(Candidate::Rk45);
+        let Some(mut reference) = self.checker(scene, candidate) else { return };
+        let mut k = 0;
+        while let Some(leader) = heats.get_mut(k)
             && let Some(order) = leader.candidate.order()
         {
-            let off = self.off(scene, stretch, leader, reference);
+            let off = self.off(scene, stretch, leader, &mut reference);
+            let record = &mut self.tally.records[leader.candidate as usize];
             if off <= OFF {
-                heats[0].rate *= libm::pow(off.max(1.0), 1.0 / f64::from(order));
-                heats[0].checked = true;
-                heats.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+                leader.course.rate *= libm::pow(off.max(1.0), 1.0 / f64::from(order));
+                k += 1;
             } else {
-                let gone = heats.remove(0);
-                told.push(format!("{} off by {off:.0} tolerances", gone.candidate.name()));
+                let Heat { candidate, built, course } = heats.remove(k);
+                record.lose(self.tally.paid, course.spent, BEATEN);
+                told.push(format!("{} off by {off:.0} tolerances", candidate.name()));
+                self.spares[candidate as usize] = Some(built);
             }
+        }
+        self.checker = Some(reference);
+        heats.sort_by(|a, b| a.course.rate.total_cmp(&b.course.rate));
+    }
+
+    /// A core that quantised ones are compared with.
+    fn checker<E: Equations>(&mut self, scene: &Scene<E>, candidate: Candidate) -> Option<Built> {
+        match self.checker.take() {
+            Some(built) if built.runner.candidate() == candidate => Some(built),
+            _ => Built::new(scene, candidate, (&self.common, &self.settings)),
         }
     }
 
@@ -272,61 +408,128 @@ impl Automatic {
         &mut self,
         scene: &Scene<E>,
         stretch: Stretch<'_>,
-        heat: &Heat,
-        reference: Candidate,
+        heat: &mut Heat,
+        reference: &mut Built,
     ) -> f64 {
-        let Ok(mut runner) = reference.build(&scene.equations, &self.settings) else {
-            return f64::INFINITY;
-        };
-        runner.watch_bands(false);
         let Stretch { from, x, .. } = stretch;
-        each!(&mut runner, core => Core::<E>::start(core, scene, from, x, None));
-        let mut flips = Flips::new(scene.dims.indicators);
-        flips.sides.clone_from(&heat.flips.sides);
-        let most = 100.0 * heat.spent;
-        let mut spent = 0.0;
-        loop {
-            match each!(&mut runner, core => core.advance(scene, Some(heat.t), &mut flips)) {
-                Ok(Advance::Stopped) => break,
-                Ok(_) if spent < most => spent = runner.spent(&self.prices) + ADVANCE,
-                _ => return f64::INFINITY,
+        let flips = Flips { list: Vec::new(), ..heat.course.flips.clone() };
+        let whole = Stretch { end: heat.course.t, whole: true, ..stretch };
+        let Built { runner, begun } = reference;
+        runner.restore(scene, begun);
+        each!(&mut *runner, core => Core::<E>::start(core, scene, from, x, None));
+        let mut course = Course::new(&flips, from);
+        while !course.done && course.spent < CHECK * heat.course.spent {
+            if course.piece(runner, scene, whole, &self.prices).is_none() {
+                return f64::INFINITY;
             }
-            flips.list.clear();
         }
-        self.tally.spent += spent;
+        let at = course.t.min(heat.course.t);
+        if at < heat.course.t {
+            // It came less far: once more up to there.
+            let Built { runner, begun } = &mut heat.built;
+            runner.restore(scene, begun);
+            each!(&mut *runner, core => Core::<E>::start(core, scene, from, x, None));
+            let mut again = Course::new(&flips, from);
+            let whole = Stretch { end: at, ..whole };
+            while !again.done {
+                if again.piece(runner, scene, whole, &self.prices).is_none() {
+                    return f64::INFINITY;
+                }
+            }
+            course.spent += again.spent;
+        }
+        heat.course.spent += course.spent;
         let (mut own, mut other) = (x.to_vec(), x.to_vec());
-        each!(&heat.runner, core => Core::<E>::states(core, heat.t, &mut own));
-        each!(&runner, core => Core::<E>::states(core, heat.t, &mut other));
-        let options = &self.settings.solver;
-        let tolerated = |x: f64| (options.rtol * x.abs()).max(options.atol);
+        each!(&heat.built.runner, core => Core::<E>::states(core, at, &mut own));
+        each!(&reference.runner, core => Core::<E>::states(core, at, &mut other));
+        let quanta = quanta(&self.settings);
+        let tolerated = |x: f64| (quanta.relative * x.abs()).max(quanta.minimum);
         let off = norm(own.iter().zip(&other).map(|(a, b)| a - b));
         let off = off / norm(other.iter().map(|&x| tolerated(x)));
         if off.is_nan() { f64::INFINITY } else { off }
     }
 
     /// Goes on from the present with the method of `heat`.
-    fn change<E: Equations>(&mut self, scene: &Scene<E>, heat: Heat, stretch: Stretch<'_>) {
+    fn change<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        heat: Heat,
+        stretch: Stretch<'_>,
+        mine: f64,
+    ) {
         each!(&self.runner, core => Core::<E>::count(core, &mut self.before));
-        let first = self.tally.race == 0.0;
-        let Heat { mut runner, begun, .. } = heat;
+        let own = self.runner.candidate();
+        let Heat { built: Built { mut runner, begun }, course, .. } = heat;
         // Its steps in the race do not count.
         runner.restore(scene, &begun);
         runner.watch_bands(true);
         let Stretch { from, x, .. } = stretch;
         each!(&mut runner, core => Core::<E>::start(core, scene, from, x, None));
-        if !first {
+        if self.tally.begun {
             runner.distrust();
+            for record in &mut self.tally.records {
+                record.losses = 0;
+            }
+            self.tally.records[own as usize].due = self.tally.paid + PATIENCE * course.spent;
         }
         self.runner = runner;
+        self.tally.chosen(scene.absolute(from), course.rate);
+        self.tally.before = (self.tally.begun && mine.is_finite()).then_some((own, mine));
     }
 
-    fn note<E: Equations>(&mut self, scene: &Scene<E>, why: &str) {
+    fn note<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        why: &str,
+        changed: bool,
+        own: Candidate,
+        mine: f64,
+    ) {
         let (rtol, atol) = (self.settings.solver.rtol, self.settings.solver.atol);
         let now = scene.absolute(Core::<E>::time(self));
+        let before = match changed {
+            true => format!(", {} {mine:.1e} so far", own.name()),
+            false => String::new(),
+        };
         self.remark = Some(format!(
             "method {}: tried from {now} s at the tolerances {rtol:e} and {atol:e}, in estimated \
-             instructions per second: {why}",
+             instructions per second: {why}{before}",
             self.runner.candidate().name(),
         ));
+    }
+}
+
+impl Record {
+    /// What a second costs: as it was found now, or in several flights.
+    fn found(&mut self, rate: f64, whole: bool) -> f64 {
+        if !whole || !rate.is_finite() {
+            return rate;
+        }
+        let kept = if self.tries == 0 { 0.0 } else { KEPT };
+        self.flights = kept * self.flights + (1.0 - kept) * rate;
+        self.tries += 1;
+        self.flights
+    }
+
+    /// Another trial comes when it costs little beside what was paid in between.
+    fn lose(&mut self, paid: f64, trial: f64, ratio: f64) {
+        let (patience, most) = if self.hopeful { (EARLY, HOPEFUL) } else { (PATIENCE, LOSSES) };
+        let often = libm::pow(2.0, self.losses.min(most).into());
+        let clearly = if self.hopeful { 1.0 } else { (0.5 * ratio).clamp(1.0, 8.0) };
+        self.due = paid + patience * trial * often * clearly;
+        self.again = paid + EARLY * trial;
+        self.losses += 1;
+    }
+
+    /// The method is tried soon, if it cost less than `rate` a second.
+    pub(super) fn remember(&mut self, rate: f64) {
+        if self.rate > 0.0 && self.rate <= BETTER * rate {
+            self.due = self.due.min(self.again);
+        }
+    }
+
+    /// The method is tried at once, and more seldom only when it loses again.
+    pub(super) fn call(&mut self, paid: f64) {
+        (self.due, self.losses) = (paid, 0);
     }
 }

@@ -1,11 +1,11 @@
 //! The methods that `auto` can choose, and cores of them.
 use super::{super::start::Refused, prices::Prices, quanta};
 use crate::solve::{
-    Settings, Stepped, SteppedState,
+    Prepared, Programs, Settings, Stepped, SteppedState,
     core::{Core, Scene},
     equations::Equations,
     ode::Method,
-    qss::{CoreState, Explicit, Implicit, Quantised},
+    qss::{CoreState, Explicit, Implicit, Quantised, Sheet},
 };
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +13,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Candidate {
     Rk45,
+    Rk23,
     Closed,
     Taylor,
     Rodas,
     Qss1,
     Qss2,
+    Qss3,
     Liqss2,
+}
+
+/// The equations as the methods need them, compiled once.
+#[derive(Debug)]
+pub(super) struct Common {
+    /// For methods without series, and with them.
+    stepped: [Prepared; 2],
+    sheet: Option<Sheet>,
+}
+
+impl Common {
+    pub(super) fn new<E: Equations>(equations: &E) -> Self {
+        let stepped = [Method::Rodas, Method::Closed].map(|m| Prepared::new(equations, m));
+        let sheet = |programs: Programs| Sheet::new(equations.dims(), &programs.derivatives);
+        Self { stepped, sheet: equations.programs().map(sheet) }
+    }
 }
 
 /// The order of `taylor`.
@@ -26,17 +44,28 @@ pub(super) const ORDER: usize = 12;
 
 impl Candidate {
     /// All, of which earlier ones are taken where they cost as much.
-    pub(super) const ALL: [Self; 7] =
-        [Self::Closed, Self::Rk45, Self::Taylor, Self::Rodas, Self::Qss2, Self::Liqss2, Self::Qss1];
+    pub(super) const ALL: [Self; 9] = [
+        Self::Closed,
+        Self::Rk45,
+        Self::Rk23,
+        Self::Taylor,
+        Self::Rodas,
+        Self::Qss2,
+        Self::Qss3,
+        Self::Liqss2,
+        Self::Qss1,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Closed => "closed",
             Self::Rk45 => "rk45",
+            Self::Rk23 => "rk23",
             Self::Taylor => "taylor",
             Self::Rodas => "rodas",
             Self::Qss1 => "qss1",
             Self::Qss2 => "qss2",
+            Self::Qss3 => "qss3",
             Self::Liqss2 => "liqss2",
         }
     }
@@ -46,6 +75,7 @@ impl Candidate {
         match self {
             Self::Qss1 => Some(1),
             Self::Qss2 | Self::Liqss2 => Some(2),
+            Self::Qss3 => Some(3),
             _ => None,
         }
     }
@@ -55,30 +85,36 @@ impl Candidate {
         match self {
             Self::Closed => Some(Method::Closed),
             Self::Rk45 => Some(Method::Rk45),
+            Self::Rk23 => Some(Method::Rk23),
             Self::Taylor => Some(Method::Taylor(ORDER, None)),
             Self::Rodas => Some(Method::Rodas),
-            Self::Qss1 | Self::Qss2 | Self::Liqss2 => None,
+            Self::Qss1 | Self::Qss2 | Self::Qss3 | Self::Liqss2 => None,
         }
     }
 
     /// A core, or why the method does not take the equations.
     pub(super) fn build<E: Equations>(
         self,
+        prepared: &Common,
         equations: &E,
         settings: &Settings,
     ) -> Result<Runner, Refused> {
         if let Some(method) = self.stepped() {
             let settings = Settings { method, ..settings.clone() };
-            let core = Stepped::new(equations, &settings).map_err(Refused::Method)?;
+            let series = method.series_order().is_some();
+            let prepared = prepared.stepped[usize::from(series)].clone();
+            let core = Stepped::with(prepared, equations, &settings).map_err(Refused::Method)?;
             return Ok(Runner::Stepped(self, core));
         }
         macro_rules! quantised {
             ($kind:ident) => {
-                Quantised::new(equations, settings, quanta(settings)).map(Runner::$kind)
+                Quantised::with(prepared.sheet.clone(), equations, settings, quanta(settings))
+                    .map(Runner::$kind)
             };
         }
         let core = match self {
             Self::Qss1 => quantised!(Qss1),
+            Self::Qss3 => quantised!(Qss3),
             Self::Liqss2 => quantised!(Liqss2),
             _ => quantised!(Qss2),
         };
@@ -96,6 +132,7 @@ pub(super) enum Runner {
     Stepped(Candidate, Stepped),
     Qss1(Quantised<Explicit, 1>),
     Qss2(Quantised<Explicit, 2>),
+    Qss3(Quantised<Explicit, 3>),
     Liqss2(Quantised<Implicit, 2>),
 }
 
@@ -105,6 +142,7 @@ pub(super) enum RunnerState {
     Stepped(Candidate, SteppedState),
     Qss1(CoreState<1>),
     Qss2(CoreState<2>),
+    Qss3(CoreState<3>),
     Liqss2(CoreState<2>),
 }
 
@@ -115,6 +153,7 @@ macro_rules! each {
             $crate::equations::auto::runner::Runner::Stepped(_, $core) => $do,
             $crate::equations::auto::runner::Runner::Qss1($core) => $do,
             $crate::equations::auto::runner::Runner::Qss2($core) => $do,
+            $crate::equations::auto::runner::Runner::Qss3($core) => $do,
             $crate::equations::auto::runner::Runner::Liqss2($core) => $do,
         }
     };
@@ -127,6 +166,7 @@ impl RunnerState {
             Self::Stepped(candidate, _) => *candidate,
             Self::Qss1(_) => Candidate::Qss1,
             Self::Qss2(_) => Candidate::Qss2,
+            Self::Qss3(_) => Candidate::Qss3,
             Self::Liqss2(_) => Candidate::Liqss2,
         }
     }
@@ -138,6 +178,7 @@ impl Runner {
             Self::Stepped(candidate, _) => *candidate,
             Self::Qss1(_) => Candidate::Qss1,
             Self::Qss2(_) => Candidate::Qss2,
+            Self::Qss3(_) => Candidate::Qss3,
             Self::Liqss2(_) => Candidate::Liqss2,
         }
     }
@@ -166,6 +207,7 @@ impl Runner {
             }
             Self::Qss1(core) => RunnerState::Qss1(Core::<E>::save(core)),
             Self::Qss2(core) => RunnerState::Qss2(Core::<E>::save(core)),
+            Self::Qss3(core) => RunnerState::Qss3(Core::<E>::save(core)),
             Self::Liqss2(core) => RunnerState::Liqss2(Core::<E>::save(core)),
         }
     }
@@ -176,6 +218,7 @@ impl Runner {
             (Self::Stepped(_, core), RunnerState::Stepped(_, saved)) => core.restore(scene, saved),
             (Self::Qss1(core), RunnerState::Qss1(saved)) => core.restore(scene, saved),
             (Self::Qss2(core), RunnerState::Qss2(saved)) => core.restore(scene, saved),
+            (Self::Qss3(core), RunnerState::Qss3(saved)) => core.restore(scene, saved),
             (Self::Liqss2(core), RunnerState::Liqss2(saved)) => core.restore(scene, saved),
             _ => debug_assert!(false, "the state of another method"),
         }
