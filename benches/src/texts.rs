@@ -102,7 +102,7 @@ pub fn advection() -> (Simulation<Value>, i64) {
     // shipped scenario says the same.
     let solver = ode::Options { max_step: 0.4, ..ode::Options::default() };
     let settings = Settings { solver, ..Settings::default() };
-    let core = Quantised::<Implicit, 2>::new(&equations, &settings, quanta).expect("a text");
+    let core = Quantised::<Implicit, 2>::new(None, &equations, &settings, quanta).expect("a text");
     let unit = Unit::with_core(equations, core, &x, &[], &[], settings).expect("finite");
     (alone(Component::atomic(unit)), 400_000_000)
 }

@@ -4,7 +4,7 @@ use crate::{
     kinds::{Param, Params},
     signal::value::Value,
     solve::{
-        Settings, Stepped,
+        Prepared, Settings, Stepped,
         core::Core,
         equations::Equations,
         qss::{Explicit, Implicit, Paired, Quanta, Quantised},
@@ -93,7 +93,7 @@ pub(crate) fn under_method<E: Equations>(
     let quanta = || Quanta { relative: params.real("dq_rel"), minimum: params.real("dq_min") };
     macro_rules! quantised {
         ($method:ty, $order:literal) => {{
-            let core = Quantised::<$method, $order>::new(&equations, &settings, quanta());
+            let core = Quantised::<$method, $order>::new(None, &equations, &settings, quanta());
             let core = core.map_err(Refused::Method)?;
             Component::atomic(start.unit(equations, core, settings)?)
         }};
@@ -110,7 +110,8 @@ pub(crate) fn under_method<E: Equations>(
             Component::atomic(start.unit(equations, core, settings)?)
         }
         _ => {
-            let core = Stepped::new(&equations, &settings).map_err(Refused::Method)?;
+            let prepared = Prepared::new(&equations, settings.method);
+            let core = Stepped::new(prepared, &equations, &settings).map_err(Refused::Method)?;
             Component::atomic(start.unit(equations, core, settings)?)
         }
     })

@@ -26,7 +26,7 @@ pub fn nearest_tick(ticks: f64) -> i64 {
 }
 
 /// Fraction of a tick by which an event may be early, as a power of two: 2⁻¹⁰.
-pub const SNAP_BITS: u32 = 10;
+const SNAP_BITS: u32 = 10;
 
 /// The part of a tick by which a tick may precede the crossing it stands for (R14), as a number.
 pub const SNAP: f64 = 1.0 / (1u32 << SNAP_BITS) as f64;

@@ -190,16 +190,11 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
 }
 
 impl Stepped {
-    /// A core for these equations, not started yet.
+    /// A core for equations that are prepared for the method, not started yet.
     ///
     /// # Errors
     /// When the method or the order of segments does not fit the equations.
-    pub fn new<E: Equations>(equations: &E, settings: &Settings) -> Result<Self, String> {
-        Self::with(Prepared::new(equations, settings.method), equations, settings)
-    }
-
-    /// A core for equations that are prepared for the method.
-    pub(crate) fn with<E: Equations>(
+    pub(crate) fn new<E: Equations>(
         prepared: Prepared,
         equations: &E,
         settings: &Settings,

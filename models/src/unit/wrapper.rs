@@ -18,7 +18,7 @@ use super::{
 use crate::{
     signal::value::{Flag, Segment, Value},
     solve::{
-        Settings, Stepped,
+        Prepared, Settings, Stepped,
         consistent::Consistent,
         core::{Core, Flips, Frame, Held, Scene},
         equations::{Dims, Equations, Trigger, Work},
@@ -172,7 +172,7 @@ impl<E: Equations> Unit<E> {
         discrete: &[f64],
         settings: Settings,
     ) -> Result<Self, String> {
-        let core = Stepped::new(&equations, &settings)?;
+        let core = Stepped::new(Prepared::new(&equations, settings.method), &equations, &settings)?;
         Self::with_core(equations, core, initial, inputs, discrete, settings)
     }
 }

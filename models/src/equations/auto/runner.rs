@@ -103,12 +103,12 @@ impl Candidate {
             let settings = Settings { method, ..settings.clone() };
             let series = method.series_order().is_some();
             let prepared = prepared.stepped[usize::from(series)].clone();
-            let core = Stepped::with(prepared, equations, &settings).map_err(Refused::Method)?;
+            let core = Stepped::new(prepared, equations, &settings).map_err(Refused::Method)?;
             return Ok(Runner::Stepped(self, core));
         }
         macro_rules! quantised {
             ($kind:ident) => {
-                Quantised::with(prepared.sheet.clone(), equations, settings, quanta(settings))
+                Quantised::new(prepared.sheet.clone(), equations, settings, quanta(settings))
                     .map(Runner::$kind)
             };
         }
@@ -138,6 +138,7 @@ pub(super) enum Runner {
 
 /// The part of it that changes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "as above")]
 pub(super) enum RunnerState {
     Stepped(Candidate, SteppedState),
     Qss1(CoreState<1>),

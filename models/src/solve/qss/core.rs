@@ -91,20 +91,12 @@ pub struct Quantised<M: Method<P>, const P: usize> {
 }
 
 impl<M: Method<P>, const P: usize> Quantised<M, P> {
-    /// A core for these equations with these quanta, not started yet.
+    /// A core for these equations with these quanta, not started yet. `sheet` has the derivatives, if they were
+    /// made into one before.
     ///
     /// # Errors
     /// When the equations look at values to take their way, or an event condition has kinks.
     pub fn new<E: Equations>(
-        equations: &E,
-        settings: &Settings,
-        quanta: Quanta,
-    ) -> Result<Self, String> {
-        Self::with(None, equations, settings, quanta)
-    }
-
-    /// A core for equations whose derivatives may be in a sheet already.
-    pub(crate) fn with<E: Equations>(
         sheet: Option<Sheet>,
         equations: &E,
         settings: &Settings,

@@ -103,7 +103,7 @@ fn starts() {
     let quanta = crate::solve::qss::Quanta { relative: 1e-3, minimum: 1e-6 };
     let settings = settings(Method::Rk45, 1e-9);
     let core = crate::solve::qss::Quantised::<crate::solve::qss::Explicit, 2>::new(
-        &Cubic, &settings, quanta,
+        None, &Cubic, &settings, quanta,
     );
     assert!(core.err().unwrap().contains("algebraic"));
 }

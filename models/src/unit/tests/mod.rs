@@ -54,7 +54,8 @@ pub(super) struct Alone {
 
 impl Alone {
     pub(super) fn new<E: Equations>(equations: E, initial: &[f64], settings: Settings) -> Self {
-        let core = crate::solve::Stepped::new(&equations, &settings).unwrap();
+        let prepared = crate::solve::Prepared::new(&equations, settings.method);
+        let core = crate::solve::Stepped::new(prepared, &equations, &settings).unwrap();
         Self::with_core(equations, core, initial, settings)
     }
 

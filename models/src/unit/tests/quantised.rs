@@ -12,7 +12,7 @@ fn quantised<E: Equations, M: Quantiser<P>, const P: usize>(
 ) -> Alone {
     let settings = settings(Method::default(), 1e-9);
     let quanta = Quanta { relative: 0.0, minimum };
-    let core = Quantised::<M, P>::new(&equations, &settings, quanta).unwrap();
+    let core = Quantised::<M, P>::new(None, &equations, &settings, quanta).unwrap();
     Alone::with_core(equations, core, initial, settings)
 }
 
