@@ -1,19 +1,22 @@
 //! `automaton`: a timed finite state machine.
+mod formula;
 mod parse;
 
 use super::events::same;
 use crate::{
     kinds::{
-        ParamType, PortSpec, Ports, ValueType,
+        ParamError, ParamType, PortSpec, Ports, ValueType,
         feed_through::{FeedThrough, Passing},
-        params::{needed, with},
+        params::{needed, random_ticks, with},
         ports::{event, signal},
     },
+    maths::random::RandomStream,
     signal::{
         Level, NEVER, Timer,
         value::{Segment, Value},
     },
 };
+use formula::{FIRST, Formula, Guard, TIME, VALUE};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, sync::Arc};
 use superdense_kernel::{
@@ -25,6 +28,8 @@ use superdense_kernel::{
 pub enum Cause {
     /// So many ticks after the state was entered.
     After(i64),
+    /// So many seconds after it was entered, computed then.
+    Computed(Formula),
     /// An event on an input, with this value if one is given.
     On(u16, Option<Value>),
 }
@@ -40,6 +45,12 @@ pub struct Arrow {
     pub to: u32,
     /// The messages it sends: output port and value.
     pub emit: Box<[(u16, Value)]>,
+    /// What must hold.
+    pub guard: Option<Guard>,
+    /// Numbers that it sends, by the variables before it.
+    pub send: Box<[(u16, Formula)]>,
+    /// Variables and their new values.
+    pub set: Box<[(usize, Formula)]>,
 }
 
 /// A timed automaton. Inputs: events; outputs: 0 the entered state's name, 1 its number as a
@@ -52,10 +63,14 @@ pub struct Automaton {
     inputs: u16,
     outputs: u16,
     state: u32,
-    /// Tick at which the state was entered.
-    entered: i64,
-    /// The transition that an input caused; told in the next micro-step.
-    told: Option<u32>,
+    /// The next time-out: its tick and transition; of several the earliest, of several at one tick the first in
+    /// the list.
+    due: Option<(i64, u32)>,
+    /// The transition that an input caused, and the numbers it sends; told in the next micro-step.
+    told: Option<(u32, Vec<f64>)>,
+    /// The time in seconds, the value of an event, and the variables.
+    vars: Vec<f64>,
+    stream: RandomStream,
     level: Level,
 }
 
@@ -65,15 +80,39 @@ impl Automaton {
     /// Number of outputs before the declared ones.
     const OWN: u16 = 2;
 
-    /// The next time-out of the state: its tick and transition; of several the earliest, of
-    /// several at one tick the first in the list.
-    fn time_out(&self) -> Option<(i64, u32)> {
-        let here = self.arrows.iter().zip(0..).filter(|(a, _)| a.from.contains(&self.state));
-        let times = here.filter_map(|(a, k)| match a.cause {
-            Cause::After(ticks) => Some((self.entered.saturating_add(ticks), k)),
-            Cause::On(..) => None,
-        });
-        times.min()
+    /// Enters a state: which of its time-outs comes is decided by the variables now.
+    fn enter(&mut self, state: u32) -> Result<(), NotFinite> {
+        let arrows = Arc::clone(&self.arrows);
+        (self.state, self.due) = (state, None);
+        self.vars[TIME] = self.timer.seconds(0, self.timer.now());
+        for (arrow, k) in arrows.iter().zip(0..).filter(|(a, _)| a.from.contains(&state)) {
+            let ticks = match &arrow.cause {
+                Cause::On(..) => continue,
+                _ if !self.allows(arrow) => continue,
+                Cause::After(ticks) => *ticks,
+                Cause::Computed(formula) => {
+                    let seconds = formula.value(&self.vars, &mut self.stream);
+                    if !seconds.is_finite() {
+                        return Err(NotFinite("`after`", seconds));
+                    }
+                    random_ticks(seconds, self.timer.resolution())
+                }
+            };
+            let at = self.timer.now().saturating_add(ticks);
+            self.due = Some(self.due.map_or((at, k), |due| due.min((at, k))));
+        }
+        Ok(())
+    }
+
+    fn allows(&self, arrow: &Arrow) -> bool {
+        arrow.guard.as_ref().is_none_or(|guard| guard.holds(&self.vars))
+    }
+
+    /// The numbers that a transition sends.
+    fn numbers(&self, arrow: u32) -> Vec<f64> {
+        let all = self.arrows[arrow as usize].send.iter();
+        // What is sent draws nothing.
+        all.map(|(_, formula)| formula.expr.eval(&self.vars)).collect()
     }
 
     fn waiting(&self) -> bool {
@@ -81,25 +120,45 @@ impl Automaton {
     }
 
     fn reschedule(&mut self) {
-        let at = self.time_out().map_or(NEVER, |(at, _)| at);
+        let at = self.due.map_or(NEVER, |(at, _)| at);
         self.timer.set(if self.waiting() { self.timer.now() } else { at.max(self.timer.now()) });
     }
 
     fn take(&mut self, arrow: u32, kind: EventKind, fx: &mut Effects<Value>) {
-        self.state = self.arrows[arrow as usize].to;
-        self.entered = self.timer.now();
+        let arrows = Arc::clone(&self.arrows);
+        let arrow = &arrows[arrow as usize];
+        let new: Vec<f64> = arrow
+            .set
+            .iter()
+            .map(|(_, formula)| formula.value(&self.vars, &mut self.stream))
+            .collect();
+        arrow.set.iter().zip(&new).for_each(|((place, _), value)| self.vars[*place] = *value);
+        let wrong = new.iter().find(|value| !value.is_finite());
+        let set = wrong.map_or(Ok(()), |value| Err(NotFinite("`set`", *value)));
+        if let Err(NotFinite(what, value)) = set.and_then(|()| self.enter(arrow.to)) {
+            let name = &self.names[arrow.to as usize];
+            fx.fail(format!(
+                "{what} of a transition to `{name}` gives {value}: check divisions and logarithms in it"
+            ));
+        }
         self.level.change(f64::from(self.state), self.timer.now());
         crate::kinds::ports::happened(fx, &self.names[self.state as usize], kind);
     }
 
-    fn tell(&self, arrow: u32, out: &mut Outbox<'_, Value>) {
+    fn tell(&self, arrow: u32, numbers: &[f64], out: &mut Outbox<'_, Value>) {
         let arrow = &self.arrows[arrow as usize];
         out.send(Self::STATE, Value::Text(Arc::clone(&self.names[arrow.to as usize])));
         for (port, value) in &arrow.emit {
             out.send(OutPort::<_>::new(*port), value.clone());
         }
+        for ((port, _), number) in arrow.send.iter().zip(numbers) {
+            out.send(OutPort::<_>::new(*port), Value::Real(*number));
+        }
     }
 }
+
+/// What gave a number that is none.
+struct NotFinite(&'static str, f64);
 
 impl Atomic<Value> for Automaton {
     fn inputs(&self) -> u16 {
@@ -113,12 +172,12 @@ impl Atomic<Value> for Automaton {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let mut level = self.level.clone();
-        let arrow = if self.waiting() { self.told } else { self.time_out().map(|(_, k)| k) };
-        if let Some(k) = arrow {
-            self.tell(k, out);
-            if !self.waiting() {
-                level.change(f64::from(self.arrows[k as usize].to), self.timer.next());
-            }
+        if let Some((k, numbers)) = &self.told {
+            self.tell(*k, numbers, out);
+        }
+        if let Some((_, k)) = self.due.filter(|_| !self.waiting()) {
+            self.tell(k, &self.numbers(k), out);
+            level.change(f64::from(self.arrows[k as usize].to), self.timer.next());
         }
         if let Some(segment) = level.pending() {
             out.send(Self::NUMBER, segment);
@@ -126,11 +185,12 @@ impl Atomic<Value> for Automaton {
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
         let waiting = self.waiting();
-        let due = self.time_out();
+        let due = self.due;
         self.timer.fire();
         if waiting {
             self.told = None;
         } else if let Some((_, k)) = due {
+            self.vars[VALUE] = 0.0;
             self.take(k, EventKind::Time, fx);
         }
         self.level.sent();
@@ -138,15 +198,20 @@ impl Atomic<Value> for Automaton {
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        let enabled = |a: &Arrow| {
+        self.vars[TIME] = self.timer.seconds(0, self.timer.now());
+        let arrows = Arc::clone(&self.arrows);
+        let taken = arrows.iter().zip(0..).find(|(a, _)| {
             let Cause::On(port, wanted) = &a.cause else { return false };
-            let matches =
-                |(p, v): (u16, &Value)| p == *port && wanted.as_ref().is_none_or(|w| same(w, v));
-            a.from.contains(&self.state) && bag.iter().any(matches)
-        };
-        if let Some(k) = self.arrows.iter().position(enabled) {
-            self.take(k as u32, EventKind::Private, fx);
-            self.told = Some(k as u32);
+            a.from.contains(&self.state)
+                && bag.iter().any(|(p, v)| {
+                    self.vars[VALUE] = v.as_real().unwrap_or(0.0);
+                    p == *port && wanted.as_ref().is_none_or(|w| same(w, v)) && self.allows(a)
+                })
+        });
+        if let Some((_, k)) = taken {
+            let numbers = self.numbers(k);
+            self.take(k, EventKind::Private, fx);
+            self.told = Some((k, numbers));
         }
         self.reschedule();
     }
@@ -166,8 +231,10 @@ fn answers(inputs: usize, arrows: &[Arrow]) -> Vec<(u16, u16, Passing)> {
         while let Some(&arrow) = taken.get(next) {
             next += 1;
             let own = 0..Automaton::OWN;
-            pairs.extend(own.chain(arrow.emit.iter().map(|e| e.0)).map(|output| (input, output)));
-            let at_once = |a: &&Arrow| a.cause == Cause::After(0) && a.from.contains(&arrow.to);
+            let sent = arrow.emit.iter().map(|e| e.0).chain(arrow.send.iter().map(|e| e.0));
+            pairs.extend(own.chain(sent).map(|output| (input, output)));
+            let quick = |a: &Arrow| matches!(a.cause, Cause::After(0) | Cause::Computed(_));
+            let at_once = |a: &&Arrow| quick(a) && a.from.contains(&arrow.to);
             for follows in arrows.iter().filter(at_once) {
                 if !taken.iter().any(|&a| std::ptr::eq(a, follows)) {
                     taken.push(follows);
@@ -189,6 +256,11 @@ unit_kind! {
     /// the time-out goes first. A time-out is told in its own cycle, a transition on an event one
     /// micro-step after it. `emit` gives values for outputs (or one value for the first output).
     ///
+    /// `variables` are numbers that transitions `set`; `if` is a condition without which a transition is not taken,
+    /// and `send` sends numbers, computed before `set`. `after` may be a formula, too, which is computed as the state
+    /// is entered, when also the conditions of time-outs are looked at: `after = "exponential(5)"`. Formulas know
+    /// the variables, the parameters, the time `t`, `value` of the event, and but for `send` random numbers.
+    ///
     /// ```toml
     /// [unit.light]
     /// kind = "automaton"
@@ -206,10 +278,11 @@ unit_kind! {
     AutomatonKind = "automaton", "a timed finite state machine",
     params: [
         needed("states", ParamType::Raw, "names of the states"),
-        needed("transitions", ParamType::Raw, "list of { from, to, after or on, value, emit }"),
+        needed("transitions", ParamType::Raw, "list of { from, to, after or on, value, if, emit, send, set }"),
         with("initial", ParamType::Text, "", "state at the start; default the first"),
         with("inputs", ParamType::Raw, "", "names of event inputs"),
         with("outputs", ParamType::Raw, "", "names of event outputs"),
+        with("variables", ParamType::Raw, "", "numbers that transitions set: name = number or formula"),
     ],
     ports: |params| {
         let names = parse::names(params)?;
@@ -223,8 +296,13 @@ unit_kind! {
         let arrows = names.and_then(|names| Ok((names.inputs.len(), parse::arrows(params, &names, context)?.1)));
         FeedThrough::Pairs(arrows.map_or(Vec::new(), |(inputs, arrows)| answers(inputs, &arrows)))
     },
+    value_names: |params, output| match output {
+        "number" => parse::names(params).map_or(Vec::new(), |names| names.states),
+        _ => Vec::new(),
+    },
     build: |params, context| {
         let names = parse::names(params)?;
+        let variables = parse::variables(params, context)?;
         let (initial, arrows) = parse::arrows(params, &names, context)?;
         let mut model = Automaton {
             timer: Timer::due(0, context.resolution),
@@ -233,10 +311,16 @@ unit_kind! {
             inputs: names.inputs.len() as u16,
             outputs: Automaton::OWN + names.outputs.len() as u16,
             state: initial,
-            entered: 0,
+            due: None,
             told: None,
+            vars: [0.0; FIRST].into_iter().chain(variables.start).collect(),
+            stream: RandomStream::new(context.seed, &format!("{}#automaton", context.path)),
             level: Level::new(f64::from(initial)),
         };
+        model.enter(initial).map_err(|NotFinite(what, value)| {
+            let error = ParamError::at(params.span("transitions"), format!("{what} gives {value}"));
+            vec![error.help("check divisions and logarithms in it")]
+        })?;
         model.reschedule();
         Ok(Component::atomic(model))
     },
@@ -326,6 +410,73 @@ mod tests {
     }
 
     #[test]
+    fn variables_count_and_conditions_decide() {
+        let bench = Bench::run(
+            r#"
+            connections = ["s.y -> m.u", "m.y -> big.u"]
+            [unit.s]
+            kind = "schedule"
+            times = [5, 6, 7]
+            values = [1, 3, 2]
+            [unit.m]
+            kind = "automaton"
+            states = ["try", "done", "high"]
+            inputs = ["u"]
+            outputs = ["y"]
+            variables = { n = 0, most = "2 + 1" }
+            transitions = [
+              { from = "try", after = "0.5 + 0.5*(n + 1)/(n + 1)", to = "try", if = "n < most", send = { y = "10*n" }, set = { n = "n + 1" } },
+              { from = "try", after = "1 s", to = "done", if = "n >= most" },
+              { from = ["done", "high"], on = "u", to = "high", if = "value > 2", send = { y = "value + t" }, set = { n = "-n" } },
+            ]
+            [unit.big]
+            kind = "counter"
+            "#,
+            8.0,
+        );
+        assert_eq!(bench.events("m.y"), ["1@0 0", "2@0 10", "3@0 20", "6@1 9"]);
+        assert_eq!(
+            bench.events("m.state"),
+            ["1@0 try", "2@0 try", "3@0 try", "4@0 done", "6@1 high"]
+        );
+    }
+
+    /// Two servers and two places to wait: a birth-death process, whose shares of time are those of Erlang.
+    #[test]
+    fn durations_may_be_random() {
+        let (rate, service, servers, places) = (3.0_f64, 2.0_f64, 2, 4);
+        let bench = Bench::run(
+            r#"
+            [unit.m]
+            kind = "automaton"
+            states = ["open"]
+            outputs = ["n"]
+            variables = { n = 0 }
+            transitions = [
+              { from = "open", after = "exponential(1/3)", to = "open", if = "n < 4", send = { n = "n + 1" }, set = { n = "n + 1" } },
+              { from = "open", after = "exponential(1/(2*min(n, 2)))", to = "open", if = "n > 0", send = { n = "n - 1" }, set = { n = "n - 1" } },
+            ]
+            "#,
+            20_000.0,
+        );
+        let (mut shares, mut last) = ([0.0; 5], (0.0, 0));
+        for event in bench.events("m.n") {
+            let (at, n) = event.split_once(' ').unwrap();
+            let at: f64 = at.split('@').next().unwrap().parse().unwrap();
+            shares[last.1] += (at - last.0) / 20_000.0;
+            last = (at, n.parse().unwrap());
+        }
+        let mut weights = vec![1.0];
+        for n in 1..=places {
+            weights.push(weights[n - 1] * rate / (service * n.min(servers) as f64));
+        }
+        let all: f64 = weights.iter().sum();
+        for (share, weight) in shares.iter().zip(&weights) {
+            assert!((share - weight / all).abs() < 0.01, "{shares:?} {weights:?}");
+        }
+    }
+
+    #[test]
     fn mistakes_are_all_named() {
         let text = mistakes(
             "[unit.m]\nkind='automaton'\nstates=['a','b']\ninitial='c'\ninputs=['u']\n\
@@ -340,7 +491,7 @@ mod tests {
                 "a transition needs either `after` or `on`; add after = \"5 s\" or on = \"input\"",
                 "no input `v`; the inputs are u",
                 "nothing to emit on: the unit has no outputs; add outputs = [\"y\"]",
-                "unknown key `color`; the keys are from, to, after, on, value, emit",
+                "unknown key `color`; the keys are from, to, after, on, value, if, emit, send, set",
                 "a transition needs `from`; add from = a state",
                 "a transition needs `to`; add to = a state",
                 "a transition needs either `after` or `on`; add after = \"5 s\" or on = \"input\"",

@@ -5,13 +5,16 @@ use crate::kinds::{
     params::{Checked, Reader, needed, with},
     ports::{ports, signal},
 };
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use std::cmp::Ordering;
 use superdense_kernel::{Component, time::Resolution};
 
 unit_kind! {
     /// `csv`: a signal from a file of comma-separated values with a header line. Output `y`.
     ///
-    /// Times are seconds since the start, ascending; before the first row the first value holds,
+    /// Times are seconds since the start, or dates with times (`2024-03-01T12:00:00Z`, `2024-03-01 12:00`) since
+    /// that of the first row, ascending; dates without an offset are in UTC. `start` is the date of the start, if that is
+    /// not the first row; before the first row the first value holds,
     /// after the last row the last one. `mode = "hold"` jumps at each row, `"linear"` joins rows
     /// by straight lines. Lines that start with `#` are comments.
     ///
@@ -29,6 +32,7 @@ unit_kind! {
         with("column", ParamType::Text, "", "column of the values, by name or number; default 2"),
         with("time", ParamType::Text, "", "column of the times, by name or number; default 1"),
         with("mode", ParamType::Choice(&["hold", "linear"]), "hold", "between rows"),
+        with("start", ParamType::Text, "", "date of the start, where times are dates; default the first row's"),
         with("separator", ParamType::Text, ",", "character between columns"),
     ],
     ports: |_| Ok(ports([], [signal("y")])),
@@ -51,7 +55,13 @@ fn build(
         .and_then(|text| {
             let named = |key| Some(params.text(key)).filter(|name| !name.is_empty());
             let columns = [named("time"), named("column")];
-            read(&text, separator, columns, context.resolution)
+            let start = match named("start") {
+                None => None,
+                Some(text) => {
+                    Some(date(text).ok_or_else(|| format!("start: `{text}` is no date"))?)
+                }
+            };
+            read(&text, separator, columns, (context.resolution, start))
                 .map_err(|e| format!("`{}`, {e}", params.text("file")))
         });
     match rows {
@@ -109,7 +119,7 @@ fn read(
     text: &str,
     separator: u8,
     columns: [Option<&str>; 2],
-    resolution: Resolution,
+    (resolution, mut start): (Resolution, Option<i128>),
 ) -> Result<Vec<(i64, f64)>, String> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator)
@@ -134,7 +144,12 @@ fn read(
             Err(e) => return Err(format!("line {line}: {}", describe(&e))),
         }
         let (t, v) = (&record[time], &record[value]);
-        let ticks = ticks(t, resolution).map_err(|e| format!("line {line}: {e}"))?;
+        let ticks = match date(t) {
+            None => ticks(t, resolution),
+            Some(date) => since(date - *start.get_or_insert(date), resolution)
+                .ok_or_else(|| format!("{t} lies before the start, or too far behind it")),
+        };
+        let ticks = ticks.map_err(|e| format!("line {line}: {e}"))?;
         let v: f64 = v.parse().map_err(|_| format!("line {line}: `{v}` is no number"))?;
         if !v.is_finite() {
             return Err(format!("line {line}: the value {v} is not finite"));
@@ -175,6 +190,23 @@ pub(crate) fn ticks(text: &str, resolution: Resolution) -> Result<i64, String> {
     if ticks < 0 { Err(format!("the time {text} is negative")) } else { Ok(ticks) }
 }
 
+/// Nanoseconds of a date with a time, since 1970.
+fn date(text: &str) -> Option<i128> {
+    let plain =
+        ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+    let exact = DateTime::parse_from_rfc3339(text).ok().map(|date| date.to_utc().naive_utc());
+    let local = || plain.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
+    let day = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0);
+    let utc = exact.or_else(local).or_else(day)?.and_utc();
+    Some(i128::from(utc.timestamp()) * 1_000_000_000 + i128::from(utc.timestamp_subsec_nanos()))
+}
+
+/// Ticks of so many nanoseconds after the start, if they are neither before it nor too many.
+fn since(nanoseconds: i128, resolution: Resolution) -> Option<i64> {
+    let scaled = nanoseconds.checked_mul(i128::from(resolution.ticks_per_second()))?;
+    i64::try_from((scaled + 500_000_000) / 1_000_000_000).ok().filter(|_| nanoseconds >= 0)
+}
+
 fn pieces(rows: &[(i64, f64)], linear: bool, resolution: Resolution) -> Vec<Piece> {
     let mut pieces = Vec::with_capacity(rows.len() + 1);
     if rows[0].0 > 0 {
@@ -203,7 +235,7 @@ mod tests {
     #[test]
     fn rows_become_pieces() {
         let text = "time, a, b\n# comment\n0.1, 1, 2\n0.2, 3, 2\n0.30000000000000004, 3, 5\n";
-        let rows = read(text, b',', [None, Some("b")], NANO).unwrap();
+        let rows = read(text, b',', [None, Some("b")], (NANO, None)).unwrap();
         assert_eq!(rows, [(100_000_000, 2.0), (200_000_000, 2.0), (300_000_000, 5.0)]);
         let hold: Vec<i64> = pieces(&rows, false, NANO).iter().map(|p| p.at).collect();
         assert_eq!(hold, [0, 300_000_000]);
@@ -214,12 +246,35 @@ mod tests {
     #[test]
     fn columns_by_name_or_by_place() {
         let text = "time,1,2\n0,10,20\n";
-        let value = |time, column| read(text, b',', [time, column], NANO).map(|rows| rows[0].1);
+        let value =
+            |time, column| read(text, b',', [time, column], (NANO, None)).map(|rows| rows[0].1);
         assert_eq!(value(None, None), Ok(10.0));
         assert_eq!(value(None, Some("2")), Ok(20.0));
         assert_eq!(value(None, Some("3")), Ok(20.0));
         assert!(
-            read("t\n0\n", b',', [None, None], NANO).is_err_and(|e| e.contains("no column `2`"))
+            read("t\n0\n", b',', [None, None], (NANO, None))
+                .is_err_and(|e| e.contains("no column `2`"))
+        );
+    }
+
+    #[test]
+    fn dates_are_times_since_the_first_or_the_start() {
+        let text = "t,x\n2024-02-28T23:59:58.5Z,1\n2024-02-29T01:00:00+01:00,2\n2024-03-01,3\n2024-03-01 00:00:00.25,4\n";
+        let at = |start: Option<&str>| {
+            let start = start.map(|text| date(text).unwrap());
+            let rows = read(text, b',', [None, None], (NANO, start));
+            rows.map(|rows| rows.iter().map(|row| row.0).collect::<Vec<_>>())
+        };
+        let second = 1_000_000_000;
+        let from_first =
+            [0, 3 * second / 2, 86_401 * second + second / 2, 86_401 * second + 3 * second / 4];
+        assert_eq!(at(None).unwrap(), from_first);
+        let from_start = at(Some("2024-02-28 23:59")).unwrap();
+        assert_eq!(from_start, from_first.map(|t| t + 58 * second + second / 2));
+        let late = at(Some("2024-03-01"));
+        assert_eq!(
+            late,
+            Err("line 2: 2024-02-28T23:59:58.5Z lies before the start, or too far behind it".into())
         );
     }
 
@@ -247,7 +302,10 @@ mod tests {
             ("0,1\n1,2\n", "line 1: numbers instead of the names of columns"),
         ];
         for (text, expected) in cases {
-            assert_eq!(read(text, b',', [Some("t"), Some("x")], NANO), Err(expected.into()));
+            assert_eq!(
+                read(text, b',', [Some("t"), Some("x")], (NANO, None)),
+                Err(expected.into())
+            );
         }
     }
 

@@ -172,6 +172,13 @@ impl UnitKind for EquationsKind {
         }
         all
     }
+    fn value_names(&self, params: &Params, output: &str) -> Vec<String> {
+        let d = Declared::read(&mut Reader::new(params));
+        match output == MODE && d.shows_mode() {
+            true => d.modes.iter().map(|(name, _)| name.value.clone()).collect(),
+            false => Vec::new(),
+        }
+    }
     fn measures(
         &self,
         params: &Params,

@@ -560,6 +560,11 @@ pub trait UnitKind: Sync {
         let _ = (params, names);
         Default::default()
     }
+    /// Names of the values 0, 1, 2, ... of an output, such as those of states; none where it is a number.
+    fn value_names(&self, params: &Params, output: &str) -> Vec<String> {
+        let _ = (params, output);
+        Vec::new()
+    }
     /// Whether only events change this one of its variables.
     fn is_discrete(&self, params: &Params, variable: &str) -> bool {
         let _ = (params, variable);

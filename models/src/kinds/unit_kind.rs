@@ -2,7 +2,7 @@
 macro_rules! unit_kind {
     ($(#[$doc:meta])* $name:ident = $text:literal, $summary:literal,
      params: $params:expr, ports: $ports:expr,
-     $(feed_through: $feed_through:expr,)? build: $build:expr $(,)?) => {
+     $(feed_through: $feed_through:expr,)? $(value_names: $value_names:expr,)? build: $build:expr $(,)?) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $name;
@@ -37,6 +37,10 @@ macro_rules! unit_kind {
                     &crate::kinds::Context<'_>,
                 ) -> crate::kinds::feed_through::FeedThrough = $feed_through;
                 feed_through(params, context)
+            })?
+            $(fn value_names(&self, params: &crate::kinds::Params, output: &str) -> Vec<String> {
+                let names: fn(&crate::kinds::Params, &str) -> Vec<String> = $value_names;
+                names(params, output)
             })?
             fn build(
                 &self,

@@ -213,6 +213,21 @@ pub struct Axes {
     /// Intervals of time in seconds that are shaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bands: Vec<[f64; 2]>,
+    /// Events between which time is shaded, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub between: Vec<Between>,
+}
+
+/// Intervals of time between events.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Between {
+    /// The output whose events begin an interval.
+    pub from: String,
+    /// Those that end it; of the same output, if that is one.
+    pub to: String,
+    /// The value that begins an interval; every other one ends it. Empty where all events count.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub is: String,
 }
 
 impl Plot {

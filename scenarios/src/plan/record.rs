@@ -1,6 +1,6 @@
 //! The signals that are written and drawn: `record` and `[[plot]]`.
 use super::{
-    Aggregate, Axes, Figure, Plot, Record, Source, Style, connect,
+    Aggregate, Axes, Between, Figure, Plot, Record, Source, Style, connect,
     evaluate::Evaluator,
     selector::{self, Piece, Selector, Step},
     session::{Session, did_you_mean},
@@ -361,13 +361,71 @@ impl Recorder<'_> {
         Axes {
             x: x.and_then(|x| x.into_iter().next()),
             names,
-            values,
+            values: if values.is_empty() && kind == Figure::Curves {
+                self.value_names(y)
+            } else {
+                values
+            },
             x_range: self.range(table, "x_range"),
             y_range,
             log,
             unit: self.choice(table, "time_unit", "units of time", TIME_UNITS),
             bands: self.bands(table),
+            between: self.between(table),
         }
+    }
+
+    /// Names of the values of outputs, where all have the same.
+    fn value_names(&self, y: &[String]) -> Vec<String> {
+        let of = |label: &String| {
+            let record = self.records.get(*self.labels.get(label)?)?;
+            let Source::Port { unit, port } = &record.source else { return None };
+            let unit = self.tree.units.iter().find(|u| u.path == *unit)?;
+            let port = unit.ports.outputs.get(usize::from(*port))?;
+            let names = unit.kind.value_names(&unit.params, &port.name);
+            Some(names).filter(|names| !names.is_empty())
+        };
+        // More curves than that are read by numbers.
+        let mut all = y.iter().take(9).map(of);
+        match (all.next().flatten(), y.len() < 9) {
+            (Some(first), true) if all.all(|names| names.as_ref() == Some(&first)) => first,
+            _ => Vec::new(),
+        }
+    }
+
+    /// `bands = [{ from = "alarm.up", to = "alarm.down" }, { of = "light.state", is = "red" }]`.
+    fn between(&mut self, table: &Table) -> Vec<Between> {
+        let Some(Node { item: Item::List(items), .. }) = table.get("bands") else {
+            return Vec::new();
+        };
+        let (session, mut found) = (self.session, Vec::new());
+        for item in items {
+            let Item::Table(band) = &item.item else { continue };
+            let mut one = |key: &str| self.outputs(band, key, true)?.into_iter().next();
+            let is = band.get("is").map(|node| match &node.item {
+                Item::Text(text) => text.clone(),
+                _ => session.sources.slice(&node.span).to_owned(),
+            });
+            let known = ["from", "to", "of", "is"];
+            let strange = band.keys().any(|key| !known.contains(&key));
+            let between = match (one("from"), one("to"), one("of"), is) {
+                (Some(from), Some(to), None, None) if !strange => {
+                    Between { from, to, ..Between::default() }
+                }
+                (None, None, Some(of), Some(is)) if !strange => {
+                    Between { from: of.clone(), to: of, is }
+                }
+                _ => {
+                    let message = "this is no interval between events";
+                    let help = "write { from = \"alarm.up\", to = \"alarm.down\" } or \
+                                { of = \"light.state\", is = \"red\" }";
+                    session.report(Mistake::new("plot", &item.span, message).help(help));
+                    continue;
+                }
+            };
+            found.push(between);
+        }
+        found
     }
 
     /// A list of texts; empty if there is none.
@@ -405,7 +463,8 @@ impl Recorder<'_> {
         let Some(node) = table.get("bands") else { return Vec::new() };
         let example = "bands = [[\"1 s\", \"2 s\"]]";
         let items = node.list("`bands`", example, &self.session.sink).unwrap_or_default();
-        items.iter().filter_map(|item| self.pair(item, "bands")).collect()
+        let times = items.iter().filter(|item| !matches!(item.item, Item::Table(_)));
+        times.filter_map(|item| self.pair(item, "bands")).collect()
     }
 
     /// The outputs of a plot, which are recorded; of events only, if these are wanted.

@@ -26,7 +26,7 @@ const HEADING: u32 = 40;
 const LINE: u32 = 19;
 const CAPTION_COLUMNS: usize = 128;
 const CURVE_WIDTH: u32 = 17;
-/// Up to this many events a panel has full lines, beyond short marks at its upper edge.
+/// Up to this many events a panel has full lines, beyond ticks above it.
 const FULL_LINES: usize = 60;
 
 pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
@@ -46,6 +46,8 @@ pub(super) const COLOURS: [RGBColor; 7] = [
 /// Dash patterns in canvas units. plotters cuts a dashed line into separate ones; SVG knows
 /// patterns. So the pattern travels in the width: the curve width plus the pattern's number.
 const DASHES: [&str; 4] = ["", "80 35", "20 25", "90 30 20 30"];
+/// Height of a line of marks above a panel, which is the width of a symbol.
+const LINE_OF_MARKS: u32 = 9;
 const MARK_WIDTH: u32 = 9;
 const MARK_DASHES: [&str; 3] = ["50 30", "", "10 25"];
 const KINDS: [&str; 3] = ["private event", "shared event", "time event"];
@@ -99,7 +101,9 @@ pub fn svg(figure: &Figure) -> Result<String, PlotError> {
         }
         let legend = legend_width(figure);
         // One width for all, so that instants stand below each other.
-        let left = timeline::names_width(figure.panels.iter().flat_map(|p| &p.rows)).max(70);
+        let rows = figure.panels.iter().flat_map(|p| &p.rows).map(|row| &row.label);
+        let values = figure.panels.iter().flat_map(|p| &p.declared.axes.values);
+        let left = timeline::names_width(rows).max(timeline::names_width(values) + 20).max(70);
         for (i, panel) in figure.panels.iter().enumerate() {
             let (area, rest) = body.split_vertically(s(height_of(panel)));
             body = rest;
@@ -188,11 +192,14 @@ fn draw_panel(
     let span = axes.x_range.map_or(span, |[from, to]| (from, to));
     let x_ticks = Ticks::new(span.0, span.1, 9);
     let ((low, high), y_ticks) = value_axis(panel);
-    let mut kinds = [false; 3];
     let title = &panel.declared.title;
-    let above = if title.is_empty() { 12 } else { 30 };
+    let seen = seen(panel, figure, (unit, span));
+    let kinds = [0, 1, 2].map(|kind| seen.iter().any(|m| m.kind == kind));
+    // Each kind of marks has a line of its own.
+    let lines = kinds.iter().filter(|kind| **kind).count().saturating_sub(1) as u32;
+    let above = if title.is_empty() { 12 } else { 30 } + lines * LINE_OF_MARKS;
     if !title.is_empty() {
-        area.draw_text(title, &text(14, &INK), (s(78), s(8))).map_err(draw_error)?;
+        area.draw_text(title, &text(14, &INK), (s(8 + left), s(8))).map_err(draw_error)?;
     }
     let mut chart = ChartBuilder::on(area)
         .margin_top(s(above))
@@ -220,11 +227,7 @@ fn draw_panel(
     if panel.span.is_none() {
         draw_bands(&chart, panel, span, (low, high))?;
     }
-    if panel.declared.events && panel.span.is_none() {
-        let seen = figure.markers.iter().map(|m| Marker { at: m.at / unit, kind: m.kind });
-        let seen: Vec<Marker> = seen.filter(|m| (span.0..=span.1).contains(&m.at)).collect();
-        kinds = draw_markers(area, &chart, &seen, span, (low, high))?;
-    }
+    draw_markers(area, &chart, &seen, span, (low, high))?;
     timeline::draw(&chart, &panel.rows, span, !panel.declared.to.is_empty())?;
     for (i, curve) in panel.curves.iter().enumerate() {
         for piece in curves::pieces(&curve.points) {
@@ -232,6 +235,15 @@ fn draw_panel(
         }
     }
     Ok(kinds)
+}
+
+/// The events that a panel shows.
+fn seen(panel: &Panel, figure: &Figure, (unit, span): (f64, (f64, f64))) -> Vec<Marker> {
+    if !panel.declared.events || panel.span.is_some() {
+        return Vec::new();
+    }
+    let all = figure.markers.iter().map(|m| Marker { at: m.at / unit, kind: m.kind });
+    all.filter(|m| (span.0..=span.1).contains(&m.at)).collect()
 }
 
 /// The ends of the value axis, and its ticks.
@@ -295,31 +307,47 @@ fn draw_markers(
     markers: &[Marker],
     span: (f64, f64),
     (low, high): (f64, f64),
-) -> Result<[bool; 3], PlotError> {
-    let mut kinds = [false; 3];
+) -> Result<(), PlotError> {
     let full = markers.len() <= FULL_LINES;
     let area = chart.plotting_area();
     let pixels = f64::from(area.get_pixel_range().0.len() as u32 / SCALE).max(1.0);
-    let mut last = [-1.0; 3];
+    let mut last = [f64::NEG_INFINITY; 3];
+    let mut symbols = [f64::NEG_INFINITY; 3];
+    let (x0, y0) = panel.get_base_pixel();
+    let present = [0, 1, 2].map(|kind| markers.iter().any(|m| m.kind == kind));
+    let line = |kind: usize| present[..kind].iter().filter(|p| **p).count() as u32;
     for m in markers {
         // Marks of one kind that fall on one pixel are one mark.
         let pixel = ((m.at - span.0) / (span.1 - span.0) * pixels).round();
-        kinds[m.kind] = true;
         if pixel == last[m.kind] {
             continue;
         }
         last[m.kind] = pixel;
-        let foot = if full { low } else { high - (high - low) * 0.05 };
-        let line = PathElement::new(vec![(m.at, foot), (m.at, high)], mark_stroke(m.kind));
-        area.draw(&line).map_err(draw_error)?;
+        // On the panel, since the plotting area would cut the symbol in half.
+        let (x, y) = area.map_coordinate(&(m.at, high));
+        let at = (x - x0, y - y0 - s(3 + line(m.kind) * LINE_OF_MARKS));
         if full {
-            // On the panel, since the plotting area would cut the symbol in half.
-            let (x, y) = area.map_coordinate(&(m.at, high));
-            let (x0, y0) = panel.get_base_pixel();
-            panel.draw(&symbol((x - x0, y - y0 - s(3)), m.kind)).map_err(draw_error)?;
+            let line = PathElement::new(vec![(m.at, low), (m.at, high)], mark_stroke(m.kind));
+            area.draw(&line).map_err(draw_error)?;
+        } else {
+            let tick = vec![(at.0, at.1 - s(3)), (at.0, at.1 + s(3))];
+            panel
+                .draw(&PathElement::new(tick, MARK.stroke_width(MARK_WIDTH)))
+                .map_err(draw_error)?;
+        }
+        // Symbols side by side; where they would lie on each other the first one stands for all.
+        if full && pixel - symbols[m.kind] >= f64::from(LINE_OF_MARKS) {
+            symbols[m.kind] = pixel;
+            panel.draw(&symbol(at, m.kind)).map_err(draw_error)?;
         }
     }
-    Ok(kinds)
+    // Many marks are ticks, and each line of them begins with its symbol.
+    for kind in (0..3).filter(|kind| present[*kind] && !full) {
+        let (x, y) = area.map_coordinate(&(span.0, high));
+        let at = (x - x0 - s(9), y - y0 - s(3 + line(kind) * LINE_OF_MARKS));
+        panel.draw(&symbol(at, kind)).map_err(draw_error)?;
+    }
+    Ok(())
 }
 
 fn mark_stroke(kind: usize) -> ShapeStyle {

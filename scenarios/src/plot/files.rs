@@ -14,7 +14,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{collections::HashMap, path::Path};
 use superdense_kernel::time::Resolution;
-use superdense_models::kinds::PortKind;
+use superdense_models::kinds::{PortKind, ValueType};
 
 /// File of the declared plots in the output directory.
 pub const NAME: &str = "plots.json";
@@ -77,6 +77,7 @@ impl Declared {
             let natural = match record {
                 Some(r) if r.continuous => "line",
                 Some(r) if r.kind == PortKind::Signal => "signal",
+                Some(r) if r.ty == ValueType::Text => "text",
                 _ => "step",
             };
             declared.map_or(natural, name).to_owned()
@@ -171,7 +172,7 @@ pub(super) fn read(dir: &Path) -> Result<Figure, PlotError> {
     let sent = journeys::read(&trajectory, &declared.plots)?;
     let resolution = Resolution::from_exponent(declared.resolution).unwrap_or_default();
     let mut panels = Vec::new();
-    for plot in declared.plots {
+    for mut plot in declared.plots {
         let (mut curves, mut rows, mut span) = (Vec::new(), Vec::new(), None);
         match plot.kind.as_str() {
             "timeline" => rows = journeys::rows(&sent, &plot, resolution),
@@ -180,11 +181,19 @@ pub(super) fn read(dir: &Path) -> Result<Figure, PlotError> {
                 span = Some(journeys::span(&curves));
             }
             _ => {
+                let words = journeys::words(&sent, &plot);
                 let all = plot.y.iter().zip(&plot.styles);
-                let all = all.filter_map(|(label, style)| {
-                    Some(curve(label, style, samples.columns.get(label)?, tracks.get(label)))
+                let all = all.filter_map(|(label, style)| match style.as_str() {
+                    "text" => Some(journeys::texts(&sent, label, &words, samples.span, resolution)),
+                    _ => Some(curve(label, style, samples.columns.get(label)?, tracks.get(label))),
                 });
                 curves = all.collect();
+                if plot.axes.values.is_empty() {
+                    plot.axes.values = words;
+                }
+                let between =
+                    journeys::between(&sent, &plot.axes.between, samples.span, resolution);
+                plot.axes.bands.extend(between);
                 if let Some(x) = plot.axes.x.as_ref().and_then(|x| samples.columns.get(x)) {
                     curves = scales::phase(x, &plot, &samples.columns);
                     span = Some(journeys::span(&curves));

@@ -8,7 +8,7 @@ use super::{
     files::{COLUMNS, DeclaredPlot, ROWS, damaged},
     rows::each_row,
 };
-use crate::plan::Style;
+use crate::plan::{Between, Style};
 use std::{
     collections::{HashMap, VecDeque},
     path::Path,
@@ -30,7 +30,11 @@ pub(super) type Sent = HashMap<String, Vec<(i64, String)>>;
 /// Reads what was sent on the outputs of timelines and distributions.
 pub(super) fn read(file: &Path, plots: &[DeclaredPlot]) -> Result<Sent, PlotError> {
     let wanted = plots.iter().filter(|p| !p.kind.is_empty()).flat_map(|p| p.y.iter().chain(&p.to));
-    let mut sent: Sent = wanted.map(|label| (label.clone(), Vec::new())).collect();
+    let texts = plots.iter().flat_map(|p| p.y.iter().zip(&p.styles));
+    let texts = texts.filter(|(_, style)| *style == "text").map(|(label, _)| label);
+    let ends = plots.iter().flat_map(|p| &p.axes.between).flat_map(|b| [&b.from, &b.to]);
+    let mut sent: Sent =
+        wanted.chain(texts).chain(ends).map(|label| (label.clone(), Vec::new())).collect();
     if sent.is_empty() || !file.is_file() {
         return Ok(sent);
     }
@@ -71,6 +75,69 @@ fn together<'a>(sent: &'a Sent, labels: &[String]) -> Vec<(usize, (i64, &'a str)
     all
 }
 
+/// The texts of a panel in the order in which they come first.
+pub(super) fn words(sent: &Sent, plot: &DeclaredPlot) -> Vec<String> {
+    let texts = plot.y.iter().zip(&plot.styles).filter(|(_, style)| *style == "text");
+    let labels: Vec<String> = texts.map(|(label, _)| label.clone()).collect();
+    let mut words: Vec<String> = Vec::new();
+    for (_, (_, text)) in together(sent, &labels) {
+        if words.len() < WORDS && !words.iter().any(|word| word == text) {
+            words.push(text.to_owned());
+        }
+    }
+    words
+}
+
+/// An output of texts as a curve over their places among `words`.
+pub(super) fn texts(
+    sent: &Sent,
+    label: &str,
+    words: &[String],
+    (_, end): (f64, f64),
+    resolution: Resolution,
+) -> Curve {
+    let all = sent.get(label).map_or(&[][..], |all| all);
+    let place = |text: &String| words.iter().position(|word| word == text);
+    let mut points: Vec<Point> = all
+        .iter()
+        .map(|(tick, text)| (resolution.seconds(*tick), place(text).map_or(f64::NAN, |k| k as f64)))
+        .collect();
+    if let Some(&(_, last)) = points.last() {
+        points.push((end, last));
+    }
+    let points = curves::thin(curves::staircase(&points), COLUMNS);
+    Curve { label: label.to_owned(), style: Style::Step, points }
+}
+
+/// Intervals between events, in seconds; one that nothing ends goes on to the end.
+pub(super) fn between(
+    sent: &Sent,
+    all: &[Between],
+    (_, end): (f64, f64),
+    resolution: Resolution,
+) -> Vec<[f64; 2]> {
+    let mut found = Vec::new();
+    for band in all {
+        let mut begun = None;
+        for (place, (tick, text)) in together(sent, &[band.from.clone(), band.to.clone()]) {
+            let begins = if band.is.is_empty() { place == 0 } else { text == band.is };
+            let at = resolution.seconds(tick);
+            match begun {
+                None if begins => begun = Some(at),
+                Some(from) if !begins => {
+                    found.push([from, at]);
+                    begun = None;
+                }
+                _ => {}
+            }
+        }
+        found.extend(begun.map(|from| [from, end]));
+    }
+    found
+}
+
+/// Texts of a panel, at most.
+const WORDS: usize = 40;
 /// Rows of a timeline, at most: a picture of more is too large to draw, and to look at.
 const LINES: usize = 300;
 

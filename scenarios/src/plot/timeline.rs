@@ -93,9 +93,9 @@ pub(super) fn legend(area: &Area<'_>, rows: &[Row], known: bool) -> Result<(), P
     Ok(())
 }
 
-/// Room for the names of rows, in units of the SVG.
-pub(super) fn names_width<'a>(rows: impl Iterator<Item = &'a Row>) -> u32 {
+/// Room for names on the value axis, in units of the SVG.
+pub(super) fn names_width<'a>(names: impl Iterator<Item = &'a String>) -> u32 {
     let style = text(12, &INK);
-    let widths = rows.filter_map(|row| style.font.box_size(&short(&row.label)).ok());
+    let widths = names.filter_map(|name| style.font.box_size(&short(name)).ok());
     widths.map(|(width, _)| width / SCALE + 14).max().unwrap_or(0)
 }

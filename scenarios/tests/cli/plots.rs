@@ -281,3 +281,61 @@ fn axes_are_as_asked_for() {
     good(&dir, "plot out");
     assert_eq!(read(&dir.join("out"), "plot.svg"), svg);
 }
+
+/// Corners of the symbols of events: left, top, right, bottom.
+fn symbols(svg: &str) -> Vec<[f64; 4]> {
+    let polygons = svg.split("<polygon").skip(1).filter(|p| p.contains("fill=\"#464646\""));
+    let corners = polygons.map(|p| {
+        let points = p.split("points=\"").nth(1).and_then(|p| p.split('"').next()).unwrap();
+        let numbers = points.split([' ', ',']).filter(|n| !n.is_empty());
+        let numbers: Vec<f64> = numbers.map(|n| n.parse().unwrap()).collect();
+        let of = |first: usize, best: fn(f64, f64) -> f64| {
+            numbers.iter().skip(first).step_by(2).copied().reduce(best).unwrap()
+        };
+        [of(0, f64::min), of(1, f64::min), of(0, f64::max), of(1, f64::max)]
+    });
+    corners.collect()
+}
+
+/// States are named on the axis, texts are curves, bands follow events, and no mark lies on another one.
+#[test]
+fn states_texts_and_marks_can_be_read() {
+    let dir = folder("plots-states");
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");
+    let text = fs::read_to_string(library.join("traffic_light.toml")).unwrap();
+    let more = "[[plot]]\ny = ['light.state']\ny_label = 'text'\nevents = false\n\
+        bands = [{ of = 'light.state', is = 'off' }, { from = 'officer.order', to = 'light.state' }, ['1 s', '2 s']]\n";
+    fs::write(dir.join("a.toml"), format!("{text}\n{more}")).unwrap();
+    good(&dir, "run a.toml --quiet --out out");
+    let svg = read(&dir.join("out"), "plot.svg");
+    for (label, times) in [("off", 2), ("yellow", 1), ("green", 2), ("red", 2), ("working", 1)] {
+        assert_eq!(svg.matches(&format!("\n{label}\n")).count(), times, "{label}");
+    }
+    // Off from 100 s, 400 s, 700 s and 1000 s on, the last of which is the end.
+    assert_eq!(svg.matches("#EEEEE4").count(), 3 + 1);
+    let all = symbols(&svg);
+    assert!(all.len() > 20, "{}", all.len());
+    for (k, a) in all.iter().enumerate() {
+        for b in &all[k + 1..] {
+            let apart = a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1];
+            assert!(apart, "{a:?} lies on {b:?}");
+        }
+    }
+    let wrong = more.replace("is = 'off'", "was = 'off'");
+    fs::write(dir.join("b.toml"), format!("{text}\n{wrong}")).unwrap();
+    let output = superdense(&dir, "check b.toml");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no interval between events"));
+}
+
+/// Many marks are ticks in lines of their own, above the curves.
+#[test]
+fn many_marks_leave_the_curves_alone() {
+    let dir = folder("plots-marks");
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library/continuous");
+    let text = fs::read_to_string(library.join("buck.toml")).unwrap();
+    fs::write(dir.join("buck.toml"), text).unwrap();
+    good(&dir, "run buck.toml --quiet --out out");
+    let svg = read(&dir.join("out"), "plot.svg");
+    // Two in the legend, one at the beginning of each line.
+    assert_eq!(symbols(&svg).len(), 4);
+}

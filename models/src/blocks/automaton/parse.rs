@@ -1,12 +1,20 @@
 //! Reads the tables of an automaton.
-use super::{Arrow, Automaton, Cause};
+use super::{
+    Arrow, Automaton, Cause,
+    formula::{Drawing, FIRST, Formula, Guard, TIME, VALUE, Variables},
+};
 use crate::{
     kinds::{
         Context, Located, Param, ParamError, Params, Span,
         params::{Checked, Entries, ticks_of, value_of},
     },
+    maths::{
+        expr::{Condition, Expr, ExprError, Names as Scope, Symbol, VarId},
+        quantity::Quantity,
+    },
     signal::value::Value,
 };
+use std::cell::Cell;
 
 pub(super) struct Names {
     pub states: Vec<String>,
@@ -81,12 +89,192 @@ fn find(
     }
 }
 
+/// The variables with their values at the start.
+pub(super) fn variables(params: &Params, context: &Context<'_>) -> Checked<Variables> {
+    let mut names = Scope::new().with(context.library);
+    for (name, k) in [("t", TIME), ("value", VALUE)] {
+        names.insert(name, Symbol::Var(VarId(k as u32)));
+    }
+    let (mut start, mut errors) = (Vec::new(), Vec::new());
+    let entries = match params.get("variables").map(|p| &p.value) {
+        Some(Param::Table(entries)) => &entries[..],
+        None => &[],
+        Some(Param::Text(t)) if t.is_empty() => &[],
+        Some(_) => {
+            let error = ParamError::at(params.span("variables"), "`variables` is no table");
+            errors.push(error.help("write variables = { n = 0 }"));
+            &[]
+        }
+    };
+    for (name, p) in entries {
+        let constants = |name: &str| (context.constants)(name).map(Symbol::Const);
+        let value = match &p.value {
+            Param::Text(t) => match (Quantity::parse(t), Expr::parse(t, &constants)) {
+                (Ok(Some(q)), _) => Some(q.si()),
+                (_, Ok(expr)) => Some(expr.eval(&[])),
+                (_, Err(wrong)) => {
+                    told(&p.span, wrong, &mut errors);
+                    continue;
+                }
+            },
+            other => value_of(other).and_then(|v| v.as_real()),
+        };
+        if value.is_none_or(|x| !x.is_finite())
+            || crate::maths::expr::built_in(&name.value).is_some()
+        {
+            let error = ParamError::at(name.span.clone(), "this is no variable with a number");
+            errors.push(error.help("give a name that is no function, and a number: n = 0"));
+        }
+        start.push(value.unwrap_or(0.0));
+        let place = VarId((FIRST + start.len() - 1) as u32);
+        if names.insert(name.value.clone(), Symbol::Var(place)).is_some() {
+            let error =
+                ParamError::at(name.span.clone(), format!("`{}` is given twice", name.value));
+            errors.push(error.help("use each name once"));
+        }
+    }
+    if errors.is_empty() { Ok(Variables { names, start }) } else { Err(errors) }
+}
+
+/// Mistakes of a formula.
+fn told(span: &Span, wrong: Vec<ExprError>, errors: &mut Vec<ParamError>) {
+    for e in wrong {
+        let help = e
+            .help()
+            .unwrap_or_else(|| "formulas know variables, parameters, `t` and `value`".into());
+        errors.push(ParamError::at(span.clone(), e.to_string()).help(help));
+    }
+}
+
+/// Reads formulas of transitions.
+struct Formulas<'a> {
+    variables: &'a Variables,
+    context: &'a Context<'a>,
+}
+
+impl Formulas<'_> {
+    /// The names of a text, with the parameters that it uses.
+    fn names(&self, text: &str) -> Scope {
+        let mut names = self.variables.names.clone();
+        let word = |c: char| !(c.is_alphanumeric() || "_.[]".contains(c));
+        for name in text.split(word).filter(|name| !name.is_empty()) {
+            if let Some(value) = (self.context.constants)(name)
+                && crate::maths::expr::Scope::lookup(&names, name).is_none()
+            {
+                names.insert(name, Symbol::Const(value));
+            }
+        }
+        names
+    }
+
+    fn formula(
+        &self,
+        p: &Located<Param>,
+        draws: bool,
+        errors: &mut Vec<ParamError>,
+    ) -> Option<Formula> {
+        let text = match &p.value {
+            Param::Text(t) => t.clone(),
+            Param::Int(i) => i.to_string(),
+            Param::Real(x) => format!("{x:?}"),
+            _ => {
+                let error = ParamError::at(p.span.clone(), "not a formula");
+                errors.push(error.help("write a number or such as \"n + 1\""));
+                return None;
+            }
+        };
+        let names = self.names(&text);
+        let first = FIRST + self.variables.start.len();
+        let drawing = Drawing { names: &names, first, draws: Cell::new(0) };
+        let parsed = match draws {
+            true => Expr::parse(&text, &drawing),
+            false => Expr::parse(&text, &names),
+        };
+        match parsed {
+            Ok(expr) => Some(Formula { expr, draws: drawing.draws.get() }),
+            Err(wrong) => {
+                told(&p.span, wrong, errors);
+                None
+            }
+        }
+    }
+
+    /// `if = "n < 3"`.
+    fn guard(&self, t: &Entries<'_>, errors: &mut Vec<ParamError>) -> Option<Guard> {
+        let p = t.get("if")?;
+        let Param::Text(text) = &p.value else {
+            let error = ParamError::at(p.span.clone(), "`if` is no condition");
+            errors.push(error.help("write such as if = \"n < 3\""));
+            return None;
+        };
+        match Condition::parse(text, &self.names(text)) {
+            Ok(condition) => Some(Guard(condition)),
+            Err(wrong) => {
+                told(&p.span, wrong, errors);
+                None
+            }
+        }
+    }
+
+    /// New values of variables.
+    fn set(&self, t: &Entries<'_>, errors: &mut Vec<ParamError>) -> Vec<(usize, Formula)> {
+        let mut found = Vec::new();
+        for (name, p) in table(t, "set", errors) {
+            let known = crate::maths::expr::Scope::lookup(&self.variables.names, &name.value);
+            let place = match known {
+                Some(Symbol::Var(VarId(k))) if k as usize >= FIRST => k as usize,
+                _ => {
+                    let error = format!("`{}` is no variable", name.value);
+                    let help = "declare it: variables = { n = 0 }";
+                    errors.push(ParamError::at(name.span.clone(), error).help(help));
+                    continue;
+                }
+            };
+            found.extend(self.formula(p, true, errors).map(|formula| (place, formula)));
+        }
+        found
+    }
+
+    /// Numbers for outputs.
+    fn send(
+        &self,
+        t: &Entries<'_>,
+        names: &Names,
+        errors: &mut Vec<ParamError>,
+    ) -> Vec<(u16, Formula)> {
+        let mut found = Vec::new();
+        for (name, p) in table(t, "send", errors) {
+            let port = find(&names.outputs, "output", &name.value, &name.span, errors);
+            let formula = self.formula(p, false, errors);
+            found.extend(formula.map(|formula| (Automaton::OWN + port, formula)));
+        }
+        found
+    }
+}
+
+type Entry<'a> = (&'a Located<String>, &'a Located<Param>);
+
+/// The entries of a table in a transition.
+fn table<'a>(t: &Entries<'a>, key: &str, errors: &mut Vec<ParamError>) -> Vec<Entry<'a>> {
+    match t.get(key).map(|p| (&p.value, &p.span)) {
+        None => Vec::new(),
+        Some((Param::Table(entries), _)) => entries.iter().map(|(k, p)| (k, p)).collect(),
+        Some((_, span)) => {
+            let error = ParamError::at(span.clone(), format!("`{key}` is no table"));
+            errors.push(error.help(format!("write {key} = {{ name = \"formula\" }}")));
+            Vec::new()
+        }
+    }
+}
+
 /// The state at the start, and the transitions.
 pub(super) fn arrows(
     params: &Params,
     names: &Names,
     context: &Context<'_>,
 ) -> Checked<(u32, Vec<Arrow>)> {
+    let variables = variables(params, context)?;
+    let formulas = Formulas { variables: &variables, context };
     let mut errors = Vec::new();
     let initial = match params.text("initial") {
         "" => 0,
@@ -96,7 +284,7 @@ pub(super) fn arrows(
     match params.get("transitions").map(|p| &p.value) {
         Some(Param::List(list)) => {
             for p in list {
-                arrows.extend(arrow(p, names, context, &mut errors));
+                arrows.extend(arrow(p, names, &formulas, &mut errors));
             }
         }
         _ => errors.push(
@@ -131,12 +319,12 @@ fn unreached(
     }
 }
 
-const KEYS: [&str; 6] = ["from", "to", "after", "on", "value", "emit"];
+const KEYS: [&str; 9] = ["from", "to", "after", "on", "value", "if", "emit", "send", "set"];
 
 fn arrow(
     p: &Located<Param>,
     names: &Names,
-    context: &Context<'_>,
+    formulas: &Formulas<'_>,
     errors: &mut Vec<ParamError>,
 ) -> Option<Arrow> {
     let t = Entries::new(p, &KEYS, errors)?;
@@ -148,9 +336,19 @@ fn arrow(
             0
         }
     };
-    let cause = cause(&t, names, context, errors);
+    let cause = cause(&t, names, formulas, errors);
     let emit = emissions(&t, names, errors);
-    Some(Arrow { from: from.into(), cause: cause?, to: to.into(), emit: emit.into() })
+    let guard = formulas.guard(&t, errors);
+    let (send, set) = (formulas.send(&t, names, errors), formulas.set(&t, errors));
+    Some(Arrow {
+        from: from.into(),
+        cause: cause?,
+        to: to.into(),
+        emit: emit.into(),
+        guard,
+        send: send.into(),
+        set: set.into(),
+    })
 }
 
 fn missing(t: &Entries<'_>, key: &str) -> ParamError {
@@ -191,13 +389,16 @@ fn origins(t: &Entries<'_>, names: &Names, errors: &mut Vec<ParamError>) -> Vec<
 fn cause(
     t: &Entries<'_>,
     names: &Names,
-    context: &Context<'_>,
+    formulas: &Formulas<'_>,
     errors: &mut Vec<ParamError>,
 ) -> Option<Cause> {
     match (t.get("after"), t.text("on")) {
-        (Some(after), None) => match ticks_of(after, context) {
-            Ok(ticks) => Some(Cause::After(ticks)),
-            Err(e) => {
+        (Some(after), None) => match (ticks_of(after, formulas.context), &after.value) {
+            (Ok(ticks), _) => Some(Cause::After(ticks)),
+            (Err(_), Param::Text(text)) if matches!(Quantity::parse(text), Ok(None)) => {
+                formulas.formula(after, true, errors).map(Cause::Computed)
+            }
+            (Err(e), _) => {
                 errors.push(e);
                 None
             }
