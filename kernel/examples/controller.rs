@@ -67,7 +67,7 @@ struct Controller {
     left: Duration,
     target: f64,
     sum: f64,
-    /// What it found and has not told yet.
+    /// Findings that are not told yet.
     heat: Option<f64>,
 }
 
@@ -131,7 +131,7 @@ fn main() -> Result<(), RunError> {
     let heating = sim.listen("", heat)?;
     let second = sim.resolution().ticks_per_second();
 
-    // The same by hand, from sample to sample.
+    // By hand, from sample to sample.
     let (mut temperature, mut power, mut sum) = (15.0, 15.0, 100.0);
     let (mut wish, mut samples) = (15.0, 0);
     for minute in 1..=5 {

@@ -148,7 +148,7 @@ pub(crate) struct Core<M: Message> {
     pub counts: Counts,
     pub guards: Guards,
     pub observers: Vec<Box<dyn Observer<M>>>,
-    /// What outlets do when the structure has changed.
+    /// Work of outlets when the structure has changed.
     pub outlets: Vec<Finder<M>>,
     /// Whether an observer wants to hear of every cycle.
     pub watched: bool,

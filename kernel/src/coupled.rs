@@ -213,7 +213,7 @@ impl<A> Child<A> {
     pub fn input<T>(self, port: InPort<T, A>) -> Sink<T> {
         Sink(self.end(port.index()), PhantomData)
     }
-    /// The same child, whose ports go by numbers from here on.
+    /// This child, whose ports go by numbers from here on.
     pub fn any(self) -> Child {
         let Self { family, index, .. } = self;
         Child { family, index, model: PhantomData }

@@ -17,7 +17,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What left an output port: tags and values, in the order of the cycles, and of one cycle in path order of the
+/// All that left an output port: tags and values, in the order of the cycles, and of one cycle in path order of the
 /// senders. Every executor gives the same. What a saved state brings back is sent again.
 ///
 /// ```

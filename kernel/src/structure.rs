@@ -81,7 +81,7 @@ pub enum Change<M: Message> {
         port: u16,
     },
     /// Another change, whose refusal does not end the run: [`crate::Atomic::refused`] tells the model that asked.
-    /// What is refused leaves nothing behind.
+    /// A refused change leaves nothing behind.
     Attempt(Box<Self>),
 }
 

@@ -45,7 +45,7 @@ pub struct Arrow {
     pub to: u32,
     /// The messages it sends: output port and value.
     pub emit: Box<[(u16, Value)]>,
-    /// What must hold.
+    /// The condition that must hold.
     pub guard: Option<Guard>,
     /// Numbers that it sends, by the variables before it.
     pub send: Box<[(u16, Formula)]>,
@@ -111,7 +111,7 @@ impl Automaton {
     /// The numbers that a transition sends.
     fn numbers(&self, arrow: u32) -> Vec<f64> {
         let all = self.arrows[arrow as usize].send.iter();
-        // What is sent draws nothing.
+        // Sending draws nothing.
         all.map(|(_, formula)| formula.expr.eval(&self.vars)).collect()
     }
 
@@ -157,7 +157,7 @@ impl Automaton {
     }
 }
 
-/// What gave a number that is none.
+/// The formula that gave a number that is none.
 struct NotFinite(&'static str, f64);
 
 impl Atomic<Value> for Automaton {

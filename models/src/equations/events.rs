@@ -291,7 +291,7 @@ impl<'f> Events<'f> {
         let Param::Text(text) = &p.value else { return None };
         let before = r.errors.len();
         let moves = r.expression(p, self.scope(mode)).is_some_and(|date| !date.vars().is_empty());
-        // What is wrong with a date that does not change is told where it is read.
+        // A mistake in a date that does not change is told where it is read.
         r.errors.truncate(before);
         moves.then(|| Located::new(Param::Text(format!("t >= ({text})")), p.span.clone()))
     }

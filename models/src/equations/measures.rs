@@ -109,7 +109,7 @@ impl<'a> Formulas<'a, '_> {
         }
     }
 
-    /// What stands in the unit, or in a mode of it.
+    /// All that stands in the unit, or in a mode of it.
     fn part(
         &mut self,
         table: &mut Table,

@@ -1,4 +1,4 @@
-//! What events do: assignments, messages, modes, the end of a run.
+//! The work of events: assignments, messages, modes, the end of a run.
 use super::{
     elaborate::indexed,
     events::Events,

@@ -347,7 +347,7 @@ mod runs {
         assert!((more.probe("g.shed_mw") + 329.0 / 4.0).abs() < 1e-9);
     }
 
-    /// What exceeds the load is no silent matter.
+    /// Shedding more than the load is told.
     #[test]
     fn shedding_more_than_there_is_is_told() {
         let all = driven(

@@ -233,7 +233,7 @@ impl Bench {
         of_port.map(|(tag, _, _, value)| (*tag, value.clone())).collect()
     }
 
-    /// What units have told, with the time.
+    /// All that units have told, with the time.
     pub(crate) fn notes(&self) -> Vec<String> {
         let log = self.log.lock().unwrap();
         let notes = log.iter().filter(|entry| entry.2 == NOTE);

@@ -71,7 +71,7 @@ impl<'a> Evaluator<'a> {
             .or_else(|| self.scope.number(name, self.session)?.map(|n| n.value).or(Some(1.0)))
     }
 
-    /// What a name measures.
+    /// The measure of a name.
     pub(super) fn measure(&self, name: &str) -> Measure {
         if self.local(name).is_some() {
             return Measure::Number(None);

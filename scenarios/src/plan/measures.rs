@@ -54,7 +54,7 @@ impl<'a> Units<'a> {
         (unit, self.known.get(&Rc::as_ptr(&unit.params)))
     }
 
-    /// What a port carries: by its own unit of measure, or by what the unit declares.
+    /// The measure of a port's values: by its own unit of measure, or by what the unit declares.
     fn port(&self, number: u32, input: bool, port: u16) -> (Measure, &'a PortSpec) {
         let (unit, measures) = self.unit(number);
         let ports = if input { &unit.ports.inputs } else { &unit.ports.outputs };

@@ -223,7 +223,7 @@ pub struct Axes {
 pub struct Between {
     /// The output whose events begin an interval.
     pub from: String,
-    /// Those that end it; of the same output, if that is one.
+    /// Events that end it; of the same output, if that is one.
     pub to: String,
     /// The value that begins an interval; every other one ends it. Empty where all events count.
     #[serde(default, skip_serializing_if = "String::is_empty")]

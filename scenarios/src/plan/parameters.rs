@@ -25,7 +25,7 @@ pub(super) struct Number {
     pub value: f64,
     /// From a unit of measure; `None` for bare numbers and what is computed from them.
     pub dimension: Option<Dimension>,
-    /// What it measures, also where it was computed from quantities.
+    /// Its measure, also where it was computed from quantities.
     pub measure: Measure,
     /// The value as written.
     pub exact: Option<Decimal>,

@@ -1,4 +1,4 @@
-//! What scenarios can say in formulas, against closed forms.
+//! The language of formulas in scenarios, against closed forms.
 use crate::{Folder, plan};
 use superdense::{Overrides, Plan};
 use superdense_kernel::{Ended, Options, Simulation};

@@ -528,7 +528,7 @@ parameters = { hour = "1 h" }
     assert_eq!(plan.warnings.len(), 1, "{:?}", plan.warnings);
 }
 
-/// What is computed from quantities converts as these do.
+/// A value that is computed from quantities converts as these do.
 #[test]
 fn computed_quantities_have_the_declared_unit() {
     let angle = |phase: &str| {

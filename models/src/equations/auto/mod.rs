@@ -37,7 +37,7 @@ const WINDOW: f64 = 16.0;
 const TRUSTED: u32 = 8;
 /// A flight between two restarts is short if it takes fewer steps of all states.
 const SHORT: f64 = 30.0;
-/// What a trial may cost before anything was paid, in instructions, and in the cost of the cheapest one.
+/// The cost that a trial may have before anything was paid, in instructions, and in the cost of the cheapest one.
 const FIRST: f64 = 1e5;
 const LEAST: f64 = 4.0;
 
@@ -64,7 +64,7 @@ struct Tally {
     /// Jumps and new inputs while flights are short, and what was paid and the time before them.
     stops: u32,
     since: (f64, f64),
-    /// What was paid before the last of them.
+    /// The sum that was paid before the last of them.
     stop: f64,
     /// The method has just started anew; the time of that.
     fresh: bool,
@@ -80,7 +80,7 @@ impl Tally {
         (self.before, self.windows) = (None, 0);
     }
 
-    /// What a second costs over all flights under the present method, if there were some.
+    /// The cost of a second over all flights under the present method, if there were some.
     fn average(&self, now: f64) -> Option<f64> {
         let seconds = now - self.since.1;
         (self.stops >= 2 && seconds > 0.0).then(|| (self.paid - self.since.0) / seconds)

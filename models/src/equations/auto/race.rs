@@ -33,7 +33,7 @@ pub(super) const TYPICAL: f64 = 4.0;
 /// many of them.
 const LONG: usize = 48;
 const STEADY: f64 = 8.0;
-/// What a trial may cost beside all that was paid.
+/// The cost that a trial may have beside all that was paid.
 const CHEAP: f64 = 0.02;
 /// Time costs less by this factor in a piece than in the one before: steps still grow.
 const GROWING: f64 = 0.85;
@@ -43,7 +43,7 @@ const BEATEN: f64 = 4.0;
 const BETTER: f64 = 0.8;
 /// How far off quantised methods may be, in tolerances: beyond that it is no longer what quanta add up to.
 const OFF: f64 = 10.0;
-/// What is paid until a method is tried again, in what the trial costs; the first time, when the beginning
+/// The sum that is paid until a method is tried again, in the cost of the trial; the first time, when the beginning
 /// was all that was known, less.
 pub(super) const PATIENCE: f64 = 10.0;
 const EARLY: f64 = 3.0;
@@ -56,23 +56,23 @@ const TRIES: u32 = 2;
 const KEPT: f64 = 0.7;
 /// The cost of a start.
 const START: f64 = 5000.0;
-/// What the check of a quantised method may cost, in the cost of its trial.
+/// The most that the check of a quantised method may cost, in the cost of its trial.
 const CHECK: f64 = 2.0;
 
-/// What races have told of a method.
+/// News of a method from races.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     /// It is tried when so much is paid.
     pub due: f64,
     /// Races lost in a row.
     losses: i32,
-    /// What a second cost in the last race, and when it may be tried again if the present method has become
+    /// The cost of a second in the last race, and when it may be tried again if the present method has become
     /// dearer than that.
     rate: f64,
     again: f64,
     /// It once was far cheaper than the method that it was compared with.
     hopeful: bool,
-    /// What a second costs in flights from one restart to the next, and in how many it was found.
+    /// The cost of a second in flights from one restart to the next, and in how many it was found.
     flights: f64,
     tries: u32,
 }
@@ -500,7 +500,7 @@ impl Automatic {
 }
 
 impl Record {
-    /// What a second costs: as it was found now, or in several flights.
+    /// The cost of a second: as it was found now, or in several flights.
     fn found(&mut self, rate: f64, whole: bool) -> f64 {
         if !whole || !rate.is_finite() {
             return rate;

@@ -12,7 +12,7 @@ impl Machines {
         (before + vars[self.dims.received()]).clamp(before.min(0.0), 1.0)
     }
 
-    /// What an event says beyond what is done.
+    /// The part of an event's word that cannot be done.
     pub(super) fn beyond(&self, port: usize, vars: &[f64]) -> Option<String> {
         let value = vars[self.dims.received()];
         let (input, name) = &self.inputs[port];

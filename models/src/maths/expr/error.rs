@@ -237,11 +237,11 @@ impl ExprError {
     }
 }
 
-/// What to do about dimensions that differ.
+/// The remedy for dimensions that differ.
 pub(super) const UNITS: &str = "a number in a product is a pure number: where it stands for a quantity, declare a \
                          parameter with its unit; a name that is declared without one fits everything";
 
-/// What to do about a number beside a temperature.
+/// The remedy for a number beside a temperature.
 pub(super) const SCALES: &str =
     "declare a parameter with its unit, such as \"20 degC\", which counts as 293.15 in formulas";
 

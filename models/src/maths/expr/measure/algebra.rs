@@ -88,7 +88,7 @@ impl Measure {
         soft: true,
     });
 
-    /// What a unit measures.
+    /// The measure of a unit.
     pub fn of(unit: &Unit) -> Self {
         let exponents = unit.dimension().exponents().map(f64::from);
         Self::Known(Measured { exponents, points: unit.is_scale().then_some(1.0), soft: false })
@@ -130,7 +130,7 @@ impl Measure {
         }
     }
 
-    /// What to do where a value of this measure cannot be given to a name of another one.
+    /// The remedy where a value of this measure cannot be given to a name of another one.
     pub fn misfit(self, name: Self) -> Option<&'static str> {
         match name.together(self, Together::Equal) {
             Ok(_) => None,
