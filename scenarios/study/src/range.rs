@@ -1,0 +1,125 @@
+//! The values that a parameter may take.
+
+/// The step of an interval: `mantissa * 10^exponent`, exactly.
+///
+/// Values are multiples of it, so that a time of a design is one that a person would write, and one that
+/// is a whole number of ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    mantissa: i64,
+    exponent: i32,
+}
+
+impl Step {
+    /// `mantissa * 10^exponent`; none that is zero or negative.
+    pub fn new(mantissa: i64, exponent: i32) -> Option<Self> {
+        (mantissa > 0).then_some(Self { mantissa, exponent })
+    }
+
+    /// Its size.
+    pub fn size(self) -> f64 {
+        self.multiple(1)
+    }
+
+    /// The float nearest to a multiple.
+    pub fn multiple(self, k: i64) -> f64 {
+        let mantissa = i128::from(self.mantissa) * i128::from(k);
+        // The standard library rounds decimal text correctly.
+        format!("{mantissa}e{}", self.exponent).parse().unwrap_or(f64::NAN)
+    }
+
+    /// The multiple nearest to a number.
+    pub fn round(self, x: f64) -> f64 {
+        self.multiple((x / self.size()).round() as i64)
+    }
+}
+
+/// The values of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Range {
+    /// From one number to another.
+    Interval {
+        /// The lower end.
+        from: f64,
+        /// The upper end.
+        to: f64,
+        /// What values between are multiples of.
+        step: Option<Step>,
+    },
+    /// A list.
+    Values(Vec<f64>),
+}
+
+impl Range {
+    /// The value at a place from 0 on and below 1; a list is divided evenly.
+    pub fn at(&self, u: f64) -> f64 {
+        match self {
+            Self::Interval { from, to, .. } => self.rounded(from + (to - from) * u),
+            Self::Values(values) => {
+                let index = (u * values.len() as f64) as usize;
+                values.get(index.min(values.len().wrapping_sub(1))).copied().unwrap_or(f64::NAN)
+            }
+        }
+    }
+
+    /// As a multiple of the step, within the ends.
+    pub fn rounded(&self, x: f64) -> f64 {
+        match self {
+            Self::Interval { from, to, step } => {
+                step.map_or(x, |step| step.round(x)).clamp(*from, *to)
+            }
+            Self::Values(_) => x,
+        }
+    }
+
+    /// So many values at equal distances, both ends included, in ascending order; fewer where steps are
+    /// wider. Of a list all values.
+    pub fn levels(&self, n: usize) -> Vec<f64> {
+        match self {
+            Self::Values(values) => values.clone(),
+            Self::Interval { from, to, .. } => {
+                let last = n.saturating_sub(1).max(1) as f64;
+                let at = |i: usize| match i as f64 {
+                    i if i == last => *to,
+                    i => self.rounded(from + (to - from) * (i / last)),
+                };
+                let mut levels: Vec<f64> = (0..n).map(at).collect();
+                levels.dedup();
+                levels
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_that_a_person_would_write() {
+        let step = Step::new(1, -4);
+        let range = Range::Interval { from: 0.001, to: 2.0, step };
+        assert_eq!(range.rounded(1.159_712_345), 1.1597);
+        assert_eq!(Step::new(1, -4).unwrap().multiple(11597).to_string(), "1.1597");
+        assert_eq!(range.levels(3), [0.001, 1.0005, 2.0]);
+        assert_eq!(range.at(0.0), 0.001);
+        assert_eq!((Step::new(0, 1), Step::new(-1, 0)), (None, None));
+    }
+
+    #[test]
+    fn wide_steps_leave_fewer_levels() {
+        let range = Range::Interval { from: 0.0, to: 1.0, step: Step::new(5, -1) };
+        assert_eq!(range.levels(9), [0.0, 0.5, 1.0]);
+        let whole = Range::Interval { from: 0.0, to: 1.0, step: None };
+        assert_eq!(whole.levels(5), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    }
+
+    #[test]
+    fn lists_are_divided_evenly() {
+        let list = Range::Values(vec![2.0, 3.0, 4.0]);
+        let found: Vec<f64> =
+            [0.0, 0.33, 0.34, 0.67, 0.999_999].iter().map(|&u| list.at(u)).collect();
+        assert_eq!(found, [2.0, 2.0, 3.0, 4.0, 4.0]);
+        assert_eq!(list.levels(7), [2.0, 3.0, 4.0]);
+    }
+}
