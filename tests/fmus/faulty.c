@@ -5,7 +5,7 @@ static const char TOKEN[] = "{faulty}";
 #define NO_DERIVATIVES
 #include "fmu.inc"
 
-enum { NOTHING, ERROR, FATAL, LONG_STEPS, EVERY_STEP, WARNING, NO_NUMBER, NO_PROGRESS, BEYOND };
+enum { NOTHING, ERROR, FATAL, LONG_STEPS, EVERY_STEP, WARNING, NO_NUMBER, NO_PROGRESS, BEYOND, SMALL_STEPS, ROUNDED };
 
 static void initial(State *s) { *s = (State){NOTHING, 0, 0}; }
 static double *number(State *s, fmi3ValueReference r) {
@@ -35,6 +35,10 @@ static fmi3Status step(Instance *m, double t, double h, Ended *end) {
             return fmi3Warning;
         case NO_NUMBER: s->y = NAN; return fmi3OK;
         case NO_PROGRESS: end->early = true, end->reached = t; return fmi3OK;
+        case SMALL_STEPS:
+            if (h > 0.003) return fmi3Discard;
+            break;
+        case ROUNDED: end->early = true, end->reached = nextafter(t + h, 2 * t); break;
         case BEYOND: end->early = true, end->reached = t + 2 * h; return fmi3OK;
         default: break;
         }

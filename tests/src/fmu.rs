@@ -33,14 +33,36 @@ pub fn pack(file: &Path, entries: &[(&str, &[u8])]) {
     zip.finish().expect("an archive");
 }
 
+/// Where an archive of FMI 2.0 has it.
+fn binary_2(name: &str) -> String {
+    let ending = std::env::consts::DLL_EXTENSION;
+    let platform = if cfg!(target_os = "macos") { "darwin64" } else { "linux64" };
+    format!("binaries/{platform}/{name}.{ending}")
+}
+
 /// Compiles the model `name` and packs it as `folder/name.fmu`, with `changes` to the text of its
 /// model description.
 pub fn build(folder: &Path, name: &str, changes: &[(&str, &str)]) -> PathBuf {
-    let library = folder.join(format!("{name}.{}", std::env::consts::DLL_EXTENSION));
+    packed(folder, name, name, &binary(name), changes)
+}
+
+/// Compiles it likewise as an FMU of FMI 2.0, `folder/name2.fmu`.
+pub fn build_2(folder: &Path, name: &str, changes: &[(&str, &str)]) -> PathBuf {
+    packed(folder, name, &format!("{name}2"), &binary_2(name), changes)
+}
+
+fn packed(
+    folder: &Path,
+    source: &str,
+    name: &str,
+    binary: &str,
+    changes: &[(&str, &str)],
+) -> PathBuf {
+    let library = folder.join(format!("{source}.{}", std::env::consts::DLL_EXTENSION));
     let output = Command::new("cc")
         .args(["-O2", "-ffp-contract=off", "-shared", "-fPIC", "-o"])
         .arg(&library)
-        .arg(sources().join(format!("{name}.c")))
+        .arg(sources().join(format!("{source}.c")))
         .arg("-lm")
         .output()
         .expect("a C compiler");
@@ -52,6 +74,6 @@ pub fn build(folder: &Path, name: &str, changes: &[(&str, &str)]) -> PathBuf {
     }
     let bytes = fs::read(&library).expect("the binary");
     let file = folder.join(format!("{name}.fmu"));
-    pack(&file, &[("modelDescription.xml", text.as_bytes()), (&binary(name), &bytes)]);
+    pack(&file, &[("modelDescription.xml", text.as_bytes()), (binary, &bytes)]);
     file
 }

@@ -1,9 +1,13 @@
 //! The `.fmu` file: a zip archive with a description, binaries and resources.
-use super::{description::Description, library::Functions};
+use super::{
+    description::{Description, Interface, Version},
+    library::Functions,
+};
 use std::{
     fs::{self, File},
     io::{Read, Write},
     path::{Path, PathBuf},
+    sync::Once,
 };
 use superdense_models::kinds::files;
 use tempfile::TempDir;
@@ -22,7 +26,7 @@ fn open(path: &Path) -> Result<ZipArchive<File>, String> {
 /// Reads the model description of an FMU without unpacking it.
 ///
 /// # Errors
-/// When the file is no FMU for co-simulation in FMI 3.0.
+/// When the file is no FMU of FMI 2.0 or 3.0.
 pub fn describe(path: &Path) -> Result<Description, String> {
     let mut archive = open(path)?;
     let entry = archive
@@ -34,16 +38,49 @@ pub fn describe(path: &Path) -> Result<Description, String> {
     Description::read(&text).map_err(|e| format!("modelDescription.xml: {e}"))
 }
 
-/// The tuple of FMI 3.0 (2.5.1.4.1) for this machine, and the ending of binaries.
-fn platform() -> (String, &'static str) {
-    let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
-    (format!("{}-{os}", std::env::consts::ARCH), std::env::consts::DLL_EXTENSION)
+/// The folder of binaries for this machine (FMI 2.0.4, 2.3; FMI 3.0, 2.5.1.4.1), and their ending.
+fn platform(version: Version) -> (String, &'static str) {
+    use std::env::consts::{ARCH, DLL_EXTENSION, OS};
+    let mac = cfg!(target_os = "macos");
+    let tuple = match version {
+        Version::V3 => format!("{ARCH}-{}", if mac { "darwin" } else { OS }),
+        Version::V2 if mac => "darwin64".to_owned(),
+        Version::V2 => match (OS, ARCH) {
+            ("windows", _) => "win64".to_owned(),
+            ("linux", "x86_64") => "linux64".to_owned(),
+            _ => format!("{ARCH}-{OS}"),
+        },
+    };
+    (tuple, DLL_EXTENSION)
+}
+
+/// What the names of unpacked folders begin with; the process follows.
+const PREFIX: &str = "superdense-fmu-";
+
+/// Removes the folders of processes that ended without doing so. Where it cannot be told whether a
+/// process lives, nothing is removed.
+fn sweep() {
+    let processes = Path::new("/proc");
+    let Ok(list) = fs::read_dir(std::env::temp_dir()) else { return };
+    if !processes.join("self").exists() {
+        return;
+    }
+    for entry in list.flatten() {
+        let name = entry.file_name();
+        let pid =
+            name.to_str().and_then(|n| n.strip_prefix(PREFIX)?.split_once('-')?.0.parse().ok());
+        if let Some(pid) = pid.filter(|pid: &u32| !processes.join(pid.to_string()).exists()) {
+            let _ = (pid, fs::remove_dir_all(entry.path()));
+        }
+    }
 }
 
 /// An FMU unpacked into a folder of its own, which goes with it.
 #[derive(Debug)]
 pub struct Unpacked {
     folder: TempDir,
+    /// Machines that the archive has binaries for.
+    platforms: Vec<String>,
 }
 
 impl Unpacked {
@@ -51,17 +88,27 @@ impl Unpacked {
     ///
     /// # Errors
     /// When the archive is broken, leads out of its folder, or is too large.
-    pub fn new(path: &Path) -> Result<Self, String> {
-        let folder = TempDir::with_prefix("superdense-fmu-").map_err(|e| e.to_string())?;
+    pub fn new(path: &Path, version: Version) -> Result<Self, String> {
+        static SWEPT: Once = Once::new();
+        SWEPT.call_once(sweep);
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let folder = TempDir::with_prefix(prefix).map_err(|e| e.to_string())?;
         let mut archive = open(path)?;
-        let (tuple, _) = platform();
+        let (tuple, _) = platform(version);
         let (mut left, binaries) = (UNPACKED, Path::new("binaries").join(tuple));
+        let mut platforms: Vec<String> = Vec::new();
         for i in 0..archive.len() {
             let entry = archive.by_index(i).map_err(|e| e.to_string())?;
             let name = entry.name().map_err(|e| e.to_string())?.into_owned();
             let Some(inside) = entry.enclosed_name() else {
                 return Err(format!("the entry {name:?} leads out of the archive"));
             };
+            let mut parts = inside.iter().filter_map(|p| p.to_str());
+            if let (Some("binaries"), Some(platform)) = (parts.next(), parts.next())
+                && !platforms.iter().any(|p| p == platform)
+            {
+                platforms.push(platform.to_owned());
+            }
             if entry.is_dir() || !(inside.starts_with(&binaries) || inside.starts_with("resources"))
             {
                 continue;
@@ -76,7 +123,7 @@ impl Unpacked {
             file.flush().map_err(failed)?;
             left = left.checked_sub(copied).ok_or("the archive unpacks to more than 2 GiB")?;
         }
-        Ok(Self { folder })
+        Ok(Self { folder, platforms })
     }
 
     /// The folder of resources; made if the archive has none.
@@ -91,15 +138,20 @@ impl Unpacked {
     ///
     /// # Errors
     /// When there is none, or it cannot be loaded.
-    pub fn load(&self, identifier: &str) -> Result<Functions, String> {
-        let (tuple, ending) = platform();
-        let name = format!("{identifier}.{ending}");
+    pub fn load(&self, version: Version, interface: &Interface) -> Result<Functions, String> {
+        let (tuple, ending) = platform(version);
+        let name = format!("{}.{ending}", interface.identifier);
         let path = self.folder.path().join("binaries").join(&tuple).join(&name);
         if !path.is_file() {
+            let there = match self.platforms.is_empty() {
+                true => "there are none".to_owned(),
+                false => format!("there are those for {}", self.platforms.join(", ")),
+            };
             return Err(format!(
-                "the FMU has no binary binaries/{tuple}/{name} for this machine; export it with one"
+                "the FMU has no binary binaries/{tuple}/{name} for this machine ({there}); export \
+                 it with one"
             ));
         }
-        Functions::load(&path)
+        Functions::load(&path, version, interface.kind)
     }
 }

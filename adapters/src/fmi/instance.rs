@@ -2,10 +2,11 @@
 //! FMU logged.
 use super::{
     archive::Unpacked,
-    description::{Description, Type},
-    library::{Curve, RawInstance, RawState, Request, Status, Stepped, Updated},
+    description::{Description, Interface, Type, Version},
+    library::{Completed, Curve, RawInstance, RawState, Request, Status, Stepped, Updated, Vector},
 };
 use std::{
+    collections::BTreeSet,
     path::Path,
     sync::{Arc, Mutex},
 };
@@ -31,6 +32,10 @@ fn remedy(status: Status) -> &'static str {
         Status::Discard => {
             "the FMU does not accept these values or this step: check start values and inputs, or \
              make `step` smaller"
+        }
+        Status::Pending => {
+            "steps in the background are not supported: export the FMU without \
+             canRunAsynchronuously"
         }
         Status::Fatal => {
             "the binary must not be used any more in this process: report it to the FMU's vendor"
@@ -65,8 +70,42 @@ const ROUNDS: usize = 1000;
 
 struct Shared {
     raw: Mutex<RawInstance>,
+    version: Version,
     // After the instance, which may use its resources to the end.
     _files: Unpacked,
+    _only: Option<Only>,
+}
+
+/// Tokens of the FMUs that are instantiated and can be only once per process.
+static ONLY: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// The only instance of an FMU.
+struct Only(String);
+
+impl Only {
+    fn new(description: &Description, interface: &Interface) -> Result<Option<Self>, String> {
+        if !interface.single {
+            return Ok(None);
+        }
+        let key = format!("{} {}", description.token, interface.identifier);
+        let Ok(mut all) = ONLY.lock() else { return Err("another instance failed".into()) };
+        if all.insert(key.clone()) {
+            return Ok(Some(Self(key)));
+        }
+        Err(format!(
+            "a second instance of {}, which can be instantiated only once per process \
+             (canBeInstantiatedOnlyOncePerProcess): export it without this limit",
+            description.model
+        ))
+    }
+}
+
+impl Drop for Only {
+    fn drop(&mut self) {
+        if let Ok(mut all) = ONLY.lock() {
+            all.remove(&self.0);
+        }
+    }
 }
 
 /// A running FMU. Dropping it, and all its states, frees the FMU.
@@ -109,20 +148,28 @@ impl Instance {
     pub fn new(
         path: &Path,
         description: &Description,
+        interface: &Interface,
         name: &str,
         intermediate: &[u32],
     ) -> Result<Self, String> {
-        let files = Unpacked::new(path)?;
-        let functions = files.load(&description.identifier)?;
+        let only = Only::new(description, interface)?;
+        let files = Unpacked::new(path, description.version)?;
+        let functions = files.load(description.version, interface)?;
         let request = Request {
+            kind: interface.kind,
             name,
             token: &description.token,
             resources: &files.resources(),
-            event_mode: description.event_mode,
+            event_mode: interface.event_mode,
             intermediate,
         };
         let raw = Mutex::new(RawInstance::new(functions, &request)?);
-        Ok(Self { shared: Arc::new(Shared { raw, _files: files }) })
+        let version = description.version;
+        Ok(Self { shared: Arc::new(Shared { raw, version, _files: files, _only: only }) })
+    }
+
+    fn name(&self, function: &str) -> String {
+        format!("{}{function}", self.shared.version.prefix())
     }
 
     /// Makes a call; a bad status becomes an error.
@@ -135,7 +182,7 @@ impl Instance {
             return Err(CallError { call: what(), status: Status::Fatal, log: Vec::new() });
         };
         let (status, answer) = f(&mut raw);
-        if matches!(status, Status::Ok | Status::Warning) {
+        if status.is_good() {
             return Ok(answer);
         }
         let log = raw.heard().log.into_iter();
@@ -144,7 +191,7 @@ impl Instance {
     }
 
     fn plain(&self, name: &str, f: impl FnOnce(&mut RawInstance) -> Status) -> Called {
-        self.call(|| name.to_owned(), |raw| (f(raw), ()))
+        self.call(|| self.name(name), |raw| (f(raw), ()))
     }
 
     /// Warnings and worse that the FMU logged since the last question.
@@ -161,7 +208,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn begin(&self, tolerance: Option<f64>) -> Called {
-        self.plain("fmi3EnterInitializationMode", |raw| raw.enter_initialization(tolerance))
+        self.plain("EnterInitializationMode", |raw| raw.enter_initialization(tolerance))
     }
 
     /// Leaves the initialisation mode; an FMU with event mode settles its first event.
@@ -169,23 +216,31 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn initialised(&self, event_mode: bool) -> Called<Updated> {
-        self.plain("fmi3ExitInitializationMode", RawInstance::exit_initialization)?;
+        self.exit_initialisation()?;
         if event_mode { self.settle() } else { Ok(Updated::default()) }
+    }
+
+    /// Leaves the initialisation mode.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn exit_initialisation(&self) -> Called {
+        self.plain("ExitInitializationMode", RawInstance::exit_initialization)
     }
 
     fn settle(&self) -> Called<Updated> {
         let mut terminate = false;
         for _ in 0..ROUNDS {
-            let name = || "fmi3UpdateDiscreteStates".to_owned();
+            let name = || self.name("UpdateDiscreteStates");
             let mut updated = self.call(name, RawInstance::update)?;
             terminate |= updated.terminate;
             if !updated.again || terminate {
-                self.plain("fmi3EnterStepMode", RawInstance::enter_step_mode)?;
+                self.plain("EnterStepMode", RawInstance::enter_step_mode)?;
                 updated.terminate = terminate;
                 return Ok(updated);
             }
         }
-        let call = format!("fmi3UpdateDiscreteStates wanted more than {ROUNDS} rounds: it");
+        let call = format!("UpdateDiscreteStates wanted more than {ROUNDS} rounds: it");
         Err(CallError { call, status: Status::Error, log: Vec::new() })
     }
 
@@ -194,7 +249,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn event(&self, inputs: &[Block], values: &[f64]) -> Called<Updated> {
-        self.plain("fmi3EnterEventMode", RawInstance::enter_event_mode)?;
+        self.plain("EnterEventMode", RawInstance::enter_event_mode)?;
         self.write(inputs, values)?;
         self.settle()
     }
@@ -204,7 +259,7 @@ impl Instance {
     /// # Errors
     /// The FMU's; after [`Status::Discard`] it may be brought back and asked for less.
     pub fn step(&self, from: f64, by: f64, curves: Vec<Curve>, certain: bool) -> Called<Stepped> {
-        let call = || format!("fmi3DoStep from {from} s by {by} s");
+        let call = || format!("{} from {from} s by {by} s", self.name("DoStep"));
         self.call(call, |raw| {
             raw.set_curves(curves);
             raw.do_step(from, by, certain)
@@ -218,7 +273,7 @@ impl Instance {
     pub fn read(&self, blocks: &[Block], values: &mut [f64]) -> Called {
         for block in blocks {
             let mut buffer = vec![0.0; block.places.len()];
-            let call = || format!("fmi3Get{:?} of {}", block.ty, names(block));
+            let call = || format!("{}{:?} of {}", self.name("Get"), block.ty, names(block));
             self.call(call, |raw| (raw.get_numbers(block.ty, &block.references, &mut buffer), ()))?;
             for (&place, value) in block.places.iter().zip(buffer) {
                 values[place] = value;
@@ -237,7 +292,7 @@ impl Instance {
             check(block, &values)?;
             let set =
                 |raw: &mut RawInstance| (raw.set_numbers(block.ty, &block.references, &values), ());
-            let error = match self.call(|| format!("fmi3Set{:?}", block.ty), set) {
+            let error = match self.call(|| format!("{}{:?}", self.name("Set"), block.ty), set) {
                 Ok(()) => continue,
                 Err(e) => e,
             };
@@ -252,8 +307,10 @@ impl Instance {
         for ((name, elements), &reference) in block.variables.iter().zip(&block.references) {
             let own = &values[first..first + elements];
             first += elements;
-            let call =
-                || format!("fmi3Set{:?} of {name} (reference {reference}) to {own:?}", block.ty);
+            let call = || {
+                let (set, ty) = (self.name("Set"), block.ty);
+                format!("{set}{ty:?} of {name} (reference {reference}) to {own:?}")
+            };
             let alone = error.status == Status::Discard && block.references.len() > 1;
             if !alone {
                 return CallError { call: call(), ..error };
@@ -266,13 +323,31 @@ impl Instance {
         error
     }
 
-    /// Sets a text before initialisation.
+    /// Sets texts, one per element, before initialisation.
     ///
     /// # Errors
     /// The FMU's.
-    pub fn write_text(&self, name: &str, reference: u32, value: &str) -> Called {
-        let call = || format!("fmi3SetString of {name} to {value:?}");
-        self.call(call, |raw| (raw.set_text(reference, value), ()))
+    pub fn write_texts(&self, name: &str, reference: u32, values: &[String]) -> Called {
+        let call = || format!("{} of {name} to {values:?}", self.name("SetString"));
+        self.call(call, |raw| (raw.set_texts(reference, values), ()))
+    }
+
+    /// Sets integers, one per element, exactly.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn write_whole(&self, name: &str, ty: Type, reference: u32, values: &[i128]) -> Called {
+        let call = || format!("{}{ty:?} of {name} to {values:?}", self.name("Set"));
+        self.call(call, |raw| (raw.set_whole(ty, reference, values), ()))
+    }
+
+    /// Sets bytes before initialisation.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn write_bytes(&self, name: &str, reference: u32, bytes: &[u8]) -> Called {
+        let call = || format!("{} of {name} to {} bytes", self.name("SetBinary"), bytes.len());
+        self.call(call, |raw| (raw.set_bytes(reference, bytes), ()))
     }
 
     /// Derivatives of outputs by time at the last communication point.
@@ -280,7 +355,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn output_derivatives(&self, references: &[u32], orders: &[i32]) -> Called<Vec<f64>> {
-        let call = || "fmi3GetOutputDerivatives".to_owned();
+        let call = || self.name("GetOutputDerivatives");
         self.call(call, |raw| raw.output_derivatives(references, orders))
     }
 
@@ -290,8 +365,11 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn directional(&self, unknowns: &[u32], knowns: &[u32], seed: &[f64]) -> Called<Vec<f64>> {
-        let call = || format!("fmi3GetDirectionalDerivative of {unknowns:?} by {knowns:?}");
-        self.call(call, |raw| raw.directional(unknowns, knowns, seed))
+        let mut values = vec![0.0; unknowns.len()];
+        let name = || self.name("GetDirectionalDerivative");
+        let call = || format!("{} of {unknowns:?} by {knowns:?}", name());
+        self.call(call, |raw| (raw.directional(unknowns, knowns, seed, &mut values), ()))?;
+        Ok(values)
     }
 
     /// Saves the state.
@@ -299,7 +377,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn save(&self) -> Called<StateHandle> {
-        let raw = self.call(|| "fmi3GetFMUState".to_owned(), RawInstance::get_state)?;
+        let raw = self.call(|| self.name("GetFMUState"), RawInstance::get_state)?;
         Ok(StateHandle { shared: Arc::clone(&self.shared), raw })
     }
 
@@ -309,10 +387,10 @@ impl Instance {
     /// The FMU's, or when the state is another instance's.
     pub fn restore(&self, state: &StateHandle) -> Called {
         if !Arc::ptr_eq(&self.shared, &state.shared) {
-            let call = "fmi3SetFMUState with a state of another instance".to_owned();
+            let call = self.name("SetFMUState with a state of another instance");
             return Err(CallError { call, status: Status::Discard, log: Vec::new() });
         }
-        self.plain("fmi3SetFMUState", |raw| raw.set_state(&state.raw))
+        self.plain("SetFMUState", |raw| raw.set_state(&state.raw))
     }
 
     /// A state as bytes.
@@ -320,7 +398,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn serialise(&self, state: &StateHandle) -> Called<Vec<u8>> {
-        self.call(|| "fmi3SerializeFMUState".to_owned(), |raw| raw.serialize(&state.raw))
+        self.call(|| self.name("SerializeFMUState"), |raw| raw.serialize(&state.raw))
     }
 
     /// A state from bytes.
@@ -328,9 +406,95 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn deserialise(&self, bytes: &[u8]) -> Called<StateHandle> {
-        let call = || "fmi3DeserializeFMUState".to_owned();
+        let call = || self.name("DeserializeFMUState");
         let raw = self.call(call, |raw| raw.deserialize(bytes))?;
         Ok(StateHandle { shared: Arc::clone(&self.shared), raw })
+    }
+
+    /// One round of an event.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn update(&self) -> Called<Updated> {
+        self.call(|| self.name("UpdateDiscreteStates"), RawInstance::update)
+    }
+
+    /// The event mode begins.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn enter_event(&self) -> Called {
+        self.plain("EnterEventMode", RawInstance::enter_event_mode)
+    }
+
+    /// The continuous-time mode begins.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn enter_continuous(&self) -> Called {
+        self.plain("EnterContinuousTimeMode", RawInstance::enter_continuous)
+    }
+
+    /// Moves to a time and, if there are any, states.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn place(&self, t: f64, x: &[f64]) -> Called {
+        self.call(|| format!("{} to {t} s", self.name("SetTime")), |raw| (raw.set_time(t), ()))?;
+        if x.is_empty() {
+            return Ok(());
+        }
+        let call = || format!("{} at {t} s to {x:?}", self.name("SetContinuousStates"));
+        self.call(call, |raw| (raw.set_states(x), ()))
+    }
+
+    /// States, derivatives, indicators or nominal values at the present place.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn fill(&self, what: Vector, out: &mut [f64]) -> Called {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let call = || self.name(&format!("Get{what:?}"));
+        self.call(call, |raw| (raw.fill(what, out), ()))
+    }
+
+    /// Tells that a step was accepted.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn completed(&self) -> Called<Completed> {
+        self.call(|| self.name("CompletedIntegratorStep"), RawInstance::completed)
+    }
+
+    /// Numbers of states and of indicators, if the FMU can tell.
+    pub fn sizes(&self) -> Option<(usize, usize)> {
+        self.shared.raw.lock().ok()?.sizes()
+    }
+
+    /// Directional derivatives into `values`.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn directional_into(
+        &self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> Called {
+        let call = || self.name("GetDirectionalDerivative");
+        self.call(call, |raw| (raw.directional(unknowns, knowns, seed, values), ()))
+    }
+
+    /// The configuration mode begins, or ends.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn configure(&self, begin: bool) -> Called {
+        let name = if begin { "EnterConfigurationMode" } else { "ExitConfigurationMode" };
+        self.plain(name, |raw| raw.configure(begin))
     }
 }
 

@@ -1,25 +1,29 @@
 //! The unit kind `fmu`.
 use super::{
-    archive::describe,
-    description::{Causality, Description, Type, Variable},
-    instance::{Block, CallError, Instance},
+    description::{InterfaceKind, Type, Variable},
+    instance::{CallError, Instance},
+    layout::{Checked, Layout, Ported, blocks, layout},
+    me::{self, ExchangeUnit, build::Numerics},
+    starts::{Start, set, starts},
     unit::{FmuUnit, Settings},
 };
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 use superdense_kernel::Component;
 use superdense_models::{
     kinds::{
-        Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, Span,
-        UnitKind, needed, with,
+        Context, Param, ParamError, ParamSpec, ParamType, Params, Ports, Span, UnitKind,
+        feed_through::{FeedThrough, Passing},
+        needed, with,
     },
     signal::{
         Timer,
         capabilities::{Capabilities, Capability},
         value::Value,
     },
+    solve::ode::{Method, Options},
 };
 
-/// The kind `fmu`: an FMI 3.0 co-simulation FMU as a unit. Ports are the FMU's inputs and outputs;
+/// The kind `fmu`: an FMU as a unit. Ports are the FMU's inputs and outputs;
 /// elements of arrays are `name_1`, `name_2`, …, and characters that no port name can have become
 /// `_`.
 ///
@@ -35,10 +39,28 @@ pub struct FmuKind;
 
 const PARAMS: &[ParamSpec] = &[
     needed("path", ParamType::File, "the .fmu file, relative to the scenario"),
+    with(
+        "interface",
+        ParamType::Choice(&["auto", "co-simulation", "model-exchange"]),
+        "auto",
+        "how to run the FMU; auto: by model exchange where it can, else by co-simulation",
+    ),
     with("step", ParamType::Duration, "", "communication step; default: what the FMU prefers"),
     with("start", ParamType::Raw, "", "start values: name = number, truth value, text or list"),
     with("ignore", ParamType::Raw, "", "inputs and outputs that get no port: names"),
-    with("tolerance", ParamType::Real(None), "", "relative tolerance given to the FMU"),
+    with(
+        "tolerance",
+        ParamType::Real(None),
+        "",
+        "relative tolerance, of the solver or given to the FMU",
+    ),
+    with(
+        "solver",
+        ParamType::Choice(&["rk45", "dopri5", "rk23", "rk4", "euler", "rodas"]),
+        "rk45",
+        "model exchange: the method, by the names of equation units",
+    ),
+    with("max_step", ParamType::Duration, "", "model exchange: longest step of the solver"),
     with(
         "exchange_tolerance",
         ParamType::Real(None),
@@ -54,189 +76,9 @@ const PARAMS: &[ParamSpec] = &[
     with("state_access", ParamType::Bool, "true", "use the FMU's state access if it has one"),
 ];
 
-type Checked<T> = Result<T, Vec<ParamError>>;
-
-/// An input or output that becomes ports, with the number of the first.
-struct Ported<'a> {
-    variable: &'a Variable,
-    first: usize,
-}
-
-/// The description and what becomes of it.
-struct Layout {
-    description: Description,
-    ports: Ports,
-    inputs: Vec<(usize, usize)>,
-    outputs: Vec<(usize, usize)>,
-}
-
-impl Layout {
-    fn ported<'a>(&'a self, list: &'a [(usize, usize)]) -> impl Iterator<Item = Ported<'a>> {
-        list.iter().map(|&(v, first)| Ported { variable: &self.description.variables[v], first })
-    }
-}
-
-/// A name that a scenario can write.
-fn port_name(name: &str) -> String {
-    let mut out: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    while out.ends_with('_') && out.len() > 1 && !name.ends_with('_') {
-        out.pop();
-    }
-    if out.starts_with(|c: char| c.is_ascii_digit()) { format!("_{out}") } else { out }
-}
-
-/// The names in a raw list of texts.
-fn names(params: &Params, key: &str) -> Checked<Vec<Located<String>>> {
-    let Some(p) = params.get(key) else { return Ok(Vec::new()) };
-    let wrong = |span: &Span| {
-        vec![
-            ParamError::at(span.clone(), format!("`{key}` is no list of names"))
-                .help(format!("write {key} = [\"name\", …]")),
-        ]
-    };
-    match &p.value {
-        Param::Text(t) if t.is_empty() => Ok(Vec::new()),
-        Param::List(list) => {
-            let name = |p: &Located<Param>| match &p.value {
-                Param::Text(t) => Ok(Located::new(t.clone(), p.span.clone())),
-                _ => Err(wrong(&p.span)),
-            };
-            list.iter().map(name).collect()
-        }
-        _ => Err(wrong(&p.span)),
-    }
-}
-
-fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
-    let span = params.span("path");
-    let at = |message: String| ParamError::at(span.clone(), message);
-    let file = params.text("path");
-    let description = describe(&folder.join(file)).map_err(|e| {
-        let help = "give an FMU that was exported for FMI 3.0 co-simulation";
-        vec![at(format!("`{file}`: {e}")).help(help)]
-    })?;
-    let mut errors = Vec::new();
-    if description.needs_tool {
-        let message = format!("`{file}` runs only inside the tool that exported it");
-        errors.push(at(message).help("export it without needsExecutionTool"));
-    }
-    let ignored = names(params, "ignore")?;
-    for name in &ignored {
-        if description.variable(&name.value).is_none() {
-            let message = format!("`{file}` has no variable `{}`", name.value);
-            errors.push(ParamError::at(name.span.clone(), message).help("remove it"));
-        }
-    }
-    let mut ports = Ports::default();
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for (i, v) in description.variables.iter().enumerate() {
-        if v.ty == Type::Clock && v.causality != Causality::Other {
-            let message = format!("`{file}`: `{}` is a clock; clocks are not supported", v.name);
-            errors.push(at(message).help("export the FMU without clocks"));
-            continue;
-        }
-        let (list, place) = match v.causality {
-            Causality::Input => (&mut ports.inputs, &mut inputs),
-            Causality::Output => (&mut ports.outputs, &mut outputs),
-            _ => continue,
-        };
-        if ignored.iter().any(|n| n.value == v.name) {
-            continue;
-        }
-        if !v.ty.is_number() {
-            let message =
-                format!("`{file}`: `{}` is of type {:?}, which no port carries", v.name, v.ty);
-            errors.push(at(message).help(format!("leave it out: ignore = [\"{}\"]", v.name)));
-            continue;
-        }
-        place.push((i, list.len()));
-        let base = port_name(&v.name);
-        for k in 1..=v.elements {
-            let name = if v.elements == 1 { base.clone() } else { format!("{base}_{k}") };
-            if list.iter().any(|p| p.name == name) {
-                let message = format!("`{file}`: two variables would have the port `{name}`");
-                errors.push(at(message).help(format!("leave one out: ignore = [\"{}\"]", v.name)));
-            }
-            list.push(PortSpec { unit: v.unit.clone(), ..PortSpec::signal(name).optional() });
-        }
-    }
-    if ports.inputs.len().max(ports.outputs.len()) > usize::from(u16::MAX) {
-        errors.push(at(format!("`{file}` has more than 65535 ports")));
-    }
-    if errors.is_empty() { Ok(Layout { description, ports, inputs, outputs }) } else { Err(errors) }
-}
-
-/// Variables of equal types together.
-fn blocks<'a>(list: impl Iterator<Item = Ported<'a>>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    for Ported { variable: v, first } in list {
-        let at = blocks.iter().position(|b| b.ty == v.ty).unwrap_or(blocks.len());
-        if at == blocks.len() {
-            let (references, variables, places) = (Vec::new(), Vec::new(), Vec::new());
-            blocks.push(Block { ty: v.ty, references, variables, places });
-        }
-        let block = &mut blocks[at];
-        block.references.push(v.reference);
-        block.variables.push((v.name.clone(), v.elements));
-        block.places.extend(first..first + v.elements);
-    }
-    blocks
-}
-
-/// A start value of the scenario.
-enum Start {
-    Numbers(Vec<f64>),
-    Text(String),
-}
-
-/// One start value, or what is wrong with it.
-fn start_value(
-    v: &Variable,
-    param: &Param,
-    constants: &dyn Fn(&str) -> Option<f64>,
-) -> Result<Start, String> {
-    let number = |p: &Param| match p {
-        Param::Real(x) => Ok(*x),
-        Param::Int(i) => Ok(*i as f64),
-        Param::Bool(b) => Ok(f64::from(u8::from(*b))),
-        Param::Text(t) => {
-            constants(t).ok_or_else(|| format!("`{t}` is neither a number nor a parameter"))
-        }
-        _ => Err("not a number".to_owned()),
-    };
-    let param = if let Param::Indexed(inner, _) = param { inner } else { param };
-    let values = match (v.ty, param) {
-        (Type::String, Param::Text(t)) => return Ok(Start::Text(t.clone())),
-        (Type::String, _) => return Err("not a text".into()),
-        (Type::Binary | Type::Clock, _) => {
-            return Err(format!("values of type {:?} cannot be given", v.ty));
-        }
-        (_, Param::List(list)) => {
-            list.iter().map(|p| number(&p.value)).collect::<Result<Vec<_>, _>>()?
-        }
-        (_, p) => vec![number(p)?],
-    };
-    if values.len() != v.elements {
-        return Err(format!("{} values for {} elements", values.len(), v.elements));
-    }
-    for &x in &values {
-        let (low, high) = v.ty.range().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
-        let low = v.limits.0.map_or(low, |l| l.max(low));
-        let high = v.limits.1.map_or(high, |h| h.min(high));
-        if !x.is_finite() || x < low || x > high {
-            return Err(format!("{x} is not within {low} … {high}"));
-        }
-        if v.ty.range().is_some() && x.fract() != 0.0 {
-            return Err(format!("{x} is not whole"));
-        }
-    }
-    Ok(Start::Numbers(values))
-}
-
 /// Capabilities of the unit, from the model description and from what the scenario withholds.
 fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
-    let d = &layout.description;
+    let d = &layout.interface;
     let withheld =
         if params.bool("state_access") { "false in its description" } else { "withheld" };
     let restores = d.state_access && params.bool("state_access");
@@ -246,7 +88,7 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
         && (params.get("segment_order").is_none() || params.int("segment_order") > 0);
     let polynomials = |p: Ported<'_>| {
         let v = p.variable;
-        !v.continuous || (d.intermediate_update && v.intermediate && v.ty == Type::Float64)
+        !v.continuous || (follows(layout, v) && v.ty == Type::Float64)
     };
     let unserialised = if d.serialisable { "no state access" } else { "false in its description" };
     let late = if ahead {
@@ -269,6 +111,34 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
         .without(C::Equations, "a black box")
 }
 
+/// What the model structure says about outputs and inputs; an output that it does not speak of may
+/// depend on all.
+fn feed_through(layout: &Layout) -> FeedThrough {
+    let mut pairs = Vec::new();
+    let variables = &layout.description.variables;
+    for &(output, to) in &layout.outputs {
+        let known = layout.description.structure.inputs_of(output, variables);
+        for &(input, from) in &layout.inputs {
+            let passing = match &known {
+                None => Passing::Sometimes,
+                Some(inputs) if inputs.contains(&input) => Passing::Value,
+                Some(_) => continue,
+            };
+            for o in to..to + variables[output].elements {
+                let all = from..from + variables[input].elements;
+                pairs.extend(all.map(|i| (i as u16, o as u16, passing)));
+            }
+        }
+    }
+    FeedThrough::Pairs(pairs)
+}
+
+/// Whether an input may change inside steps.
+fn follows(layout: &Layout, v: &Variable) -> bool {
+    let i = &layout.interface;
+    i.input_derivatives || (i.intermediate_update && v.intermediate)
+}
+
 /// Builds one unit, collecting its mistakes.
 struct Builder<'a> {
     params: &'a Params,
@@ -288,7 +158,7 @@ impl Builder<'_> {
 
     /// Ticks of the communication step.
     fn step(&mut self) -> i64 {
-        let d = &self.layout.description;
+        let d = &self.layout.interface;
         let resolution = self.context.resolution;
         if self.given("step") {
             let ticks = self.params.duration("step").ticks();
@@ -306,7 +176,14 @@ impl Builder<'_> {
             }
             return ticks;
         }
-        match d.step.or(d.internal_step).map(|s| resolution.duration(s)) {
+        match self
+            .layout
+            .description
+            .experiment
+            .step
+            .or(d.internal_step)
+            .map(|s| resolution.duration(s))
+        {
             Some(Ok(step)) if step.ticks() > 0 => step.ticks(),
             _ => {
                 let help = "add step = \"10 ms\" or another communication step";
@@ -316,59 +193,62 @@ impl Builder<'_> {
         }
     }
 
-    /// Start values: the scenario's, by variable.
-    fn starts(&mut self) -> Vec<(usize, Span, Start)> {
-        let mut out = Vec::new();
-        let Some(p) = self.params.get("start") else { return out };
-        let entries = match &p.value {
-            Param::Text(t) if t.is_empty() => return out,
-            Param::Table(entries) => entries,
-            _ => {
-                let help = "write start = { name = value, … }";
-                self.wrong("start", "`start` is no table".into(), help);
-                return out;
-            }
-        };
-        let variables = &self.layout.description.variables;
-        for (key, value) in entries {
-            let found = variables.iter().position(|v| v.name == key.value);
-            let error = match found.map(|i| &variables[i]) {
-                None => {
-                    let known = variables.iter().filter(|v| v.settable).map(|v| v.name.as_str());
-                    let known: Vec<&str> = known.take(12).collect();
-                    Some((
-                        &key.span,
-                        format!("the FMU has no variable `{}`", key.value),
-                        format!("among those with start values are {}", known.join(", ")),
-                    ))
-                }
-                Some(v) if !v.settable => Some((
-                    &key.span,
-                    format!("`{}` takes no start value", v.name),
-                    "remove it: the FMU calculates it, or its size depends on it".to_owned(),
-                )),
-                Some(v) => match start_value(v, &value.value, self.context.constants) {
-                    Ok(start) => {
-                        out.push((found.unwrap_or(0), value.span.clone(), start));
-                        None
-                    }
-                    Err(why) => Some((
-                        &value.span,
-                        format!("start value of `{}`: {why}", v.name),
-                        format!("give {} of type {:?}", amount(v.elements), v.ty),
-                    )),
-                },
-            };
-            if let Some((span, message, help)) = error {
-                self.errors.push(ParamError::at(span.clone(), message).help(help));
-            }
+    /// The solver of model exchange.
+    fn numerics(&mut self) -> Numerics {
+        let tolerance = if self.given("tolerance") { self.params.real("tolerance") } else { 1e-9 };
+        if !(tolerance.is_finite() && tolerance > 0.0) {
+            let message = format!("`tolerance` is {tolerance}");
+            self.wrong("tolerance", message, "give a number above zero");
         }
-        out
+        let fixed = matches!(self.params.text("solver"), "rk4" | "euler");
+        let resolution = self.context.resolution;
+        let step = if fixed { resolution.seconds(self.step()) } else { 0.0 };
+        let method = match self.params.text("solver") {
+            "rk23" => Method::Rk23,
+            "rk4" => Method::Rk4(step),
+            "euler" => Method::Euler(step),
+            "rodas" => Method::Rodas,
+            _ => Method::Rk45,
+        };
+        let mut options = Options::tolerance(tolerance, tolerance);
+        options.max_step = self.longest();
+        let order = if self.given("segment_order") { self.order() } else { 3 };
+        Numerics { method, options, tolerance: self.band(), order }
+    }
+
+    /// The longest step of the solver. Without states nothing else makes steps short enough to see
+    /// indicators, nor where states are at rest.
+    fn longest(&mut self) -> f64 {
+        if self.given("max_step") {
+            let d = self.params.duration("max_step");
+            if d.ticks() > 0 && !d.is_infinite() {
+                return self.context.resolution.seconds(d.ticks());
+            }
+            let help = "give a time of at least one tick, such as \"10 ms\"";
+            self.wrong("max_step", "`max_step` must be longer than zero".into(), help);
+        }
+        let d = &self.layout.description;
+        let length = d.experiment.stop.map(|stop| stop - d.experiment.start.unwrap_or(0.0));
+        match length.filter(|l| *l > 0.0) {
+            Some(length) => length / 50.0,
+            None if d.structure.indicators > 0 || d.structure.states.is_empty() => 1.0,
+            None => f64::INFINITY,
+        }
+    }
+
+    /// How far outputs may be off.
+    fn band(&mut self) -> f64 {
+        let tolerance = self.params.real("exchange_tolerance");
+        if !(tolerance.is_finite() && tolerance > 0.0) {
+            let message = format!("`exchange_tolerance` is {tolerance}");
+            self.wrong("exchange_tolerance", message, "give a number above zero");
+        }
+        tolerance
     }
 
     fn order(&mut self) -> usize {
         if !self.given("segment_order") {
-            return self.layout.description.output_derivatives.min(3);
+            return self.layout.interface.output_derivatives.min(3);
         }
         let order = self.params.int("segment_order");
         if !(0..=3).contains(&order) {
@@ -379,19 +259,15 @@ impl Builder<'_> {
     }
 
     fn settings(&mut self) -> Settings {
-        let (layout, d) = (self.layout, &self.layout.description);
-        let tolerance = self.params.real("exchange_tolerance");
-        if !(tolerance.is_finite() && tolerance > 0.0) {
-            let message = format!("`exchange_tolerance` is {tolerance}");
-            self.wrong("exchange_tolerance", message, "give a number above zero");
-        }
+        let (layout, d) = (self.layout, &self.layout.interface);
+        let tolerance = self.band();
         // Without event mode every input is set in step mode.
         let smooth = |p: &Ported<'_>| p.variable.continuous || !d.event_mode;
         let mut intermediate = vec![None; layout.ports.inputs.len()];
         for p in layout.ported(&layout.inputs) {
             let v = p.variable;
             let scalar = v.ty == Type::Float64 && v.elements == 1 && v.continuous;
-            if d.intermediate_update && v.intermediate && scalar {
+            if follows(layout, v) && scalar {
                 intermediate[p.first] = Some(v.reference);
             }
         }
@@ -400,7 +276,7 @@ impl Builder<'_> {
             continuous[p.first..p.first + p.variable.elements].fill(Some(p.variable.reference));
         }
         Settings {
-            name: format!("FMU {}", d.model),
+            name: format!("FMU {}", layout.description.model),
             step: self.step(),
             tolerance,
             order: self.order(),
@@ -421,11 +297,11 @@ impl Builder<'_> {
             let own = variable.start.iter().map(|s| match s.as_str() {
                 "true" => 1.0,
                 "false" => 0.0,
-                s => s.parse().unwrap_or(0.0),
+                s => variable.item(s).or_else(|| s.parse().ok()).unwrap_or(0.0),
             });
             let own: Vec<f64> = match starts.iter().find(|s| s.0 == v).map(|s| &s.2) {
-                Some(Start::Numbers(x)) => x.clone(),
-                _ => own.collect(),
+                Some(start) => start.reals(),
+                None => own.collect(),
             };
             for (k, place) in out[first..first + variable.elements].iter_mut().enumerate() {
                 // One value stands for all elements.
@@ -439,28 +315,15 @@ impl Builder<'_> {
         &self,
         instance: &Instance,
         starts: &[(usize, Span, Start)],
-    ) -> Result<super::library::Updated, (Span, CallError)> {
+    ) -> Result<(), (Span, CallError)> {
         let d = &self.layout.description;
         for (v, span, start) in starts {
-            let v = &d.variables[*v];
-            let set = match start {
-                Start::Text(t) => instance.write_text(&v.name, v.reference, t),
-                Start::Numbers(x) => {
-                    let one = Ported { variable: v, first: 0 };
-                    instance.write(&blocks(std::iter::once(one)), x)
-                }
-            };
-            set.map_err(|e| (span.clone(), e))?;
+            set(instance, &d.variables[*v], start).map_err(|e| (span.clone(), e))?;
         }
         let whole = |e| (self.params.span("path"), e);
         let tolerance = self.given("tolerance").then(|| self.params.real("tolerance"));
-        instance.begin(tolerance).map_err(whole)?;
-        instance.initialised(d.event_mode).map_err(whole)
+        instance.begin(tolerance).map_err(whole)
     }
-}
-
-fn amount(elements: usize) -> String {
-    if elements == 1 { "a value".into() } else { format!("a list of {elements} values") }
 }
 
 impl UnitKind for FmuKind {
@@ -468,7 +331,7 @@ impl UnitKind for FmuKind {
         "fmu"
     }
     fn summary(&self) -> &'static str {
-        "an FMU: FMI 3.0 for co-simulation"
+        "an FMU: FMI 2.0 or 3.0, co-simulation or model exchange"
     }
     fn params(&self) -> &'static [ParamSpec] {
         PARAMS
@@ -489,8 +352,12 @@ impl UnitKind for FmuKind {
         // A file that cannot be read is reported by `ports_in`.
         layout(params, folder).map_or_else(|_| Capabilities::all(), |l| capabilities(&l, params))
     }
+    fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
+        layout(params, context.folder)
+            .map_or(FeedThrough::All(Passing::Sometimes), |l| feed_through(&l))
+    }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
-        build(params, context).map(Component::atomic)
+        build(params, context)
     }
 }
 
@@ -498,11 +365,13 @@ impl UnitKind for FmuKind {
 ///
 /// # Errors
 /// All mistakes of the parameters, or what the FMU refused.
-pub fn build(params: &Params, context: &Context<'_>) -> Checked<FmuUnit> {
+pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
     let layout = layout(params, context.folder)?;
     let mut b = Builder { params, context, layout: &layout, errors: Vec::new() };
-    let settings = b.settings();
-    let starts = b.starts();
+    let exchange = layout.interface.kind == InterfaceKind::ModelExchange;
+    let numerics = exchange.then(|| b.numerics());
+    let settings = (!exchange).then(|| b.settings());
+    let starts = starts(params, &layout.description, context.constants, &mut b.errors);
     if !b.errors.is_empty() {
         return Err(b.errors);
     }
@@ -511,14 +380,25 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<FmuUnit> {
         let help = "see what the FMU says, and check its start values";
         vec![ParamError::at(span, format!("`{}`: {why}", params.text("path"))).help(help)]
     };
-    let description = Arc::new(layout.description.clone());
-    let references: Vec<u32> = settings.intermediate.iter().flatten().copied().collect();
+    let inside = settings.iter().flat_map(|s| s.intermediate.iter().flatten());
+    let references: Vec<u32> = inside.copied().collect();
     let file = context.folder.join(params.text("path"));
-    let instance = Instance::new(&file, &description, context.path, &references)
+    let (description, interface) = (&layout.description, &layout.interface);
+    let instance = Instance::new(&file, description, interface, context.path, &references)
         .map_err(|e| failed(span.clone(), e))?;
-    let updated = b.initialise(&instance, &starts).map_err(|(s, e)| failed(s, e.to_string()))?;
     let inputs = b.input_starts(&starts);
+    b.initialise(&instance, &starts).map_err(|(s, e)| failed(s, e.to_string()))?;
     let timer = Timer::due(0, context.resolution);
-    FmuUnit::new(instance, description, settings, inputs, timer, updated)
-        .map_err(|e| failed(span, e.to_string()))
+    let whole = |e: CallError| failed(span.clone(), e.to_string());
+    if let Some(numerics) = numerics {
+        instance.exit_initialisation().map_err(whole)?;
+        let settings = me::build::settings(&layout, params, context, &numerics);
+        let unit = ExchangeUnit::new(instance, settings, numerics, inputs, timer);
+        return unit.map(Component::atomic).map_err(whole);
+    }
+    let Some(settings) = settings else { return Err(Vec::new()) };
+    let updated = instance.initialised(interface.event_mode).map_err(whole)?;
+    FmuUnit::new(instance, interface.clone(), settings, inputs, timer, updated)
+        .map(Component::atomic)
+        .map_err(whole)
 }

@@ -19,8 +19,11 @@ pub mod archive;
 pub mod description;
 pub mod instance;
 pub mod kind;
+mod layout;
 pub mod library;
+pub mod me;
 pub mod snapshot;
+mod starts;
 mod steps;
 pub mod unit;
 

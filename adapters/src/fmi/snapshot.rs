@@ -46,7 +46,7 @@ impl Snapshot for FmuUnit {
     }
 
     fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        if !(self.settings.state_access && self.description.serialisable) {
+        if !(self.settings.state_access && self.interface.serialisable) {
             return Err(self.unable("serialisable state (canSerializeFMUState)"));
         }
         let bytes =

@@ -29,7 +29,11 @@ impl FmuUnit {
             let (h, &reference) = (held.as_ref()?, reference.as_ref()?);
             let coefficients = h.segment().coefficients().to_vec();
             let origin = self.seconds(h.since());
-            (coefficients.len() > 1).then_some(Curve { reference, origin, coefficients })
+            (coefficients.len() > 1 || self.interface.input_derivatives).then_some(Curve {
+                reference,
+                origin,
+                coefficients,
+            })
         };
         self.data.inputs.iter().zip(&self.settings.intermediate).filter_map(curve).collect()
     }
@@ -53,17 +57,22 @@ impl FmuUnit {
         };
         let stepped = match (self.instance.step(from, by, self.curves(), certain), saved) {
             (Err(e), Some(saved))
-                if e.status == Status::Discard && self.description.variable_step =>
+                if e.status == Status::Discard && self.interface.variable_step =>
             {
                 self.retry(from, by, &saved, short).ok_or(e)?
             }
             (result, _) => result?,
         };
-        let place = &mut self.data.place;
-        place.stepped = true;
+        self.data.place.stepped = true;
         self.data.counts.steps += 1;
         self.data.terminate |= stepped.terminate;
-        let reached = if stepped.early { stepped.reached } else { end };
+        let mut reached = if stepped.early { stepped.reached } else { end };
+        // A sum of steps may round beyond the end.
+        let slack = self.tick().max(4.0 * f64::EPSILON * end.abs());
+        if reached > end && reached - end <= slack {
+            reached = end;
+        }
+        let place = &mut self.data.place;
         if !(from..=end).contains(&reached) {
             return Err(strange(from, by, format!("went to {reached} s")));
         }
@@ -72,7 +81,7 @@ impl FmuUnit {
             return Err(strange(from, by, "made no progress".into()));
         }
         let due = place.next.is_some_and(|t| reached >= t);
-        Ok(self.description.event_mode && (stepped.event || due))
+        Ok(self.interface.event_mode && (stepped.event || due))
     }
 
     /// A discarded step once more, from the saved state, shorter and shorter; `None` when the FMU
@@ -150,8 +159,9 @@ impl FmuUnit {
 
     /// The FMU at the last transition again.
     pub(super) fn go_back(&mut self) -> Result<(), CallError> {
-        if let Some(base) = self.base.take() {
-            self.instance.restore(&base)?;
+        // The saved state stays, for a step that is discarded.
+        if let Some(base) = &self.base {
+            self.instance.restore(base)?;
             self.data.counts.rejected_steps += 1;
         }
         self.data.place.clone_from(&self.data.base);
@@ -166,7 +176,7 @@ impl FmuUnit {
     pub(super) fn apply(&mut self, jump: bool) -> Result<(), CallError> {
         let settings = Arc::clone(&self.settings);
         let values = self.inputs_at(self.seconds(self.data.timer.now()));
-        if !self.description.event_mode {
+        if !self.interface.event_mode {
             self.instance.write(&settings.smooth, &values)?;
             self.instance.write(&settings.discrete, &values)?;
         } else if jump || !settings.discrete.is_empty() {
@@ -188,7 +198,7 @@ impl FmuUnit {
         let settings = &self.settings;
         let place = &self.data.place;
         let mut out = vec![Vec::new(); settings.continuous.len()];
-        let order = settings.order.min(self.description.output_derivatives);
+        let order = settings.order.min(self.interface.output_derivatives);
         if settings.order == 0 || !place.stepped {
             return Ok(out);
         }

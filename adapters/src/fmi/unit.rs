@@ -14,7 +14,7 @@
 //! The FMU's own time is kept in seconds since the unit's start and never exceeds the tick that
 //! stands for it (R14); differences below a tick are not stepped.
 use super::{
-    description::Description,
+    description::Interface,
     instance::{Block, CallError, Instance, StateHandle},
     library::Updated,
 };
@@ -122,7 +122,7 @@ pub(super) struct Data {
 #[derive(Debug)]
 pub struct FmuUnit {
     pub(super) instance: Instance,
-    pub(super) description: Arc<Description>,
+    pub(super) interface: Interface,
     pub(super) settings: Arc<Settings>,
     pub(super) data: Data,
     /// The FMU's state at the last transition, while it is ahead.
@@ -133,7 +133,7 @@ impl FmuUnit {
     /// A unit around an instance that is initialised; `updated` is what its first event told.
     pub(super) fn new(
         instance: Instance,
-        description: Arc<Description>,
+        interface: Interface,
         settings: Settings,
         start: Vec<f64>,
         timer: Timer,
@@ -161,7 +161,7 @@ impl FmuUnit {
             counts: UnitStatistics::default(),
         };
         let settings = Arc::new(settings);
-        let mut unit = Self { instance, description, settings, data, base: None };
+        let mut unit = Self { instance, interface, settings, data, base: None };
         unit.queue(0)?;
         unit.data.timer.at_once();
         Ok(unit)
@@ -295,18 +295,7 @@ impl FmuUnit {
     /// Whether an input came, and whether one jumped.
     fn receive(&mut self, bag: &Bag<'_, Value>) -> Option<bool> {
         let now = self.data.timer.now();
-        let mut jump = None;
-        for (port, value) in bag.iter() {
-            if let (Value::Segment(s), Some(slot)) =
-                (value, self.data.inputs.get_mut(usize::from(port)))
-            {
-                let first = slot.is_none();
-                Held::receive(slot, s, now);
-                let start = self.data.start[usize::from(port)];
-                let jumps = if first { s.value(0.0) != start } else { s.flag == Flag::Jump };
-                jump = Some(jump.unwrap_or(false) | jumps);
-            }
-        }
+        let jump = receive(bag, &mut self.data.inputs, &self.data.start, now);
         self.data.counts.exchanges += u64::from(jump.is_some());
         jump
     }
@@ -340,7 +329,7 @@ impl FmuUnit {
             None => self.data.timer.fire(),
             Some(e) => self.data.timer.pass(e),
         }
-        let between = moved && !self.description.variable_step;
+        let between = moved && !self.interface.variable_step;
         match (self.data.plan, elapsed.is_none()) {
             (Plan::Done, _) => {
                 self.data.timer.set(NEVER);
@@ -358,6 +347,7 @@ impl FmuUnit {
                 if moved {
                     self.arrive(fx)?;
                 }
+                self.base = None;
             }
             (Plan::Present, true) => self.arrive(fx)?,
             (Plan::Present, false) if moved => self.arrive(fx)?,
@@ -373,6 +363,26 @@ impl FmuUnit {
         }
         self.plan(fx)
     }
+}
+
+/// Keeps the segments of a bag as inputs. Gives whether there was one, and whether one jumped.
+pub(super) fn receive(
+    bag: &Bag<'_, Value>,
+    inputs: &mut [Option<Held>],
+    start: &[f64],
+    now: i64,
+) -> Option<bool> {
+    let mut jump = None;
+    for (port, value) in bag.iter() {
+        let port = usize::from(port);
+        if let (Value::Segment(s), Some(slot)) = (value, inputs.get_mut(port)) {
+            let first = slot.is_none();
+            Held::receive(slot, s, now);
+            let jumps = if first { s.value(0.0) != start[port] } else { s.flag == Flag::Jump };
+            jump = Some(jump.unwrap_or(false) | jumps);
+        }
+    }
+    jump
 }
 
 impl Atomic<Value> for FmuUnit {

@@ -1,16 +1,46 @@
 //! Callbacks of an FMU: its log, and inputs inside a step.
-use super::{
-    Status,
-    functions::{Raw, Set},
-};
+use super::{Status, table::Raw, v3::Set};
 use std::{
-    ffi::{CStr, c_char},
+    ffi::{CStr, c_char, c_int, c_void},
+    ptr,
     sync::Mutex,
 };
 
 pub(super) type Env = *const Environment;
 pub(super) type Logger = extern "C" fn(Env, i32, *const c_char, *const c_char);
-pub(super) type Update = extern "C" fn(Env, f64, bool, bool, bool, bool, *mut bool, *mut f64);
+pub(super) type Update = extern "C" fn(Env, f64, u8, u8, u8, u8, *mut u8, *mut f64);
+
+/// `fmi2CallbackFunctions`.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Callbacks2 {
+    logger: extern "C" fn(Env, *const c_char, c_int, *const c_char, *const c_char),
+    allocate: unsafe extern "C" fn(usize, usize) -> *mut c_void,
+    free: unsafe extern "C" fn(*mut c_void),
+    step_finished: Option<extern "C" fn(Env, c_int)>,
+    environment: Env,
+}
+// SAFETY: addresses of functions, and of the environment that lives beside it and is only shared.
+unsafe impl Send for Callbacks2 {}
+// SAFETY: as above.
+unsafe impl Sync for Callbacks2 {}
+
+unsafe extern "C" {
+    fn calloc(count: usize, size: usize) -> *mut c_void;
+    fn free(block: *mut c_void);
+}
+
+impl Callbacks2 {
+    pub(super) fn new(environment: Env) -> Self {
+        Self { logger: logger2, allocate: calloc, free, step_finished: None, environment }
+    }
+}
+
+impl Default for Callbacks2 {
+    fn default() -> Self {
+        Self::new(ptr::null())
+    }
+}
 
 /// An input as a polynomial of time, for intermediate update.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +58,18 @@ impl Curve {
     pub fn value(&self, t: f64) -> f64 {
         let e = t - self.origin;
         self.coefficients.iter().rev().fold(0.0, |sum, c| sum * e + c)
+    }
+
+    /// First and further derivatives at `t`, as many as the polynomial has powers, at least one.
+    pub fn derivatives(&self, t: f64) -> Vec<f64> {
+        let (e, mut row, mut out) = (t - self.origin, self.coefficients.clone(), Vec::new());
+        loop {
+            row = row.iter().enumerate().skip(1).map(|(k, c)| k as f64 * c).collect();
+            if row.is_empty() && !out.is_empty() {
+                return out;
+            }
+            out.push(row.iter().rev().fold(0.0, |sum, c| sum * e + c));
+        }
     }
 }
 
@@ -49,7 +91,7 @@ const LOG: usize = 64;
 pub(super) struct Environment {
     pub heard: Mutex<Heard>,
     pub curves: Mutex<Vec<Curve>>,
-    pub set_float64: Set<f64>,
+    pub set_float64: Option<Set<f64>>,
     pub instance: Mutex<Handle>,
 }
 
@@ -82,24 +124,37 @@ pub(super) extern "C" fn logger(
     }
 }
 
+/// The standard gives it further arguments for the places in `message`, which stay as they are: this
+/// language reads no variable arguments, and callers may pass more than a function takes.
+extern "C" fn logger2(
+    env: Env,
+    _instance: *const c_char,
+    status: c_int,
+    category: *const c_char,
+    message: *const c_char,
+) {
+    logger(env, status, category, message);
+}
+
 pub(super) extern "C" fn intermediate(
     env: Env,
     time: f64,
-    set_requested: bool,
-    _get_allowed: bool,
-    _step_finished: bool,
-    _can_return: bool,
-    return_requested: *mut bool,
+    set_requested: u8,
+    _get_allowed: u8,
+    _step_finished: u8,
+    _can_return: u8,
+    return_requested: *mut u8,
     _return_time: *mut f64,
 ) {
     // SAFETY: the FMU gives the address of a flag of its own, or null.
     if let Some(early) = unsafe { return_requested.as_mut() } {
-        *early = false;
+        *early = 0;
     }
     // SAFETY: as for the logger.
     let Some(env) = (unsafe { env.as_ref() }) else { return };
+    let Some(set_float64) = env.set_float64 else { return };
     let (Ok(curves), Ok(instance)) = (env.curves.lock(), env.instance.lock()) else { return };
-    if !set_requested || curves.is_empty() || instance.0.is_null() {
+    if set_requested == 0 || curves.is_empty() || instance.0.is_null() {
         return;
     }
     let references: Vec<u32> = curves.iter().map(|c| c.reference).collect();
@@ -107,7 +162,7 @@ pub(super) extern "C" fn intermediate(
     let (handle, n) = (*instance, references.len());
     drop((curves, instance));
     // SAFETY: the standard allows setting these variables here; lengths are those of the vectors.
-    let raw = unsafe { (env.set_float64)(handle.0, references.as_ptr(), n, values.as_ptr(), n) };
+    let raw = unsafe { set_float64(handle.0, references.as_ptr(), n, values.as_ptr(), n) };
     let Ok(mut heard) = env.heard.lock() else { return };
     heard.updates += 1;
     let status = Status::new(raw);

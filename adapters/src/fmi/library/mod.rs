@@ -1,11 +1,11 @@
-//! The border to C, and the only unsafe code: a loaded binary ([`functions`]), the
-//! callbacks ([`callbacks`]), one instance ([`raw`]).
+//! The border to C, and the only unsafe code: the functions of a binary (`v2`, `v3`), the
+//! callbacks, one instance ([`RawInstance`]).
 //!
 //! # Why a loader of our own
-//! A table of some thirty functions is small; generated bindings need libclang at build time.
+//! Two tables of functions are small; generated bindings need libclang at build time.
 //!
 //! # What makes it sound
-//! * Signatures are those of FMI 3.0.2 (`fmi3FunctionTypes.h`, `fmi3PlatformTypes.h`). That the
+//! * Signatures are those of FMI 2.0.4 and 3.0.2 (`fmi2FunctionTypes.h`, `fmi3FunctionTypes.h`). That the
 //!   binary keeps to them is what an FMU promises; nothing on this side can check it.
 //! * Every function pointer lives in [`Functions`] beside the library that holds its code.
 //! * All calls of one instance are made under one lock ([`super::instance`] holds the mutex), and
@@ -14,13 +14,50 @@
 //! * The environment that callbacks get is boxed, outlives the instance, and is only shared.
 #![allow(unsafe_code)] // Calls of C functions; the reasons stand above and at each block.
 mod callbacks;
-mod functions;
+mod exchange;
 mod raw;
+mod start;
+mod state;
+mod table;
+mod v2;
+mod v3;
+mod values;
 
+use super::description::{InterfaceKind, Version};
 pub use callbacks::{Curve, Heard};
-pub use functions::Functions;
+pub use exchange::{Completed, Vector};
+use libloading::Library;
 pub use raw::{RawInstance, RawState};
 use std::path::Path;
+
+/// The functions of one binary, for one interface type.
+pub struct Functions {
+    api: Api,
+    // Last, so that it is unloaded after nothing points into it any more.
+    binary: Option<Library>,
+}
+
+#[allow(clippy::large_enum_variant)] // One per instance.
+enum Api {
+    V2(v2::Table),
+    V3(v3::Table),
+}
+
+impl Functions {
+    /// Loads a binary.
+    ///
+    /// # Errors
+    /// When the system cannot load the library (with its message), or a function is missing that the
+    /// interface needs.
+    pub fn load(path: &Path, version: Version, kind: InterfaceKind) -> Result<Self, String> {
+        let binary = table::open(path)?;
+        let api = match version {
+            Version::V2 => Api::V2(v2::Table::find(&binary, kind)?),
+            Version::V3 => Api::V3(v3::Table::find(&binary, kind)?),
+        };
+        Ok(Self { api, binary: Some(binary) })
+    }
+}
 
 /// `fmi3Status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +72,8 @@ pub enum Status {
     Error,
     /// The binary must not be called any more.
     Fatal,
+    /// The call goes on in the background.
+    Pending,
 }
 
 impl Status {
@@ -44,6 +83,7 @@ impl Status {
             1 => Self::Warning,
             2 => Self::Discard,
             3 => Self::Error,
+            5 => Self::Pending,
             _ => Self::Fatal,
         }
     }
@@ -55,23 +95,27 @@ impl Status {
             Self::Discard => "discard",
             Self::Error => "error",
             Self::Fatal => "fatal",
+            Self::Pending => "pending",
         }
     }
 }
 
 impl Status {
+    /// Whether the call was carried out.
+    pub fn is_good(self) -> bool {
+        matches!(self, Self::Ok | Self::Warning)
+    }
     /// Itself, if it is bad; else discard.
     fn max_discard(self) -> Self {
-        match self {
-            Self::Ok | Self::Warning => Self::Discard,
-            bad => bad,
-        }
+        if self.is_good() { Self::Discard } else { self }
     }
 }
 
 /// How to instantiate.
 #[derive(Debug)]
 pub struct Request<'a> {
+    /// Interface type.
+    pub kind: InterfaceKind,
     /// Name of the instance.
     pub name: &'a str,
     /// Token of the model description.
@@ -106,4 +150,8 @@ pub struct Updated {
     pub terminate: bool,
     /// Time of the next time event.
     pub next: Option<f64>,
+    /// Nominal values of states have changed.
+    pub nominals: bool,
+    /// Values of states have changed.
+    pub states: bool,
 }

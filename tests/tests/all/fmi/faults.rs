@@ -38,6 +38,40 @@ fn discarded_steps_are_tried_shorter_where_the_state_can_be_brought_back() {
     assert!(e.contains("gave discard"), "{e}");
 }
 
+/// An input brings the FMU back inside its steps; what it discards then is tried shorter, too.
+#[test]
+fn discarded_steps_are_tried_shorter_after_going_back() {
+    let bench = Bench::new("discard-back").fmu("faulty", &[]);
+    let text = "connections = ['s.y -> plant.u']\n[unit.s]\nkind = 'sine'\nfrequency = 1.3\n";
+    let run = bench.run(&format!("{text}{}", faulty(9)), S);
+    assert!((run.value("plant", 0, S) - 1.0).abs() < 1e-9);
+    assert!(run.sim.statistics()["rejected_steps"] > 0);
+}
+
+/// The end of a step that is an ulp beyond the target is the target.
+#[test]
+fn a_step_that_ends_an_ulp_late_is_whole() {
+    let bench = Bench::new("late").fmu("faulty", &[]);
+    for step in ["1 ms", "0.1 ms", "333333333 ns"] {
+        let run = bench.run(&faulty(10).replace("100 ms", step), S);
+        assert!((run.value("plant", 0, S) - 1.0).abs() < 1e-9, "{step}");
+    }
+}
+
+#[test]
+fn an_fmu_for_one_instance_gets_one() {
+    let single = (
+        "modelIdentifier=\"faulty\"",
+        "modelIdentifier=\"faulty\" canBeInstantiatedOnlyOncePerProcess=\"true\"",
+    );
+    let bench = Bench::new("single").fmu("faulty", &[single]);
+    let both = format!("{}{}", faulty(0), faulty(0).replace("unit.plant", "unit.other"));
+    let Err(e) = bench.load(&both) else { panic!("two instances") };
+    assert!(format!("{e:?}").contains("canBeInstantiatedOnlyOncePerProcess"), "{e:?}");
+    drop(bench.run(&faulty(0), S));
+    drop(bench.run(&faulty(0), S));
+}
+
 #[test]
 fn warnings_are_told_and_go_on() {
     let bench = Bench::new("warning").fmu("faulty", &[]);
@@ -87,8 +121,8 @@ fn mistakes_of_scenarios_have_remedies() {
         ("path = 'evil.fmu'", "leads out of the archive"),
         ("path = 'bare.fmu'", "no binary binaries/"),
         ("path = 'clock.fmu'", "`tick` is a clock; clocks are not supported"),
-        ("path = 'binary.fmu'", "type Binary, which no port carries"),
-        ("path = 'binary.fmu'\nignore = ['tick']", "no binary binaries/"),
+        ("path = 'binary.fmu'", "no binary binaries/"),
+        ("path = 'ball.fmu'\ninterface = 'model-exchange'", "does not have the interface"),
         ("path = 'mass.fmu'", "wrong instantiation token"),
         ("path = 'ball.fmu'\nstep = 0", "`step` must be longer than zero"),
         ("path = 'ball.fmu'\nstart = { e = 2 }", "start value of `e`: 2 is not within 0 … 1"),

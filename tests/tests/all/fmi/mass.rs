@@ -104,8 +104,9 @@ fn directional_derivatives() {
     let bench = Bench::new("directional");
     let file = fmu::build(&bench.0, "mass", &[]);
     let description = describe(&file).unwrap();
-    assert!(description.directional);
-    let instance = Instance::new(&file, &description, "m", &[]).unwrap();
+    let interface = description.co_simulation.clone().unwrap();
+    assert!(interface.directional);
+    let instance = Instance::new(&file, &description, &interface, "m", &[]).unwrap();
     instance.begin(None).unwrap();
     instance.initialised(false).unwrap();
     let of = |name: &str| description.variable(name).unwrap().reference;

@@ -1,5 +1,6 @@
 //! FMUs as units, compared with the same units as equations.
 mod ball;
+mod exchange;
 mod faults;
 mod mass;
 mod peer;
@@ -49,6 +50,10 @@ impl Bench {
     }
     fn fmu(self, name: &str, changes: &[(&str, &str)]) -> Self {
         fmu::build(&self.0, name, changes);
+        self
+    }
+    fn fmu_2(self, name: &str, changes: &[(&str, &str)]) -> Self {
+        fmu::build_2(&self.0, name, changes);
         self
     }
     fn load(&self, text: &str) -> Result<Plan, Diagnostics> {

@@ -243,8 +243,8 @@ mod fmi {
         let target = Target { name: "zip", text: false, seeds, inputs: 3000, kinds: 6 };
         feed(&target, |bytes| {
             let file = folder.write("a.fmu", bytes);
-            describe(&file)?;
-            Unpacked::new(&file).map(drop)
+            let version = describe(&file)?.version;
+            Unpacked::new(&file, version).map(drop)
         });
     }
 }

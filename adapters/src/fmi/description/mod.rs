@@ -1,43 +1,14 @@
-//! `modelDescription.xml` of FMI 3.0: what an importer for co-simulation needs of it.
+//! `modelDescription.xml` of FMI 2.0 and 3.0 as one model: what an importer needs of it. What the
+//! two versions write differently is read in [`v2`] and [`v3`].
+mod depth;
+mod structure;
+mod v2;
+mod v3;
+
+use depth::{DEPTH, depth};
 use roxmltree::{Document, Node};
 use serde::{Deserialize, Serialize};
-
-/// Deepest nesting of elements; the standard needs ten. The parser calls itself for each level.
-const DEPTH: usize = 256;
-
-/// A bound of the depth to which elements are nested, reached by texts without mistakes.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut most, mut rest) = (0usize, 0, text);
-    while let Some(at) = rest.find('<') {
-        rest = &rest[at..];
-        let aside = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
-        if let Some((_, end)) = aside.iter().find(|(start, _)| rest.starts_with(start)) {
-            rest = rest.find(end).map_or("", |at| &rest[at..]);
-            continue;
-        }
-        let mut quote = None;
-        let end = rest.find(|c| match (c, quote) {
-            ('"' | '\'', None) => {
-                quote = Some(c);
-                false
-            }
-            (c, Some(q)) => {
-                quote = quote.filter(|_| c != q);
-                false
-            }
-            (c, None) => c == '>',
-        });
-        let tag = &rest[..end.unwrap_or(rest.len())];
-        match tag.as_bytes() {
-            [b'<', b'/', ..] => depth = depth.saturating_sub(1),
-            [.., b'/'] | [b'<', b'!', ..] => most = most.max(depth + 1),
-            _ => depth += 1,
-        }
-        most = most.max(depth);
-        rest = &rest[tag.len()..];
-    }
-    most
-}
+pub use structure::Structure;
 
 /// Types of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -76,6 +47,16 @@ impl Type {
             "String" => Self::String,
             "Binary" => Self::Binary,
             "Clock" => Self::Clock,
+            _ => return None,
+        })
+    }
+    /// The type that an element of FMI 2.0 stands for.
+    fn of2(element: &str) -> Option<Self> {
+        Some(match element {
+            "Real" => Self::Float64,
+            "Integer" | "Enumeration" => Self::Int32,
+            "Boolean" => Self::Boolean,
+            "String" => Self::String,
             _ => return None,
         })
     }
@@ -138,19 +119,65 @@ pub struct Variable {
     pub intermediate: bool,
     /// Smallest and largest value.
     pub limits: (Option<f64>, Option<f64>),
+    /// Its usual size.
+    pub nominal: Option<f64>,
+    /// Names of its values, if it is an enumeration.
+    pub items: Vec<Item>,
 }
 
-/// The description of an FMU for co-simulation: all that this program reads from it.
+impl Variable {
+    /// The number of an item by its name.
+    pub fn item(&self, name: &str) -> Option<f64> {
+        self.items.iter().find(|i| i.name == name).map(|i| i.value as f64)
+    }
+}
+
+/// A value of an enumeration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub value: i64,
+}
+
+/// A version of the standard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Version {
+    /// FMI 2.0.
+    V2,
+    /// FMI 3.0.
+    #[default]
+    V3,
+}
+
+impl Version {
+    /// What names of its functions begin with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::V2 => "fmi2",
+            Self::V3 => "fmi3",
+        }
+    }
+}
+
+/// How an FMU is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InterfaceKind {
+    /// By its own solver.
+    #[default]
+    CoSimulation,
+    /// By the importer's.
+    ModelExchange,
+}
+
+/// An interface type that the FMU offers, with its abilities.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Description {
-    /// Name of the model.
-    pub model: String,
-    /// Token that instantiation needs.
-    pub token: String,
+pub struct Interface {
+    /// Which one.
+    pub kind: InterfaceKind,
     /// Name of the binary.
     pub identifier: String,
-    /// Variables in the order of the file.
-    pub variables: Vec<Variable>,
     /// `canGetAndSetFMUState`.
     pub state_access: bool,
     /// `canSerializeFMUState`.
@@ -161,6 +188,8 @@ pub struct Description {
     pub variable_step: bool,
     /// `providesIntermediateUpdate`.
     pub intermediate_update: bool,
+    /// `canInterpolateInputs`.
+    pub input_derivatives: bool,
     /// `canReturnEarlyAfterIntermediateUpdate`.
     pub return_early: bool,
     /// `providesDirectionalDerivatives`.
@@ -173,8 +202,42 @@ pub struct Description {
     pub single: bool,
     /// `fixedInternalStepSize`, in seconds.
     pub internal_step: Option<f64>,
-    /// Step size of the default experiment, in seconds.
+    /// `completedIntegratorStep` must be called.
+    pub completed_step: bool,
+}
+
+/// The default experiment; times in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Experiment {
+    /// Start.
+    pub start: Option<f64>,
+    /// End.
+    pub stop: Option<f64>,
+    /// Step size.
     pub step: Option<f64>,
+    /// Relative tolerance.
+    pub tolerance: Option<f64>,
+}
+
+/// The description of an FMU: all that this program reads from it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Description {
+    /// Version of the standard.
+    pub version: Version,
+    /// Name of the model.
+    pub model: String,
+    /// Token that instantiation needs.
+    pub token: String,
+    /// The interface for co-simulation.
+    pub co_simulation: Option<Interface>,
+    /// The interface for model exchange.
+    pub model_exchange: Option<Interface>,
+    /// Variables in the order of the file.
+    pub variables: Vec<Variable>,
+    /// States, indicators, dependencies.
+    pub structure: Structure,
+    /// The default experiment.
+    pub experiment: Experiment,
 }
 
 fn truth(node: Node<'_, '_>, name: &str) -> bool {
@@ -200,12 +263,12 @@ impl Description {
     /// Reads the text of a model description.
     ///
     /// # Errors
-    /// When the text has mistakes, or the FMU is not one for co-simulation in FMI 3.0.
+    /// When the text has mistakes, or the FMU is not one of FMI 2.0 or 3.0.
     ///
     /// ```
     /// # use superdense_adapters::fmi::description::Description;
-    /// let e = Description::read(r#"<fmiModelDescription fmiVersion="2.0"/>"#).unwrap_err();
-    /// assert!(e.contains("FMI 2.0"), "{e}");
+    /// let e = Description::read(r#"<fmiModelDescription fmiVersion="1.0"/>"#).unwrap_err();
+    /// assert!(e.contains("FMI 1.0"), "{e}");
     /// ```
     pub fn read(text: &str) -> Result<Self, String> {
         if depth(text) > DEPTH {
@@ -219,51 +282,19 @@ impl Description {
             return Err("the root element is not fmiModelDescription".into());
         }
         let version = root.attribute("fmiVersion").unwrap_or("");
-        if !version.starts_with("3.") {
-            return Err(format!("the FMU is of FMI {version}; FMI 3.0 can be imported"));
-        }
-        let Some(cs) = child(root, "CoSimulation") else {
-            return Err("the FMU has no element CoSimulation; export it for co-simulation".into());
-        };
-        let need = |node: Node<'_, '_>, name: &str| {
-            let missing = || format!("attribute `{name}` is missing");
-            node.attribute(name).map(str::to_owned).ok_or_else(missing)
-        };
-        let identifier = need(cs, "modelIdentifier")?;
-        if identifier.is_empty() || identifier.contains(['/', '\\', '\0']) {
-            return Err(format!("modelIdentifier {identifier:?} is no file name"));
-        }
-        let step = match child(root, "DefaultExperiment") {
-            Some(e) => number(e, "stepSize")?,
-            None => None,
-        };
-        let derivatives = cs.attribute("maxOutputDerivativeOrder").unwrap_or("0");
-        let mut this = Self {
-            model: need(root, "modelName")?,
-            token: need(root, "instantiationToken")?,
-            identifier,
-            variables: Vec::new(),
-            state_access: truth(cs, "canGetAndSetFMUState"),
-            serialisable: truth(cs, "canSerializeFMUState"),
-            event_mode: truth(cs, "hasEventMode"),
-            variable_step: truth(cs, "canHandleVariableCommunicationStepSize"),
-            intermediate_update: truth(cs, "providesIntermediateUpdate"),
-            return_early: truth(cs, "canReturnEarlyAfterIntermediateUpdate"),
-            directional: truth(cs, "providesDirectionalDerivatives"),
-            output_derivatives: derivatives
-                .parse()
-                .map_err(|_| format!("maxOutputDerivativeOrder is \"{derivatives}\""))?,
-            needs_tool: truth(cs, "needsExecutionTool"),
-            single: truth(cs, "canBeInstantiatedOnlyOncePerProcess"),
-            internal_step: number(cs, "fixedInternalStepSize")?,
-            step,
-        };
-        if let Some(list) = child(root, "ModelVariables") {
-            for node in list.children().filter(Node::is_element) {
-                if let Some(ty) = Type::of(node.tag_name().name()) {
-                    this.variables.push(variable(node, ty, root)?);
-                }
+        let this = match version.split('.').next() {
+            Some("2") => v2::read(root)?,
+            Some("3") => v3::read(root)?,
+            _ => {
+                return Err(format!("the FMU is of FMI {version}; export it as FMI 2.0 or 3.0"));
             }
+        };
+        if this.co_simulation.is_none() && this.model_exchange.is_none() {
+            return Err(
+                "the FMU has neither an element CoSimulation nor ModelExchange; export it \
+                        for one of them"
+                    .into(),
+            );
         }
         Ok(this)
     }
@@ -272,83 +303,67 @@ impl Description {
     pub fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|v| v.name == name)
     }
+
+    /// The interface to run it by: the given one, else model exchange, else co-simulation.
+    pub fn interface(&self, kind: Option<InterfaceKind>) -> Option<&Interface> {
+        match kind {
+            Some(InterfaceKind::CoSimulation) => self.co_simulation.as_ref(),
+            Some(InterfaceKind::ModelExchange) => self.model_exchange.as_ref(),
+            None => self.model_exchange.as_ref().or(self.co_simulation.as_ref()),
+        }
+    }
 }
 
-fn variable(node: Node<'_, '_>, ty: Type, root: Node<'_, '_>) -> Result<Variable, String> {
-    let name = node.attribute("name").ok_or("a variable has no name")?.to_owned();
-    let wrong = |what: String| format!("variable {name}: {what}");
-    let reference = node.attribute("valueReference").and_then(|r| r.parse().ok());
-    let reference = reference.ok_or_else(|| wrong("no value reference".into()))?;
-    let causality = match node.attribute("causality") {
+fn needed(node: Node<'_, '_>, name: &str) -> Result<String, String> {
+    let missing = || format!("attribute `{name}` is missing");
+    node.attribute(name).map(str::to_owned).ok_or_else(missing)
+}
+
+/// The name of a binary, which must not lead anywhere.
+fn identifier(node: Node<'_, '_>) -> Result<String, String> {
+    let name = needed(node, "modelIdentifier")?;
+    if name.is_empty() || name.contains(['/', '\\', '\0']) {
+        return Err(format!("modelIdentifier {name:?} is no file name"));
+    }
+    Ok(name)
+}
+
+fn order(node: Node<'_, '_>) -> Result<usize, String> {
+    let text = node.attribute("maxOutputDerivativeOrder").unwrap_or("0");
+    text.parse().map_err(|_| format!("maxOutputDerivativeOrder is \"{text}\""))
+}
+
+fn experiment(root: Node<'_, '_>) -> Result<Experiment, String> {
+    let Some(e) = child(root, "DefaultExperiment") else { return Ok(Experiment::default()) };
+    Ok(Experiment {
+        start: number(e, "startTime")?,
+        stop: number(e, "stopTime")?,
+        step: number(e, "stepSize")?,
+        tolerance: number(e, "tolerance")?,
+    })
+}
+
+fn causality(node: Node<'_, '_>) -> Causality {
+    match node.attribute("causality") {
         Some("input") => Causality::Input,
         Some("output") => Causality::Output,
         Some("parameter") => Causality::Parameter,
         Some("structuralParameter") => Causality::StructuralParameter,
         Some("independent") => Causality::Independent,
         _ => Causality::Other,
-    };
-    let real = matches!(ty, Type::Float64 | Type::Float32);
-    let variability = node.attribute("variability");
-    let start: Vec<String> = match (ty, node.attribute("start")) {
-        (_, None) => {
-            let starts = node.children().filter(|c| c.has_tag_name("Start"));
-            starts.filter_map(|c| c.attribute("value").map(str::to_owned)).collect()
-        }
-        (_, Some(text)) => text.split_whitespace().map(str::to_owned).collect(),
-    };
-    let mut elements = 1_usize;
-    for d in node.children().filter(|c| c.has_tag_name("Dimension")) {
-        elements = elements.saturating_mul(dimension(d, root).map_err(wrong)?);
     }
-    if elements > ELEMENTS {
-        return Err(wrong(format!("{elements} elements; {ELEMENTS} are possible")));
-    }
-    let initial = node.attribute("initial");
-    let settable = match causality {
+}
+
+fn settable(causality: Causality, node: Node<'_, '_>, has_start: bool) -> bool {
+    let (initial, variability) = (node.attribute("initial"), node.attribute("variability"));
+    match causality {
         Causality::Input | Causality::Parameter => true,
         Causality::Output | Causality::Other => {
-            !start.is_empty() && initial != Some("calculated") && variability != Some("constant")
+            has_start && initial != Some("calculated") && variability != Some("constant")
         }
         Causality::StructuralParameter | Causality::Independent => false,
-    };
-    Ok(Variable {
-        reference,
-        ty,
-        causality,
-        continuous: real && matches!(variability, None | Some("continuous")),
-        settable,
-        start,
-        elements,
-        unit: declared_unit(node, root),
-        intermediate: truth(node, "intermediateUpdate"),
-        limits: (number(node, "min").map_err(wrong)?, number(node, "max").map_err(wrong)?),
-        name: name.clone(),
-    })
-}
-
-/// The length of a dimension: given, or by the start value of a structural parameter.
-fn dimension(node: Node<'_, '_>, root: Node<'_, '_>) -> Result<usize, String> {
-    let by_parameter = || {
-        let reference = node.attribute("valueReference")?;
-        let list = child(root, "ModelVariables")?;
-        let found = list.children().find(|v| v.attribute("valueReference") == Some(reference));
-        found?.attribute("start")
-    };
-    let text = node.attribute("start").or_else(by_parameter);
-    text.and_then(|t| t.parse().ok()).ok_or_else(|| "a dimension without a length".into())
-}
-
-/// The unit of a variable, or of its declared type.
-fn declared_unit(node: Node<'_, '_>, root: Node<'_, '_>) -> Option<String> {
-    if let Some(unit) = node.attribute("unit") {
-        return Some(unit.to_owned());
     }
-    let name = node.attribute("declaredType")?;
-    let types = child(root, "TypeDefinitions")?;
-    let found = types.children().find(|t| t.attribute("name") == Some(name))?;
-    found.attribute("unit").map(str::to_owned)
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -388,7 +403,8 @@ mod tests {
              <String name='s' valueReference='4' causality='parameter'><Start value='a b'/></String>",
         )
         .unwrap();
-        assert!(d.state_access && !d.serialisable && d.output_derivatives == 2);
+        let cs = d.co_simulation.as_ref().unwrap();
+        assert!(cs.state_access && !cs.serialisable && cs.output_derivatives == 2);
         let get = |name| d.variable(name).unwrap();
         assert_eq!((get("u").elements, get("u").unit.as_deref()), (3, Some("N")));
         assert_eq!(get("u").start, ["1", "2", "3"]);
@@ -403,8 +419,10 @@ mod tests {
             (Description::read("<a"), "no readable XML"),
             (Description::read("<a/>"), "root element"),
             (
-                Description::read("<fmiModelDescription fmiVersion='3.0'/>"),
-                "no element CoSimulation",
+                Description::read(
+                    "<fmiModelDescription fmiVersion='3.0' modelName='m' instantiationToken='t'/>",
+                ),
+                "neither an element CoSimulation",
             ),
             (read("maxOutputDerivativeOrder='x'", ""), "maxOutputDerivativeOrder"),
             (read("fixedInternalStepSize='nan'", ""), "fixedInternalStepSize"),

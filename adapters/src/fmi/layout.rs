@@ -1,0 +1,154 @@
+//! The ports of an FMU, from its description and the scenario.
+use super::{
+    archive::describe,
+    description::{Causality, Description, Interface, InterfaceKind, Type, Variable},
+    instance::Block,
+};
+use std::path::Path;
+use superdense_models::kinds::{Located, Param, ParamError, Params, PortSpec, Ports, Span};
+
+pub(super) type Checked<T> = Result<T, Vec<ParamError>>;
+
+/// An input or output that becomes ports, with the number of the first.
+pub(super) struct Ported<'a> {
+    pub variable: &'a Variable,
+    pub first: usize,
+}
+
+/// The description and what becomes of it.
+pub(super) struct Layout {
+    pub description: Description,
+    pub interface: Interface,
+    pub ports: Ports,
+    pub inputs: Vec<(usize, usize)>,
+    pub outputs: Vec<(usize, usize)>,
+}
+
+impl Layout {
+    pub(super) fn ported<'a>(
+        &'a self,
+        list: &'a [(usize, usize)],
+    ) -> impl Iterator<Item = Ported<'a>> {
+        list.iter().map(|&(v, first)| Ported { variable: &self.description.variables[v], first })
+    }
+}
+
+/// A name that a scenario can write.
+fn port_name(name: &str) -> String {
+    let mut out: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    while out.ends_with('_') && out.len() > 1 && !name.ends_with('_') {
+        out.pop();
+    }
+    if out.starts_with(|c: char| c.is_ascii_digit()) { format!("_{out}") } else { out }
+}
+
+/// The names in a raw list of texts.
+fn names(params: &Params, key: &str) -> Checked<Vec<Located<String>>> {
+    let Some(p) = params.get(key) else { return Ok(Vec::new()) };
+    let wrong = |span: &Span| {
+        vec![
+            ParamError::at(span.clone(), format!("`{key}` is no list of names"))
+                .help(format!("write {key} = [\"name\", …]")),
+        ]
+    };
+    match &p.value {
+        Param::Text(t) if t.is_empty() => Ok(Vec::new()),
+        Param::List(list) => {
+            let name = |p: &Located<Param>| match &p.value {
+                Param::Text(t) => Ok(Located::new(t.clone(), p.span.clone())),
+                _ => Err(wrong(&p.span)),
+            };
+            list.iter().map(name).collect()
+        }
+        _ => Err(wrong(&p.span)),
+    }
+}
+
+/// The interface that the scenario asks for.
+fn wanted(params: &Params) -> Option<InterfaceKind> {
+    match params.text("interface") {
+        "co-simulation" => Some(InterfaceKind::CoSimulation),
+        "model-exchange" => Some(InterfaceKind::ModelExchange),
+        _ => None,
+    }
+}
+
+pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
+    let span = params.span("path");
+    let at = |message: String| ParamError::at(span.clone(), message);
+    let file = params.text("path");
+    let description = describe(&folder.join(file)).map_err(|e| {
+        let help = "give an FMU that was exported for FMI 2.0 or 3.0";
+        vec![at(format!("`{file}`: {e}")).help(help)]
+    })?;
+    let Some(interface) = description.interface(wanted(params)).cloned() else {
+        let message = format!("`{file}` does not have the interface that `interface` asks for");
+        let help = "leave `interface` out, or export the FMU for it";
+        return Err(vec![ParamError::at(params.span("interface"), message).help(help)]);
+    };
+    let mut errors = Vec::new();
+    let ignored = names(params, "ignore")?;
+    for name in &ignored {
+        if description.variable(&name.value).is_none() {
+            let message = format!("`{file}` has no variable `{}`", name.value);
+            errors.push(ParamError::at(name.span.clone(), message).help("remove it"));
+        }
+    }
+    let mut ports = Ports::default();
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for (i, v) in description.variables.iter().enumerate() {
+        if v.ty == Type::Clock && v.causality != Causality::Other {
+            let message = format!("`{file}`: `{}` is a clock; clocks are not supported", v.name);
+            errors.push(at(message).help("export the FMU without clocks"));
+            continue;
+        }
+        let (list, place) = match v.causality {
+            Causality::Input => (&mut ports.inputs, &mut inputs),
+            Causality::Output => (&mut ports.outputs, &mut outputs),
+            _ => continue,
+        };
+        if ignored.iter().any(|n| n.value == v.name) {
+            continue;
+        }
+        // Texts and bytes have start values, but no ports.
+        if !v.ty.is_number() {
+            continue;
+        }
+        place.push((i, list.len()));
+        let base = port_name(&v.name);
+        for k in 1..=v.elements {
+            let name = if v.elements == 1 { base.clone() } else { format!("{base}_{k}") };
+            if list.iter().any(|p| p.name == name) {
+                let message = format!("`{file}`: two variables would have the port `{name}`");
+                errors.push(at(message).help(format!("leave one out: ignore = [\"{}\"]", v.name)));
+            }
+            list.push(PortSpec { unit: v.unit.clone(), ..PortSpec::signal(name).optional() });
+        }
+    }
+    if ports.inputs.len().max(ports.outputs.len()) > usize::from(u16::MAX) {
+        errors.push(at(format!("`{file}` has more than 65535 ports")));
+    }
+    if errors.is_empty() {
+        Ok(Layout { description, interface, ports, inputs, outputs })
+    } else {
+        Err(errors)
+    }
+}
+
+/// Variables of equal types together.
+pub(super) fn blocks<'a>(list: impl Iterator<Item = Ported<'a>>) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for Ported { variable: v, first } in list {
+        let at = blocks.iter().position(|b| b.ty == v.ty).unwrap_or(blocks.len());
+        if at == blocks.len() {
+            let (references, variables, places) = (Vec::new(), Vec::new(), Vec::new());
+            blocks.push(Block { ty: v.ty, references, variables, places });
+        }
+        let block = &mut blocks[at];
+        block.references.push(v.reference);
+        block.variables.push((v.name.clone(), v.elements));
+        block.places.extend(first..first + v.elements);
+    }
+    blocks
+}

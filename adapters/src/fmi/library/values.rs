@@ -1,0 +1,252 @@
+//! Values of variables.
+use super::{
+    Api, RawInstance, Status,
+    raw::{Answer, call},
+    start::copied,
+    v2, v3,
+};
+use crate::fmi::description::Type as T;
+use std::{
+    ffi::{CString, c_int},
+    ptr,
+};
+
+impl RawInstance {
+    /// Derivatives of outputs: one order per reference.
+    pub fn output_derivatives(&mut self, references: &[u32], orders: &[i32]) -> Answer<Vec<f64>> {
+        let mut values = vec![0.0; references.len()];
+        if self.dead || references.len() != orders.len() {
+            return (Status::Fatal, values);
+        }
+        let (vr, n, out) = (references.as_ptr(), references.len(), values.as_mut_ptr());
+        let status = match &self.functions.api {
+            Api::V2(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out),
+            Api::V3(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out, n),
+        };
+        (status, values)
+    }
+
+    /// Directional derivatives of `unknowns` by `knowns` in the direction `seed`, into `values`:
+    /// one number per scalar, or per element of an array.
+    pub fn directional(
+        &mut self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> Status {
+        if self.dead {
+            return Status::Fatal;
+        }
+        let (u, n) = (unknowns.as_ptr(), unknowns.len());
+        let (k, m) = (knowns.as_ptr(), knowns.len());
+        let (s, out, length) = (seed.as_ptr(), values.as_mut_ptr(), values.len());
+        match &self.functions.api {
+            Api::V2(_) if m != seed.len() || n != length => Status::Discard,
+            Api::V2(f) => call!(self, f.directional, u, n, k, m, s, out),
+            Api::V3(f) => call!(self, f.directional, u, n, k, m, s, seed.len(), out, length),
+        }
+    }
+
+    fn get<U: Copy + Default>(
+        &mut self,
+        f: Option<v3::Get<U>>,
+        references: &[u32],
+        values: &mut [f64],
+        real: impl Fn(U) -> f64,
+    ) -> Status {
+        let mut buffer = vec![U::default(); values.len()];
+        let (vr, n, length) = (references.as_ptr(), references.len(), buffer.len());
+        let status = call!(self, f, vr, n, buffer.as_mut_ptr(), length);
+        values.iter_mut().zip(buffer).for_each(|(v, b)| *v = real(b));
+        status
+    }
+
+    fn set<U>(&mut self, f: Option<v3::Set<U>>, references: &[u32], values: &[U]) -> Status {
+        let (vr, n) = (references.as_ptr(), references.len());
+        call!(self, f, vr, n, values.as_ptr(), values.len())
+    }
+
+    /// Reads reals, without a copy.
+    fn get_reals(&mut self, references: &[u32], values: &mut [f64]) -> Status {
+        let (vr, n) = (references.as_ptr(), references.len());
+        match &self.functions.api {
+            Api::V2(_) if n != values.len() => Status::Discard,
+            Api::V2(f) => call!(self, f.get_real, vr, n, values.as_mut_ptr()),
+            Api::V3(f) => call!(self, f.get_float64, vr, n, values.as_mut_ptr(), values.len()),
+        }
+    }
+
+    /// Reads variables of one type: `values` has room for all their elements.
+    pub fn get_numbers(&mut self, ty: T, references: &[u32], values: &mut [f64]) -> Status {
+        if self.dead {
+            return Status::Fatal;
+        }
+        let f = match &self.functions.api {
+            _ if ty == T::Float64 => return self.get_reals(references, values),
+            Api::V2(f) => {
+                let (integer, truth) = (f.get_integer, f.get_bool);
+                return self.get2(ty, integer, truth, references, values);
+            }
+            Api::V3(f) => f,
+        };
+        match ty {
+            T::Float32 => self.get(f.get_float32, references, values, f64::from),
+            T::Int8 => self.get(f.get_int8, references, values, f64::from),
+            T::UInt8 => self.get(f.get_uint8, references, values, f64::from),
+            T::Int16 => self.get(f.get_int16, references, values, f64::from),
+            T::UInt16 => self.get(f.get_uint16, references, values, f64::from),
+            T::Int32 => self.get(f.get_int32, references, values, f64::from),
+            T::UInt32 => self.get(f.get_uint32, references, values, f64::from),
+            T::Int64 => self.get(f.get_int64, references, values, |x| x as f64),
+            T::UInt64 => self.get(f.get_uint64, references, values, |x| x as f64),
+            T::Boolean => self.get(f.get_bool, references, values, |x| f64::from(u8::from(x != 0))),
+            T::Float64 | T::String | T::Binary | T::Clock => Status::Discard,
+        }
+    }
+
+    fn get2(
+        &mut self,
+        ty: T,
+        integer: Option<v2::Get<c_int>>,
+        truth: Option<v2::Get<c_int>>,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Status {
+        if references.len() != values.len() {
+            return Status::Discard;
+        }
+        let mut buffer = vec![0; values.len()];
+        let (vr, n) = (references.as_ptr(), references.len());
+        let f = if ty == T::Boolean { truth } else { integer };
+        let status = call!(self, f, vr, n, buffer.as_mut_ptr());
+        for (value, &b) in values.iter_mut().zip(&buffer) {
+            *value = if ty == T::Boolean { f64::from(u8::from(b != 0)) } else { f64::from(b) };
+        }
+        status
+    }
+
+    /// Sets variables of one type. Reals are rounded to integers where the type asks for it.
+    pub fn set_numbers(&mut self, ty: T, references: &[u32], values: &[f64]) -> Status {
+        if self.dead {
+            return Status::Fatal;
+        }
+        let f = match &self.functions.api {
+            Api::V2(f) => {
+                let (vr, n) = (references.as_ptr(), references.len());
+                if n != values.len() {
+                    return Status::Discard;
+                }
+                if ty == T::Float64 {
+                    return call!(self, f.set_real, vr, n, values.as_ptr());
+                }
+                let truth = ty == T::Boolean;
+                let f = if truth { f.set_bool } else { f.set_integer };
+                let whole = |&x: &f64| if truth { i32::from(x != 0.0) } else { x.round() as c_int };
+                let buffer: Vec<c_int> = values.iter().map(whole).collect();
+                return call!(self, f, vr, n, buffer.as_ptr());
+            }
+            Api::V3(f) => f,
+        };
+        macro_rules! whole {
+            ($f:ident as $t:ty) => {{
+                let f = f.$f;
+                let v: Vec<$t> = values.iter().map(|x| x.round() as $t).collect();
+                self.set(f, references, &v)
+            }};
+        }
+        match ty {
+            T::Float64 => self.set(f.set_float64, references, values),
+            T::Float32 => {
+                let f = f.set_float32;
+                let v: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+                self.set(f, references, &v)
+            }
+            T::Int8 => whole!(set_int8 as i8),
+            T::UInt8 => whole!(set_uint8 as u8),
+            T::Int16 => whole!(set_int16 as i16),
+            T::UInt16 => whole!(set_uint16 as u16),
+            T::Int32 => whole!(set_int32 as i32),
+            T::UInt32 => whole!(set_uint32 as u32),
+            T::Int64 => whole!(set_int64 as i64),
+            T::UInt64 => whole!(set_uint64 as u64),
+            T::Boolean => {
+                let f = f.set_bool;
+                let v: Vec<u8> = values.iter().map(|&x| u8::from(x != 0.0)).collect();
+                self.set(f, references, &v)
+            }
+            T::String | T::Binary | T::Clock => Status::Discard,
+        }
+    }
+
+    /// Sets integers of 64 bits, exactly.
+    pub fn set_whole(&mut self, ty: T, reference: u32, values: &[i128]) -> Status {
+        if self.dead {
+            return Status::Fatal;
+        }
+        let (signed, unsigned) = match &self.functions.api {
+            Api::V3(f) => (f.set_int64, f.set_uint64),
+            Api::V2(_) => {
+                let reals: Vec<f64> = values.iter().map(|&x| x as f64).collect();
+                return self.set_numbers(ty, &[reference], &reals);
+            }
+        };
+        match ty {
+            T::Int64 => {
+                let v: Vec<i64> = values.iter().map(|&x| x as i64).collect();
+                self.set(signed, &[reference], &v)
+            }
+            T::UInt64 => {
+                let v: Vec<u64> = values.iter().map(|&x| x as u64).collect();
+                self.set(unsigned, &[reference], &v)
+            }
+            _ => {
+                let reals: Vec<f64> = values.iter().map(|&x| x as f64).collect();
+                self.set_numbers(ty, &[reference], &reals)
+            }
+        }
+    }
+
+    /// Sets texts: all elements of one variable.
+    pub fn set_texts(&mut self, reference: u32, values: &[String]) -> Status {
+        let texts: Result<Vec<CString>, _> =
+            values.iter().map(|v| CString::new(v.as_str())).collect();
+        let Ok(texts) = texts else { return Status::Discard };
+        if self.dead {
+            return Status::Fatal;
+        }
+        let addresses: Vec<v3::Name> = texts.iter().map(|t| t.as_ptr()).collect();
+        let (vr, n) = (&raw const reference, addresses.len());
+        match &self.functions.api {
+            Api::V2(f) => call!(self, f.set_string, vr, 1, addresses.as_ptr()),
+            Api::V3(f) => call!(self, f.set_string, vr, 1, addresses.as_ptr(), n),
+        }
+    }
+
+    /// Reads a text of one element.
+    pub fn get_text(&mut self, reference: u32) -> Answer<String> {
+        if self.dead {
+            return (Status::Fatal, String::new());
+        }
+        let mut address: v3::Name = ptr::null();
+        let (vr, out) = (&raw const reference, &raw mut address);
+        let status = match &self.functions.api {
+            Api::V2(f) => call!(self, f.get_string, vr, 1, out),
+            Api::V3(f) => call!(self, f.get_string, vr, 1, out, 1),
+        };
+        (status, if status.is_good() { copied(address) } else { String::new() })
+    }
+
+    /// Sets bytes: a variable of type binary with one element.
+    pub fn set_bytes(&mut self, reference: u32, bytes: &[u8]) -> Status {
+        if self.dead {
+            return Status::Fatal;
+        }
+        let f = match &self.functions.api {
+            Api::V2(_) => None,
+            Api::V3(f) => f.set_binary,
+        };
+        let (size, address) = (bytes.len(), bytes.as_ptr());
+        call!(self, f, &raw const reference, 1, &raw const size, &raw const address, 1)
+    }
+}

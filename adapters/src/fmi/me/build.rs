@@ -1,0 +1,163 @@
+//! Making the unit: starts, initialisation, the first event.
+use super::{
+    super::{
+        description::{Causality, Type, Variable},
+        instance::{CallError, Instance},
+        layout::{Layout, Ported, blocks},
+        library::{Status, Vector},
+    },
+    Data, Directions, Due, ExchangeUnit, Settings,
+};
+use std::sync::Arc;
+use superdense_models::{
+    kinds::{Context, Params},
+    signal::{Timer, statistics::UnitStatistics},
+    solve::ode::{Locator, Method, Options, Past, Solver, Watched},
+};
+
+/// Rounds of the first event.
+const ROUNDS: usize = 1000;
+
+/// What a scenario says of the solver.
+pub(in crate::fmi) struct Numerics {
+    pub method: Method,
+    pub options: Options,
+    pub tolerance: f64,
+    pub order: usize,
+}
+
+/// The facts of an FMU for model exchange.
+pub(in crate::fmi) fn settings(
+    layout: &Layout,
+    params: &Params,
+    context: &Context<'_>,
+    numerics: &Numerics,
+) -> Settings {
+    let (d, i) = (&layout.description, &layout.interface);
+    let smooth = |p: &Ported<'_>| p.variable.continuous;
+    let mut continuous = vec![false; layout.ports.outputs.len()];
+    for p in layout.ported(&layout.outputs) {
+        continuous[p.first..p.first + p.variable.elements].fill(p.variable.continuous);
+    }
+    let heard = (0..continuous.len()).map(|port| context.is_heard(port as u16)).collect();
+    let size = |v: usize| d.variables[v].elements;
+    let states = d.structure.states.iter().map(|s| size(s.state)).sum();
+    Settings {
+        name: format!("FMU {}", d.model),
+        tolerance: numerics.tolerance,
+        order: numerics.order,
+        state_access: i.state_access && params.bool("state_access"),
+        serialisable: i.serialisable,
+        completed_step: i.completed_step,
+        smooth: blocks(layout.ported(&layout.inputs).filter(smooth)),
+        discrete: blocks(layout.ported(&layout.inputs).filter(|p| !smooth(p))),
+        outputs: blocks(layout.ported(&layout.outputs)),
+        continuous,
+        heard,
+        states,
+        indicators: d.structure.indicators,
+        nominals: vec![1.0; states],
+        directions: i.directional.then(|| directions(layout)).flatten(),
+    }
+}
+
+fn directions(layout: &Layout) -> Option<Directions> {
+    let d = &layout.description;
+    let real = |v: &&Variable| v.ty == Type::Float64 && v.causality != Causality::Independent;
+    let (mut unknowns, mut knowns) = (Vec::new(), Vec::new());
+    for s in &d.structure.states {
+        let (x, dx) = (&d.variables[s.state], &d.variables[s.derivative.variable]);
+        if ![x, dx].iter().all(real) || x.elements != dx.elements {
+            return None;
+        }
+        unknowns.push(dx.reference);
+        knowns.push((x.reference, x.elements));
+    }
+    Some(Directions { unknowns, knowns })
+}
+
+impl ExchangeUnit {
+    /// A unit around an instance that has left its initialisation mode, and is in event mode.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub(in crate::fmi) fn new(
+        instance: Instance,
+        mut settings: Settings,
+        numerics: Numerics,
+        start: Vec<f64>,
+        timer: Timer,
+    ) -> Result<Self, CallError> {
+        let updated = first_event(&instance)?;
+        if let Some((states, indicators)) = instance.sizes() {
+            (settings.states, settings.indicators) = (states, indicators);
+        }
+        let n = settings.states;
+        let (mut x, mut nominals) = (vec![0.0; n], vec![1.0; n]);
+        instance.fill(Vector::States, &mut x)?;
+        // Not every binary knows them.
+        if instance.fill(Vector::Nominals, &mut nominals).is_err() {
+            nominals.fill(1.0);
+        }
+        nominals.iter_mut().filter(|x| !(x.is_finite() && **x > 0.0)).for_each(|x| *x = 1.0);
+        settings.nominals.clone_from(&nominals);
+        let options = Options { nominal: nominals, ..numerics.options };
+        let mut solver = Solver::new(numerics.method, options);
+        solver.begin(0.0, &x);
+        let (ports, m) = (settings.continuous.len(), settings.indicators);
+        let mut y = vec![0.0; ports];
+        instance.read(&settings.outputs, &mut y)?;
+        let data = Data {
+            timer,
+            solver,
+            inputs: vec![None; start.len()],
+            start,
+            y,
+            sent: vec![None; ports],
+            outbox: Vec::new(),
+            sending: false,
+            in_event: false,
+            rounds: 0,
+            wanted: None,
+            moved: false,
+            renew: false,
+            jumped: true,
+            due: (0, Due::Step),
+            found: (0, Due::Step),
+            next: updated.next,
+            sides: vec![1.0; m],
+            past: vec![Past::default(); m],
+            told: true,
+            terminate: updated.terminate,
+            extra: 0,
+            counts: UnitStatistics::default(),
+        };
+        let locator = Locator::new(vec![Watched::default(); m]);
+        let mut unit = Self { instance, settings: Arc::new(settings), data, locator };
+        if unit.data.terminate {
+            unit.queue_values();
+        } else {
+            unit.instance.enter_continuous()?;
+            unit.judge(&x)?;
+            unit.look_ahead()?;
+        }
+        unit.data.sending = true;
+        unit.data.timer.at_once();
+        Ok(unit)
+    }
+}
+
+/// The event at the start.
+fn first_event(instance: &Instance) -> Result<super::super::library::Updated, CallError> {
+    let mut terminate = false;
+    for _ in 0..ROUNDS {
+        let mut updated = instance.update()?;
+        terminate |= updated.terminate;
+        updated.terminate = terminate;
+        if !updated.again || terminate {
+            return Ok(updated);
+        }
+    }
+    let call = format!("UpdateDiscreteStates at the start wanted more than {ROUNDS} rounds: it");
+    Err(CallError { call, status: Status::Error, log: Vec::new() })
+}

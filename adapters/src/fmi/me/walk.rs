@@ -1,0 +1,196 @@
+//! The solver's steps, and the indicators on them.
+use super::{
+    super::{instance::CallError, library::Status},
+    Due, ExchangeUnit, Field,
+};
+use superdense_models::{
+    signal::NEVER,
+    solve::ode::{Flip, Interval, Off, StepError},
+};
+
+impl ExchangeUnit {
+    /// Finds what is due next, and the segments of the outputs until then.
+    pub(super) fn look_ahead(&mut self) -> Result<(), CallError> {
+        let now = self.data.timer.now();
+        let mut due = self.known();
+        while due.is_none() {
+            due = self.step()?;
+        }
+        let (tick, reason) = due.unwrap_or((NEVER, Due::Never));
+        let end = self.data.timer.seconds(now, tick).min(self.data.solver.time());
+        let valid = self.pieces(end)?;
+        self.data.due = (tick, reason);
+        if valid < end {
+            let part = self.data.timer.within(valid).max(now + 1);
+            if part < tick {
+                self.data.due = (part, Due::Piece);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known already of the step that the solver has made.
+    fn known(&self) -> Option<(i64, Due)> {
+        let (now, (tick, reason)) = (self.data.timer.now(), self.data.found);
+        let ahead = self.data.solver.time() >= self.tick() && tick > now;
+        (ahead && !self.data.told).then_some((tick, reason))
+    }
+
+    /// One step of the solver; gives what is due in it, or at its end. Steps within a tick give
+    /// nothing.
+    fn step(&mut self) -> Result<Option<(i64, Due)>, CallError> {
+        let now = self.data.timer.now();
+        self.tell()?;
+        if self.data.wanted.take().is_some() {
+            return Ok(Some(self.found(now + 1, Due::State)));
+        }
+        if self.data.terminate {
+            return Ok(Some(self.found(now + 1, Due::Step)));
+        }
+        let from = self.data.solver.time();
+        let stop = self.data.next.map(|t| t - self.field().absolute(0.0));
+        if stop.is_some_and(|stop| stop - from < 0.5 * self.tick()) {
+            let at = stop.map_or(now + 1, |s| self.data.timer.event(now, s.max(0.0)));
+            return Ok(Some(self.found(at, Due::Time)));
+        }
+        self.solve(stop)?;
+        let end = self.data.solver.time();
+        if let Some(tick) = self.locate(from, end)? {
+            let timed = stop.filter(|&s| self.data.timer.event(now, s) <= tick);
+            let reason = if timed.is_some() { Due::Time } else { Due::State };
+            return Ok(Some(self.found(tick, reason)));
+        }
+        if stop.is_some_and(|stop| end >= stop) {
+            let at = self.data.timer.event(now, end);
+            return Ok(Some(self.found(at, Due::Time)));
+        }
+        if end < self.tick() {
+            return Ok(None);
+        }
+        let last = self.data.timer.within(end).max(now + 1);
+        Ok(Some(self.found(last, Due::Step)))
+    }
+
+    fn found(&mut self, tick: i64, reason: Due) -> (i64, Due) {
+        self.data.found = (tick, reason);
+        (tick, reason)
+    }
+
+    /// The solver steps.
+    fn solve(&mut self, stop: Option<f64>) -> Result<(), CallError> {
+        let mut field = Field {
+            instance: &self.instance,
+            settings: &self.settings,
+            inputs: &self.data.inputs,
+            start: &self.data.start,
+            timer: self.data.timer,
+            extra: 0,
+        };
+        let stepped = self.data.solver.step(&mut field, stop);
+        self.data.extra += field.extra;
+        self.data.told = false;
+        let at = |t: f64| self.field().absolute(t);
+        let call = match stepped {
+            Ok(_) => return Ok(()),
+            Err(StepError::Rhs(e)) => return Err(e),
+            Err(StepError::NotFinite { t, component }) => {
+                format!(
+                    "derivative of state {} is not finite at {} s: GetDerivatives",
+                    component + 1,
+                    at(t)
+                )
+            }
+            Err(StepError::Underflow { t, .. } | StepError::Rejections { t, .. }) => format!(
+                "no step is short enough for the tolerance at {} s (the FMU's derivatives jump \
+                 without an event, or `tolerance` is out of reach: raise it, or use another \
+                 `solver`): GetDerivatives",
+                at(t)
+            ),
+            Err(other) => format!("{other}: the solver"),
+        };
+        Err(CallError { call, status: Status::Error, log: Vec::new() })
+    }
+
+    /// The first tick in a part of the step at which an indicator has left its domain.
+    fn locate(&mut self, from: f64, end: f64) -> Result<Option<i64>, CallError> {
+        if self.settings.indicators == 0 {
+            return Ok(None);
+        }
+        let mut locator = std::mem::take(&mut self.locator);
+        let (mut sides, mut past) = (self.data.sides.clone(), self.data.past.clone());
+        let (mut flips, mut failed, mut looks): (Vec<Flip>, _, u64) = (Vec::new(), None, 0);
+        let fresh = self.tick() / 512.0;
+        let (field, solver) = (self.field(), &self.data.solver);
+        let mut x = vec![0.0; self.settings.states];
+        let look = |t: f64, z: &mut [f64]| {
+            looks += 1;
+            solver.dense(t, &mut x);
+            if let Err(e) = field.indicators(t, &x, z) {
+                z.fill(f64::NAN);
+                failed.get_or_insert(e);
+            }
+        };
+        let within = Interval { start: from, end, fresh };
+        let all = |_: usize| true;
+        let went =
+            locator.sample(within, &mut sides, all, look, &mut Off(0.0), (&mut flips, &mut past));
+        self.locator = locator;
+        self.data.counts.indicator_evaluations += looks;
+        if let Some(e) = failed {
+            return Err(e);
+        }
+        if let Err(bad) = went {
+            let at = self.field().absolute(bad.t);
+            let call = format!("event indicator {} is not finite at {at} s: it", bad.indicator + 1);
+            return Err(CallError { call, status: Status::Error, log: Vec::new() });
+        }
+        let first = flips.iter().min_by(|a, b| a.t.total_cmp(&b.t)).copied();
+        let Some(flip) = first else {
+            (self.data.sides, self.data.past) = (sides, past);
+            return Ok(None);
+        };
+        self.left(flip).map(Some)
+    }
+
+    /// The first tick from a flip on at which the indicator is on its new side.
+    fn left(&mut self, flip: Flip) -> Result<i64, CallError> {
+        let timer = self.data.timer;
+        let first = timer.event(timer.now(), flip.t);
+        let (k, old) = (usize::from(flip.relation), self.data.sides[usize::from(flip.relation)]);
+        let mut z = vec![0.0; self.settings.indicators];
+        let mut gone = |unit: &mut Self, tick: i64| -> Result<bool, CallError> {
+            let t = timer.seconds(timer.now(), tick);
+            // At the time that the FMU gets at its event: sums of seconds may round beyond it.
+            let own = timer.resolution().seconds(tick);
+            unit.field().indicators_at(own, (t, &unit.states(t)), &mut z)?;
+            unit.data.counts.indicator_evaluations += 1;
+            Ok(z[k].signum() != old)
+        };
+        let last = timer.event(timer.now(), self.data.solver.time());
+        let (mut inside, mut by) = (first, 1);
+        if gone(self, first)? {
+            return Ok(first);
+        }
+        // Twice as far each time, then halved.
+        let mut outside = loop {
+            let next = (inside + by).min(last.max(inside + 1));
+            if gone(self, next)? {
+                break next;
+            }
+            if next >= last {
+                // It has come back within a tick.
+                return Ok(first);
+            }
+            (inside, by) = (next, 2 * by);
+        };
+        while outside - inside > 1 {
+            let middle = inside + (outside - inside) / 2;
+            if gone(self, middle)? {
+                outside = middle;
+            } else {
+                inside = middle;
+            }
+        }
+        Ok(outside)
+    }
+}

@@ -1,0 +1,203 @@
+//! Start values of a scenario.
+use super::{
+    description::{Description, Type, Variable},
+    instance::{CallError, Instance},
+};
+use superdense_models::kinds::{Param, ParamError, Params, Span};
+
+/// A start value, element by element.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Start {
+    Reals(Vec<f64>),
+    Whole(Vec<i128>),
+    Texts(Vec<String>),
+    Bytes(Vec<u8>),
+}
+
+impl Start {
+    /// As numbers, if they are.
+    pub(super) fn reals(&self) -> Vec<f64> {
+        match self {
+            Self::Reals(x) => x.clone(),
+            Self::Whole(x) => x.iter().map(|&x| x as f64).collect(),
+            Self::Texts(_) | Self::Bytes(_) => Vec::new(),
+        }
+    }
+}
+
+/// Sets a start value.
+///
+/// # Errors
+/// The FMU's.
+pub(super) fn set(instance: &Instance, v: &Variable, start: &Start) -> Result<(), CallError> {
+    let (name, reference) = (&v.name, v.reference);
+    match start {
+        Start::Texts(texts) => instance.write_texts(name, reference, texts),
+        Start::Bytes(bytes) => instance.write_bytes(name, reference, bytes),
+        Start::Whole(x) => instance.write_whole(name, v.ty, reference, x),
+        Start::Reals(x) => {
+            let one = super::layout::Ported { variable: v, first: 0 };
+            instance.write(&super::layout::blocks(std::iter::once(one)), x)
+        }
+    }
+}
+
+/// Values of names.
+type Constants<'a> = &'a dyn Fn(&str) -> Option<f64>;
+
+/// All start values, by place of the variable; mistakes go to `errors`.
+pub(super) fn starts(
+    params: &Params,
+    description: &Description,
+    constants: Constants<'_>,
+    errors: &mut Vec<ParamError>,
+) -> Vec<(usize, Span, Start)> {
+    let mut out = Vec::new();
+    let Some(p) = params.get("start") else { return out };
+    let entries = match &p.value {
+        Param::Text(t) if t.is_empty() => return out,
+        Param::Table(entries) => entries,
+        _ => {
+            let wrong = ParamError::at(params.span("start"), "`start` is no table".to_owned());
+            errors.push(wrong.help("write start = { name = value, … }"));
+            return out;
+        }
+    };
+    let variables = &description.variables;
+    for (key, value) in entries {
+        let found = variables.iter().position(|v| v.name == key.value);
+        let Some(i) = found else {
+            let known = variables.iter().filter(|v| v.settable).map(|v| v.name.as_str());
+            let known: Vec<&str> = known.take(12).collect();
+            let message = format!("the FMU has no variable `{}`", key.value);
+            let help = format!("among those with start values are {}", known.join(", "));
+            errors.push(ParamError::at(key.span.clone(), message).help(help));
+            continue;
+        };
+        let v = &variables[i];
+        if !v.settable {
+            let message = format!("`{}` takes no start value", v.name);
+            let help = "remove it: the FMU calculates it, or its size depends on it";
+            errors.push(ParamError::at(key.span.clone(), message).help(help));
+            continue;
+        }
+        match start_value(v, &value.value, constants) {
+            Ok(start) => out.push((i, value.span.clone(), start)),
+            Err(why) => {
+                let message = format!("start value of `{}`: {why}", v.name);
+                let help = format!("give {} of type {:?}", amount(v.elements), v.ty);
+                errors.push(ParamError::at(value.span.clone(), message).help(help));
+            }
+        }
+    }
+    out
+}
+
+fn amount(elements: usize) -> String {
+    if elements == 1 { "a value".into() } else { format!("a list of {elements} values") }
+}
+
+/// The elements of a value: nested lists are as good as a flat one.
+fn flat<'a>(param: &'a Param, out: &mut Vec<&'a Param>) {
+    match param {
+        Param::Indexed(inner, _) => flat(inner, out),
+        Param::List(list) => list.iter().for_each(|p| flat(&p.value, out)),
+        other => out.push(other),
+    }
+}
+
+/// One start value, or what is wrong with it.
+fn start_value(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<Start, String> {
+    let mut elements = Vec::new();
+    flat(param, &mut elements);
+    if elements.len() != v.elements {
+        return Err(format!("{} values for {} elements", elements.len(), v.elements));
+    }
+    let text = |p: &&Param| match p {
+        Param::Text(t) => Ok(t.clone()),
+        _ => Err("not a text".to_owned()),
+    };
+    match v.ty {
+        Type::String => Ok(Start::Texts(elements.iter().map(text).collect::<Result<_, _>>()?)),
+        Type::Binary if v.elements == 1 => Ok(Start::Bytes(hexadecimal(&text(&elements[0])?)?)),
+        Type::Binary | Type::Clock => Err(format!("values of type {:?} cannot be given so", v.ty)),
+        Type::Int64 | Type::UInt64 => {
+            let whole = |p: &&Param| whole(v, p, constants);
+            Ok(Start::Whole(elements.iter().map(whole).collect::<Result<_, _>>()?))
+        }
+        _ => {
+            let number = |p: &&Param| number(v, p, constants);
+            Ok(Start::Reals(elements.iter().map(number).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// An integer of 64 bits, exactly.
+fn whole(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<i128, String> {
+    let exact = match param {
+        Param::Int(i) => Some(i128::from(*i)),
+        Param::Text(t) => t.trim().parse().ok(),
+        _ => None,
+    };
+    let Some(x) = exact else { return Ok(number(v, param, constants)? as i128) };
+    let (low, high) = match v.ty {
+        Type::UInt64 => (0, i128::from(u64::MAX)),
+        _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
+    };
+    if x < low || x > high {
+        return Err(format!("{x} is not within {low} … {high}"));
+    }
+    Ok(x)
+}
+
+fn number(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<f64, String> {
+    let x = match param {
+        Param::Real(x) => *x,
+        Param::Int(i) => *i as f64,
+        Param::Bool(b) => f64::from(u8::from(*b)),
+        Param::Text(t) => match v.item(t).or_else(|| constants(t)) {
+            Some(x) => x,
+            None if v.items.is_empty() => {
+                return Err(format!("`{t}` is neither a number nor a parameter"));
+            }
+            None => {
+                let names: Vec<&str> = v.items.iter().map(|i| i.name.as_str()).collect();
+                return Err(format!("`{t}` is none of {}", names.join(", ")));
+            }
+        },
+        _ => return Err("not a number".to_owned()),
+    };
+    let (low, high) = v.ty.range().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    let low = v.limits.0.map_or(low, |l| l.max(low));
+    let high = v.limits.1.map_or(high, |h| h.min(high));
+    if !x.is_finite() || x < low || x > high {
+        return Err(format!("{x} is not within {low} … {high}"));
+    }
+    if v.ty.range().is_some() && x.fract() != 0.0 {
+        return Err(format!("{x} is not whole"));
+    }
+    Ok(x)
+}
+
+/// Bytes from a text of hexadecimal digits.
+fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
+    match digits {
+        Some(d) if d.len().is_multiple_of(2) => {
+            Ok(d.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+        }
+        _ => Err(format!("`{text}` is no row of bytes in hexadecimal digits")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_hexadecimal() {
+        assert_eq!(hexadecimal("00fF10"), Ok(vec![0, 255, 16]));
+        assert!(hexadecimal("0").is_err() && hexadecimal("xy").is_err());
+    }
+}
