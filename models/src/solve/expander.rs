@@ -6,6 +6,7 @@ use super::{
     linear::Linear,
     ode::Path,
     series::Series,
+    speed::Speed,
 };
 use crate::{
     maths::{
@@ -221,6 +222,7 @@ struct Compiled {
     affine: Option<usize>,
     /// For steps of affine equations, if their matrix says all.
     linear: Option<Linear>,
+    speed: Speed,
     /// For steps, and for segments, which have other lengths.
     steps: TapeMemory,
     segments: TapeMemory,
@@ -228,6 +230,11 @@ struct Compiled {
 }
 
 impl Compiled {
+    /// The highest power of time by which affine equations are driven.
+    fn driven<E: Equations>(&self, scene: &Scene<E>) -> Option<usize> {
+        self.affine.map(|time| input_order(scene).max(time))
+    }
+
     /// The solution's series where the matrix does not say all.
     // Not inlined: what is done where it does stays short.
     #[inline(never)]
@@ -242,7 +249,7 @@ impl Compiled {
             still(&vars[Dims::STATES..], stride, rows);
             return 1;
         }
-        let ends = self.affine.map(|time| input_order(scene).max(time));
+        let ends = self.driven(scene);
         let fill = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
         let (tape, memory) = (&self.derivatives, &mut self.steps);
         let algebraic = scene.dims.algebraic;
@@ -288,6 +295,7 @@ impl Expander {
             Compiled {
                 affine: affine.then_some(usize::from(timed)),
                 linear,
+                speed: Speed::default(),
                 derivatives: Tape::new(derivatives, moves),
                 steps: TapeMemory::default(),
                 segments: TapeMemory::default(),
@@ -306,6 +314,20 @@ impl Expander {
     /// Whether the equations are affine in time, states and inputs together.
     pub(super) fn affine(&self) -> bool {
         self.programs.as_ref().is_some_and(|c| c.affine.is_some())
+    }
+
+    /// How often all states of affine equations can change by themselves per second at most, and the highest
+    /// power of time by which they are driven.
+    pub(super) fn speed<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        dual: &mut Dual,
+        vars: &[f64],
+    ) -> Option<(f64, usize)> {
+        // With algebraic variables the matrix is not that of the states alone.
+        let compiled = self.programs.as_mut().filter(|_| scene.dims.algebraic == 0)?;
+        let power = compiled.driven(scene)?;
+        Some((compiled.speed.of(scene, dual, vars), power))
     }
 
     /// The matrix of the equations, if it is known to make parabolas of all solutions.

@@ -11,6 +11,7 @@ mod progress;
 pub mod qss;
 pub mod series;
 mod settings;
+mod speed;
 mod stepped;
 pub(crate) mod tendency;
 mod watch;

@@ -83,32 +83,7 @@ struct Field<'a, E> {
     driven: bool,
 }
 
-impl<'a, E: Equations> Field<'a, E> {
-    fn new(
-        scene: &'a Scene<E>,
-        (expander, dual): (&'a mut Expander, &'a mut Dual),
-        structure: Option<&'a Structure>,
-        (consistent, tolerances): (&'a mut Consistent, (f64, f64)),
-        work: &'a mut Work,
-        vars: &'a mut Vec<f64>,
-    ) -> Self {
-        scene.surround(0.0, vars);
-        let origin = vars[0];
-        let driven = scene.frame.inputs.iter().any(|held| held.segment.order() > 0);
-        Self {
-            scene,
-            expander,
-            dual,
-            structure,
-            consistent,
-            tolerances,
-            work,
-            vars,
-            origin,
-            driven,
-        }
-    }
-
+impl<E: Equations> Field<'_, E> {
     #[inline(always)]
     fn put(&mut self, t: f64, x: &[f64]) {
         self.vars[0] = self.origin + t;
@@ -156,6 +131,10 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
         }
         let memory = (&mut *self.dual, &mut *self.work);
         Ok(self.expander.solve(self.scene, memory, (t, self.vars), stride, rows))
+    }
+    fn speed(&mut self, t: f64, x: &[f64]) -> Option<(f64, usize)> {
+        self.put(t, x);
+        self.expander.speed(self.scene, self.dual, self.vars)
     }
     fn corrections(
         &mut self,
@@ -268,25 +247,37 @@ impl Stepped {
     ) -> Result<(), Box<Failure>> {
         let Self { state, expander, dual, structure, consistent, work, vars, .. } = self;
         let options = state.solver.options();
-        let algebra = (consistent, (options.rtol, options.atol));
-        let structure = structure.as_deref();
-        let mut field = Field::new(scene, (expander, dual), structure, algebra, work, vars);
+        scene.surround(0.0, vars);
+        let mut field = Field {
+            origin: vars[0],
+            driven: scene.frame.inputs.iter().any(|held| held.segment.order() > 0),
+            structure: structure.as_deref(),
+            tolerances: (options.rtol, options.atol),
+            scene,
+            expander,
+            dual,
+            consistent,
+            work,
+            vars,
+        };
         if let Err(error) = state.solver.step(&mut field, stop) {
-            return Err(self.explain(scene, &error));
+            return self.explain(scene, &error);
         }
         match state.progress.look(&state.solver, scene, &mut field) {
             None => Ok(()),
-            Some(slow) => Err(self.too_slow(scene, &slow)),
+            Some(slow) => self.too_slow(scene, &slow),
         }
     }
 
     #[cold]
-    fn too_slow<E: Equations>(&mut self, scene: &Scene<E>, slow: &Slow) -> Box<Failure> {
+    fn too_slow<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        slow: &Slow,
+    ) -> Result<(), Box<Failure>> {
         let at = self.state.solver.time();
-        match self.steepest(scene) {
-            Ok(state) => self.failure(&slow.sentence(&scene.equation(state), scene.tick), at),
-            Err(why) => self.failure(&why, at),
-        }
+        let sentence = slow.sentence(&self.steepest(scene, at)?, scene.tick);
+        Err(self.failure(&sentence, at))
     }
 
     #[cold]
@@ -301,41 +292,43 @@ impl Stepped {
         &mut self,
         scene: &Scene<E>,
         error: &StepError<Box<str>>,
-    ) -> Box<Failure> {
+    ) -> Result<(), Box<Failure>> {
         let at = self.state.at;
-        match error {
+        Err(match error {
             StepError::NotFinite { t, component } => {
                 self.failure(&format!("{} is not finite", scene.equation(*component)), *t)
             }
             StepError::Underflow { .. } | StepError::Rejections { .. } => {
-                let steepest = match self.steepest(scene) {
-                    Ok(state) => state,
-                    Err(why) => return self.failure(&why, at),
-                };
                 let what = format!(
                     "no step is short enough for the tolerances: {} grows beyond bounds, jumps \
                      without an event, or `tolerance` and `absolute_tolerance` are out of reach",
-                    scene.equation(steepest)
+                    self.steepest(scene, at)?
                 );
                 self.failure(&what, at)
             }
             StepError::Rhs(why) => self.failure(why, at),
             _ => self.failure(&error.to_string(), at),
-        }
+        })
     }
 
-    /// The state that changes fastest in comparison with its size, at the end of the last step.
-    fn steepest<E: Equations>(&mut self, scene: &Scene<E>) -> Result<usize, String> {
+    /// The equation of the state that changes fastest in comparison with its size, at the end of the last
+    /// step; where that is not known, a failure at `at`.
+    fn steepest<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        at: f64,
+    ) -> Result<String, Box<Failure>> {
         let x = self.state.solver.state();
         scene.fill(self.state.solver.time(), x, &mut self.vars);
         let mut dx = vec![0.0; x.len()];
         scene.equations.derivatives(&self.vars, &mut self.work, &mut dx);
         if scene.dims.algebraic > 0 {
-            self.consistent.rates(&scene.equations, &self.vars, &mut dx)?;
+            let rates = self.consistent.rates(&scene.equations, &self.vars, &mut dx);
+            rates.map_err(|why| self.failure(&why, at))?;
         }
         let pace = |i: usize| dx[i].abs() / (1.0 + x[i].abs());
         let last = |&i: &usize, &j: &usize| pace(i).total_cmp(&pace(j)).then(j.cmp(&i));
-        Ok((0..x.len()).max_by(last).unwrap_or(0))
+        Ok(scene.equation((0..x.len()).max_by(last).unwrap_or(0)))
     }
 }
 

@@ -56,6 +56,13 @@ pub trait OdeSystem {
         Ok(None)
     }
 
+    /// For affine systems a bound for how often all states can change by themselves per second, and the
+    /// highest power of time by which they are driven.
+    fn speed(&mut self, t: f64, x: &[f64]) -> Option<(f64, usize)> {
+        let _ = (t, x);
+        None
+    }
+
     /// Turns the residuals of the algebraic states at `x`, in place, into how far these are from where
     /// the residuals are zero, to first order. Gives the part of that which may be rounding, relative
     /// to the largest algebraic state.

@@ -1,5 +1,6 @@
 //! The conformance list: T (time), P (Parallel DEVS), H (hybrid), and those of F that need only
 //! discrete models.
+mod affine;
 mod algebraic;
 mod auto;
 mod continuous;

@@ -64,6 +64,10 @@ impl Solver {
         let natural = match size {
             Some(h) => h,
             None if length < stride => f64::INFINITY,
+            None if self.method == Method::Closed => {
+                let certain = system.speed(t, &self.x).map_or(0.0, |speed| certain(order, speed));
+                self.radius(order).max(certain)
+            }
             None => self.radius(order),
         };
         let mut natural = natural.min(self.options.longest());
@@ -155,6 +159,22 @@ impl Solver {
         }
         shortest
     }
+}
+
+/// A step on which the term of power `order - 1`, so those behind it too, certainly come down to 1e-17 of the
+/// states, for a system that changes by itself as often as `speed` per second at most, and is driven by powers
+/// of time up to `power`.
+///
+/// That is the measure where a series on its own gives none: that of a state which others have yet to reach
+/// begins with next to nothing, and all that comes from them is large beside that.
+fn certain(order: usize, (speed, power): (f64, usize)) -> f64 {
+    let last = order - 1;
+    // Terms that begin with the power `first`, which the matrix carries on.
+    let from = |first: usize| {
+        let factorials: f64 = (first + 1..=last).map(|k| k as f64).product();
+        libm::pow(1e-17 * factorials, 1.0 / (last - first) as f64)
+    };
+    from(0).min(from(power + 1)) / speed
 }
 
 /// For the series of an entire function: where its term of power `last` comes down to 1e-17 of
