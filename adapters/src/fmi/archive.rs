@@ -1,6 +1,6 @@
 //! The `.fmu` file: a zip archive with a description, binaries and resources.
 use super::{
-    description::{Description, Interface, Version},
+    description::{Description, Interface, Structural, Version},
     library::Functions,
 };
 use std::{
@@ -28,6 +28,14 @@ fn open(path: &Path) -> Result<ZipArchive<File>, String> {
 /// # Errors
 /// When the file is no FMU of FMI 2.0 or 3.0.
 pub fn describe(path: &Path) -> Result<Description, String> {
+    describe_with(path, &Structural::new())
+}
+
+/// Reads it with structural parameters of its user's.
+///
+/// # Errors
+/// As [`describe`], and when it has no such parameters.
+pub fn describe_with(path: &Path, structure: &Structural) -> Result<Description, String> {
     let mut archive = open(path)?;
     let entry = archive
         .by_name("modelDescription.xml")
@@ -35,11 +43,11 @@ pub fn describe(path: &Path) -> Result<Description, String> {
     let mut text = String::new();
     let read = entry.take(DESCRIPTION).read_to_string(&mut text);
     read.map_err(|e| format!("modelDescription.xml: {e}"))?;
-    Description::read(&text).map_err(|e| format!("modelDescription.xml: {e}"))
+    Description::read_with(&text, structure).map_err(|e| format!("modelDescription.xml: {e}"))
 }
 
 /// The folder of binaries for this machine (FMI 2.0.4, 2.3; FMI 3.0, 2.5.1.4.1), and their ending.
-fn platform(version: Version) -> (String, &'static str) {
+pub(super) fn platform(version: Version) -> (String, &'static str) {
     use std::env::consts::{ARCH, DLL_EXTENSION, OS};
     let mac = cfg!(target_os = "macos");
     let tuple = match version {
@@ -52,6 +60,25 @@ fn platform(version: Version) -> (String, &'static str) {
         },
     };
     (tuple, DLL_EXTENSION)
+}
+
+/// The machines that an archive has binaries for, in the order of their names.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub fn contents(path: &Path) -> Result<Vec<String>, String> {
+    let archive = open(path)?;
+    let mut all: Vec<String> = archive
+        .file_names()
+        .filter_map(|name| {
+            let name = name.ok()?;
+            let (platform, file) = name.strip_prefix("binaries/")?.split_once('/')?;
+            (!file.is_empty()).then(|| platform.to_owned())
+        })
+        .collect();
+    all.sort();
+    all.dedup();
+    Ok(all)
 }
 
 /// What the names of unpacked folders begin with; the process follows.

@@ -2,7 +2,7 @@
 use super::{
     description::{InterfaceKind, Type, Variable},
     instance::{CallError, Instance},
-    layout::{Checked, Layout, Ported, blocks, layout},
+    layout::{Checked, Layout, Ported, blocks, layout, structure},
     me::{self, ExchangeUnit, build::Numerics},
     starts::{Start, set, starts},
     unit::{FmuUnit, Settings},
@@ -45,8 +45,15 @@ const PARAMS: &[ParamSpec] = &[
         "auto",
         "how to run the FMU; auto: by model exchange where it can, else by co-simulation",
     ),
+    with(
+        "event_mode",
+        ParamType::Bool,
+        "true",
+        "co-simulation: use the FMU's event mode if it has one",
+    ),
     with("step", ParamType::Duration, "", "communication step; default: what the FMU prefers"),
     with("start", ParamType::Raw, "", "start values: name = number, truth value, text or list"),
+    with("structure", ParamType::Raw, "", "structural parameters of FMI 3.0: name = integer"),
     with("ignore", ParamType::Raw, "", "inputs and outputs that get no port: names"),
     with(
         "tolerance",
@@ -311,12 +318,28 @@ impl Builder<'_> {
         out
     }
 
+    /// Structural parameters take their values in a mode of their own.
+    fn configure(&self, instance: &Instance) -> Result<(), CallError> {
+        let structure = structure(self.params).unwrap_or_default();
+        if structure.is_empty() {
+            return Ok(());
+        }
+        instance.configure(true)?;
+        for (name, &value) in &structure {
+            if let Some(v) = self.layout.description.variable(name) {
+                instance.write_whole(name, v.ty, v.reference, &[i128::from(value)])?;
+            }
+        }
+        instance.configure(false)
+    }
+
     fn initialise(
         &self,
         instance: &Instance,
         starts: &[(usize, Span, Start)],
     ) -> Result<(), (Span, CallError)> {
         let d = &self.layout.description;
+        self.configure(instance).map_err(|e| (self.params.span("structure"), e))?;
         for (v, span, start) in starts {
             set(instance, &d.variables[*v], start).map_err(|e| (span.clone(), e))?;
         }

@@ -1,7 +1,7 @@
 //! The ports of an FMU, from its description and the scenario.
 use super::{
-    archive::describe,
-    description::{Causality, Description, Interface, InterfaceKind, Type, Variable},
+    archive::describe_with,
+    description::{Causality, Description, Interface, InterfaceKind, Structural, Type, Variable},
     instance::Block,
 };
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Layout {
 }
 
 /// A name that a scenario can write.
-fn port_name(name: &str) -> String {
+pub(super) fn port_name(name: &str) -> String {
     let mut out: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     while out.ends_with('_') && out.len() > 1 && !name.ends_with('_') {
@@ -74,19 +74,43 @@ fn wanted(params: &Params) -> Option<InterfaceKind> {
     }
 }
 
+/// Structural parameters that the scenario gives.
+pub(super) fn structure(params: &Params) -> Checked<Structural> {
+    let wrong = |span: &Span| {
+        let message = "`structure` is no table of whole numbers".to_owned();
+        vec![ParamError::at(span.clone(), message).help("write structure = { n = 4 }")]
+    };
+    let Some(p) = params.get("structure") else { return Ok(Structural::new()) };
+    match &p.value {
+        Param::Text(t) if t.is_empty() => Ok(Structural::new()),
+        Param::Table(entries) => {
+            let entry = |(key, value): &(Located<String>, Located<Param>)| match value.value {
+                Param::Int(i) => Ok((key.value.clone(), i)),
+                _ => Err(wrong(&value.span)),
+            };
+            entries.iter().map(entry).collect()
+        }
+        _ => Err(wrong(&p.span)),
+    }
+}
+
 pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
     let span = params.span("path");
     let at = |message: String| ParamError::at(span.clone(), message);
     let file = params.text("path");
-    let description = describe(&folder.join(file)).map_err(|e| {
+    let structure = structure(params)?;
+    let description = describe_with(&folder.join(file), &structure).map_err(|e| {
         let help = "give an FMU that was exported for FMI 2.0 or 3.0";
         vec![at(format!("`{file}`: {e}")).help(help)]
     })?;
-    let Some(interface) = description.interface(wanted(params)).cloned() else {
+    let Some(mut interface) = description.interface(wanted(params)).cloned() else {
         let message = format!("`{file}` does not have the interface that `interface` asks for");
         let help = "leave `interface` out, or export the FMU for it";
         return Err(vec![ParamError::at(params.span("interface"), message).help(help)]);
     };
+    if interface.kind == InterfaceKind::CoSimulation {
+        interface.event_mode &= params.bool("event_mode");
+    }
     let mut errors = Vec::new();
     let ignored = names(params, "ignore")?;
     for name in &ignored {

@@ -22,6 +22,7 @@ pub mod kind;
 mod layout;
 pub mod library;
 pub mod me;
+pub mod report;
 pub mod snapshot;
 mod starts;
 mod steps;

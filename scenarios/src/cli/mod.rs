@@ -3,6 +3,8 @@
 //! Exit codes stand in [`EXIT_CODES`].
 mod catalogue;
 mod check;
+#[cfg(feature = "fmi")]
+mod fmu;
 mod graph;
 mod manual;
 mod new;
@@ -80,6 +82,10 @@ enum Command {
     },
     /// Run every figure and table of the papers that this program implements.
     Reproduce(ReproduceOptions),
+    /// Tell about an FMU, without loading its binary.
+    #[cfg(feature = "fmi")]
+    #[command(subcommand)]
+    Fmu(fmu::FmuCommand),
     /// Draw the figure of a run again.
     Plot {
         /// Output directory of the run.
@@ -133,6 +139,8 @@ fn commands() -> ExitCode {
         Command::New { name, force } => new::write(&console, &name, force),
         Command::Resume { from } => run::resume(&console, &from),
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
+        #[cfg(feature = "fmi")]
+        Command::Fmu(command) => fmu::fmu(&console, &command),
         Command::Plot { dir } => run::plot(&console, &dir),
         Command::Completions { shell } => manual::completions(&console, shell),
         Command::Man { command } => manual::page(&console, command.as_deref()),

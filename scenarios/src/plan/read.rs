@@ -39,7 +39,7 @@ pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Ta
         _ => Path::new("."),
     });
     let mut reader = Reader { sources, sink, folder, open: Vec::new(), done: Vec::new() };
-    let text = match text_of(file) {
+    let text = match scenario_of(file) {
         Ok(text) => text,
         Err((problem, help)) => {
             let message = format!("`{}` {problem}", file.display());
@@ -50,6 +50,17 @@ pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Ta
     };
     reader.open.push(canonical(file));
     Some(reader.document(file, &text))
+}
+
+/// The text of a scenario file, or of one around an FMU that is to be run alone.
+fn scenario_of(file: &Path) -> Result<String, (String, Option<&'static str>)> {
+    #[cfg(feature = "fmi")]
+    if file.extension().is_some_and(|e| e == "fmu") {
+        let help = "`superdense fmu check` tells more about an FMU";
+        return superdense_adapters::fmi::report::scenario(file)
+            .map_err(|why| (format!("is no FMU that can be run: {why}"), Some(help)));
+    }
+    text_of(file)
 }
 
 struct Reader<'a> {

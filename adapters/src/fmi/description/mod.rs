@@ -8,6 +8,7 @@ mod v3;
 use depth::{DEPTH, depth};
 use roxmltree::{Document, Node};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 pub use structure::Structure;
 
 /// Types of variables.
@@ -206,6 +207,9 @@ pub struct Interface {
     pub completed_step: bool,
 }
 
+/// Structural parameters by name.
+pub type Structural = BTreeMap<String, i64>;
+
 /// The default experiment; times in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Experiment {
@@ -271,6 +275,14 @@ impl Description {
     /// assert!(e.contains("FMI 1.0"), "{e}");
     /// ```
     pub fn read(text: &str) -> Result<Self, String> {
+        Self::read_with(text, &Structural::new())
+    }
+
+    /// Reads it with structural parameters of its user's.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when it has no such parameters.
+    pub fn read_with(text: &str, structure: &Structural) -> Result<Self, String> {
         if depth(text) > DEPTH {
             return Err(format!(
                 "elements are nested more than {DEPTH} deep; export the FMU again"
@@ -284,11 +296,12 @@ impl Description {
         let version = root.attribute("fmiVersion").unwrap_or("");
         let this = match version.split('.').next() {
             Some("2") => v2::read(root)?,
-            Some("3") => v3::read(root)?,
+            Some("3") => v3::read(root, structure)?,
             _ => {
                 return Err(format!("the FMU is of FMI {version}; export it as FMI 2.0 or 3.0"));
             }
         };
+        this.has(structure)?;
         if this.co_simulation.is_none() && this.model_exchange.is_none() {
             return Err(
                 "the FMU has neither an element CoSimulation nor ModelExchange; export it \
@@ -297,6 +310,23 @@ impl Description {
             );
         }
         Ok(this)
+    }
+
+    /// Whether these are structural parameters, with values that they may have.
+    fn has(&self, structure: &Structural) -> Result<(), String> {
+        for (name, &value) in structure {
+            let own = |v: &&Variable| v.causality == Causality::StructuralParameter;
+            let Some(v) = self.variables.iter().filter(own).find(|v| v.name == *name) else {
+                return Err(format!("`{name}` is no structural parameter"));
+            };
+            let (low, high) = (v.limits.0.unwrap_or(0.0), v.limits.1.unwrap_or(f64::INFINITY));
+            if (value as f64) < low || value as f64 > high {
+                return Err(format!(
+                    "structural parameter `{name}`: {value} is not within {low} … {high}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The variable of a name.

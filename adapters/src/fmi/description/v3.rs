@@ -1,7 +1,7 @@
 //! What FMI 3.0 writes in its own way.
 use super::{
-    Causality, Description, ELEMENTS, Interface, InterfaceKind, Item, Type, Variable, Version,
-    causality, child, experiment, identifier, needed, number, order, settable,
+    Causality, Description, ELEMENTS, Interface, InterfaceKind, Item, Structural, Type, Variable,
+    Version, causality, child, experiment, identifier, needed, number, order, settable,
     structure::Structure, truth,
 };
 use roxmltree::Node;
@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 type Element<'a, 'b> = Node<'a, 'b>;
 
-pub(super) fn read(root: Element<'_, '_>) -> Result<Description, String> {
+pub(super) fn read(root: Element<'_, '_>, structural: &Structural) -> Result<Description, String> {
     let interface = |kind, name| child(root, name).map(|n| interface(kind, n)).transpose();
-    let definitions = Definitions::new(root);
+    let definitions = Definitions::new(root, structural);
     let mut variables = Vec::new();
     let list = child(root, "ModelVariables");
     for node in list.iter().flat_map(|l| l.children()).filter(Node::is_element) {
@@ -55,13 +55,13 @@ fn interface(kind: InterfaceKind, node: Element<'_, '_>) -> Result<Interface, St
 /// What variables refer to, found once.
 struct Definitions<'a> {
     types: HashMap<&'a str, Element<'a, 'a>>,
-    starts: HashMap<&'a str, &'a str>,
+    starts: HashMap<&'a str, String>,
     /// Reference of a derivative: that of its state.
     derivatives: HashMap<u32, u32>,
 }
 
 impl<'a> Definitions<'a> {
-    fn new(root: Element<'a, 'a>) -> Self {
+    fn new(root: Element<'a, 'a>, structural: &Structural) -> Self {
         let (mut types, mut starts) = (HashMap::new(), HashMap::new());
         let mut derivatives = HashMap::new();
         for t in child(root, "TypeDefinitions").iter().flat_map(|l| l.children()) {
@@ -69,7 +69,9 @@ impl<'a> Definitions<'a> {
         }
         for v in child(root, "ModelVariables").iter().flat_map(|l| l.children()) {
             let Some(own) = v.attribute("valueReference") else { continue };
-            v.attribute("start").map(|s| starts.insert(own, s));
+            let given = v.attribute("name").and_then(|name| structural.get(name));
+            let start = given.map(i64::to_string).or(v.attribute("start").map(str::to_owned));
+            start.map(|s| starts.insert(own, s));
             let state = v.attribute("derivative").and_then(|s| s.trim().parse().ok());
             if let (Ok(own), Some(state)) = (own.trim().parse(), state) {
                 derivatives.insert(own, state);
@@ -80,7 +82,8 @@ impl<'a> Definitions<'a> {
 
     /// The length of a dimension: given, or by the start value of a structural parameter.
     fn dimension(&self, node: Element<'_, '_>) -> Result<usize, String> {
-        let by_parameter = || self.starts.get(node.attribute("valueReference")?).copied();
+        let by_parameter =
+            || self.starts.get(node.attribute("valueReference")?).map(String::as_str);
         let text = node.attribute("start").or_else(by_parameter);
         text.and_then(|t| t.trim().parse().ok())
             .ok_or_else(|| "a dimension without a length".into())

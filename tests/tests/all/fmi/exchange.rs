@@ -1,5 +1,8 @@
 //! Model exchange in both versions, and co-simulation of FMI 2.0.
 use super::{Bench, Run, S};
+use superdense::{Overrides, load, load_with_graph};
+use superdense_adapters::fmi::report;
+use superdense_kernel::Simulation;
 
 const BOUNCES: [i64; 11] = [
     451_523_641,
@@ -183,6 +186,118 @@ fn receivers_see_the_outputs() {
     assert!((own - twin).abs() < 1e-5, "{own} and {twin}");
 }
 
+/// A sine, a jump and a number that only events take drive an FMU and the equations that it has.
+#[test]
+fn driven_like_the_equations() {
+    let bench = both("driven");
+    for version in VERSIONS {
+        let text = format!(
+            "connections = ['s.y -> u.u', 's.y -> t.u', 'n.y -> u.n']\n{}\
+             [unit.s]\nkind = 'sine'\nfrequency = 0.25\nexchange_tolerance = 1e-9\norder = 9\n\
+             [unit.n]\nkind = 'step'\nat = 2.5\nfrom = 1\nto = 7\n\
+             [unit.t]\nkind = 'equations'\ninputs = {{ u = 0 }}\nstates = {{ x = 0 }}\n\
+             derivatives = {{ x = 'u - x' }}\noutputs = {{ x = 'x', y = '2*u + x' }}\n",
+            unit(&format!("driven{version}"), "interface = 'model-exchange'")
+        );
+        let mut run = bench.start(&text);
+        for k in 1..=40 {
+            let at = k * S / 4;
+            run.to(at).unwrap();
+            let [x, y] = [0, 1].map(|p| run.value("u", p, at) - run.value("t", p, at));
+            assert!(x.abs() < 1e-6 && y.abs() < 1e-6, "{version} {k}: {x} {y}");
+        }
+        // sin(pi t / 2) = 0.5 at a third, and at five thirds, of each period's first half.
+        let found = ticks(&run);
+        let expected = [1.0 / 3.0, 5.0 / 3.0, 13.0 / 3.0, 17.0 / 3.0, 25.0 / 3.0, 29.0 / 3.0];
+        assert_eq!(found.len(), expected.len(), "{version}: {found:?}");
+        for (tick, t) in found.iter().zip(expected) {
+            assert!((*tick as f64 * 1e-9 - t).abs() < 1e-7, "{version}: {tick} and {t}");
+        }
+        assert_eq!(run.value("u", 3, 10 * S), 14.0, "twice the number");
+    }
+}
+
+/// A jump of an input is an event of the FMU at the same instant.
+#[test]
+fn a_jump_of_an_input_is_an_event() {
+    let bench = both("driven");
+    for version in VERSIONS {
+        let text = format!(
+            "connections = ['s.y -> u.u']\n{}[unit.s]\nkind = 'step'\nat = 1.2345\nto = 3.0\n",
+            unit(&format!("driven{version}"), "interface = 'model-exchange'")
+        );
+        let mut run = bench.start(&text);
+        run.to(1_234_499_999).unwrap();
+        assert_eq!(run.value("u", 2, 1_234_499_999), 0.0);
+        run.to(1_234_500_000).unwrap();
+        assert_eq!(run.value("u", 2, 1_234_500_000), 1.0);
+        run.to(3 * S).unwrap();
+        let x = 3.0 * (1.0 - (-(3.0 - 1.2345_f64)).exp());
+        assert!((run.value("u", 0, 3 * S) - x).abs() < 1e-8);
+        assert_eq!(ticks(&run), [0_i64; 0], "the event is the input's");
+    }
+}
+
+/// An FMU may have no states at all: time events, and indicators of time.
+#[test]
+fn without_states() {
+    let none = ("<Derivatives><Unknown index=\"2\"/></Derivatives>", "");
+    let bench = Bench::new("me-none").fmu_2("steps", &[none]);
+    let mut run =
+        bench.start(&unit("steps2", "interface = 'model-exchange'\nstart = { edge = 4.3 }"));
+    let ended = format!("{:?}", run.sim.run_through(20 * S).unwrap());
+    assert!(ended.contains("steps asks to end the run"), "{ended}");
+    let found = ticks(&run);
+    assert_eq!(found.len(), 10, "{found:?}");
+    assert!(found.contains(&9_000_000_000) && found.iter().any(|t| (t - 4_300_000_000).abs() < 2));
+}
+
+/// Implicit solvers, and fixed steps, see inputs as explicit ones do.
+#[test]
+fn solvers_agree_under_inputs() {
+    let bench = both("driven");
+    let run = |solver: &str| {
+        let more = format!("interface = 'model-exchange'\nsolver = '{solver}'\nstep = '1 ms'");
+        let text = format!(
+            "connections = ['s.y -> u.u']\n{}[unit.s]\nkind = 'sine'\nfrequency = 0.25\n\
+             exchange_tolerance = 1e-9\norder = 9\n",
+            unit("driven", &more)
+        );
+        bench.run(&text, 5 * S).value("u", 0, 5 * S)
+    };
+    let best = run("rk45");
+    for (solver, off) in [("rodas", 1e-7), ("rk4", 1e-9), ("rk23", 1e-6), ("euler", 1e-2)] {
+        let x = run(solver);
+        assert!((x - best).abs() < off, "{solver}: {x} and {best}");
+    }
+}
+
+/// Under a master, as a unit of equations.
+#[test]
+fn in_a_coupled_group() {
+    let bench = both("driven");
+    for policy in ["", ", iterate = { tolerance = 1e-10 }"] {
+        let text = |plant: &str| {
+            format!(
+                "connections = ['u.x -> o.x', 'o.u -> u.u']\n\
+                 coupling = {{ step = '50 ms', extrapolation = 1{policy} }}\n{plant}\
+                 [unit.o]\nkind = 'equations'\ninputs = {{ x = 0 }}\nstates = {{ w = 1 }}\n\
+                 derivatives = {{ w = '-x' }}\noutputs = {{ u = 'w' }}\nexchange_tolerance = 1e-9\n"
+            )
+        };
+        let fmu = text(&unit(
+            "driven",
+            "start = { rate = 2.0 }\nexchange_tolerance = 1e-9\nignore = ['n']",
+        ));
+        let twin = text(
+            "[unit.u]\nkind = 'equations'\ninputs = { u = 0 }\nstates = { x = 0 }\n\
+            derivatives = { x = '2*(u - x)' }\noutputs = { x = 'x' }\nexchange_tolerance = 1e-9\n",
+        );
+        let [black, white] = [fmu, twin].map(|text| bench.run(&text, 5 * S).value("u", 0, 5 * S));
+        assert!((black - white).abs() < 1e-6, "{policy}: {black} and {white}");
+    }
+}
+
 /// Co-simulation of FMI 2.0: a slave by RK4, with events of its own.
 #[test]
 fn fmi_2_co_simulation() {
@@ -196,4 +311,76 @@ fn fmi_2_co_simulation() {
     let mut run = bench.start(&unit("steps2", "interface = 'co-simulation'\nstep = '0.4 s'"));
     let ended = format!("{:?}", run.sim.run_through(20 * S).unwrap());
     assert!(ended.contains("steps asks to end the run"), "{ended}");
+}
+
+/// An FMU needs no scenario: its default experiment is one.
+#[test]
+fn alone() {
+    let bench = both("bouncing").fmu_2("vanderpol", &[]).fmu("driven", &[]);
+    for (file, stop) in [("bouncing.fmu", 3), ("bouncing2.fmu", 3), ("vanderpol2.fmu", 20)] {
+        let file = bench.0.join(file);
+        let plan = load(&file, &[], &Overrides::default()).unwrap_or_else(|e| panic!("{e:?}"));
+        assert_eq!(plan.stop, stop * S);
+        assert!(plan.record.len() >= 4, "{}", plan.record.len());
+        let options = plan.options();
+        let mut sim = Simulation::new(plan.model, options).unwrap();
+        sim.run_through(stop * S).unwrap();
+    }
+    let info = report::info(&bench.0.join("driven.fmu")).unwrap();
+    assert_eq!((info.states, info.indicators, info.inputs.len()), (1, 1, 2));
+    let text = info.text();
+    for part in ["driven (FMI 3.0)", "model-exchange: state access", "directional", "  n Int32"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for name in ["bouncing.fmu", "bouncing2.fmu", "driven.fmu"] {
+        assert_eq!(report::check(&bench.0.join(name)), Ok(Vec::new()));
+    }
+}
+
+/// Loop warnings know what an output depends on.
+#[test]
+fn only_declared_dependencies_are_passed_on() {
+    let bench = both("driven");
+    let file = bench.0.join("scenario.toml");
+    for version in VERSIONS {
+        let text = format!("stop = 1\n{}", unit(&format!("driven{version}"), ""));
+        std::fs::write(&file, text).unwrap();
+        let (_, graph) = load_with_graph(&file, &[], &Overrides::default()).unwrap();
+        let at_once = &graph.units[0].at_once;
+        let of = |output: &str| -> Vec<&str> {
+            at_once.iter().filter(|p| p.1 == output).map(|p| p.0.as_str()).collect()
+        };
+        assert_eq!((of("x"), of("y")), (vec![], vec!["u"]), "{version}: {at_once:?}");
+        // The model structure says nothing of this one.
+        assert_eq!(of("events"), ["u", "n"]);
+    }
+}
+
+/// Structural parameters decide how many ports there are.
+#[test]
+fn arrays_have_the_sizes_of_structural_parameters() {
+    let bench = Bench::new("me-space").fmu("space", &[]);
+    for (n, more) in [(2, ""), (4, "structure = { n = 4 }"), (5, "structure = { n = 5 }")] {
+        let start = (1..=n).map(|i| (10 - i).to_string()).collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "connections = ['s.y -> u.u_1']\n{}[unit.s]\nkind = 'step'\nat = 0.5\nto = 1.0\n",
+            unit("space", &format!("{more}\nstart = {{ x = [{start}] }}"))
+        );
+        let run = bench.run(&text, 2 * S);
+        // The mean goes by itself: its rate is k + (n - 1) c.
+        let (rate, n) = (1.0 + 0.25 * f64::from(n - 1), f64::from(n));
+        let mean = 10.0 - (n + 1.0) / 2.0;
+        let expected = mean * (-2.0 * rate).exp() + (1.0 - (-1.5 * rate).exp()) / rate / n;
+        let sum: f64 = (0..n as u16).map(|port| run.value("u", port, 2 * S)).sum();
+        assert!((sum / n - expected).abs() < 1e-7, "{n}: {} and {expected}", sum / n);
+    }
+    for (lines, part) in [
+        ("structure = { n = 6 }", "6 is not within 1 … 5"),
+        ("structure = { m = 2 }", "`m` is no structural parameter"),
+        ("structure = { n = 0.5 }", "no table of whole numbers"),
+        ("start = { x = [1, 2, 3] }", "3 values for 2 elements"),
+    ] {
+        let Err(e) = bench.load(&unit("space", lines)) else { panic!("{lines}") };
+        assert!(format!("{e:?}").contains(part), "{lines}: {e:?}");
+    }
 }

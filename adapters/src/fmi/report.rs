@@ -1,0 +1,253 @@
+//! Reports about an FMU, from its archive alone: its binary is never loaded.
+use super::{
+    archive::{contents, describe},
+    description::{Causality, Description, Interface, InterfaceKind, Variable},
+    layout::port_name,
+};
+use serde::Serialize;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    path::Path,
+};
+
+/// A port that the FMU has as a unit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Port {
+    /// Name in a scenario.
+    pub name: String,
+    /// Name in the FMU.
+    pub variable: String,
+    /// Type.
+    pub ty: String,
+    /// Physical unit.
+    pub unit: Option<String>,
+    /// Number of elements; those of an array are `name_1`, `name_2`, …
+    pub elements: usize,
+}
+
+/// A summary of an FMU.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Info {
+    /// Version of the standard.
+    pub version: String,
+    /// Name of the model.
+    pub model: String,
+    /// Interfaces, with their abilities.
+    pub interfaces: BTreeMap<String, Vec<String>>,
+    /// Machines that it has binaries for.
+    pub platforms: Vec<String>,
+    /// Inputs and outputs.
+    pub inputs: Vec<Port>,
+    /// Outputs.
+    pub outputs: Vec<Port>,
+    /// Parameters, with their start values.
+    pub parameters: BTreeMap<String, String>,
+    /// Continuous states.
+    pub states: usize,
+    /// Event indicators.
+    pub indicators: usize,
+}
+
+fn name_of(kind: InterfaceKind) -> &'static str {
+    match kind {
+        InterfaceKind::CoSimulation => "co-simulation",
+        InterfaceKind::ModelExchange => "model-exchange",
+    }
+}
+
+fn abilities(i: &Interface) -> Vec<String> {
+    let mut all: Vec<String> = [
+        (i.state_access, "state access"),
+        (i.serialisable, "serialisable state"),
+        (i.event_mode && i.kind == InterfaceKind::CoSimulation, "event mode"),
+        (i.variable_step, "steps of any length"),
+        (i.intermediate_update, "intermediate update"),
+        (i.input_derivatives, "input derivatives"),
+        (i.directional, "directional derivatives"),
+        (i.completed_step, "is told of accepted steps"),
+        (i.needs_tool, "needs the tool that exported it"),
+        (i.single, "one instance per process"),
+    ]
+    .into_iter()
+    .filter_map(|(has, name)| has.then(|| name.to_owned()))
+    .collect();
+    if i.output_derivatives > 0 {
+        all.push(format!("output derivatives up to order {}", i.output_derivatives));
+    }
+    all
+}
+
+fn port(v: &Variable) -> Port {
+    Port {
+        name: port_name(&v.name),
+        variable: v.name.clone(),
+        ty: format!("{:?}", v.ty),
+        unit: v.unit.clone(),
+        elements: v.elements,
+    }
+}
+
+/// A summary of the FMU.
+///
+/// # Errors
+/// When the file is no FMU of FMI 2.0 or 3.0.
+pub fn info(file: &Path) -> Result<Info, String> {
+    let d = describe(file)?;
+    let ports = |causality| {
+        let own = move |v: &&Variable| v.causality == causality && v.ty.is_number();
+        d.variables.iter().filter(own).map(port).collect()
+    };
+    let both = d.co_simulation.iter().chain(&d.model_exchange);
+    let parameter = |v: &&Variable| {
+        matches!(v.causality, Causality::Parameter | Causality::StructuralParameter)
+    };
+    let start = |v: &Variable| (v.name.clone(), v.start.join(" "));
+    Ok(Info {
+        version: if d.version.prefix() == "fmi2" { "2.0" } else { "3.0" }.to_owned(),
+        interfaces: both.map(|i| (name_of(i.kind).to_owned(), abilities(i))).collect(),
+        platforms: contents(file)?,
+        inputs: ports(Causality::Input),
+        outputs: ports(Causality::Output),
+        parameters: d.variables.iter().filter(parameter).map(start).collect(),
+        states: d.structure.states.iter().map(|s| d.variables[s.state].elements).sum(),
+        indicators: d.structure.indicators,
+        model: d.model,
+    })
+}
+
+impl Info {
+    /// As text.
+    pub fn text(&self) -> String {
+        let mut out = format!("{} (FMI {})\n", self.model, self.version);
+        for (name, abilities) in &self.interfaces {
+            let _ = writeln!(out, "  {name}: {}", listed(abilities));
+        }
+        let _ = writeln!(out, "  binaries for {}", listed(&self.platforms));
+        if self.interfaces.contains_key("model-exchange") {
+            let (n, m) = (self.states, self.indicators);
+            let _ = writeln!(out, "  {n} continuous states, {m} event indicators");
+        }
+        for (title, ports) in [("inputs", &self.inputs), ("outputs", &self.outputs)] {
+            if ports.is_empty() {
+                continue;
+            }
+            let _ = writeln!(out, "{title}");
+            for p in ports {
+                let unit = p.unit.as_ref().map_or_else(String::new, |u| format!(" [{u}]"));
+                let size =
+                    if p.elements == 1 { String::new() } else { format!("_1…{}", p.elements) };
+                let own = if p.name == p.variable { "" } else { &p.variable };
+                let line = format!("  {}{size} {}{unit} {own}", p.name, p.ty);
+                let _ = writeln!(out, "{}", line.trim_end());
+            }
+        }
+        if !self.parameters.is_empty() {
+            let _ = writeln!(out, "parameters");
+        }
+        for (name, start) in &self.parameters {
+            let _ = writeln!(out, "  {name} = {start}");
+        }
+        out
+    }
+}
+
+fn listed(words: &[String]) -> String {
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+/// Problems of the FMU, from its archive alone: what will not run here, and what breaks the standard.
+///
+/// # Errors
+/// When the file is no FMU of FMI 2.0 or 3.0.
+pub fn check(file: &Path) -> Result<Vec<String>, String> {
+    let d = describe(file)?;
+    let mut problems = Vec::new();
+    let platforms = contents(file)?;
+    let own = super::archive::platform(d.version).0;
+    if !platforms.contains(&own) {
+        problems.push(format!(
+            "there is no binary for this machine (binaries/{own}), only for {}",
+            listed(&platforms)
+        ));
+    }
+    for i in d.co_simulation.iter().chain(&d.model_exchange) {
+        if i.needs_tool {
+            problems.push(format!("{} needs the tool that exported it", name_of(i.kind)));
+        }
+    }
+    variables(&d, &mut problems);
+    let exchange = d.model_exchange.is_some();
+    if exchange && d.structure.states.is_empty() && d.variables.iter().any(|v| v.continuous) {
+        problems.push("the model structure lists no continuous states".to_owned());
+    }
+    Ok(problems)
+}
+
+fn variables(d: &Description, problems: &mut Vec<String>) {
+    let (mut names, mut ports) = (BTreeSet::new(), BTreeSet::new());
+    for v in &d.variables {
+        if !names.insert(&v.name) {
+            problems.push(format!("two variables have the name {}", v.name));
+        }
+        let is_port = matches!(v.causality, Causality::Input | Causality::Output);
+        if is_port && !ports.insert((v.causality == Causality::Input, port_name(&v.name))) {
+            problems.push(format!("two variables would have the port {}", port_name(&v.name)));
+        }
+        if is_port && v.ty == super::description::Type::Clock {
+            problems.push(format!("{} is a clock; clocks are not supported", v.name));
+        }
+        if let (Some(low), Some(high)) = v.limits
+            && low > high
+        {
+            problems.push(format!("variable {}: min {low} is above max {high}", v.name));
+        }
+    }
+}
+
+/// A scenario that runs the FMU alone: to the end of its default experiment, with all outputs
+/// recorded.
+///
+/// # Errors
+/// When the file is no FMU of FMI 2.0 or 3.0.
+pub fn scenario(file: &Path) -> Result<String, String> {
+    let d = describe(file)?;
+    let e = d.experiment;
+    let stop = e.stop.map_or(1.0, |stop| stop - e.start.unwrap_or(0.0));
+    let stop = if stop > 0.0 && stop.is_finite() { stop } else { 1.0 };
+    let step = e.step.filter(|s| *s > 0.0 && *s <= stop).unwrap_or(stop / 500.0);
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let mut out = format!("title = {}\nstop = {stop:?}\nsample = {step:?}\n", quoted(&d.model));
+    let outputs = d.variables.iter().filter(|v| v.causality == Causality::Output);
+    let mut record = Vec::new();
+    for v in outputs.filter(|v| v.ty.is_number()) {
+        let base = port_name(&v.name);
+        match v.elements {
+            1 => record.push(quoted(&format!("fmu.{base}"))),
+            n => record.extend((1..=n).map(|k| quoted(&format!("fmu.{base}_{k}")))),
+        }
+    }
+    let _ = writeln!(out, "record = [{}]", record.join(", "));
+    let _ = writeln!(out, "\n[unit.fmu]\nkind = \"fmu\"\npath = {}", quoted(&name));
+    let own = d.co_simulation.as_ref().and_then(|i| i.internal_step);
+    if e.step.or(own).is_none() {
+        let _ = writeln!(out, "step = {step:?}");
+    }
+    Ok(out)
+}
+
+/// A text of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = "\"".to_owned();
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
