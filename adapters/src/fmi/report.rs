@@ -70,7 +70,8 @@ fn abilities(i: &Interface) -> Vec<String> {
         (i.single, "one instance per process"),
     ]
     .into_iter()
-    .filter_map(|(has, name)| has.then(|| name.to_owned()))
+    .filter(|(has, _)| *has)
+    .map(|(_, name)| name.to_owned())
     .collect();
     if i.output_derivatives > 0 {
         all.push(format!("output derivatives up to order {}", i.output_derivatives));
