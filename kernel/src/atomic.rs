@@ -130,6 +130,21 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         None
     }
 
+    /// From now on the model keeps notes of the signals on these output ports: of what they are between its
+    /// messages, for whoever evaluates the run. Notes are part of its state, and are in no trace. False where
+    /// there is nothing to note, because messages tell all of it. Default: false.
+    fn note(&mut self, ports: &[u16]) -> bool {
+        let _ = ports;
+        false
+    }
+
+    /// Takes the notes, in order of time for each port: those that no input can change any more, or, with
+    /// `until`, all up to so long after the last transition. Default: none.
+    fn take_notes(&mut self, until: Option<Duration>) -> Vec<M> {
+        let _ = until;
+        Vec::new()
+    }
+
     /// A change of structure that was asked for by [`Effects::try_change`] was refused: `change` tells which, as
     /// observers hear it. Called at the end of the cycle, after all changes; the time advance is then read
     /// again. It is no transition, and is not in the trace. Default: the run goes on without the change.

@@ -23,6 +23,7 @@ pub mod meter;
 mod moves;
 pub mod nested;
 mod network;
+mod notes;
 mod nursery;
 mod options;
 mod order;

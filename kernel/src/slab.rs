@@ -76,6 +76,8 @@ pub(crate) trait Kind<M: Message>: Send {
     fn advance(&mut self, model: u32, slot: u32, until: i64, core: &mut Core<M>);
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String>;
+    fn note(&mut self, slot: u32, ports: &[u16]) -> bool;
+    fn take_notes(&mut self, slot: u32, until: Option<Duration>) -> Vec<M>;
     fn state_digest(&self, slot: u32, elapsed: Duration) -> u64;
     fn restless(&self, slot: u32) -> Option<String>;
     fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)>;
@@ -280,6 +282,12 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String> {
         self.seats[slot as usize].model.explain(port, elapsed)
+    }
+    fn note(&mut self, slot: u32, ports: &[u16]) -> bool {
+        self.seats[slot as usize].model.note(ports)
+    }
+    fn take_notes(&mut self, slot: u32, until: Option<Duration>) -> Vec<M> {
+        self.seats[slot as usize].model.take_notes(until)
     }
     fn state_digest(&self, slot: u32, elapsed: Duration) -> u64 {
         self.seats[slot as usize].model.state_digest(elapsed)

@@ -42,6 +42,18 @@ pub fn schema() -> Json {
         "duration",
         described(&["number", "string"], "seconds, or text with a unit (\"50 ms\")"),
     );
+    define(
+        "results",
+        json!({ "type": "object", "additionalProperties": { "anyOf": [
+            { "type": "string" },
+            { "type": "object", "required": ["value"], "additionalProperties": false, "properties": {
+                "value": described(&["string"], "formula: min(unit.output), first(unit.output > 1)"),
+                "unit": described(&["string"], "unit of measure, for people"),
+                "over": described(&["array"], "first and last instant that count"),
+                "ci": described(&["number"], "level of a confidence interval by batch means: 0.95"),
+            } },
+        ] } }),
+    );
     define("texts", json!({ "type": "array", "items": { "type": "string" } }));
     define("connections", connections());
     define(
@@ -131,6 +143,7 @@ fn root() -> Vec<(&'static str, Json)> {
             }),
         ),
         ("record", reference("texts")),
+        ("result", reference("results")),
         ("include", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
         ("parameters", reference("parameters")),
         ("unit", reference("units")),

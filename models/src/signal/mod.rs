@@ -1,6 +1,7 @@
 //! Signals and the values that units send each other.
 pub mod capabilities;
 mod held;
+pub mod piece;
 pub mod statistics;
 pub mod value;
 

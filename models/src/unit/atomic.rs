@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     signal::{
+        piece::Moment,
         statistics::UnitStatistics,
         value::{Flag, Segment, Value},
     },
@@ -91,6 +92,14 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
             let vars = self.look_into(self.seconds(elapsed.ticks()));
             Value::Real(self.scene.equations.output(port, &vars))
         })
+    }
+
+    fn note(&mut self, ports: &[u16]) -> bool {
+        self.keep_notes(ports)
+    }
+
+    fn take_notes(&mut self, until: Option<Duration>) -> Vec<Value> {
+        self.hand_notes_out(until)
     }
 
     fn state_digest(&self, elapsed: Duration) -> u64 {
@@ -221,6 +230,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return;
         }
         let t = self.seconds(ticks);
+        if self.state.notes.is_some() {
+            self.note_until(t, Moment::at(now));
+        }
         self.pass(ticks);
         self.core.arrive(&self.scene, t);
         self.scene.frame.last = now;

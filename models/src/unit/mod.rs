@@ -5,6 +5,7 @@ mod decide;
 mod failures;
 mod falling;
 mod links;
+mod notes;
 mod plan;
 mod relations;
 mod saved;

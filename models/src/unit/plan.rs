@@ -60,6 +60,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             (a, b) => a.or(b),
         };
         let stop = if beyond { flip } else { limit }.map(|k| self.seconds(k));
+        if self.state.notes.is_some() {
+            self.note_step();
+        }
         let advance = match self.core.advance(&self.scene, stop, &mut self.state.flips) {
             Ok(advance) => advance,
             Err(failure) => {

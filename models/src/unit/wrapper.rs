@@ -13,6 +13,7 @@
 use super::{
     decide::START,
     links::Session,
+    notes::Notes,
     relations::{Pending, Readers},
 };
 use crate::{
@@ -102,6 +103,8 @@ pub(super) struct State {
     /// Steps of fixed length that were cut short, and the tick of the last one.
     pub cut_steps: u64,
     pub cut: Option<i64>,
+    /// What is noted for the evaluation of the run.
+    pub notes: Option<Box<Notes>>,
 }
 
 /// A continuous unit as an atomic model: equations `E`, solved by the core `C`.

@@ -91,6 +91,17 @@ enum Command {
         /// Output directory of the run.
         dir: PathBuf,
     },
+    /// Write a report of a run: one file of HTML that needs no network.
+    Report {
+        /// Output directory of the run.
+        dir: PathBuf,
+        /// The file [default: DIR.report.html in the current folder].
+        #[arg(long, value_name = "FILE.html")]
+        out: Option<PathBuf>,
+        /// Replace a file of this name.
+        #[arg(long)]
+        force: bool,
+    },
     /// Print what completes commands and options in a shell, to be stored where the shell looks for it.
     Completions {
         /// The shell.
@@ -142,6 +153,7 @@ fn commands() -> ExitCode {
         #[cfg(feature = "fmi")]
         Command::Fmu(command) => fmu::fmu(&console, &command),
         Command::Plot { dir } => run::plot(&console, &dir),
+        Command::Report { dir, out, force } => run::report(&console, &dir, out, force),
         Command::Completions { shell } => manual::completions(&console, shell),
         Command::Man { command } => manual::page(&console, command.as_deref()),
     };

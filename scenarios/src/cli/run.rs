@@ -16,9 +16,11 @@ use superdense::{
     Plan, load, load_with_graph,
     output::{
         directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
+        explained, numbers,
         results::Results,
         trajectory::Format,
     },
+    result::{Line, Outcome as Found},
     run::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
         pulse::Pulse, ties, timeline::Timeline,
@@ -303,6 +305,10 @@ pub(super) fn table(
             if s.cut_steps > 0 { format!(", {} cut short", s.cut_steps) } else { String::new() };
         facts.push(pair("steps", format!("{}, {} rejected{cut}", s.steps, s.rejected_steps)));
     }
+    if !s.results.is_empty() {
+        text.push_str(&results_table(&s.results));
+        text.push('\n');
+    }
     facts.extend([
         pair("trace hash", s.trace_hash.clone()),
         pair("wall time", format!("{:.3} s", report.wall_seconds)),
@@ -317,6 +323,37 @@ pub(super) fn table(
     facts.push(pair("results", format!("{results}: {}", files.join(" "))));
     text.push_str(&format!("{}\n{}", s.scenario, columns(&facts, &[])));
     text
+}
+
+/// Names, values and units of measure.
+fn results_table(lines: &[Line]) -> String {
+    let rows = lines.iter().map(|line| {
+        let value = match &line.outcome {
+            outcome if outcome.value().is_none() => "never".to_owned(),
+            Found::Number(value) => value.map_or_else(String::new, readable),
+            Found::Object { value, low, high } => {
+                let value = value.map_or_else(String::new, readable);
+                match (low, high) {
+                    (Some(low), Some(high)) => {
+                        format!("{value} (95 %: {} to {})", readable(*low), readable(*high))
+                    }
+                    _ => value,
+                }
+            }
+        };
+        let unit = line.unit.as_deref().filter(|_| line.outcome.value().is_some()).unwrap_or("");
+        vec![line.name.clone(), format!("{value} {unit}").trim_end().to_owned()]
+    });
+    columns(&rows.collect::<Vec<_>>(), &[])
+}
+
+/// Nine digits, without zeros at the end.
+fn readable(x: f64) -> String {
+    let text = format!("{x:.8e}");
+    let rounded: f64 = text.parse().unwrap_or(x);
+    let mut out = String::new();
+    numbers::real(&mut out, rounded);
+    out
 }
 
 pub(super) fn object(
@@ -354,6 +391,22 @@ pub(super) fn plot(console: &Console, dir: &Path) -> Done {
         _ => format!("{panels} panels: {} {}\n", files[0].display(), files[1].display()),
     };
     console.say(&text, || json!({ "status": "done", "panels": panels, "files": files }));
+    Ok(())
+}
+
+/// `superdense report DIR`.
+pub(super) fn report(console: &Console, dir: &Path, out: Option<PathBuf>, force: bool) -> Done {
+    let html = superdense::report::of_run(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let file = out.unwrap_or_else(|| PathBuf::from(format!("{name}.report.html")));
+    if file.exists() && !force {
+        let why = format!("{} is there already; add --force to replace it", file.display());
+        return Err(Stop::usage(why));
+    }
+    let written = std::fs::write(&file, &html);
+    written.map_err(|e| Stop::usage(format!("{}: {}", file.display(), explained(&e))))?;
+    let text = format!("{} ({} kB); open it in a browser\n", file.display(), html.len() / 1000);
+    console.say(&text, || json!({ "status": "done", "file": file, "bytes": html.len() }));
     Ok(())
 }
 

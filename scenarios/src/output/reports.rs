@@ -1,5 +1,6 @@
 //! `summary.json` and `performance.json`.
-use serde::Serialize;
+use crate::result::Line;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use superdense_kernel::parallel::Statistics;
@@ -54,9 +55,16 @@ pub struct Summary {
     pub cut_steps: u64,
     /// The trace hash, 16 hexadecimal digits.
     pub trace_hash: String,
+    /// The results of `[result]`, in the order of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "by_name")]
+    pub results: Vec<Line>,
     /// Remarks of units, at most a few: what `method = "auto"` chose and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+fn by_name<S: Serializer>(lines: &[Line], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(lines.iter().map(|line| (&line.name, &line.outcome)))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]

@@ -14,11 +14,21 @@ use std::{
 /// Bytes that are held back at most.
 const BUFFER: usize = 1 << 16;
 
-/// A CSV file that is being written.
+/// Where the lines of a table go.
+#[derive(Debug)]
+enum Sink {
+    File(File),
+    /// They stay in memory.
+    Memory(String),
+    /// Nobody wants them: they are not even made.
+    Nobody,
+}
+
+/// A CSV table that is being written.
 #[derive(Debug)]
 pub struct Table {
     path: PathBuf,
-    file: File,
+    sink: Sink,
     lines: String,
     length: u64,
     sum: Sha256,
@@ -32,10 +42,25 @@ impl Table {
     /// When the file cannot be written.
     pub fn create(path: &Path, header: &str) -> Result<Self, OutputError> {
         let file = File::create_new(path).map_err(OutputError::at(path))?;
-        let mut table = Self::on(path, file, 0, Sha256::new());
+        let mut table = Self::on(path, Sink::File(file), 0, Sha256::new());
         table.line(|text| text.push_str(header));
         table.flush()?;
         Ok(table)
+    }
+
+    /// A table in memory, with a header line; without one, a table that nobody wants.
+    pub fn in_memory(header: Option<&str>) -> Self {
+        let sink = header.map_or(Sink::Nobody, |header| Sink::Memory(format!("{header}\n")));
+        Self::on(Path::new(""), sink, 0, Sha256::new())
+    }
+
+    /// The text of a table in memory.
+    pub fn text(&mut self) -> String {
+        self.push();
+        match &mut self.sink {
+            Sink::Memory(text) => std::mem::take(text),
+            Sink::File(_) | Sink::Nobody => String::new(),
+        }
     }
 
     /// An existing file, cut to what it was at an entry of the manifest.
@@ -52,16 +77,21 @@ impl Table {
             file.seek(SeekFrom::Start(entry.bytes))?;
             Ok(file)
         };
-        Ok(Self::on(path, reopen().map_err(OutputError::at(path))?, entry.bytes, sum))
+        let file = reopen().map_err(OutputError::at(path))?;
+        Ok(Self::on(path, Sink::File(file), entry.bytes, sum))
     }
 
-    fn on(path: &Path, file: File, length: u64, sum: Sha256) -> Self {
-        let lines = String::with_capacity(BUFFER + 1024);
-        Self { path: path.to_owned(), file, lines, length, sum, failed: None }
+    fn on(path: &Path, sink: Sink, length: u64, sum: Sha256) -> Self {
+        let room = if let Sink::File(_) = sink { BUFFER + 1024 } else { 0 };
+        let lines = String::with_capacity(room);
+        Self { path: path.to_owned(), sink, lines, length, sum, failed: None }
     }
 
     /// Adds a line. A failure to write is reported by the next [`Table::flush`].
     pub fn line(&mut self, write: impl FnOnce(&mut String)) {
+        if let Sink::Nobody = self.sink {
+            return;
+        }
         write(&mut self.lines);
         self.lines.push('\n');
         if self.lines.len() >= BUFFER {
@@ -70,14 +100,18 @@ impl Table {
     }
 
     fn push(&mut self) {
-        if self.failed.is_none() {
-            match self.file.write_all(self.lines.as_bytes()) {
-                Ok(()) => {
-                    self.length += self.lines.len() as u64;
-                    self.sum.update(self.lines.as_bytes());
+        match &mut self.sink {
+            Sink::File(file) if self.failed.is_none() => {
+                match file.write_all(self.lines.as_bytes()) {
+                    Ok(()) => {
+                        self.length += self.lines.len() as u64;
+                        self.sum.update(self.lines.as_bytes());
+                    }
+                    Err(e) => self.failed = Some(e),
                 }
-                Err(e) => self.failed = Some(e),
             }
+            Sink::Memory(text) => text.push_str(&self.lines),
+            Sink::File(_) | Sink::Nobody => {}
         }
         self.lines.clear();
     }
@@ -97,7 +131,9 @@ impl Table {
     /// When a write failed.
     pub fn sync(&mut self, grows: bool) -> Result<(String, Entry), OutputError> {
         self.flush()?;
-        self.file.sync_data().map_err(OutputError::at(&self.path))?;
+        if let Sink::File(file) = &self.sink {
+            file.sync_data().map_err(OutputError::at(&self.path))?;
+        }
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok((name, Entry::so_far(self.length, &self.sum, grows)))
     }

@@ -97,6 +97,20 @@ impl Trajectory {
         Ok(Self { sink, labels, sources })
     }
 
+    /// A trajectory in memory, or of nobody's.
+    pub fn in_memory(wanted: bool, (labels, sources): (Vec<String>, Arc<JobSources>)) -> Self {
+        let table = || Sink::Csv(Table::in_memory(Some(HEADER)));
+        Self { sink: if wanted { table() } else { Sink::None }, labels, sources }
+    }
+
+    /// The text of a trajectory in memory.
+    pub fn text(&mut self) -> String {
+        match &mut self.sink {
+            Sink::Csv(table) => table.text(),
+            _ => String::new(),
+        }
+    }
+
     /// Goes on from a mark; the files are those of the manifest.
     ///
     /// # Errors

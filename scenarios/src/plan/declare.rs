@@ -28,6 +28,7 @@ pub(super) const ROOT_KEYS: &[&str] = &[
     "sample",
     "partition",
     "record",
+    "result",
     "include",
     "parameters",
     "function",

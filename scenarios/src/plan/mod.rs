@@ -27,6 +27,7 @@ mod partition;
 pub mod policies;
 mod read;
 mod record;
+mod result;
 mod selector;
 mod session;
 mod set;
@@ -38,6 +39,7 @@ mod usual;
 use crate::{
     diagnostics::{Diagnostics, Mistake},
     document::{self, Table},
+    result::Results,
 };
 pub(crate) use adapters::ADAPTERS;
 pub(crate) use partition::PARTITIONS;
@@ -88,6 +90,8 @@ pub struct Plan {
     pub record: Vec<Record>,
     /// The diagrams that are drawn.
     pub plots: Vec<Plot>,
+    /// The numbers in which the run ends.
+    pub results: Results,
     /// The atomic units of the model in path order, hidden adapters included.
     pub units: Vec<UnitInfo>,
     /// Names of the shared events, by their number.
@@ -130,8 +134,7 @@ pub struct Record {
     pub unit: Option<String>,
 }
 
-/// An output port of an atomic unit: its path in the kernel model and the port's number.
-pub type PortRef = (String, u16);
+pub use crate::result::Output as PortRef;
 
 /// Where the values of a [`Record`] come from.
 #[derive(Debug, Clone, PartialEq)]
@@ -392,6 +395,7 @@ fn plan<T>(
     coupling::alone(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);
     let (record, plots) = record::results(&root, &tree, session);
+    let results = result::results(&root, &tree, settings.stop, session);
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
         build::check(&tree, &numbering, session);
@@ -416,6 +420,7 @@ fn plan<T>(
         seed: session.seed,
         record,
         plots,
+        results,
         units: numbering.infos,
         second_family: tree.units.iter().any(|u| u.kind.second_family(&u.params).is_some()),
         links: tree.links.into_iter().map(|l| l.name).collect(),

@@ -79,6 +79,12 @@ pub(super) fn results(root: &Table, tree: &Tree, session: &Session) -> (Vec<Reco
     (r.records, plots)
 }
 
+/// The outputs that a path names; mistakes are reported.
+pub(super) fn outputs(tree: &Tree, session: &Session, piece: Piece<'_>) -> Vec<Record> {
+    let r = Recorder { tree, session, records: Vec::new(), labels: HashMap::new() };
+    r.ports(piece)
+}
+
 struct Recorder<'a> {
     tree: &'a Tree,
     session: &'a Session,

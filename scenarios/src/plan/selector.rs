@@ -80,6 +80,10 @@ impl<'a> Piece<'a> {
     pub(super) fn span(self) -> Span {
         self.session.sources.inside(&self.whole.span, &self.whole.value, self.start..self.end)
     }
+    /// The part between two bytes of it, without the blanks around.
+    pub(super) fn within(self, start: usize, end: usize) -> Self {
+        self.slice(start, end)
+    }
     fn slice(self, start: usize, end: usize) -> Self {
         Self { end: self.start + end, start: self.start + start, ..self }.trim()
     }
@@ -303,7 +307,8 @@ fn via(piece: Piece<'_>) -> Parsed<Via> {
     Ok(via)
 }
 
-fn unquoted(piece: Piece<'_>) -> Node {
+/// A text without its quotes.
+pub(super) fn unquoted(piece: Piece<'_>) -> Node {
     let text = piece.text();
     let quoted = text.len() >= 2
         && (text.starts_with('\'') && text.ends_with('\'')

@@ -10,9 +10,13 @@ use crate::{
     output::OutputError,
     output::csv,
     plan::{Axes, Figure as Kind, Plan, Style},
+    result::Named,
 };
 use serde::{Deserialize, Serialize};
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+};
 use superdense_kernel::time::Resolution;
 use superdense_models::kinds::{PortKind, ValueType};
 
@@ -37,6 +41,9 @@ pub struct Declared {
     pub resolution: u8,
     /// Panels from top to bottom.
     pub plots: Vec<DeclaredPlot>,
+    /// Units of measure of results.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, String>,
 }
 
 /// One panel.
@@ -108,7 +115,9 @@ impl Declared {
                 ..DeclaredPlot::default()
             });
         }
-        Self { title: plan.title.clone(), resolution: plan.resolution.exponent(), plots }
+        let unit = |named: &Named| Some((named.name.clone(), named.unit.clone()?));
+        let units = plan.results.named.iter().filter_map(unit).collect();
+        Self { title: plan.title.clone(), resolution: plan.resolution.exponent(), plots, units }
     }
 }
 
@@ -157,12 +166,15 @@ pub struct Figure {
     pub span: (f64, f64),
 }
 
-/// Reads the files of a run.
-pub(super) fn read(dir: &Path) -> Result<Figure, PlotError> {
+/// The plots that a run declared.
+pub(super) fn declared(dir: &Path) -> Result<Declared, PlotError> {
     let file = dir.join(NAME);
     let text = std::fs::read_to_string(&file).map_err(|e| io(&file, e))?;
-    let declared: Declared =
-        serde_json::from_str(&text).map_err(|e| damaged(&file, &e.to_string()))?;
+    serde_json::from_str(&text).map_err(|e| damaged(&file, &e.to_string()))
+}
+
+/// Reads the data of plots, curves thinned to so many columns.
+pub(super) fn read(dir: &Path, declared: Declared, columns: usize) -> Result<Figure, PlotError> {
     let mut samples = read_samples(&dir.join("samples.csv"), &declared)?;
     if samples.span.0 >= samples.span.1 {
         samples.span.1 = samples.span.0 + 1.0;
@@ -185,7 +197,10 @@ pub(super) fn read(dir: &Path) -> Result<Figure, PlotError> {
                 let all = plot.y.iter().zip(&plot.styles);
                 let all = all.filter_map(|(label, style)| match style.as_str() {
                     "text" => Some(journeys::texts(&sent, label, &words, samples.span, resolution)),
-                    _ => Some(curve(label, style, samples.columns.get(label)?, tracks.get(label))),
+                    _ => {
+                        let (points, track) = (samples.columns.get(label)?, tracks.get(label));
+                        Some(curve((label, style), points, track, columns))
+                    }
                 });
                 curves = all.collect();
                 if plot.axes.values.is_empty() {
@@ -209,10 +224,15 @@ pub(super) fn read(dir: &Path) -> Result<Figure, PlotError> {
 }
 
 /// A curve over time.
-fn curve(label: &str, style: &str, samples: &[Point], track: Option<&Track>) -> Curve {
+fn curve(
+    (label, style): (&str, &str),
+    samples: &[Point],
+    track: Option<&Track>,
+    columns: usize,
+) -> Curve {
     let sloped = track.is_some_and(|t| !t.constant && !t.cut);
     let (style, points) = match style {
-        "signal" if !sloped => return curve(label, "step", samples, track),
+        "signal" if !sloped => return curve((label, "step"), samples, track, columns),
         "points" => (Style::Points, samples.to_vec()),
         "step" => {
             let steps = track.filter(|t| t.constant && !t.cut);
@@ -225,7 +245,7 @@ fn curve(label: &str, style: &str, samples: &[Point], track: Option<&Track>) -> 
             (Style::Line, curves::with_jumps(points, jumps))
         }
     };
-    Curve { label: label.to_owned(), style, points: curves::thin(points, COLUMNS) }
+    Curve { label: label.to_owned(), style, points: curves::thin(points, columns) }
 }
 
 struct Samples {

@@ -23,6 +23,7 @@ pub use curves::{Curve, Point};
 pub use figure::svg;
 pub use files::{Declared, DeclaredPlot, Figure, NAME, Panel};
 pub use journeys::Row;
+pub(crate) use rows::each_row;
 use std::path::Path;
 
 /// Why there is no figure.
@@ -81,12 +82,21 @@ impl Pictures {
     }
 }
 
+/// The plots of the run in a directory with their data, each curve thinned to so many columns.
+///
+/// # Errors
+/// When the files of the run are missing or damaged.
+pub(crate) fn read(dir: &Path, columns: usize) -> Result<(Figure, Declared), PlotError> {
+    let declared = files::declared(dir)?;
+    Ok((files::read(dir, declared.clone(), columns)?, declared))
+}
+
 /// Draws the figure of the run in a directory; nothing when nothing is recorded.
 ///
 /// # Errors
 /// When the files of the run are missing or damaged.
 pub fn pictures(dir: &Path) -> Result<Option<Pictures>, PlotError> {
-    let figure = files::read(dir)?;
+    let (figure, _) = read(dir, files::COLUMNS)?;
     if figure.panels.is_empty() {
         return Ok(None);
     }

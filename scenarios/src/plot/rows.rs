@@ -21,7 +21,7 @@ pub(super) fn first_line(file: &Path) -> Result<String, PlotError> {
 
 /// Goes through the rows below the header, until one says no. A row with another number of fields
 /// is an error, but for the last one, which a killed run may have torn.
-pub(super) fn each_row(
+pub(crate) fn each_row(
     file: &Path,
     width: usize,
     mut row: impl FnMut(&[Cow<'_, str>]) -> Result<bool, PlotError>,

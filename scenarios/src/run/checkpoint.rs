@@ -13,7 +13,7 @@ use superdense_kernel::{
 /// Bytes before the body: a mark, the number of the run, the version, a checksum of the body.
 const HEAD: usize = 8 + 16 + 4 + 8;
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -51,6 +51,8 @@ pub struct Identity {
     pub sample: Option<RationalClock>,
     /// Header of `samples.csv`.
     pub columns: String,
+    /// The formulas of its results.
+    pub results: String,
 }
 
 impl Identity {
@@ -67,6 +69,8 @@ impl Identity {
             "its sampling has changed".to_owned()
         } else if self.columns != then.columns {
             "its recorded outputs have changed".to_owned()
+        } else if self.results != then.results {
+            "its results have changed".to_owned()
         } else {
             return None;
         };

@@ -5,7 +5,9 @@
 //! looks for Ctrl-C. Where the cuts fall never changes a result: they bound how far the kernel
 //! goes, not where its steps fall.
 pub mod checkpoint;
+mod core;
 pub mod executor;
+pub mod memory;
 pub mod pulse;
 mod recorder;
 pub(crate) mod sampler;

@@ -1,6 +1,9 @@
 //! The observer of a run: events, segments on recorded outputs.
 use super::LISTED;
-use crate::output::{csv, table::Table, trajectory::Trajectory};
+use crate::{
+    output::{csv, table::Table, trajectory::Trajectory},
+    result::evaluation::{Evaluation, State},
+};
 use serde::{Deserialize, Serialize};
 use slotmap::SecondaryMap;
 use std::ops::ControlFlow;
@@ -44,6 +47,8 @@ pub struct Memory {
     pub notes: Vec<String>,
     /// The digest of all states at the start.
     pub start: u64,
+    /// The evaluation of results, where it is saved.
+    pub(crate) evaluation: Option<State>,
 }
 
 impl Memory {
@@ -58,6 +63,7 @@ pub(super) struct Recorder {
     pub events: Table,
     pub trajectory: Trajectory,
     pub memory: Memory,
+    pub evaluation: Option<Evaluation>,
     /// Recorded outputs of a model: port and number of the signal.
     signals: SecondaryMap<ModelKey, Vec<(u16, u32)>>,
     resolution: Resolution,
@@ -71,7 +77,7 @@ pub(super) const EVENTS: &str = "time,micro,unit,event,kind";
 impl Recorder {
     /// `signals` are the recorded outputs: model, port and label, as the trajectory has them.
     pub(super) fn new(
-        (events, trajectory): (Table, Trajectory),
+        (events, trajectory, evaluation): (Table, Trajectory, Option<Evaluation>),
         signals: &[(ModelKey, u16, Option<String>)],
         memory: Memory,
         resolution: Resolution,
@@ -84,7 +90,13 @@ impl Recorder {
         }
         let mut memory = memory;
         memory.last.resize(signals.len(), None);
-        Self { events, trajectory, memory, signals: map, resolution }
+        Self { events, trajectory, memory, evaluation, signals: map, resolution }
+    }
+
+    /// The memory, with where the evaluation stands.
+    pub(super) fn remember(&self) -> Memory {
+        let evaluation = self.evaluation.as_ref().map(|e| e.state().clone());
+        Memory { evaluation, ..self.memory.clone() }
     }
 
     fn event(&mut self, tag: Tag, unit: String, event: &str, kind: EventKind) {
@@ -95,6 +107,9 @@ impl Recorder {
                 return;
             }
             shared.push((tag, unit.clone(), event.to_owned()));
+        }
+        if let Some(evaluation) = &mut self.evaluation {
+            evaluation.event(&unit.replace('/', "."), event, tag.ticks);
         }
         let row = EventRow {
             time: self.resolution.format(tag.ticks),
@@ -117,10 +132,16 @@ impl Recorder {
 
 impl Observer<Value> for Recorder {
     fn wants_transitions(&self, model: ModelKey) -> bool {
-        self.signals.contains_key(model)
+        let evaluated = self.evaluation.as_ref().is_some_and(|e| e.hears(model));
+        evaluated || self.signals.contains_key(model)
     }
 
     fn transition(&mut self, site: &Site<'_>, t: &Transition<'_, Value>) -> Verdict {
+        if let Some(evaluation) = &mut self.evaluation {
+            for sent in t.outputs {
+                evaluation.sent(site.key(), sent.port, t.tag.ticks, &sent.value);
+            }
+        }
         let Some(signals) = self.signals.get(site.key()) else { return ControlFlow::Continue(()) };
         for sent in t.outputs {
             for &(_, number) in signals.iter().filter(|s| s.0 == sent.port) {

@@ -3,6 +3,7 @@ mod guide;
 mod language;
 mod planning;
 mod rejected;
+mod results;
 mod robust;
 mod schema;
 

@@ -109,6 +109,14 @@ impl Expr {
         }
     }
 
+    /// The variable, if it is nothing else.
+    pub fn as_var(&self) -> Option<VarId> {
+        match self.nodes[..] {
+            [Node::Var(id)] => Some(id),
+            _ => None,
+        }
+    }
+
     /// The variables on which the value may depend, in ascending order.
     pub fn vars(&self) -> Vec<VarId> {
         let vars = self.nodes.iter().filter_map(|node| match node {

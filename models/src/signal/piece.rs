@@ -1,0 +1,265 @@
+//! Pieces of signals between messages, as polynomials: the notes by which a run is evaluated.
+use crate::maths::poly;
+use serde::{Deserialize, Serialize};
+
+/// An instant, which need not lie on a tick.
+///
+/// **Why two numbers.** Steps of solvers end anywhere. Late in a run one `f64` of seconds could not tell
+/// where.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Moment {
+    /// The tick before it.
+    pub tick: i64,
+    /// Seconds since then, less than a tick.
+    pub part: f64,
+}
+
+impl Moment {
+    /// A tick.
+    pub fn at(tick: i64) -> Self {
+        Self { tick, part: 0.0 }
+    }
+
+    /// So many seconds after a tick; `rate` is ticks per second.
+    pub fn after(tick: i64, seconds: f64, rate: f64) -> Self {
+        let whole = (seconds * rate).floor();
+        let part = (seconds - whole / rate).max(0.0);
+        let carried = part * rate >= 1.0;
+        let tick = tick.saturating_add(whole as i64).saturating_add(carried.into());
+        Self { tick, part: if carried { 0.0 } else { part } }
+    }
+
+    /// Seconds since an earlier one.
+    pub fn since(self, earlier: Self, rate: f64) -> f64 {
+        self.tick.saturating_sub(earlier.tick) as f64 / rate + (self.part - earlier.part)
+    }
+
+    /// Seconds since the start of the run.
+    pub fn seconds(self, rate: f64) -> f64 {
+        self.tick as f64 / rate + self.part
+    }
+}
+
+/// A signal over an interval.
+///
+/// `value(θ) = c0 + c1 θ + c2 θ² + …`, with θ from 0 at `from` to 1 at `to`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Piece {
+    /// The output port.
+    pub port: u16,
+    /// Where it begins.
+    pub from: Moment,
+    /// Where it ends.
+    pub to: Moment,
+    /// Coefficients in θ, at least one.
+    pub coefficients: Vec<f64>,
+}
+
+impl Piece {
+    /// The value at θ.
+    pub fn value(&self, theta: f64) -> f64 {
+        poly::eval(&self.coefficients, theta)
+    }
+}
+
+/// Samples of a piece: it has degree eight.
+const NODES: usize = 9;
+/// Most halvings of an interval on which degree eight does not do: a kink ends in a part that is too short to
+/// matter.
+const HALVINGS: u32 = 44;
+/// Two more places to judge a polynomial of full degree.
+const CHECKS: [f64; 2] = [0.017, 0.573];
+/// Most parts of an interval.
+const PARTS: u32 = 500;
+/// The share of the largest coefficient that the last two may have in a piece that is good enough.
+const TAIL: f64 = 1e-12;
+/// The share below which coefficients that do not decrease are rounding of the function itself.
+const NOISE: f64 = 1e-10;
+/// The share of the largest coefficient below which one is rounding.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
+/// Cuts the interval from 0 to 1 into parts on each of which polynomials of degree eight describe `dim`
+/// functions, and passes them on: `take(from, to, function, coefficients)`, with the ends of the part, in order.
+///
+/// Functions are sampled at Chebyshev-Lobatto points; where the last coefficients of the Chebyshev series do
+/// not vanish, the interval is halved (Trefethen 2013, "Approximation Theory and Approximation Practice",
+/// chapters 3 and 8).
+pub fn pieces(
+    dim: usize,
+    sample: &mut dyn FnMut(f64, &mut [f64]),
+    take: &mut dyn FnMut(f64, f64, usize, &[f64]),
+) {
+    let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
+    // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
+    let mut sizes = vec![0.0; dim];
+    // What is to be done, the first part last; depth first, so that parts come in order.
+    let (mut open, mut parts) = (vec![(0.0, 1.0, HALVINGS)], 0);
+    while let Some((low, high, halvings)) = open.pop() {
+        let (nodes, checks) = rows.split_at_mut(NODES * dim);
+        for (k, row) in nodes.chunks_exact_mut(dim).enumerate() {
+            sample(low + node(k) * (high - low), row);
+        }
+        let series = |f: usize| chebyshev(&std::array::from_fn(|k| nodes[k * dim + f]));
+        let mut fits = |sizes: &mut [f64]| {
+            if (0..dim).all(|f| decreases(&series(f), &mut sizes[f])) {
+                return true;
+            }
+            for (row, at) in checks.chunks_exact_mut(dim).zip(CHECKS) {
+                sample(low + at * (high - low), row);
+            }
+            let miss = |f: usize, k: usize| {
+                (poly::eval(&powers(&series(f)).0, CHECKS[k]) - checks[k * dim + f]).abs()
+            };
+            (0..dim).all(|f| (0..CHECKS.len()).all(|k| miss(f, k) <= TAIL * sizes[f]))
+        };
+        let done = halvings == 0 || parts + open.len() as u32 >= PARTS;
+        if !done && !fits(&mut sizes) {
+            let middle = 0.5 * (low + high);
+            open.extend([(middle, high, halvings - 1), (low, middle, halvings - 1)]);
+            continue;
+        }
+        parts += 1;
+        for f in 0..dim {
+            let (powers, length) = powers(&series(f));
+            take(low, high, f, &powers[..length]);
+        }
+    }
+}
+
+/// Whether the last coefficients vanish beside the largest one so far.
+fn decreases(c: &[f64; NODES], size: &mut f64) -> bool {
+    *size = c.iter().fold(*size, |size, c| size.max(c.abs()));
+    let pair = |k: usize| c[k].abs() + c[k + 1].abs();
+    let tail = pair(NODES - 2);
+    // What is not finite gets no better, nor does rounding.
+    let hopeless =
+        c.iter().any(|c| !c.is_finite()) || tail <= NOISE * *size && tail >= 0.3 * pair(NODES - 4);
+    tail <= TAIL * *size || hopeless
+}
+
+/// Place of the sample number `k` between 0 and 1.
+fn node(k: usize) -> f64 {
+    /// 1/2 - cos(k π/8)/2 for k from 0 to 4.
+    const HALF: [f64; 5] =
+        [0.0, 0.038_060_233_744_356_63, 0.146_446_609_406_726_2, 0.308_658_283_817_455_1, 0.5];
+    match HALF.get(k) {
+        Some(&place) => place,
+        None => 1.0 - HALF[NODES - 1 - k],
+    }
+}
+
+/// The Chebyshev series of the polynomial with these values at the nodes.
+fn chebyshev(values: &[f64; NODES]) -> [f64; NODES] {
+    const LAST: usize = NODES - 1;
+    // The nodes go from left to right: x = 2 place - 1 = -cos(k π/8).
+    let cosine = |k: usize, j: usize| {
+        let turns = (k * j) % (2 * LAST);
+        let (turns, sign) = if turns > LAST { (2 * LAST - turns, 1.0) } else { (turns, 1.0) };
+        sign * (1.0 - 2.0 * node(turns))
+    };
+    std::array::from_fn(|j| {
+        let sum: f64 = (0..NODES)
+            .map(|k| {
+                let half = if k == 0 || k == LAST { 0.5 } else { 1.0 };
+                half * values[LAST - k] * cosine(k, j)
+            })
+            .sum();
+        let half = if j == 0 || j == LAST { 0.5 } else { 1.0 };
+        sum * half * 2.0 / LAST as f64
+    })
+}
+
+/// The coefficients in θ, and how many there are, rounding cut off.
+fn powers(series: &[f64; NODES]) -> ([f64; NODES], usize) {
+    let size = series.iter().fold(0.0_f64, |size, c| size.max(c.abs()));
+    let length = NODES - series.iter().rev().take_while(|c| c.abs() <= ROUNDING * size).count();
+    let length = length.max(1);
+    let mut out = [0.0; NODES];
+    // T0 = 1, T1 = 2θ - 1, and each further one is 2 (2θ - 1) times the last less the one before.
+    let (mut before, mut last) = ([0.0; NODES], [0.0; NODES]);
+    before[0] = 1.0;
+    (last[0], last[1]) = (-1.0, 2.0);
+    for (j, &c) in series[..length].iter().enumerate() {
+        if j >= 2 {
+            let mut next = [0.0; NODES];
+            for k in 0..=j {
+                let lower = if k > 0 { last[k - 1] } else { 0.0 };
+                next[k] = 4.0 * lower - 2.0 * last[k] - before[k];
+            }
+            (before, last) = (last, next);
+        }
+        let term = if j == 0 { &before } else { &last };
+        for (o, t) in out.iter_mut().zip(term).take(j + 1) {
+            *o += c * t;
+        }
+    }
+    (out, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(f: impl Fn(f64) -> f64) -> Vec<(f64, f64, Vec<f64>)> {
+        let mut out = Vec::new();
+        let mut sample = |t: f64, row: &mut [f64]| row[0] = f(t);
+        pieces(1, &mut sample, &mut |a, b, _, c| out.push((a, b, c.to_vec())));
+        out
+    }
+
+    fn largest_error(f: impl Fn(f64) -> f64 + Copy) -> (usize, f64) {
+        let all = all(f);
+        let error = |(a, b, c): &(f64, f64, Vec<f64>)| {
+            let at = |k: i32| f64::from(k) / 50.0;
+            let miss = |k| (poly::eval(c, at(k)) - f(a + at(k) * (b - a))).abs();
+            (0..=50).map(miss).fold(0.0, f64::max)
+        };
+        (all.len(), all.iter().map(error).fold(0.0, f64::max))
+    }
+
+    #[test]
+    fn polynomials_are_met_with_their_degree() {
+        let parabola = all(|t| 10.0 - 3.0 * t - 4.9 * t * t);
+        assert_eq!((parabola.len(), parabola[0].2.len()), (1, 3));
+        for (c, wanted) in parabola[0].2.iter().zip([10.0, -3.0, -4.9]) {
+            assert!((c - wanted).abs() < 1e-13, "{parabola:?}");
+        }
+        assert_eq!(all(|_| 2.5), [(0.0, 1.0, vec![2.5])]);
+        let (count, error) = largest_error(|t| t.powi(8) - 2.0 * t.powi(7) + 0.5);
+        assert!(count == 1 && error < 1e-12, "{count} {error}");
+    }
+
+    #[test]
+    fn other_functions_are_cut_until_they_fit() {
+        let (count, error) = largest_error(|t| (20.0 * t).sin());
+        assert!((4..=64).contains(&count) && error < 1e-11, "{count} {error}");
+        // A kink ends in a piece that is too short to matter.
+        let (count, error) = largest_error(|t| (t - 0.3).abs());
+        assert!(count < 100 && error < 1e-9, "{count} {error}");
+        // A jump does, too, and rounding ends it.
+        let count = all(|t| f64::from(t < 0.3)).len();
+        assert!(count < 100, "{count}");
+        let (count, error) = largest_error(|t| (1e5 + (3.0 * t).sin()) - 1e5);
+        assert!(count < 100 && error < 1e-10, "{count} {error}");
+        let (count, error) = largest_error(|t| (200.0 * t).sin());
+        assert!(count <= 500 && error < 1e-10, "{count} {error}");
+        assert!(all(|_| f64::NAN).len() == 1);
+    }
+
+    #[test]
+    fn moments_are_exact_late_in_a_run() {
+        let late = 1_000_000_000_000_000_000;
+        let m = Moment::after(late, 2.5e-9, 1e9);
+        assert_eq!((m.tick, m.since(Moment::at(late), 1e9)), (late + 2, 2.5e-9));
+        // Rounding never leaves a part of a tick that is one.
+        for k in 0..1000 {
+            let m = Moment::after(0, f64::from(k) * 1e-9, 1e9);
+            assert!(
+                m.part < 1e-9 && m.tick >= k.into() || m.tick == i64::from(k) - 1,
+                "{k}: {m:?}"
+            );
+        }
+        assert!(Moment { tick: 3, part: 0.1 } > Moment { tick: 3, part: 0.0 });
+        assert!(Moment::at(4) > Moment { tick: 3, part: 0.1 });
+    }
+}

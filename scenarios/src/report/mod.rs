@@ -1,0 +1,107 @@
+//! A report of a run: one file of HTML that needs no network.
+//!
+//! **Why everything is inline.** A report is sent by mail and opened years later. The page forbids all requests
+//! by its Content-Security-Policy; its own scripts and styles are known by their SHA-256.
+//!
+//! **How texts stay texts.** Data are JSON in which `<` is escaped, and the script of the page puts texts into
+//! it as text only. So a title with tags is shown with its tags.
+mod data;
+
+use crate::{
+    output::{OutputError, directory::SUMMARY, manifest::Manifest},
+    plot::PlotError,
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use std::{fs, path::Path};
+
+const PAGE: &str = include_str!("page.html");
+const CSS: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+/// uPlot 1.6.32 of Leon Sorokin, from its npm package; its licence is beside it.
+const UPLOT: &str = include_str!("uplot.min.js");
+const UPLOT_CSS: &str = include_str!("uplot.min.css");
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A file of the run is missing or damaged.
+    #[error("{0}")]
+    Plot(#[from] PlotError),
+    /// A file cannot be read.
+    #[error("{0}")]
+    Output(#[from] OutputError),
+    /// The directory holds no run that has ended.
+    #[error("{0}")]
+    NoRun(String),
+}
+
+/// The report of the run in a directory.
+///
+/// # Errors
+/// When the directory holds no run that has ended, or its files are damaged.
+pub fn of_run(dir: &Path) -> Result<String, ReportError> {
+    let file = dir.join(SUMMARY);
+    let no_run = |why: String| {
+        let dir = dir.display();
+        ReportError::NoRun(format!(
+            "{dir} holds no run that has ended ({why}); run its scenario first"
+        ))
+    };
+    let text = fs::read_to_string(&file).map_err(|e| no_run(e.to_string()))?;
+    let summary: Json = serde_json::from_str(&text).map_err(|e| no_run(e.to_string()))?;
+    let manifest = Manifest::read(dir)?;
+    let run = data::Run { dir, summary: &summary, manifest: manifest.as_ref() };
+    let (title, subtitle, data) = run.read()?;
+    Ok(page(&title, &subtitle, &data))
+}
+
+/// Puts the page together.
+fn page(title: &str, subtitle: &str, data: &Json) -> String {
+    let hash =
+        |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
+    // In a script, `<` could end it or begin a comment.
+    let data = data.to_string().replace('<', "\\u003c");
+    let parts = [
+        ("styles", format!("{} {}", hash(UPLOT_CSS), hash(CSS))),
+        ("scripts", format!("{} {}", hash(UPLOT), hash(SCRIPT))),
+        ("title", escaped(title)),
+        ("subtitle", escaped(subtitle)),
+        ("uplot_css", UPLOT_CSS.to_owned()),
+        ("css", CSS.to_owned()),
+        ("uplot", UPLOT.to_owned()),
+        ("script", SCRIPT.to_owned()),
+        ("data", data),
+    ];
+    // One pass: what is put in is not looked at again.
+    let (mut out, mut rest) = (String::new(), PAGE);
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let Some((name, after)) = after.split_once('}') else { break };
+        out.push_str(parts.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A text between tags.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_stay_texts() {
+        let evil = "</script><img src=x onerror=alert(1)> {script}";
+        let page = page(evil, "", &serde_json::json!({ "title": evil }));
+        assert!(!page.contains("<img"), "a tag of a title is in the page");
+        assert_eq!(page.matches("</script>").count(), 3);
+        assert!(page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; {script}"));
+        assert!(page.contains("\\u003c/script>\\u003cimg"));
+    }
+}

@@ -1,0 +1,409 @@
+//! The evaluation of a run, as it goes on.
+use super::{
+    Atom, How, Line, Of, Outcome, Results, Stream, fits,
+    fold::{Fold, Interval, NotFinite},
+    queue::Queue,
+    signal::{Compiled, Parts},
+};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use superdense_kernel::{ModelKey, Simulation};
+use superdense_models::signal::{piece::Moment, value::Value};
+
+/// What goes on across a checkpoint.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Per port: whether its unit notes it.
+    noted: Vec<bool>,
+    queues: Vec<Queue>,
+    cursors: Vec<Cursor>,
+    folds: Vec<Fold>,
+    /// Per stream, per level of gaps: the tick of the event before.
+    earlier: Vec<Vec<Option<i64>>>,
+}
+
+/// How far a signal has been worked through.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Cursor {
+    at: Moment,
+    /// Number of the piece of each of its ports.
+    places: Vec<u64>,
+}
+
+/// Evaluates the results of one run.
+pub(crate) struct Evaluation {
+    results: Results,
+    signals: Vec<Compiled>,
+    /// Per signal: the ports of its atoms, in order, and the ticks at which it is cut.
+    reads: Vec<(Vec<usize>, Vec<i64>)>,
+    keys: Vec<(ModelKey, u16)>,
+    /// Ports by model, for notes and for messages; streams by sender.
+    ports: HashMap<(ModelKey, u16), usize>,
+    senders: HashMap<(ModelKey, u16), Vec<usize>>,
+    rate: f64,
+    state: State,
+    parts: Parts,
+}
+
+impl Evaluation {
+    /// The evaluation of a run; `None` where there is nothing to evaluate. A path that the model lacks is
+    /// returned as the error.
+    pub(crate) fn new(results: &Results, sim: &Simulation<Value>) -> Result<Option<Self>, String> {
+        if results.named.is_empty() {
+            return Ok(None);
+        }
+        let find = |(unit, port): &(String, u16)| {
+            let key = sim.find(unit).ok_or_else(|| unit.clone())?;
+            Ok::<_, String>((key, *port))
+        };
+        let keys: Vec<_> = results.ports.iter().map(find).collect::<Result<_, _>>()?;
+        let ports = keys.iter().enumerate().map(|(k, &key)| (key, k)).collect();
+        let mut senders: HashMap<_, Vec<usize>> = HashMap::new();
+        for (s, stream) in results.streams.iter().enumerate() {
+            for &sender in base(stream).1.unwrap_or_default() {
+                senders.entry(find(&results.senders[sender])?).or_default().push(s);
+            }
+        }
+        let rate = sim.resolution().ticks_per_second() as f64;
+        let signals: Vec<Compiled> = results.signals.iter().map(Compiled::new).collect();
+        let reads = (0..signals.len()).map(|s| reads(results, s)).collect();
+        let state = State {
+            noted: vec![false; keys.len()],
+            queues: vec![Queue::default(); keys.len()],
+            cursors: Vec::new(),
+            folds: Vec::new(),
+            earlier: results.streams.iter().map(|s| vec![None; base(s).0]).collect(),
+        };
+        let results = results.clone();
+        let mut this =
+            Self { results, signals, reads, keys, ports, senders, rate, state, parts: Vec::new() };
+        this.blank();
+        Ok(Some(this))
+    }
+
+    fn blank(&mut self) {
+        let cursor = |(ports, _): &(Vec<usize>, _)| Cursor {
+            at: Moment::at(0),
+            places: vec![0; ports.len()],
+        };
+        self.state.cursors = self.reads.iter().map(cursor).collect();
+        let fold = |r: &super::Reduction| match r.of {
+            Of::Signal(s) => Fold::signal(r.how, self.signals[s].is_truth(), self.rate),
+            Of::Stream(_) => Fold::stream(r.how, r.batches, self.rate),
+        };
+        self.state.folds = self.results.reductions.iter().map(fold).collect();
+    }
+
+    /// Asks units for notes, before the run begins.
+    pub(crate) fn begin(&mut self, sim: &mut Simulation<Value>) {
+        let mut by_model: BTreeMap<ModelKey, Vec<u16>> = BTreeMap::new();
+        for &(key, port) in &self.keys {
+            by_model.entry(key).or_default().push(port);
+        }
+        for (key, ports) in by_model {
+            let noted = sim.note(key, &ports);
+            for port in ports {
+                self.state.noted[self.ports[&(key, port)]] = noted;
+            }
+        }
+    }
+
+    /// What a checkpoint holds of it.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes on from a checkpoint of this plan.
+    pub(crate) fn restore(&mut self, state: State) {
+        self.state = state;
+    }
+
+    /// Whether it wants to hear what a model sends.
+    pub(crate) fn hears(&self, model: ModelKey) -> bool {
+        let heard = self.ports.iter().any(|(key, &k)| key.0 == model && !self.state.noted[k]);
+        heard || self.senders.keys().any(|key| key.0 == model)
+    }
+
+    /// A message that was sent.
+    pub(crate) fn sent(&mut self, model: ModelKey, port: u16, tick: i64, value: &Value) {
+        let key = (model, port);
+        if let Some(&k) = self.ports.get(&key)
+            && !self.state.noted[k]
+        {
+            self.state.queues[k].send(tick, value);
+        }
+        if let Some(streams) = self.senders.get(&key) {
+            for s in streams.clone() {
+                self.happened(s, tick, value.as_real());
+            }
+        }
+    }
+
+    /// A row of the table of events.
+    pub(crate) fn event(&mut self, unit: &str, name: &str, tick: i64) {
+        for s in 0..self.results.streams.len() {
+            let known = match innermost(&self.results.streams[s]) {
+                Stream::Events { unit: of, pattern } => unit == of && fits(pattern, name),
+                _ => false,
+            };
+            if known {
+                self.happened(s, tick, None);
+            }
+        }
+    }
+
+    fn happened(&mut self, stream: usize, tick: i64, mut value: Option<f64>) {
+        for earlier in &mut self.state.earlier[stream] {
+            let Some(before) = earlier.replace(tick) else { return };
+            value = Some((tick - before) as f64 / self.rate);
+        }
+        for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
+            if r.of == Of::Stream(stream) && (r.window[0]..=r.window[1]).contains(&tick) {
+                fold.event(tick, value);
+            }
+        }
+    }
+
+    /// Works through all that is final when all cycles up to tick `now` ran; at the `end` of the run, all.
+    pub(crate) fn advance(&mut self, sim: &mut Simulation<Value>, now: i64, end: bool) {
+        let mut models: Vec<ModelKey> = Vec::new();
+        for (k, &(key, _)) in self.keys.iter().enumerate() {
+            if self.state.noted[k] && models.last() != Some(&key) && !models.contains(&key) {
+                models.push(key);
+            }
+        }
+        for key in models {
+            for note in sim.take_notes(key, end.then_some(now)) {
+                if let Value::Piece(piece) = note
+                    && let Some(&k) = self.ports.get(&(key, piece.port))
+                {
+                    self.state.queues[k].note(&piece);
+                }
+            }
+        }
+        for s in 0..self.signals.len() {
+            while self.one(s, now, end) {}
+        }
+        self.forget();
+    }
+
+    /// Works through one interval of a signal, if it is known.
+    fn one(&mut self, s: usize, now: i64, end: bool) -> bool {
+        let (ports, cuts) = &self.reads[s];
+        let Cursor { at, places } = &mut self.state.cursors[s];
+        let heard = Moment::at(now);
+        // A formula without outputs is known throughout.
+        let mut known = heard;
+        let mut next = cuts.iter().map(|&cut| Moment::at(cut)).find(|cut| cut > at);
+        for (place, &port) in places.iter_mut().zip(ports) {
+            let queue = &self.state.queues[port];
+            while queue.get(*place).is_some_and(|s| s.to.is_some_and(|to| to <= *at)) {
+                *place += 1;
+            }
+            let Some(stretch) = queue.get(*place) else { return false };
+            if stretch.from > *at {
+                // Without this output the signal has no value before.
+                *at = stretch.from;
+                return true;
+            }
+            if let Some(to) = stretch.to {
+                next = Some(next.map_or(to, |n| if to < n { to } else { n }));
+            }
+            if self.state.noted[port] {
+                let until = queue.end().unwrap_or(*at);
+                known = if until < known { until } else { known };
+            }
+        }
+        let to = match next {
+            Some(next) if next <= known => next,
+            _ if end && heard > *at => heard,
+            _ => return false,
+        };
+        if to <= *at {
+            return false;
+        }
+        let from = std::mem::replace(at, to);
+        self.interval(s, from, to);
+        true
+    }
+
+    fn interval(&mut self, s: usize, from: Moment, to: Moment) {
+        let seconds = to.since(from, self.rate);
+        let time = from.seconds(self.rate);
+        let ports = &self.reads[s].0;
+        self.parts.resize(ports.len(), Vec::new());
+        let places = &self.state.cursors[s].places;
+        for ((part, &port), &place) in self.parts.iter_mut().zip(ports).zip(places) {
+            if let Some(stretch) = self.state.queues[port].get(place) {
+                stretch.part(from, seconds, self.rate, part);
+            }
+        }
+        let within = |w: [i64; 2]| Moment::at(w[0]) <= from && to <= Moment::at(w[1]);
+        let reductions = self.results.reductions.iter().zip(&mut self.state.folds);
+        let mut folds: Vec<(How, &mut Fold)> = reductions
+            .filter(|(r, _)| r.of == Of::Signal(s) && within(r.window))
+            .filter(|(r, _)| !matches!(r.how, How::Final))
+            .filter(|(r, _)| !matches!(r.how, How::At(tick) if Moment::at(tick) != from))
+            .map(|(r, fold)| (r.how, fold))
+            .collect();
+        if folds.is_empty() {
+            return;
+        }
+        let rate = self.rate;
+        let place = |share: f64| match share {
+            0.0 => from,
+            1.0 => to,
+            _ => Moment::after(from.tick, from.part + share * seconds, rate),
+        };
+        let signal = &mut self.signals[s];
+        if signal.is_truth() {
+            return signal.truth((time, seconds), &self.parts, &mut |a, b, holds| {
+                let from = place(a);
+                folds
+                    .iter_mut()
+                    .for_each(|(_, f)| f.truth(from, place(b).since(from, rate), holds));
+            });
+        }
+        signal.number((time, seconds), &self.parts, &mut |a, b, c| {
+            let from = place(a);
+            let interval = Interval { from, seconds: (b - a) * seconds, c };
+            for (how, fold) in &mut folds {
+                match how {
+                    How::Initial | How::At(_) if a == 0.0 => fold.once(c[0]),
+                    _ => fold.piece(interval),
+                }
+            }
+        });
+    }
+
+    /// Drops pieces that all signals have worked through.
+    fn forget(&mut self) {
+        let mut least = vec![u64::MAX; self.state.queues.len()];
+        for ((ports, _), cursor) in self.reads.iter().zip(&self.state.cursors) {
+            for (&port, &place) in ports.iter().zip(&cursor.places) {
+                least[port] = least[port].min(place);
+            }
+        }
+        for (queue, least) in self.state.queues.iter_mut().zip(least) {
+            queue.drop_before(least);
+        }
+    }
+
+    /// The results at the end of the run, and remarks on those that are no numbers.
+    pub(crate) fn finish(
+        &mut self,
+        sim: &mut Simulation<Value>,
+        end: i64,
+    ) -> (Vec<Line>, Vec<String>) {
+        self.advance(sim, end, true);
+        self.last_values(sim, end);
+        let number = |(r, fold): (&super::Reduction, &Fold)| {
+            fold.number(r.how, [r.window[0].min(end), r.window[1].min(end)])
+        };
+        let all = self.results.reductions.iter().zip(&self.state.folds);
+        let mut values: Vec<Result<Option<f64>, NotFinite>> = all.map(number).collect();
+        let reductions = values.len();
+        values.resize(reductions + self.results.named.len(), Ok(None));
+        let mut remarks = Vec::new();
+        for &k in &self.results.order {
+            let named = &self.results.named[k];
+            let value = formula(&named.formula, &values);
+            if value.is_err() {
+                remarks.push(format!(
+                    "result `{}` is no number, because a value on its way is not finite; keep formulas \
+                     within their domain",
+                    named.name
+                ));
+            }
+            values[reductions + k] = value;
+        }
+        let lines = self.results.named.iter().zip(&values[reductions..]).map(|(named, value)| {
+            let value = value.unwrap_or(None);
+            let interval = named.batches.and_then(|r| self.state.folds[r].interval());
+            let outcome = match (named.batches, interval) {
+                (None, _) => Outcome::Number(value),
+                (_, bounds) => {
+                    let (low, high) = bounds.unzip();
+                    Outcome::Object { value, low, high }
+                }
+            };
+            Line { name: named.name.clone(), outcome, unit: named.unit.clone() }
+        });
+        (lines.collect(), remarks)
+    }
+
+    /// Values at the end, when all cycles of its tick ran.
+    fn last_values(&mut self, sim: &Simulation<Value>, end: i64) {
+        for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
+            let (How::Final, Of::Signal(s)) = (r.how, r.of) else { continue };
+            let (ports, _) = &self.reads[s];
+            let current = |port: usize| {
+                let (key, number) = self.keys[port];
+                let probed = sim.probe(key, number, end);
+                probed
+                    .and_then(|v| v.as_real())
+                    .or_else(|| self.state.queues[port].last(end, self.rate))
+            };
+            let all: Option<Vec<f64>> = ports.iter().map(|&port| current(port)).collect();
+            if let Some(all) = all {
+                fold.once(self.signals[s].value(end as f64 / self.rate, |k| all[k]));
+            }
+        }
+    }
+}
+
+/// The value of a formula over other values: none where one of them is absent.
+fn formula(
+    formula: &superdense_models::maths::expr::Expr,
+    values: &[Result<Option<f64>, NotFinite>],
+) -> Result<Option<f64>, NotFinite> {
+    for var in formula.vars() {
+        if values[var.0 as usize]?.is_none() {
+            return Ok(None);
+        }
+    }
+    let plain: Vec<f64> = values.iter().map(|v| v.unwrap_or(None).unwrap_or(f64::NAN)).collect();
+    let x = formula.eval(&plain);
+    if x.is_finite() { Ok(Some(x)) } else { Err(NotFinite) }
+}
+
+fn innermost(stream: &Stream) -> &Stream {
+    match stream {
+        Stream::Gaps(inner) => innermost(inner),
+        other => other,
+    }
+}
+
+/// How many levels of gaps there are, and the senders below them.
+fn base(stream: &Stream) -> (usize, Option<&[usize]>) {
+    match stream {
+        Stream::Gaps(inner) => {
+            let (levels, senders) = base(inner);
+            (levels + 1, senders)
+        }
+        Stream::Sent(senders) => (0, Some(senders)),
+        Stream::Events { .. } => (0, None),
+    }
+}
+
+/// The ports of a signal, and where it is cut.
+fn reads(results: &Results, s: usize) -> (Vec<usize>, Vec<i64>) {
+    let mut ports = Vec::new();
+    for atom in &results.signals[s].atoms {
+        match atom {
+            Atom::Time => {}
+            Atom::Port(p) => ports.push(*p),
+            Atom::Many(_, all) => ports.extend(all),
+        }
+    }
+    let mut cuts = Vec::new();
+    for r in results.reductions.iter().filter(|r| r.of == Of::Signal(s)) {
+        cuts.extend(r.window);
+        if let How::At(tick) = r.how {
+            cuts.push(tick);
+        }
+    }
+    cuts.sort_unstable();
+    cuts.dedup();
+    (ports, cuts)
+}

@@ -1,0 +1,236 @@
+//! `[result]`: named numbers in which a run ends.
+//!
+//! A *signal* is a formula over outputs, a *stream* is a sequence of events. A *reduction* makes one number of
+//! a signal, of a condition over signals, or of a stream. A *result* is a formula over reductions, parameters
+//! and other results.
+//!
+//! **Why pieces.** Samples miss what happens between them. Reductions look at the solution itself: at the
+//! polynomial pieces that units note over each of their steps, and at the segments that other units send.
+pub(crate) mod evaluation;
+mod fold;
+mod queue;
+mod signal;
+
+use serde::Serialize;
+use superdense_models::maths::expr::{Condition, Expr};
+
+/// An output port of an atomic unit: its path in the kernel model and the port's number.
+pub type Output = (String, u16);
+
+/// The results of a scenario, ready to be evaluated.
+#[derive(Debug, Clone, Default)]
+pub struct Results {
+    /// All of `[result]`, to know it by.
+    pub text: String,
+    /// In the order of the file.
+    pub named: Vec<Named>,
+    /// Places in `named`, each after those that it refers to.
+    pub order: Vec<usize>,
+    /// Numbers from signals, conditions and streams.
+    pub reductions: Vec<Reduction>,
+    /// Formulas over outputs.
+    pub signals: Vec<Signal>,
+    /// Sequences of events.
+    pub streams: Vec<Stream>,
+    /// Outputs that signals read.
+    pub ports: Vec<Output>,
+    /// Outputs whose messages streams are made of.
+    pub senders: Vec<Output>,
+}
+
+/// A result.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// Its unit of measure, for people.
+    pub unit: Option<String>,
+    /// Its value: variable k is reduction k, and those behind all reductions are results.
+    pub formula: Expr,
+    /// The reduction whose batch means give an interval at level 0.95.
+    pub batches: Option<usize>,
+}
+
+/// One number from a signal, a condition or a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reduction {
+    /// The number.
+    pub how: How,
+    /// Of this.
+    pub of: Of,
+    /// First and last tick of the window.
+    pub window: [i64; 2],
+    /// Whether it keeps batch means, too.
+    pub batches: bool,
+}
+
+/// The operand of a reduction: its place in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// A signal, or a condition.
+    Signal(usize),
+    /// A stream.
+    Stream(usize),
+}
+
+/// How a reduction makes its number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the functions in FORMAT.md")]
+pub enum How {
+    Initial,
+    Final,
+    At(i64),
+    Mean,
+    Rms,
+    Std,
+    Min,
+    Max,
+    TimeOfMin,
+    TimeOfMax,
+    Integral,
+    Sum,
+    Percentile(f64),
+    Duration,
+    First,
+    Last,
+    Count,
+    Rate,
+}
+
+/// A formula over outputs.
+#[derive(Debug, Clone)]
+pub struct Signal {
+    /// What its variables stand for.
+    pub atoms: Vec<Atom>,
+    /// The formula over them.
+    pub form: Form,
+}
+
+/// A number, or a truth value.
+#[derive(Debug, Clone)]
+pub enum Form {
+    /// A number.
+    Number(Expr),
+    /// A truth value.
+    Truth(Condition),
+}
+
+/// A variable of a signal; numbers are places in [`Results::ports`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Atom {
+    /// Seconds since the start.
+    Time,
+    /// An output.
+    Port(usize),
+    /// Many outputs as one number, at each instant.
+    Many(Gather, Vec<usize>),
+}
+
+/// How many values become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Gather {
+    Sum,
+    Mean,
+    Min,
+    Max,
+    Count,
+}
+
+/// Events.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stream {
+    /// Messages of outputs: places in [`Results::senders`].
+    Sent(Vec<usize>),
+    /// Rows of `events.csv`: unit or link, and name with `*` for any text.
+    Events {
+        /// Unit or link, with points.
+        unit: String,
+        /// Pattern of the event's name.
+        pattern: String,
+    },
+    /// Seconds between events of another stream.
+    Gaps(Box<Stream>),
+}
+
+/// The value of a result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// Of something that never happened, `null`; else a number.
+    Number(Option<f64>),
+    /// With a 95 % confidence interval, or from values between which nobody knows the signal.
+    Object {
+        /// The number.
+        value: Option<f64>,
+        /// The lower end of the interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        low: Option<f64>,
+        /// The upper end of the interval.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        high: Option<f64>,
+    },
+}
+
+impl Outcome {
+    /// The number, unless it is of something that never happened.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Self::Number(value) | Self::Object { value, .. } => *value,
+        }
+    }
+}
+
+/// A name, a value, and a unit of measure for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Name of the result.
+    pub name: String,
+    /// Its value.
+    pub outcome: Outcome,
+    /// Its unit of measure.
+    pub unit: Option<String>,
+}
+
+/// Whether `text` fits a pattern in which `*` stands for any text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, wanted) in [
+            ("bounce", "bounce", true),
+            ("bounce", "bounces", false),
+            ("* below 59.5 Hz", "machine 38 below 59.5 Hz", true),
+            ("* below 59.5 Hz", "machine 38 below 59.3 Hz", false),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "a1c2b", false),
+            ("*", "", true),
+            ("ab*ba", "aba", false),
+        ] {
+            assert_eq!(fits(pattern, text), wanted, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Formulas over outputs, on intervals in which all outputs are polynomials.
+use super::{Atom, Form, Gather, Signal};
+use superdense_models::{
+    maths::{
+        expr::{Expr, Program, Registers},
+        poly::{self, Direction},
+    },
+    signal::piece::pieces,
+};
+
+/// A signal, compiled.
+pub(super) struct Compiled {
+    signal: Signal,
+    /// Of the number, or of the differences of all comparisons.
+    program: Program,
+    results: usize,
+    registers: Registers,
+    values: Vec<f64>,
+    out: Vec<f64>,
+    /// The formula is one output and nothing else: its place among the atoms.
+    plain: Option<usize>,
+}
+
+/// Polynomials of the outputs that a signal reads, in the order of its atoms' ports.
+pub(super) type Parts = Vec<Vec<f64>>;
+
+impl Compiled {
+    pub(super) fn new(signal: &Signal) -> Self {
+        let exprs: Vec<&Expr> = match &signal.form {
+            Form::Number(expr) => vec![expr],
+            Form::Truth(condition) => condition.atoms().iter().map(|atom| &atom.z).collect(),
+        };
+        let results = exprs.len();
+        let plain = match (&signal.form, &signal.atoms[..]) {
+            (Form::Number(expr), [Atom::Port(_)]) => expr.as_var().map(|var| var.0 as usize),
+            _ => None,
+        };
+        Self {
+            program: Program::compile(exprs),
+            values: vec![0.0; signal.atoms.len()],
+            out: vec![0.0; results],
+            registers: Registers::default(),
+            signal: signal.clone(),
+            results,
+            plain,
+        }
+    }
+
+    pub(super) fn is_truth(&self) -> bool {
+        matches!(self.signal.form, Form::Truth(_))
+    }
+
+    /// The numbers for values of all outputs, in the order of the atoms' ports.
+    fn evaluate(&mut self, time: f64, mut port: impl FnMut(usize) -> f64) -> &[f64] {
+        let mut next = 0;
+        for (value, atom) in self.values.iter_mut().zip(&self.signal.atoms) {
+            *value = match atom {
+                Atom::Time => time,
+                Atom::Port(_) => {
+                    next += 1;
+                    port(next - 1)
+                }
+                Atom::Many(how, members) => {
+                    let all = (next..next + members.len()).map(&mut port);
+                    next += members.len();
+                    gathered(*how, all)
+                }
+            };
+        }
+        self.program.eval(&self.values, &mut self.registers, &mut self.out);
+        &self.out
+    }
+
+    /// The number for values of all outputs; 1 or 0 for a condition.
+    pub(super) fn value(&mut self, time: f64, port: impl FnMut(usize) -> f64) -> f64 {
+        let truth = self.is_truth();
+        let z = self.evaluate(time, port);
+        if !truth {
+            return z[0];
+        }
+        let z = z.to_vec();
+        match &self.signal.form {
+            Form::Truth(condition) => f64::from(u8::from(condition.truth(&z))),
+            Form::Number(_) => f64::NAN,
+        }
+    }
+
+    /// The number on an interval that begins at `time`: calls `take(from, to, coefficients)` for parts of the
+    /// interval, in shares of it.
+    pub(super) fn number(
+        &mut self,
+        (time, seconds): (f64, f64),
+        parts: &Parts,
+        take: &mut dyn FnMut(f64, f64, &[f64]),
+    ) {
+        match self.plain {
+            Some(_) => take(0.0, 1.0, &parts[0]),
+            None => self.polynomials((time, seconds), parts, &mut |a, b, _, c| take(a, b, c)),
+        }
+    }
+
+    fn polynomials(
+        &mut self,
+        (time, seconds): (f64, f64),
+        parts: &Parts,
+        take: &mut dyn FnMut(f64, f64, usize, &[f64]),
+    ) {
+        let constant =
+            parts.iter().all(|c| c.len() == 1) && !self.signal.atoms.contains(&Atom::Time);
+        if constant {
+            for (k, z) in self.evaluate(time, |port| parts[port][0]).to_vec().iter().enumerate() {
+                take(0.0, 1.0, k, &[*z]);
+            }
+            return;
+        }
+        let results = self.results;
+        let mut sample = |theta: f64, row: &mut [f64]| {
+            let z = self.evaluate(time + theta * seconds, |port| poly::eval(&parts[port], theta));
+            row.copy_from_slice(z);
+        };
+        pieces(results, &mut sample, take);
+    }
+
+    /// The truth on an interval: calls `take(from, to, holds)` for parts of it.
+    pub(super) fn truth(
+        &mut self,
+        interval: (f64, f64),
+        parts: &Parts,
+        take: &mut dyn FnMut(f64, f64, bool),
+    ) {
+        let mut rows: Vec<(f64, f64, Vec<Vec<f64>>)> = Vec::new();
+        self.polynomials(interval, parts, &mut |a, b, k, c| {
+            if k == 0 {
+                rows.push((a, b, Vec::new()));
+            }
+            if let Some((_, _, all)) = rows.last_mut() {
+                all.push(c.to_vec());
+            }
+        });
+        let Form::Truth(condition) = &self.signal.form else { return };
+        for (a, b, all) in &rows {
+            let mut ends: Vec<f64> = all.iter().flat_map(|c| roots(c)).collect();
+            ends.extend([0.0, 1.0]);
+            ends.sort_unstable_by(f64::total_cmp);
+            ends.dedup();
+            for pair in ends.windows(2) {
+                let middle = 0.5 * (pair[0] + pair[1]);
+                let z: Vec<f64> = all.iter().map(|c| poly::eval(c, middle)).collect();
+                take(a + pair[0] * (b - a), a + pair[1] * (b - a), condition.truth(&z));
+            }
+        }
+    }
+}
+
+/// Where a polynomial changes its sign between 0 and 1.
+fn roots(c: &[f64]) -> Vec<f64> {
+    let (mut out, mut from) = (Vec::new(), 0.0);
+    while let Some(root) = poly::earliest_root(c, from, 1.0, Direction::Both)
+        && root.at > from
+        && out.len() < c.len()
+    {
+        out.push(root.at);
+        from = root.at;
+    }
+    out
+}
+
+fn gathered(how: Gather, values: impl Iterator<Item = f64>) -> f64 {
+    let (mut n, mut sum, mut count) = (0u64, 0.0, 0u64);
+    let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+    for x in values {
+        n += 1;
+        sum += x;
+        count += u64::from(x != 0.0);
+        least = if x < least || x.is_nan() { x } else { least };
+        most = if x > most || x.is_nan() { x } else { most };
+    }
+    match how {
+        Gather::Sum => sum,
+        Gather::Mean => sum / n as f64,
+        Gather::Min => least,
+        Gather::Max => most,
+        Gather::Count => count as f64,
+    }
+}

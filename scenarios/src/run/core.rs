@@ -1,0 +1,303 @@
+//! A run without its files: the simulation, what observes it, and how far it is.
+use super::{
+    Failure,
+    checkpoint::Identity,
+    executor::{Driver, Executor, Method},
+    pulse::Pulse,
+    recorder::{Memory, Recorder},
+    sampler::{Sampler, Signals},
+    stopwatch::Stopwatch,
+};
+use crate::{
+    Plan,
+    output::{
+        csv,
+        numbers::JobSources,
+        reports::{self, Summary},
+        table::Table,
+        trajectory::Trajectory,
+    },
+    result::evaluation::Evaluation,
+};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use superdense_kernel::{Ended, Options, Simulation, event_list::EventListKind, message::Digest};
+use superdense_models::signal::{statistics::UnitStatistics, value::Value};
+
+/// Slices of a run, so that one without any event can be interrupted.
+const SLICES: i64 = 1000;
+/// Reason by which a run pauses; no scenario text can be it.
+const PAUSE: &str = "\0pause";
+/// Slices of parallel runs grow until one takes this long.
+const BRISK: Duration = Duration::from_millis(100);
+
+/// What is made of a plan before a run begins or goes on.
+pub(super) struct Built {
+    pub sim: Simulation<Value>,
+    sampler: Sampler,
+    signals: Signals,
+    evaluation: Option<Evaluation>,
+    pub identity: Identity,
+}
+
+impl Built {
+    /// Goes back to a checkpoint of the kernel. The structure may be another one than at the start, and with
+    /// it the keys of models.
+    ///
+    /// # Errors
+    /// When the checkpoint is of another model.
+    pub(super) fn resume(&mut self, kernel: &[u8], plan: &Plan) -> Result<(), Failure> {
+        self.sim.resume(kernel)?;
+        (self.sampler, self.signals, self.evaluation) = listeners(&self.sim, plan)?;
+        Ok(())
+    }
+
+    /// Names for the trajectory: of signals, where members of aggregates have none, and of the
+    /// sources of jobs.
+    pub(super) fn names(&self) -> (Vec<String>, Arc<JobSources>) {
+        let labels = self.signals.iter().map(|s| s.2.clone().unwrap_or_default());
+        (labels.collect(), Arc::clone(&self.sampler.sources))
+    }
+}
+
+/// Builds the model of a plan.
+///
+/// # Errors
+/// A model that cannot be built.
+pub(super) fn build(plan: &mut Plan, event_list: EventListKind) -> Result<Built, Failure> {
+    let model = std::mem::take(&mut plan.model);
+    let options = Options { event_list, ..plan.options() };
+    let sim = Simulation::new(model, options)?;
+    let (sampler, signals, evaluation) = listeners(&sim, plan)?;
+    let identity = Identity {
+        plan_hash: plan.plan_hash,
+        resolution: plan.resolution,
+        stop: plan.stop,
+        sample: plan.sample,
+        columns: Sampler::header(&plan.record),
+        results: plan.results.text.clone(),
+    };
+    Ok(Built { sim, sampler, signals, evaluation, identity })
+}
+
+type Listeners = (Sampler, Signals, Option<Evaluation>);
+
+fn listeners(sim: &Simulation<Value>, plan: &Plan) -> Result<Listeners, Failure> {
+    let unknown = |path| Failure::Mismatch(format!("there is no unit '{path}' to record"));
+    let (sampler, signals) = Sampler::new(sim, plan).map_err(unknown)?;
+    let evaluation = Evaluation::new(&plan.results, sim).map_err(unknown)?;
+    Ok((sampler, signals, evaluation))
+}
+
+/// The last tick of a run, and why it came early.
+pub(super) type End = (i64, Option<String>);
+
+/// A simulation with what observes it.
+pub(super) struct Run {
+    pub plan: Plan,
+    pub sim: Simulation<Value>,
+    recorder: Arc<Mutex<Recorder>>,
+    sampler: Sampler,
+    signals: Signals,
+    pub samples: Table,
+    /// Tick of the latest sample; -1 before the first.
+    pub sampled: i64,
+    pub pulse: Pulse,
+    pub stopwatch: Stopwatch,
+    pub driver: Driver,
+}
+
+impl Run {
+    /// A run that begins, or goes on with a memory.
+    pub(super) fn new(
+        plan: Plan,
+        built: Built,
+        (events, samples, trajectory): (Table, Table, Trajectory),
+        memory: Option<Memory>,
+        (executor, pulse): (Executor, Pulse),
+    ) -> Self {
+        let Built { mut sim, sampler, signals, mut evaluation, .. } = built;
+        pulse.be_patient(executor.method != Method::Sequential);
+        sim.halt_on(pulse.halt(), PAUSE);
+        let begins = memory.is_none();
+        let mut memory = memory.unwrap_or_else(|| Memory::new(sim.state_digest(0)));
+        if let Some(evaluation) = &mut evaluation {
+            match memory.evaluation.take() {
+                Some(state) => evaluation.restore(state),
+                None if begins => evaluation.begin(&mut sim),
+                None => {}
+            }
+        }
+        let observed = (events, trajectory, evaluation);
+        let recorder = Recorder::new(observed, &signals, memory, plan.resolution);
+        let recorder = Arc::new(Mutex::new(recorder));
+        sim.observe(Arc::clone(&recorder));
+        let stopwatch = Stopwatch::default();
+        sim.measure(stopwatch.clone());
+        let driver = Driver::new(executor, plan.partition.of(&sim), plan.stop);
+        let sampled = -1;
+        Self { plan, sim, recorder, sampler, signals, samples, sampled, pulse, stopwatch, driver }
+    }
+
+    pub(super) fn recorder(&self) -> MutexGuard<'_, Recorder> {
+        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn transitions(&self) -> u64 {
+        let c = self.sim.counts();
+        c.internal + c.external + c.confluent
+    }
+
+    /// The last tick and why it came early; nothing when interrupted.
+    ///
+    /// # Errors
+    /// When the simulation or `pause` fails.
+    pub(super) fn simulate(
+        &mut self,
+        pause: &mut dyn FnMut(&mut Self) -> Result<(), Failure>,
+    ) -> Result<Option<End>, Failure> {
+        let stop = self.plan.stop;
+        let mut slice = (stop / SLICES).max(1);
+        let mut reached = self.sim.clock();
+        loop {
+            if self.pulse.interrupted() {
+                return Ok(None);
+            }
+            let due = self.next_sample();
+            let limit = due.min(reached.saturating_add(slice)).min(stop);
+            let begun = Instant::now();
+            let ran = self.driver.run_through(&mut self.sim, limit);
+            match ran.map_err(|e| Failure::of(e, self.plan.resolution))? {
+                Ended::Stopped(reason) if reason == PAUSE => {
+                    self.pulse.take_pause();
+                    pause(self)?;
+                    continue;
+                }
+                Ended::Stopped(reason) => {
+                    let end = self.sim.now().ticks;
+                    self.sample(end)?;
+                    return Ok(Some((end, Some(reason))));
+                }
+                Ended::Reached | Ended::Idle => reached = limit,
+            }
+            self.evaluate(limit);
+            // Workers part and come home in every slice.
+            if self.driver.executor().method != Method::Sequential && begun.elapsed() < BRISK {
+                slice = slice.saturating_mul(2);
+            }
+            if limit == due || limit == stop {
+                self.sample(limit)?;
+            }
+            if limit == stop {
+                return Ok(Some((stop, None)));
+            }
+            if self.pulse.take_pause() {
+                pause(self)?;
+            }
+        }
+    }
+
+    fn next_sample(&self) -> i64 {
+        match self.plan.sample {
+            _ if self.sampled < 0 => 0,
+            Some(clock) => {
+                clock.tick(clock.index_from(self.sampled.saturating_add(1))).unwrap_or(i64::MAX)
+            }
+            None => i64::MAX,
+        }
+    }
+
+    fn sample(&mut self, at: i64) -> Result<(), Failure> {
+        if self.sampled == at {
+            return Ok(());
+        }
+        let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sampler, memory) = (&self.sampler, &recorder.memory);
+        sampler.row(&mut self.samples, &self.sim, &self.signals, memory, at)?;
+        self.sampled = at;
+        Ok(())
+    }
+
+    /// Hands on to the evaluation what is known by tick `now`.
+    fn evaluate(&mut self, now: i64) {
+        let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(evaluation) = &mut recorder.evaluation {
+            evaluation.advance(&mut self.sim, now, false);
+        }
+    }
+
+    /// The counts of the continuous units, a row for each.
+    pub(super) fn units(&self) -> String {
+        let names = UnitStatistics::default().entries().into_iter().map(|(name, _)| name);
+        let mut text = ["unit"].into_iter().chain(names).collect::<Vec<_>>().join(",") + "\n";
+        for unit in self.plan.units.iter().filter(|u| u.continuous) {
+            let counts = self.sim.statistics_of(&unit.path).unwrap_or_default();
+            text.push_str(&csv::field(&unit.path));
+            for (_, count) in UnitStatistics::from_sums(&counts).entries() {
+                text.push_str(&format!(",{count}"));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The facts of the run, with its results.
+    pub(super) fn summary(&mut self, (end, stopped): End) -> Summary {
+        let results = {
+            let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+            let Recorder { evaluation, memory, .. } = &mut *recorder;
+            let (lines, remarks) = match evaluation {
+                Some(evaluation) => evaluation.finish(&mut self.sim, end),
+                None => Default::default(),
+            };
+            memory.notes.extend(remarks);
+            lines
+        };
+        let counts = self.sim.counts();
+        let units = UnitStatistics::from_sums(&self.sim.statistics());
+        let (events, notes) = {
+            let memory = &self.recorder().memory;
+            (memory.events, memory.notes.clone())
+        };
+        Summary {
+            scenario: self.plan.name.clone(),
+            resolution: self.plan.resolution.to_string(),
+            seed: self.plan.seed,
+            end_time: reports::decimal(&self.plan.resolution.format(end)),
+            stopped,
+            cycles: counts.cycles,
+            internal: counts.internal,
+            external: counts.external,
+            confluent: counts.confluent,
+            messages: counts.messages,
+            events,
+            exchanges: units.exchanges,
+            exchanged_bytes: units.exchanged_bytes,
+            macro_steps: units.macro_steps,
+            corrections: units.corrections,
+            refused_macro_steps: units.refused_macro_steps,
+            steps: units.steps,
+            rejected_steps: units.rejected_steps,
+            cut_steps: units.cut_steps,
+            trace_hash: format!("{:016x}", self.hash(end)),
+            results,
+            notes,
+        }
+    }
+
+    /// The trace hash: of messages, and of the states of continuous units at the start and at the end,
+    /// where nobody may have heard of these.
+    fn hash(&self, end: i64) -> u64 {
+        let (trace, start) = (self.sim.trace_hash(), self.recorder().memory.start);
+        match self.sim.state_digest(end) {
+            0 => trace,
+            states => {
+                let mut digest = Digest::new();
+                [trace, start, states].into_iter().for_each(|word| digest.word(word));
+                digest.finish()
+            }
+        }
+    }
+}
