@@ -78,17 +78,16 @@ const NOISE: f64 = 1e-10;
 /// The share of the largest coefficient below which one is rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// Takes one function on one part: `take(from, to, function, coefficients)`.
+pub type Take<'a> = &'a mut dyn FnMut(f64, f64, usize, &[f64]);
+
 /// Cuts the interval from 0 to 1 into parts on each of which polynomials of degree eight describe `dim`
 /// functions, and passes them on: `take(from, to, function, coefficients)`, with the ends of the part, in order.
 ///
 /// Functions are sampled at Chebyshev-Lobatto points; where the last coefficients of the Chebyshev series do
 /// not vanish, the interval is halved (Trefethen 2013, "Approximation Theory and Approximation Practice",
 /// chapters 3 and 8).
-pub fn pieces(
-    dim: usize,
-    sample: &mut dyn FnMut(f64, &mut [f64]),
-    take: &mut dyn FnMut(f64, f64, usize, &[f64]),
-) {
+pub fn pieces(dim: usize, sample: &mut dyn FnMut(f64, &mut [f64]), take: Take<'_>) {
     let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
     // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
     let mut sizes = vec![0.0; dim];

@@ -533,7 +533,7 @@ impl<'a> Reader<'a> {
             return Some(None);
         }
         let found = record::outputs(self.tree, self.session, piece);
-        let Some(first) = found.first() else { return None };
+        let first = found.first()?;
         if found.iter().any(|r| r.kind != PortKind::Event) {
             return Some(None);
         }

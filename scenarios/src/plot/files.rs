@@ -13,10 +13,7 @@ use crate::{
     result::Named,
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::{BTreeMap, HashMap},
-    path::Path,
-};
+use std::{collections::HashMap, path::Path};
 use superdense_kernel::time::Resolution;
 use superdense_models::kinds::{PortKind, ValueType};
 
@@ -41,9 +38,9 @@ pub struct Declared {
     pub resolution: u8,
     /// Panels from top to bottom.
     pub plots: Vec<DeclaredPlot>,
-    /// Units of measure of results.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub units: BTreeMap<String, String>,
+    /// Names of results with their units of measure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<(String, Option<String>)>,
 }
 
 /// One panel.
@@ -115,9 +112,9 @@ impl Declared {
                 ..DeclaredPlot::default()
             });
         }
-        let unit = |named: &Named| Some((named.name.clone(), named.unit.clone()?));
-        let units = plan.results.named.iter().filter_map(unit).collect();
-        Self { title: plan.title.clone(), resolution: plan.resolution.exponent(), plots, units }
+        let named = |named: &Named| (named.name.clone(), named.unit.clone());
+        let results = plan.results.named.iter().map(named).collect();
+        Self { title: plan.title.clone(), resolution: plan.resolution.exponent(), plots, results }
     }
 }
 

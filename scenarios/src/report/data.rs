@@ -54,16 +54,13 @@ impl Run<'_> {
     }
 
     fn results(&self, declared: &plot::Declared) -> Vec<Json> {
-        let Some(results) = self.summary["results"].as_object() else { return Vec::new() };
-        let line = |(name, found): (&String, &Json)| {
+        let line = |(name, unit): &(String, Option<String>)| {
+            let found = &self.summary["results"][name];
             let part = |key: &str| found.get(key).cloned().unwrap_or(Json::Null);
             let value = if found.is_object() { part("value") } else { found.clone() };
-            json!({
-                "name": name, "value": value, "low": part("low"), "high": part("high"),
-                "unit": declared.units.get(name),
-            })
+            json!({ "name": name, "value": value, "low": part("low"), "high": part("high"), "unit": unit })
         };
-        results.iter().map(line).collect()
+        declared.results.iter().map(line).collect()
     }
 
     fn events(&self) -> Result<Json, ReportError> {

@@ -3,6 +3,7 @@
 (() => {
   const report = JSON.parse(document.getElementById("data").textContent);
   const COLOURS = 7;
+  const DASHES = [[], [9, 4], [2, 3], [9, 3, 2, 3]];
   const TABLE_ROWS = 500;
 
   function element(name, attributes = {}, ...children) {
@@ -31,7 +32,7 @@
   const short = (x) => {
     if (x === null || x === undefined || Number.isNaN(x)) return "";
     const text = x.toPrecision(9);
-    return text.includes("e") ? String(Number(text)).replace("e", "e") : String(Number(text));
+    return String(Number(text));
   };
 
   function table(head, rows, numeric = []) {
@@ -51,7 +52,7 @@
   // Results.
   function result(r) {
     const value = r.value === null ? "never" : short(r.value);
-    const bars = r.low === undefined || r.low === null ? "" : `${short(r.low)} to ${short(r.high)}`;
+    const bars = r.low === null ? "" : `${short(r.low)} to ${short(r.high)}`;
     return [r.name, value, r.unit || "", bars];
   }
 
@@ -152,6 +153,7 @@
       label: c.label,
       stroke: colour(k),
       width: 1.6,
+      dash: DASHES[Math.floor(k / COLOURS) % DASHES.length],
       spanGaps: true,
       paths: c.style === "points" ? () => null : undefined,
       points: { show: c.style === "points" },
@@ -165,7 +167,7 @@
       cursor: { sync: panel.timed ? { key: "time" } : undefined, drag: { x: true, y: false } },
       scales: {
         x: { time: false },
-        y: rows ? { range: [rows - 0.5, -0.5] } : { distr: panel.log ? 3 : 1 },
+        y: rows ? { range: [-0.5, rows - 0.5], dir: -1 } : { distr: panel.log ? 3 : 1 },
       },
       axes: axes(panel),
       series: [{}, ...(rows ? [{ show: false }] : series)],
@@ -244,7 +246,7 @@
           p.chart.setSeries(k + 1, { show: e.target.checked });
         },
       });
-      return element("label", {}, box, element("i", { class: `c${k % COLOURS}` }), c.label, output);
+      return element("label", {}, box, element("i", { class: `c${k % COLOURS} d${Math.floor(k / COLOURS) % DASHES.length}` }), c.label, output);
     }));
     const notes = panel.curves.filter((c) => c.thinned).map((c) =>
       element("p", { class: "soft" }, `${c.label}: least and largest values of ${c.thinned} points per column.`));
@@ -289,7 +291,9 @@
 
   for (const [title, text] of report.remarks) section(title, ...text.map((t) => element("p", {}, t)));
   if (report.results.length) {
-    section("Results", table(["result", "value", "unit", "95 % interval"], report.results.map(result), [1]));
+    const bars = report.results.some((r) => r.low !== null);
+    const wide = (row) => (bars ? row : row.slice(0, 3));
+    section("Results", table(wide(["result", "value", "unit", "95 % interval"]), report.results.map(result).map(wide), [1]));
   }
   for (const t of report.tables) section(t.title, table(t.head, t.rows, t.numeric));
   if (report.panels.length) section("Plots", ...report.panels.map(plot));

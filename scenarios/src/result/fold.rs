@@ -306,6 +306,9 @@ fn extreme(i: Interval<'_>, sign: f64, best: &mut Option<(f64, Moment)>, rate: f
     consider(1.0);
 }
 
+/// A monotone part of a piece: seconds of the piece, its coefficients, ends in shares of it, values there.
+type Part<'a> = (f64, &'a [f64], [f64; 2], [f64; 2]);
+
 /// The value below which a signal is `p` percent of the time.
 fn percentile_of_pieces(all: &[(f64, Vec<f64>)], p: f64) -> Option<f64> {
     let total: f64 = all.iter().map(|(seconds, _)| seconds).sum();
@@ -313,7 +316,7 @@ fn percentile_of_pieces(all: &[(f64, Vec<f64>)], p: f64) -> Option<f64> {
         return None;
     }
     // Between its extrema a piece is monotone.
-    let mut parts: Vec<(f64, &[f64], [f64; 2], [f64; 2])> = Vec::new();
+    let mut parts: Vec<Part<'_>> = Vec::new();
     for (seconds, c) in all {
         let ends = [0.0].into_iter().chain(poly::extrema(c, 1.0)).chain([1.0]);
         let ends: Vec<f64> = ends.collect();
@@ -323,7 +326,7 @@ fn percentile_of_pieces(all: &[(f64, Vec<f64>)], p: f64) -> Option<f64> {
         }
     }
     let below = |x: f64| -> f64 {
-        let time = |(seconds, c, [a, b], [u, v]): &(f64, &[f64], [f64; 2], [f64; 2])| {
+        let time = |(seconds, c, [a, b], [u, v]): &Part<'_>| {
             let (low, high) = (u.min(*v), u.max(*v));
             let share = match x {
                 x if x >= high => b - a,

@@ -5,7 +5,7 @@ use superdense_models::{
         expr::{Expr, Program, Registers},
         poly::{self, Direction},
     },
-    signal::piece::pieces,
+    signal::piece::{Take, pieces},
 };
 
 /// A signal, compiled.
@@ -99,12 +99,7 @@ impl Compiled {
         }
     }
 
-    fn polynomials(
-        &mut self,
-        (time, seconds): (f64, f64),
-        parts: &Parts,
-        take: &mut dyn FnMut(f64, f64, usize, &[f64]),
-    ) {
+    fn polynomials(&mut self, (time, seconds): (f64, f64), parts: &Parts, take: Take<'_>) {
         let constant =
             parts.iter().all(|c| c.len() == 1) && !self.signal.atoms.contains(&Atom::Time);
         if constant {
