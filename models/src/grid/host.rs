@@ -6,7 +6,7 @@ use superdense_kernel::{Atomic, Bag, Effects, Outbox, port::OutPort, time::Durat
 
 /// Packets that wait for the next micro-step, with their sender's numbering.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Outgoing {
+pub(super) struct Outgoing {
     template: Packet,
     packets: Vec<Packet>,
 }
@@ -15,20 +15,20 @@ impl Outgoing {
     const OUT: OutPort<Packet, Self> = OutPort::new(0);
 
     /// None yet; all will have this source address, code and length in bits.
-    pub fn new(source: u32, code: u32, bits: u32) -> Self {
+    pub(super) fn new(source: u32, code: u32, bits: u32) -> Self {
         let template = Packet { source, code, bits, ..Packet::default() };
         Self { template, packets: Vec::new() }
     }
 
     /// One more packet to an address, made at tick `now`.
-    pub fn send(&mut self, destination: u32, value: f64, now: i64) {
+    pub(super) fn send(&mut self, destination: u32, value: f64, now: i64) {
         self.template.id += 1;
         self.packets.push(Packet { created: now, destination, value, ..self.template });
     }
 }
 
 /// The program on a host.
-pub trait Application: Clone + Serialize + DeserializeOwned + Send + 'static {
+pub(super) trait Application: Clone + Serialize + DeserializeOwned + Send + 'static {
     /// Number of input ports.
     const INPUTS: u16;
 
@@ -39,14 +39,14 @@ pub trait Application: Clone + Serialize + DeserializeOwned + Send + 'static {
 /// An application as a model. Output 0: packets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
-pub struct Host<A: Application> {
+pub(super) struct Host<A: Application> {
     application: A,
     out: Outgoing,
 }
 
 impl<A: Application> Host<A> {
     /// A host that has heard nothing yet.
-    pub fn new(application: A, out: Outgoing) -> Self {
+    pub(super) fn new(application: A, out: Outgoing) -> Self {
         Self { application, out }
     }
 }

@@ -24,7 +24,7 @@ use superdense_kernel::{Bag, Component, Effects, EventKind, port::InPort};
 /// A machine's frequency fell below the threshold of this number.
 pub const REPORT: u32 = 1;
 /// A speed deviation per unit.
-pub const MEASUREMENT: u32 = 2;
+pub(crate) const MEASUREMENT: u32 = 2;
 /// Shed this share of the initial load.
 pub const SHED: u32 = 3;
 /// A new reference power per unit.

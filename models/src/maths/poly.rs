@@ -205,16 +205,5 @@ pub fn first_exceed(c: &[f64], band: f64, h: f64) -> Option<f64> {
     }
 }
 
-/// Where the polynomial turns in `(0, w)`, ascending.
-///
-/// ```
-/// assert_eq!(superdense_models::maths::poly::extrema(&[0.0, 2.0, -1.0], 3.0), [1.0]);
-/// ```
-pub fn extrema(c: &[f64], w: f64) -> Vec<f64> {
-    let mut points: Coefficients = [0.0; MAX_DEGREE + 1];
-    let count = critical_points(c, w, &mut points);
-    points[..count].to_vec()
-}
-
 #[cfg(test)]
 mod tests;

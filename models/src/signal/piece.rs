@@ -60,7 +60,54 @@ impl Piece {
     pub fn value(&self, theta: f64) -> f64 {
         poly::eval(&self.coefficients, theta)
     }
+
+    /// Cuts the interval from 0 to 1 into parts on each of which polynomials of degree eight describe `dim`
+    /// functions, and passes them on: `take((from, to), function, coefficients)`, with the ends of the part, in order.
+    ///
+    /// Functions are sampled at Chebyshev-Lobatto points; where the last coefficients of the Chebyshev series do
+    /// not vanish, the interval is halved (Trefethen 2013, "Approximation Theory and Approximation Practice",
+    /// chapters 3 and 8).
+    pub fn cut(dim: usize, sample: &mut dyn FnMut(f64, &mut [f64]), take: Take<'_>) {
+        let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
+        // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
+        let mut sizes = vec![0.0; dim];
+        // What is to be done, the first part last; depth first, so that parts come in order.
+        let (mut open, mut parts) = (vec![(0.0, 1.0, HALVINGS)], 0);
+        while let Some((low, high, halvings)) = open.pop() {
+            let (nodes, checks) = rows.split_at_mut(NODES * dim);
+            for (k, row) in nodes.chunks_exact_mut(dim).enumerate() {
+                sample(low + node(k) * (high - low), row);
+            }
+            let series = |f: usize| chebyshev(&std::array::from_fn(|k| nodes[k * dim + f]));
+            let mut fits = |sizes: &mut [f64]| {
+                if (0..dim).all(|f| decreases(&series(f), &mut sizes[f])) {
+                    return true;
+                }
+                for (row, at) in checks.chunks_exact_mut(dim).zip(CHECKS) {
+                    sample(low + at * (high - low), row);
+                }
+                let miss = |f: usize, k: usize| {
+                    (poly::eval(&powers(&series(f)).0, CHECKS[k]) - checks[k * dim + f]).abs()
+                };
+                (0..dim).all(|f| (0..CHECKS.len()).all(|k| miss(f, k) <= TAIL * sizes[f]))
+            };
+            let done = halvings == 0 || parts + open.len() as u32 >= PARTS;
+            if !done && !fits(&mut sizes) {
+                let middle = 0.5 * (low + high);
+                open.extend([(middle, high, halvings - 1), (low, middle, halvings - 1)]);
+                continue;
+            }
+            parts += 1;
+            for f in 0..dim {
+                let (powers, length) = powers(&series(f));
+                take((low, high), f, &powers[..length]);
+            }
+        }
+    }
 }
+
+/// Takes a part's ends, the number of a function, and its coefficients.
+type Take<'a> = &'a mut dyn FnMut((f64, f64), usize, &[f64]);
 
 /// Samples of a piece: it has degree eight.
 const NODES: usize = 9;
@@ -77,53 +124,6 @@ const TAIL: f64 = 1e-12;
 const NOISE: f64 = 1e-10;
 /// The share of the largest coefficient below which one is rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-
-/// Takes one function on one part: `take(from, to, function, coefficients)`.
-pub type Take<'a> = &'a mut dyn FnMut(f64, f64, usize, &[f64]);
-
-/// Cuts the interval from 0 to 1 into parts on each of which polynomials of degree eight describe `dim`
-/// functions, and passes them on: `take(from, to, function, coefficients)`, with the ends of the part, in order.
-///
-/// Functions are sampled at Chebyshev-Lobatto points; where the last coefficients of the Chebyshev series do
-/// not vanish, the interval is halved (Trefethen 2013, "Approximation Theory and Approximation Practice",
-/// chapters 3 and 8).
-pub fn pieces(dim: usize, sample: &mut dyn FnMut(f64, &mut [f64]), take: Take<'_>) {
-    let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
-    // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
-    let mut sizes = vec![0.0; dim];
-    // What is to be done, the first part last; depth first, so that parts come in order.
-    let (mut open, mut parts) = (vec![(0.0, 1.0, HALVINGS)], 0);
-    while let Some((low, high, halvings)) = open.pop() {
-        let (nodes, checks) = rows.split_at_mut(NODES * dim);
-        for (k, row) in nodes.chunks_exact_mut(dim).enumerate() {
-            sample(low + node(k) * (high - low), row);
-        }
-        let series = |f: usize| chebyshev(&std::array::from_fn(|k| nodes[k * dim + f]));
-        let mut fits = |sizes: &mut [f64]| {
-            if (0..dim).all(|f| decreases(&series(f), &mut sizes[f])) {
-                return true;
-            }
-            for (row, at) in checks.chunks_exact_mut(dim).zip(CHECKS) {
-                sample(low + at * (high - low), row);
-            }
-            let miss = |f: usize, k: usize| {
-                (poly::eval(&powers(&series(f)).0, CHECKS[k]) - checks[k * dim + f]).abs()
-            };
-            (0..dim).all(|f| (0..CHECKS.len()).all(|k| miss(f, k) <= TAIL * sizes[f]))
-        };
-        let done = halvings == 0 || parts + open.len() as u32 >= PARTS;
-        if !done && !fits(&mut sizes) {
-            let middle = 0.5 * (low + high);
-            open.extend([(middle, high, halvings - 1), (low, middle, halvings - 1)]);
-            continue;
-        }
-        parts += 1;
-        for f in 0..dim {
-            let (powers, length) = powers(&series(f));
-            take(low, high, f, &powers[..length]);
-        }
-    }
-}
 
 /// Whether the last coefficients vanish beside the largest one so far.
 fn decreases(c: &[f64; NODES], size: &mut f64) -> bool {
@@ -202,7 +202,7 @@ mod tests {
     fn all(f: impl Fn(f64) -> f64) -> Vec<(f64, f64, Vec<f64>)> {
         let mut out = Vec::new();
         let mut sample = |t: f64, row: &mut [f64]| row[0] = f(t);
-        pieces(1, &mut sample, &mut |a, b, _, c| out.push((a, b, c.to_vec())));
+        Piece::cut(1, &mut sample, &mut |(a, b), _, c| out.push((a, b, c.to_vec())));
         out
     }
 

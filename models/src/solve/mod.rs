@@ -6,6 +6,7 @@ pub(crate) mod dual;
 pub mod equations;
 mod expander;
 mod linear;
+pub(crate) mod notes;
 pub mod ode;
 mod progress;
 pub mod qss;

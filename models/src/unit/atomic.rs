@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     signal::{
-        piece::Moment,
         statistics::UnitStatistics,
         value::{Flag, Segment, Value},
     },
     solve::{
         core::{Core, Held},
         equations::{Dims, Equations, Trigger},
+        notes::Notes,
         ode::put,
     },
 };
@@ -35,7 +35,11 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn time_advance(&self) -> Duration {
-        self.due()
+        match self.state.plan {
+            Plan::Due(k, _) => self.ahead(k),
+            Plan::Idle => Duration::INFINITE,
+            Plan::Silent => self.silent_due(),
+        }
     }
 
     fn is_silent(&self) -> bool {
@@ -89,21 +93,24 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let port = usize::from(port);
         (port < self.scene.dims.outputs).then(|| {
-            let vars = self.look_into(self.seconds(elapsed.ticks()));
+            let vars = self.look_into(self.scene.seconds(elapsed.ticks()));
             Value::Real(self.scene.equations.output(port, &vars))
         })
     }
 
     fn note(&mut self, ports: &[u16]) -> bool {
-        self.keep_notes(ports)
+        self.state.notes = Notes::begin(&self.scene, ports);
+        self.state.notes.is_some()
     }
 
     fn take_notes(&mut self, until: Option<Duration>) -> Vec<Value> {
-        self.hand_notes_out(until)
+        let Some(notes) = &mut self.state.notes else { return Vec::new() };
+        until.iter().for_each(|t| notes.arrive(&self.scene, &self.core, t.ticks()));
+        notes.take()
     }
 
     fn state_digest(&self, elapsed: Duration) -> u64 {
-        let vars = self.look_into(self.seconds(elapsed.ticks()));
+        let vars = self.look_into(self.scene.seconds(elapsed.ticks()));
         Digest::of(&vars[Dims::STATES..self.scene.dims.first_input()])
     }
 
@@ -112,7 +119,7 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
-        let vars = self.look_into(self.seconds(elapsed.ticks()));
+        let vars = self.look_into(self.scene.seconds(elapsed.ticks()));
         self.scene.equations.explain_outputs(&vars)
     }
 }
@@ -229,9 +236,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if ticks == 0 {
             return;
         }
-        let t = self.seconds(ticks);
-        if self.state.notes.is_some() {
-            self.note_until(t, Moment::at(now));
+        let t = self.scene.seconds(ticks);
+        if let Some(notes) = &mut self.state.notes {
+            notes.arrive(&self.scene, &self.core, ticks);
         }
         self.pass(ticks);
         self.core.arrive(&self.scene, t);

@@ -47,12 +47,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let names: Vec<&str> = events.filter(|(_, at)| late(at)).map(|(e, _)| &*e.name).collect();
         let mut parts = Vec::new();
         if !sides.is_empty() {
-            let help = match slides {
-                true => {
-                    "give the sliding motion along them a mode, or their thresholds a hysteresis"
-                }
-                false => "switching = \"sliding\" lets it slide along zero",
-            };
+            const MODE: &str =
+                "give the sliding motion along them a mode, or their thresholds a hysteresis";
+            const SLIDE: &str = "switching = \"sliding\" lets it slide along zero";
+            let help = if slides { MODE } else { SLIDE };
             parts.push(format!(
                 "an `if`, `abs`, ... makes {} flip to and fro; {help}",
                 quoted(sides)

@@ -52,7 +52,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
-        let t = self.seconds(k);
+        let t = self.scene.seconds(k);
         let mut values = self.link_values(t, link);
         values.extend(self.flipped_sides(t, link));
         self.say(link, LinkKind::Proposal, values.into());

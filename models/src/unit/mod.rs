@@ -5,7 +5,6 @@ mod decide;
 mod failures;
 mod falling;
 mod links;
-mod notes;
 mod plan;
 mod relations;
 mod saved;

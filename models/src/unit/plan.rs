@@ -59,9 +59,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let stop = if beyond { flip } else { limit }.map(|k| self.seconds(k));
-        if self.state.notes.is_some() {
-            self.note_step();
+        let stop = if beyond { flip } else { limit }.map(|k| self.scene.seconds(k));
+        if let Some(notes) = &mut self.state.notes {
+            notes.step(&self.scene, &self.core);
         }
         let advance = match self.core.advance(&self.scene, stop, &mut self.state.flips) {
             Ok(advance) => advance,
@@ -165,7 +165,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     #[inline(always)]
     fn try_plan_at(&mut self, k: i64, found: bool) -> Result<(), String> {
-        let t = self.seconds(k);
+        let t = self.scene.seconds(k);
         self.state.carried.clear();
         if !found {
             self.state.fired.clear();

@@ -420,7 +420,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     break;
                 }
                 let tick = (at - last).max(1);
-                let (t, relation) = (self.seconds(tick), k as u16);
+                let (t, relation) = (self.scene.seconds(tick), k as u16);
                 self.state.pending.push(Pending { tick, t, relation, side, touch: None });
                 self.state.flips.sides[k] = side;
             }

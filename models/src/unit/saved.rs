@@ -4,10 +4,11 @@ use crate::solve::{
     core::{Core, Frame},
     equations::Equations,
 };
+use serde::{Deserialize, Serialize};
 use superdense_kernel::snapshot::{Snapshot, SnapshotError, decode, encode};
 
 /// The saved state of a [`Unit`], with the state `S` of its core.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SavedUnit<S>(State, Frame, S);
 
 impl<E: Equations, C: Core<E>> Snapshot for Unit<E, C> {
@@ -22,13 +23,9 @@ impl<E: Equations, C: Core<E>> Snapshot for Unit<E, C> {
         Ok(())
     }
     fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        encode(&(&self.state, &self.scene.frame, self.core.save()))
+        encode(&self.save()?)
     }
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        let (state, frame, core) = decode(bytes)?;
-        self.state = state;
-        self.scene.frame = frame;
-        self.core.restore(&self.scene, &core);
-        Ok(())
+        self.restore(&decode(bytes)?)
     }
 }

@@ -13,7 +13,6 @@
 use super::{
     decide::START,
     links::Session,
-    notes::Notes,
     relations::{Pending, Readers},
 };
 use crate::{
@@ -104,7 +103,7 @@ pub(super) struct State {
     pub cut_steps: u64,
     pub cut: Option<i64>,
     /// What is noted for the evaluation of the run.
-    pub notes: Option<Box<Notes>>,
+    pub notes: Option<Box<crate::solve::notes::Notes>>,
 }
 
 /// A continuous unit as an atomic model: equations `E`, solved by the core `C`.
@@ -234,7 +233,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Self { scene, timed, audible, looks_on, readers, settings, core, state, scratch };
         unit.scene.fill(0.0, initial, &mut unit.scratch.vars);
         unit.begin()?;
-        let limit = unit.next_time_event().map(|k| unit.seconds(k));
+        let limit = unit.next_time_event().map(|k| unit.scene.seconds(k));
         let vars = &unit.scratch.vars;
         unit.core.start(&unit.scene, 0.0, &vars[Dims::STATES..dims.first_input()], limit);
         unit.present();
@@ -259,11 +258,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     pub(super) fn ticks_per_second(&self) -> u64 {
         self.settings.resolution.ticks_per_second().unsigned_abs()
-    }
-
-    #[inline]
-    pub(super) fn seconds(&self, ticks: i64) -> f64 {
-        ticks as f64 / self.scene.rate
     }
 
     /// Leaves the variables at offset `t` of the dense output in the scratch.
@@ -352,17 +346,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.outbox.extend(emitted.map(|(port, v)| (first + port, v)));
     }
 
-    pub(super) fn due(&self) -> Duration {
-        match self.state.plan {
-            Plan::Due(k, _) => self.ahead(k),
-            Plan::Idle => Duration::INFINITE,
-            Plan::Silent => self.silent_due(),
-        }
-    }
-
     /// So many ticks after the last transition; never, where that is beyond the largest time.
     #[inline]
-    fn ahead(&self, ticks: i64) -> Duration {
+    pub(super) fn ahead(&self, ticks: i64) -> Duration {
         match self.scene.frame.last.checked_add(ticks) {
             Some(at) if at < i64::MAX => Duration::from_ticks(ticks),
             _ => Duration::INFINITE,

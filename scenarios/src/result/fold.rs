@@ -1,5 +1,5 @@
 //! Reductions: one number from what comes piece by piece.
-use super::How;
+use super::{How, signal::extrema};
 use serde::{Deserialize, Serialize};
 use superdense_models::{blocks::sink::BatchMeans, maths::poly, signal::piece::Moment};
 
@@ -302,7 +302,7 @@ fn extreme(i: Interval<'_>, sign: f64, best: &mut Option<(f64, Moment)>, rate: f
         }
     };
     consider(0.0);
-    poly::extrema(i.c, 1.0).into_iter().for_each(&mut consider);
+    extrema(i.c).into_iter().for_each(&mut consider);
     consider(1.0);
 }
 
@@ -318,7 +318,7 @@ fn percentile_of_pieces(all: &[(f64, Vec<f64>)], p: f64) -> Option<f64> {
     // Between its extrema a piece is monotone.
     let mut parts: Vec<Part<'_>> = Vec::new();
     for (seconds, c) in all {
-        let ends = [0.0].into_iter().chain(poly::extrema(c, 1.0)).chain([1.0]);
+        let ends = [0.0].into_iter().chain(extrema(c)).chain([1.0]);
         let ends: Vec<f64> = ends.collect();
         for pair in ends.windows(2) {
             let values = [poly::eval(c, pair[0]), poly::eval(c, pair[1])];

@@ -5,8 +5,11 @@ use superdense_models::{
         expr::{Expr, Program, Registers},
         poly::{self, Direction},
     },
-    signal::piece::{Take, pieces},
+    signal::piece::Piece,
 };
+
+/// Takes a part's ends, the number of a function, and its coefficients.
+type Take<'a> = &'a mut dyn FnMut((f64, f64), usize, &[f64]);
 
 /// A signal, compiled.
 pub(super) struct Compiled {
@@ -95,7 +98,7 @@ impl Compiled {
     ) {
         match self.plain {
             Some(_) => take(0.0, 1.0, &parts[0]),
-            None => self.polynomials((time, seconds), parts, &mut |a, b, _, c| take(a, b, c)),
+            None => self.polynomials((time, seconds), parts, &mut |(a, b), _, c| take(a, b, c)),
         }
     }
 
@@ -104,7 +107,7 @@ impl Compiled {
             parts.iter().all(|c| c.len() == 1) && !self.signal.atoms.contains(&Atom::Time);
         if constant {
             for (k, z) in self.evaluate(time, |port| parts[port][0]).to_vec().iter().enumerate() {
-                take(0.0, 1.0, k, &[*z]);
+                take((0.0, 1.0), k, &[*z]);
             }
             return;
         }
@@ -113,7 +116,7 @@ impl Compiled {
             let z = self.evaluate(time + theta * seconds, |port| poly::eval(&parts[port], theta));
             row.copy_from_slice(z);
         };
-        pieces(results, &mut sample, take);
+        Piece::cut(results, &mut sample, take);
     }
 
     /// The truth on an interval: calls `take(from, to, holds)` for parts of it.
@@ -124,7 +127,7 @@ impl Compiled {
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
         let mut rows: Vec<(f64, f64, Vec<Vec<f64>>)> = Vec::new();
-        self.polynomials(interval, parts, &mut |a, b, k, c| {
+        self.polynomials(interval, parts, &mut |(a, b), k, c| {
             if k == 0 {
                 rows.push((a, b, Vec::new()));
             }
@@ -145,6 +148,13 @@ impl Compiled {
             }
         }
     }
+}
+
+/// Where a polynomial turns between 0 and 1.
+pub(super) fn extrema(c: &[f64]) -> Vec<f64> {
+    let mut slope = vec![0.0; c.len().saturating_sub(1)];
+    poly::derivative(c, &mut slope);
+    roots(&slope)
 }
 
 /// Where a polynomial changes its sign between 0 and 1.

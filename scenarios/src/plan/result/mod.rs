@@ -3,10 +3,13 @@
 //! **How a formula is read.** The language of formulas knows numbers only. So calls that make a number of a
 //! signal, and outputs, are cut out of the text and replaced by names of equal length, each of which stands
 //! for a variable. What remains is a formula like any other, and its mistakes are where the reader wrote them.
+mod signal;
+mod stream;
+mod text;
+
 use super::{
     Record, Source,
     evaluate::Evaluator,
-    record,
     selector::{Piece, is_name, unquoted},
     session::{Session, did_you_mean},
     tree::Tree,
@@ -14,13 +17,14 @@ use super::{
 use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
-    result::{Atom, Form, Gather, How, Named, Of, Reduction, Results, Signal, Stream},
+    result::{How, Named, Of, Reduction, Results, Stream},
 };
 use std::collections::HashMap;
 use superdense_models::{
-    kinds::{Located, PortKind, ValueType},
-    maths::expr::{self, Ast, ExprError, Function, Symbol, VarId, parse},
+    kinds::Located,
+    maths::expr::{self, Ast, Function, Symbol, VarId, parse},
 };
+use text::{Call, Masked, call, next_path};
 
 const KEYS: &[&str] = &["value", "unit", "over", "ci"];
 /// Most outputs of one formula, those of `sum(plant[*].power)` and the like counted as one.
@@ -160,41 +164,6 @@ struct Formula {
     unit: Option<String>,
     batches: Option<usize>,
     text: Located<String>,
-}
-
-/// A text with names in the places of what was cut out.
-struct Masked {
-    text: String,
-    vars: HashMap<String, u32>,
-}
-
-impl Masked {
-    fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), vars: HashMap::new() }
-    }
-
-    /// Replaces a part by a name of equal length that stands for variable `var`.
-    fn cut(&mut self, (start, end): (usize, usize), var: usize) {
-        // The shortest text that is cut out, `a.b`, has room for two digits.
-        let digit = |x: usize| char::from_digit((x % 36) as u32, 36).unwrap_or('_');
-        let mut name = match var {
-            0..36 => format!("_{}", digit(var)),
-            _ => format!("_{}{}", digit(var / 36), digit(var)),
-        };
-        while name.len() < end - start {
-            name.push('_');
-        }
-        name.truncate(end - start);
-        self.text.replace_range(start..end, &name);
-        self.vars.insert(name, var as u32);
-    }
-}
-
-/// A call in a text: its name, its arguments, and where it ends.
-struct Call {
-    name: (usize, usize),
-    args: Vec<(usize, usize)>,
-    end: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -499,229 +468,6 @@ impl<'a> Reader<'a> {
         };
         Some((self.add(how, Of::Stream(at), self.batches && how == How::Mean), unit))
     }
-
-    /// The events that a text stands for, whether they carry numbers, and the unit of these; `None`
-    /// within if it stands for none.
-    #[allow(clippy::option_option, reason = "the outer one is a mistake that was reported")]
-    fn stream(&mut self, piece: Piece<'_>) -> Option<Option<(Stream, bool, Option<String>)>> {
-        let text = piece.text();
-        let head = next_path(text, 0).filter(|&(start, _)| start == 0);
-        let call = head.and_then(|path| call(text, path)).filter(|c| c.end == text.len());
-        if let Some(c) = call {
-            let part = |k: usize| piece.within(c.args[k].0, c.args[k].1);
-            return match (&text[c.name.0..c.name.1], c.args.len()) {
-                ("event", 2) => self.events(part(0), part(1)).map(|s| Some((s, false, None))),
-                ("interval", 1) => match self.stream(part(0))? {
-                    Some((inner, ..)) => {
-                        Some(Some((Stream::Gaps(Box::new(inner)), true, Some("s".into()))))
-                    }
-                    None => self.refuse(
-                        piece,
-                        "`interval` is the time between events".into(),
-                        "give it an output of events, or event('unit', 'name')",
-                    ),
-                },
-                ("event", _) => self.refuse(
-                    piece,
-                    "`event` needs a unit and a name".into(),
-                    "write event('ball', 'bounce')",
-                ),
-                _ => Some(None),
-            };
-        }
-        if head != Some((0, text.len())) || !self.is_output(text) {
-            return Some(None);
-        }
-        let found = record::outputs(self.tree, self.session, piece);
-        let first = found.first()?;
-        if found.iter().any(|r| r.kind != PortKind::Event) {
-            return Some(None);
-        }
-        let unit = first.unit.clone();
-        let numeric = |r: &Record| {
-            matches!(r.ty, ValueType::Real | ValueType::Int | ValueType::Bool | ValueType::Packet)
-        };
-        let values = found.iter().all(numeric);
-        let senders = found.iter().filter_map(port_of).map(|p| place(&mut self.found.senders, p));
-        Some(Some((Stream::Sent(senders.collect()), values, unit)))
-    }
-
-    fn events(&self, unit: Piece<'_>, pattern: Piece<'_>) -> Option<Stream> {
-        let text = |piece: Piece<'_>| match unquoted(piece).item {
-            Item::Text(text) => text,
-            _ => String::new(),
-        };
-        let (name, pattern) = (text(unit), text(pattern));
-        let dotted = |path: &str| path.replace('/', ".");
-        let units = self.tree.units.iter().filter(|u| !u.hidden).map(|u| dotted(&u.path));
-        let known: Vec<String> =
-            units.chain(self.tree.links.iter().map(|l| dotted(&l.name))).collect();
-        if !known.contains(&name) {
-            let help = did_you_mean(&name, known.iter().map(String::as_str), "units and links");
-            return self.refuse(unit, format!("there is no unit or link `{name}`"), help);
-        }
-        Some(Stream::Events { unit: name, pattern })
-    }
-
-    /// The place of a signal or condition, and its unit of measure, where it is an output and nothing else.
-    fn signal(&mut self, piece: Piece<'_>, takes: Takes) -> Option<(usize, Option<String>)> {
-        let (mut masked, mut atoms) = (Masked::new(piece.text()), Vec::new());
-        let (mut at, mut unit) = (0, None);
-        while let Some((start, end)) = next_path(piece.text(), at) {
-            at = end;
-            let path = &piece.text()[start..end];
-            let found = match call(piece.text(), (start, end)) {
-                Some(c) => match self.many(piece, path, &c)? {
-                    Some(atom) => {
-                        at = c.end;
-                        Some((c.end, atom))
-                    }
-                    None => None,
-                },
-                None if path == "time" && self.eval.constant(path).is_none() => {
-                    Some((end, Atom::Time))
-                }
-                None if self.is_output(path) => {
-                    let (port, own) = self.port(piece.within(start, end))?;
-                    unit = own;
-                    Some((end, Atom::Port(port)))
-                }
-                None if self.names.iter().any(|n| n == path) => {
-                    let help =
-                        "use it outside of the function: a signal has a value at each instant";
-                    return self.refuse(
-                        piece.within(start, end),
-                        format!("`{path}` is a result"),
-                        help,
-                    );
-                }
-                None => None,
-            };
-            if atoms.len() > MOST {
-                let help = "make one number of many outputs, as in sum(plant[*].power)";
-                return self.refuse(
-                    piece,
-                    format!("more than {MOST} outputs in one formula"),
-                    help,
-                );
-            }
-            if let Some((end, atom)) = found {
-                let known = atoms.iter().position(|a| *a == atom);
-                let var = known.unwrap_or_else(|| {
-                    atoms.push(atom);
-                    atoms.len() - 1
-                });
-                masked.cut((start, end), var);
-            }
-        }
-        let alone = matches!(&atoms[..], [Atom::Port(_)])
-            && next_path(piece.text(), 0) == Some((0, piece.text().len()));
-        let form = self.form(piece, &masked, takes)?;
-        let key = piece.text().to_owned();
-        let all = &mut self.found.signals;
-        let place = *self.signals.entry(key).or_insert_with(|| {
-            all.push(Signal { atoms, form });
-            all.len() - 1
-        });
-        Some((place, unit.filter(|_| alone)))
-    }
-
-    fn form(&self, piece: Piece<'_>, masked: &Masked, takes: Takes) -> Option<Form> {
-        let scope = Lookup { eval: self.eval, stop: self.stop, vars: &masked.vars, results: None };
-        let shown = Located::new(piece.text().to_owned(), piece.span());
-        let report = |errors: Vec<ExprError>| {
-            self.session.expression(&shown, &errors);
-            None
-        };
-        let ast = match parse(&masked.text) {
-            Ok(ast) => ast,
-            Err(error) => return report(vec![error]),
-        };
-        match (ast.real(&scope), ast.condition(&scope)) {
-            (Ok(expr), _) if matches!(takes, Takes::Signal | Takes::Values) => {
-                Some(Form::Number(expr))
-            }
-            (_, Ok(condition)) if matches!(takes, Takes::Truth | Takes::Instants) => {
-                Some(Form::Truth(condition))
-            }
-            (Ok(_), _) => self.refuse(
-                piece,
-                "this is a number, where a condition is needed".into(),
-                format!("compare it, as in {} > 0", piece.text()),
-            ),
-            (_, Ok(_)) => self.refuse(
-                piece,
-                "this is a condition, where a number is needed".into(),
-                "of conditions there are duration, first, last and count",
-            ),
-            (Err(errors), _) => report(errors),
-        }
-    }
-
-    /// Many outputs as one number; `None` within if a call is another function.
-    #[allow(clippy::option_option, reason = "the outer one is a mistake that was reported")]
-    fn many(&mut self, piece: Piece<'_>, name: &str, call: &Call) -> Option<Option<Atom>> {
-        let how = match name {
-            "sum" => Some(Gather::Sum),
-            "mean" => Some(Gather::Mean),
-            "min" => Some(Gather::Min),
-            "max" => Some(Gather::Max),
-            "count" => Some(Gather::Count),
-            _ => None,
-        };
-        let known = REDUCTIONS.iter().any(|(known, _)| *known == name);
-        let [(start, end)] = call.args[..] else { return Some(None) };
-        let inner = piece.within(start, end);
-        let path = next_path(inner.text(), 0) == Some((0, inner.text().len()));
-        let many = inner.text().contains('*') || inner.text().contains("..");
-        let how = match how {
-            Some(how) if path && many && self.is_output(inner.text()) => how,
-            _ if known => {
-                let help = "give it a name of its own in [result], and use that outside";
-                let message =
-                    format!("`{name}` is one number, which is known at the end of the run only");
-                return self.refuse(piece.within(call.name.0, call.end), message, help);
-            }
-            _ => return Some(None),
-        };
-        let found = record::outputs(self.tree, self.session, inner);
-        if found.is_empty() {
-            return None;
-        }
-        let mut ports = Vec::new();
-        for record in &found {
-            ports.push(self.readable(inner, record)?);
-        }
-        Some(Some(Atom::Many(how, ports)))
-    }
-
-    /// One output of a signal.
-    fn port(&mut self, piece: Piece<'_>) -> Option<(usize, Option<String>)> {
-        let found = record::outputs(self.tree, self.session, piece);
-        match &found[..] {
-            [] => None,
-            [one] => Some((self.readable(piece, one)?, one.unit.clone())),
-            many => {
-                let message = format!("`{}` are {} outputs", piece.text(), many.len());
-                let help = format!("make one number of them, as in sum({})", piece.text());
-                self.refuse(piece, message, help)
-            }
-        }
-    }
-
-    fn readable(&mut self, piece: Piece<'_>, record: &Record) -> Option<usize> {
-        if record.kind == PortKind::Event {
-            let message = format!("`{}` sends events, which are no signal", record.label);
-            let help = "of events there are count, first, last and rate, and mean, std, min, max, sum and \
-                        percentile of their values, or a `hold` block makes a signal of them";
-            return self.refuse(piece, message, help);
-        }
-        if !matches!(record.ty, ValueType::Real | ValueType::Int | ValueType::Bool) {
-            let message = format!("`{}` carries no numbers", record.label);
-            return self.refuse(piece, message, "name an output with numbers");
-        }
-        Some(place(&mut self.found.ports, port_of(record)?))
-    }
 }
 
 fn port_of(record: &Record) -> Option<(String, u16)> {
@@ -737,85 +483,6 @@ fn place<T: PartialEq>(list: &mut Vec<T>, one: T) -> usize {
         list.push(one);
         list.len() - 1
     })
-}
-
-/// The next name or path in a text from byte `from` on: where it begins and ends. Texts in quotes and digits of
-/// numbers are passed over.
-fn next_path(text: &str, from: usize) -> Option<(usize, usize)> {
-    let bytes = text.as_bytes();
-    let letter = |b: u8| b.is_ascii_alphabetic() || b == b'_' || b >= 0x80;
-    let mut at = from;
-    while at < bytes.len() {
-        match bytes[at] {
-            quote @ (b'\'' | b'"') => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != quote {
-                    at += 1;
-                }
-                at += 1;
-            }
-            b if b.is_ascii_digit() => {
-                while at < bytes.len()
-                    && (letter(bytes[at]) || bytes[at].is_ascii_digit() || bytes[at] == b'.')
-                {
-                    at += 1;
-                }
-            }
-            b if letter(b) => return Some((at, end_of_path(bytes, at))),
-            _ => at += 1,
-        }
-    }
-    None
-}
-
-fn end_of_path(bytes: &[u8], mut at: usize) -> usize {
-    let part = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80;
-    loop {
-        while at < bytes.len() && part(bytes[at]) {
-            at += 1;
-        }
-        if bytes.get(at) == Some(&b'[') {
-            let close = bytes[at..].iter().position(|b| *b == b']');
-            let Some(close) = close else { return at };
-            at += close + 1;
-        }
-        let next = bytes.get(at + 1).copied().unwrap_or(b' ');
-        if bytes.get(at) != Some(&b'.')
-            || !(next.is_ascii_alphabetic() || next == b'_' || next == b'*')
-        {
-            return at;
-        }
-        at += 1 + usize::from(next == b'*');
-    }
-}
-
-/// The call whose name is at a place, if there is one.
-fn call(text: &str, name: (usize, usize)) -> Option<Call> {
-    let open = name.1 + text[name.1..].find(|c: char| !c.is_whitespace())?;
-    if !text[open..].starts_with('(') {
-        return None;
-    }
-    let (mut depth, mut quote, mut args, mut from) = (0, None, Vec::new(), open + 1);
-    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < open) {
-        match (quote, c) {
-            (Some(q), _) => quote = Some(q).filter(|q| *q != c),
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '(' | '[') => depth += 1,
-            (None, ')' | ']') => {
-                depth -= 1;
-                if depth == 0 {
-                    args.push((from, at));
-                    return Some(Call { name, args, end: at + 1 });
-                }
-            }
-            (None, ',') if depth == 1 => {
-                args.push((from, at));
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Names in the formulas of results.

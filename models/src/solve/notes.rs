@@ -1,0 +1,86 @@
+//! Notes of the solution between messages: output ports over each step, as polynomials.
+use super::{
+    core::{Core, Scene},
+    equations::Equations,
+};
+use crate::signal::{
+    piece::{Moment, Piece},
+    value::Value,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What is noted, how far, and what nobody has taken yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Notes {
+    ports: Vec<u16>,
+    until: Moment,
+    pieces: Vec<Piece>,
+}
+
+impl Notes {
+    /// Notes of some outputs from the present on; `None` where one of them is no signal of the unit.
+    pub(crate) fn begin<E>(scene: &Scene<E>, ports: &[u16]) -> Option<Box<Self>> {
+        let signals = ports.iter().all(|&p| usize::from(p) < scene.dims.outputs);
+        let until = Moment::at(scene.frame.last);
+        signals.then(|| Box::new(Self { ports: ports.to_vec(), until, pieces: Vec::new() }))
+    }
+
+    /// Hands the notes out.
+    pub(crate) fn take(&mut self) -> Vec<Value> {
+        self.pieces.drain(..).map(|piece| Value::Piece(Arc::new(piece))).collect()
+    }
+
+    /// Notes the solution up to the beginning of the next step: it will not change any more.
+    #[inline(never)]
+    pub(crate) fn step<E: Equations>(&mut self, scene: &Scene<E>, core: &impl Core<E>) {
+        let t = core.time();
+        self.go_on(scene, core, (t, Moment::after(scene.frame.last, t, scene.rate)));
+    }
+
+    /// Notes the solution up to so many ticks after the last transition.
+    #[inline(never)]
+    pub(crate) fn arrive<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        core: &impl Core<E>,
+        ticks: i64,
+    ) {
+        let now = Moment::at(scene.frame.last.saturating_add(ticks));
+        self.go_on(scene, core, (scene.seconds(ticks), now));
+    }
+
+    fn go_on<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        core: &impl Core<E>,
+        (t, now): (f64, Moment),
+    ) {
+        let (rate, from) = (scene.rate, self.until);
+        if now <= from {
+            return;
+        }
+        let begin = from.since(Moment::at(scene.frame.last), rate);
+        let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
+        let Self { ports, pieces, .. } = self;
+        let mut sample = |theta: f64, row: &mut [f64]| {
+            let at = if theta == 1.0 { t } else { begin + theta * (t - begin) };
+            core.states(at, &mut x);
+            scene.fill(at, &x, &mut vars);
+            for (value, &port) in row.iter_mut().zip(&*ports) {
+                *value = scene.equations.output(port.into(), &vars);
+            }
+        };
+        let place = |theta: f64| match theta {
+            0.0 => from,
+            1.0 => now,
+            _ => Moment::after(from.tick, from.part + theta * (t - begin), rate),
+        };
+        Piece::cut(ports.len(), &mut sample, &mut |(low, high), k, coefficients| {
+            let (from, to) = (place(low), place(high));
+            let coefficients = coefficients.to_vec();
+            pieces.push(Piece { port: ports[k], from, to, coefficients });
+        });
+        self.until = now;
+    }
+}

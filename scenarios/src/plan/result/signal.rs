@@ -1,0 +1,179 @@
+//! Signals and conditions in the formulas of results.
+use super::{
+    Lookup, MOST, REDUCTIONS, Reader, Takes, place, port_of,
+    text::{Call, Masked, call, next_path},
+};
+use crate::{
+    plan::{Record, record, selector::Piece},
+    result::{Atom, Form, Gather, Signal},
+};
+use superdense_models::{
+    kinds::{Located, PortKind, ValueType},
+    maths::expr::{ExprError, parse},
+};
+
+impl Reader<'_> {
+    /// The place of a signal or condition, and its unit of measure, where it is an output and nothing else.
+    pub(super) fn signal(
+        &mut self,
+        piece: Piece<'_>,
+        takes: Takes,
+    ) -> Option<(usize, Option<String>)> {
+        let (mut masked, mut atoms) = (Masked::new(piece.text()), Vec::new());
+        let (mut at, mut unit) = (0, None);
+        while let Some((start, end)) = next_path(piece.text(), at) {
+            at = end;
+            let path = &piece.text()[start..end];
+            let found = match call(piece.text(), (start, end)) {
+                Some(c) => match self.many(piece, path, &c)? {
+                    Some(atom) => {
+                        at = c.end;
+                        Some((c.end, atom))
+                    }
+                    None => None,
+                },
+                None if path == "time" && self.eval.constant(path).is_none() => {
+                    Some((end, Atom::Time))
+                }
+                None if self.is_output(path) => {
+                    let (port, own) = self.port(piece.within(start, end))?;
+                    unit = own;
+                    Some((end, Atom::Port(port)))
+                }
+                None if self.names.iter().any(|n| n == path) => {
+                    let help =
+                        "use it outside of the function: a signal has a value at each instant";
+                    return self.refuse(
+                        piece.within(start, end),
+                        format!("`{path}` is a result"),
+                        help,
+                    );
+                }
+                None => None,
+            };
+            if atoms.len() > MOST {
+                let help = "make one number of many outputs, as in sum(plant[*].power)";
+                return self.refuse(
+                    piece,
+                    format!("more than {MOST} outputs in one formula"),
+                    help,
+                );
+            }
+            if let Some((end, atom)) = found {
+                let known = atoms.iter().position(|a| *a == atom);
+                let var = known.unwrap_or_else(|| {
+                    atoms.push(atom);
+                    atoms.len() - 1
+                });
+                masked.cut((start, end), var);
+            }
+        }
+        let alone = matches!(&atoms[..], [Atom::Port(_)])
+            && next_path(piece.text(), 0) == Some((0, piece.text().len()));
+        let form = self.form(piece, &masked, takes)?;
+        let key = piece.text().to_owned();
+        let all = &mut self.found.signals;
+        let place = *self.signals.entry(key).or_insert_with(|| {
+            all.push(Signal { atoms, form });
+            all.len() - 1
+        });
+        Some((place, unit.filter(|_| alone)))
+    }
+
+    fn form(&self, piece: Piece<'_>, masked: &Masked, takes: Takes) -> Option<Form> {
+        let scope = Lookup { eval: self.eval, stop: self.stop, vars: &masked.vars, results: None };
+        let shown = Located::new(piece.text().to_owned(), piece.span());
+        let report = |errors: Vec<ExprError>| {
+            self.session.expression(&shown, &errors);
+            None
+        };
+        let ast = match parse(&masked.text) {
+            Ok(ast) => ast,
+            Err(error) => return report(vec![error]),
+        };
+        match (ast.real(&scope), ast.condition(&scope)) {
+            (Ok(expr), _) if matches!(takes, Takes::Signal | Takes::Values) => {
+                Some(Form::Number(expr))
+            }
+            (_, Ok(condition)) if matches!(takes, Takes::Truth | Takes::Instants) => {
+                Some(Form::Truth(condition))
+            }
+            (Ok(_), _) => self.refuse(
+                piece,
+                "this is a number, where a condition is needed".into(),
+                format!("compare it, as in {} > 0", piece.text()),
+            ),
+            (_, Ok(_)) => self.refuse(
+                piece,
+                "this is a condition, where a number is needed".into(),
+                "of conditions there are duration, first, last and count",
+            ),
+            (Err(errors), _) => report(errors),
+        }
+    }
+
+    /// Many outputs as one number; `None` within if a call is another function.
+    #[allow(clippy::option_option, reason = "the outer one is a mistake that was reported")]
+    fn many(&mut self, piece: Piece<'_>, name: &str, call: &Call) -> Option<Option<Atom>> {
+        let how = match name {
+            "sum" => Some(Gather::Sum),
+            "mean" => Some(Gather::Mean),
+            "min" => Some(Gather::Min),
+            "max" => Some(Gather::Max),
+            "count" => Some(Gather::Count),
+            _ => None,
+        };
+        let known = REDUCTIONS.iter().any(|(known, _)| *known == name);
+        let [(start, end)] = call.args[..] else { return Some(None) };
+        let inner = piece.within(start, end);
+        let path = next_path(inner.text(), 0) == Some((0, inner.text().len()));
+        let many = inner.text().contains('*') || inner.text().contains("..");
+        let how = match how {
+            Some(how) if path && many && self.is_output(inner.text()) => how,
+            _ if known => {
+                let help = "give it a name of its own in [result], and use that outside";
+                let message =
+                    format!("`{name}` is one number, which is known at the end of the run only");
+                return self.refuse(piece.within(call.name.0, call.end), message, help);
+            }
+            _ => return Some(None),
+        };
+        let found = record::outputs(self.tree, self.session, inner);
+        if found.is_empty() {
+            return None;
+        }
+        let mut ports = Vec::new();
+        for record in &found {
+            ports.push(self.readable(inner, record)?);
+        }
+        Some(Some(Atom::Many(how, ports)))
+    }
+
+    /// One output of a signal.
+    fn port(&mut self, piece: Piece<'_>) -> Option<(usize, Option<String>)> {
+        let found = record::outputs(self.tree, self.session, piece);
+        match &found[..] {
+            [] => None,
+            [one] => Some((self.readable(piece, one)?, one.unit.clone())),
+            many => {
+                let message = format!("`{}` are {} outputs", piece.text(), many.len());
+                let help = format!("make one number of them, as in sum({})", piece.text());
+                self.refuse(piece, message, help)
+            }
+        }
+    }
+
+    fn readable(&mut self, piece: Piece<'_>, record: &Record) -> Option<usize> {
+        if record.kind == PortKind::Event {
+            let message = format!("`{}` sends events, which are no signal", record.label);
+            let help = "of events there are count, first, last and rate, and mean, std, min, max, sum and \
+                        percentile of their values, or a `hold` block makes a signal of them";
+            return self.refuse(piece, message, help);
+        }
+        if !matches!(record.ty, ValueType::Real | ValueType::Int | ValueType::Bool) {
+            let message = format!("`{}` carries no numbers", record.label);
+            return self.refuse(piece, message, "name an output with numbers");
+        }
+        Some(place(&mut self.found.ports, port_of(record)?))
+    }
+}

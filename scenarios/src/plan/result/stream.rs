@@ -1,0 +1,83 @@
+//! Events in the formulas of results.
+use super::{
+    Reader, place, port_of,
+    text::{call, next_path},
+};
+use crate::{
+    document::Item,
+    plan::{
+        Record, record,
+        selector::{Piece, unquoted},
+        session::did_you_mean,
+    },
+    result::Stream,
+};
+use superdense_models::kinds::{PortKind, ValueType};
+
+impl Reader<'_> {
+    /// The events that a text stands for, whether they carry numbers, and the unit of these; `None`
+    /// within if it stands for none.
+    #[allow(clippy::option_option, reason = "the outer one is a mistake that was reported")]
+    pub(super) fn stream(
+        &mut self,
+        piece: Piece<'_>,
+    ) -> Option<Option<(Stream, bool, Option<String>)>> {
+        let text = piece.text();
+        let head = next_path(text, 0).filter(|&(start, _)| start == 0);
+        let call = head.and_then(|path| call(text, path)).filter(|c| c.end == text.len());
+        if let Some(c) = call {
+            let part = |k: usize| piece.within(c.args[k].0, c.args[k].1);
+            return match (&text[c.name.0..c.name.1], c.args.len()) {
+                ("event", 2) => self.events(part(0), part(1)).map(|s| Some((s, false, None))),
+                ("interval", 1) => match self.stream(part(0))? {
+                    Some((inner, ..)) => {
+                        Some(Some((Stream::Gaps(Box::new(inner)), true, Some("s".into()))))
+                    }
+                    None => self.refuse(
+                        piece,
+                        "`interval` is the time between events".into(),
+                        "give it an output of events, or event('unit', 'name')",
+                    ),
+                },
+                ("event", _) => self.refuse(
+                    piece,
+                    "`event` needs a unit and a name".into(),
+                    "write event('ball', 'bounce')",
+                ),
+                _ => Some(None),
+            };
+        }
+        if head != Some((0, text.len())) || !self.is_output(text) {
+            return Some(None);
+        }
+        let found = record::outputs(self.tree, self.session, piece);
+        let first = found.first()?;
+        if found.iter().any(|r| r.kind != PortKind::Event) {
+            return Some(None);
+        }
+        let unit = first.unit.clone();
+        let numeric = |r: &Record| {
+            matches!(r.ty, ValueType::Real | ValueType::Int | ValueType::Bool | ValueType::Packet)
+        };
+        let values = found.iter().all(numeric);
+        let senders = found.iter().filter_map(port_of).map(|p| place(&mut self.found.senders, p));
+        Some(Some((Stream::Sent(senders.collect()), values, unit)))
+    }
+
+    fn events(&self, unit: Piece<'_>, pattern: Piece<'_>) -> Option<Stream> {
+        let text = |piece: Piece<'_>| match unquoted(piece).item {
+            Item::Text(text) => text,
+            _ => String::new(),
+        };
+        let (name, pattern) = (text(unit), text(pattern));
+        let dotted = |path: &str| path.replace('/', ".");
+        let units = self.tree.units.iter().filter(|u| !u.hidden).map(|u| dotted(&u.path));
+        let known: Vec<String> =
+            units.chain(self.tree.links.iter().map(|l| dotted(&l.name))).collect();
+        if !known.contains(&name) {
+            let help = did_you_mean(&name, known.iter().map(String::as_str), "units and links");
+            return self.refuse(unit, format!("there is no unit or link `{name}`"), help);
+        }
+        Some(Stream::Events { unit: name, pattern })
+    }
+}
