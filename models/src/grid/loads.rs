@@ -164,10 +164,11 @@ impl Atomic<Value> for Load {
     }
 }
 
-/// The state of MINSTD after `draws` draws from `seed`: 48271^draws seed mod (2^31 - 1).
+/// The state of MINSTD after `draws` draws from `seed`, which is brought among its states as by
+/// [`RandomStream::minstd`]: 48271^draws seed mod (2^31 - 1).
 fn skip(seed: u64, draws: u64) -> u64 {
     const M: u64 = (1 << 31) - 1;
-    let (mut x, mut base, mut n) = (seed % M, 48_271u64, draws);
+    let (mut x, mut base, mut n) = ((seed - 1) % (M - 1) + 1, 48_271u64, draws);
     while n > 0 {
         if n & 1 == 1 {
             x = x * base % M;
@@ -216,7 +217,7 @@ unit_kind! {
         r.check(low < high && high < ambient, "high", "not low < high < ambient", "order them");
         let spread = r.finite("spread");
         r.check(spread >= 0.0, "spread", format!("`spread` is {spread}"), "give zero or more");
-        let (index, seed) = (r.int("index", 0, i64::MAX / 8), r.int("minstd", 1, (1 << 31) - 2));
+        let (index, seed) = (r.int("index", 0, i64::MAX / 8), r.int("minstd", 1, i64::MAX));
         let mut stream = RandomStream::minstd(skip(seed as u64, 6 * index as u64));
         let mut draw = || stream.uniform();
         let resistance = 2.0 * (0.8 + 0.4 * draw());
@@ -380,5 +381,10 @@ mod tests {
             s.uniform();
         });
         assert_eq!(RandomStream::minstd(skip(7, 600)), s);
+        let beyond = 7 + 5 * ((1 << 31) - 2);
+        assert_eq!(
+            (skip(beyond, 600), RandomStream::minstd(beyond)),
+            (skip(7, 600), RandomStream::minstd(7))
+        );
     }
 }

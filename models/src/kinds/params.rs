@@ -352,7 +352,8 @@ impl Reader<'_> {
     /// The stream for `purpose` of this unit.
     pub(crate) fn stream(&mut self, context: &Context<'_>, purpose: &str) -> RandomStream {
         if self.given("minstd") {
-            return RandomStream::minstd(self.int("minstd", 1, (1 << 31) - 2) as u64);
+            // Beyond the states of the generator they begin anew: seeds of replicates have 53 bits.
+            return RandomStream::minstd(self.int("minstd", 1, i64::MAX) as u64);
         }
         RandomStream::new(context.seed, &format!("{}#{purpose}", context.path))
     }
