@@ -2,7 +2,7 @@
 use super::{build::Numbering, session::Session, tree::Tree};
 use std::io::Read;
 use superdense_kernel::message::Digest;
-use superdense_models::kinds::{Param, Params, files};
+use superdense_models::kinds::{Param, ParamType, Params, UnitKind, files};
 
 /// Everything that decides the trace: units, parameters, connections, links, resolution, seed.
 pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -> u64 {
@@ -19,7 +19,7 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
         // Members of an array share their parameters; one digest of them is enough.
         let shared = std::rc::Rc::as_ptr(&unit.params);
         if last != Some(shared) {
-            params(&unit.params, session, &mut d);
+            params(unit.kind, &unit.params, session, &mut d);
             last = Some(shared);
         }
         let scope = std::rc::Rc::as_ptr(&unit.scope);
@@ -53,15 +53,21 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
         d.word(from);
         d.word(to);
     }
+    for (name, function) in session.library().iter() {
+        d.bytes(name.as_bytes());
+        d.bytes(format!("{function:?}").as_bytes());
+    }
     d.finish()
 }
 
-fn params(params: &Params, session: &Session, d: &mut Digest) {
+fn params(kind: &dyn UnitKind, params: &Params, session: &Session, d: &mut Digest) {
+    let specs = kind.params();
+    let is_file = |name: &str| specs.iter().any(|p| p.name == name && p.ty == ParamType::File);
     for (name, p) in &params.values {
         d.bytes(name.as_bytes());
         param(&p.value, d);
         if let Param::Text(file) = &p.value
-            && name == "file"
+            && is_file(name)
             && let Ok(mut open) = files::open(&session.folder.join(file), u64::MAX)
         {
             let mut bytes = Vec::new();
