@@ -14,6 +14,8 @@ pub mod run;
 pub mod schema;
 pub mod source;
 pub mod stability;
+#[cfg(feature = "study")]
+pub mod study;
 
 pub use diagnostics::Diagnostics;
 pub use plan::{Overrides, Plan, load, load_with_graph};

@@ -14,6 +14,8 @@ mod report;
 mod reproduce;
 mod run;
 mod stability;
+#[cfg(feature = "study")]
+mod study;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -37,9 +39,9 @@ const EXIT_CODES: &str = "Exit codes:
   0    done
   1    a number of a paper is not reproduced
   2    the scenario has mistakes, an option is wrong, or a file cannot be used; nothing was run
-  3    a run stopped in error; its results up to there are kept
+  3    a run stopped in error; its results up to there are kept; of a study, some runs have no results
   101  a mistake of the program; please report it
-  130  interrupted; `superdense resume` goes on";
+  130  interrupted; `superdense resume` goes on, a study by its own command";
 
 /// Hybrid simulation from a scenario file.
 #[derive(Debug, Parser)]
@@ -86,6 +88,9 @@ enum Command {
     #[cfg(feature = "fmi")]
     #[command(subcommand)]
     Fmu(fmu::FmuCommand),
+    /// Answer questions about a scenario by many runs; started again, it goes on.
+    #[cfg(feature = "study")]
+    Study(study::StudyOptions),
     /// Draw the figure of a run again.
     Plot {
         /// Output directory of the run.
@@ -152,6 +157,8 @@ fn commands() -> ExitCode {
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
         #[cfg(feature = "fmi")]
         Command::Fmu(command) => fmu::fmu(&console, &command),
+        #[cfg(feature = "study")]
+        Command::Study(options) => study::study(&console, &options),
         Command::Plot { dir } => run::plot(&console, &dir),
         Command::Report { dir, out, force } => run::report(&console, &dir, out, force),
         Command::Completions { shell } => manual::completions(&console, shell),

@@ -123,6 +123,7 @@ impl PlanOptions {
             seed: self.seed,
             tighten: None,
             second_family: false,
+            study: None,
         }
     }
 
@@ -167,7 +168,7 @@ fn event_list() -> impl TypedValueParser<Value = EventListKind> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<EventListKind>())
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+pub(super) fn assignment(text: &str) -> Result<(String, String), String> {
     let (path, value) = text.split_once('=').ok_or("write it as PATH=VALUE, such as g=9.81")?;
     if path.trim().is_empty() {
         return Err("the path before '=' is missing".to_owned());

@@ -34,6 +34,9 @@ pub(super) enum Stop {
     Failed { failure: Box<Failure>, results: Option<String>, notes: Vec<String> },
     /// So many numbers of the papers are not reproduced; which was printed already.
     Different(usize),
+    /// Runs of a study have no results: how many, and why; the object was printed already.
+    #[cfg_attr(not(feature = "study"), expect(dead_code, reason = "of studies"))]
+    Lost(String),
     /// Ctrl-C; the object was printed already.
     Interrupted,
 }
@@ -62,7 +65,7 @@ impl Stop {
         match self {
             Self::Different(_) => 1,
             Self::Usage(_) | Self::Scenario(_) => 2,
-            Self::Failed { .. } => 3,
+            Self::Failed { .. } | Self::Lost(_) => 3,
             Self::Interrupted => 130,
         }
     }
@@ -133,6 +136,10 @@ impl Console {
             self.remark(&format!("error: {count} numbers are not reproduced"));
             return;
         }
+        if let Stop::Lost(why) = stop {
+            self.remark(&format!("error: {why}"));
+            return;
+        }
         if self.json {
             self.object(&stop.object());
             if self.printed().is_ok() {
@@ -153,7 +160,7 @@ impl Console {
                     put(&mut err, &format!("results up to the error are in {dir}\n"));
                 }
             }
-            Stop::Different(_) | Stop::Interrupted => {}
+            Stop::Different(_) | Stop::Lost(_) | Stop::Interrupted => {}
         }
     }
 }
@@ -183,7 +190,7 @@ impl Stop {
                 object["out"] = json!(results);
                 object["notes"] = json!(notes);
             }
-            Self::Different(_) => {}
+            Self::Different(_) | Self::Lost(_) => {}
             Self::Interrupted => object["status"] = json!("interrupted"),
         }
         object

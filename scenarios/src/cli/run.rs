@@ -112,7 +112,7 @@ pub(super) fn drive(console: &Console, session: &mut Session) -> Result<Outcome,
     outcome
 }
 
-fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
+pub(super) fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done {
     let outcome = drive(console, &mut session);
     let out = session.settings().out.clone();
     let results = out.display().to_string();
@@ -216,7 +216,7 @@ fn show(bar: Option<&ProgressBar>, (started, from): (Instant, i64), p: Progress)
 
 /// An estimate of the wall time to the end, from what this process has done: since `from` it has come to
 /// `now`.
-fn left(elapsed: f64, (from, now, stop): (i64, i64, i64)) -> String {
+pub(super) fn left(elapsed: f64, (from, now, stop): (i64, i64, i64)) -> String {
     let done = now.saturating_sub(from) as f64;
     // The first moments say nothing.
     if elapsed < 0.5 || done <= 0.0 {

@@ -302,6 +302,8 @@ pub struct Overrides {
     pub tighten: Option<f64>,
     /// Units compute by another family of methods, where they have one, for `--verify`.
     pub second_family: bool,
+    /// A study whose `[result]` joins that of the scenario.
+    pub study: Option<PathBuf>,
 }
 
 /// Reads, checks and plans a scenario.
@@ -383,6 +385,9 @@ fn plan<T>(
         set::apply(path, value, &mut root, &mut session.sources, &session.sink);
     }
     override_keys(overrides, &mut root, session);
+    if let Some(study) = &overrides.study {
+        read::join_results(study, &mut root, &mut session.sources, &session.sink);
+    }
     settings::basics(&root, session);
     session.tighten = overrides.tighten.unwrap_or(1.0);
     session.second_family = overrides.second_family;

@@ -63,6 +63,35 @@ fn scenario_of(file: &Path) -> Result<String, (String, Option<&'static str>)> {
     text_of(file)
 }
 
+/// Adds the `[result]` of a study to that of its scenario.
+pub(super) fn join_results(study: &Path, root: &mut Table, sources: &mut Sources, sink: &Sink) {
+    // The study was read by whoever runs it, with all mistakes of its own.
+    let Ok(text) = text_of(study) else { return };
+    let folder = study.parent().unwrap_or(Path::new(""));
+    let name = (study.display().to_string(), folder, true);
+    let mut table = document::parse(name, &text, sources, sink);
+    let Some(at) = table.entries.iter().position(|(k, _)| k.value == "result") else { return };
+    let (key, node) = table.entries.remove(at);
+    match (root.get_mut("result"), node.item) {
+        (None, item) => root.entries.push((key, Node { item, span: node.span })),
+        (Some(Node { item: Item::Table(own), .. }), Item::Table(more)) => {
+            for (name, value) in more.entries {
+                match own.entries.iter().find(|(k, _)| k.value == name.value) {
+                    Some((first, _)) => {
+                        let message = format!("the result `{}` is defined twice", name.value);
+                        let mistake = Mistake::new("duplicate-name", &name.span, message);
+                        let mistake = mistake.also(&first.span, "by the scenario, too");
+                        sink.push(mistake.help("rename it in the study"));
+                    }
+                    None => own.entries.push((name, value)),
+                }
+            }
+        }
+        // A wrong type is reported where results are read.
+        (Some(own), item) => own.item = item,
+    }
+}
+
 struct Reader<'a> {
     sources: &'a mut Sources,
     sink: &'a Sink,

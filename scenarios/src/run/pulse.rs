@@ -87,6 +87,11 @@ impl Pulse {
         self.flags.interrupt.load(Ordering::Relaxed)
     }
 
+    /// Whether both are handles on one pulse.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.flags, &other.flags)
+    }
+
     /// Set when the run should pause.
     pub fn halt(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.flags.halt)

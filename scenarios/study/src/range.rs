@@ -16,6 +16,20 @@ impl Step {
         (mantissa > 0).then_some(Self { mantissa, exponent })
     }
 
+    /// The step whose shortest decimal is that of a float, which is how a person writes it.
+    ///
+    /// ```
+    /// use superdense_study::Step;
+    /// assert_eq!(Step::of(0.0001), Step::new(1, -4));
+    /// ```
+    pub fn of(size: f64) -> Option<Self> {
+        let text = format!("{size:e}");
+        let (digits, exponent) = text.split_once('e')?;
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let mantissa = format!("{whole}{fraction}").parse().ok()?;
+        Self::new(mantissa, exponent.parse::<i32>().ok()? - fraction.len() as i32)
+    }
+
     /// Its size.
     pub fn size(self) -> f64 {
         self.multiple(1)

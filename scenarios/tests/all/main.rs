@@ -6,6 +6,8 @@ mod rejected;
 mod results;
 mod robust;
 mod schema;
+#[cfg(feature = "study")]
+mod study;
 
 use std::path::PathBuf;
 use superdense::{Diagnostics, Overrides, Plan};

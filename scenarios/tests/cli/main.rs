@@ -29,6 +29,8 @@ mod release;
 mod reproduce;
 mod resume;
 mod stability;
+#[cfg(feature = "study")]
+mod study;
 mod told;
 mod workloads;
 

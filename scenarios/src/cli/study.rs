@@ -1,0 +1,294 @@
+//! `superdense study`: questions about a scenario, answered by many runs.
+use super::{
+    Done,
+    report::{Console, Stop, columns},
+    run::left,
+};
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    thread,
+    time::Instant,
+};
+use superdense::{
+    output::directory,
+    run::pulse::Pulse,
+    study::{
+        ANSWERS, Conducted, Limits, RESULTS, Runner, STORE, ScenarioRunner, Sets, Store, Study,
+        StudyError, answer, ask::Kind, conduct::Progress, table,
+    },
+};
+
+mod export;
+mod rerun;
+
+/// Options of `study`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct StudyOptions {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    run: Option<RunOptions>,
+}
+
+/// What else can be done with a study.
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Do one run of a study again, with all of its files.
+    Rerun(rerun::RerunOptions),
+    /// Write the runs of a study in another form.
+    Export(export::ExportOptions),
+}
+
+/// Options of a study that is run.
+#[derive(Debug, Args)]
+struct RunOptions {
+    /// Study file.
+    file: PathBuf,
+    /// Answer only this question.
+    #[arg(long, value_name = "NAME")]
+    ask: Option<String>,
+    /// Number of runs at a time; never changes results [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    workers: Option<u32>,
+    /// Directory of the study [default: out/<study>].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Set a parameter or any other value of the scenario; may be repeated.
+    #[arg(long, value_name = "PATH=VALUE", value_parser = super::options::assignment,
+          allow_hyphen_values = true)]
+    set: Vec<(String, String)>,
+    /// Tell how many runs there would be and, from one trial, how long they would take.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do runs again that failed or took too long.
+    #[arg(long)]
+    retry_failed: bool,
+}
+
+impl From<StudyError> for Stop {
+    fn from(e: StudyError) -> Self {
+        Self::usage(e.to_string())
+    }
+}
+
+/// `superdense study …`.
+pub(super) fn study(console: &Console, options: &StudyOptions) -> Done {
+    match (&options.action, &options.run) {
+        (Some(Action::Rerun(options)), _) => rerun::rerun(console, options),
+        (Some(Action::Export(options)), _) => export::export(console, options),
+        (None, Some(options)) => run(console, options),
+        (None, None) => Err(Stop::usage("name a study file")),
+    }
+}
+
+fn run(console: &Console, options: &RunOptions) -> Done {
+    let (mut study, runner) = Study::read(&options.file, &options.set)?;
+    if let Some(name) = &options.ask {
+        study.only(name).map_err(Stop::usage)?;
+    }
+    let cores = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut workers = options.workers.map_or_else(cores, |n| n as usize);
+    if runner.alone() && workers > 1 {
+        console.remark("note: runs with FMUs follow each other, because FMUs may share memory");
+        workers = 1;
+    }
+    if options.dry_run {
+        return dry_run(console, &study, &runner, workers);
+    }
+    let out = match &options.out {
+        Some(out) => out.clone(),
+        None => directory::default_for(&study.name).map_err(Stop::usage)?,
+    };
+    let _held = directory::hold(&out)?;
+    ours(&out)?;
+    let (store, known) = Store::open(&out.join(STORE), &study.results, options.retry_failed)?;
+    facts(&store, &study, options)?;
+    let pulse = Pulse::default();
+    // Without a handler Ctrl-C ends the program at once, which the store outlives.
+    let _ = pulse.on_interrupt();
+    let bar = bar(console);
+    let limits = Limits { workers, timeout: study.timeout };
+    let began = Instant::now();
+    let mut tell = |p: Progress| show(bar.as_ref(), began, p);
+    let stop = || pulse.interrupted();
+    let ended =
+        superdense::study::conduct(&study, &runner, (&store, &known), limits, &stop, &mut tell);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    // Why rows were not taken says the writer.
+    store.close()?;
+    match ended? {
+        Some(found) => report(console, &study, &found, &out),
+        None => {
+            let text = format!(
+                "interrupted; all runs that had ended are kept in {}\nthe same command goes on\n",
+                out.display()
+            );
+            console.say(&text, || json!({ "status": "interrupted", "exit_code": 130, "out": out }));
+            Err(Stop::Interrupted)
+        }
+    }
+}
+
+/// Refuses a directory that holds other things, and removes tables of an earlier state of the study.
+fn ours(out: &Path) -> Result<(), Stop> {
+    if out.join("manifest.json").is_file() && !out.join(STORE).is_file() {
+        let why = "the results of a run are here; choose another directory with --out";
+        return Err(Stop::usage(format!("{}: {why}", out.display())));
+    }
+    for name in [RESULTS, ANSWERS] {
+        let file = out.join(name);
+        if file.is_file() && !out.join(STORE).is_file() {
+            let why = "is none of a study; choose another directory with --out";
+            return Err(Stop::usage(format!("{}: {why}", file.display())));
+        }
+        directory::remove(&file)?;
+    }
+    Ok(())
+}
+
+/// Tells the store what `rerun`, and a person with SQL, have to know.
+fn facts(store: &Store, study: &Study, options: &RunOptions) -> Result<(), StudyError> {
+    let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
+    let asks: Vec<&str> = study.asks.iter().map(|a| a.name.value.as_str()).collect();
+    let parameter =
+        |p: &superdense::study::vary::Parameter| json!({ "path": p.path.value, "unit": p.unit });
+    let parameters: Vec<_> = study.parameters.iter().map(parameter).collect();
+    store.meta("version", json!(env!("CARGO_PKG_VERSION")))?;
+    store.meta("study", json!(absolute(&options.file)))?;
+    store.meta("scenario", json!(absolute(&study.scenario)))?;
+    store.meta("sets", json!(study.sets))?;
+    store.meta("seed", json!(study.seed))?;
+    store.meta("parameters", json!(parameters))?;
+    store.meta("results", json!(study.results))?;
+    store.meta("asks", json!(asks))
+}
+
+/// Writes the tables and tells the answers.
+fn report(console: &Console, study: &Study, found: &Conducted<'_>, out: &Path) -> Done {
+    let answers = answer::answers(study, found);
+    directory::replace(&out.join(RESULTS), table::csv(study, found).as_bytes())?;
+    let bytes = answer::json(&answers);
+    directory::replace(&out.join(ANSWERS), &bytes)?;
+    let (runs, lost) = (found.runs.len(), found.lost());
+    let line = |(name, answer): &(String, answer::Answer)| {
+        let (words, runs) = answer.line(study);
+        vec![name.clone(), words, format!("{runs} runs")]
+    };
+    let rows: Vec<_> = answers.iter().map(line).collect();
+    let text = format!(
+        "{}\n{}{} runs, {} of them new: {}: {STORE} {RESULTS} {ANSWERS}\n",
+        study.title,
+        columns(&rows, &[2]),
+        runs,
+        found.fresh,
+        out.display()
+    );
+    console.say(&text, || {
+        let answers: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let status = if lost > 0 { "failed" } else { "done" };
+        json!({
+            "command": "study",
+            "status": status,
+            "exit_code": if lost > 0 { 3 } else { 0 },
+            "out": out,
+            "runs": runs,
+            "new": found.fresh,
+            "failed": lost,
+            "answers": answers,
+        })
+    });
+    if lost > 0 { Err(Stop::Lost(why(found))) } else { Ok(()) }
+}
+
+/// How many runs have no results, and why the first of them has none.
+fn why(found: &Conducted<'_>) -> String {
+    let lost = found.lost();
+    let mut first: Vec<_> = found.runs.iter().filter(|(_, run)| run.error.is_some()).collect();
+    first.sort_by_key(|((place, replicate), _)| (found.numbers[*place], *replicate));
+    let example = first.first().map_or_else(String::new, |((place, replicate), run)| {
+        let error = run.error.as_deref().unwrap_or_default();
+        format!("; point {} replicate {replicate}: {error}", found.numbers[*place])
+    });
+    let runs = if lost == 1 { "run has" } else { "runs have" };
+    format!("{lost} {runs} no results{example}\ndo them again with --retry-failed")
+}
+
+fn bar(console: &Console) -> Option<ProgressBar> {
+    if console.quiet || console.json || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    // At most 80 columns with a million runs, a thousand of which failed.
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} runs  {msg}").ok()?;
+    Some(ProgressBar::new(0).with_style(style.progress_chars("━╸─")))
+}
+
+fn show(bar: Option<&ProgressBar>, began: Instant, p: Progress) {
+    let Some(bar) = bar else { return };
+    bar.set_length(p.asked as u64);
+    bar.set_position(p.done as u64);
+    let left = left(
+        began.elapsed().as_secs_f64(),
+        (0, p.fresh as i64, (p.fresh + p.asked - p.done) as i64),
+    );
+    let lost = if p.lost > 0 { format!("{} failed  ", p.lost) } else { String::new() };
+    bar.set_message(format!("{lost}{left}"));
+}
+
+/// `--dry-run`.
+fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: usize) -> Done {
+    let counts: Vec<_> = study.asks.iter().map(|ask| (ask, expected(study, ask))).collect();
+    let began = Instant::now();
+    let failed = |why: String| Stop::usage(format!("the trial failed: {why}"));
+    let (_, plan) = runner.plan(&Sets::new(), None).map_err(failed)?;
+    let ran = runner.run(plan, &Pulse::default());
+    ran.map_err(|lost| failed(format!("{lost:?}")))?;
+    let seconds = began.elapsed().as_secs_f64();
+    let all = |at: usize| counts.iter().map(|(_, c)| c[at]).sum::<f64>();
+    let (least, most) = (all(0), all(1));
+    let time = |runs: f64| runs * seconds / workers as f64;
+    let range = |a: String, b: String| if a == b { a } else { format!("{a} to {b}") };
+    let runs = |[a, b]: [f64; 2]| range(format!("{a:.0}"), format!("{b:.0}"));
+    let row = |(ask, count): &(&superdense::study::ask::Ask, [f64; 2])| {
+        vec![ask.name.value.clone(), format!("{} runs", runs(*count))]
+    };
+    let rows: Vec<_> = counts.iter().map(row).collect();
+    let takes = range(format!("{:.1}", time(least)), format!("{:.1}", time(most)));
+    let text = format!(
+        "{}\n{}one run took {seconds:.3} s, so that with {workers} workers all take about {takes} s\n",
+        study.title,
+        columns(&rows, &[1]),
+    );
+    console.say(&text, || {
+        let asks: serde_json::Map<_, _> = counts
+            .iter()
+            .map(|(ask, [a, b])| (ask.name.value.clone(), json!({ "least": a, "most": b })))
+            .collect();
+        json!({
+            "command": "study", "status": "dry run", "exit_code": 0, "runs": asks,
+            "seconds_per_run": seconds, "seconds": [time(least), time(most)],
+        })
+    });
+    Ok(())
+}
+
+/// Least and most runs of a question; of a search those for one change.
+fn expected(study: &Study, ask: &superdense::study::ask::Ask) -> [f64; 2] {
+    let points = match &ask.kind {
+        Kind::Design { points, .. } => points.len() as f64,
+        Kind::Boundary { over, .. } => study.parameters[*over].points_of_search(),
+    };
+    let rule = ask.replication;
+    let most = if ask.until.is_empty() && matches!(ask.kind, Kind::Design { .. }) {
+        rule.least
+    } else {
+        rule.most
+    };
+    [rule.least, most].map(|n| points * f64::from(n))
+}

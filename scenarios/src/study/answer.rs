@@ -1,0 +1,309 @@
+//! Answers: `answers.json`, and a line for each on screen.
+use super::{
+    Conducted, Study,
+    ask::Kind,
+    question::{Question, values},
+    store::{Status, Stored},
+    vary::number,
+};
+use serde::{Serialize, Serializer};
+use superdense_study::{Boundary, Change, interval, replicate::LEVEL};
+
+/// The answer to a question.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Where a condition changes.
+    Boundary(BoundaryAnswer),
+    /// Points, with the means of their replicates.
+    Design(DesignAnswer),
+}
+
+/// Where a condition changes.
+#[derive(Debug, Serialize)]
+pub struct BoundaryAnswer {
+    method: &'static str,
+    over: String,
+    keep: String,
+    /// The first change: the last value at which the condition holds, and the next at which it fails.
+    holds: Option<f64>,
+    fails: Option<f64>,
+    /// First and last value at which the runs do not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    band: Option<[f64; 2]>,
+    changes: usize,
+    /// All of them, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    all: Vec<ChangeAnswer>,
+    /// Without a change: whether the condition holds everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    everywhere: Option<bool>,
+    points: usize,
+    runs: usize,
+    /// Points where the condition could not be told, because a result never happened.
+    #[serde(skip_serializing_if = "is_zero")]
+    absent: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    failed: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    incomplete: bool,
+}
+
+/// One of several changes.
+#[derive(Debug, Serialize)]
+pub struct ChangeAnswer {
+    holds: Option<f64>,
+    fails: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    band: Option<[f64; 2]>,
+}
+
+/// Points, with the means of their replicates.
+#[derive(Debug, Serialize)]
+pub struct DesignAnswer {
+    method: &'static str,
+    over: Vec<String>,
+    points: usize,
+    runs: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    failed: usize,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    incomplete: bool,
+    /// Of replicated points: parameters, replicates, and for each result mean and interval.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    means: Vec<Mean>,
+}
+
+/// A replicated point.
+#[derive(Debug, Serialize)]
+pub struct Mean {
+    point: usize,
+    #[serde(serialize_with = "by_name")]
+    at: Vec<(String, serde_json::Value)>,
+    replicates: usize,
+    #[serde(serialize_with = "by_name")]
+    results: Vec<(String, Option<Estimate>)>,
+}
+
+/// The mean of a result with its interval, over those runs in which it is there.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Estimate {
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    n: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+fn by_name<T: Serialize, S: Serializer>(entries: &[(String, T)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(entries.iter().map(|(name, value)| (name, value)))
+}
+
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+struct Answers<'a>(#[serde(serialize_with = "by_name")] &'a [(String, Answer)]);
+
+/// The content of `answers.json`.
+pub fn json(answers: &[(String, Answer)]) -> Vec<u8> {
+    // Numbers, texts and lists always become JSON.
+    let mut text = serde_json::to_vec_pretty(&Answers(answers)).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+/// The answers to all questions, in the order of the file.
+pub fn answers(study: &Study, found: &Conducted<'_>) -> Vec<(String, Answer)> {
+    let answer = |(number, question): (usize, &Question<'_>)| {
+        let name = question.ask.name.value.clone();
+        let runs = runs_of(found, number, question);
+        let answer = match (question.search(), &question.ask.kind) {
+            (Some(search), Kind::Boundary { over, .. }) => {
+                Answer::Boundary(boundary(study, question, search, *over, &runs))
+            }
+            (_, kind) => Answer::Design(design(study, found, (number, question), kind, &runs)),
+        };
+        (name, answer)
+    };
+    found.questions.iter().enumerate().map(answer).collect()
+}
+
+/// The runs of each point of a question.
+fn runs_of<'f>(
+    found: &'f Conducted<'_>,
+    number: usize,
+    question: &Question<'_>,
+) -> Vec<Vec<&'f Stored>> {
+    let places = &found.of[number];
+    let runs = |(place, (_, n)): (&usize, (&[f64], u32))| found.replicates(*place, n);
+    places.iter().zip(question.points()).map(runs).collect()
+}
+
+fn failed(runs: &[Vec<&Stored>]) -> usize {
+    runs.iter().flatten().filter(|run| run.status != Status::Done).count()
+}
+
+fn boundary(
+    study: &Study,
+    question: &Question<'_>,
+    search: &Boundary,
+    over: usize,
+    runs: &[Vec<&Stored>],
+) -> BoundaryAnswer {
+    let changes = search.changes();
+    let keep = question.keep();
+    let absent =
+        |run: &&&Stored| run.status == Status::Done && keep.is_some_and(|k| k.absent(&run.results));
+    let first = changes.first();
+    let certain = search.found().iter().find_map(|(_, verdict)| *verdict);
+    let all = |c: &Change| ChangeAnswer { holds: c.holds(), fails: c.fails(), band: c.band };
+    BoundaryAnswer {
+        method: "boundary",
+        over: study.parameters[over].path.value.clone(),
+        keep: keep.map(|k| k.text.clone()).unwrap_or_default(),
+        holds: first.and_then(Change::holds),
+        fails: first.and_then(Change::fails),
+        band: first.and_then(|c| c.band),
+        changes: changes.len(),
+        all: changes.iter().filter(|_| changes.len() > 1).map(all).collect(),
+        everywhere: certain
+            .filter(|_| changes.is_empty())
+            .map(|v| v == superdense_study::Verdict::Holds),
+        points: runs.len(),
+        runs: runs.iter().map(Vec::len).sum(),
+        absent: runs.iter().filter(|runs| runs.iter().any(|r| absent(&r))).count(),
+        failed: failed(runs),
+        incomplete: search.incomplete(),
+    }
+}
+
+fn design(
+    study: &Study,
+    found: &Conducted<'_>,
+    (number, question): (usize, &Question<'_>),
+    kind: &Kind,
+    runs: &[Vec<&Stored>],
+) -> DesignAnswer {
+    let method = match kind {
+        Kind::Boundary { .. } => "boundary",
+        Kind::Design { method, .. } => method,
+    };
+    let over = question.over();
+    let name = |&at: &usize| study.parameters[at].path.value.clone();
+    let mut means = Vec::new();
+    let replicated = runs.iter().any(|runs| runs.len() > 1);
+    for (at, (point, _)) in question.points().enumerate().filter(|_| replicated) {
+        let cell = |(&p, x): (&usize, &f64)| (name(&p), study.parameters[p].json(*x));
+        let estimated = |(i, r): (usize, &String)| (r.clone(), estimate(&values(&runs[at], i)));
+        means.push(Mean {
+            point: found.numbers[found.of[number][at]],
+            at: over.iter().zip(point).map(cell).collect(),
+            replicates: runs[at].len(),
+            results: study.results.iter().enumerate().map(estimated).collect(),
+        });
+    }
+    let failed = failed(runs);
+    DesignAnswer {
+        method,
+        over: over.iter().map(name).collect(),
+        points: runs.len(),
+        runs: runs.iter().map(Vec::len).sum(),
+        failed,
+        incomplete: failed > 0,
+        means,
+    }
+}
+
+/// Nothing where no run has a value; no interval where only one has.
+fn estimate(values: &[f64]) -> Option<Estimate> {
+    if values.is_empty() {
+        return None;
+    }
+    let interval = interval::mean(values, LEVEL);
+    let end = |x: f64| Some(x).filter(|x| x.is_finite());
+    let (low, high) = (end(interval.low), end(interval.high));
+    Some(Estimate { value: interval.value, low, high, n: values.len() })
+}
+
+impl Answer {
+    /// The answer in words, and the number of runs that it took.
+    pub fn line(&self, study: &Study) -> (String, usize) {
+        match self {
+            Self::Boundary(answer) => (answer.words(study), answer.runs),
+            Self::Design(answer) => (answer.words(), answer.runs),
+        }
+    }
+}
+
+fn incomplete(words: &mut String, failed: usize, incomplete: bool) {
+    if incomplete {
+        *words += &format!(" (incomplete: {failed} runs failed)");
+    }
+}
+
+impl BoundaryAnswer {
+    fn words(&self, study: &Study) -> String {
+        let unit = study.parameters.iter().find(|p| p.path.value == self.over).map(|p| &p.unit);
+        let unit = unit.filter(|u| !u.is_empty()).map_or_else(String::new, |u| format!(" {u}"));
+        let at = |x: f64| format!("{}{unit}", number(x));
+        let band = |band: Option<[f64; 2]>| {
+            band.map_or_else(String::new, |[a, b]| {
+                format!(", is not certain from {} to {}", number(a), at(b))
+            })
+        };
+        let mut words = match (self.holds, self.fails) {
+            (Some(holds), Some(fails)) if holds < fails => format!(
+                "{} holds up to {} = {}, fails from {}{}",
+                self.keep,
+                self.over,
+                at(holds),
+                at(fails),
+                band(self.band)
+            ),
+            (Some(holds), Some(fails)) => format!(
+                "{} fails up to {} = {}, holds from {}{}",
+                self.keep,
+                self.over,
+                at(fails),
+                at(holds),
+                band(self.band)
+            ),
+            (None, None) => match self.everywhere {
+                Some(true) => format!("{} holds everywhere", self.keep),
+                Some(false) => format!("{} fails everywhere", self.keep),
+                None => format!("{}: nothing is certain", self.keep),
+            },
+            (holds, fails) => {
+                let (word, x) = match holds {
+                    Some(x) => ("holds", x),
+                    None => ("fails", fails.unwrap_or(f64::NAN)),
+                };
+                let band = band(self.band);
+                format!("{} {word} at {} = {}{band}", self.keep, self.over, at(x))
+            }
+        };
+        if self.changes > 1 {
+            words += &format!("; {} changes", self.changes);
+        }
+        if self.absent > 0 {
+            words += &format!("; at {} points what it compares never happened", self.absent);
+        }
+        incomplete(&mut words, self.failed, self.incomplete);
+        words
+    }
+}
+
+impl DesignAnswer {
+    fn words(&self) -> String {
+        let names = match self.over.as_slice() {
+            [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+            names => names.concat(),
+        };
+        let mut words = format!("{}: {} points over {names}", self.method, self.points);
+        incomplete(&mut words, self.failed, self.incomplete);
+        words
+    }
+}

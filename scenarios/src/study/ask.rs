@@ -1,0 +1,474 @@
+//! `[ask.NAME]`: questions as they are written.
+use super::{
+    Sets,
+    file::{Reader, known_keys},
+    vary::Parameter,
+};
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node, Table},
+};
+use superdense_models::{
+    kinds::Located,
+    maths::{
+        expr::{Comparison, Condition, Logic, Names, VarId, nearest},
+        quantity::Quantity,
+    },
+};
+use superdense_study::{
+    Judged, Point, Range, Replication, design,
+    replicate::Width,
+    sobol::{self, DIMENSIONS},
+};
+
+/// The methods that a question may name.
+const METHODS: [&str; 5] = ["boundary", "grid", "latin-hypercube", "sobol", "list"];
+/// Replicates at most where a study says only when to stop.
+const MOST: u32 = 64;
+
+/// A question.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// Its name.
+    pub name: Located<String>,
+    /// Settings of its own.
+    pub sets: Sets,
+    /// The method, with what belongs to it.
+    pub kind: Kind,
+    /// How many replicates its points get.
+    pub replication: Replication,
+    /// Numbers of results, and how exact their means are wanted.
+    pub until: Vec<(usize, Width)>,
+}
+
+/// A method, with what belongs to it. Parameters are numbers of those of the study.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// Where a condition changes.
+    Boundary {
+        /// The parameter.
+        over: usize,
+        /// The condition.
+        keep: Keep,
+    },
+    /// Points that are known beforehand.
+    Design {
+        /// The method's name.
+        method: &'static str,
+        /// The parameters.
+        over: Vec<usize>,
+        /// The points.
+        points: Vec<Point>,
+    },
+}
+
+/// A condition on results.
+#[derive(Debug, Clone)]
+pub struct Keep {
+    /// As it is written.
+    pub text: String,
+    condition: Condition,
+}
+
+impl Keep {
+    /// Whether it names a result of something that never happened.
+    pub fn absent(&self, results: &[Option<f64>]) -> bool {
+        let absent = |v: &VarId| results.get(v.0 as usize).copied().flatten().is_none();
+        self.condition.vars().iter().any(absent)
+    }
+
+    /// Whether it holds for the results of a run. What never happened compares with nothing: the condition
+    /// fails.
+    pub fn judge(&self, results: &[Option<f64>]) -> Judged {
+        if self.absent(results) {
+            return Judged { holds: false, margin: None };
+        }
+        let vars: Vec<f64> = results.iter().map(|r| r.unwrap_or(f64::NAN)).collect();
+        let z = || self.condition.atoms()[0].z.eval(&vars);
+        let ordered = self.condition.atoms().len() == 1
+            && matches!(self.condition.atoms()[0].relation, Comparison::Less | Comparison::LessEq);
+        let margin = match self.condition.logic() {
+            [Logic::Atom(_)] if ordered => Some(-z()),
+            [Logic::Atom(_), Logic::Not(_)] if ordered => Some(z()),
+            _ => None,
+        };
+        Judged { holds: self.condition.eval(&vars), margin }
+    }
+}
+
+/// The settings of `[replicate]`, or of a question.
+#[derive(Debug, Clone)]
+pub(super) struct Replicates {
+    pub rule: Replication,
+    pub until: Vec<(usize, Width)>,
+}
+
+/// Reads `[replicate]`.
+pub(super) fn replicates(table: &Table, reader: &Reader<'_>) -> Replicates {
+    known_keys(table, &["least", "most", "until"], "[replicate]", reader.sink);
+    let number = |key: &str, default: u32| match table.get(key) {
+        None => default,
+        Some(node) => reader.count(node, &format!("`{key}`"), 2).unwrap_or(default),
+    };
+    let until = match table.get("until") {
+        None => Vec::new(),
+        Some(node) => node
+            .table("`until`", "until = { nadir = 0.01 }", reader.sink)
+            .map(|t| t.entries.iter().filter_map(|(k, n)| width(k, n, reader)).collect())
+            .unwrap_or_default(),
+    };
+    let least = number("least", 8);
+    let most = number("most", if until.is_empty() { least } else { MOST.max(least) });
+    if most < least {
+        let node = table.get("most").or(table.get("least"));
+        let message = format!("`most` is {most}, and `least` {least}");
+        let help = "write the smaller number as `least`";
+        reader.refuse("study-replicate", node, message, help);
+    }
+    Replicates { rule: Replication { least, most: most.max(least) }, until }
+}
+
+fn width(key: &Located<String>, node: &Node, reader: &Reader<'_>) -> Option<(usize, Width)> {
+    let result = reader.result(&key.value, &key.span)?;
+    let width = match &node.item {
+        Item::Int(i) => Some(Width::Absolute(*i as f64)),
+        Item::Real(x, _) => Some(Width::Absolute(*x)),
+        Item::Text(text) => match Quantity::parse(text) {
+            Ok(Some(q)) if text.trim_end().ends_with('%') => Some(Width::Relative(q.si())),
+            Ok(Some(q)) => Some(Width::Absolute(q.si())),
+            _ => None,
+        },
+        _ => None,
+    };
+    let positive = |w: &Width| match w {
+        Width::Absolute(x) | Width::Relative(x) => *x > 0.0,
+    };
+    match width.filter(positive) {
+        Some(width) => Some((result, width)),
+        None => {
+            let message = format!("`{}` is not how exact a mean can be", key.value);
+            let help = "write half the width of its interval, such as 0.01, or \"5 %\" of the mean";
+            reader.refuse("study-replicate", Some(node), message, help);
+            None
+        }
+    }
+}
+
+/// Reads `[ask]`.
+pub(super) fn asks(table: &Table, usual: &Replicates, reader: &Reader<'_>) -> Vec<Ask> {
+    let ask = |(name, node): &(Located<String>, Node)| {
+        let table = node.table(&format!("`{}`", name.value), "[ask.limit]", reader.sink)?;
+        One { name, node, table, reader }.ask(usual)
+    };
+    table.entries.iter().filter_map(ask).collect()
+}
+
+/// One question.
+struct One<'a> {
+    name: &'a Located<String>,
+    node: &'a Node,
+    table: &'a Table,
+    reader: &'a Reader<'a>,
+}
+
+impl One<'_> {
+    fn refuse<T>(
+        &self,
+        key: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Option<T> {
+        let name = &self.name.span;
+        let span = self.table.get(key).map_or(name, |node| &node.span);
+        let mistake = Mistake::new("study-ask", span, message);
+        self.reader.sink.push(mistake.help(help));
+        None
+    }
+
+    fn ask(&self, usual: &Replicates) -> Option<Ask> {
+        let sink = self.reader.sink;
+        let Some(node) = self.table.get("method") else {
+            let message = format!("the question `{}` has no method", self.name.value);
+            let help = format!("write method = \"...\", one of {}", METHODS.join(", "));
+            return self.refuse("method", message, help);
+        };
+        let method = node.text("`method`", "method = \"grid\"", sink)?.value;
+        let of_method: &[&str] = match method.as_str() {
+            "boundary" => &["keep"],
+            "latin-hypercube" | "sobol" => &["samples"],
+            "list" => &["file"],
+            _ => &[],
+        };
+        let known = [&["method", "over", "set", "replicate"], of_method].concat();
+        if METHODS.contains(&method.as_str()) {
+            known_keys(self.table, &known, &format!("a question of method `{method}`"), sink);
+        }
+        let kind = match method.as_str() {
+            "boundary" => self.boundary()?,
+            "grid" => self.grid()?,
+            "latin-hypercube" => self.latin_hypercube()?,
+            "sobol" => self.sobol()?,
+            "list" => self.list()?,
+            _ => {
+                let near = nearest(&method, METHODS);
+                let help = near.map_or_else(
+                    || format!("methods are {}", METHODS.join(", ")),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                return self.refuse("method", format!("there is no method `{method}`"), help);
+            }
+        };
+        let sets = self.table.get("set").map(|node| self.reader.sets(node)).unwrap_or_default();
+        let own = self.own_replication()?;
+        let mut until = usual.until.clone();
+        if own.is_some() || matches!(kind, Kind::Boundary { .. }) {
+            until.clear();
+        }
+        let replication = own.unwrap_or(usual.rule);
+        Some(Ask { name: self.name.clone(), sets, kind, replication, until })
+    }
+
+    /// `replicate = 1`: exactly so many.
+    fn own_replication(&self) -> Option<Option<Replication>> {
+        let Some(node) = self.table.get("replicate") else { return Some(None) };
+        let n = self.reader.count(node, "`replicate`", 1)?;
+        Some(Some(Replication { least: n, most: n }))
+    }
+
+    fn boundary(&self) -> Option<Kind> {
+        let example = "over = \"network.delay\"";
+        let Some(node) = self.table.get("over") else {
+            return self.refuse(
+                "over",
+                "it is not said over which parameter",
+                format!("write {example}"),
+            );
+        };
+        let path = node.text("`over`", example, self.reader.sink)?;
+        let over = self.reader.parameter(&path.value, &path.span)?;
+        let parameter = &self.reader.parameters[over];
+        if let Range::Interval { step: None, .. } = parameter.range {
+            let message = format!("it is not said how exactly `{}` is wanted", path.value);
+            let help =
+                "add a `step` to its interval in [vary]: { from = 0.0, to = 1.0, step = 0.001 }";
+            return self.refuse("over", message, help);
+        }
+        Some(Kind::Boundary { over, keep: self.keep()? })
+    }
+
+    fn keep(&self) -> Option<Keep> {
+        let example = "keep = \"nadir > 59.3\"";
+        let Some(node) = self.table.get("keep") else {
+            let message = "it is not said which condition is to be kept";
+            return self.refuse(
+                "keep",
+                message,
+                format!("write a condition on results, such as {example}"),
+            );
+        };
+        let text = node.text("`keep`", example, self.reader.sink)?;
+        let names = (0..)
+            .zip(self.reader.results)
+            .fold(Names::new(), |names, (i, name)| names.var(name, i));
+        match Condition::parse(&text.value, &names) {
+            Ok(condition) if !condition.vars().is_empty() => {
+                Some(Keep { text: text.value, condition })
+            }
+            Ok(_) => self.refuse(
+                "keep",
+                "the condition names no result",
+                format!("write such as {example}"),
+            ),
+            Err(errors) => {
+                for e in errors {
+                    let known = self.reader.results_listed();
+                    let help = e.help().map_or(known, Into::into);
+                    let mistake = Mistake::new("expression", &text.span, e.to_string());
+                    self.reader.sink.push(mistake.help(help));
+                }
+                None
+            }
+        }
+    }
+
+    /// `over = { path = levels }`, or a list of paths.
+    fn over(&self) -> Option<Vec<(usize, Option<&Node>)>> {
+        let Some(node) = self.table.get("over") else {
+            let help = "write over = [\"network.delay\", \"network.loss\"], names of [vary]";
+            return self.refuse("over", "it is not said over which parameters", help);
+        };
+        let found: Option<Vec<_>> = match &node.item {
+            Item::Table(table) => {
+                let flat = crate::study::file::flat(table);
+                let of = |(path, node): (Located<String>, _)| {
+                    Some((self.reader.parameter(&path.value, &path.span)?, Some(node)))
+                };
+                flat.into_iter().map(of).collect()
+            }
+            Item::Text(path) => Some(vec![(self.reader.parameter(path, &node.span)?, None)]),
+            _ => {
+                let list = node.list("`over`", "over = [\"network.delay\"]", self.reader.sink)?;
+                let of = |node: &Node| {
+                    let path =
+                        node.text("a path of `over`", "\"network.delay\"", self.reader.sink)?;
+                    Some((self.reader.parameter(&path.value, &path.span)?, None))
+                };
+                list.iter().map(of).collect()
+            }
+        };
+        let found = found?;
+        let mut seen: Vec<usize> = found.iter().map(|f| f.0).collect();
+        seen.sort_unstable();
+        if found.is_empty() || seen.windows(2).any(|w| w[0] == w[1]) {
+            return self.refuse(
+                "over",
+                "it must name one parameter or more, each once",
+                "correct the list",
+            );
+        }
+        Some(found)
+    }
+
+    fn grid(&self) -> Option<Kind> {
+        let over = self.over()?;
+        let levels: Option<Vec<_>> =
+            over.iter().map(|(at, node)| self.levels(*at, *node)).collect();
+        let levels = levels?;
+        let runs = levels.iter().map(|l| l.len() as f64).product();
+        self.reader.fits(runs, self.node, &self.name.value)?;
+        let points = design::grid(&levels);
+        Some(Kind::Design { method: "grid", over: over.iter().map(|o| o.0).collect(), points })
+    }
+
+    /// The levels of a parameter of a grid: so many, those of a list, or all that there are.
+    fn levels(&self, at: usize, node: Option<&Node>) -> Option<Vec<f64>> {
+        let parameter = &self.reader.parameters[at];
+        let path = &parameter.path.value;
+        match (node.map(|n| (&n.item, n)), &parameter.range) {
+            (None, Range::Values(values)) => Some(values.clone()),
+            (None, Range::Interval { .. }) => {
+                let message = format!("it is not said at how many values of `{path}`");
+                let help = format!("write over = {{ \"{path}\" = 12 }}, or a list of its values");
+                self.refuse("over", message, help)
+            }
+            (Some((Item::List(list), node)), _) => {
+                let values: Option<Vec<f64>> =
+                    list.iter().map(|n| self.reader.value(parameter, n)).collect();
+                match values {
+                    Some(values) if values.is_empty() => {
+                        let message = format!("`{path}` has no values");
+                        self.reader.refuse("study-ask", Some(node), message, "write one or more");
+                        None
+                    }
+                    values => values,
+                }
+            }
+            (Some((_, node)), range) => {
+                let n = self.reader.count(node, &format!("the number of values of `{path}`"), 2)?;
+                self.reader.fits(f64::from(n), node, &self.name.value)?;
+                Some(range.levels(n as usize))
+            }
+        }
+    }
+
+    fn samples(&self) -> Option<u32> {
+        let Some(node) = self.table.get("samples") else {
+            return self.refuse("samples", "it is not said how many points", "write samples = 64");
+        };
+        let n = self.reader.count(node, "`samples`", 1)?;
+        self.reader.fits(f64::from(n), node, &self.name.value)?;
+        Some(n)
+    }
+
+    /// Parameters and their ranges, for designs that fill them.
+    fn ranges(&self) -> Option<(Vec<usize>, Vec<Range>)> {
+        let over = self.over()?;
+        if let Some((_, Some(node))) = over.iter().find(|o| o.1.is_some()) {
+            let help = "write over = [\"a\", \"b\"]; how many points there are says `samples`";
+            let message = "this method takes no values of single parameters";
+            self.reader.refuse("study-ask", Some(*node), message, help);
+            return None;
+        }
+        let numbers: Vec<usize> = over.iter().map(|o| o.0).collect();
+        let ranges = numbers.iter().map(|&at| self.reader.parameters[at].range.clone()).collect();
+        Some((numbers, ranges))
+    }
+
+    fn latin_hypercube(&self) -> Option<Kind> {
+        let ((over, ranges), n) = (self.ranges()?, self.samples()?);
+        let points = design::latin_hypercube(&ranges, n as usize, self.reader.seed);
+        Some(Kind::Design { method: "latin-hypercube", over, points })
+    }
+
+    fn sobol(&self) -> Option<Kind> {
+        let ((over, ranges), n) = (self.ranges()?, self.samples()?);
+        if !n.is_power_of_two() {
+            let message =
+                format!("`samples` is {n}, and Sobol' points are even only by powers of two");
+            let (below, above) = (1 << n.ilog2(), n.next_power_of_two());
+            return self.refuse("samples", message, format!("write samples = {below}, or {above}"));
+        }
+        let Some(points) = design::sobol(&ranges, n, self.reader.seed) else {
+            let message = format!("`over` names more than {DIMENSIONS} parameters");
+            return self.refuse(
+                "over",
+                message,
+                "name fewer, or take method = \"latin-hypercube\"",
+            );
+        };
+        debug_assert!(ranges.len() <= sobol::DIMENSIONS);
+        Some(Kind::Design { method: "sobol", over, points })
+    }
+
+    fn list(&self) -> Option<Kind> {
+        let Some(node) = self.table.get("file") else {
+            return self.refuse(
+                "file",
+                "it is not said where the points are",
+                "write file = \"points.csv\"",
+            );
+        };
+        let name = node.text("`file`", "file = \"points.csv\"", self.reader.sink)?;
+        let file = self.reader.folder.join(&name.value);
+        match points(&file, self.reader.parameters) {
+            Ok((over, points)) => {
+                self.reader.fits(points.len() as f64, node, &self.name.value)?;
+                Some(Kind::Design { method: "list", over, points })
+            }
+            Err(why) => {
+                let help = "a .csv file has paths of [vary] in its first line, and numbers in SI units \
+                            below";
+                self.refuse("file", format!("the points of `{}`: {why}", name.value), help)
+            }
+        }
+    }
+}
+
+/// Points of a file: the parameters of its columns, and its rows.
+fn points(
+    file: &std::path::Path,
+    parameters: &[Parameter],
+) -> Result<(Vec<usize>, Vec<Point>), String> {
+    let text = super::file::text_of(file)?;
+    let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
+    let (_, head) = lines.next().ok_or("it is empty")?;
+    let column = |name: &str| {
+        let name = name.trim().trim_matches('"');
+        let at = parameters.iter().position(|p| p.path.value == name);
+        at.ok_or_else(|| format!("`{name}` is no parameter of [vary]"))
+    };
+    let over = head.split(',').map(column).collect::<Result<Vec<usize>, _>>()?;
+    let mut points = Vec::new();
+    for (at, line) in lines {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        if cells.len() != over.len() {
+            return Err(format!("line {} has {} cells, not {}", at + 1, cells.len(), over.len()));
+        }
+        let value = |(cell, &p): (&&str, &usize)| {
+            let value = parameters[p].parse(cell);
+            value.ok_or_else(|| format!("line {}: `{cell}` is no number", at + 1))
+        };
+        points.push(cells.iter().zip(&over).map(value).collect::<Result<Point, _>>()?);
+    }
+    if points.is_empty() { Err("it has no points".to_owned()) } else { Ok((over, points)) }
+}

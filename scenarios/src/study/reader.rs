@@ -1,0 +1,153 @@
+//! A study that was run, read without touching it.
+use super::{
+    Sets, StudyError,
+    store::{at, results_of},
+};
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Map, Value as Json};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+/// A store that is only read, also while a study writes it.
+#[derive(Debug)]
+pub struct Reader {
+    file: PathBuf,
+    connection: Connection,
+    /// Keys of points by their number in `results.csv`.
+    keys: Vec<String>,
+}
+
+impl Reader {
+    /// Opens the store of a study.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open(file: &Path) -> Result<Self, StudyError> {
+        if !file.is_file() {
+            let why =
+                "there is no study here; name the directory that `superdense study FILE` wrote";
+            return Err(StudyError::Refused(format!("{}: {why}", file.display())));
+        }
+        let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
+            .map_err(at(file))?;
+        let mut this = Self { file: file.to_owned(), connection, keys: Vec::new() };
+        this.keys = this.numbered()?;
+        Ok(this)
+    }
+
+    /// Points are numbered in the order in which the questions of the file ask for them.
+    fn numbered(&self) -> Result<Vec<String>, StudyError> {
+        let asks: Vec<String> = self.fact("asks")?;
+        let mut keys = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for ask in asks {
+            let sql = "SELECT key FROM ask WHERE name = ?1 ORDER BY ordinal";
+            let mut statement = self.connection.prepare(sql).map_err(at(&self.file))?;
+            let found = statement.query_map([ask], |row| row.get(0)).map_err(at(&self.file))?;
+            for key in found {
+                let key: String = key.map_err(at(&self.file))?;
+                if seen.insert(key.clone()) {
+                    keys.push(key);
+                }
+            }
+        }
+        Ok(keys)
+    }
+
+    fn fact<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StudyError> {
+        let sql = "SELECT value FROM meta WHERE name = ?1";
+        let text: String =
+            self.connection.query_row(sql, [name], |row| row.get(0)).map_err(at(&self.file))?;
+        serde_json::from_str(&text)
+            .map_err(|e| StudyError::Refused(format!("{}: {name}: {e}", self.file.display())))
+    }
+
+    /// The scenario file.
+    ///
+    /// # Errors
+    /// When the store does not tell.
+    pub fn scenario(&self) -> Result<PathBuf, StudyError> {
+        self.fact("scenario")
+    }
+
+    /// The study file.
+    ///
+    /// # Errors
+    /// When the store does not tell.
+    pub fn study(&self) -> Result<PathBuf, StudyError> {
+        self.fact("study")
+    }
+
+    /// The settings of the study.
+    ///
+    /// # Errors
+    /// When the store does not tell.
+    pub fn sets(&self) -> Result<Sets, StudyError> {
+        self.fact("sets")
+    }
+
+    /// Its seed.
+    ///
+    /// # Errors
+    /// When the store does not tell.
+    pub fn seed(&self) -> Result<u64, StudyError> {
+        self.fact("seed")
+    }
+
+    /// The settings of a point.
+    ///
+    /// # Errors
+    /// When there is no point of this number.
+    pub fn point(&self, number: usize) -> Result<Sets, StudyError> {
+        let Some(key) = self.keys.get(number) else {
+            let have = match self.keys.len() {
+                0 => "no question is answered yet; run the study to its end".to_owned(),
+                n => format!("points have the numbers 0 to {}, as in results.csv", n - 1),
+            };
+            return Err(StudyError::Refused(format!("there is no point {number}: {have}")));
+        };
+        let sql = "SELECT parameters FROM point WHERE key = ?1";
+        let text: String =
+            self.connection.query_row(sql, [key], |row| row.get(0)).map_err(at(&self.file))?;
+        let object: Map<String, Json> = serde_json::from_str(&text)
+            .map_err(|e| StudyError::Refused(format!("{}: {e}", self.file.display())))?;
+        let text = |v: &Json| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+        Ok(object.iter().map(|(path, value)| (path.clone(), text(value))).collect())
+    }
+
+    /// Point and replicate of the run in which a result is smallest, or largest; of equal ones the first.
+    ///
+    /// # Errors
+    /// When there is no such result.
+    pub fn extreme(&self, name: &str, largest: bool) -> Result<(usize, u32), StudyError> {
+        let names: Vec<String> = self.fact("results")?;
+        if !names.iter().any(|n| n == name) {
+            let why = format!("there is no result `{name}`; results are {}", names.join(", "));
+            return Err(StudyError::Refused(why));
+        }
+        let numbers: HashMap<&str, usize> =
+            self.keys.iter().enumerate().map(|(n, key)| (key.as_str(), n)).collect();
+        let sql = "SELECT key, replicate, results FROM run WHERE status = 'done'";
+        let mut statement = self.connection.prepare(sql).map_err(at(&self.file))?;
+        let mut rows = statement.query([]).map_err(at(&self.file))?;
+        let mut best: Option<(f64, (usize, u32))> = None;
+        while let Some(row) = rows.next().map_err(at(&self.file))? {
+            let read = || Ok((row.get::<_, String>(0)?, row.get(1)?, row.get::<_, String>(2)?));
+            let (key, replicate, results) = read().map_err(at(&self.file))?;
+            let value = results_of(&results, &[name.to_owned()]).and_then(|r| r[0]);
+            let (Some(value), Some(&number)) = (value, numbers.get(key.as_str())) else { continue };
+            let value = if largest { -value } else { value };
+            let place = (value, (number, replicate));
+            if best.is_none_or(|b| place.0 < b.0 || place.0 == b.0 && place.1 < b.1) {
+                best = Some(place);
+            }
+        }
+        best.map(|b| b.1).ok_or_else(|| {
+            StudyError::Refused(format!(
+                "`{name}` happened in no run; choose a point by its number"
+            ))
+        })
+    }
+}

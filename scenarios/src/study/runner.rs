@@ -1,0 +1,140 @@
+//! One run of a study.
+use super::Sets;
+use crate::{
+    Diagnostics, Overrides, Plan,
+    run::{executor::Executor, memory, pulse::Pulse},
+};
+use std::path::{Path, PathBuf};
+use superdense_kernel::{message::Digest, time::Resolution};
+
+/// What a run came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The trace hash.
+    pub trace_hash: String,
+    /// Results in file order; none for what never happened.
+    pub results: Vec<Option<f64>>,
+}
+
+/// Why a run came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lost {
+    /// It failed.
+    Failed(String),
+    /// It was told to end.
+    Interrupted,
+}
+
+/// Whoever can run a scenario.
+pub trait Runner: Sync {
+    /// A scenario that is ready to run.
+    type Plan;
+
+    /// The names of results, in file order.
+    fn results(&self) -> &[String];
+
+    /// Plans a run, and digests everything on which its results depend. Without a seed the scenario has its
+    /// own.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario at this point.
+    fn plan(&self, sets: &Sets, seed: Option<u64>) -> Result<(u64, Self::Plan), String>;
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When there are no results.
+    fn run(&self, plan: Self::Plan, pulse: &Pulse) -> Result<Row, Lost>;
+}
+
+/// Runs scenarios in memory.
+#[derive(Debug)]
+pub struct ScenarioRunner {
+    scenario: PathBuf,
+    /// The study, whose `[result]` joins that of the scenario.
+    study: PathBuf,
+    /// Before those of a point.
+    sets: Sets,
+    names: Vec<String>,
+    alone: bool,
+}
+
+impl ScenarioRunner {
+    /// For a scenario with these settings, which is planned once.
+    ///
+    /// # Errors
+    /// All mistakes of the scenario.
+    pub fn new(
+        scenario: &Path,
+        study: &Path,
+        sets: &Sets,
+    ) -> Result<(Self, Resolution), Diagnostics> {
+        let (scenario, study) = (scenario.to_owned(), study.to_owned());
+        let mut this =
+            Self { scenario, study, sets: sets.clone(), names: Vec::new(), alone: false };
+        let plan = this.load(&Sets::new(), None)?;
+        this.names = plan.results.named.iter().map(|r| r.name.clone()).collect();
+        this.alone = plan.units.iter().any(|unit| unit.kind == "fmu");
+        Ok((this, plan.resolution))
+    }
+
+    /// Whether runs must follow each other: nobody knows which FMUs share memory of a process.
+    pub fn alone(&self) -> bool {
+        self.alone
+    }
+
+    /// The names of results.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Plans a point.
+    ///
+    /// # Errors
+    /// All mistakes of the scenario there.
+    pub fn load(&self, sets: &Sets, seed: Option<u64>) -> Result<Plan, Diagnostics> {
+        let all: Sets = self.sets.iter().chain(sets).cloned().collect();
+        let study = Some(self.study.clone());
+        let overrides = Overrides { seed, study, ..Overrides::default() };
+        crate::load(&self.scenario, &all, &overrides)
+    }
+}
+
+impl Runner for ScenarioRunner {
+    type Plan = Plan;
+
+    fn results(&self) -> &[String] {
+        &self.names
+    }
+
+    fn plan(&self, sets: &Sets, seed: Option<u64>) -> Result<(u64, Plan), String> {
+        let plan = self.load(sets, seed).map_err(|mistakes| match mistakes.mistakes().first() {
+            Some(first) => format!("{}; {}", first.message, first.help),
+            None => mistakes.to_string(),
+        })?;
+        let mut digest = Digest::new();
+        digest.word(plan.plan_hash);
+        digest.word(plan.stop as u64);
+        digest.word(u64::from(plan.micro_steps));
+        digest.bytes(plan.results.text.as_bytes());
+        digest.bytes(env!("CARGO_PKG_VERSION").as_bytes());
+        // A point is known by its values, too, should the plan's digest leave something out.
+        for (path, value) in sets {
+            digest.bytes(path.as_bytes());
+            digest.bytes(value.as_bytes());
+        }
+        Ok((digest.finish(), plan))
+    }
+
+    fn run(&self, plan: Plan, pulse: &Pulse) -> Result<Row, Lost> {
+        let ran = memory::run(plan, memory::Keep::default(), Executor::default(), pulse);
+        match ran {
+            Ok(Some(done)) => Ok(Row {
+                trace_hash: done.summary.trace_hash,
+                results: done.summary.results.iter().map(|line| line.outcome.value()).collect(),
+            }),
+            Ok(None) => Err(Lost::Interrupted),
+            Err(failure) => Err(Lost::Failed(failure.to_string())),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `results.csv`: a row for each run.
+use super::{Conducted, Study, store::Stored, vary::number};
+use crate::output::csv;
+
+/// The table: question, point, replicate, parameters as `[vary]` has them, results as the file has them,
+/// status and trace hash. Sorted by question as in the file, by point and by replicate; numbers in SI units.
+/// A point that two questions ask for stands under both, with one number.
+pub fn csv(study: &Study, found: &Conducted<'_>) -> String {
+    let mut text = String::from("ask,point,replicate");
+    let parameters = study.parameters.iter().map(|p| p.path.value.as_str());
+    for name in parameters.chain(study.results.iter().map(String::as_str)) {
+        text.push(',');
+        text += &csv::field(name);
+    }
+    text += ",status,trace_hash\n";
+    for (question, places) in found.questions.iter().zip(&found.of) {
+        let mut points: Vec<_> = places.iter().zip(question.points()).collect();
+        points.sort_by_key(|(place, _)| found.numbers[**place]);
+        points.dedup_by_key(|(place, _)| **place);
+        for (&place, (point, n)) in points {
+            let mut cells = vec![String::new(); study.parameters.len()];
+            for (&at, x) in question.over().iter().zip(point) {
+                cells[at] = csv::field(&study.parameters[at].cell(*x)).into_owned();
+            }
+            let parameters = cells.join(",");
+            for (replicate, run) in (0..n).filter_map(|r| Some((r, found.runs.get(&(place, r))?))) {
+                let name = csv::field(&question.ask.name.value);
+                text += &format!("{name},{},{replicate}", found.numbers[place]);
+                if !cells.is_empty() {
+                    text.push(',');
+                    text += &parameters;
+                }
+                row(&mut text, run, study.results.len());
+            }
+        }
+    }
+    text
+}
+
+fn row(text: &mut String, run: &Stored, results: usize) {
+    for at in 0..results {
+        text.push(',');
+        if let Some(x) = run.results.get(at).copied().flatten() {
+            *text += &number(x);
+        }
+    }
+    *text += &format!(",{},{}\n", run.status.name(), run.trace_hash);
+}

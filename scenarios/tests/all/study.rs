@@ -1,0 +1,448 @@
+//! Studies: files that depend on nothing but the study, failures, resuming, intervals, mistakes.
+use crate::Folder;
+use serde_json::Value as Json;
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+use superdense::{
+    run::pulse::Pulse,
+    study::{
+        Limits, Lost, Row, Runner, ScenarioRunner, Sets, Store, Study, answer, conduct, table,
+    },
+};
+use superdense_kernel::message::Digest;
+
+/// A scenario that ends at once.
+const SCENARIO: &str = "stop = '1 s'\n[parameters]\na = 1.0\nb = 2.0\ndelay = '1 ms'\n\
+    [unit.x]\nkind = 'constant'\nvalue = 'a + b + delay'\n[result]\ny = 'final(x.y)'\nz = 'y/2'\n";
+
+/// Questions of all methods.
+const STUDY: &str = "
+scenario = 'scenario.toml'
+[vary]
+a = { from = 0.0, to = 4.0, step = 0.001 }
+b = [1, 2, 3]
+delay = { from = '1 ms', to = '2 s' }
+[replicate]
+least = 3
+most = 20
+until = { y = 0.3 }
+[ask.rises]
+method = 'boundary'
+over = 'a'
+keep = 'y > 1.5'
+replicate = 1
+[ask.noisy]
+method = 'boundary'
+over = 'a'
+keep = 'y > 2.5'
+[ask.map]
+method = 'grid'
+over = { a = 5, b = [1, 3] }
+[ask.cube]
+method = 'latin-hypercube'
+over = ['a', 'delay']
+samples = 10
+[ask.even]
+method = 'sobol'
+over = ['a', 'b']
+samples = 16
+set = { b = 1.5 }
+";
+
+/// What the double does with a point.
+type Does = fn(&Sets, Option<u64>, &Pulse) -> Result<Row, Lost>;
+
+/// Stands for a scenario, and takes uneven times.
+struct Double {
+    names: Vec<String>,
+    does: Does,
+    runs: AtomicUsize,
+}
+
+impl Runner for Double {
+    type Plan = (Sets, Option<u64>);
+
+    fn results(&self) -> &[String] {
+        &self.names
+    }
+
+    fn plan(&self, sets: &Sets, seed: Option<u64>) -> Result<(u64, Self::Plan), String> {
+        let mut digest = Digest::new();
+        sets.iter().for_each(|(k, v)| digest.bytes(format!("{k}={v}").as_bytes()));
+        Ok((digest.finish(), (sets.clone(), seed)))
+    }
+
+    fn run(&self, (sets, seed): Self::Plan, pulse: &Pulse) -> Result<Row, Lost> {
+        let n = self.runs.fetch_add(1, Ordering::Relaxed) as u64;
+        thread::sleep(Duration::from_micros(n * 7919 % 500));
+        (self.does)(&sets, seed, pulse)
+    }
+}
+
+fn number(sets: &Sets, name: &str) -> f64 {
+    let text = sets.iter().rev().find(|(k, _)| k == name).map_or("0", |(_, v)| v);
+    text.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// a + noise, b.
+fn noisy(sets: &Sets, seed: Option<u64>, _: &Pulse) -> Result<Row, Lost> {
+    let noise = seed.map_or(0.0, |s| s as f64 / 2f64.powi(53) - 0.5);
+    let results = vec![Some(number(sets, "a") + noise), Some(number(sets, "b"))];
+    Ok(Row { trace_hash: "0123456789abcdef".into(), results })
+}
+
+fn double(does: Does) -> Double {
+    Double { names: vec!["y".into(), "z".into()], does, runs: AtomicUsize::new(0) }
+}
+
+fn study_of(folder: &Folder, text: &str) -> (Study, ScenarioRunner) {
+    folder.write("scenario.toml", SCENARIO);
+    Study::read(&folder.write("study.toml", text), &[]).unwrap_or_else(|d| panic!("{d}"))
+}
+
+/// What a study came to.
+struct Ran {
+    csv: String,
+    json: String,
+    fresh: usize,
+    lost: usize,
+}
+
+/// Runs a study with its store in this folder, until `most` runs are done.
+fn some(
+    study: &Study,
+    runner: &impl Runner,
+    (folder, workers, most): (&Folder, usize, usize),
+) -> Option<Ran> {
+    let file = folder.0.join("study.sqlite");
+    let (store, known) = Store::open(&file, &study.results, false).unwrap();
+    let limits = Limits { workers, timeout: study.timeout };
+    let done = std::cell::Cell::new(0);
+    let mut tell = |p: superdense::study::conduct::Progress| done.set(p.done);
+    let stop = || most < usize::MAX && done.get() >= most;
+    let found = conduct(study, runner, (&store, &known), limits, &stop, &mut tell).unwrap();
+    store.close().unwrap();
+    let found = found?;
+    let json = answer::json(&answer::answers(study, &found));
+    Some(Ran {
+        csv: table::csv(study, &found),
+        json: String::from_utf8(json).unwrap(),
+        fresh: found.fresh,
+        lost: found.lost(),
+    })
+}
+
+fn all(study: &Study, runner: &impl Runner, folder: &Folder, workers: usize) -> Ran {
+    some(study, runner, (folder, workers, usize::MAX)).unwrap()
+}
+
+#[test]
+fn files_do_not_depend_on_workers() {
+    let folder = Folder::new("study-workers");
+    let (study, _) = study_of(&folder, STUDY);
+    let mut first: Option<Ran> = None;
+    for workers in [1, 2, 7] {
+        let of = Folder::new(&format!("study-workers-{workers}"));
+        let ran = all(&study, &double(noisy), &of, workers);
+        assert!(ran.fresh > 100 && ran.lost == 0, "{} runs", ran.fresh);
+        if let Some(first) = &first {
+            assert_eq!((&ran.csv, &ran.json), (&first.csv, &first.json), "{workers} workers");
+        }
+        first.get_or_insert(ran);
+    }
+    let text = first.unwrap().json;
+    assert!(text.contains("\"holds\": 1.501,\n    \"fails\": 1.5,"), "{text}");
+    assert!(text.contains("\"band\""), "{text}");
+}
+
+#[test]
+fn a_study_that_was_stopped_goes_on() {
+    let folder = Folder::new("study-stopped");
+    let (study, _) = study_of(&folder, STUDY);
+    let whole = all(&study, &double(noisy), &Folder::new("study-whole"), 2);
+    let parts = Folder::new("study-parts");
+    let runner = double(noisy);
+    let mut stops = 0;
+    let last = loop {
+        let most = 20 * (stops + 1);
+        match some(&study, &runner, (&parts, 2, most)) {
+            Some(ran) => break ran,
+            None => stops += 1,
+        }
+        assert!(stops < 100);
+    };
+    assert_eq!((&last.csv, &last.json), (&whole.csv, &whole.json));
+    // Runs that were under way when the study was stopped are lost, and no others.
+    let runs = runner.runs.load(Ordering::Relaxed);
+    assert!(stops > 0 && runs <= whole.fresh + 2 * stops * 2, "{runs} of {}", whole.fresh);
+    // Nothing is left to do.
+    assert_eq!(all(&study, &runner, &parts, 2).fresh, 0);
+}
+
+#[test]
+fn more_samples_add_only_new_runs_and_questions_share_them() {
+    let folder = Folder::new("study-samples");
+    let ask = |name: &str, n: u32| {
+        format!("[ask.{name}]\nmethod = 'sobol'\nover = ['a', 'b']\nsamples = {n}\n")
+    };
+    let head = "scenario = 'scenario.toml'\n[vary]\na = { from = 0.0, to = 1.0 }\nb = [1, 2]\n";
+    let runner = double(noisy);
+    for (asks, fresh) in [
+        (ask("few", 16), 16),
+        (ask("many", 64), 48),
+        (ask("few", 16) + &ask("other", 64), 0),
+        (format!("# a comment\n{}", ask("few", 32)), 0),
+    ] {
+        let (study, _) = study_of(&folder, &format!("{head}{asks}"));
+        assert_eq!(all(&study, &runner, &folder, 2).fresh, fresh, "{asks}");
+    }
+    // Replicates of another seed are other runs.
+    let (study, _) = study_of(&folder, &format!("seed = 2\n{head}{}", ask("few", 16)));
+    assert_eq!(all(&study, &runner, &folder, 2).fresh, 16);
+}
+
+const GRID: &str = "scenario = 'scenario.toml'\n[vary]\na = { from = 0.0, to = 4.0 }\n\
+    [ask.map]\nmethod = 'grid'\nover = { a = 5 }\n";
+
+#[test]
+fn failures_are_rows() {
+    let folder = Folder::new("study-failures");
+    let (study, _) = study_of(&folder, GRID);
+    let fails = |sets: &Sets, seed, pulse: &Pulse| match number(sets, "a") {
+        1.0 => Err(Lost::Failed("it broke".into())),
+        2.0 => panic!("a panic of a test"),
+        _ => noisy(sets, seed, pulse),
+    };
+    let ran = all(&study, &double(fails), &folder, 2);
+    assert_eq!(ran.lost, 2);
+    let rows: Vec<&str> = ran.csv.lines().collect();
+    assert_eq!(
+        rows,
+        [
+            "ask,point,replicate,a,y,z,status,trace_hash",
+            "map,0,0,0,0,0,done,0123456789abcdef",
+            "map,1,0,1,,,failed,",
+            "map,2,0,2,,,failed,",
+            "map,3,0,3,3,0,done,0123456789abcdef",
+            "map,4,0,4,4,0,done,0123456789abcdef",
+        ]
+    );
+    assert!(ran.json.contains("\"failed\": 2,\n    \"incomplete\": true"), "{}", ran.json);
+    // They stay failed until they are to be done again.
+    let again = all(&study, &double(noisy), &folder, 2);
+    assert_eq!((again.lost, again.fresh), (2, 0));
+    Store::open(&folder.0.join("study.sqlite"), &study.results, true).unwrap().0.close().unwrap();
+    let again = all(&study, &double(noisy), &folder, 2);
+    assert_eq!((again.lost, again.fresh), (0, 2));
+}
+
+#[test]
+fn runs_that_take_too_long_are_ended() {
+    let folder = Folder::new("study-timeout");
+    let (study, _) = study_of(&folder, &format!("timeout = '200 ms'\n{GRID}"));
+    let endless = |sets: &Sets, seed, pulse: &Pulse| match number(sets, "a") {
+        1.0 => loop {
+            if pulse.interrupted() {
+                return Err(Lost::Interrupted);
+            }
+            thread::sleep(Duration::from_millis(1));
+        },
+        _ => noisy(sets, seed, pulse),
+    };
+    let ran = all(&study, &double(endless), &folder, 2);
+    assert_eq!(ran.lost, 1);
+    assert!(ran.csv.contains("map,1,0,1,,,timeout,"), "{}", ran.csv);
+}
+
+/// M/M/1: the mean sojourn time is 1/(mu - lambda).
+const QUEUE: &str = "
+stop = '40 s'
+sample = 'none'
+record = ['sink.mean']
+connections = ['source.out -> server.in', 'server.out -> sink.in']
+[parameters]
+lambda = 5
+mu = 10
+[unit.source]
+kind = 'arrivals'
+rate = 'lambda'
+[unit.server]
+kind = 'server'
+rate = 'mu'
+[unit.sink]
+kind = 'sink'
+warm_up = '4 s'
+[result]
+sojourn = 'final(sink.mean)'
+";
+
+/// The study of a queue, whose own seed is another one, too.
+fn queue(seed: u64, replicates: u32, over: &str) -> Ran {
+    let folder = Folder::new(&format!("study-queue-{seed}"));
+    folder.write("queue.toml", QUEUE);
+    let text = format!(
+        "scenario = 'queue.toml'\nseed = {seed}\nset = {{ seed = {} }}\n[vary]\nmu = [{over}]\n[ask.mu]\nmethod = 'grid'\n\
+         over = ['mu']\nreplicate = {replicates}\n",
+        seed + 1000
+    );
+    let (study, runner) =
+        Study::read(&folder.write("s.toml", text), &[]).unwrap_or_else(|d| panic!("{d}"));
+    let ran = all(&study, &runner, &folder, 2);
+    assert_eq!(ran.lost, 0, "{}", ran.csv);
+    ran
+}
+
+/// 95 % intervals of ten replicates contain the true mean in 95 % of studies, but for chance: of 200 in
+/// 91 to 98 %.
+#[test]
+fn intervals_of_a_queue_cover_the_truth() {
+    let studies = if std::env::var_os("SUPERDENSE_LONG").is_some() { 200 } else { 40 };
+    let mut covered = 0;
+    for seed in 1..=studies {
+        let answers: Json = serde_json::from_str(&queue(seed, 10, "10").json).unwrap();
+        let mean = &answers["mu"]["means"][0]["results"]["sojourn"];
+        let (low, high) = (mean["low"].as_f64().unwrap(), mean["high"].as_f64().unwrap());
+        covered += u32::from(low <= 0.2 && 0.2 <= high);
+    }
+    let share = f64::from(covered) / studies as f64;
+    println!("{covered} of {studies} intervals cover the mean");
+    // Of 40 studies, 95 % but for three standard deviations.
+    let (least, most) = if studies == 200 { (0.91, 0.98) } else { (0.84, 1.0) };
+    assert!((least..=most).contains(&share), "{covered} of {studies}");
+}
+
+fn variance(x: &[f64]) -> f64 {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (x.len() - 1) as f64
+}
+
+/// The difference that a faster server makes is known by fewer runs where both have their customers in
+/// common.
+#[test]
+fn common_numbers_cut_the_variance_of_a_difference() {
+    let csv = queue(1, 64, "10, 10.5").csv;
+    let mut found = [Vec::new(), Vec::new()];
+    for row in csv.lines().skip(1).map(|l| l.split(',').collect::<Vec<_>>()) {
+        found[row[1].parse::<usize>().unwrap()].push(row[4].parse().unwrap());
+    }
+    let difference: Vec<f64> = found[0].iter().zip(&found[1]).map(|(a, b)| a - b).collect();
+    let apart = variance(&found[0]) + variance(&found[1]);
+    let cut = apart / variance(&difference);
+    println!("variance of the difference: {cut:.1} times smaller");
+    assert!(cut >= 5.0, "{cut}");
+}
+
+/// Resident bytes of this process.
+#[cfg(target_os = "linux")]
+fn resident() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<f64>().unwrap() * 4096.0
+}
+
+/// Runs leave nothing behind but their rows.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_stays_flat() {
+    let runs = if std::env::var_os("SUPERDENSE_LONG").is_some() { 20_000 } else { 1_000 };
+    let folder = Folder::new("study-memory");
+    let (_, runner) = study_of(&folder, GRID);
+    let once = |from: usize, to: usize| {
+        for i in from..to {
+            let sets = vec![("a".to_owned(), format!("{i}.5"))];
+            let (_, plan) = runner.plan(&sets, Some(i as u64)).unwrap();
+            let row = runner.run(plan, &Pulse::default()).unwrap();
+            assert_eq!(row.results.len(), 2);
+        }
+    };
+    once(0, runs / 10);
+    let before = resident();
+    once(runs / 10, runs);
+    let grown = resident() - before;
+    println!("{grown} bytes more after {runs} runs");
+    assert!(grown < 2e6 + 20.0 * runs as f64, "{grown} bytes after {runs} runs");
+}
+
+/// The study in the guide to the format is read and run.
+#[test]
+fn the_guide_has_a_study() {
+    let guide = std::fs::read_to_string("FORMAT.md").unwrap();
+    let text = guide.split("~~~toml\n").nth(1).and_then(|t| t.split("~~~").next()).unwrap();
+    let folder = Folder::new("study-guide");
+    let (study, runner) = study_of(&folder, text);
+    let ran = all(&study, &runner, &folder, 2);
+    assert!(ran.lost == 0 && ran.fresh > 100, "{}", ran.csv);
+    assert!(ran.json.contains("\"holds\": 1.5,\n    \"fails\": 1.499,"), "{}", ran.json);
+}
+
+/// Each broken study has its message, with line and remedy.
+#[test]
+fn mistakes() {
+    let folder = Folder::new("study-mistakes");
+    folder.write("scenario.toml", SCENARIO);
+    folder.write("points.csv", "a,c\n1,2\n");
+    folder.write("short.csv", "a,b\n1\n");
+    let vary = "[vary]\na = { from = 0.0, to = 4.0 }\nb = [1, 2]\n";
+    let ask = "[ask.q]\nmethod = 'grid'\nover = ['b']\n";
+    let q = |text: &str| format!("scenario = 'scenario.toml'\n{vary}[ask.q]\n{text}\n");
+    let v = |text: &str| format!("scenario = 'scenario.toml'\n[vary]\n{text}\n{ask}");
+    let r = |text: &str| format!("scenario = 'scenario.toml'\n{vary}[replicate]\n{text}\n{ask}");
+    let cases = [
+        ("no scenario", format!("{vary}{ask}")),
+        ("missing scenario", format!("scenario = 'x.toml'\n{vary}{ask}")),
+        ("unknown key", format!("scenario = 'scenario.toml'\nworker = 2\n{vary}{ask}")),
+        ("bad seed", format!("scenario = 'scenario.toml'\nseed = -1\n{vary}{ask}")),
+        ("bad timeout", format!("scenario = 'scenario.toml'\ntimeout = '1 m'\n{vary}{ask}")),
+        ("nothing asked", format!("scenario = 'scenario.toml'\n{vary}")),
+        (
+            "result defined twice",
+            format!("scenario = 'scenario.toml'\n{vary}{ask}[result]\ny = 'final(x.y)'\n"),
+        ),
+        ("unknown path", v("b = [1]\naa = [1, 2]")),
+        ("no end", v("b = [1]\na = { from = 1 }")),
+        ("ends exchanged", v("b = [1]\na = { from = 2, to = 1 }")),
+        ("units mixed", v("b = [1]\ndelay = { from = '1 ms', to = 2 }")),
+        ("unit of measure", v("b = [1]\ndelay = { from = '1 sec', to = '2 sec' }")),
+        ("wide step", v("b = [1]\na = { from = 1, to = 2, step = 3 }")),
+        ("empty list", v("b = []")),
+        ("no number", v("b = [1, '2 secs']")),
+        ("no method", q("over = ['b']")),
+        ("unknown method", q("method = 'gird'\nover = ['b']")),
+        ("later method", q("method = 'optimise'\nover = ['b']")),
+        ("unknown parameter", q("method = 'grid'\nover = ['bb']")),
+        ("levels missing", q("method = 'grid'\nover = ['a']")),
+        ("key of another method", q("method = 'grid'\nover = ['b']\nsamples = 4")),
+        ("samples", q("method = 'sobol'\nover = ['a']\nsamples = 100")),
+        ("no samples", q("method = 'latin-hypercube'\nover = ['a']")),
+        ("too many runs", q("method = 'latin-hypercube'\nover = ['a']\nsamples = 2000000")),
+        ("no condition", q("method = 'boundary'\nover = 'b'")),
+        ("no step", q("method = 'boundary'\nover = 'a'\nkeep = 'y > 1'")),
+        ("unknown result", q("method = 'boundary'\nover = 'b'\nkeep = 'yy > 1'")),
+        ("no result", q("method = 'boundary'\nover = 'b'\nkeep = '2 > 1'")),
+        ("no file", q("method = 'list'")),
+        ("missing file", q("method = 'list'\nfile = 'nothing.csv'")),
+        ("unknown column", q("method = 'list'\nfile = 'points.csv'")),
+        ("short line", q("method = 'list'\nfile = 'short.csv'")),
+        ("bad set", q("method = 'grid'\nover = ['b']\nset = { c = 1 }")),
+        ("least and most", r("least = 9\nmost = 4")),
+        ("width of nothing", r("until = { x = 1 }")),
+        ("bad width", r("until = { y = '-5 %' }")),
+        ("one replicate", r("least = 1")),
+    ];
+    let mut text = String::new();
+    for (name, study) in cases {
+        let file = folder.write("study.toml", &study);
+        let mistakes = Study::read(&file, &[]).map(|_| ()).expect_err(name);
+        mistakes.mistakes().iter().for_each(|m| crate::has_a_remedy(name, m));
+        let drawn = mistakes.render(false).replace(&folder.0.display().to_string(), "");
+        text += &format!("## {name}\n{}\n", drawn.trim_end());
+    }
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        insta::assert_snapshot!("study_mistakes", text);
+    });
+    let missing = Study::read(Path::new("/nowhere/study.toml"), &[]).map(|_| ()).unwrap_err();
+    assert!(missing.render(false).contains("does not exist"));
+}

@@ -1,0 +1,216 @@
+//! `superdense study` as its users meet it: answers, equal files, kills, failures, single runs.
+use super::{folder, good, json, read, superdense};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// Grows without bound where `a` is large.
+const SCENARIO: &str = "
+stop = '10 s'
+connections = ['pulses.y -> count.u']
+[parameters]
+a = 0.05
+steps = '10 ms'
+[unit.x]
+kind = 'equations'
+states = { x = 1.0 }
+derivatives = { x = 'a*x^2' }
+outputs = { x = 'x' }
+[unit.pulses]
+kind = 'clock'
+period = 'steps'
+[unit.count]
+kind = 'counter'
+[result]
+top = 'max(x.x)'
+";
+
+/// Where the shipped studies are.
+fn shipped(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("library/studies").join(name)
+}
+
+fn scenario(name: &str, study: &str) -> PathBuf {
+    let dir = folder(name);
+    fs::write(dir.join("growth.toml"), SCENARIO).unwrap();
+    fs::write(dir.join("study.toml"), study).unwrap();
+    dir
+}
+
+fn files(dir: &Path) -> [String; 2] {
+    [read(dir, "results.csv"), read(dir, "answers.json")]
+}
+
+/// How much delay load shedding stands, with any number of workers, and when it is asked again.
+#[test]
+fn delay_limit_of_load_shedding() {
+    let dir = folder("study-delay");
+    let study = shipped("s1c_delay.toml").display().to_string();
+    let mut first: Option<[String; 2]> = None;
+    for workers in [1, 2, 7] {
+        let told = good(&dir, &format!("study {study} --workers {workers} --out w{workers}"));
+        let line =
+            "nadir > 59.3 holds up to network.delay = 1.1597 s, fails from 1.1598 s  26 runs";
+        assert!(told.contains(line), "{told}");
+        assert!(told.contains("26 runs, 26 of them new"), "{told}");
+        let files = files(&dir.join(format!("w{workers}")));
+        assert!(first.get_or_insert_with(|| files.clone()) == &files, "{workers} workers");
+    }
+    let answers = json(&first.as_ref().unwrap()[1]);
+    assert_eq!(answers["limit"]["holds"], 1.1597);
+    assert_eq!(answers["limit"]["fails"], 1.1598);
+    assert_eq!(answers["limit"]["runs"], 26);
+    let again = good(&dir, &format!("study {study} --out w2"));
+    assert!(again.contains("26 runs, 0 of them new"), "{again}");
+    assert_eq!(Some(files(&dir.join("w2"))), first);
+}
+
+#[test]
+fn other_shipped_studies_have_answers() {
+    let dir = folder("study-shipped");
+    for (name, ask, set, points) in [
+        ("rooms_price", "price", "--set units=20", 12),
+        // Without loss all replicates are equal: few runs.
+        ("s1c_map", "map", "--set duration=4", 12),
+    ] {
+        let study = shipped(&format!("{name}.toml")).display().to_string();
+        let told = good(&dir, &format!("study {study} {set} --json"));
+        let told = json(&told);
+        assert_eq!(told["answers"][ask]["points"], points, "{told}");
+        assert_eq!(told["failed"], 0, "{told}");
+        let means = told["answers"][ask]["means"].as_array().unwrap();
+        assert!(means.iter().all(|m| m["replicates"].as_u64() >= Some(4)), "{told}");
+    }
+}
+
+/// A study that takes a while.
+const LONG: &str = "
+scenario = 'growth.toml'
+[vary]
+a = { from = 0.01, to = 0.09, step = 0.0001 }
+steps = ['1 ms', '0.5 ms']
+[ask.map]
+method = 'grid'
+over = { a = 60, steps = ['1 ms', '0.5 ms'] }
+[ask.limit]
+method = 'boundary'
+over = 'a'
+keep = 'top < 3'
+";
+
+/// kill -9 at any instant loses runs under way only, and the files are equal in the end.
+#[test]
+fn kills_change_nothing() {
+    let dir = scenario("study-kill", LONG);
+    let kills = if std::env::var_os("SUPERDENSE_LONG").is_some() { 20 } else { 4 };
+    good(&dir, "study study.toml --out whole");
+    let mut seed = 1u64;
+    let mut killed = 0;
+    for _ in 0..kills {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_superdense"))
+            .current_dir(&dir)
+            .args(["study", "study.toml", "--out", "parts", "--workers", "2", "--quiet"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_millis(20 + (seed >> 33) % 200));
+        child.kill().unwrap();
+        killed += u32::from(!child.wait().unwrap().success());
+    }
+    good(&dir, "study study.toml --out parts --workers 1");
+    assert_eq!(files(&dir.join("parts")), files(&dir.join("whole")));
+    println!("{killed} of {kills} were killed before their end");
+}
+
+/// Runs that fail are rows and exit code 3; done again they are the same, and others are not done.
+#[test]
+fn failures_have_rows_and_an_exit_code() {
+    let study = "scenario = 'growth.toml'\n[vary]\na = [0.05, 0.5]\n[ask.both]\nmethod = 'grid'\n\
+                 over = ['a']\n";
+    let dir = scenario("study-failures", study);
+    for (options, fresh) in [("", 2), ("", 0), (" --retry-failed", 1)] {
+        let done = superdense(&dir, &format!("study study.toml{options}"));
+        let (out, err) =
+            (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert_eq!(done.status.code(), Some(3), "{out}{err}");
+        assert!(out.contains(&format!("2 runs, {fresh} of them new")), "{out}");
+        assert!(err.contains("1 run has no results; point 1 replicate 0: "), "{err}");
+        assert!(err.contains("--retry-failed"), "{err}");
+    }
+    let rows = read(&dir, "out/study/results.csv");
+    assert!(rows.contains("both,1,0,0.5,,failed,\n"), "{rows}");
+    let told = superdense(&dir, "study study.toml --json");
+    let object = json(&String::from_utf8_lossy(&told.stdout));
+    assert_eq!((&object["exit_code"], &object["failed"]), (&3.into(), &1.into()));
+    assert_eq!(object["answers"]["both"]["incomplete"], true);
+}
+
+/// One run of a study, with all of its files, is the run of the study.
+#[test]
+fn single_runs_have_the_hash_of_the_study() {
+    let study = "scenario = 'growth.toml'\n[vary]\na = [0.02, 0.05]\n[result]\nhalf = 'top/2'\n\
+                 [ask.both]\nmethod = 'grid'\nover = ['a']\nreplicate = 2\n";
+    let dir = scenario("study-rerun", study);
+    good(&dir, "study study.toml");
+    let rows = read(&dir, "out/study/results.csv");
+    let hash = |point: &str, replicate: &str| {
+        let mut rows = rows.lines().map(|l| l.split(',').collect::<Vec<_>>());
+        let row = rows.find(|r| r[1] == point && r[2] == replicate);
+        row.and_then(|r| r.last().map(|h| (*h).to_owned())).unwrap()
+    };
+    for (options, point, replicate) in
+        [("1", "1", "0"), ("0 1", "0", "1"), ("--min half", "0", "0"), ("--max top", "1", "0")]
+    {
+        good(&dir, &format!("study rerun out/study {options}"));
+        let summary = read(&dir, &format!("out/study/point-{point}-{replicate}/summary.json"));
+        let summary = json(&summary);
+        assert_eq!(summary["trace_hash"], hash(point, replicate), "{options}");
+        assert!(summary["results"]["half"].is_f64(), "{summary}");
+    }
+    for (options, says) in [
+        ("out/study 7", "points have the numbers 0 to 1"),
+        ("out/study --min tops", "results are top, half"),
+        ("out/nothing 0", "there is no study here"),
+        ("out/study", "required"),
+    ] {
+        let done = superdense(&dir, &format!("study rerun {options}"));
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && err.contains(says), "{options}: {err}");
+    }
+}
+
+#[test]
+fn options_of_studies() {
+    let dir = scenario("study-options", LONG);
+    let dry = good(&dir, "study study.toml --dry-run");
+    assert!(dry.contains("map    120 runs") && dry.contains("one run took"), "{dry}");
+    assert!(!dir.join("out").exists());
+    let told = good(&dir, "study study.toml --ask limit --set steps=1");
+    assert!(told.contains("limit  top < 3 holds up to a = 0.0666, fails from 0.0667"), "{told}");
+    assert!(!told.contains("map"), "{told}");
+    for (options, says) in [
+        ("study.toml --ask limits", "questions are map, limit"),
+        ("study.toml --set b=1", "the scenario has no `b` to set"),
+        ("study.toml --workers 0", "--workers"),
+        ("missing.toml", "does not exist"),
+        ("", "<FILE>"),
+    ] {
+        let done = superdense(&dir, &format!("study {options}"));
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && err.contains(says), "{options}: {err}");
+    }
+    // The results of a run are nobody else's.
+    good(&dir, "run growth.toml --out taken");
+    let done = superdense(&dir, "study study.toml --ask limit --out taken");
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(2) && err.contains("choose another directory"), "{err}");
+    fs::write(dir.join("out/study/study.sqlite"), "no store of a study, but a text").unwrap();
+    let done = superdense(&dir, "study study.toml --ask limit");
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.code() == Some(2) && err.contains("it is no store"), "{err}");
+}
