@@ -19,7 +19,7 @@ const SHORTER: [(&str, &str); 8] = [
 fn scenarios(dir: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("studies") {
             scenarios(&path, found);
         } else if path.extension().is_some_and(|e| e == "toml") {
             found.push(path);

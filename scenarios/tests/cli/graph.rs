@@ -153,7 +153,7 @@ fn shipped_scenarios_are_legitimate() {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path.is_dir() && !path.ends_with("studies") {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "toml") {
                 seen += 1;

@@ -205,7 +205,7 @@ fn all_scenarios_check() {
     while let Some(folder) = stack.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
             let path = entry.path();
-            if path.is_dir() {
+            if path.is_dir() && !path.ends_with("studies") {
                 stack.push(path);
             } else if path.extension().is_some_and(|e| e == "toml") {
                 let done = Command::new(env!("CARGO_BIN_EXE_superdense"))
