@@ -198,3 +198,25 @@ fn named_files_exist() {
     assert!(checked > 20, "no files were found");
     none("files that are not there", &missing);
 }
+
+/// Lines of a hunk that begin with one of these marks, without it.
+fn lines_of(hunk: &str, marks: [char; 2]) -> String {
+    let lines = hunk.lines().skip(1).filter_map(|line| line.strip_prefix(marks));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// A patch that brings an old mistake back is of use only as long as it applies.
+#[test]
+fn patches_of_mutants_apply() {
+    let mut stale = Vec::new();
+    for (name, text) in files("tests/data/mutants", &[".patch"]) {
+        let file = text.lines().find_map(|line| line.strip_prefix("--- a/")).expect("a file");
+        let source = page(file);
+        for hunk in text.split("\n@@ ").skip(1) {
+            if source.matches(&lines_of(hunk, [' ', '-'])).count() != 1 {
+                stale.push(format!("{name}: @@ {}", hunk.lines().next().unwrap_or_default()));
+            }
+        }
+    }
+    none("patches that do not apply", &stale);
+}
