@@ -350,7 +350,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             variables: &state.variables,
             readings: &self.readings,
             shift: *shift,
-            jumped: *jumped,
+            exact: exact::<M, P>(*jumped),
         };
         let mut doubts = Doubt::new(scene, &mut self.tendency, course);
         doubts.usual = USUAL;
@@ -417,6 +417,11 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         }
         states
     }
+}
+
+/// Until when copies are as good as their states, if the last jump was then.
+fn exact<M: Method<P>, const P: usize>(jumped: f64) -> f64 {
+    if M::IMPLICIT { f64::NEG_INFINITY } else { jumped }
 }
 
 impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
@@ -498,7 +503,8 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     fn error(&self, t: f64, state: usize, x: f64) -> f64 {
         let variables = &self.state.engine.variables;
         let CoreState { shift, jumped, .. } = self.state;
-        Quantising { variables, readings: &self.readings, shift, jumped }.error(t, state, x)
+        let (readings, exact) = (&self.readings[..], exact::<M, P>(jumped));
+        Quantising { variables, readings, shift, exact }.error(t, state, x)
     }
 
     fn arrive(&mut self, scene: &Scene<E>, t: f64) {

@@ -27,9 +27,10 @@ pub(super) struct Quantising<'a, const P: usize> {
     pub variables: &'a [Variable<P>],
     /// Per state: those whose quantised copies its derivative reads.
     pub readings: &'a [Vec<u32>],
-    /// The engine's time at offset zero, and that of the last jump.
+    /// The engine's time at offset zero, and until when copies are as good as their states: those of implicit
+    /// methods are ahead from the beginning.
     pub shift: f64,
-    pub jumped: f64,
+    pub exact: f64,
 }
 
 impl<const P: usize> Course for Quantising<'_, P> {
@@ -37,10 +38,10 @@ impl<const P: usize> Course for Quantising<'_, P> {
         self.variables[i].state(self.shift + t)
     }
 
-    /// Some quanta, where its derivative reads a copy that was quantised since the last jump, and so was
-    /// off itself.
+    /// Some quanta, where its derivative reads a copy that was quantised since then, and so was off
+    /// itself.
     fn error(&self, _: f64, i: usize, _: f64) -> f64 {
-        let stepped = |v: &Variable<P>| v.quantised_at > self.jumped;
+        let stepped = |v: &Variable<P>| v.quantised_at > self.exact;
         let v = &self.variables[i];
         let rounding = 4.0 * f64::EPSILON * v.x.abs();
         match self.readings[i].iter().any(|&j| stepped(&self.variables[j as usize])) {
