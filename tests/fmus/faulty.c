@@ -1,11 +1,12 @@
 /* Misbehaves from t = 0.5 on, in the way that its parameter says. */
 #include <math.h>
+#include <stdio.h>
 typedef struct { double fault, u, y; } State;
 static const char TOKEN[] = "{faulty}";
 #define NO_DERIVATIVES
 #include "fmu.inc"
 
-enum { NOTHING, ERROR, FATAL, LONG_STEPS, EVERY_STEP, WARNING, NO_NUMBER, NO_PROGRESS, BEYOND, SMALL_STEPS, ROUNDED };
+enum { NOTHING, ERROR, FATAL, LONG_STEPS, EVERY_STEP, WARNING, NO_NUMBER, NO_PROGRESS, BEYOND, SMALL_STEPS, ROUNDED, LOUD };
 
 static void initial(State *s) { *s = (State){NOTHING, 0, 0}; }
 static double *number(State *s, fmi3ValueReference r) {
@@ -39,6 +40,7 @@ static fmi3Status step(Instance *m, double t, double h, Ended *end) {
             if (h > 0.003) return fmi3Discard;
             break;
         case ROUNDED: end->early = true, end->reached = nextafter(t + h, 2 * t); break;
+        case LOUD: printf("the FMU prints\n"); break;
         case BEYOND: end->early = true, end->reached = t + 2 * h; return fmi3OK;
         default: break;
         }

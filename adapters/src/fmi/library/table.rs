@@ -11,9 +11,37 @@ pub(super) type Plain = unsafe extern "C" fn(Raw) -> i32;
 /// # Errors
 /// The system's message.
 pub(super) fn open(path: &Path) -> Result<Library, String> {
+    divert();
     // SAFETY: loading runs the binary's initialisers; the user chose the FMU.
-    unsafe { Library::new(path) }.map_err(|e| e.to_string())
+    unsafe { Library::new(path) }.map_err(|e| {
+        let text = e.to_string();
+        match text.contains("undefined symbol") {
+            true => format!(
+                "{text}; start the program with the library that has it, such as \
+                 LD_PRELOAD=/usr/lib/libpython3.11.so"
+            ),
+            false => text,
+        }
+    })
 }
+
+/// From here on C code in this process prints to the standard error output: our standard output
+/// is for results. It is the stream that is exchanged, which glibc allows, not the descriptor, which
+/// is ours.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn divert() {
+    unsafe extern "C" {
+        static mut stdout: Raw;
+        static stderr: Raw;
+    }
+    static DONE: std::sync::Once = std::sync::Once::new();
+    // SAFETY: once, before the first binary of an FMU is there to print; both are streams that live as
+    // long as the process.
+    DONE.call_once(|| unsafe { stdout = stderr });
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn divert() {}
 
 /// Who needs a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -58,6 +58,25 @@ fn a_step_that_ends_an_ulp_late_is_whole() {
     }
 }
 
+/// What an FMU prints is not among results: it goes to the other output. Seen from outside, in a
+/// process of its own.
+#[test]
+fn prints_do_not_mix_with_results() {
+    const CHILD: &str = "SUPERDENSE_TEST_LOUD";
+    if std::env::var_os(CHILD).is_some() {
+        let bench = Bench::new("loud").fmu("faulty", &[]);
+        drop(bench.run(&faulty(11), S));
+        return;
+    }
+    let name = "fmi::faults::prints_do_not_mix_with_results";
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", name, "--nocapture"]).env(CHILD, "1");
+    let output = child.output().unwrap();
+    let [out, err] = [output.stdout, output.stderr].map(|o| String::from_utf8(o).unwrap());
+    assert!(out.contains("1 passed"), "{out}{err}");
+    assert_eq!((out.contains("the FMU prints"), err.contains("the FMU prints")), (false, true));
+}
+
 #[test]
 fn an_fmu_for_one_instance_gets_one() {
     let single = (

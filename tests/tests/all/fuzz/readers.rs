@@ -210,7 +210,7 @@ mod fmi {
 
     fn descriptions() -> Vec<Vec<u8>> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fmus");
-        ["ball", "mass", "stair"]
+        ["ball", "mass", "stair", "bouncing2", "driven", "driven2", "space"]
             .map(|name| fs::read(folder.join(format!("{name}.xml"))).unwrap())
             .to_vec()
     }
