@@ -1,4 +1,5 @@
 //! Scenario files for Superdense: reading, planning, running and reporting.
+pub mod compare;
 pub mod diagnostics;
 pub mod document;
 pub mod joint;

@@ -3,6 +3,7 @@
 //! Exit codes stand in [`EXIT_CODES`].
 mod catalogue;
 mod check;
+mod compare;
 #[cfg(feature = "fmi")]
 mod fmu;
 mod graph;
@@ -37,7 +38,7 @@ const VERSION: &str = concat!(
 /// Values that the program returns, for scripts.
 const EXIT_CODES: &str = "Exit codes:
   0    done
-  1    a number of a paper is not reproduced
+  1    a number of a paper is not reproduced, or compared runs differ
   2    the scenario has mistakes, an option is wrong, or a file cannot be used; nothing was run
   3    a run stopped in error; its results up to there are kept; of a study, some runs have no results
   101  a mistake of the program; please report it
@@ -95,6 +96,16 @@ enum Command {
     Plot {
         /// Output directory of the run.
         dir: PathBuf,
+    },
+    /// Compare two runs: where they part, and how much results, events and signals differ.
+    Compare {
+        /// Output directory of the first run.
+        a: PathBuf,
+        /// Output directory of the second run.
+        b: PathBuf,
+        /// Events of one name are matched within this time.
+        #[arg(long, value_name = "TIME", value_parser = options::seconds, default_value = "0.25 s")]
+        window: f64,
     },
     /// Write a report of a run: one file of HTML that needs no network.
     Report {
@@ -160,7 +171,8 @@ fn commands() -> ExitCode {
         #[cfg(feature = "study")]
         Command::Study(options) => study::study(&console, &options),
         Command::Plot { dir } => run::plot(&console, &dir),
-        Command::Report { dir, out, force } => run::report(&console, &dir, out, force),
+        Command::Compare { a, b, window } => compare::compare(&console, &a, &b, window),
+        Command::Report { dir, out, force } => compare::report(&console, &dir, out, force),
         Command::Completions { shell } => manual::completions(&console, shell),
         Command::Man { command } => manual::page(&console, command.as_deref()),
     };

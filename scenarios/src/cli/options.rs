@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use superdense::{
     Overrides,
     output::{directory, trajectory::Format},
+    plot::Pictures,
     run::{
         Settings,
         executor::{Executor, Method},
@@ -112,6 +113,9 @@ pub(super) struct RunOptions {
     /// How every value sent on a recorded output is written.
     #[arg(long, value_enum, default_value_t)]
     pub trajectory: Format,
+    /// Pictures that are drawn at the end; `superdense plot` draws them later, too.
+    #[arg(long, value_enum, default_value_t)]
+    pub plot: Pictures,
 }
 
 impl PlanOptions {
@@ -158,6 +162,7 @@ impl RunOptions {
             checkpoint_every: self.checkpoint_every,
             ties: self.ties,
             trajectory: self.trajectory,
+            plot: self.plot,
         })
     }
 }
@@ -193,7 +198,7 @@ fn steps(text: &str) -> Result<Steps, String> {
 }
 
 /// Seconds as a bare number or text with a unit.
-fn seconds(text: &str) -> Result<f64, String> {
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let number = match text.trim().parse::<f64>() {
         Ok(x) => Some(x),
         Err(_) => match Quantity::parse(text) {

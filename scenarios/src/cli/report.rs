@@ -37,6 +37,8 @@ pub(super) enum Stop {
     /// Runs of a study have no results: how many, and why; the object was printed already.
     #[cfg_attr(not(feature = "study"), expect(dead_code, reason = "of studies"))]
     Lost(String),
+    /// Runs that were compared differ; how was printed already.
+    Unequal,
     /// Ctrl-C; the object was printed already.
     Interrupted,
 }
@@ -63,7 +65,7 @@ impl Stop {
     /// The exit code.
     pub(super) fn code(&self) -> u8 {
         match self {
-            Self::Different(_) => 1,
+            Self::Different(_) | Self::Unequal => 1,
             Self::Usage(_) | Self::Scenario(_) => 2,
             Self::Failed { .. } | Self::Lost(_) => 3,
             Self::Interrupted => 130,
@@ -129,7 +131,7 @@ impl Console {
 
     /// Says why the command failed.
     pub(super) fn complain(&self, stop: &Stop) {
-        if let Stop::Interrupted = stop {
+        if let Stop::Interrupted | Stop::Unequal = stop {
             return;
         }
         if let Stop::Different(count) = stop {
@@ -160,7 +162,7 @@ impl Console {
                     put(&mut err, &format!("results up to the error are in {dir}\n"));
                 }
             }
-            Stop::Different(_) | Stop::Lost(_) | Stop::Interrupted => {}
+            Stop::Different(_) | Stop::Unequal | Stop::Lost(_) | Stop::Interrupted => {}
         }
     }
 }
@@ -190,7 +192,7 @@ impl Stop {
                 object["out"] = json!(results);
                 object["notes"] = json!(notes);
             }
-            Self::Different(_) | Self::Lost(_) => {}
+            Self::Different(_) | Self::Unequal | Self::Lost(_) => {}
             Self::Interrupted => object["status"] = json!("interrupted"),
         }
         object

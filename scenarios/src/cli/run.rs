@@ -16,10 +16,11 @@ use superdense::{
     Plan, load, load_with_graph,
     output::{
         directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
-        explained, numbers,
+        numbers,
         results::Results,
         trajectory::Format,
     },
+    plot::Pictures,
     result::{Line, Outcome as Found},
     run::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
@@ -380,7 +381,8 @@ pub(super) fn object(
 /// `superdense plot DIR`.
 pub(super) fn plot(console: &Console, dir: &Path) -> Done {
     let _held = dir.is_dir().then(|| directory::hold(dir)).transpose()?;
-    let pictures = superdense::plot::pictures(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    let pictures = superdense::plot::draw(dir, Pictures::Png);
+    let pictures = pictures.map_err(|e| Stop::usage(e.to_string()))?;
     let files: Vec<PathBuf> = ["plot.svg", "plot.png"].iter().map(|n| dir.join(n)).collect();
     if let Some(pictures) = &pictures {
         Results::open(dir)?.put(&pictures.files())?;
@@ -391,22 +393,6 @@ pub(super) fn plot(console: &Console, dir: &Path) -> Done {
         _ => format!("{panels} panels: {} {}\n", files[0].display(), files[1].display()),
     };
     console.say(&text, || json!({ "status": "done", "panels": panels, "files": files }));
-    Ok(())
-}
-
-/// `superdense report DIR`.
-pub(super) fn report(console: &Console, dir: &Path, out: Option<PathBuf>, force: bool) -> Done {
-    let html = superdense::report::of_run(dir).map_err(|e| Stop::usage(e.to_string()))?;
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    let file = out.unwrap_or_else(|| PathBuf::from(format!("{name}.report.html")));
-    if file.exists() && !force {
-        let why = format!("{} is there already; add --force to replace it", file.display());
-        return Err(Stop::usage(why));
-    }
-    let written = std::fs::write(&file, &html);
-    written.map_err(|e| Stop::usage(format!("{}: {}", file.display(), explained(&e))))?;
-    let text = format!("{} ({} kB); open it in a browser\n", file.display(), html.len() / 1000);
-    console.say(&text, || json!({ "status": "done", "file": file, "bytes": html.len() }));
     Ok(())
 }
 

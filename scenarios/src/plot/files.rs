@@ -164,7 +164,7 @@ pub struct Figure {
 }
 
 /// The plots that a run declared.
-pub(super) fn declared(dir: &Path) -> Result<Declared, PlotError> {
+pub(crate) fn declared(dir: &Path) -> Result<Declared, PlotError> {
     let file = dir.join(NAME);
     let text = std::fs::read_to_string(&file).map_err(|e| io(&file, e))?;
     serde_json::from_str(&text).map_err(|e| damaged(&file, &e.to_string()))

@@ -21,9 +21,11 @@ mod timeline;
 use crate::{output::OutputError, plan::Style};
 pub use curves::{Curve, Point};
 pub use figure::svg;
+pub(crate) use files::declared;
 pub use files::{Declared, DeclaredPlot, Figure, NAME, Panel};
 pub use journeys::Row;
-pub(crate) use rows::each_row;
+pub(crate) use rows::{each_row, first_line};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Why there is no figure.
@@ -66,19 +68,32 @@ pub fn curve(label: String, style: Style, points: Vec<Point>) -> Curve {
     Curve { label, style, points: curves::thin(points, files::COLUMNS) }
 }
 
+/// The pictures of the figure of a run that are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
+pub enum Pictures {
+    /// None.
+    None,
+    /// `plot.svg`.
+    #[default]
+    Svg,
+    /// `plot.svg` and `plot.png`.
+    Png,
+}
+
 /// The figure of a run.
 #[derive(Debug)]
-pub struct Pictures {
+pub struct Drawn {
     /// Panels in it.
     pub panels: usize,
     svg: String,
-    png: Vec<u8>,
+    png: Option<Vec<u8>>,
 }
 
-impl Pictures {
+impl Drawn {
     /// The files, by name.
-    pub fn files(&self) -> [(&'static str, &[u8]); 2] {
-        [("plot.svg", self.svg.as_bytes()), ("plot.png", &self.png)]
+    pub fn files(&self) -> Vec<(&'static str, &[u8])> {
+        let png = self.png.as_deref().map(|png| ("plot.png", png));
+        [("plot.svg", self.svg.as_bytes())].into_iter().chain(png).collect()
     }
 }
 
@@ -91,16 +106,19 @@ pub(crate) fn read(dir: &Path, columns: usize) -> Result<(Figure, Declared), Plo
     Ok((files::read(dir, declared.clone(), columns)?, declared))
 }
 
-/// Draws the figure of the run in a directory; nothing when nothing is recorded.
+/// Draws the figure of the run in a directory; nothing when nothing is recorded, or no picture is wanted.
 ///
 /// # Errors
 /// When the files of the run are missing or damaged.
-pub fn pictures(dir: &Path) -> Result<Option<Pictures>, PlotError> {
+pub fn draw(dir: &Path, wanted: Pictures) -> Result<Option<Drawn>, PlotError> {
+    if wanted == Pictures::None {
+        return Ok(None);
+    }
     let (figure, _) = read(dir, files::COLUMNS)?;
     if figure.panels.is_empty() {
         return Ok(None);
     }
     let svg = figure::svg(&figure)?;
-    let png = png::render(&svg)?;
-    Ok(Some(Pictures { panels: figure.panels.len(), svg, png }))
+    let png = (wanted == Pictures::Png).then(|| png::render(&svg)).transpose()?;
+    Ok(Some(Drawn { panels: figure.panels.len(), svg, png }))
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// The header of a table; empty for an empty file.
-pub(super) fn first_line(file: &Path) -> Result<String, PlotError> {
+pub(crate) fn first_line(file: &Path) -> Result<String, PlotError> {
     let mut line = String::new();
     let mut reader = BufReader::new(File::open(file).map_err(|e| io(file, e))?);
     reader.read_line(&mut line).map_err(|e| io(file, e))?;

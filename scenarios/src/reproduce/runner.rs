@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Overrides, load,
     output::{OutputError, directory, results, trajectory::Format},
+    plot::Pictures,
     run::{Outcome, Session, Settings, executor::Executor, pulse::Pulse},
     stability::Coupled,
 };
@@ -97,6 +98,7 @@ impl<'a> Runner<'a> {
             checkpoint_every: None,
             ties: None,
             trajectory: Format::None,
+            plot: Pictures::None,
         };
         let plan = load(&settings.file, &settings.sets, &settings.overrides);
         let plan = plan.map_err(|e| failed(&e.render(false)))?;

@@ -23,6 +23,7 @@ pub use session::{Progress, Session};
 use crate::{
     Overrides,
     output::{OutputError, reports::Summary, trajectory::Format},
+    plot::Pictures,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,8 @@ pub struct Settings {
     pub ties: Option<u64>,
     /// How the trajectory is written.
     pub trajectory: Format,
+    /// The figure that is drawn at the end.
+    pub plot: Pictures,
 }
 
 impl Settings {

@@ -254,7 +254,8 @@ impl Files {
         let [performance, facts] =
             [reports::to_json(&self.performance(run, wall_seconds)), reports::to_json(&summary)];
         let units = run.units();
-        let pictures = plot::pictures(self.results.dir()).map_err(|e| e.to_string());
+        let pictures =
+            plot::draw(self.results.dir(), self.settings.plot).map_err(|e| e.to_string());
         let mut files: Vec<(&str, &[u8])> = Vec::new();
         if let Ok(Some(pictures)) = &pictures {
             files.extend(pictures.files());

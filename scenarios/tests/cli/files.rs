@@ -204,7 +204,7 @@ fn the_last_sample_is_at_the_end() {
 #[test]
 fn plotting_again_gives_the_same_picture() {
     let dir = mixed("plot");
-    good(&dir, "run mixed.toml --out results --until 2");
+    good(&dir, "run mixed.toml --out results --until 2 --plot png");
     let results = dir.join("results");
     let before = (read(&results, "plot.svg"), fs::read(results.join("plot.png")).unwrap());
     fs::remove_file(results.join("plot.svg")).unwrap();

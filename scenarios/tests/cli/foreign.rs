@@ -151,7 +151,7 @@ mod links {
             ("", "file", "samples.csv.part", "run small.toml --force"),
             ("", "link", "plot.svg", "run small.toml --force"),
             ("run small.toml", "link", "plot.svg", "plot out/small"),
-            ("run small.toml", "edit", "plot.png", "plot out/small"),
+            ("run small.toml --plot png", "edit", "plot.png", "plot out/small"),
             ("run small.toml", "file", "manifest.json", "run small.toml --force"),
             ("run small.toml", "link", "manifest.json", "plot out/small"),
             ("", "dangling link", "events.csv", "run small.toml --force"),

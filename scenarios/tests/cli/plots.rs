@@ -207,7 +207,7 @@ fn many_plots_end() {
     for (count, code) in [(100, 0), (5000, 2)] {
         let plots = "[[plot]]\ny = [\"ring.x\"]\n".repeat(count);
         fs::write(dir.join("many.toml"), format!("{head}{plots}")).unwrap();
-        let output = superdense(&dir, "run many.toml --quiet --force --out out");
+        let output = superdense(&dir, "run many.toml --quiet --force --out out --plot png");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{count}: {said}");
         assert!(code == 0 || said.contains("5000 plots are more than 100"), "{said}");

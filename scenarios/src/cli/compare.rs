@@ -1,0 +1,73 @@
+//! `compare` and `report`.
+use super::{
+    Done,
+    report::{Console, Stop, columns},
+};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use superdense::{compare, output::explained};
+
+/// `superdense compare A B`.
+pub(super) fn compare(console: &Console, a: &Path, b: &Path, window: f64) -> Done {
+    let found = compare::runs(a, b, window).map_err(|e| Stop::usage(e.to_string()))?;
+    console.say(&text(&found), || {
+        let (status, code) = if found.equal { ("equal", 0) } else { ("different", 1) };
+        let mut object = json!(found);
+        object["status"] = json!(status);
+        object["exit_code"] = json!(code);
+        object
+    });
+    if found.equal { Ok(()) } else { Err(Stop::Unequal) }
+}
+
+fn text(found: &compare::Comparison) -> String {
+    if found.equal {
+        return format!("the runs are equal (trace hash {})\n", found.trace_hashes[0]);
+    }
+    let mut text = match &found.parts {
+        Some(p) => format!("the runs part at {} s, micro-step {}: {}\n", p.time, p.micro, p.place),
+        None => "nothing that is recorded tells where the runs part\n".to_owned(),
+    };
+    let number = |x: Option<f64>| x.map_or_else(|| "never".to_owned(), |x| format!("{x:.9}"));
+    let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+    if !found.results.is_empty() {
+        let mut rows = vec![row(["result", "first", "second", "difference"])];
+        rows.extend(found.results.iter().map(|r| {
+            let difference =
+                r.a.zip(r.b).map_or_else(String::new, |(a, b)| format!("{:.3e}", b - a));
+            vec![r.name.clone(), number(r.a), number(r.b), difference]
+        }));
+        text += &format!("\n{}", columns(&rows, &[1, 2, 3]));
+    }
+    let e = &found.events;
+    text += &format!(
+        "\n{} events at the same time, {} shifted by at most {:.3e} s, {} missed, {} extra\n",
+        e.matched, e.shifted, e.largest_shift, e.missed, e.extra
+    );
+    if !found.signals.is_empty() {
+        let mut rows = vec![vec!["signal".into(), "largest deviation".into(), "at / s".into()]];
+        rows.extend(
+            found.signals.iter().map(|d| {
+                vec![d.signal.clone(), format!("{:.6e}", d.deviation), d.time.to_string()]
+            }),
+        );
+        text += &format!("\n{}", columns(&rows, &[1, 2]));
+    }
+    text
+}
+
+/// `superdense report DIR`.
+pub(super) fn report(console: &Console, dir: &Path, out: Option<PathBuf>, force: bool) -> Done {
+    let html = superdense::report::of_run(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let file = out.unwrap_or_else(|| PathBuf::from(format!("{name}.report.html")));
+    if file.exists() && !force {
+        let why = format!("{} is there already; add --force to replace it", file.display());
+        return Err(Stop::usage(why));
+    }
+    let written = std::fs::write(&file, &html);
+    written.map_err(|e| Stop::usage(format!("{}: {}", file.display(), explained(&e))))?;
+    let text = format!("{} ({} kB); open it in a browser\n", file.display(), html.len() / 1000);
+    console.say(&text, || json!({ "status": "done", "file": file, "bytes": html.len() }));
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! Two runs side by side: where their traces part, and by how much results, events and signals differ.
+use crate::{
+    output::{csv, directory::SUMMARY},
+    plot::{PlotError, each_row, first_line},
+    report::ReportError,
+};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::Path,
+};
+
+/// The differences of two runs, B less A.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Whether both have one trace hash, and equal tables and results.
+    pub equal: bool,
+    /// Trace hashes.
+    pub trace_hashes: [String; 2],
+    /// The first tag at which they differ in what was sent on recorded outputs, or in an event.
+    pub parts: Option<Parting>,
+    /// Results that both have, in the order of A.
+    pub results: Vec<Difference>,
+    /// Events.
+    pub events: Events,
+    /// Recorded signals that differ, by their largest deviation.
+    pub signals: Vec<Deviation>,
+}
+
+/// Where two runs part.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Parting {
+    /// Seconds, exact.
+    pub time: String,
+    /// Micro-step.
+    pub micro: u64,
+    /// The output or unit.
+    pub place: String,
+}
+
+/// A number of both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Difference {
+    /// Its name.
+    pub name: String,
+    /// In A.
+    pub a: Option<f64>,
+    /// In B.
+    pub b: Option<f64>,
+}
+
+/// Events of both runs, matched by unit and name in the order of time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Events {
+    /// At the same time in both.
+    pub matched: u64,
+    /// Within the window, but not at the same time.
+    pub shifted: u64,
+    /// In A only.
+    pub missed: u64,
+    /// In B only.
+    pub extra: u64,
+    /// The largest shift in seconds.
+    pub largest_shift: f64,
+}
+
+/// The largest deviation of a recorded signal at the samples that both runs have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Deviation {
+    /// The output.
+    pub signal: String,
+    /// B less A.
+    pub deviation: f64,
+    /// Seconds.
+    pub time: f64,
+}
+
+/// Compares the runs in two directories; events within `window` seconds of each other are shifted ones.
+///
+/// # Errors
+/// When a directory holds no run that has ended, or a file is damaged.
+pub fn runs(a: &Path, b: &Path, window: f64) -> Result<Comparison, ReportError> {
+    let summaries = [summary(a)?, summary(b)?];
+    let hash = |k: usize| summaries[k]["trace_hash"].as_str().unwrap_or_default().to_owned();
+    let trace_hashes = [hash(0), hash(1)];
+    let results = results(&summaries);
+    let events = events(a, b, window)?;
+    let signals = signals(a, b)?;
+    let parts = parting(a, b)?;
+    let equal = trace_hashes[0] == trace_hashes[1]
+        && parts.is_none()
+        && signals.is_empty()
+        && (events.shifted, events.missed, events.extra) == (0, 0, 0)
+        && results.iter().all(|r| r.a == r.b);
+    Ok(Comparison { equal, trace_hashes, parts, results, events, signals })
+}
+
+fn summary(dir: &Path) -> Result<Json, ReportError> {
+    let no_run = |why: String| {
+        let dir = dir.display();
+        ReportError::NoRun(format!(
+            "{dir} holds no run that has ended ({why}); run its scenario first"
+        ))
+    };
+    let text = fs::read_to_string(dir.join(SUMMARY)).map_err(|e| no_run(e.to_string()))?;
+    serde_json::from_str(&text).map_err(|e| no_run(e.to_string()))
+}
+
+fn results([a, b]: &[Json; 2]) -> Vec<Difference> {
+    let number = |found: &Json| found.as_f64().or_else(|| found["value"].as_f64());
+    let all = a["results"].as_object().into_iter().flatten();
+    let both = all.filter_map(|(name, of_a)| {
+        let of_b = b["results"].get(name)?;
+        Some(Difference { name: name.clone(), a: number(of_a), b: number(of_b) })
+    });
+    both.collect()
+}
+
+/// Rows of a table, its width checked.
+fn table(file: &Path) -> Result<Vec<Vec<String>>, PlotError> {
+    let mut rows = Vec::new();
+    if !file.is_file() {
+        return Ok(rows);
+    }
+    let width = csv::split(&first_line(file)?).len();
+    each_row(file, width, |fields| {
+        rows.push(fields.iter().map(|f| f.to_string()).collect());
+        Ok(true)
+    })?;
+    Ok(rows)
+}
+
+fn events(a: &Path, b: &Path, window: f64) -> Result<Events, PlotError> {
+    type Times = BTreeMap<(String, String), Vec<f64>>;
+    let times = |dir: &Path| -> Result<Times, PlotError> {
+        let mut all = Times::new();
+        for row in table(&dir.join("events.csv"))? {
+            let [time, _, unit, event, _] = &row[..] else { continue };
+            let time = time.parse().unwrap_or(f64::NAN);
+            all.entry((unit.clone(), event.clone())).or_default().push(time);
+        }
+        Ok(all)
+    };
+    let (of_a, mut of_b) = (times(a)?, times(b)?);
+    let mut found = Events::default();
+    for (key, a) in of_a {
+        let b = of_b.remove(&key).unwrap_or_default();
+        let (mut i, mut k) = (0, 0);
+        while i < a.len() && k < b.len() {
+            let shift = b[k] - a[i];
+            if shift.abs() > window {
+                let later = shift > 0.0;
+                *(if later { &mut found.missed } else { &mut found.extra }) += 1;
+                (i, k) = if later { (i + 1, k) } else { (i, k + 1) };
+                continue;
+            }
+            *(if shift == 0.0 { &mut found.matched } else { &mut found.shifted }) += 1;
+            found.largest_shift = found.largest_shift.max(shift.abs());
+            (i, k) = (i + 1, k + 1);
+        }
+        found.missed += (a.len() - i) as u64;
+        found.extra += (b.len() - k) as u64;
+    }
+    found.extra += of_b.values().map(|times| times.len() as u64).sum::<u64>();
+    Ok(found)
+}
+
+fn signals(a: &Path, b: &Path) -> Result<Vec<Deviation>, PlotError> {
+    let file = "samples.csv";
+    let (heads, of_b) = ([a, b].map(|dir| first_line(&dir.join(file))), table(&b.join(file))?);
+    let [head_a, head_b] = heads;
+    let (head_a, head_b) = (head_a?, head_b?);
+    let place: HashMap<_, _> = csv::split(&head_b).into_iter().zip(0..).collect();
+    let rows: HashMap<&str, &Vec<String>> = of_b.iter().map(|row| (&*row[0], row)).collect();
+    let labels = csv::split(&head_a);
+    let mut worst: Vec<Option<Deviation>> = vec![None; labels.len()];
+    for row in table(&a.join(file))? {
+        let Some(other) = rows.get(&*row[0]) else { continue };
+        for (k, label) in labels.iter().enumerate().skip(1) {
+            let Some(&at) = place.get(label) else { continue };
+            let (Ok(x), Ok(y)) = (row[k].parse::<f64>(), other[at].parse::<f64>()) else {
+                continue;
+            };
+            let deviation = y - x;
+            if deviation.abs() > worst[k].as_ref().map_or(0.0, |d| d.deviation.abs()) {
+                let time = row[0].parse().unwrap_or(f64::NAN);
+                worst[k] = Some(Deviation { signal: label.to_string(), deviation, time });
+            }
+        }
+    }
+    Ok(worst.into_iter().flatten().collect())
+}
+
+/// The first row in which two tables differ, as a tag; a table that ends parts at its next row.
+fn parting(a: &Path, b: &Path) -> Result<Option<Parting>, PlotError> {
+    let resolution = |dir: &Path| Ok::<_, PlotError>(crate::plot::declared(dir)?.resolution);
+    let mut found: Vec<(f64, u64, Parting)> = Vec::new();
+    for (name, place) in [("events.csv", 2), ("trajectory.csv", 2)] {
+        let (of_a, of_b) = (table(&a.join(name))?, table(&b.join(name))?);
+        let rate =
+            if name == "trajectory.csv" { Some([resolution(a)?, resolution(b)?]) } else { None };
+        let first = (0..of_a.len().max(of_b.len())).find(|&k| of_a.get(k) != of_b.get(k));
+        let Some(k) = first else { continue };
+        for (side, row) in [of_a.get(k), of_b.get(k)].into_iter().enumerate() {
+            let Some(row) = row else { continue };
+            let seconds = match rate {
+                Some(rate) => {
+                    let resolution = superdense_kernel::time::Resolution::from_exponent(rate[side]);
+                    resolution.unwrap_or_default().format(row[0].parse().unwrap_or(0))
+                }
+                None => row[0].clone(),
+            };
+            let (time, micro) = (seconds.parse().unwrap_or(f64::NAN), row[1].parse().unwrap_or(0));
+            let place = row[place].clone();
+            found.push((time, micro, Parting { time: seconds, micro, place }));
+        }
+    }
+    found.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
+    Ok(found.into_iter().next().map(|(_, _, parting)| parting))
+}
