@@ -4,7 +4,7 @@ use super::*;
 #[test]
 fn a_run_writes_what_the_guide_says() {
     let dir = mixed("files");
-    let text = good(&dir, "run mixed.toml");
+    let text = good(&dir, "run mixed.toml --plot png");
     let out = dir.join("out/mixed");
 
     let events = read(&out, "events.csv");

@@ -26,6 +26,7 @@ mod policies;
 mod power_window;
 mod quantised;
 mod release;
+mod report;
 mod reproduce;
 mod resume;
 mod stability;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use superdense::{
     Overrides,
     output::{directory, results::Results, trajectory::Format},
+    plot::Pictures,
     run::{Session, Settings, executor::Executor, pulse::Pulse},
     study::{Reader, STORE},
 };
@@ -61,6 +62,7 @@ pub(super) fn rerun(console: &Console, options: &RerunOptions) -> Done {
         checkpoint_every: None,
         ties: None,
         trajectory: Format::default(),
+        plot: Pictures::default(),
     };
     console.remark(&format!("point {point}, replicate {replicate}"));
     let plan = run::plan_of(&settings)?;

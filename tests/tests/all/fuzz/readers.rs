@@ -4,7 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use superdense::{Overrides, load};
+use superdense::{Overrides, load, plot::Pictures};
 use superdense_kernel::{Options, Simulation, message::Digest};
 use superdense_models::{
     grid::case::Case,
@@ -146,7 +146,7 @@ fn results() {
         for (k, file) in files.iter().enumerate() {
             folder.write(file, if k == at { bytes } else { &good[k] });
         }
-        superdense::plot::pictures(&folder.0).map(drop).map_err(|e| e.to_string())
+        superdense::plot::draw(&folder.0, Pictures::Png).map(drop).map_err(|e| e.to_string())
     });
 }
 
