@@ -367,12 +367,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 self.note_cut(Some(port), fx);
             }
             if port < self.scene.dims.inputs {
-                let refreshed = matches!(value, Value::Segment(s) if s.flag == Flag::Refresh);
                 received.jump |= self.hold(port, value)?;
                 received.signal = true;
-                let heard = std::mem::replace(&mut self.state.heard[port], true);
                 let start = self.scene.frame.last == self.settings.start;
-                received.first |= start && (!heard || refreshed);
+                received.first |= start && !self.state.heard[port];
+                self.state.heard[port] = true;
             } else {
                 let Scratch { vars, work, emitted, .. } = &mut self.scratch;
                 let (place, number) = (self.scene.dims.received(), value.as_real());
@@ -421,10 +420,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let start = segment.value(0.0);
         // What comes first takes the place of a start value.
         let first = || self.scene.frame.inputs[port].at == self.settings.start;
-        let begins = self.scene.frame.last == self.settings.start && self.state.heard[port];
         let jump = match segment.flag {
             Flag::Jump => true,
-            Flag::Refresh => begins || start != self.scratch.vars[place] && first(),
+            Flag::Refresh => start != self.scratch.vars[place] && first(),
             Flag::Continuous => false,
         };
         if !start.is_finite() {
@@ -450,21 +448,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             // A part of the start: what it makes true is no event.
             self.begin()?;
         }
-        let jumps = received.event || received.jump;
-        if jumps {
+        if received.event || received.jump {
             if !received.first {
                 self.settle(Instant { t: 0.0, tick: 0, start: false })?;
             }
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);
-        }
-        let Scratch { vars, work, x, before, .. } = &mut self.scratch;
-        if received.first && !received.event {
-            self.queue_segments(0.0, Cause::Begin)?;
-        } else if jumps {
-            x.resize(before.len(), 0.0);
-            self.scene.equations.outputs(vars, work, x);
-            if x != before || received.event {
+            let same = {
+                let Scratch { vars, work, x, before, .. } = &mut self.scratch;
+                x.resize(before.len(), 0.0);
+                self.scene.equations.outputs(vars, work, x);
+                x == before
+            };
+            if !same || received.event {
                 self.queue_segments(0.0, Cause::Jump)?;
             }
         }

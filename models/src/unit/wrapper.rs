@@ -302,17 +302,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 bad.get_or_insert(port);
                 return;
             }
-            let c = &c[..finite];
             let (flag, left) = match cause {
                 Cause::Start => (Flag::Jump, c[0]),
                 Cause::Band => (Flag::Continuous, c[0]),
-                // What is known already is not told again: loops of units come to an end.
-                Cause::Begin if scene.frame.sent[port].segment.coefficients() == c => return,
-                Cause::Begin | Cause::Request => (Flag::Refresh, c[0]),
+                Cause::Request => (Flag::Refresh, c[0]),
                 Cause::Jump if before[port] == c[0] => (Flag::Continuous, c[0]),
                 Cause::Jump => (Flag::Jump, before[port]),
             };
-            let segment = Segment::new(c, flag, left);
+            let segment = Segment::new(&c[..finite], flag, left);
             outbox.push((port as u16, Value::Segment(segment)));
         });
         match bad {
@@ -373,8 +370,6 @@ pub(super) enum Cause {
     Band,
     /// States, discrete values or inputs jumped.
     Jump,
-    /// Inputs have taken the place of their start values.
-    Begin,
     /// Somebody needs to know.
     Request,
 }
