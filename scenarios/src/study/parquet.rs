@@ -7,7 +7,7 @@ use parquet::{
     file::{properties::WriterProperties, writer::SerializedFileWriter},
     schema::types::Type,
 };
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// Columns of whole numbers.
 const WHOLE: [&str; 2] = ["point", "replicate"];
@@ -48,18 +48,22 @@ impl Column<'_> {
     }
 }
 
+fn cell<'a>(row: &'a [Cow<'_, str>], at: usize) -> &'a str {
+    row.get(at).map_or("", |cell| cell.as_ref())
+}
+
 /// The table in one file.
 ///
 /// # Errors
 /// When a column has a name that Parquet does not take.
 pub fn encode(text: &str) -> Result<Vec<u8>, ParquetError> {
-    let rows: Vec<Vec<_>> = text.lines().map(csv::split).collect();
+    let rows: Vec<Vec<Cow<'_, str>>> = text.lines().map(csv::split).collect();
     let Some((head, rows)) = rows.split_first() else { return Ok(Vec::new()) };
-    let column = |(at, name)| {
-        let cells = rows.iter().map(|r: &Vec<_>| r.get(at).map_or("", |c| &**c)).collect();
-        Column { name, cells }
-    };
-    let columns: Vec<Column<'_>> = head.iter().map(|n| &**n).enumerate().map(column).collect();
+    let mut columns = Vec::new();
+    for (at, name) in head.iter().enumerate() {
+        let cells = rows.iter().map(|row| cell(row, at)).collect();
+        columns.push(Column { name, cells });
+    }
     let fields = columns.iter().map(Column::schema).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("results").with_fields(fields).build()?);
     // No date and no version of a library in the file: equal rows give equal bytes.

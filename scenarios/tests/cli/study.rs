@@ -204,6 +204,13 @@ fn options_of_studies() {
         let err = String::from_utf8_lossy(&done.stderr);
         assert!(done.status.code() == Some(2) && err.contains(says), "{options}: {err}");
     }
+    let done = superdense(&dir, "study export out/study --parquet");
+    if cfg!(feature = "parquet") {
+        assert!(done.status.success() && dir.join("out/study/results.parquet").is_file());
+    } else {
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.code() == Some(2) && err.contains("--features parquet"), "{err}");
+    }
     // The results of a run are nobody else's.
     good(&dir, "run growth.toml --out taken");
     let done = superdense(&dir, "study study.toml --ask limit --out taken");
