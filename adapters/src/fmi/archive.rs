@@ -81,7 +81,7 @@ pub fn contents(path: &Path) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// What the names of unpacked folders begin with; the process follows.
+/// Beginning of the names of unpacked folders; the process follows.
 const PREFIX: &str = "superdense-fmu-";
 
 /// Removes the folders of processes that ended without doing so. Where it cannot be told whether a

@@ -118,7 +118,7 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
         .without(C::Equations, "a black box")
 }
 
-/// What the model structure says about outputs and inputs; an output that it does not speak of may
+/// The model structure's word on outputs and inputs; an output that it does not speak of may
 /// depend on all.
 fn feed_through(layout: &Layout) -> FeedThrough {
     let mut pairs = Vec::new();

@@ -71,7 +71,7 @@ impl Piece {
         let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
         // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
         let mut sizes = vec![0.0; dim];
-        // What is to be done, the first part last; depth first, so that parts come in order.
+        // Parts to be done, the first one last; depth first, so that they come in order.
         let (mut open, mut parts) = (vec![(0.0, 1.0, HALVINGS)], 0);
         while let Some((low, high, halvings)) = open.pop() {
             let (nodes, checks) = rows.split_at_mut(NODES * dim);
@@ -130,7 +130,7 @@ fn decreases(c: &[f64; NODES], size: &mut f64) -> bool {
     *size = c.iter().fold(*size, |size, c| size.max(c.abs()));
     let pair = |k: usize| c[k].abs() + c[k + 1].abs();
     let tail = pair(NODES - 2);
-    // What is not finite gets no better, nor does rounding.
+    // A value that is not finite gets no better, nor does rounding.
     let hopeless =
         c.iter().any(|c| !c.is_finite()) || tail <= NOISE * *size && tail >= 0.3 * pair(NODES - 4);
     tail <= TAIL * *size || hopeless

@@ -10,7 +10,7 @@ use crate::signal::{
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What is noted, how far, and what nobody has taken yet.
+/// The ports that are noted, how far, and pieces that nobody has taken yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Notes {
     ports: Vec<u16>,

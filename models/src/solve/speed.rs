@@ -68,7 +68,7 @@ fn entries<E: Equations>(
 /// The largest sum of a row of such a matrix, without its signs, after balancing.
 fn balanced(n: usize, entries: &[(usize, usize, f64)]) -> f64 {
     let mut unit = vec![1.0; n];
-    // What each state does to others, and others to it.
+    // The effect of each state on others, and of others on it.
     let mut others: Vec<Vec<(usize, f64, bool)>> = vec![Vec::new(); n];
     for &(row, column, value) in entries.iter().filter(|(row, column, _)| row != column) {
         others[row].push((column, value.abs(), true));

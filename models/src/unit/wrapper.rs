@@ -102,7 +102,7 @@ pub(super) struct State {
     /// Steps of fixed length that were cut short, and the tick of the last one.
     pub cut_steps: u64,
     pub cut: Option<i64>,
-    /// What is noted for the evaluation of the run.
+    /// Notes for the evaluation of the run.
     pub notes: Option<Box<crate::solve::notes::Notes>>,
 }
 

@@ -35,7 +35,7 @@ pub(super) struct StudyOptions {
     run: Option<RunOptions>,
 }
 
-/// What else can be done with a study.
+/// Other things to do with a study.
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Do one run of a study again, with all of its files.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use superdense_kernel::{ModelKey, Simulation};
 use superdense_models::signal::{piece::Moment, value::Value};
 
-/// What goes on across a checkpoint.
+/// The part that goes on across a checkpoint.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct State {
     /// Per port: whether its unit notes it.
@@ -108,7 +108,7 @@ impl Evaluation {
         }
     }
 
-    /// What a checkpoint holds of it.
+    /// The part of it that a checkpoint holds.
     pub(crate) fn state(&self) -> &State {
         &self.state
     }

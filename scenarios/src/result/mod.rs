@@ -100,7 +100,7 @@ pub enum How {
 /// A formula over outputs.
 #[derive(Debug, Clone)]
 pub struct Signal {
-    /// What its variables stand for.
+    /// The meaning of its variables.
     pub atoms: Vec<Atom>,
     /// The formula over them.
     pub form: Form,

@@ -33,7 +33,7 @@ const PAUSE: &str = "\0pause";
 /// Slices of parallel runs grow until one takes this long.
 const BRISK: Duration = Duration::from_millis(100);
 
-/// What is made of a plan before a run begins or goes on.
+/// A plan's model and listeners, before a run begins or goes on.
 pub(super) struct Built {
     pub sim: Simulation<Value>,
     sampler: Sampler,

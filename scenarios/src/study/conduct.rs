@@ -28,7 +28,7 @@ const STACK: usize = 64 << 20;
 /// How often the conductor looks up: for timeouts, and to tell how far it is.
 const BEAT: Duration = Duration::from_millis(100);
 
-/// What a study may take.
+/// Limits of a study.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Threads.
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-/// What a study came to.
+/// The outcome of a study.
 #[derive(Debug)]
 pub struct Conducted<'a> {
     /// The questions, with their points.
@@ -131,7 +131,7 @@ struct Done {
     seconds: Option<f64>,
 }
 
-/// What workers share.
+/// Data that workers share.
 struct Shared<'a, R> {
     runner: &'a R,
     known: &'a Runs,

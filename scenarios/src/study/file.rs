@@ -162,7 +162,7 @@ fn quoted(node: &Node) -> String {
     }
 }
 
-/// What the parts of a study share while it is read.
+/// Data that the parts of a study share while it is read.
 pub(super) struct Reader<'a> {
     pub sink: &'a Sink,
     pub folder: &'a Path,

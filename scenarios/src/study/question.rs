@@ -26,7 +26,7 @@ pub struct Question<'a> {
     settled: Vec<(Point, u32)>,
 }
 
-/// What a question wants next.
+/// The next wish of a question.
 #[derive(Debug, PartialEq)]
 pub enum Next {
     /// More replicates of points of the round: the number of the point in the question, and which.
@@ -139,7 +139,7 @@ impl<'a> Question<'a> {
         }
         self.ask.until.iter().all(|&(result, width)| {
             let values = values(runs, result);
-            // What happens in no run has nothing that could become more exact.
+            // A result that no run has cannot become more exact.
             values.is_empty() || width.reached(&interval::mean(&values, LEVEL))
         })
     }

@@ -7,7 +7,7 @@ use crate::{
 use std::path::{Path, PathBuf};
 use superdense_kernel::{message::Digest, time::Resolution};
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The trace hash.
@@ -37,7 +37,7 @@ pub trait Runner: Sync {
     /// own.
     ///
     /// # Errors
-    /// What is wrong with the scenario at this point.
+    /// Mistakes of the scenario at this point.
     fn plan(&self, sets: &Sets, seed: Option<u64>) -> Result<(u64, Self::Plan), String>;
 
     /// Runs it.

@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS ask(name TEXT, ordinal INTEGER, key TEXT NOT NULL,
 CREATE TABLE IF NOT EXISTS timing(key TEXT, replicate INTEGER, seconds REAL NOT NULL,
     PRIMARY KEY(key, replicate)) WITHOUT ROWID;";
 
-/// What became of a run.
+/// The fate of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// It has results.
@@ -57,7 +57,7 @@ impl Status {
 /// A run in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
-    /// What became of it.
+    /// Its fate.
     pub status: Status,
     /// Its trace hash; empty without results.
     pub trace_hash: String,

@@ -9,7 +9,7 @@ use crate::{Interval, Method, Point, Range, interval, replicate::LEVEL};
 /// Points of the first look.
 const SCAN: usize = 9;
 
-/// What one run says.
+/// The word of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
     /// Whether the condition holds.
@@ -18,7 +18,7 @@ pub struct Judged {
     pub margin: Option<f64>,
 }
 
-/// What the replicates of a point say.
+/// The word of the replicates of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The condition holds.
@@ -139,7 +139,7 @@ impl Boundary {
         changes
     }
 
-    /// What has to be run to halve the distance of each change twice.
+    /// Points that halve the distance of each change twice.
     fn next(&self) -> Vec<f64> {
         let mut next = Vec::new();
         for change in self.changes() {

@@ -35,14 +35,14 @@ pub type Point = Vec<f64>;
 ///
 /// The methods that adapt to results later on (indices, optimisers, selection) have this form, too.
 pub trait Method {
-    /// What one run says to the method.
+    /// The word of one run to the method.
     type Told;
 
     /// The points of the next round; none when there is nothing more to ask. Before they are told, the
     /// round stays the same.
     fn ask(&mut self) -> Vec<Point>;
 
-    /// What the replicates of the points came to, in the order in which they were asked for; a run that
+    /// The outcomes of the replicates of the points, in the order in which they were asked for; a run that
     /// failed says nothing.
     fn tell(&mut self, told: &[Vec<Option<Self::Told>>]);
 }

@@ -57,7 +57,7 @@ pub enum Range {
         from: f64,
         /// The upper end.
         to: f64,
-        /// What values between are multiples of.
+        /// The step of which values between are multiples.
         step: Option<Step>,
     },
     /// A list.

@@ -53,7 +53,7 @@ samples = 16
 set = { b = 1.5 }
 ";
 
-/// What the double does with a point.
+/// The double's answer to a point.
 type Does = fn(&Sets, Option<u64>, &Pulse) -> Result<Row, Lost>;
 
 /// Stands for a scenario, and takes uneven times.
@@ -104,7 +104,7 @@ fn study_of(folder: &Folder, text: &str) -> (Study, ScenarioRunner) {
     Study::read(&folder.write("study.toml", text), &[]).unwrap_or_else(|d| panic!("{d}"))
 }
 
-/// What a study came to.
+/// The outcome of a study.
 struct Ran {
     csv: String,
     json: String,

@@ -153,7 +153,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// What names of its functions begin with.
+    /// Beginning of the names of its functions.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::V2 => "fmi2",

@@ -1,4 +1,4 @@
-//! What FMI 2.0 writes in its own way.
+//! The parts of descriptions that FMI 2.0 writes in its own way.
 use super::{
     Causality, Description, Interface, InterfaceKind, Item, Type, Variable, Version, causality,
     child, experiment, identifier, needed, number, order, settable, structure::Structure, truth,

@@ -1,4 +1,4 @@
-//! What FMI 3.0 writes in its own way.
+//! The parts of descriptions that FMI 3.0 writes in its own way.
 use super::{
     Causality, Description, ELEMENTS, Interface, InterfaceKind, Item, Structural, Type, Variable,
     Version, causality, child, experiment, identifier, needed, number, order, settable,
@@ -52,7 +52,7 @@ fn interface(kind: InterfaceKind, node: Element<'_, '_>) -> Result<Interface, St
     })
 }
 
-/// What variables refer to, found once.
+/// The things that variables refer to, found once.
 struct Definitions<'a> {
     types: HashMap<&'a str, Element<'a, 'a>>,
     starts: HashMap<&'a str, String>,

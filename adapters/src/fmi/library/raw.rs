@@ -12,7 +12,7 @@ pub struct RawInstance {
     pub(super) functions: Functions,
     pub(super) handle: Handle,
     pub(super) environment: Box<Environment>,
-    /// What instances of FMI 2.0 call; it lives as long as they.
+    /// The functions that instances of FMI 2.0 call; they live as long as these.
     pub(super) _callbacks: Box<Callbacks2>,
     /// After `fatal` nothing of the binary is called any more.
     pub(super) dead: bool,

@@ -18,7 +18,7 @@ use superdense_models::{
 /// Rounds of the first event.
 const ROUNDS: usize = 1000;
 
-/// What a scenario says of the solver.
+/// The keys of a scenario about the solver.
 pub(in crate::fmi) struct Numerics {
     pub method: Method,
     pub options: Options,

@@ -119,7 +119,7 @@ pub(super) struct Data {
     pub jumped: bool,
     /// Tick and reason of the next action.
     pub due: (i64, Due),
-    /// What the solver's last step leads to.
+    /// The end of the solver's last step.
     pub found: (i64, Due),
     /// The FMU's next time event, in seconds since its start.
     pub next: Option<f64>,

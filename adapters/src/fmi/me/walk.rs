@@ -29,7 +29,7 @@ impl ExchangeUnit {
         Ok(())
     }
 
-    /// What is known already of the step that the solver has made.
+    /// The known part of the step that the solver has made.
     fn known(&self) -> Option<(i64, Due)> {
         let (now, (tick, reason)) = (self.data.timer.now(), self.data.found);
         let ahead = self.data.solver.time() >= self.tick() && tick > now;

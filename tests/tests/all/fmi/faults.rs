@@ -58,7 +58,7 @@ fn a_step_that_ends_an_ulp_late_is_whole() {
     }
 }
 
-/// What an FMU prints is not among results: it goes to the other output. Seen from outside, in a
+/// Prints of an FMU are not among results: it goes to the other output. Seen from outside, in a
 /// process of its own.
 #[test]
 fn prints_do_not_mix_with_results() {
