@@ -8,6 +8,7 @@ use crate::{
     snapshot::Snapshot,
     time::{Duration, Resolution, TimeError},
 };
+use std::any::Any;
 
 /// A Parallel-DEVS atomic model.
 ///
@@ -139,10 +140,11 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
     }
 
     /// Takes the notes, in order of time for each port: those that no input can change any more, or, with
-    /// `until`, all up to so long after the last transition. Default: none.
-    fn take_notes(&mut self, until: Option<Duration>) -> Vec<M> {
+    /// `until`, all up to so long after the last transition. Their type is between the model and whoever
+    /// evaluates: notes are no messages. Default: none.
+    fn take_notes(&mut self, until: Option<Duration>) -> Option<Box<dyn Any>> {
         let _ = until;
-        Vec::new()
+        None
     }
 
     /// A change of structure that was asked for by [`Effects::try_change`] was refused: `change` tells which, as

@@ -5,6 +5,7 @@ use crate::{
     simulation::Simulation,
     time::Duration,
 };
+use std::any::Any;
 
 impl<M: Message> Simulation<M> {
     /// Asks a model to keep notes of some output ports; see [`Atomic::note`](crate::Atomic::note). False where
@@ -18,8 +19,8 @@ impl<M: Message> Simulation<M> {
 
     /// Takes the notes of a model: those that are final, or all up to a tick, which must not lie before
     /// its last transition. Changes nothing else, and what is taken in parts is what is taken at once.
-    pub fn take_notes(&mut self, model: ModelKey, until: Option<i64>) -> Vec<M> {
-        let Some((kind, slot)) = self.place_of(model) else { return Vec::new() };
+    pub fn take_notes(&mut self, model: ModelKey, until: Option<i64>) -> Option<Box<dyn Any>> {
+        let (kind, slot) = self.place_of(model)?;
         let kind = &mut self.slabs.kinds[kind];
         let last = kind.cell(slot).last;
         kind.take_notes(slot, until.map(|at| Duration::between(last, at)))

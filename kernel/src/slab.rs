@@ -77,7 +77,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn probe(&self, slot: u32, port: u16, elapsed: Duration) -> Option<M>;
     fn explain(&self, slot: u32, port: u16, elapsed: Duration) -> Option<String>;
     fn note(&mut self, slot: u32, ports: &[u16]) -> bool;
-    fn take_notes(&mut self, slot: u32, until: Option<Duration>) -> Vec<M>;
+    fn take_notes(&mut self, slot: u32, until: Option<Duration>) -> Option<Box<dyn Any>>;
     fn state_digest(&self, slot: u32, elapsed: Duration) -> u64;
     fn restless(&self, slot: u32) -> Option<String>;
     fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)>;
@@ -286,7 +286,7 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn note(&mut self, slot: u32, ports: &[u16]) -> bool {
         self.seats[slot as usize].model.note(ports)
     }
-    fn take_notes(&mut self, slot: u32, until: Option<Duration>) -> Vec<M> {
+    fn take_notes(&mut self, slot: u32, until: Option<Duration>) -> Option<Box<dyn Any>> {
         self.seats[slot as usize].model.take_notes(until)
     }
     fn state_digest(&self, slot: u32, elapsed: Duration) -> u64 {

@@ -35,7 +35,7 @@ pub(crate) fn type_of(value: &crate::signal::value::Value) -> ValueType {
         Value::Unit => ValueType::Unit,
         Value::Bool(_) => ValueType::Bool,
         Value::Int(_) => ValueType::Int,
-        Value::Real(_) | Value::Segment(_) | Value::Piece(_) => ValueType::Real,
+        Value::Real(_) | Value::Segment(_) => ValueType::Real,
         Value::Text(_) => ValueType::Text,
         Value::Link(_) => ValueType::Link,
         Value::Job(_) => ValueType::Job,

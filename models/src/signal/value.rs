@@ -1,5 +1,4 @@
 //! Messages between scenario units.
-use super::piece::Piece;
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 use superdense_kernel::{
@@ -31,8 +30,6 @@ pub enum Value {
     Job(Job),
     /// A datagram of a packet network.
     Packet(Packet),
-    /// A note of a signal between messages, for whoever evaluates the run; never sent.
-    Piece(Arc<Piece>),
 }
 
 /// How a segment follows on the one before.
@@ -245,7 +242,7 @@ impl Value {
             Self::Real(x) => Some(*x),
             Self::Segment(s) => Some(s.value(0.0)),
             Self::Packet(p) => Some(p.value),
-            Self::Unit | Self::Text(_) | Self::Link(_) | Self::Job(_) | Self::Piece(_) => None,
+            Self::Unit | Self::Text(_) | Self::Link(_) | Self::Job(_) => None,
         }
     }
 }
@@ -261,7 +258,6 @@ impl fmt::Display for Value {
             Self::Segment(s) => write!(f, "{:?}", s.coefficients()),
             Self::Link(l) => write!(f, "link {} {:?}", l.link, l.values),
             Self::Job(j) => write!(f, "job {}", j.id),
-            Self::Piece(p) => write!(f, "piece {:?}", p.coefficients),
             Self::Packet(p) => write!(f, "packet {}/{} to {}", p.source, p.id, p.destination),
         }
     }
@@ -316,7 +312,6 @@ impl Message for Value {
             Self::Link(l) => l.digest(d),
             Self::Job(j) => j.digest(d),
             Self::Packet(p) => p.digest(d),
-            Self::Piece(p) => p.coefficients.iter().for_each(|&c| d.real(c)),
         }
     }
 }

@@ -3,12 +3,8 @@ use super::{
     core::{Core, Scene},
     equations::Equations,
 };
-use crate::signal::{
-    piece::{Moment, Piece},
-    value::Value,
-};
+use crate::signal::piece::{Moment, Piece};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// The ports that are noted, how far, and pieces that nobody has taken yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,8 +23,8 @@ impl Notes {
     }
 
     /// Hands the notes out.
-    pub(crate) fn take(&mut self) -> Vec<Value> {
-        self.pieces.drain(..).map(|piece| Value::Piece(Arc::new(piece))).collect()
+    pub(crate) fn take(&mut self) -> Vec<Piece> {
+        std::mem::take(&mut self.pieces)
     }
 
     /// Notes the solution up to the beginning of the next step: it will not change any more.

@@ -103,10 +103,10 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         self.state.notes.is_some()
     }
 
-    fn take_notes(&mut self, until: Option<Duration>) -> Vec<Value> {
-        let Some(notes) = &mut self.state.notes else { return Vec::new() };
+    fn take_notes(&mut self, until: Option<Duration>) -> Option<Box<dyn std::any::Any>> {
+        let notes = self.state.notes.as_mut()?;
         until.iter().for_each(|t| notes.arrive(&self.scene, &self.core, t.ticks()));
-        notes.take()
+        Some(Box::new(notes.take()))
     }
 
     fn state_digest(&self, elapsed: Duration) -> u64 {

@@ -32,7 +32,7 @@ pub fn value(text: &mut String, value: &Value, e: f64, sources: &JobSources) {
             write!(text, "{source}/{}", job.id)
         }
         Value::Packet(p) => write!(text, "{}/{}", p.source, p.id),
-        Value::Unit | Value::Link(_) | Value::Piece(_) => Ok(()),
+        Value::Unit | Value::Link(_) => Ok(()),
     };
 }
 

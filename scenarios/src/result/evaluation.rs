@@ -8,7 +8,10 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use superdense_kernel::{ModelKey, Simulation};
-use superdense_models::signal::{piece::Moment, value::Value};
+use superdense_models::signal::{
+    piece::{Moment, Piece},
+    value::Value,
+};
 
 /// The part that goes on across a checkpoint.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -173,10 +176,10 @@ impl Evaluation {
             }
         }
         for key in models {
-            for note in sim.take_notes(key, end.then_some(now)) {
-                if let Value::Piece(piece) = note
-                    && let Some(&k) = self.ports.get(&(key, piece.port))
-                {
+            let notes = sim.take_notes(key, end.then_some(now));
+            let pieces = notes.and_then(|notes| notes.downcast::<Vec<Piece>>().ok());
+            for piece in pieces.into_iter().flat_map(|pieces| *pieces) {
+                if let Some(&k) = self.ports.get(&(key, piece.port)) {
                     self.state.queues[k].note(&piece);
                 }
             }
