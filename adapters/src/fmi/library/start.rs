@@ -149,6 +149,6 @@ mod tests {
 
     #[test]
     fn paths_become_uris() {
-        assert_eq!(uri(Path::new("/tmp/a b/ü")), "file:///tmp/a%20b/%C3%BC");
+        assert_eq!(uri(Path::new("/a b/ü")), "file:///a%20b/%C3%BC");
     }
 }
