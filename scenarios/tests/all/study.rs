@@ -325,7 +325,7 @@ fn variance(x: &[f64]) -> f64 {
 #[test]
 fn common_numbers_cut_the_variance_of_a_difference() {
     let csv = queue(1, 64, "10, 10.5").csv;
-    let mut found = [Vec::new(), Vec::new()];
+    let mut found: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     for row in csv.lines().skip(1).map(|l| l.split(',').collect::<Vec<_>>()) {
         found[row[1].parse::<usize>().unwrap()].push(row[4].parse().unwrap());
     }

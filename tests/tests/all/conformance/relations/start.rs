@@ -15,11 +15,13 @@ fn rule_07_starts_on_the_threshold() {
         row("C7.1", "1", condition, true);
         row("C7.2", "-1", condition, false);
         row("C7.3", "0", condition, false);
+        row("C7.8", "1 - x", condition, false);
     }
     for condition in down {
         row("C7.4", "-1", condition, true);
         row("C7.5", "1", condition, false);
         row("C7.6", "0", condition, false);
+        row("C7.9", "1 - x", condition, false);
     }
     check(&cases);
 }
