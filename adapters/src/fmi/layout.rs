@@ -140,6 +140,7 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
             continue;
         }
         place.push((i, list.len()));
+        let sampled = interface.kind == InterfaceKind::CoSimulation && v.continuous;
         let base = port_name(&v.name);
         for k in 1..=v.elements {
             let name = if v.elements == 1 { base.clone() } else { format!("{base}_{k}") };
@@ -147,7 +148,8 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
                 let message = format!("`{file}`: two variables would have the port `{name}`");
                 errors.push(at(message).help(format!("leave one out: ignore = [\"{}\"]", v.name)));
             }
-            list.push(PortSpec { unit: v.unit.clone(), ..PortSpec::signal(name).optional() });
+            let unit = v.unit.clone();
+            list.push(PortSpec { unit, sampled, ..PortSpec::signal(name).optional() });
         }
     }
     if ports.inputs.len().max(ports.outputs.len()) > usize::from(u16::MAX) {

@@ -21,6 +21,9 @@ use superdense_kernel::{
     time::Duration,
 };
 
+/// Jobs between messages that nobody follows.
+const UNFOLLOWED: u64 = 1000;
+
 /// A quantity that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Measure {
@@ -135,7 +138,7 @@ unit_kind! {
     params: [
         with("measure", ParamType::Choice(&["sojourn", "waiting"]), "sojourn", "which time"),
         with("warm_up", ParamType::Duration, "0 s", "jobs created before are not measured"),
-        with("every", ParamType::Int, "1000", "jobs between messages to wired receivers"),
+        with("every", ParamType::Int, "", "jobs between messages to wired receivers; default 1"),
     ],
     ports: |_| Ok(ports(
         [event("in", ValueType::Job)],
@@ -145,7 +148,11 @@ unit_kind! {
         let mut r = Reader::new(params);
         let mut told = [const { None }; 4];
         told[0] = Some(Level::new(0.0));
-        let every = r.int("every", 1, i64::MAX) as u64;
+        let every = match (r.given("every"), (0..4).any(|port| context.is_followed(port))) {
+            (true, _) => r.int("every", 1, i64::MAX) as u64,
+            (false, true) => 1,
+            (false, false) => UNFOLLOWED,
+        };
         let model = Statistics {
             timer: Timer::due(0, context.resolution),
             measure: match params.text("measure") {

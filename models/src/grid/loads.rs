@@ -32,7 +32,7 @@ struct House {
     delay: i64,
     /// Largest error of segments of the temperature.
     tolerance: f64,
-    /// Whether some unit is wired to the temperature: then they are renewed.
+    /// Whether somebody follows the temperature: then they are renewed.
     heard: bool,
 }
 
@@ -235,7 +235,7 @@ unit_kind! {
             high,
             delay: crate::kinds::params::random_ticks(delay, context.resolution),
             tolerance: r.positive(TOLERANCE.name),
-            heard: context.is_heard(1),
+            heard: context.is_followed(1),
         };
         let mut model = Load {
             timer: Timer::due(0, context.resolution),
@@ -261,7 +261,7 @@ pub struct Total {
     power: f64,
     on: i64,
     switches: u64,
-    /// Of the power, and of what else some unit is wired to.
+    /// Of the power, and of what else somebody follows.
     told: [Option<Level>; 3],
 }
 
@@ -333,7 +333,7 @@ unit_kind! {
         power: 0.0,
         on: 0,
         switches: 0,
-        told: [true, context.is_heard(1), context.is_heard(2)]
+        told: [true, context.is_followed(1), context.is_followed(2)]
             .map(|heard| heard.then(|| Level::new(0.0))),
     })),
 }

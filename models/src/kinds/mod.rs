@@ -128,6 +128,9 @@ pub struct PortSpec {
     pub optional: bool,
     /// Physical unit of the values, when the unit declares one; two declared units must agree.
     pub unit: Option<String>,
+    /// For an output signal: the unit knows it at some instants only, and what it sends for the time between
+    /// them is a guess.
+    pub sampled: bool,
 }
 
 impl PortSpec {
@@ -139,6 +142,7 @@ impl PortSpec {
             ty: ValueType::Real,
             optional: false,
             unit: None,
+            sampled: false,
         }
     }
     /// An event port that must be connected.
@@ -374,6 +378,8 @@ pub struct Context<'a> {
     pub input_sources: &'a [Option<u32>],
     /// Per output: whether some unit receives it. Outputs beyond the list count as received.
     pub output_connected: &'a [bool],
+    /// Per output: whether a result of the scenario reads it. Outputs beyond the list count as not read.
+    pub output_read: &'a [bool],
     /// Per input: whether some unit sends to it. Inputs beyond the list count as not connected.
     pub input_connected: &'a [bool],
 }
@@ -382,6 +388,11 @@ impl Context<'_> {
     /// Whether some unit receives output `port`.
     pub fn is_heard(&self, port: u16) -> bool {
         self.output_connected.get(usize::from(port)).copied().unwrap_or(true)
+    }
+    /// Whether each change of output `port` has to be sent, by a unit that keeps no notes of it: to a unit that
+    /// receives it, or for a result.
+    pub fn is_followed(&self, port: u16) -> bool {
+        self.is_heard(port) || self.output_read.get(usize::from(port)).copied().unwrap_or(false)
     }
     /// Whether some unit sends to input `port`.
     pub fn is_driven(&self, port: u16) -> bool {

@@ -130,6 +130,7 @@ fn with_context<R>(
         links: &[],
         input_sources: &[],
         output_connected: &[],
+        output_read: &[],
         input_connected: driven,
     })
 }

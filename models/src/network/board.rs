@@ -9,7 +9,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use superdense_kernel::{Outbox, port::OutPort};
 
-/// Observations between messages where nobody listens: such messages are in the trace only.
+/// Observations between messages that nobody follows: such messages are in the trace only.
 const UNHEARD: u64 = 1000;
 
 /// Signals that change with every packet, told after every so many.
@@ -25,7 +25,7 @@ pub struct Board {
 
 impl Board {
     /// Signals at the outputs from `first` on, told after as many observations as the parameter
-    /// `every` says: if it is not given, after each one where some unit is wired to them.
+    /// `every` says: if it is not given, after each one where some unit is wired to them, or a result reads them.
     pub(super) fn new(
         first: u16,
         values: &[f64],
@@ -34,7 +34,7 @@ impl Board {
     ) -> Self {
         let every = if r.given("every") {
             r.int("every", 1, i64::MAX) as u64
-        } else if (first..).zip(values).any(|(port, _)| context.is_heard(port)) {
+        } else if (first..).zip(values).any(|(port, _)| context.is_followed(port)) {
             1
         } else {
             UNHEARD

@@ -307,7 +307,7 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
         propagation: r.duration("propagation"),
         capacity,
         stream: r.stream(context, "loss"),
-        watched: context.is_heard(2),
+        watched: context.is_followed(2),
         board: Board::new(2, &[0.0; 3], &mut r, context),
     };
     let mut chance = |name| probability(&mut r, name, params.real(name));

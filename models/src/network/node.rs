@@ -45,7 +45,7 @@ pub struct Node {
     /// Where the job in service goes; drawn when its service begins.
     port: u16,
     flight: VecDeque<(i64, u16, Job)>,
-    /// The length, where some unit is wired to it.
+    /// The length, where somebody follows it.
     told: Option<Box<Level>>,
 }
 
@@ -233,7 +233,7 @@ unit_kind! {
     build: |params, context| {
         let mut r = Reader::new(params);
         let neighbours = r.int("neighbours", 0, 4096) as u16;
-        let heard = context.is_heard(neighbours + 1);
+        let heard = context.is_followed(neighbours + 1);
         let rate = r.finite("arrivals");
         r.check(rate >= 0.0, "arrivals", format!("`arrivals` is {rate}"), "give zero or more");
         let mut model = Node {

@@ -332,18 +332,22 @@ fn results_table(lines: &[Line]) -> String {
         let value = match &line.outcome {
             outcome if outcome.value().is_none() => "never".to_owned(),
             Found::Number(value) => value.map_or_else(String::new, readable),
-            Found::Object { value, low, high } => {
-                let value = value.map_or_else(String::new, readable);
-                match (low, high) {
-                    (Some(low), Some(high)) => {
-                        format!("{value} (95 %: {} to {})", readable(*low), readable(*high))
-                    }
-                    _ => value,
+            Found::Object { value, low, high, bar, .. } => {
+                let mut value = value.map_or_else(String::new, readable);
+                if let Some(bar) = bar {
+                    value.push_str(&format!(" ± {bar:.1e}"));
                 }
+                if let (Some(low), Some(high)) = (low, high) {
+                    value.push_str(&format!(" (95 %: {} to {})", readable(*low), readable(*high)));
+                }
+                value
             }
         };
-        let unit = line.unit.as_deref().filter(|_| line.outcome.value().is_some()).unwrap_or("");
-        vec![line.name.clone(), format!("{value} {unit}").trim_end().to_owned()]
+        let known = line.outcome.value().is_some();
+        let unit = line.unit.as_deref().filter(|_| known).unwrap_or("");
+        let guessed = matches!(line.outcome, Found::Object { sampled: true, .. });
+        let mark = if guessed { " (sampled: between its steps an FMU is guessed)" } else { "" };
+        vec![line.name.clone(), format!("{value} {unit}").trim_end().to_owned() + mark]
     });
     columns(&rows.collect::<Vec<_>>(), &[])
 }

@@ -140,7 +140,7 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
     let span = Span { stop, resolution, second_family };
     let runs = Runs { console, settings, pulse };
     let out = runs.settings.out.clone();
-    let (level, report, bars, why) = match wanted {
+    let (level, mut report, mut bars, why) = match wanted {
         None => {
             // The run proper comes last, so that it is made once, also where others are
             // interrupted; and it is made also where they fail.
@@ -158,17 +158,20 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
             (level, report, bars(&runs, &out, level, &span)?, why)
         }
     };
+    bars.complete(&mut report.summary.results, span.resolution);
+    let json = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let files = [
+        (SUMMARY, json(reports::to_json(&report.summary))),
         ("event_bars.csv", bars.event_table()),
         ("sample_bars.csv", bars.sample_table()),
-        ("verify.json", String::from_utf8_lossy(&reports::to_json(&bars)).into_owned()),
+        ("verify.json", json(reports::to_json(&bars))),
     ];
     let own = Results::open(&out)?;
     own.put(&files.each_ref().map(|(name, text)| (*name, text.as_bytes())))?;
     own.remove(&[VERIFYING])?;
     let results = out.display().to_string();
     let mut names = files_in(&out);
-    names.extend(files.iter().map(|f| f.0.to_owned()));
+    names.extend(files.iter().skip(1).map(|f| f.0.to_owned()));
     let text = table(&report, &results, &names, None) + &said(&bars, level, wanted, why.as_deref());
     console.say(&text, || {
         let mut object = object(&report, &results, &names, None);
@@ -176,6 +179,7 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
             "tightened": FACTORS[0].powi(level as i32),
             "worst_event_bar": bars.worst_event_bar,
             "worst_sample_bars": bars.worst_sample_bars,
+            "result_bars": bars.result_bars,
             "event_bars": bars.events,
             "undecided": bars.undecided,
             "unmatched": bars.unmatched,

@@ -5,8 +5,8 @@ use super::{
     session::Session,
     tree::{Body, End, GroupPort, Tree, dotted, member_name},
 };
-use crate::diagnostics::Mistake;
-use std::{rc::Rc, sync::Arc};
+use crate::{diagnostics::Mistake, result::Results};
+use std::{collections::HashMap, rc::Rc, sync::Arc};
 use superdense_kernel::{
     Component, Coupled, Simulation,
     path::Name,
@@ -63,8 +63,15 @@ fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
 }
 
 /// Builds the model; mistakes of units are reported.
-pub(super) fn model(tree: &Tree, numbering: &Numbering, session: &Session) -> Coupled<Value> {
-    Builder::new(tree, numbering, session).group(0)
+pub(super) fn model(
+    tree: &Tree,
+    numbering: &Numbering,
+    results: &Results,
+    session: &Session,
+) -> Coupled<Value> {
+    let mut builder = Builder::new(tree, numbering, session);
+    builder.wiring.mark(results, tree);
+    builder.group(0)
 }
 
 /// Facts about the units that follow from the wires.
@@ -73,6 +80,8 @@ struct Wiring {
     sources: Vec<Vec<Option<u32>>>,
     /// Per unit and output: whether some unit receives it.
     connected: Vec<Vec<bool>>,
+    /// Per unit and output: whether a result reads it. Empty for units without such outputs.
+    read: Vec<Vec<bool>>,
     /// Per unit and input: whether some unit sends to it.
     driven: Vec<Vec<bool>>,
 }
@@ -108,7 +117,20 @@ impl Wiring {
                 }
             }
         }
-        Self { sources, connected, driven }
+        Self { sources, connected, read: vec![Vec::new(); tree.units.len()], driven }
+    }
+
+    /// Marks the outputs that results read.
+    fn mark(&mut self, results: &Results, tree: &Tree) {
+        let place: HashMap<&str, usize> =
+            tree.units.iter().enumerate().map(|(at, unit)| (unit.path.as_str(), at)).collect();
+        for (path, port) in &results.ports {
+            let Some(&at) = place.get(path.as_str()) else { continue };
+            self.read[at].resize(tree.units[at].ports.outputs.len(), false);
+            if let Some(read) = self.read[at].get_mut(usize::from(*port)) {
+                *read = true;
+            }
+        }
     }
 }
 
@@ -257,6 +279,7 @@ impl<'a> Builder<'a> {
             links: &unit.links,
             input_sources: &self.wiring.sources[at as usize],
             output_connected: &self.wiring.connected[at as usize],
+            output_read: &self.wiring.read[at as usize],
             input_connected: &self.wiring.driven[at as usize],
         };
         let accuracy = unit.kind.accuracy();

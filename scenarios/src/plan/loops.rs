@@ -33,6 +33,7 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         links: &unit.links,
         input_sources: &[],
         output_connected: &[],
+        output_read: &[],
         input_connected: &[],
     };
     f(&context)

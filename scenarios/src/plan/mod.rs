@@ -132,6 +132,8 @@ pub struct Record {
     pub continuous: bool,
     /// Physical unit, when the port declares one.
     pub unit: Option<String>,
+    /// Between messages the values are a guess of their unit.
+    pub sampled: bool,
 }
 
 pub use crate::result::Output as PortRef;
@@ -406,7 +408,7 @@ fn plan<T>(
         build::check(&tree, &numbering, session);
         return None;
     }
-    let model = build::model(&tree, &numbering, session);
+    let model = build::model(&tree, &numbering, &results, session);
     let couplings = policies::masters(&tree, session);
     let plan_hash = digest::plan_hash(&tree, &numbering, session);
     let more = more(&tree, session);

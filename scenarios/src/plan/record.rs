@@ -136,6 +136,7 @@ impl Recorder<'_> {
             ty: spec.ty,
             continuous: unit.kind.is_continuous(),
             unit: spec.unit.clone(),
+            sampled: spec.sampled,
         })
     }
 
@@ -165,6 +166,7 @@ impl Recorder<'_> {
             ty: first.ty,
             continuous: found.iter().all(|r| r.continuous) && how != Aggregate::Count,
             unit: first.unit.clone().filter(|_| how != Aggregate::Count),
+            sampled: found.iter().any(|r| r.sampled),
         }]
     }
 

@@ -58,7 +58,7 @@ impl Run<'_> {
             let found = &self.summary["results"][name];
             let part = |key: &str| found.get(key).cloned().unwrap_or(Json::Null);
             let value = if found.is_object() { part("value") } else { found.clone() };
-            json!({ "name": name, "value": value, "low": part("low"), "high": part("high"), "unit": unit })
+            json!({ "name": name, "value": value, "low": part("low"), "high": part("high"), "bar": part("bar"), "unit": unit })
         };
         declared.results.iter().map(line).collect()
     }

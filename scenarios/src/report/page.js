@@ -52,7 +52,8 @@
   // Results.
   function result(r) {
     const value = r.value === null ? "never" : short(r.value);
-    const bars = r.low === null ? "" : `${short(r.low)} to ${short(r.high)}`;
+    const bar = r.bar === null ? "" : `± ${short(r.bar)}`;
+    const bars = r.low === null ? bar : `${short(r.low)} to ${short(r.high)}`;
     return [r.name, value, r.unit || "", bars];
   }
 
@@ -291,9 +292,9 @@
 
   for (const [title, text] of report.remarks) section(title, ...text.map((t) => element("p", {}, t)));
   if (report.results.length) {
-    const bars = report.results.some((r) => r.low !== null);
+    const bars = report.results.some((r) => r.low !== null || r.bar !== null);
     const wide = (row) => (bars ? row : row.slice(0, 3));
-    section("Results", table(wide(["result", "value", "unit", "95 % interval"]), report.results.map(result).map(wide), [1]));
+    section("Results", table(wide(["result", "value", "unit", report.results.some((r) => r.low !== null) ? "95 % interval" : "bar"]), report.results.map(result).map(wide), [1]));
   }
   for (const t of report.tables) section(t.title, table(t.head, t.rows, t.numeric));
   if (report.panels.length) section("Plots", ...report.panels.map(plot));

@@ -324,10 +324,10 @@ impl Evaluation {
             let value = value.unwrap_or(None);
             let interval = named.batches.and_then(|r| self.state.folds[r].interval());
             let outcome = match (named.batches, interval) {
-                (None, _) => Outcome::Number(value),
+                (None, _) if !named.sampled => Outcome::Number(value),
                 (_, bounds) => {
                     let (low, high) = bounds.unzip();
-                    Outcome::Object { value, low, high }
+                    Outcome::Object { value, low, high, bar: None, sampled: named.sampled }
                 }
             };
             Line { name: named.name.clone(), outcome, unit: named.unit.clone() }

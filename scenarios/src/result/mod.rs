@@ -32,8 +32,10 @@ pub struct Results {
     pub signals: Vec<Signal>,
     /// Sequences of events.
     pub streams: Vec<Stream>,
-    /// Outputs that signals read.
+    /// Outputs that signals read, and whether their units guess what they are between messages.
     pub ports: Vec<Output>,
+    /// See [`ports`](Self::ports).
+    pub sampled: Vec<bool>,
     /// Outputs whose messages streams are made of.
     pub senders: Vec<Output>,
 }
@@ -49,6 +51,8 @@ pub struct Named {
     pub formula: Expr,
     /// The reduction whose batch means give an interval at level 0.95.
     pub batches: Option<usize>,
+    /// It reads a signal that its unit knows at some instants only.
+    pub sampled: bool,
 }
 
 /// One number from a signal, a condition or a stream.
@@ -159,7 +163,7 @@ pub enum Stream {
 pub enum Outcome {
     /// Of something that never happened, `null`; else a number.
     Number(Option<f64>),
-    /// With a 95 % confidence interval, or from values between which nobody knows the signal.
+    /// A number with more about it.
     Object {
         /// The number.
         value: Option<f64>,
@@ -169,6 +173,12 @@ pub enum Outcome {
         /// The upper end of the interval.
         #[serde(skip_serializing_if = "Option::is_none")]
         high: Option<f64>,
+        /// How far the number may be off, as `--verify` finds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bar: Option<f64>,
+        /// It comes from values between which nobody knows the signal.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        sampled: bool,
     },
 }
 
@@ -177,6 +187,20 @@ impl Outcome {
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Number(value) | Self::Object { value, .. } => *value,
+        }
+    }
+
+    /// With how far the number may be off.
+    #[must_use]
+    pub fn with_bar(self, wide: f64) -> Self {
+        let bar = Some(wide);
+        match self {
+            Self::Number(value) => {
+                Self::Object { value, low: None, high: None, bar, sampled: false }
+            }
+            Self::Object { value, low, high, sampled, .. } => {
+                Self::Object { value, low, high, bar, sampled }
+            }
         }
     }
 }

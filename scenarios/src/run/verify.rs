@@ -18,8 +18,11 @@
 //! that one causes the other. Events of one unit share its errors: there the distance has a bar of
 //! its own, made in the same way. An event whose bar reaches past the end may not be one of the run.
 use super::Failure;
-use crate::output::{OutputError, csv, numbers};
-use serde::Serialize;
+use crate::{
+    output::{OutputError, csv, directory::SUMMARY, numbers},
+    result::Line,
+};
+use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::HashMap, fs, path::Path};
 use superdense_kernel::time::Resolution;
 
@@ -67,6 +70,9 @@ pub struct Verification {
     pub worst_event_bar: Option<f64>,
     /// By column of `samples.csv`: the largest bar, in the unit of the output.
     pub worst_sample_bars: Vec<(String, f64)>,
+    /// By name of the result: its bar, in its unit; nothing where some run lacks the result.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub result_bars: Vec<(String, Option<f64>)>,
     /// Pairs of events without certain order.
     pub undecided: Vec<Undecided>,
     /// Events that not all runs have: unit, event, and how many each run has: as it was asked for, ten and a
@@ -185,6 +191,7 @@ pub fn compare(
         undecided: undecided(&rows, &matched, &events, stop, resolution),
         events,
         worst_sample_bars,
+        result_bars: result_bars(dir, &others)?,
         unmatched: unmatched(&counts),
         second_family: by_others.map_or_else(|why| why, |_| SecondFamily::Compared),
         samples,
@@ -218,6 +225,13 @@ fn width(t: &[i64], roundings: u64, resolution: Resolution) -> f64 {
     let off = |a: usize, b: usize| t[a].abs_diff(t[b]) as f64;
     let ticks = spread(off, t.len(), 4.0 * roundings as f64) + 2.0 * roundings as f64;
     resolution.seconds(ticks.min((1_u64 << 60) as f64) as i64)
+}
+
+/// The bar of a number that all runs have.
+fn width_of(x: &[f64]) -> f64 {
+    let rounding = 4.0 * f64::EPSILON * x[0].abs();
+    let off = spread(|a, b| (x[a] - x[b]).abs(), x.len(), rounding);
+    if off == 0.0 { 0.0 } else { off + rounding }
 }
 
 fn undecided(
@@ -279,9 +293,7 @@ fn sample_bars(dir: &Path, others: &[&Path]) -> Result<Bars, Failure> {
                 row.push(String::new());
                 continue;
             };
-            let rounding = 4.0 * f64::EPSILON * x[0].abs();
-            let off = spread(|a, b| (x[a] - x[b]).abs(), x.len(), rounding);
-            let bar = if off == 0.0 { 0.0 } else { off + rounding };
+            let bar = width_of(&x);
             *worst = worst.max(bar);
             let mut text = String::new();
             numbers::real(&mut text, bar);
@@ -290,6 +302,33 @@ fn sample_bars(dir: &Path, others: &[&Path]) -> Result<Bars, Failure> {
         rows.push(row);
     }
     Ok((rows, header.into_iter().zip(worst).skip(1).collect()))
+}
+
+/// The facts of a run that bars are made of.
+#[derive(Deserialize)]
+struct Facts {
+    #[serde(default)]
+    results: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The bars of the results of a run, made as those of samples are.
+fn result_bars(dir: &Path, others: &[&Path]) -> Result<Vec<(String, Option<f64>)>, Failure> {
+    let of = |dir: &Path| -> Result<Facts, Failure> {
+        let file = dir.join(SUMMARY);
+        serde_json::from_str(&read(&file)?)
+            .map_err(|e| Failure::Mismatch(format!("{}: {e}", file.display())))
+    };
+    let runs: Vec<Facts> =
+        [dir].iter().chain(others).map(|dir| of(dir)).collect::<Result<_, _>>()?;
+    let number = |run: &Facts, name: &str| {
+        let value = run.results.get(name)?;
+        value.get("value").unwrap_or(value).as_f64()
+    };
+    let bar = |name: &str| {
+        let x: Vec<f64> = runs.iter().map(|run| number(run, name)).collect::<Option<_>>()?;
+        Some(width_of(&x))
+    };
+    Ok(runs[0].results.keys().map(|name| (name.clone(), bar(name))).collect())
 }
 
 /// How often an event happens in each run.
@@ -312,6 +351,21 @@ impl Verification {
     pub fn worst(&self) -> f64 {
         let samples = || self.worst_sample_bars.iter().map(|w| w.1).fold(0.0, f64::max);
         self.worst_event_bar.unwrap_or_else(samples)
+    }
+
+    /// Puts the bars into the results of the run. Instants are rounded to ticks, so that numbers in seconds are
+    /// uncertain by two ticks more.
+    pub fn complete(&mut self, lines: &mut [Line], resolution: Resolution) {
+        let bars: HashMap<String, Option<f64>> = self.result_bars.drain(..).collect();
+        for line in lines {
+            let ticks = if line.unit.as_deref() == Some("s") { 2 } else { 0 };
+            let bar = bars.get(&line.name).copied().flatten();
+            let bar = bar.map(|bar| bar + resolution.seconds(ticks));
+            if let Some(bar) = bar {
+                line.outcome = line.outcome.clone().with_bar(bar);
+            }
+            self.result_bars.push((line.name.clone(), bar));
+        }
     }
 
     /// `event_bars.csv`.

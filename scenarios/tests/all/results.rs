@@ -131,6 +131,103 @@ fn a_queue() {
     assert!((busy - served * 0.15).abs() <= 0.1, "{busy} {served}");
 }
 
+/// Statistics of queues, links and loads are followed by results as by a receiver that is wired to them.
+#[test]
+fn outputs_without_receivers() {
+    const UNITS: &str = r#"
+        stop = "40 s"
+        seed = 7
+        [unit.source]
+        kind = "packet-source"
+        rate = 40
+        bytes = 250
+        [unit.line]
+        kind = "link"
+        rate = "100 kb/s"
+        [unit.rough]
+        kind = "link"
+        rate = "100 kb/s"
+        loss = 0.05
+        outages = [["3 s", "3.5 s"]]
+        [unit.taken]
+        kind = "packet-sink"
+        [unit.flood]
+        kind = "flood"
+        rate = "20 kb/s"
+        during = [["1 s", "8 s"]]
+        [unit.node]
+        kind = "queue-node"
+        arrivals = 0.8
+        service = 1.0
+        exit = 1.0
+        [unit.jobs]
+        kind = "sink"
+        [unit.back]
+        kind = "queue-node"
+        arrivals = 0.1
+        service = 5.0
+        exit = 1.0
+        [unit.room]
+        kind = "thermostat-load"
+        count = 20
+        index = "i"
+        [unit.total]
+        kind = "load-total"
+    "#;
+    const WIRES: [&str; 8] = [
+        "source.out -> line.in",
+        "line.out -> rough.in",
+        "rough.out -> taken.in",
+        "node.exit -> jobs.in",
+        "back.exit -> node.in",
+        "node.out1 -> back.in",
+        "room[*].change -> total.change",
+        "flood.out -> taken.in",
+    ];
+    const READ: [&str; 17] = [
+        "source.count",
+        "line.present",
+        "line.utilisation",
+        "rough.present",
+        "rough.loss",
+        "taken.count",
+        "taken.delay",
+        "taken.high",
+        "taken.loss",
+        "flood.count",
+        "node.length",
+        "jobs.count",
+        "room[3].theta",
+        "room[7].theta",
+        "total.power",
+        "total.on",
+        "total.switches",
+    ];
+    let results: String = (0..READ.len())
+        .map(|k| {
+            let x = READ[k];
+            format!("m{k} = \"mean({x})\"\nx{k} = \"max({x})\"\na{k} = \"at({x}, '4 s')\"\n")
+        })
+        .collect();
+    let with = |wires: &[String]| {
+        let wires: Vec<String> = wires.iter().map(|w| format!("{w:?}")).collect();
+        run(&format!("connections = [{}]\n{UNITS}\n[result]\n{results}", wires.join(", ")), &[])
+    };
+    let mut wires: Vec<String> = WIRES.map(str::to_owned).to_vec();
+    let alone = with(&wires);
+    wires.extend((0..READ.len()).map(|k| format!("{} -> meter[{k}].u", READ[k])));
+    let units =
+        format!("{UNITS}\n[unit.meter]\nkind = \"gain\"\ngain = 1\ncount = {}\n", READ.len());
+    let wires: Vec<String> = wires.iter().map(|w| format!("{w:?}")).collect();
+    let text = format!("connections = [{}]\n{units}\n[result]\n{results}", wires.join(", "));
+    let heard = run(&text, &[]);
+    for (line, other) in alone.summary.results.iter().zip(&heard.summary.results) {
+        assert_eq!(line.outcome, other.outcome, "{} of {READ:?}", line.name);
+    }
+    let present = value(&alone, "m1").expect("a mean");
+    assert!(present > 0.5, "{present}");
+}
+
 /// Members of an array as one number at each instant.
 #[test]
 fn many_units() {

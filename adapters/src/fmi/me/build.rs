@@ -131,6 +131,7 @@ impl ExchangeUnit {
             terminate: updated.terminate,
             extra: 0,
             counts: UnitStatistics::default(),
+            notes: None,
         };
         let locator = Locator::new(vec![Watched::default(); m]);
         let mut unit = Self { instance, settings: Arc::new(settings), data, locator };

@@ -15,6 +15,7 @@
 pub(super) mod build;
 mod events;
 mod field;
+mod notes;
 mod pieces;
 mod saved;
 mod walk;
@@ -24,6 +25,7 @@ use super::{
     unit::receive,
 };
 use field::Field;
+use notes::Notes;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use superdense_kernel::{
@@ -132,6 +134,7 @@ pub(super) struct Data {
     /// Evaluations beside those that the solver counts.
     pub extra: u64,
     pub counts: UnitStatistics,
+    notes: Option<Notes>,
 }
 
 /// An FMU for model exchange under the kernel. See the module for how it runs.
@@ -213,6 +216,7 @@ impl ExchangeUnit {
         if elapsed.is_none() && was_sending {
             self.note_sent();
         } else if now != before {
+            self.note_until(before, now)?;
             self.move_on(self.data.timer.seconds(before, now), elapsed.is_none())?;
         }
         let fresh = bag.and_then(|b| self.receive(b));
@@ -333,6 +337,23 @@ impl Atomic<Value> for ExchangeUnit {
         let mut y = self.data.y.clone();
         let read = self.field().outputs(t, &self.states(t), &mut y);
         Some(Value::Real(if read.is_ok() { y[i] } else { last }))
+    }
+    fn note(&mut self, ports: &[u16]) -> bool {
+        let known = ports.iter().all(|&port| usize::from(port) < self.data.y.len());
+        if known {
+            self.begin_notes(ports);
+        }
+        known
+    }
+    fn take_notes(&mut self, until: Option<Duration>) -> Option<Box<dyn std::any::Any>> {
+        let now = self.data.timer.now();
+        if let Some(elapsed) = until
+            && self.data.due.1 != Due::Never
+            && self.note_until(now, self.data.timer.at(elapsed)).is_err()
+        {
+            return None;
+        }
+        Some(Box::new(self.pieces_taken()?))
     }
     fn statistics(&self) -> Vec<(&'static str, u64)> {
         let solver = self.data.solver.statistics();

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
-    result::{How, Named, Of, Reduction, Results, Stream},
+    result::{Atom, How, Named, Of, Reduction, Results, Stream},
 };
 use std::collections::HashMap;
 use superdense_models::{
@@ -94,14 +94,39 @@ pub(super) fn results(root: &Table, tree: &Tree, stop: i64, session: &Session) -
         let Some(Formula { ast, vars, unit, batches, text }) = found else { continue };
         let scope = Lookup { eval: &eval, stop, vars: &vars, results: Some((&names, count)) };
         match ast.real(&scope) {
-            Ok(formula) => results.named.push(Named { name: name.clone(), unit, formula, batches }),
+            Ok(formula) => {
+                let (name, sampled) = (name.clone(), false);
+                results.named.push(Named { name, unit, formula, batches, sampled });
+            }
             Err(errors) => session.expression(&text, &errors),
         }
     }
     if session.sink.is_empty() {
         order(&mut results, &table.entries, session);
+        mark_sampled(&mut results);
     }
     results
+}
+
+/// Marks what comes from signals that their units know at some instants only. What a signal is at its end, or
+/// at the beginning, they do know.
+fn mark_sampled(results: &mut Results) {
+    let count = results.reductions.len();
+    let guessed = |r: &Reduction| match (r.of, r.how) {
+        (Of::Signal(_), How::Initial | How::Final) | (Of::Stream(_), _) => false,
+        (Of::Signal(s), _) => results.signals[s].atoms.iter().any(|atom| match atom {
+            Atom::Time => false,
+            Atom::Port(port) => results.sampled[*port],
+            Atom::Many(_, ports) => ports.iter().any(|&port| results.sampled[port]),
+        }),
+    };
+    let mut marks: Vec<bool> = results.reductions.iter().map(guessed).collect();
+    marks.resize(count + results.named.len(), false);
+    for &k in &results.order {
+        let named = &mut results.named[k];
+        named.sampled = named.formula.vars().iter().any(|var| marks[var.0 as usize]);
+        marks[count + k] = named.sampled;
+    }
 }
 
 /// The value of a key without its place.

@@ -174,6 +174,8 @@ impl Reader<'_> {
             let message = format!("`{}` carries no numbers", record.label);
             return self.refuse(piece, message, "name an output with numbers");
         }
-        Some(place(&mut self.found.ports, port_of(record)?))
+        let port = place(&mut self.found.ports, port_of(record)?);
+        self.found.sampled.resize(self.found.ports.len(), record.sampled);
+        Some(port)
     }
 }

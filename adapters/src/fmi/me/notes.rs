@@ -1,0 +1,69 @@
+//! Notes of the solution between messages, for the results of a run.
+use super::{super::instance::CallError, ExchangeUnit};
+use serde::{Deserialize, Serialize};
+use superdense_models::signal::piece::{Moment, Piece};
+
+/// The ports that are noted, the tick up to which, and pieces that nobody has taken yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Notes {
+    ports: Vec<u16>,
+    until: i64,
+    pieces: Vec<Piece>,
+}
+
+impl ExchangeUnit {
+    /// Notes of some outputs from the present on.
+    pub(super) fn begin_notes(&mut self, ports: &[u16]) {
+        let until = self.data.timer.now();
+        self.data.notes = Some(Notes { ports: ports.to_vec(), until, pieces: Vec::new() });
+    }
+
+    /// Notes the outputs between the last transition, at tick `origin`, and tick `now`: they will not change
+    /// any more.
+    pub(super) fn note_until(&mut self, origin: i64, now: i64) -> Result<(), CallError> {
+        let Some(mut notes) = self.data.notes.take() else { return Ok(()) };
+        let from = notes.until.max(origin);
+        let done =
+            if now > from { self.pieces_of(&mut notes, (origin, from, now)) } else { Ok(()) };
+        self.data.notes = Some(notes);
+        done
+    }
+
+    fn pieces_of(
+        &self,
+        notes: &mut Notes,
+        (origin, from, now): (i64, i64, i64),
+    ) -> Result<(), CallError> {
+        let timer = &self.data.timer;
+        let (begin, length) = (timer.seconds(origin, from), timer.seconds(from, now));
+        let rate = timer.resolution().ticks_per_second() as f64;
+        let (mut y, mut failed) = (self.data.y.clone(), None);
+        let field = self.field();
+        let Notes { ports, pieces, .. } = notes;
+        let mut sample = |theta: f64, row: &mut [f64]| {
+            let t = begin + theta * length;
+            if let Err(e) = field.outputs(t, &self.states(t), &mut y) {
+                failed.get_or_insert(e);
+                y.fill(0.0);
+            }
+            row.iter_mut().zip(&*ports).for_each(|(value, &port)| *value = y[usize::from(port)]);
+        };
+        let place = |theta: f64| match theta {
+            0.0 => Moment::at(from),
+            1.0 => Moment::at(now),
+            _ => Moment::after(from, theta * length, rate),
+        };
+        Piece::cut(ports.len(), &mut sample, &mut |(low, high), k, coefficients| {
+            let (from, to) = (place(low), place(high));
+            let coefficients = coefficients.to_vec();
+            pieces.push(Piece { port: ports[k], from, to, coefficients });
+        });
+        notes.until = now;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Hands the notes out.
+    pub(super) fn pieces_taken(&mut self) -> Option<Vec<Piece>> {
+        self.data.notes.as_mut().map(|notes| std::mem::take(&mut notes.pieces))
+    }
+}
