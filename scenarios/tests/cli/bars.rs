@@ -215,3 +215,27 @@ fn bars_hold_for_steps_quanta_and_blocks() {
         assert!(off <= bar && bar < 0.5, "{name}: off by {off:e} s, bar {bar:e} s");
     }
 }
+
+/// Results have bars, on screen and in the summary; counts that all runs agree on are certain.
+#[test]
+fn results_have_bars() {
+    let dir = folder("result-bars");
+    let text = "stop = '2 s'\n[unit.d]\nkind = 'equations'\nmethod = 'rk45'\ntolerance = 1e-4\n\
+                states = { x = 1 }\nderivatives = { x = '-x' }\noutputs = { x = 'x' }\n[result]\n\
+                mean = 'mean(d.x)'\nhalf = 'first(d.x < 0.5)'\nups = 'count(d.x < 0.5)'\n\
+                late = 'first(d.x < 0.1)'\n";
+    fs::write(dir.join("decay.toml"), text).unwrap();
+    let screen = good(&dir, "run decay.toml --verify --out out");
+    let summary: serde_json::Value = serde_json::from_str(&read(&dir, "out/summary.json")).unwrap();
+    let part = |name: &str, key: &str| summary["results"][name][key].as_f64().unwrap();
+    for (name, truth) in
+        [("mean", 0.5 * (1.0 - (-2.0f64).exp())), ("half", std::f64::consts::LN_2), ("ups", 1.0)]
+    {
+        let (value, bar) = (part(name, "value"), part(name, "bar"));
+        assert!((value - truth).abs() <= bar && bar < 1e-3, "{name}: {value} ± {bar}, {truth}");
+        assert!((bar == 0.0) == (name == "ups"), "{name}: {bar}");
+    }
+    assert!(summary["results"]["late"].is_null());
+    assert!(screen.contains("±"), "{screen}");
+    good(&dir, "report out");
+}

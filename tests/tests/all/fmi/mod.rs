@@ -5,6 +5,7 @@ mod faults;
 mod mass;
 mod peer;
 mod policies;
+mod results;
 
 use std::{
     path::{Path, PathBuf},

@@ -1,0 +1,66 @@
+//! `[result]` over outputs of FMUs that nobody is wired to.
+use super::Bench;
+use superdense::{
+    result::Outcome,
+    run::{
+        executor::Executor,
+        memory::{Finished, Keep, run},
+        pulse::Pulse,
+    },
+};
+
+fn finished(bench: &Bench, text: &str) -> Finished {
+    let plan = bench.load(text).unwrap_or_else(|d| panic!("{d}"));
+    run(plan, Keep::default(), Executor::default(), &Pulse::default()).unwrap().unwrap()
+}
+
+fn outcome<'a>(done: &'a Finished, name: &str) -> &'a Outcome {
+    &done.summary.results.iter().find(|line| line.name == name).unwrap().outcome
+}
+
+/// Model exchange knows its solution between messages.
+#[test]
+fn of_model_exchange() {
+    let bench = Bench::new("results-me").fmu("bouncing", &[]).fmu_2("bouncing", &[]);
+    let g = 9.81_f64;
+    let (t1, v1) = ((2.0 / g).sqrt(), 0.7 * (2.0 * g).sqrt());
+    let rest = 1.0 - t1;
+    let area = 2.0 * t1 / 3.0 + v1 * rest.powi(2) / 2.0 - g * rest.powi(3) / 6.0;
+    for version in ["", "2"] {
+        let done = finished(
+            &bench,
+            &format!(
+                "stop = '1 s'\n[unit.u]\nkind = 'fmu'\npath = 'bouncing{version}.fmu'\ntolerance = 1e-9\n\
+                 interface = 'model-exchange'\n[result]\n\
+                 top = {{ value = 'max(u.h)', over = ['0.5 s', 'stop'] }}\n\
+                 top_at = {{ value = 'time_of_max(u.h)', over = ['0.5 s', 'stop'] }}\n\
+                 mean = 'mean(u.h)'\nbounces = 'max(u.bounces)'\nfast = 'max(abs(u.v))'\n"
+            ),
+        );
+        let near = |name: &str, wanted: f64| {
+            let Outcome::Number(Some(found)) = outcome(&done, name) else { panic!("{name} is a number") };
+            assert!((found - wanted).abs() < 1e-7, "{version} {name}: {found}, not {wanted}");
+        };
+        near("top", v1 * v1 / (2.0 * g));
+        near("top_at", t1 + v1 / g);
+        near("mean", area);
+        near("bounces", 1.0);
+        near("fast", (2.0 * g).sqrt());
+    }
+}
+
+/// Co-simulation is known at communication points only, and its results say so.
+#[test]
+fn of_co_simulation() {
+    let bench = Bench::new("results-cs").fmu("mass", &[]);
+    let done = finished(
+        &bench,
+        "stop = '1 s'\n[unit.u]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '10 ms'\n[result]\n\
+         least = 'min(u.x)'\nlast = 'final(u.x)'\ntwice = '2*least'\n",
+    );
+    let sampled = |name| matches!(outcome(&done, name), Outcome::Object { sampled: true, .. });
+    assert!(sampled("least") && sampled("twice") && !sampled("last"));
+    // x'' = -4 x - 0.5 x' from 1 has not turned after 1 s.
+    let (least, last) = (outcome(&done, "least").value(), outcome(&done, "last").value());
+    assert!((least.unwrap() - last.unwrap()).abs() < 1e-9, "{least:?} {last:?}");
+}
