@@ -435,6 +435,7 @@ mod tests {
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("events.csv"), format!("time,micro,unit,event,kind\n{events}")).unwrap();
         fs::write(dir.join("samples.csv"), format!("time,a.x\n{samples}")).unwrap();
+        fs::write(dir.join(SUMMARY), "{}").unwrap();
         dir
     }
 
