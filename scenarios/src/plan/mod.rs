@@ -402,7 +402,8 @@ fn plan<T>(
     coupling::alone(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);
     let (record, plots) = record::results(&root, &tree, session);
-    let results = result::results(&root, &tree, settings.stop, session);
+    let results =
+        result::results(&root, &tree, (settings.stop, overrides.until.is_some()), session);
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
         build::check(&tree, &numbering, session);

@@ -202,6 +202,21 @@ fn the_last_sample_is_at_the_end() {
 }
 
 #[test]
+fn results_do_not_depend_on_what_is_written() {
+    let dir = mixed("written");
+    let results = |options: &str| {
+        good(&dir, &format!("run mixed.toml --quiet --force --until 3 {options}"));
+        let summary = json(&read(&dir.join("out/mixed"), "summary.json"));
+        (summary["trace_hash"].clone(), summary["results"].clone())
+    };
+    let all = results("");
+    assert_eq!(all.1.as_object().map(|r| r.len()), Some(12));
+    for options in ["--sample none", "--trajectory none --plot none", "--sample 1ms"] {
+        assert_eq!(results(options), all, "{options}");
+    }
+}
+
+#[test]
 fn plotting_again_gives_the_same_picture() {
     let dir = mixed("plot");
     good(&dir, "run mixed.toml --out results --until 2 --plot png");

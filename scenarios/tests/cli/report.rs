@@ -6,7 +6,7 @@ fn a_report_is_one_file_with_all_that_a_run_holds() {
     let dir = mixed("report");
     let text = fs::read_to_string(dir.join("mixed.toml")).unwrap();
     let evil = "</script><img src=x onerror=alert(1)>";
-    let results = "\n[result]\nfastest = { value = \"max(upper.v)\", unit = \"m/s\" }\n";
+    let results = "\nfastest = { value = \"max(upper.v)\", unit = \"m/s\" }\n";
     let titled =
         format!("title = \"{evil}\"\n{}{results}", text.replacen("title", "description", 1));
     fs::write(dir.join("mixed.toml"), titled).unwrap();
