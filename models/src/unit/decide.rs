@@ -24,7 +24,7 @@ const ROUNDS: usize = 64;
 const TURNS: u32 = 4;
 
 /// Roundings that add up over the steps of a solver, which a reset may read.
-const SUMMED: f64 = 1024.0 * f64::EPSILON;
+pub(super) const SUMMED: f64 = 1024.0 * f64::EPSILON;
 
 /// Where a decision is made.
 #[derive(Debug, Clone, Copy)]

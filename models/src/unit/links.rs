@@ -12,7 +12,7 @@
 //! cycle, so that still all or none jump. A dropped proposal is made again at once, on the values
 //! after the other link's event. Hence no session waits for another, and there is no deadlock.
 use super::{
-    decide::Instant,
+    decide::{Instant, SUMMED},
     falling::HURRIED,
     wrapper::{Action, Cause, Plan, Scratch, Unit},
 };
@@ -53,8 +53,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
         let t = self.scene.seconds(k);
+        if k == 0 {
+            // Decided just now, not flipped ahead.
+            self.note_held();
+        }
         let mut values = self.link_values(t, link);
-        values.extend(self.flipped_sides(t, link));
+        values.extend(self.known_sides(t, link));
         self.say(link, LinkKind::Proposal, values.into());
         self.state.plan = Plan::Due(k, Action::Propose(link as u16));
     }
@@ -99,26 +103,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         &mut self.state.sessions[at]
     }
 
-    /// Per relation of the condition of a link: the side to which it flips at this tick, and how far from
-    /// zero its indicator may be computed to be there. Values near a root do not tell a side.
-    fn flipped_sides(&mut self, t: f64, link: usize) -> Vec<f64> {
+    /// Per relation of the condition of a link: the side on which this unit has it at offset `t`, and how far
+    /// from zero its indicator may be computed to be there. Values near a root do not tell a side, and those on a
+    /// threshold do not tell where they go.
+    fn known_sides(&mut self, t: f64, link: usize) -> Vec<f64> {
         let first = self.scene.dims.first_side();
         let known = self.scene.equations.links()[link].sides.clone();
-        let flipped = |k: usize| self.scratch.flipped.contains(&(k as u16));
-        if !known.iter().flatten().any(|(k, _)| flipped(*k)) {
-            return vec![f64::NAN; 2 * known.len()];
-        }
         let [now, soon] = [t, t + 2.0 * self.snap()].map(|t| {
             let (vars, mut z) = (self.look_into(t), Vec::new());
-            self.scratch.tendency.values(&self.scene, &vars, |_| 0.0, &mut z);
+            let error = |place: usize| SUMMED * vars[place].abs();
+            self.scratch.tendency.values(&self.scene, &vars, error, &mut z);
             z
         });
-        let of = |known: &Option<(usize, f64)>| match known {
-            Some((k, sign)) if self.scratch.flipped.contains(&(*k as u16)) => {
-                let (z, rounding) = now[*k];
-                [sign * self.scratch.held[first + k], (soon[*k].0 - z).abs() + 8.0 * rounding]
+        let of = |known: &Option<(usize, f64)>| match *known {
+            Some((k, sign)) => {
+                let (z, rounding) = now[k];
+                [sign * self.scratch.held[first + k], (soon[k].0 - z).abs() + rounding]
             }
-            _ => [f64::NAN; 2],
+            None => [f64::NAN; 2],
         };
         known.iter().flat_map(of).collect()
     }
@@ -219,7 +221,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     )
                 })?);
             }
-            // Of a proposal that stands, the own sides are those that were seen to flip.
+            // Of a proposal that stands, the own sides are those that were told.
             let told = session.proposed && (l.believed || l.resets_told);
             let told = told.then(|| {
                 let vars = self.look_into(0.0);
@@ -314,7 +316,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 }
 
 /// The value of each relation of a link's condition: its indicator on the exchanged values, or where
-/// this is as good as zero the side to which a proposer saw it flip.
+/// this is as good as zero the side on which a proposer has it.
 fn sides_of(l: &LinkEquations, session: &Session, exchanged: &[f64]) -> Vec<f64> {
     let of = |(i, atom): (usize, &Compare)| {
         let z = atom.z.eval(exchanged);

@@ -55,7 +55,6 @@ fn rule_19_segments() {
     ]);
 }
 
-/// Detectors between units follow the rules of relations in units.
 /// Rule 12 where a reset puts a state onto one of another unit, as far as that is known.
 #[test]
 fn rule_12_resets_onto_what_is_heard() {
@@ -67,6 +66,53 @@ fn rule_12_resets_onto_what_is_heard() {
     check(&[case.event("l", Root(1, 1), 1).end_of("b", 0, -1.0)]);
 }
 
+/// A reset onto the threshold of a link follows rule 3, as one in a unit: all members hear where it goes.
+#[test]
+fn rule_12_resets_onto_thresholds_of_links() {
+    let put = |rate: &str, to: &str, condition: &str| {
+        format!(
+            "connections = ['b.y -> a.w']\n\
+             [unit.a]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 2 }}\n\
+             states = {{ x = 0.1 }}\ndiscrete = {{ n = 0 }}\n\
+             derivatives = {{ x = '{rate}' }}\noutputs = {{ n = 'n' }}\n\
+             [[unit.a.event]]\nname = 'set'\nat = 1\nreset = {{ x = '{to}' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\nstates = {{ y = 2 }}\nderivatives = {{ y = '0' }}\n\
+             outputs = {{ y = 'y' }}\n\
+             [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = '{condition}'\n\
+             reset = {{ 'a.n' = 'a.n + 1', 'a.x' = '0' }}\n"
+        )
+    };
+    let up = |id: &str, condition: &str| {
+        scenario(id, &put("1", "w", condition))
+            .stop(2.5)
+            .event("set", Time(1, 1), 0)
+            .event("l", Time(1, 1), 2)
+            .end_of("a", 0, 1.0)
+    };
+    let none = |id: &str, rate: &str, condition: &str| {
+        scenario(id, &put(rate, "w", condition))
+            .stop(2.5)
+            .event("set", Time(1, 1), 0)
+            .end_of("a", 0, 0.0)
+    };
+    check(&[
+        up("C12.31", "a.x > b.y"),
+        up("C12.32", "a.x >= b.y"),
+        up("C12.33", "not b.y >= a.x"),
+        up("C12.34", "a.x > b.y and b.y > 1"),
+        none("C12.35", "-1", "a.x > b.y"),
+        none("C12.36", "-1", "a.x >= b.y"),
+        none("C12.37", "-0", "a.x > b.y"),
+        // As a reset rounds: 0.1 + 1 + 0.9 need not be 2.
+        scenario("C12.38", &put("1", "x + 0.9", "a.x > b.y"))
+            .stop(2.5)
+            .event("set", Time(1, 1), 0)
+            .event("l", Time(1, 1), 2)
+            .end_of("a", 0, 1.0),
+    ]);
+}
+
+/// Detectors between units follow the rules of relations in units.
 #[test]
 fn rules_05_and_07_detectors() {
     let counts = |id: &str, states: &str, derivatives: &str, counted: f64| {
