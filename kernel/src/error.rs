@@ -287,6 +287,26 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Path of the model that it is about, if it is about one.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Model { path, .. }
+            | Self::BadAdvance { path, .. }
+            | Self::BadElapsed { path, .. }
+            | Self::Time { path, .. }
+            | Self::Zeno { path, .. }
+            | Self::Stalled { path, .. }
+            | Self::Early { path, .. }
+            | Self::Structure { path, .. }
+            | Self::OtherModel { path, .. }
+            | Self::UnknownModel { path }
+            | Self::UnknownInput { path, .. }
+            | Self::UnknownOutput { path, .. } => Some(path),
+            Self::Panicked { who, .. } => Some(who),
+            _ => None,
+        }
+    }
+
     /// When the run stopped, if it had begun.
     pub fn at(&self) -> Option<Tag> {
         match self {

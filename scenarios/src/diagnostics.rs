@@ -126,6 +126,10 @@ impl Diagnostics {
     pub fn line(&self, mistake: &Mistake) -> Option<(&str, usize)> {
         mistake.labels.first().map(|l| self.sources.line(l.0.start))
     }
+    /// Its column, from 1.
+    pub fn column(&self, mistake: &Mistake) -> Option<usize> {
+        mistake.labels.first().map(|l| self.sources.column(l.0.start))
+    }
 
     /// Draws all mistakes: with colours and box characters on a terminal, else in plain ASCII.
     pub fn render(&self, terminal: bool) -> String {

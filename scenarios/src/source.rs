@@ -84,6 +84,13 @@ impl Sources {
         (&t.name, 1 + before.iter().filter(|&&b| b == b'\n').count())
     }
 
+    /// The column of a position in its line, in characters from 1.
+    pub fn column(&self, at: usize) -> usize {
+        let Some(t) = self.of(at) else { return 0 };
+        let before = &t.text[..floor(&t.text, at - t.start)];
+        1 + before.chars().rev().take_while(|c| *c != '\n').count()
+    }
+
     /// As much of a span as can be drawn.
     pub fn drawable(&self, span: &Span) -> Span {
         let Some(t) = self.of(span.start) else { return span.clone() };

@@ -17,8 +17,8 @@ use superdense::{
     output::directory,
     run::pulse::Pulse,
     study::{
-        ANSWERS, Conducted, Limits, RESULTS, Runner, STORE, ScenarioRunner, Sets, Store, Study,
-        StudyError, answer, ask::Kind, conduct::Progress, table,
+        ANSWERS, Conducted, Home, Limits, RESULTS, Runner, STORE, ScenarioRunner, Sets, Study,
+        StudyError, answer, ask::Kind, conduct::Progress, home,
     },
 };
 
@@ -104,10 +104,8 @@ fn run(console: &Console, options: &RunOptions) -> Done {
         Some(out) => out.clone(),
         None => directory::default_for(&study.name).map_err(Stop::usage)?,
     };
-    let _held = directory::hold(&out)?;
-    ours(&out)?;
-    let (store, known) = Store::open(&out.join(STORE), &study.results, options.retry_failed)?;
-    facts(&store, &study, options)?;
+    let Home { store, known, held: _held } =
+        Home::open(&out, (&study, &options.file), options.retry_failed)?;
     let pulse = Pulse::default();
     // Without a handler Ctrl-C ends the program at once, which the store outlives.
     let _ = pulse.on_interrupt();
@@ -136,46 +134,9 @@ fn run(console: &Console, options: &RunOptions) -> Done {
     }
 }
 
-/// Refuses a directory that holds other things, and removes tables of an earlier state of the study.
-fn ours(out: &Path) -> Result<(), Stop> {
-    if out.join("manifest.json").is_file() && !out.join(STORE).is_file() {
-        let why = "the results of a run are here; choose another directory with --out";
-        return Err(Stop::usage(format!("{}: {why}", out.display())));
-    }
-    for name in [RESULTS, ANSWERS] {
-        let file = out.join(name);
-        if file.is_file() && !out.join(STORE).is_file() {
-            let why = "is none of a study; choose another directory with --out";
-            return Err(Stop::usage(format!("{}: {why}", file.display())));
-        }
-        directory::remove(&file)?;
-    }
-    Ok(())
-}
-
-/// Tells the store what `rerun`, and a person with SQL, have to know.
-fn facts(store: &Store, study: &Study, options: &RunOptions) -> Result<(), StudyError> {
-    let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
-    let asks: Vec<&str> = study.asks.iter().map(|a| a.name.value.as_str()).collect();
-    let parameter =
-        |p: &superdense::study::vary::Parameter| json!({ "path": p.path.value, "unit": p.unit });
-    let parameters: Vec<_> = study.parameters.iter().map(parameter).collect();
-    store.meta("version", json!(env!("CARGO_PKG_VERSION")))?;
-    store.meta("study", json!(absolute(&options.file)))?;
-    store.meta("scenario", json!(absolute(&study.scenario)))?;
-    store.meta("sets", json!(study.sets))?;
-    store.meta("seed", json!(study.seed))?;
-    store.meta("parameters", json!(parameters))?;
-    store.meta("results", json!(study.results))?;
-    store.meta("asks", json!(asks))
-}
-
 /// Writes the tables and tells the answers.
 fn report(console: &Console, study: &Study, found: &Conducted<'_>, out: &Path) -> Done {
-    let answers = answer::answers(study, found);
-    directory::replace(&out.join(RESULTS), table::csv(study, found).as_bytes())?;
-    let bytes = answer::json(&answers);
-    directory::replace(&out.join(ANSWERS), &bytes)?;
+    let (answers, bytes) = home::write(out, study, found)?;
     let (runs, lost) = (found.runs.len(), found.lost());
     let line = |(name, answer): &(String, answer::Answer)| {
         let (words, runs) = answer.line(study);

@@ -80,6 +80,8 @@ pub enum Failure {
         error: Box<RunError>,
         /// Its message, with seconds.
         told: String,
+        /// When, in seconds since the start, if the run had begun.
+        seconds: Option<f64>,
     },
     /// A recorded value is not finite.
     #[error("{0}")]
@@ -97,7 +99,7 @@ pub enum Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Self::Run { told: error.to_string(), error: error.into() }
+        Self::Run { told: error.to_string(), error: error.into(), seconds: None }
     }
 }
 
@@ -121,7 +123,18 @@ impl Failure {
             let seconds = format!("{} s", resolution.format(ticks));
             told = told.replacen(&format!("{ticks} ticks"), &seconds, 1);
         }
-        Self::Run { error: error.into(), told }
+        let seconds = error.at().map(|at| resolution.seconds(at.ticks));
+        Self::Run { error: error.into(), told, seconds }
+    }
+
+    /// The unit that it is about, as scenarios write it, and the time in seconds, as far as they are known.
+    pub fn place(&self) -> (Option<String>, Option<f64>) {
+        match self {
+            Self::Run { error, seconds, .. } => {
+                (error.path().map(|path| path.replace('/', ".")), *seconds)
+            }
+            _ => (None, None),
+        }
     }
 }
 

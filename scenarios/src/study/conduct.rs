@@ -373,6 +373,15 @@ fn worker<'scope, R: Runner>(
     let _ = thread.spawn_scoped(scope, work);
 }
 
+/// The key of a point in the store, from the digest of its plan and the study's seed: replicates of another seed
+/// are other runs.
+pub fn key_of(plan: u64, seed: u64) -> u64 {
+    let mut digest = Digest::new();
+    digest.word(plan);
+    digest.word(seed);
+    digest.finish()
+}
+
 /// Finds a run in the store, or does it.
 fn work<R: Runner>(shared: &Shared<'_, R>, job: &Job) -> Done {
     let began = Instant::now();
@@ -381,11 +390,7 @@ fn work<R: Runner>(shared: &Shared<'_, R>, job: &Job) -> Done {
     let key = job.at.key.get_or_init(|| {
         let (key, plan) = shared.runner.plan(&job.at.sets, None)?;
         ready = Some(plan);
-        // Replicates of another seed are other runs.
-        let mut digest = Digest::new();
-        digest.word(key);
-        digest.word(shared.seed);
-        Ok(digest.finish())
+        Ok(key_of(key, shared.seed))
     });
     let failed = |why: &str| Some(Stored::lost(Status::Failed, why.to_owned()));
     let key = match key {

@@ -15,6 +15,7 @@
 //! | [`conduct`] | who runs what, and when |
 //! | [`store`] | `study.sqlite` |
 //! | [`reader`] | a store that is only read |
+//! | [`home`] | the directory of a study |
 //! | [`answer`] | `answers.json` and the line on screen |
 //! | [`table`] | `results.csv` |
 //! | `parquet` | the same as Parquet, with the feature `parquet` |
@@ -22,6 +23,7 @@ pub mod answer;
 pub mod ask;
 pub mod conduct;
 pub mod file;
+pub mod home;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod question;
@@ -33,6 +35,7 @@ pub mod vary;
 
 pub use conduct::{Conducted, Limits, conduct};
 pub use file::Study;
+pub use home::Home;
 pub use reader::Reader;
 pub use runner::{Lost, Row, Runner, ScenarioRunner};
 pub use store::Store;

@@ -36,6 +36,14 @@ impl Parameter {
         }
     }
 
+    /// A value from outside as the study itself would write it: numbers are in SI base units.
+    pub fn written(&self, value: &str) -> String {
+        match value.parse::<f64>() {
+            Ok(x) if self.labels.is_empty() => self.with_unit(x),
+            _ => value.to_owned(),
+        }
+    }
+
     /// A value for a table, in SI base units.
     pub fn cell(&self, x: f64) -> String {
         match self.labels.get(x as usize) {

@@ -1,0 +1,47 @@
+//! Tables as columns: numbers become arrays that take over the vectors, texts become lists.
+use numpy::PyArray1;
+use pyo3::{prelude::*, types::PyDict};
+use superdense::output::csv;
+
+/// The columns of a table with one header line: numbers where all fields are numbers or empty (not a number).
+pub(crate) fn columns<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+    let mut lines = text.lines();
+    let heads = lines.next().map(csv::split).unwrap_or_default();
+    let mut fields: Vec<Vec<String>> = vec![Vec::new(); heads.len()];
+    let mut numbers: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); heads.len()];
+    for line in lines {
+        for (k, field) in csv::split(line).into_iter().enumerate().take(heads.len()) {
+            let number = if field.is_empty() { Ok(f64::NAN) } else { field.parse::<f64>() };
+            match (&mut numbers[k], number) {
+                (Some(all), Ok(x)) if fields[k].is_empty() => all.push(x),
+                (all, _) => {
+                    if let Some(before) = all.take() {
+                        fields[k].extend(earlier(text, k, before.len()));
+                    }
+                    fields[k].push(field.into_owned());
+                }
+            }
+        }
+    }
+    let table = PyDict::new(py);
+    for ((head, numbers), fields) in heads.iter().zip(numbers).zip(fields) {
+        match numbers {
+            Some(all) => table.set_item(&**head, PyArray1::from_vec(py, all))?,
+            None => table.set_item(&**head, fields)?,
+        }
+    }
+    Ok(table)
+}
+
+/// The first fields of a column that had looked like numbers.
+fn earlier(text: &str, column: usize, rows: usize) -> Vec<String> {
+    let field =
+        |line: &str| csv::split(line).get(column).map_or_else(String::new, |f| f.to_string());
+    text.lines().skip(1).take(rows).map(field).collect()
+}
+
+/// The columns of a CSV file.
+#[pyfunction]
+pub(crate) fn read<'py>(py: Python<'py>, file: std::path::PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    columns(py, &std::fs::read_to_string(file)?)
+}

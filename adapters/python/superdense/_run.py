@@ -1,0 +1,231 @@
+"""Scenarios and their runs."""
+
+from __future__ import annotations
+
+import difflib
+import html
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _native
+from ._table import Table, curve
+from ._values import Value, duration, plain, sets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Scenario:
+    """A scenario that is ready to run: from a file (:func:`load`), or from a dictionary with the keys of a file.
+
+    ``folder`` is where a dictionary's own file names begin; the default is the working directory.
+
+    Raises ``ScenarioError`` with all mistakes.
+
+    >>> import superdense as sd
+    >>> s = sd.Scenario({
+    ...     "stop": "2 s",
+    ...     "unit": {"ramp": {"kind": "equations", "states": {"x": 1.0}, "derivatives": {"x": "3"},
+    ...                       "outputs": {"x": "x"}}},
+    ...     "result": {"top": "max(ramp.x)"},
+    ... })
+    >>> s.run().results["top"]
+    7.0
+    """
+
+    def __init__(self, content: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> None:
+        text = _native.toml(plain(dict(content)))
+        # The file stands beside those that it names, and goes with the scenario.
+        self._own: Any = tempfile.NamedTemporaryFile(
+            "w", suffix=".toml", prefix="scenario-", dir=os.fspath(folder), encoding="utf-8"
+        )
+        self._own.write(text)
+        self._own.flush()
+        self._prepare(Path(self._own.name))
+
+    @classmethod
+    def _of(cls, file: Path) -> Scenario:
+        self = cls.__new__(cls)
+        self._own = None
+        self._prepare(file)
+        return self
+
+    def _prepare(self, file: Path) -> None:
+        self.file = file
+        facts = _native.plan(self._wanted(None, None, None, None, "sequential", None))
+        self.title: str = facts["title"]
+        self.stop: float = facts["stop"]
+        self.result_names: list[str] = facts["results"]
+        self.warnings: list[str] = facts["warnings"]
+
+    def _wanted(
+        self,
+        set: Mapping[str, Value] | None,
+        seed: int | None,
+        until: Value | None,
+        sample: Value | None,
+        executor: str,
+        workers: int | None,
+    ) -> _native._Wanted:
+        return {
+            "file": self.file,
+            "sets": sets(set),
+            "seed": seed,
+            "until": duration(until),
+            "sample": duration(sample),
+            "executor": executor,
+            "workers": workers,
+        }
+
+    def run(
+        self,
+        set: Mapping[str, Value] | None = None,
+        *,
+        seed: int | None = None,
+        until: Value | None = None,
+        sample: Value | None = None,
+        executor: str = "sequential",
+        workers: int | None = None,
+        trajectory: bool = False,
+        out: str | os.PathLike[str] | None = None,
+        force: bool = False,
+    ) -> Run:
+        """Runs the scenario to its end.
+
+        ``set`` changes parameters and other values by their paths, as ``--set`` does. ``until`` and ``sample`` are
+        seconds, or texts such as ``"50 ms"``; ``sample="none"`` keeps no samples. ``trajectory=True`` keeps every
+        value that was sent on recorded outputs. ``out`` names a directory for all files that the command writes;
+        else nothing is written.
+
+        The interpreter's lock is free meanwhile, so that threads run side by side. Ctrl-C ends the run.
+
+        Raises ``ScenarioError``, ``RunError``.
+        """
+        wanted = self._wanted(set, seed, until, sample, executor, workers)
+        if out is not None:
+            summary = _native.write(wanted, out, force)
+            parts = [_native.read(Path(out) / f"{name}.csv") for name in ("samples", "events", "trajectory")]
+        else:
+            summary, parts = _native.run(wanted, (sample != "none", True, trajectory))
+        facts = json.loads(summary)
+        if self._own is not None:
+            facts["scenario"] = "scenario"
+        return Run(facts, [Table(part) for part in parts], out)
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.title!r}: {self.stop:g} s>"
+
+
+def load(file: str | os.PathLike[str]) -> Scenario:
+    """The scenario of a file. Raises ``ScenarioError`` with all mistakes."""
+    return Scenario._of(Path(file))
+
+
+class Run:
+    """A run that has ended."""
+
+    #: The facts of ``summary.json``.
+    summary: dict[str, Any]
+    #: Recorded outputs at the instants of ``sample``.
+    samples: Table
+    #: Located events and time events.
+    events: Table
+    #: Every value that was sent on recorded outputs, if it was kept.
+    trajectory: Table
+    #: The directory with all files, if there is one.
+    out: Path | None
+
+    def __init__(
+        self, summary: dict[str, Any], tables: list[Table], out: str | os.PathLike[str] | None
+    ) -> None:
+        self.summary = summary
+        self.samples, self.events, self.trajectory = tables
+        self.out = None if out is None else Path(out)
+
+    @property
+    def results(self) -> dict[str, float | None]:
+        """The numbers of ``[result]``; ``None`` for what never happened. Intervals, bars and marks are in
+        ``summary["results"]``."""
+        found = self.summary.get("results", {})
+        return {name: x["value"] if isinstance(x, dict) else x for name, x in found.items()}
+
+    @property
+    def trace_hash(self) -> str:
+        """The trace hash: equal for equal runs, whoever made them."""
+        return str(self.summary["trace_hash"])
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """The instants of samples, in seconds."""
+        found: NDArray[np.float64] = self.samples["time"]
+        return found
+
+    def __getitem__(self, output: str) -> NDArray[np.float64]:
+        """The samples of a recorded output, such as ``run["tank.level"]``: a read-only array."""
+        try:
+            found: NDArray[np.float64] = self.samples[output]
+        except KeyError:
+            near = difflib.get_close_matches(output, self.samples, n=3)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise KeyError(
+                f'{output} was not recorded: add record = ["{output}"] to the scenario{meant}'
+            ) from None
+        return found
+
+    def plot(self, *outputs: str) -> Figure:
+        """A figure of recorded outputs, all of them by default; needs matplotlib."""
+        from matplotlib import pyplot
+
+        names = outputs or tuple(name for name in self.samples if name != "time")
+        figure, axes = pyplot.subplots(layout="constrained")
+        for name in names:
+            axes.plot(self.time, self[name], label=name)
+        axes.set_xlabel("time / s")
+        axes.legend()
+        return figure
+
+    def report(self, file: str | os.PathLike[str]) -> Path:
+        """Writes the report of the run, one HTML file; for a run with a directory (``run(out=…)``)."""
+        if self.out is None:
+            raise ValueError("a report needs the files of the run: run it with out=DIRECTORY")
+        Path(file).write_text(_native.report(self.out), encoding="utf-8")
+        return Path(file)
+
+    def __repr__(self) -> str:
+        results = ", ".join(f"{name} = {value}" for name, value in self.results.items())
+        return f"<Run of {self.summary['scenario']}: {results or self.trace_hash}>"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for name, value in self.results.items():
+            rows.append(f"<tr><td>{html.escape(name)}</td><td>{'never' if value is None else f'{value:.9g}'}</td></tr>")
+        for name in [name for name in self.samples if name != "time"][:12]:
+            picture = curve(self.time, self.samples[name])
+            rows.append(f"<tr><td>{html.escape(name)}</td><td>{picture}</td></tr>")
+        return f"<table>{''.join(rows)}</table>"
+
+
+def compare(
+    a: Run | str | os.PathLike[str], b: Run | str | os.PathLike[str], window: float = 0.25
+) -> dict[str, Any]:
+    """Two runs side by side: where traces part, differences of results, events and signals.
+
+    Both have directories; ``window`` is how far apart two events may be that are one, in seconds.
+    """
+
+    def directory(run: Run | str | os.PathLike[str]) -> str | os.PathLike[str]:
+        if not isinstance(run, Run):
+            return run
+        if run.out is None:
+            raise ValueError("runs are compared by their files: run them with out=DIRECTORY")
+        return run.out
+
+    found: dict[str, Any] = json.loads(_native.compare(directory(a), directory(b), window))
+    return found

@@ -1,0 +1,106 @@
+"""Studies: questions about a scenario, answered by many runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from ._run import Run
+from ._table import Table
+from ._values import Value, sets
+
+
+def _one(of: tuple[str, Any], run: tuple[Any, int | None]) -> tuple[str, list[float | None]]:
+    """One run of a study, in whichever process."""
+    return _native.one(of, run)
+
+
+class Point(dict[str, Value]):
+    """Values of parameters by their paths."""
+
+    #: Results by name, if the store has them.
+    results: dict[str, float | None] | None = None
+
+
+class Study:
+    """A study file. Its runs are kept in ``out`` (default ``out/NAME``); started again, it goes on."""
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        set: Mapping[str, Value] | None = None,
+        *,
+        out: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.file = Path(file)
+        self.out = Path("out") / self.file.stem if out is None else Path(out)
+        self._sets = sets(set)
+        #: The answers by question, after :meth:`run`.
+        self.answers: dict[str, Any] = {}
+
+    def run(
+        self,
+        *,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        ask: str | None = None,
+        retry_failed: bool = False,
+    ) -> dict[str, Any]:
+        """Runs what the questions ask for, and gives the answers.
+
+        ``workers`` threads of this process do it, or an ``executor`` with ``submit``, as those of
+        ``concurrent.futures``, Dask (``client.get_executor(pure=False)``) and mpi4py have one; ``workers`` is then how
+        many runs are handed out at a time. Answers and tables do not depend on either. ``ask`` names one question.
+
+        Raises ``ScenarioError``, ``RunError``.
+        """
+        submit = None
+        if executor is not None:
+            workers = workers or getattr(executor, "_max_workers", None)
+            of = (os.path.abspath(self.file), self._sets)
+
+            def submit(point: list[tuple[str, str]], seed: int | None) -> Future[Any]:
+                return executor.submit(_one, of, (point, seed))
+
+        answers, self.runs, self.fresh, self.failed = _native.study(
+            (self.file, self._sets, self.out), (ask, workers, retry_failed), submit
+        )
+        self.answers = json.loads(answers)
+        return self.answers
+
+    def ask(self, values: Mapping[str, Value]) -> Point:
+        """A point that an optimiser outside wants to know; ``point.results`` has what the store knows of it.
+
+        ``point`` is a dictionary for ``Scenario.run(set=point)``.
+        """
+        point = Point(values)
+        names, known = _native.known(self._of(), sets(point))
+        point.results = None if known is None else dict(zip(names, known))
+        return point
+
+    def tell(self, point: Mapping[str, Value], run: Run) -> None:
+        """Keeps the run of a point, made with the scenario's own seed. Whoever asks for it later, also a question of
+        the study, has it at once."""
+        names, _ = _native.known(self._of(), sets(point))
+        found = run.results
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise ValueError(
+                f"the run has no result {missing[0]}: name it in [result] of the scenario, not of the study only"
+            )
+        _native.keep(self._of(), sets(point), (run.trace_hash, [found[name] for name in names]))
+
+    def _of(self) -> tuple[Path, list[tuple[str, str]], Path]:
+        return (self.file, self._sets, self.out)
+
+    def table(self) -> Table:
+        """All runs: question, point, replicate, parameters, results, status and trace hash."""
+        return Table(_native.read(self.out / "results.csv"))
+
+    def __repr__(self) -> str:
+        return f"<Study {self.file.stem}: {', '.join(self.answers) or 'not run'}>"

@@ -1,0 +1,99 @@
+"""Studies: threads, processes, answers and tables."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import superdense as sd
+
+SCENARIO = """
+stop = "1 s"
+[parameters]
+height = 1.0
+[unit.ball]
+kind = "equations"
+states = { x = "height", v = 0 }
+derivatives = { x = "v", v = "-9.81" }
+outputs = { x = "x" }
+[[unit.ball.event]]
+name = "bounce"
+when = "x <= 0 and v < 0"
+reset = { v = "-0.8*v" }
+[result]
+first = "first(event('ball', 'bounce'))"
+"""
+STUDY = """
+scenario = "ball.toml"
+[vary]
+height = { from = 0.5, to = 2.0, step = 0.01 }
+[ask.limit]
+method = "boundary"
+over = "height"
+keep = "first < 0.5"
+[ask.map]
+method = "grid"
+over = { height = [0.5, 1.0, 2.0] }
+"""
+
+
+def study(folder: Path, name: str) -> sd.Study:
+    (folder / "ball.toml").write_text(SCENARIO)
+    (folder / "limit.toml").write_text(STUDY)
+    return sd.Study(folder / "limit.toml", out=folder / name)
+
+
+def test_answers_and_table(tmp_path: Path) -> None:
+    limit = study(tmp_path, "out")
+    answers = limit.run()
+    # The first bounce is at sqrt(2 h / g) = 0.5 s for h = 1.22625.
+    assert (answers["limit"]["holds"], answers["limit"]["fails"]) == (1.22, 1.23)
+    table = limit.table()
+    assert table.rows >= limit.runs == limit.fresh and set(table["ask"]) == {"limit", "map"}
+    limit.run()
+    assert limit.fresh == 0 and limit.answers == answers
+
+
+@pytest.mark.parametrize("pool", [ProcessPoolExecutor, ThreadPoolExecutor])
+def test_executors_give_equal_files(tmp_path: Path, pool: type) -> None:
+    here = study(tmp_path, "here")
+    here.run(workers=2)
+    with pool(2) as executor:
+        there = study(tmp_path, "there")
+        there.run(executor=executor)
+    for name in ("results.csv", "answers.json"):
+        assert (here.out / name).read_bytes() == (there.out / name).read_bytes()
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    wrong = study(tmp_path, "out")
+    wrong.file.write_text(STUDY.replace("first <", "frist <"))
+    with pytest.raises(sd.ScenarioError) as caught:
+        wrong.run()
+    assert caught.value.mistakes[0].line is not None
+    with pytest.raises(sd.RunError, match="questions are limit, map"):
+        study(tmp_path, "out").run(ask="none")
+
+
+def test_the_store_remembers_what_it_is_told(tmp_path: Path) -> None:
+    """Golden-section search by hand for the height whose first bounce is at 0.4 s."""
+    asked = study(tmp_path, "out")
+    scenario = sd.load(tmp_path / "ball.toml")
+    made = 0
+
+    def miss(height: float) -> float:
+        nonlocal made
+        point = asked.ask({"height": height})
+        if point.results is None:
+            asked.tell(point, scenario.run(set=point))
+            made += 1
+            point = asked.ask(point)
+        assert point.results is not None and point.results["first"] is not None
+        return abs(point.results["first"] - 0.4)
+
+    heights = [0.5 + 0.05 * k for k in range(20)]
+    assert min(heights, key=miss) == pytest.approx(0.8) and made == 20
+    assert min(heights, key=miss) == pytest.approx(0.8) and made == 20
+    # The grid of the study has one of these points: it is not run again.
+    answers = asked.run(ask="map")
+    assert asked.fresh == 1 and asked.runs == 3, answers
