@@ -15,7 +15,6 @@ fn _native(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(runs::plan, m)?)?;
     m.add_function(wrap_pyfunction!(runs::run, m)?)?;
     m.add_function(wrap_pyfunction!(runs::write, m)?)?;
-    m.add_function(wrap_pyfunction!(runs::toml, m)?)?;
     m.add_function(wrap_pyfunction!(runs::compare, m)?)?;
     m.add_function(wrap_pyfunction!(runs::report, m)?)?;
     m.add_function(wrap_pyfunction!(tables::read, m)?)?;

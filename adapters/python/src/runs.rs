@@ -146,14 +146,6 @@ pub(crate) fn write(py: Python<'_>, wanted: Wanted, out: PathBuf, force: bool) -
     }
 }
 
-/// A scenario that was made of Python values, as the text of a file.
-#[pyfunction]
-pub(crate) fn toml(json: &str) -> PyResult<String> {
-    let value: serde_json::Value =
-        serde_json::from_str(json).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    ::toml::to_string(&value).map_err(|e| PyValueError::new_err(e.to_string()))
-}
-
 /// Two directories of results side by side, as JSON.
 #[pyfunction]
 pub(crate) fn compare(py: Python<'_>, a: PathBuf, b: PathBuf, window: f64) -> PyResult<String> {

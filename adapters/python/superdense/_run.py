@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import tomli_w
 from numpy.typing import NDArray
 
 from . import _native
@@ -41,7 +42,7 @@ class Scenario:
     """
 
     def __init__(self, content: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> None:
-        text = _native.toml(plain(dict(content)))
+        text = tomli_w.dumps(plain(content))
         # The file stands beside those that it names, and goes with the scenario.
         self._own: Any = tempfile.NamedTemporaryFile(
             "w", suffix=".toml", prefix="scenario-", dir=os.fspath(folder), encoding="utf-8"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,5 +32,9 @@ def duration(value: Value | None) -> str | None:
 
 
 def plain(value: Any) -> Any:
-    """A dictionary in which numbers of numpy are numbers of Python."""
-    return json.dumps(value, default=lambda x: x.item() if hasattr(x, "item") else x.tolist())
+    """A value in which numbers and arrays of numpy are those of Python."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return value.tolist() if hasattr(value, "tolist") else value
