@@ -94,6 +94,12 @@ def test_the_store_remembers_what_it_is_told(tmp_path: Path) -> None:
     heights = [0.5 + 0.05 * k for k in range(20)]
     assert min(heights, key=miss) == pytest.approx(0.8) and made == 20
     assert min(heights, key=miss) == pytest.approx(0.8) and made == 20
-    # The grid of the study has one of these points: it is not run again.
+    # The grid of the study has two of these points: they are not run again.
     answers = asked.run(ask="map")
     assert asked.fresh == 1 and asked.runs == 3, answers
+    # Who only asks leaves the tables, and writes a value as the study does.
+    assert asked.ask({"height": 2}).results is not None
+    assert asked.ask({"height": 0.501}) == {"height": "0.5"}
+    assert asked.table().rows == 3
+    with pytest.raises(sd.RunError, match="did you mean `height`"):
+        asked.ask({"heigt": 1})

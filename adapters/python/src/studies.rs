@@ -1,20 +1,27 @@
 //! Studies: on threads of this process, or by an executor of `concurrent.futures`.
 use crate::{errors, runs::Sets, wait::waited};
 use pyo3::prelude::*;
-use std::{path::PathBuf, thread, time::Duration};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
 use superdense::{
     Diagnostics,
     run::pulse::Pulse,
     study::{
-        Home, Limits, Lost, Row, Runner, ScenarioRunner, Study,
-        conduct::{self, key_of},
-        home,
+        Home, Limits, Lost, Row, Runner, ScenarioRunner, Study, answer,
         store::{Status, Stored},
     },
 };
 
 /// Results in the order of the study; none for what never happened.
 type Values = Vec<Option<f64>>;
+
+/// Results by name.
+type Named = Vec<(String, Option<f64>)>;
 
 /// How long a worker waits for a future before it looks whether the study is to end.
 const BEAT: Duration = Duration::from_millis(50);
@@ -108,26 +115,44 @@ pub(crate) fn study(
         let cores = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let alone = submit.is_none() && runner.alone();
         let workers = if alone { 1 } else { workers.unwrap_or_else(cores) };
-        let Home { store, known, held: _held } =
-            Home::open(&out, (&study, &file), retry).map_err(Bad::other)?;
+        let mut home = Home::open(&study, &file, &out, retry).map_err(Bad::other)?;
         let limits = Limits { workers, timeout: study.timeout };
-        let (rows, stop) = ((&store, &known), || pulse.interrupted());
+        let stop = || pulse.interrupted();
         let ended = match &submit {
-            None => conduct::conduct(&study, &runner, rows, limits, &stop, &mut |_| ()),
+            None => home.conduct(&study, &runner, limits, &stop, &mut |_| ()),
             Some(submit) => {
                 let runner = Submitted { inner: &runner, submit };
-                conduct::conduct(&study, &runner, rows, limits, &stop, &mut |_| ())
+                home.conduct(&study, &runner, limits, &stop, &mut |_| ())
             }
         };
-        store.close().map_err(Bad::other)?;
-        let Some(found) = ended.map_err(Bad::other)? else {
-            return Err(Bad::Other("the study was interrupted; run it again to go on".into()));
+        let ended = match ended {
+            Ok(Some(found)) => {
+                let answers = home.write(&study, &found).map_err(Bad::other)?;
+                let text = String::from_utf8_lossy(&answer::json(&answers)).into_owned();
+                Some((text, found.runs.len(), found.fresh, found.lost()))
+            }
+            Ok(None) => None,
+            Err(e) => return Err(Bad::other(e)),
         };
-        let (_, bytes) = home::write(&out, &study, &found).map_err(Bad::other)?;
-        let answers = String::from_utf8_lossy(&bytes).into_owned();
-        Ok((answers, found.runs.len(), found.fresh, found.lost()))
+        home.close().map_err(Bad::other)?;
+        ended.ok_or_else(|| Bad::Other("the study was interrupted; run it again to go on".into()))
     })?;
     done.map_err(|bad| bad.raise(py))
+}
+
+/// The runner of the study that this process last worked for: to read a study costs many runs' plans.
+static LAST: Mutex<Option<(PathBuf, Sets, Arc<ScenarioRunner>)>> = Mutex::new(None);
+
+fn runner_of(file: PathBuf, sets: Sets) -> Result<Arc<ScenarioRunner>, Bad> {
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, with, runner)) = &*last
+        && (of, with) == (&file, &sets)
+    {
+        return Ok(Arc::clone(runner));
+    }
+    let runner = Arc::new(Study::read(&file, &sets).map_err(Bad::Scenario)?.1);
+    *last = Some((file, sets, Arc::clone(&runner)));
+    Ok(runner)
 }
 
 /// One run of a study: its trace hash and results. This is what executors are given.
@@ -139,7 +164,7 @@ pub(crate) fn one(
 ) -> PyResult<(String, Values)> {
     let ((file, of_study), (sets, seed)) = (of, run);
     let done = waited(py, |pulse| -> Result<Row, Bad> {
-        let (_, runner) = Study::read(&file, &of_study).map_err(Bad::Scenario)?;
+        let runner = runner_of(file, of_study)?;
         let (_, plan) = runner.plan(&sets, seed).map_err(Bad::Other)?;
         runner.run(plan, pulse).map_err(|lost| match lost {
             Lost::Failed(why) => Bad::Other(why),
@@ -150,55 +175,56 @@ pub(crate) fn one(
     Ok((row.trace_hash, row.results))
 }
 
-/// A point with its values as the study would write them, so that both are one point.
-fn written(study: &Study, point: &Sets) -> Sets {
-    let value = |(path, value): &(String, String)| {
-        let parameter = study.parameters.iter().find(|p| p.path.value == *path);
-        (path.clone(), parameter.map_or_else(|| value.clone(), |p| p.written(value)))
-    };
-    point.iter().map(value).collect()
-}
-
-/// The names of a study's results, and those of a point where the store has them.
+/// The settings of a point that is asked for, and its results by name where the store has them.
 #[pyfunction]
 pub(crate) fn known(
     py: Python<'_>,
     of: (PathBuf, Sets, PathBuf),
     point: Sets,
-) -> PyResult<(Vec<String>, Option<Values>)> {
-    let (file, sets, out) = of;
-    let found = waited(py, |_| -> Result<_, Bad> {
-        let (study, runner) = Study::read(&file, &sets).map_err(Bad::Scenario)?;
-        let point = written(&study, &point);
-        let key = key_of(runner.plan(&point, None).map_err(Bad::Other)?.0, study.seed);
-        let home = Home::open(&out, (&study, &file), false).map_err(Bad::other)?;
-        let run = home.known.get(&(key, 0)).filter(|run| run.status == Status::Done);
-        let results = run.map(|run| run.results.clone());
-        home.store.close().map_err(Bad::other)?;
-        Ok((study.results, results))
+) -> PyResult<(Sets, Option<Named>)> {
+    let found = visit(py, of, move |study, runner, home| {
+        let asked = home.ask(study, runner, &point, 0).map_err(Bad::other)?;
+        let run = asked.known.filter(|run| run.status == Status::Done);
+        let named = |run: Stored| study.results.iter().cloned().zip(run.results).collect();
+        Ok((asked.sets, run.map(named)))
     })?;
-    found.map_err(|bad| bad.raise(py))
+    Ok(found)
 }
 
-/// Keeps the run of a point that somebody else has made: its trace hash and results.
+/// Keeps the run of a point that somebody else has made: its trace hash, and its results by name.
 #[pyfunction]
 pub(crate) fn keep(
     py: Python<'_>,
     of: (PathBuf, Sets, PathBuf),
     point: Sets,
-    run: (String, Values),
+    run: (String, HashMap<String, Option<f64>>),
 ) -> PyResult<()> {
-    let ((file, sets, out), (trace_hash, results)) = (of, run);
-    let kept = waited(py, |_| -> Result<_, Bad> {
+    visit(py, of, move |study, runner, home| {
+        let asked = home.ask(study, runner, &point, 0).map_err(Bad::other)?;
+        let (trace_hash, found) = run;
+        let value = |name: &String| {
+            found.get(name).copied().ok_or_else(|| {
+                let remedy = "name it in [result] of the scenario, not of the study only";
+                Bad::Other(format!("the run has no result `{name}`: {remedy}"))
+            })
+        };
+        let results = study.results.iter().map(value).collect::<Result<_, _>>()?;
+        home.tell(study, &asked, Ok(Row { trace_hash, results }), 0.0).map_err(Bad::other)
+    })
+}
+
+/// Opens the directory of a study for one question from outside.
+fn visit<T: Send>(
+    py: Python<'_>,
+    (file, sets, out): (PathBuf, Sets, PathBuf),
+    question: impl FnOnce(&Study, &ScenarioRunner, &mut Home) -> Result<T, Bad> + Send,
+) -> PyResult<T> {
+    let done = waited(py, |_| -> Result<T, Bad> {
         let (study, runner) = Study::read(&file, &sets).map_err(Bad::Scenario)?;
-        let point = written(&study, &point);
-        let key = key_of(runner.plan(&point, None).map_err(Bad::Other)?.0, study.seed);
-        let Home { store, held: _held, .. } =
-            Home::open(&out, (&study, &file), false).map_err(Bad::other)?;
-        let run = Stored { status: Status::Done, trace_hash, results, error: None };
-        store.point(key, point).map_err(Bad::other)?;
-        store.run((key, 0), run, 0.0).map_err(Bad::other)?;
-        store.close().map_err(Bad::other)
+        let mut home = Home::open(&study, &file, &out, false).map_err(Bad::other)?;
+        let answer = question(&study, &runner, &mut home)?;
+        home.close().map_err(Bad::other)?;
+        Ok(answer)
     })?;
-    kept.map_err(|bad| bad.raise(py))
+    done.map_err(|bad| bad.raise(py))
 }

@@ -74,26 +74,20 @@ class Study:
         return self.answers
 
     def ask(self, values: Mapping[str, Value]) -> Point:
-        """A point that an optimiser outside wants to know; ``point.results`` has what the store knows of it.
+        """A point that an optimiser outside wants to know: values of parameters of ``[vary]``, rounded as the study
+        rounds them. ``point.results`` has what the store knows of it.
 
         ``point`` is a dictionary for ``Scenario.run(set=point)``.
         """
-        point = Point(values)
-        names, known = _native.known(self._of(), sets(point))
-        point.results = None if known is None else dict(zip(names, known))
+        written, known = _native.known(self._of(), sets(values))
+        point = Point(written)
+        point.results = None if known is None else dict(known)
         return point
 
     def tell(self, point: Mapping[str, Value], run: Run) -> None:
         """Keeps the run of a point, made with the scenario's own seed. Whoever asks for it later, also a question of
         the study, has it at once."""
-        names, _ = _native.known(self._of(), sets(point))
-        found = run.results
-        missing = [name for name in names if name not in found]
-        if missing:
-            raise ValueError(
-                f"the run has no result {missing[0]}: name it in [result] of the scenario, not of the study only"
-            )
-        _native.keep(self._of(), sets(point), (run.trace_hash, [found[name] for name in names]))
+        _native.keep(self._of(), sets(point), (run.trace_hash, run.results))
 
     def _of(self) -> tuple[Path, list[tuple[str, str]], Path]:
         return (self.file, self._sets, self.out)

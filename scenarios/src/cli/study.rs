@@ -18,7 +18,10 @@ use superdense::{
     run::pulse::Pulse,
     study::{
         ANSWERS, Conducted, Home, Limits, RESULTS, Runner, STORE, ScenarioRunner, Sets, Study,
-        StudyError, answer, ask::Kind, conduct::Progress, home,
+        StudyError,
+        answer::{self, Answer},
+        ask::Kind,
+        conduct::Progress,
     },
 };
 
@@ -104,8 +107,7 @@ fn run(console: &Console, options: &RunOptions) -> Done {
         Some(out) => out.clone(),
         None => directory::default_for(&study.name).map_err(Stop::usage)?,
     };
-    let Home { store, known, held: _held } =
-        Home::open(&out, (&study, &options.file), options.retry_failed)?;
+    let mut home = Home::open(&study, &options.file, &out, options.retry_failed)?;
     let pulse = Pulse::default();
     // Without a handler Ctrl-C ends the program at once, which the store outlives.
     let _ = pulse.on_interrupt();
@@ -114,15 +116,21 @@ fn run(console: &Console, options: &RunOptions) -> Done {
     let began = Instant::now();
     let mut tell = |p: Progress| show(bar.as_ref(), began, p);
     let stop = || pulse.interrupted();
-    let ended =
-        superdense::study::conduct(&study, &runner, (&store, &known), limits, &stop, &mut tell);
+    let ended = home.conduct(&study, &runner, limits, &stop, &mut tell);
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
+    let answers = match &ended {
+        Ok(Some(found)) => Some(home.write(&study, found)),
+        _ => None,
+    };
     // Why rows were not taken says the writer.
-    store.close()?;
+    home.close()?;
     match ended? {
-        Some(found) => report(console, &study, &found, &out),
+        Some(found) => {
+            let answers = answers.transpose()?.unwrap_or_default();
+            report(console, (&study, &found), &answers, &out)
+        }
         None => {
             let text = format!(
                 "interrupted; all runs that had ended are kept in {}\nthe same command goes on\n",
@@ -134,9 +142,13 @@ fn run(console: &Console, options: &RunOptions) -> Done {
     }
 }
 
-/// Writes the tables and tells the answers.
-fn report(console: &Console, study: &Study, found: &Conducted<'_>, out: &Path) -> Done {
-    let (answers, bytes) = home::write(out, study, found)?;
+/// Tells the answers.
+fn report(
+    console: &Console,
+    (study, found): (&Study, &Conducted<'_>),
+    answers: &[(String, Answer)],
+    out: &Path,
+) -> Done {
     let (runs, lost) = (found.runs.len(), found.lost());
     let line = |(name, answer): &(String, answer::Answer)| {
         let (words, runs) = answer.line(study);
@@ -152,7 +164,8 @@ fn report(console: &Console, study: &Study, found: &Conducted<'_>, out: &Path) -
         out.display()
     );
     console.say(&text, || {
-        let answers: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let answers: serde_json::Value =
+            serde_json::from_slice(&answer::json(answers)).unwrap_or_default();
         let status = if lost > 0 { "failed" } else { "done" };
         json!({
             "command": "study",

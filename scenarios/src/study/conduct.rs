@@ -161,6 +161,7 @@ pub fn conduct<'a, R: Runner>(
     interrupted: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(Progress),
 ) -> Result<Option<Conducted<'a>>, StudyError> {
+    store.forget_asks()?;
     let (jobs, receiver) = channel();
     let (sender, done) = channel();
     let shared = Shared {
@@ -373,9 +374,8 @@ fn worker<'scope, R: Runner>(
     let _ = thread.spawn_scoped(scope, work);
 }
 
-/// The key of a point in the store, from the digest of its plan and the study's seed: replicates of another seed
-/// are other runs.
-pub fn key_of(plan: u64, seed: u64) -> u64 {
+/// The key of a point, of the digest of its plan: replicates of a study of another seed are other runs.
+pub(super) fn key_of(plan: u64, seed: u64) -> u64 {
     let mut digest = Digest::new();
     digest.word(plan);
     digest.word(seed);

@@ -1,85 +1,262 @@
-//! The directory of a study: the store, and the tables that people read.
+//! A study in its directory: its store, and the tables that are written at the end.
+//!
+//! Whoever runs a study holds its [`Home`]: the command, and programs that call this crate. Besides the
+//! questions of the file, a program may ask for points of its own, run them wherever it likes, and tell what
+//! came out; the store keeps these runs as it keeps all others.
+//!
+//! ```
+//! use superdense::{run::pulse::Pulse, study::{Home, Runner, Study}};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = std::env::temp_dir().join(format!("study-home-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let file = folder.join("study.toml");
+//! std::fs::write(folder.join("scenario.toml"), r#"
+//!     stop = "1 s"
+//!     parameters = { a = 1.0 }
+//!     [unit.x]
+//!     kind = "constant"
+//!     value = "a"
+//!     [result]
+//!     y = "final(x.y)"
+//! "#)?;
+//! std::fs::write(&file, r#"
+//!     scenario = "scenario.toml"
+//!     vary.a = { from = 0.0, to = 4.0 }
+//!     ask.map = { method = "grid", over = { a = 3 } }
+//! "#)?;
+//! let (study, runner) = Study::read(&file, &[]).map_err(|d| d.to_string())?;
+//! let mut home = Home::open(&study, &file, &folder.join("out"), false)?;
+//! let asked = home.ask(&study, &runner, &[("a".into(), "2.5".into())], 0)?;
+//! let (_, plan) = runner.plan(&asked.sets, asked.seed)?;
+//! let row = runner.run(plan, &Pulse::default()).map_err(|lost| format!("{lost:?}"))?;
+//! home.tell(&study, &asked, Ok(row), 0.1)?;
+//! let again = home.ask(&study, &runner, &[("a".into(), "2.5".into())], 0)?;
+//! assert_eq!(again.known.expect("it was told").results, [Some(2.5)]);
+//! home.close()?;
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok(())
+//! # }
+//! ```
 use super::{
-    ANSWERS, Conducted, RESULTS, STORE, Store, Study, StudyError, answer, store::Runs, table,
+    ANSWERS, Conducted, Limits, RESULTS, Row, Runner, STORE, Sets, Store, Study, StudyError,
+    answer::{self, Answer},
+    conduct::{Progress, conduct, key_of},
+    store::{Runs, Status, Stored},
+    table,
     vary::Parameter,
 };
 use crate::output::directory;
 use serde_json::json;
-use std::{fs::File, path::Path};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
+use superdense_models::maths::expr::nearest;
 
-/// A directory that is held for one study.
-#[allow(missing_debug_implementations, reason = "a store has threads")]
+/// The directory of a study, which nobody else writes meanwhile.
+#[derive(Debug)]
 pub struct Home {
-    /// The store in it.
-    pub store: Store,
-    /// The runs that were in the store.
-    pub known: Runs,
-    /// Keeps other programs out for as long as it lives, where the system can do that.
-    pub held: Option<File>,
+    out: PathBuf,
+    /// The study file.
+    file: PathBuf,
+    store: Store,
+    known: Runs,
+    _held: Option<File>,
+}
+
+/// A point that was asked for by hand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The settings of the scenario, in the order of `[vary]`.
+    pub sets: Sets,
+    /// The replicate.
+    pub replicate: u32,
+    /// Its seed; none for the scenario's own.
+    pub seed: Option<u64>,
+    /// The digest by which the store knows the point.
+    pub key: u64,
+    /// The run, if the store has it.
+    pub known: Option<Stored>,
 }
 
 impl Home {
-    /// Opens the directory of a study that was read from `file`; with `retry`, runs that failed are forgotten.
+    /// Opens or makes the directory `out` of a study, which was read from `file`. With `retry`, runs that
+    /// failed are forgotten.
     ///
     /// # Errors
-    /// A directory that holds other things, or that another program holds; a store that cannot be used.
-    pub fn open(
-        out: &Path,
-        (study, file): (&Study, &Path),
-        retry: bool,
-    ) -> Result<Self, StudyError> {
+    /// When another program holds the directory, or it holds other things.
+    pub fn open(study: &Study, file: &Path, out: &Path, retry: bool) -> Result<Self, StudyError> {
         let held = directory::hold(out)?;
-        ours(out)?;
+        let fresh = !out.join(STORE).is_file();
+        if fresh {
+            empty(out)?;
+        }
         let (store, known) = Store::open(&out.join(STORE), &study.results, retry)?;
-        facts(&store, study, file)?;
-        Ok(Self { store, known, held })
+        let (out, file) = (out.to_owned(), file.to_owned());
+        let this = Self { out, file, store, known, _held: held };
+        if fresh {
+            this.facts(study)?;
+        }
+        Ok(this)
+    }
+
+    /// Answers the questions of the study; see [`conduct()`]. Tables of an earlier state are removed.
+    ///
+    /// # Errors
+    /// When the store takes no rows.
+    pub fn conduct<'a, R: Runner>(
+        &mut self,
+        study: &'a Study,
+        runner: &R,
+        limits: Limits,
+        interrupted: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Conducted<'a>>, StudyError> {
+        for name in [RESULTS, ANSWERS] {
+            directory::remove(&self.out.join(name))?;
+        }
+        self.facts(study)?;
+        let from = (&self.store, &self.known);
+        let Some(found) = conduct(study, runner, from, limits, interrupted, tell)? else {
+            return Ok(None);
+        };
+        for (&(place, replicate), run) in &found.runs {
+            self.known.insert((found.places[place].key(), replicate), run.clone());
+        }
+        Ok(Some(found))
+    }
+
+    /// Writes `results.csv` and `answers.json`; returns the answers, in the order of the file.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn write(
+        &self,
+        study: &Study,
+        found: &Conducted<'_>,
+    ) -> Result<Vec<(String, Answer)>, StudyError> {
+        let answers = answer::answers(study, found);
+        directory::replace(&self.out.join(RESULTS), table::csv(study, found).as_bytes())?;
+        directory::replace(&self.out.join(ANSWERS), &answer::json(&answers))?;
+        Ok(answers)
+    }
+
+    /// A replicate of a point, by the values of some parameters of `[vary]`: numbers in SI units, quantities or
+    /// words. Others stay as they are in the scenario.
+    ///
+    /// # Errors
+    /// When a name or a value is none of `[vary]`, or the scenario cannot be planned there.
+    pub fn ask<R: Runner>(
+        &self,
+        study: &Study,
+        runner: &R,
+        values: &[(String, String)],
+        replicate: u32,
+    ) -> Result<Asked, StudyError> {
+        let sets = settings(study, values).map_err(StudyError::Refused)?;
+        let (key, _) = runner.plan(&sets, None).map_err(StudyError::Refused)?;
+        let key = key_of(key, study.seed);
+        let seed = (replicate > 0).then(|| superdense_study::seed(study.seed, replicate));
+        let known = self.known.get(&(key, replicate)).cloned();
+        Ok(Asked { sets, replicate, seed, key, known })
+    }
+
+    /// Keeps the outcome of a run that was asked for, and the wall time that it took; of a run that failed the
+    /// reason. A run that is told twice is the later one.
+    ///
+    /// # Errors
+    /// When it has not the results of the study, or the store takes no rows.
+    pub fn tell(
+        &mut self,
+        study: &Study,
+        asked: &Asked,
+        outcome: Result<Row, String>,
+        seconds: f64,
+    ) -> Result<(), StudyError> {
+        let run = match outcome {
+            Err(why) => Stored::lost(Status::Failed, why),
+            Ok(Row { trace_hash, results }) if results.len() == study.results.len() => {
+                Stored { status: Status::Done, trace_hash, results, error: None }
+            }
+            Ok(row) => {
+                return Err(StudyError::Refused(format!(
+                    "the run has {} results, and the study {}: tell a value for each of {}",
+                    row.results.len(),
+                    study.results.len(),
+                    study.results.join(", ")
+                )));
+            }
+        };
+        self.store.run((asked.key, asked.replicate), run.clone(), seconds)?;
+        self.store.point(asked.key, asked.sets.clone())?;
+        self.known.insert((asked.key, asked.replicate), run);
+        Ok(())
+    }
+
+    /// Commits what is left, and lets others in.
+    ///
+    /// # Errors
+    /// When rows could not be written.
+    pub fn close(self) -> Result<(), StudyError> {
+        self.store.close()
+    }
+
+    /// Tells the store what `study rerun`, and a person with SQL, have to know.
+    fn facts(&self, study: &Study) -> Result<(), StudyError> {
+        let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
+        let asks: Vec<&str> = study.asks.iter().map(|a| a.name.value.as_str()).collect();
+        let parameter = |p: &Parameter| json!({ "path": p.path.value, "unit": p.unit });
+        let parameters: Vec<_> = study.parameters.iter().map(parameter).collect();
+        let store = &self.store;
+        store.meta("version", json!(env!("CARGO_PKG_VERSION")))?;
+        store.meta("study", json!(absolute(&self.file)))?;
+        store.meta("scenario", json!(absolute(&study.scenario)))?;
+        store.meta("sets", json!(study.sets))?;
+        store.meta("seed", json!(study.seed))?;
+        store.meta("parameters", json!(parameters))?;
+        store.meta("results", json!(study.results))?;
+        store.meta("asks", json!(asks))
     }
 }
 
-/// Answers by question, and the bytes of `answers.json`.
-pub type Written = (Vec<(String, answer::Answer)>, Vec<u8>);
-
-/// Writes the tables of a study that has ended; gives the answers, and the bytes of `answers.json`.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write(out: &Path, study: &Study, found: &Conducted<'_>) -> Result<Written, StudyError> {
-    let answers = answer::answers(study, found);
-    directory::replace(&out.join(RESULTS), table::csv(study, found).as_bytes())?;
-    let bytes = answer::json(&answers);
-    directory::replace(&out.join(ANSWERS), &bytes)?;
-    Ok((answers, bytes))
-}
-
-/// Refuses a directory that holds other things, and removes tables of an earlier state of the study.
-fn ours(out: &Path) -> Result<(), StudyError> {
-    if out.join("manifest.json").is_file() && !out.join(STORE).is_file() {
+/// Refuses a directory without a store that holds results of something else.
+fn empty(out: &Path) -> Result<(), StudyError> {
+    if out.join("manifest.json").is_file() {
         let why = "the results of a run are here; choose another directory with --out";
         return Err(StudyError::Refused(format!("{}: {why}", out.display())));
     }
-    for name in [RESULTS, ANSWERS] {
-        let file = out.join(name);
-        if file.is_file() && !out.join(STORE).is_file() {
+    for file in [RESULTS, ANSWERS].map(|name| out.join(name)) {
+        if file.is_file() {
             let why = "is none of a study; choose another directory with --out";
             return Err(StudyError::Refused(format!("{}: {why}", file.display())));
         }
-        directory::remove(&file)?;
     }
     Ok(())
 }
 
-/// Tells the store what `rerun`, and a person with SQL, have to know.
-fn facts(store: &Store, study: &Study, file: &Path) -> Result<(), StudyError> {
-    let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
-    let asks: Vec<&str> = study.asks.iter().map(|a| a.name.value.as_str()).collect();
-    let parameter = |p: &Parameter| json!({ "path": p.path.value, "unit": p.unit });
-    let parameters: Vec<_> = study.parameters.iter().map(parameter).collect();
-    store.meta("version", json!(env!("CARGO_PKG_VERSION")))?;
-    store.meta("study", json!(absolute(file)))?;
-    store.meta("scenario", json!(absolute(&study.scenario)))?;
-    store.meta("sets", json!(study.sets))?;
-    store.meta("seed", json!(study.seed))?;
-    store.meta("parameters", json!(parameters))?;
-    store.meta("results", json!(study.results))?;
-    store.meta("asks", json!(asks))
+/// The settings for values of parameters, in the order of `[vary]`.
+fn settings(study: &Study, values: &[(String, String)]) -> Result<Sets, String> {
+    let paths = || study.parameters.iter().map(|p| p.path.value.as_str());
+    for (at, (path, _)) in values.iter().enumerate() {
+        if !paths().any(|p| p == path) {
+            let help = match nearest(path, paths()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("parameters are {}", paths().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(format!("`{path}` is no parameter of [vary]; {help}"));
+        }
+        if values[..at].iter().any(|(earlier, _)| earlier == path) {
+            return Err(format!("`{path}` has two values; give it one"));
+        }
+    }
+    let mut sets = Sets::new();
+    for parameter in &study.parameters {
+        let path = &parameter.path.value;
+        let Some((_, text)) = values.iter().find(|(p, _)| p == path) else { continue };
+        let x = parameter.value(text).ok_or_else(|| {
+            format!("{text} is no value of `{path}`; choose {}", parameter.choices())
+        })?;
+        sets.push((path.clone(), parameter.text(x)));
+    }
+    Ok(sets)
 }

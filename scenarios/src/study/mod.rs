@@ -13,9 +13,9 @@
 //! | [`question`] | questions on the way to their answer |
 //! | [`runner`] | one run |
 //! | [`conduct`] | who runs what, and when |
+//! | [`home`] | a study in its directory, and points that are asked for by hand |
 //! | [`store`] | `study.sqlite` |
 //! | [`reader`] | a store that is only read |
-//! | [`home`] | the directory of a study |
 //! | [`answer`] | `answers.json` and the line on screen |
 //! | [`table`] | `results.csv` |
 //! | `parquet` | the same as Parquet, with the feature `parquet` |
@@ -35,7 +35,7 @@ pub mod vary;
 
 pub use conduct::{Conducted, Limits, conduct};
 pub use file::Study;
-pub use home::Home;
+pub use home::{Asked, Home};
 pub use reader::Reader;
 pub use runner::{Lost, Row, Runner, ScenarioRunner};
 pub use store::Store;

@@ -82,9 +82,11 @@ enum Message {
     Run { key: u64, replicate: u32, run: Stored, seconds: f64 },
     Point { key: u64, parameters: Sets },
     Ask { name: String, ordinal: usize, key: u64 },
+    ForgetAsks,
 }
 
 /// The store of a study that is being run.
+#[derive(Debug)]
 pub struct Store {
     file: PathBuf,
     sender: Option<Sender<Message>>,
@@ -189,6 +191,14 @@ impl Store {
         self.send(Message::Ask { name: name.to_owned(), ordinal, key })
     }
 
+    /// Forgets which questions asked for which points: they ask anew.
+    ///
+    /// # Errors
+    /// When the writer has failed.
+    pub fn forget_asks(&self) -> Result<(), StudyError> {
+        self.send(Message::ForgetAsks)
+    }
+
     /// Commits what is left.
     ///
     /// # Errors
@@ -210,7 +220,6 @@ fn opened(file: &Path, retry: bool) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.execute_batch(TABLES)?;
     connection.execute("INSERT OR IGNORE INTO meta VALUES('format', ?1)", [FORMAT])?;
-    connection.execute("DELETE FROM ask", [])?;
     if retry {
         connection.execute("DELETE FROM run WHERE status <> 'done'", [])?;
     }
@@ -297,6 +306,9 @@ fn put(connection: &Connection, message: Message, names: &[String]) -> rusqlite:
         Message::Point { key, parameters } => {
             let sql = "INSERT OR REPLACE INTO point VALUES(?1, ?2)";
             connection.prepare_cached(sql)?.execute(params![hex(key), pairs(&parameters)])?;
+        }
+        Message::ForgetAsks => {
+            connection.execute("DELETE FROM ask", [])?;
         }
         Message::Ask { name, ordinal, key } => {
             let sql = "INSERT OR REPLACE INTO ask VALUES(?1, ?2, ?3)";

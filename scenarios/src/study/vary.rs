@@ -36,14 +36,6 @@ impl Parameter {
         }
     }
 
-    /// A value from outside as the study itself would write it: numbers are in SI base units.
-    pub fn written(&self, value: &str) -> String {
-        match value.parse::<f64>() {
-            Ok(x) if self.labels.is_empty() => self.with_unit(x),
-            _ => value.to_owned(),
-        }
-    }
-
     /// A value for a table, in SI base units.
     pub fn cell(&self, x: f64) -> String {
         match self.labels.get(x as usize) {
@@ -80,6 +72,38 @@ impl Parameter {
             Range::Interval { from, to, step } => {
                 let steps = (to - from) / 8.0 / step.map_or(to - from, Step::size);
                 9.0 + 3.0 * (steps.max(1.0).ln() / 4f64.ln()).ceil()
+            }
+        }
+    }
+
+    /// A value of its range that is given as text: a word, a number in SI base units, or a quantity. Between
+    /// the ends of an interval it is rounded to the step.
+    pub fn value(&self, text: &str) -> Option<f64> {
+        let quantity = || match Quantity::parse(text) {
+            Ok(Some(q)) if self.labels.is_empty() && unit_of(q.unit.dimension()) == self.unit => {
+                Some(q.si())
+            }
+            _ => None,
+        };
+        let x = self.parse(text).or_else(quantity)?;
+        match &self.range {
+            Range::Interval { from, to, .. } => {
+                (*from <= x && x <= *to).then(|| self.range.rounded(x))
+            }
+            Range::Values(_) if !self.labels.is_empty() => Some(x),
+            Range::Values(values) => values.contains(&x).then_some(x),
+        }
+    }
+
+    /// The values that there are, for messages.
+    pub fn choices(&self) -> String {
+        match &self.range {
+            Range::Interval { from, to, .. } => {
+                format!("one from {} to {}", self.text(*from), self.text(*to))
+            }
+            Range::Values(values) => {
+                let texts: Vec<String> = values.iter().map(|x| self.text(*x)).collect();
+                format!("one of {}", texts.join(", "))
             }
         }
     }

@@ -1,4 +1,6 @@
 //! Tests of scenario files: reading, planning, messages.
+#[cfg(feature = "study")]
+mod asked;
 mod guide;
 mod language;
 mod planning;
