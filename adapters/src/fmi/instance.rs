@@ -71,6 +71,7 @@ const ROUNDS: usize = 1000;
 struct Shared {
     raw: Mutex<RawInstance>,
     version: Version,
+    remarks: Mutex<Vec<String>>,
     // After the instance, which may use its resources to the end.
     _files: Unpacked,
     _only: Option<Only>,
@@ -165,7 +166,8 @@ impl Instance {
         };
         let raw = Mutex::new(RawInstance::new(functions, &request)?);
         let version = description.version;
-        Ok(Self { shared: Arc::new(Shared { raw, version, _files: files, _only: only }) })
+        let remarks = Mutex::default();
+        Ok(Self { shared: Arc::new(Shared { raw, version, remarks, _files: files, _only: only }) })
     }
 
     fn name(&self, function: &str) -> String {
@@ -194,13 +196,23 @@ impl Instance {
         self.call(|| self.name(name), |raw| (f(raw), ()))
     }
 
-    /// Warnings and worse that the FMU logged since the last question.
+    /// Something to be told with the FMU's next warnings.
+    pub(super) fn remark(&self, text: String) {
+        if let Ok(mut remarks) = self.shared.remarks.lock() {
+            remarks.push(text);
+        }
+    }
+
+    /// Warnings and worse that the FMU logged since the last question, and remarks.
     pub fn warnings(&self) -> Vec<String> {
-        let Ok(mut raw) = self.shared.raw.lock() else { return Vec::new() };
+        let remarks = self.shared.remarks.lock().map(|mut all| std::mem::take(&mut *all));
+        let mut told = remarks.unwrap_or_default();
+        let Ok(mut raw) = self.shared.raw.lock() else { return told };
         let bad = |(s, category, text): (Status, String, String)| {
             (s != Status::Ok).then(|| format!("FMU {} [{category}]: {text}", s.name()))
         };
-        raw.heard().log.into_iter().filter_map(bad).collect()
+        told.extend(raw.heard().log.into_iter().filter_map(bad));
+        told
     }
 
     /// Enters the initialisation mode, at time 0.

@@ -409,6 +409,7 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let (description, interface) = (&layout.description, &layout.interface);
     let instance = Instance::new(&file, description, interface, context.path, &references)
         .map_err(|e| failed(span.clone(), e))?;
+    remark(&instance, &layout);
     let inputs = b.input_starts(&starts);
     b.initialise(&instance, &starts).map_err(|(s, e)| failed(s, e.to_string()))?;
     let timer = Timer::due(0, context.resolution);
@@ -424,4 +425,19 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     FmuUnit::new(instance, interface.clone(), settings, inputs, timer, updated)
         .map(Component::atomic)
         .map_err(whole)
+}
+
+/// Tells what a scenario may miss.
+fn remark(instance: &Instance, layout: &Layout) {
+    if !layout.left_out.is_empty() {
+        let names = layout.left_out.join("`, `");
+        instance.remark(format!(
+            "`{names}`: texts and bytes have no ports here, only start values; `ignore` them to silence this"
+        ));
+    }
+    if layout.interface.needs_tool {
+        let remark =
+            "needsExecutionTool: it runs only where the program that exported it is installed";
+        instance.remark(remark.to_owned());
+    }
 }

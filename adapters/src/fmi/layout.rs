@@ -22,6 +22,8 @@ pub(super) struct Layout {
     pub ports: Ports,
     pub inputs: Vec<(usize, usize)>,
     pub outputs: Vec<(usize, usize)>,
+    /// Inputs and outputs of texts and bytes, which have start values and no ports.
+    pub left_out: Vec<String>,
 }
 
 impl Layout {
@@ -120,7 +122,7 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
         }
     }
     let mut ports = Ports::default();
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    let (mut inputs, mut outputs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for (i, v) in description.variables.iter().enumerate() {
         if v.ty == Type::Clock && v.causality != Causality::Other {
             let message = format!("`{file}`: `{}` is a clock; clocks are not supported", v.name);
@@ -135,8 +137,8 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
         if ignored.iter().any(|n| n.value == v.name) {
             continue;
         }
-        // Texts and bytes have start values, but no ports.
         if !v.ty.is_number() {
+            left_out.push(v.name.clone());
             continue;
         }
         place.push((i, list.len()));
@@ -156,7 +158,7 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
         errors.push(at(format!("`{file}` has more than 65535 ports")));
     }
     if errors.is_empty() {
-        Ok(Layout { description, interface, ports, inputs, outputs })
+        Ok(Layout { description, interface, ports, inputs, outputs, left_out })
     } else {
         Err(errors)
     }

@@ -41,6 +41,8 @@ pub struct Info {
     pub inputs: Vec<Port>,
     /// Outputs.
     pub outputs: Vec<Port>,
+    /// Inputs and outputs of texts and bytes, which have start values and no ports.
+    pub without_ports: Vec<String>,
     /// Parameters, with their start values.
     pub parameters: BTreeMap<String, String>,
     /// Continuous states.
@@ -99,6 +101,8 @@ pub fn info(file: &Path) -> Result<Info, String> {
         let own = move |v: &&Variable| v.causality == causality && v.ty.is_number();
         d.variables.iter().filter(own).map(port).collect()
     };
+    let outer = |c: Causality| matches!(c, Causality::Input | Causality::Output);
+    let without = d.variables.iter().filter(|v| outer(v.causality) && !v.ty.is_number());
     let both = d.co_simulation.iter().chain(&d.model_exchange);
     let parameter = |v: &&Variable| {
         matches!(v.causality, Causality::Parameter | Causality::StructuralParameter)
@@ -110,6 +114,7 @@ pub fn info(file: &Path) -> Result<Info, String> {
         platforms: contents(file)?,
         inputs: ports(Causality::Input),
         outputs: ports(Causality::Output),
+        without_ports: without.map(|v| v.name.clone()).collect(),
         parameters: d.variables.iter().filter(parameter).map(start).collect(),
         states: d.structure.states.iter().map(|s| d.variables[s.state].elements).sum(),
         indicators: d.structure.indicators,
@@ -142,6 +147,10 @@ impl Info {
                 let line = format!("  {}{size} {}{unit} {own}", p.name, p.ty);
                 let _ = writeln!(out, "{}", line.trim_end());
             }
+        }
+        if !self.without_ports.is_empty() {
+            let _ =
+                writeln!(out, "texts and bytes, without ports\n  {}", listed(&self.without_ports));
         }
         if !self.parameters.is_empty() {
             let _ = writeln!(out, "parameters");

@@ -99,6 +99,19 @@ fn warnings_are_told_and_go_on() {
     assert!(run.facts().iter().any(|f| f.1.contains("the oil is low")));
 }
 
+/// Ports of texts do not exist yet, and nobody has to find that out.
+#[test]
+fn outputs_without_ports_are_told() {
+    let text = "<String name='label' valueReference='77' causality='output'><Start value='x'/></String></ModelVariables>";
+    let bench = Bench::new("texts").fmu("faulty", &[("</ModelVariables>", text)]);
+    let run = bench.run(&faulty(0), S);
+    let told =
+        |run: &super::Run| run.facts().iter().any(|f| f.1.contains("`label`: texts and bytes"));
+    assert!(told(&run), "{:?}", run.facts());
+    let quiet = faulty(0).replace("kind = 'fmu'", "kind = 'fmu'\nignore = ['label']");
+    assert!(!told(&bench.run(&quiet, S)));
+}
+
 #[test]
 fn refused_inputs_are_named() {
     let bench = Bench::new("input").fmu("faulty", &[]);
