@@ -3,7 +3,7 @@ use super::{
     Atom, How, Line, Of, Outcome, Results, Stream, fits,
     fold::{Fold, Interval, NotFinite},
     queue::Queue,
-    signal::{Compiled, Parts},
+    signal::{Compiled, Parts, Seen},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -31,6 +31,8 @@ struct Cursor {
     at: Moment,
     /// Number of the piece of each of its ports.
     places: Vec<u64>,
+    /// Of a condition: per comparison.
+    seen: Vec<Seen>,
 }
 
 /// Evaluates the results of one run.
@@ -88,6 +90,7 @@ impl Evaluation {
         let cursor = |(ports, _): &(Vec<usize>, _)| Cursor {
             at: Moment::at(0),
             places: vec![0; ports.len()],
+            seen: Vec::new(),
         };
         self.state.cursors = self.reads.iter().map(cursor).collect();
         let fold = |r: &super::Reduction| match r.of {
@@ -193,7 +196,7 @@ impl Evaluation {
     /// Works through one interval of a signal, if it is known.
     fn one(&mut self, s: usize, now: i64, end: bool) -> bool {
         let (ports, cuts) = &self.reads[s];
-        let Cursor { at, places } = &mut self.state.cursors[s];
+        let Cursor { at, places, .. } = &mut self.state.cursors[s];
         let heard = Moment::at(now);
         // A formula without outputs is known throughout.
         let mut known = heard;
@@ -241,15 +244,19 @@ impl Evaluation {
                 stretch.part(from, seconds, self.rate, part);
             }
         }
+        self.instants(s, from);
         let within = |w: [i64; 2]| Moment::at(w[0]) <= from && to <= Moment::at(w[1]);
         let reductions = self.results.reductions.iter().zip(&mut self.state.folds);
         let mut folds: Vec<(How, &mut Fold)> = reductions
-            .filter(|(r, _)| r.of == Of::Signal(s) && within(r.window))
+            .filter(|(r, _)| r.of == Of::Signal(s))
+            .filter(|(r, _)| matches!(r.how, How::At(_)) || within(r.window))
             .filter(|(r, _)| !matches!(r.how, How::Final))
             .filter(|(r, _)| !matches!(r.how, How::At(tick) if Moment::at(tick) != from))
             .map(|(r, fold)| (r.how, fold))
             .collect();
         if folds.is_empty() {
+            // Between windows nobody looks.
+            self.state.cursors[s].seen.clear();
             return;
         }
         let rate = self.rate;
@@ -260,7 +267,8 @@ impl Evaluation {
         };
         let signal = &mut self.signals[s];
         if signal.is_truth() {
-            return signal.truth((time, seconds), &self.parts, &mut |a, b, holds| {
+            let seen = &mut self.state.cursors[s].seen;
+            return signal.truth((time, seconds), &self.parts, seen, &mut |a, b, holds| {
                 let from = place(a);
                 folds
                     .iter_mut()
@@ -277,6 +285,24 @@ impl Evaluation {
                 }
             }
         });
+    }
+
+    /// The last instant of windows that end where an interval begins.
+    fn instants(&mut self, s: usize, from: Moment) {
+        let ends = |r: &super::Reduction| {
+            r.of == Of::Signal(s) && r.window[0] < r.window[1] && Moment::at(r.window[1]) == from
+        };
+        if !self.results.reductions.iter().any(ends) {
+            return;
+        }
+        let (time, parts) = (from.seconds(self.rate), &self.parts);
+        let seen = &self.state.cursors[s].seen;
+        let x = self.signals[s].present(time, seen, |k| parts[k].first().copied().unwrap_or(0.0));
+        for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
+            if ends(r) {
+                fold.instant(from, x);
+            }
+        }
     }
 
     /// Drops pieces that all signals have worked through.
@@ -338,7 +364,11 @@ impl Evaluation {
     /// Values at the end, when all cycles of its tick ran.
     fn last_values(&mut self, sim: &Simulation<Value>, end: i64) {
         for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
-            let (How::Final, Of::Signal(s)) = (r.how, r.of) else { continue };
+            let Of::Signal(s) = r.of else { continue };
+            let last = r.window[0] < end && end <= r.window[1] && r.how != How::Final;
+            if !last && r.how != How::Final {
+                continue;
+            }
             let (ports, _) = &self.reads[s];
             let current = |port: usize| {
                 let (key, number) = self.keys[port];
@@ -348,8 +378,13 @@ impl Evaluation {
                     .or_else(|| self.state.queues[port].last(end, self.rate))
             };
             let all: Option<Vec<f64>> = ports.iter().map(|&port| current(port)).collect();
-            if let Some(all) = all {
-                fold.once(self.signals[s].value(end as f64 / self.rate, |k| all[k]));
+            let Some(all) = all else { continue };
+            let time = end as f64 / self.rate;
+            if last {
+                let seen = &self.state.cursors[s].seen;
+                fold.instant(Moment::at(end), self.signals[s].present(time, seen, |k| all[k]));
+            } else {
+                fold.once(self.signals[s].value(time, |k| all[k]));
             }
         }
     }

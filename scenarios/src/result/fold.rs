@@ -180,6 +180,15 @@ impl Fold {
         sum.add(seconds);
     }
 
+    /// The value at the last instant of the window, for those that look at values and not at time.
+    pub(super) fn instant(&mut self, at: Moment, x: f64) {
+        match &mut self.how {
+            Kind::Extreme { .. } => self.piece(Interval { from: at, seconds: 0.0, c: &[x] }),
+            Kind::Truth { .. } => self.truth(at, 0.0, x != 0.0),
+            _ => {}
+        }
+    }
+
     pub(super) fn event(&mut self, tick: i64, value: Option<f64>) {
         let Kind::Events { count, first, last, values } = &mut self.how else { return };
         *count += 1;

@@ -1,5 +1,6 @@
 //! Formulas over outputs, on intervals in which all outputs are polynomials.
 use super::{Atom, Form, Gather, Signal};
+use serde::{Deserialize, Serialize};
 use superdense_models::{
     maths::{
         expr::{Expr, Program, Registers},
@@ -88,6 +89,28 @@ impl Compiled {
         }
     }
 
+    /// As [`value`](Self::value), where a comparison has been `seen`: rounding does not carry it over.
+    pub(super) fn present(
+        &mut self,
+        time: f64,
+        seen: &[Seen],
+        port: impl FnMut(usize) -> f64,
+    ) -> f64 {
+        if !self.is_truth() {
+            return self.value(time, port);
+        }
+        let mut z = self.evaluate(time, port).to_vec();
+        for (z, seen) in z.iter_mut().zip(seen) {
+            if *z != 0.0 && z.abs() <= ROUNDING * seen.size {
+                *z = seen.sign;
+            }
+        }
+        match &self.signal.form {
+            Form::Truth(condition) => f64::from(u8::from(condition.truth(&z))),
+            Form::Number(_) => f64::NAN,
+        }
+    }
+
     /// The number on an interval that begins at `time`: calls `take(from, to, coefficients)` for parts of the
     /// interval, in shares of it.
     pub(super) fn number(
@@ -119,11 +142,13 @@ impl Compiled {
         Piece::cut(results, &mut sample, take);
     }
 
-    /// The truth on an interval: calls `take(from, to, holds)` for parts of it.
+    /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` goes on from
+    /// interval to interval.
     pub(super) fn truth(
         &mut self,
         interval: (f64, f64),
         parts: &Parts,
+        seen: &mut Vec<Seen>,
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
         let mut rows: Vec<(f64, f64, Vec<Vec<f64>>)> = Vec::new();
@@ -136,17 +161,74 @@ impl Compiled {
             }
         });
         let Form::Truth(condition) = &self.signal.form else { return };
+        seen.resize(condition.atoms().len(), Seen::default());
         for (a, b, all) in &rows {
-            let mut ends: Vec<f64> = all.iter().flat_map(|c| roots(c)).collect();
-            ends.extend([0.0, 1.0]);
+            let sides: Vec<Vec<Side>> =
+                all.iter().zip(&mut *seen).map(|(c, seen)| seen.sides(c)).collect();
+            let mut ends: Vec<f64> = sides.iter().flatten().map(|side| side.to).collect();
+            ends.push(0.0);
             ends.sort_unstable_by(f64::total_cmp);
             ends.dedup();
             for pair in ends.windows(2) {
-                let middle = 0.5 * (pair[0] + pair[1]);
-                let z: Vec<f64> = all.iter().map(|c| poly::eval(c, middle)).collect();
+                let at = |sides: &Vec<Side>| {
+                    sides.iter().find(|side| side.to >= pair[1]).map_or(0.0, |side| side.sign)
+                };
+                let z: Vec<f64> = sides.iter().map(at).collect();
                 take(a + pair[0] * (b - a), a + pair[1] * (b - a), condition.truth(&z));
             }
         }
+    }
+}
+
+/// The sign of a comparison's difference up to a place between 0 and 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Side {
+    to: f64,
+    sign: f64,
+}
+
+/// What a comparison's difference has been so far.
+///
+/// **Why.** A signal that begins on its threshold, is put onto it or touches it is beyond it by rounding, for a
+/// while that depends on the method. Such a while is none: the side before goes on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Seen {
+    /// Its largest coefficient.
+    size: f64,
+    /// Its last sign; zero before the first.
+    sign: f64,
+}
+
+/// The share of the largest difference so far within which a sign is rounding: pieces are as good as that.
+const ROUNDING: f64 = 1e-11;
+
+impl Seen {
+    /// The signs of a polynomial between 0 and 1.
+    fn sides(&mut self, c: &[f64]) -> Vec<Side> {
+        self.size = c.iter().fold(self.size, |size, c| size.max(c.abs()));
+        if let [level] = c {
+            // Equal numbers are equal.
+            self.sign = if *level == 0.0 { 0.0 } else { level.signum() };
+            return vec![Side { to: 1.0, sign: self.sign }];
+        }
+        let mut ends = vec![0.0];
+        ends.extend(roots(c).into_iter().filter(|&at| at > 0.0 && at < 1.0));
+        ends.push(1.0);
+        let known = |pair: &[f64]| {
+            let z = |share: f64| poly::eval(c, pair[0] + share * (pair[1] - pair[0]));
+            let most = [0.25, 0.5, 0.75].map(z).into_iter().fold(0.0f64, |m, z| m.max(z.abs()));
+            (most > ROUNDING * self.size).then(|| z(0.5).signum())
+        };
+        let signs: Vec<Option<f64>> = ends.windows(2).map(known).collect();
+        let first = signs.iter().flatten().next().copied().unwrap_or(0.0);
+        let mut last = if self.sign == 0.0 { first } else { self.sign };
+        let side = |(pair, sign): (&[f64], &Option<f64>)| {
+            last = sign.unwrap_or(last);
+            Side { to: pair[1], sign: last }
+        };
+        let sides: Vec<Side> = ends.windows(2).zip(&signs).map(side).collect();
+        self.sign = last;
+        sides
     }
 }
 

@@ -228,6 +228,66 @@ fn outputs_without_receivers() {
     assert!(present > 0.5, "{present}");
 }
 
+/// On a threshold, and by rounding beyond it, is not across; what happens at the last instant counts.
+#[test]
+fn thresholds_and_last_instants() {
+    for method in ["rk45", "rk23", "rodas", "taylor", "auto", "qss2", "qss3", "liqss2", "rk4"] {
+        let step = if method == "rk4" { "step = 0.01" } else { "" };
+        let text = format!(
+            r#"
+            stop = "3 s"
+            [unit.e]
+            kind = "equations"
+            method = "{method}"
+            {step}
+            states = {{ x = 0, v = 1, w = 0, p = 1, q = 0.1 }}
+            derivatives = {{ x = "v", v = "-x", w = "1 - 0.1*w", p = "-p", q = "0.3" }}
+            discrete = {{ n = 0 }}
+            outputs = {{ x = "x", w = "w", p = "p", q = "q", s = "sin(3*t)", top = "sin(2*pi*t)", n = "n" }}
+            [[unit.e.event]]
+            name = "again"
+            at = "2 s"
+            reset = {{ w = 0, p = 1, q = 0.1 }}
+            [[unit.e.event]]
+            name = "tick"
+            every = "1 s"
+            from = "1 s"
+            reset = {{ n = "n + 1" }}
+            [result]
+            x = "first(e.x < 0)"
+            w = "count(e.w < 0)"
+            p = "count(e.p > 1)"
+            q = "count(e.q < 0.1)"
+            s = "first(e.s < 0)"
+            top = "count(e.top > 1)"
+            most = "max(e.n)"
+            three = "first(e.n >= 3)"
+            threes = "count(e.n >= 3)"
+            until2 = {{ value = "final(e.n)", over = ["0 s", "2 s"] }}
+            most2 = {{ value = "max(e.n)", over = ["0 s", "2 s"] }}
+            one2 = {{ value = "count(e.n >= 2)", over = ["0 s", "2 s"] }}
+            "#
+        );
+        let done = run(&text, &[]);
+        assert_eq!(value(&done, "x"), None, "{method}");
+        for (name, wanted) in [
+            ("w", 0.0),
+            ("p", 0.0),
+            ("q", 0.0),
+            ("top", 0.0),
+            ("most", 3.0),
+            ("three", 3.0),
+            ("threes", 1.0),
+            ("until2", 2.0),
+            ("most2", 2.0),
+            ("one2", 1.0),
+        ] {
+            assert_eq!(value(&done, name), Some(wanted), "{method} {name}");
+        }
+        close(&done, "s", std::f64::consts::PI / 3.0, 1e-8);
+    }
+}
+
 /// Members of an array as one number at each instant.
 #[test]
 fn many_units() {
