@@ -378,7 +378,7 @@ pub struct Context<'a> {
     pub input_sources: &'a [Option<u32>],
     /// Per output: whether some unit receives it. Outputs beyond the list count as received.
     pub output_connected: &'a [bool],
-    /// Per output: whether a result of the scenario reads it. Outputs beyond the list count as not read.
+    /// Per output: whether a result of the scenario follows it. Outputs beyond the list count as not followed.
     pub output_read: &'a [bool],
     /// Per input: whether some unit sends to it. Inputs beyond the list count as not connected.
     pub input_connected: &'a [bool],

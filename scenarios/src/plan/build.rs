@@ -80,7 +80,7 @@ struct Wiring {
     sources: Vec<Vec<Option<u32>>>,
     /// Per unit and output: whether some unit receives it.
     connected: Vec<Vec<bool>>,
-    /// Per unit and output: whether a result reads it. Empty for units without such outputs.
+    /// Per unit and output: whether a result follows it. Empty for units without such outputs.
     read: Vec<Vec<bool>>,
     /// Per unit and input: whether some unit sends to it.
     driven: Vec<Vec<bool>>,
@@ -120,11 +120,11 @@ impl Wiring {
         Self { sources, connected, read: vec![Vec::new(); tree.units.len()], driven }
     }
 
-    /// Marks the outputs that results read.
+    /// Marks the outputs that results follow.
     fn mark(&mut self, results: &Results, tree: &Tree) {
         let place: HashMap<&str, usize> =
             tree.units.iter().enumerate().map(|(at, unit)| (unit.path.as_str(), at)).collect();
-        for (path, port) in &results.ports {
+        for (path, port) in results.followed() {
             let Some(&at) = place.get(path.as_str()) else { continue };
             self.read[at].resize(tree.units[at].ports.outputs.len(), false);
             if let Some(read) = self.read[at].get_mut(usize::from(*port)) {

@@ -40,6 +40,26 @@ pub struct Results {
     pub senders: Vec<Output>,
 }
 
+impl Results {
+    /// The outputs whose every change matters: a value at the end is read there.
+    pub fn followed(&self) -> impl Iterator<Item = &Output> {
+        let follows =
+            |s: usize| self.reductions.iter().any(|r| r.of == Of::Signal(s) && r.how != How::Final);
+        let atoms = (0..self.signals.len()).filter(move |&s| follows(s));
+        let mut all: Vec<usize> = atoms
+            .flat_map(|s| self.signals[s].atoms.iter())
+            .flat_map(|atom| match atom {
+                Atom::Time => Vec::new(),
+                Atom::Port(port) => vec![*port],
+                Atom::Many(_, ports) => ports.clone(),
+            })
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().map(|port| &self.ports[port])
+    }
+}
+
 /// A result.
 #[derive(Debug, Clone)]
 pub struct Named {
