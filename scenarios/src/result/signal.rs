@@ -187,7 +187,7 @@ struct Side {
     sign: f64,
 }
 
-/// What a comparison's difference has been so far.
+/// The history of a comparison's difference.
 ///
 /// **Why.** A signal that begins on its threshold, is put onto it or touches it is beyond it by rounding, for a
 /// while that depends on the method. Such a while is none: the side before goes on.
