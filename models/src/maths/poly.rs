@@ -173,7 +173,7 @@ pub fn earliest_root(c: &[f64], a: f64, b: f64, direction: Direction) -> Option<
 }
 
 /// Earliest `e` in `[0, h]` at which the magnitude of the polynomial leaves `band`; zero if it is
-/// outside from the start. `h` may be infinite.
+/// outside from the start, or on the border and on its way out. `h` may be infinite.
 ///
 /// With the difference between a unit's own solution and the segment that receivers hold, this is
 /// the time of its next segment for an exchange tolerance of `band`.
@@ -185,7 +185,9 @@ pub fn earliest_root(c: &[f64], a: f64, b: f64, direction: Direction) -> Option<
 /// ```
 pub fn first_exceed(c: &[f64], band: f64, h: f64) -> Option<f64> {
     let (&first, rest) = c.split_first()?;
-    if first.abs() > band {
+    // Roots at the start itself are none, so that the border is decided here.
+    let outwards = || rest.iter().find(|k| **k != 0.0).is_some_and(|k| first == 0.0 || k * first > 0.0);
+    if first.abs() > band || first.abs() == band && outwards() {
         return Some(0.0);
     }
     let worst = first.abs() + h * rest.iter().rev().fold(0.0, |sum, k| sum * h + k.abs());

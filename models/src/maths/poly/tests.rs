@@ -92,6 +92,14 @@ fn band_exit() {
     assert_eq!(first_exceed(&[2.0], 1.0, 5.0), Some(0.0));
     assert_eq!(first_exceed(&[], 1.0, 5.0), None);
     assert_eq!(first_exceed(&[0.5, 0.0], 1.0, f64::INFINITY), None);
+    // On the border: outwards, inwards, inwards and out on the other side, at rest, without any width.
+    assert_eq!(first_exceed(&[1e-6, 1.0], 1e-6, 5.0), Some(0.0));
+    assert_eq!(first_exceed(&[-1.0, 0.0, -1.0], 1.0, 5.0), Some(0.0));
+    assert_eq!(first_exceed(&[1.0, -1.0], 1.0, 1.5), None);
+    assert_eq!(first_exceed(&[1.0, -1.0], 1.0, 5.0), Some(2.0));
+    assert_eq!(first_exceed(&[1.0, 0.0], 1.0, 5.0), None);
+    assert_eq!(first_exceed(&[0.0, 0.0, -1.0], 0.0, 5.0), Some(0.0));
+    assert_eq!(first_exceed(&[0.0, 0.0], 0.0, 5.0), None);
     let cubic = first_exceed(&[0.0, 0.0, 0.0, -8.0], 1.0, f64::INFINITY).unwrap();
     assert!((cubic - 0.5).abs() < 1e-15);
     // Up to 0.9 first, then out below.

@@ -55,6 +55,28 @@ fn rule_19_segments() {
     ]);
 }
 
+/// A slope that begins at the start, where nothing jumps: receivers learn of it when the value leaves
+/// the exchange tolerance, also where it does so in a number of ticks without a remainder.
+#[test]
+fn rule_19_slopes_of_first_inputs() {
+    let behind = |id: &str, heard: f64, loose: f64| {
+        let text = format!(
+            "connections = ['a.y -> b.w', 'b.y -> u.w']\n[unit.a]\nkind = 'constant'\nvalue = {heard}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\nstates = {{ y = 0 }}\n\
+             derivatives = {{ y = 'w' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.u]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\nstates = {{ x = 0 }}\n\
+             derivatives = {{ x = 'w' }}\noutputs = {{ x = 'x' }}\n"
+        );
+        scenario(id, &text).affine(loose).stop(2.0).end(0, 2.0 * heard)
+    };
+    check(&[
+        behind("C19.11", 1.0, 1e-2),
+        behind("C19.12", 0.5, 1e-2),
+        behind("C19.13", -3.0, 1e-2),
+        behind("C19.14", 0.1, 1e-2),
+    ]);
+}
+
 /// Rule 12 where a reset puts a state onto one of another unit, as far as that is known.
 #[test]
 fn rule_12_resets_onto_what_is_heard() {
