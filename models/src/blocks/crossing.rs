@@ -79,7 +79,8 @@ impl Relation {
             Kind::Sign => self.side == 0.0,
             Kind::Floor => row.len() == 1 && z == z.floor(),
         };
-        let side = before.map(|_| self.side);
+        // Where the source begins, nothing was before.
+        let side = before.filter(|_| !segment.begins()).map(|_| self.side);
         if !continues || rests {
             let way = || row[1..].iter().find(|c| **c != 0.0).map_or(0.0, |c| c.signum());
             self.side = kind.decide((z, 0.0), way).0;

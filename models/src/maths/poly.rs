@@ -186,7 +186,8 @@ pub fn earliest_root(c: &[f64], a: f64, b: f64, direction: Direction) -> Option<
 pub fn first_exceed(c: &[f64], band: f64, h: f64) -> Option<f64> {
     let (&first, rest) = c.split_first()?;
     // Roots at the start itself are none, so that the border is decided here.
-    let outwards = || rest.iter().find(|k| **k != 0.0).is_some_and(|k| first == 0.0 || k * first > 0.0);
+    let outwards =
+        || rest.iter().find(|k| **k != 0.0).is_some_and(|k| first == 0.0 || k * first > 0.0);
     if first.abs() > band || first.abs() == band && outwards() {
         return Some(0.0);
     }

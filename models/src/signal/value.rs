@@ -119,6 +119,12 @@ impl Segment {
         Self::constant(to, Flag::Jump, from)
     }
 
+    /// Whether the source begins by it: flagged as a jump, it jumps from nowhere. A unit that hears
+    /// others at the start sends another one then.
+    pub(crate) fn begins(&self) -> bool {
+        self.flag == Flag::Jump && self.left == self.value(0.0)
+    }
+
     /// Taylor coefficients, at least one.
     #[inline]
     pub fn coefficients(&self) -> &[f64] {

@@ -135,7 +135,7 @@ struct Received {
     signal: bool,
     /// An input jumped.
     jump: bool,
-    /// An input has its first segment, at the start.
+    /// An input has its first segment, at the start, or a later one by which its source begins.
     first: bool,
     /// An event input had its effect.
     event: bool,
@@ -369,9 +369,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if port < self.scene.dims.inputs {
                 received.jump |= self.hold(port, value)?;
                 received.signal = true;
+                let heard = std::mem::replace(&mut self.state.heard[port], true);
+                let begins = matches!(value, Value::Segment(s) if s.begins());
                 let start = self.scene.frame.last == self.settings.start;
-                received.first |= start && !self.state.heard[port];
-                self.state.heard[port] = true;
+                received.first |= start && (!heard || begins && self.state.events == 0);
             } else {
                 let Scratch { vars, work, emitted, .. } = &mut self.scratch;
                 let (place, number) = (self.scene.dims.received(), value.as_real());
@@ -454,14 +455,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);
-            let same = {
-                let Scratch { vars, work, x, before, .. } = &mut self.scratch;
-                x.resize(before.len(), 0.0);
-                self.scene.equations.outputs(vars, work, x);
-                x == before
-            };
-            if !same || received.event {
-                self.queue_segments(0.0, Cause::Jump)?;
+            let Scratch { vars, work, x, before, .. } = &mut self.scratch;
+            x.resize(before.len(), 0.0);
+            self.scene.equations.outputs(vars, work, x);
+            if x != before || received.event {
+                let begins = received.first && !received.event;
+                self.queue_segments(0.0, if begins { Cause::Begin } else { Cause::Jump })?;
             }
         }
         self.queue_emitted();

@@ -306,7 +306,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 Cause::Start => (Flag::Jump, c[0]),
                 Cause::Band => (Flag::Continuous, c[0]),
                 Cause::Request => (Flag::Refresh, c[0]),
-                Cause::Jump if before[port] == c[0] => (Flag::Continuous, c[0]),
+                Cause::Begin | Cause::Jump if before[port] == c[0] => (Flag::Continuous, c[0]),
+                Cause::Begin => (Flag::Jump, c[0]),
                 Cause::Jump => (Flag::Jump, before[port]),
             };
             let segment = Segment::new(&c[..finite], flag, left);
@@ -366,6 +367,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 pub(super) enum Cause {
     /// The run begins.
     Start,
+    /// Inputs have taken the place of their start values.
+    Begin,
     /// An output left its band.
     Band,
     /// States, discrete values or inputs jumped.

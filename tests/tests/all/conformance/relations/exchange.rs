@@ -162,6 +162,30 @@ fn rules_05_and_07_detectors() {
     ]);
 }
 
+/// Never at the start (H5), whatever a unit in front makes of the inputs that it hears there.
+#[test]
+fn rule_07_detectors_behind_units() {
+    let counts = |id: &str, start: &str, heard: &str, direction: &str| {
+        let text = format!(
+            "connections = ['a.y -> b.w', 'b.y -> u.hit via detect(1, {direction})']\n\
+             [unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ y = {heard} }}\n\
+             derivatives = {{ y = '0' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\nstates = {{ y = {start} }}\n\
+             derivatives = {{ y = 'w' }}\noutputs = {{ y = 'y + w' }}\n\
+             [unit.u]\nkind = 'equations'\nevent_inputs = ['hit']\ndiscrete = {{ n = 0 }}\n\
+             outputs = {{ n = 'n' }}\n[[unit.u.on]]\ninput = 'hit'\nreset = {{ n = 'n + 1' }}\n"
+        );
+        scenario(id, &text).stop(0.75)
+    };
+    check(&[
+        counts("C7.50", "0", "1", "rising").end(0, 0.0),
+        counts("C7.51", "2", "-1", "falling").end(0, 0.0),
+        // The start value of w puts it below 1, the one that is heard beyond.
+        counts("C7.52", "0.5", "1", "rising").end(0, 0.0),
+        counts("C7.53", "0", "0.75", "rising").end(0, 1.0).event("crossing", Root(1, 3), 0),
+    ]);
+}
+
 #[test]
 fn rule_21_quantised_states() {
     let only: &[&str] = &["qss1", "qss2", "qss3", "liqss2", "mliqss2"];

@@ -1,5 +1,5 @@
 //! Rule 7: starts on the threshold. Moving: the previous side is the opposite one. At rest: nothing.
-use super::table::{Case, First, Root, check, event, line, parabola, unit, when};
+use super::table::{Case, First, Root, check, event, line, parabola, scenario, unit, when};
 
 #[test]
 fn rule_07_starts_on_the_threshold() {
@@ -69,6 +69,36 @@ fn rule_07_starts_decided_by_higher_derivatives() {
         row("C7.16", "-x", condition, true);
     }
     check(&cases);
+}
+
+/// Values that are heard through other units are those of the start, not the start values of inputs.
+#[test]
+fn rule_07_starts_behind_other_units() {
+    let three = |heard: &str, last: &str| {
+        format!(
+            "connections = ['a.y -> b.w', 'b.y -> u.w']\n\
+             [unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ y = {heard} }}\n\
+             derivatives = {{ y = '0' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\nstates = {{ y = 1 }}\n\
+             derivatives = {{ y = 'w' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.u]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\n{}",
+            event("e", last)
+        )
+    };
+    // b.y is at 1, and at 3 by what b hears.
+    let fed = |last: &str| {
+        three("2", last)
+            .replace("outputs = { y = 'y' }\n[unit.u]", "outputs = { y = 'y + w' }\n[unit.u]")
+    };
+    check(&[
+        scenario("C7.69", &fed("when = 'w >= 2'")).stop(0.5),
+        scenario("C7.70", &fed("crossing = 'w - 2'\ndirection = 'both'")).stop(0.5),
+        scenario("C7.71", &fed("when = 'w >= 3.5'")).stop(0.5).event("e", Root(1, 4), 0),
+        // u.w rises from 1, falls from it, stays there: no slope makes a start for an event.
+        scenario("C7.61", &three("1", "when = 'w < 1'")).stop(0.5),
+        scenario("C7.63", &three("-1", "when = 'w >= 1'")).stop(0.5),
+        scenario("C7.64", &three("0", "when = 'w >= 1'")).stop(0.5),
+    ]);
 }
 
 #[test]
