@@ -345,6 +345,7 @@ impl Evaluation {
                 ));
             }
             values[reductions + k] = value;
+            remarks.extend(self.left_out(named));
         }
         let lines = self.results.named.iter().zip(&values[reductions..]).map(|(named, value)| {
             let value = value.unwrap_or(None);
@@ -359,6 +360,20 @@ impl Evaluation {
             Line { name: named.name.clone(), outcome, unit: named.unit.clone() }
         });
         (lines.collect(), remarks)
+    }
+
+    /// A remark on events of a result of their values that carry none.
+    fn left_out(&self, named: &super::Named) -> Option<String> {
+        let places = named.formula.vars().into_iter().map(|var| var.0 as usize);
+        let of_values = |k: usize| {
+            let how = self.results.reductions.get(k).filter(|r| r.how.takes_values());
+            how.map(|_| self.state.folds[k].without_number())
+        };
+        let (without, all) = places.filter_map(of_values).find(|(without, _)| *without > 0)?;
+        Some(format!(
+            "result `{}` leaves out {without} of {all} events, which carry no number",
+            named.name
+        ))
     }
 
     /// Values at the end, when all cycles of its tick ran.

@@ -248,6 +248,14 @@ impl Fold {
         })
     }
 
+    /// How many events of how many carry no number.
+    pub(super) fn without_number(&self) -> (u64, u64) {
+        match &self.how {
+            Kind::Events { count, values, .. } => (count - values.count, *count),
+            _ => (0, 0),
+        }
+    }
+
     /// The 95 % confidence interval by batch means.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         match &self.how {

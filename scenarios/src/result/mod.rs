@@ -121,6 +121,13 @@ pub enum How {
     Rate,
 }
 
+impl How {
+    /// Whether, of events, it reads the values that they carry.
+    pub(crate) fn takes_values(self) -> bool {
+        !matches!(self, Self::Count | Self::First | Self::Last | Self::Rate)
+    }
+}
+
 /// A formula over outputs.
 #[derive(Debug, Clone)]
 pub struct Signal {

@@ -341,3 +341,48 @@ fn what_is_not_finite() {
     assert_eq!(value(&done, "root"), None);
     assert!(done.summary.notes.iter().any(|n| n.contains("`root`")), "{:?}", done.summary.notes);
 }
+
+/// Outputs that hand on whatever they are told carry numbers as long as these are some.
+#[test]
+fn values_of_events_of_any_type() {
+    let text = r#"
+stop = "10 s"
+connections = ["s.y -> m.u1", "c.y -> m.u2", "s.y -> d.u", "s.y -> r.in"]
+[unit.s]
+kind = "schedule"
+times = [1, 2, 3.5, 7, 10]
+values = [4, 2, 8, 6, 1]
+[unit.c]
+kind = "clock"
+period = "4 s"
+[unit.m]
+kind = "merge"
+[unit.d]
+kind = "delay"
+delay = "0.5 s"
+[unit.r]
+kind = "router"
+mode = "turn"
+[unit.a]
+kind = "automaton"
+states = ["s"]
+outputs = ["n"]
+variables = { k = 0 }
+transitions = [{ from = "s", to = "s", after = "1 s", set = { k = "k+1" }, send = { n = "k+1" } }]
+[result]
+merged = "sum(m.y)"
+delayed = "sum(d.y)"
+turn = "sum(r.out1)"
+most = "max(a.n)"
+times = "count(m.y)"
+"#;
+    let done = run(text, &[]);
+    close(&done, "merged", 21.0, 0.0);
+    close(&done, "delayed", 20.0, 0.0);
+    close(&done, "turn", 13.0, 0.0);
+    close(&done, "most", 10.0, 0.0);
+    close(&done, "times", 8.0, 0.0);
+    let of_merged = "result `merged` leaves out 3 of 8 events, which carry no number";
+    let about: Vec<_> = done.summary.notes.iter().filter(|n| n.contains("leaves out")).collect();
+    assert_eq!(about, [of_merged]);
+}

@@ -487,8 +487,7 @@ impl<'a> Reader<'a> {
                         percentile of their values";
             return self.refuse(piece, "this is a number of a signal, not of events".into(), help);
         }
-        let needs = !matches!(how, How::Count | How::First | How::Last | How::Rate);
-        if needs && !values {
+        if how.takes_values() && !values {
             let help = "take count, first, last or rate, or the gaps: mean(interval(...))";
             return self.refuse(piece, "these events carry no numbers".into(), help);
         }

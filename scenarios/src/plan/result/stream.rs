@@ -57,7 +57,7 @@ impl Reader<'_> {
         }
         let unit = first.unit.clone();
         let numeric = |r: &Record| {
-            matches!(r.ty, ValueType::Real | ValueType::Int | ValueType::Bool | ValueType::Packet)
+            !matches!(r.ty, ValueType::Unit | ValueType::Text | ValueType::Link | ValueType::Job)
         };
         let values = found.iter().all(numeric);
         let senders = found.iter().filter_map(port_of).map(|p| place(&mut self.found.senders, p));
