@@ -72,7 +72,8 @@ impl Notes {
             1.0 => now,
             _ => Moment::after(from.tick, from.part + theta * (t - begin), rate),
         };
-        Piece::cut(ports.len(), &mut sample, &mut |(low, high), k, coefficients| {
+        let rounding = f64::EPSILON * now.seconds(rate).abs() / (t - begin);
+        Piece::cut(ports.len(), rounding, &mut sample, &mut |(low, high), k, coefficients| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients });

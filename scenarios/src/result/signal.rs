@@ -139,7 +139,8 @@ impl Compiled {
             let z = self.evaluate(time + theta * seconds, |port| poly::eval(&parts[port], theta));
             row.copy_from_slice(z);
         };
-        Piece::cut(results, &mut sample, take);
+        let rounding = f64::EPSILON * time.abs() / seconds;
+        Piece::cut(results, rounding, &mut sample, take);
     }
 
     /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` goes on from

@@ -53,7 +53,8 @@ impl ExchangeUnit {
             1.0 => Moment::at(now),
             _ => Moment::after(from, theta * length, rate),
         };
-        Piece::cut(ports.len(), &mut sample, &mut |(low, high), k, coefficients| {
+        let rounding = f64::EPSILON * (Moment::at(now).seconds(rate) / length).abs();
+        Piece::cut(ports.len(), rounding, &mut sample, &mut |(low, high), k, coefficients| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients });
