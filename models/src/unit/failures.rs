@@ -36,6 +36,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// there are none.
     #[cold]
     pub(super) fn chattering(&self) -> Option<String> {
+        const REST: &str = "give them a `rest`, or thresholds that lie apart (a hysteresis)";
         let now = self.scene.frame.last;
         let late = |at: &Option<i64>| at.is_some_and(|at| now - at <= HURRIED);
         let quoted = |list: Vec<&str>| format!("`{}`", list.join("`, `"));
@@ -44,23 +45,23 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             relations.clone().filter(|(_, at)| late(at)).map(|(r, _)| &*r.text).collect();
         let slides = relations.clone().any(|(r, _)| r.sliding.is_some());
         let events = self.scene.equations.events().iter().zip(&self.state.happened);
-        let names: Vec<&str> = events.filter(|(_, at)| late(at)).map(|(e, _)| &*e.name).collect();
+        let again: Vec<_> = events.filter(|(_, at)| late(at)).map(|(e, _)| e).collect();
         let mut parts = Vec::new();
         if !sides.is_empty() {
             const MODE: &str =
                 "give the sliding motion along them a mode, or their thresholds a hysteresis";
             const SLIDE: &str = "switching = \"sliding\" lets it slide along zero";
             let help = if slides { MODE } else { SLIDE };
-            parts.push(format!(
-                "an `if`, `abs`, ... makes {} flip to and fro; {help}",
-                quoted(sides)
-            ));
+            let sides = quoted(sides);
+            parts.push(format!("an `if`, `abs`, ... makes {sides} flip to and fro; {help}"));
         }
-        if !names.is_empty() {
-            parts.push(format!(
-                "{} happen again and again: give them a `rest`, or thresholds that lie apart (a hysteresis)",
-                quoted(names)
-            ));
+        if !again.is_empty() {
+            let rests = again.iter().filter_map(|e| e.rest.as_ref()).map(|rest| rest.within);
+            let help = rests.reduce(f64::min).map_or(REST.into(), |within| {
+                format!("their `rest` needs a `within` beyond {within} s, some ticks at least")
+            });
+            let names = again.iter().map(|e| &*e.name).collect();
+            parts.push(format!("{} happen again and again: {help}", quoted(names)));
         }
         (!parts.is_empty()).then(|| parts.join("; "))
     }

@@ -273,6 +273,15 @@ fn rule_12_resets_onto_the_surface() {
         (1..=11).fold(rest, impact),
         within,
         // A start on the surface is a reset onto it.
-        unit("C12.20", &format!("{}{}", line("0", "-1"), when("e", "x < 0"))).event("e", First, 0),
+        unit("C12.22", &format!("{}{}", line("0", "-1"), when("e", "x < 0"))).event("e", First, 0),
+        // Rounding up to ticks keeps the ball from ever faster bounces: the rest is never reached.
+        unit(
+            "C12.23",
+            &ball("x <= 0 and v < 0", "-0.8*v", "rest = { within = '1 us', x = 0, v = 0 }"),
+        )
+        .only(&["rk45", "taylor", "closed"])
+        .resolutions(&["us"])
+        .stop(10.0)
+        .error(&["Zeno", "`b`", "`rest` needs a `within` beyond 0.000001 s"]),
     ]);
 }
