@@ -42,7 +42,7 @@ impl Lag {
                 scaled.add(self.gain, u.shifted(at, &self.timer).coefficients());
                 Decay::follow(scaled.coefficients(), y, self.rate)
             }
-            None => Decay { p: Poly::constant(y), c: 0.0, rate: self.rate },
+            None => Decay::follow(&[y], y, self.rate),
         }
     }
 
@@ -50,17 +50,16 @@ impl Lag {
         self.solution(self.at, self.y).value(self.timer.seconds(self.at, at))
     }
 
-    /// The segment that is sent at tick `at`.
-    fn segment(&self) -> Segment {
-        let (p, _) = self.solution(self.at, self.y).taylor(self.order, self.tolerance);
-        let flag = if self.sent.is_some() { Flag::Continuous } else { Flag::Refresh };
-        Segment::new(p.truncated(self.order), flag, self.y)
+    /// What is sent at tick `at`, and for how many seconds it is good. An answer to others who heard of this unit
+    /// in the same tick is in full, as they may be in a loop.
+    fn piece(&self) -> (Poly, f64) {
+        let settles = self.sent.as_ref().is_none_or(|sent| sent.since() != self.at);
+        self.solution(self.at, self.y).taylor(self.order, self.tolerance, settles)
     }
 
-    /// When the series that is sent begins to leave the tolerance.
-    fn schedule(&mut self) {
-        let (_, e) = self.solution(self.at, self.y).taylor(self.order, self.tolerance);
-        self.timer.set(self.timer.within(e));
+    fn segment(&self, p: &Poly) -> Segment {
+        let flag = if self.sent.is_some() { Flag::Continuous } else { Flag::Refresh };
+        Segment::new(p.truncated(self.order), flag, self.y)
     }
 
     fn rebase(&mut self, now: i64) {
@@ -84,13 +83,15 @@ impl Atomic<Value> for Lag {
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let mut then = self.clone();
         then.rebase(self.timer.next());
-        out.send(Self::Y, then.segment());
+        out.send(Self::Y, then.segment(&then.piece().0));
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
         self.rebase(self.timer.now());
-        self.sent = Some(Held::new(self.segment(), self.timer.now()));
-        self.schedule();
+        let (p, seconds) = self.piece();
+        self.sent = Some(Held::new(self.segment(&p), self.at));
+        // The series that was sent begins to leave the tolerance then.
+        self.timer.set(self.timer.within(seconds));
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
@@ -101,8 +102,9 @@ impl Atomic<Value> for Lag {
                 Held::receive(&mut self.u, s, now);
             }
         }
-        if repeats(&self.sent, &self.segment(), now) {
-            self.schedule();
+        let (p, seconds) = self.piece();
+        if repeats(&self.sent, &self.segment(&p), now) {
+            self.timer.set(self.timer.within(seconds));
         } else {
             self.timer.at_once();
         }

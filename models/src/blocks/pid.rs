@@ -59,36 +59,33 @@ impl Controller {
         let integral = e.integral(self.integral);
         let filtered = Decay::follow(e.coefficients(), self.filtered, 1.0 / self.filter);
         let slope = self.kd / self.filter;
-        let mut p = Poly::constant(0.0);
-        p.add(self.kp + slope, e.coefficients());
+        let mut plus = Poly::constant(0.0);
+        plus.add(self.kp + slope, e.coefficients());
         if self.ki != 0.0 {
-            p.add(self.ki, integral.coefficients());
+            plus.add(self.ki, integral.coefficients());
         }
-        p.add(-slope, filtered.p.coefficients());
-        Some((integral, filtered, Decay { p, c: -slope * filtered.c, rate: filtered.rate }))
+        Some((integral, filtered, filtered.beside(plus, -slope)))
     }
 
     fn value(&self, at: i64) -> Option<f64> {
         Some(self.solution()?.2.value(self.timer.seconds(self.at, at)))
     }
 
-    /// The segment that is sent at tick `at`.
-    fn segment(&self) -> Option<Segment> {
+    /// The segment that is sent at tick `at`, and for how many seconds it is good. An answer to others who heard of
+    /// this unit in the same tick is in full, as they may be in a loop.
+    fn segment(&self) -> Option<(Segment, f64)> {
         let (.., output) = self.solution()?;
-        let (p, _) = output.taylor(self.order, self.tolerance);
+        let settles = self.sent.as_ref().is_none_or(|sent| sent.since() != self.at);
+        let (p, seconds) = output.taylor(self.order, self.tolerance, settles);
         let flag = self.flag.unwrap_or(Flag::Continuous);
         let left = if flag == Flag::Jump { self.left } else { output.value(0.0) };
-        Some(Segment::new(p.truncated(self.order), flag, left))
+        Some((Segment::new(p.truncated(self.order), flag, left), seconds))
     }
 
-    /// When the series that is sent begins to leave the tolerance.
-    fn schedule(&mut self) {
+    /// The series that was sent begins to leave the tolerance after so many `seconds`.
+    fn schedule(&mut self, seconds: Option<f64>) {
         self.flag = None;
-        self.timer.set(NEVER);
-        if let Some((.., output)) = self.solution() {
-            let (_, e) = output.taylor(self.order, self.tolerance);
-            self.timer.set(self.timer.within(e));
-        }
+        self.timer.set(seconds.map_or(NEVER, |seconds| self.timer.within(seconds)));
     }
 
     /// Moves the origin to `now`.
@@ -118,15 +115,16 @@ impl Atomic<Value> for Controller {
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let mut then = self.clone();
         then.rebase(self.timer.next());
-        if let Some(segment) = then.segment() {
+        if let Some((segment, _)) = then.segment() {
             out.send(Self::Y, segment);
         }
     }
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
         self.rebase(self.timer.now());
-        self.sent = self.segment().map(|s| Held::new(s, self.timer.now()));
-        self.schedule();
+        let (segment, seconds) = self.segment().unzip();
+        self.sent = segment.map(|segment| Held::new(segment, self.at));
+        self.schedule(seconds);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
@@ -156,9 +154,10 @@ impl Atomic<Value> for Controller {
             let jumps = (was - is).abs() > self.tolerance || self.flag == Some(Flag::Jump);
             self.flag = Some(if jumps { Flag::Jump } else { Flag::Continuous });
         }
-        let settled = self.segment().is_some_and(|s| repeats(&self.sent, &s, now));
+        let (segment, seconds) = self.segment().unzip();
+        let settled = segment.is_some_and(|s| repeats(&self.sent, &s, now));
         if self.flag == Some(Flag::Continuous) && settled {
-            self.schedule();
+            self.schedule(seconds);
         } else {
             self.timer.at_once();
         }

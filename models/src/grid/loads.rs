@@ -8,7 +8,7 @@ use crate::{
     },
     maths::random::RandomStream,
     signal::{
-        Level, NEVER, Poly, Timer,
+        Level, NEVER, Timer,
         value::{Flag, Segment, Value},
     },
 };
@@ -104,8 +104,8 @@ impl Load {
         let theta = self.temperature(at);
         let target = self.house.ambient - if cooling { self.house.pull } else { 0.0 };
         let rate = 1.0 / self.house.constant;
-        let decay = Decay { p: Poly::constant(target), c: theta - target, rate };
-        let (p, seconds) = decay.taylor(3, self.house.tolerance);
+        let decay = Decay::follow(&[target], theta, rate);
+        let (p, seconds) = decay.taylor(3, self.house.tolerance, true);
         (Segment::new(p.truncated(3), Flag::Continuous, theta), seconds)
     }
 }

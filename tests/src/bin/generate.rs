@@ -8,7 +8,7 @@ use superdense_tests::generate::{
 };
 
 const USAGE: &str = "\
-usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|executor] [--method M]
+usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|diagram|executor] [--method M]
                 [--all-methods] [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N]
                 [--show K] [--first FILE] [--slow SECONDS] [--json]
 

@@ -1,8 +1,9 @@
-//! Campaigns of the other kinds: networks, couplings, executors.
+//! Campaigns of the other kinds: networks, couplings, block diagrams, executors.
 use super::{
     campaign::{Options, each_number},
     compare,
     coupling::{self, Coupled},
+    diagram::{self, Diagram},
     executor,
     judges::EXECUTORS,
     network::{self, Network},
@@ -42,6 +43,7 @@ pub fn check(kind: &str) -> Option<Box<Check>> {
     match kind {
         "network" => Some(Box::new(network_model)),
         "coupling" => Some(Box::new(coupling_model)),
+        "diagram" => Some(Box::new(diagram_model)),
         "executor" => Some(Box::new(executor::check)),
         _ => None,
     }
@@ -53,8 +55,8 @@ pub fn refusal(kind: &str, options: &Options) -> Option<String> {
         return Some(format!("--judge and --all-judges: the kind {kind} has a check of its own"));
     }
     match kind {
-        "network" if options.method.is_some() || options.all_methods => {
-            Some("--method and --all-methods: networks have no equations to solve".into())
+        "network" | "diagram" if options.method.is_some() || options.all_methods => {
+            Some(format!("--method and --all-methods: a {kind} has no method to choose"))
         }
         "coupling" => {
             let other = options.method.filter(|m| !coupling::METHODS.contains(m))?;
@@ -156,6 +158,14 @@ fn network_model(options: &Options, runner: &Runner, number: u64) -> Result<(), 
         |n: &Network| wrong(n).filter(|why| why.starts_with("record") || !why.contains("refused"));
     let (network, why) = shrunk(options, network, why, Network::smaller, still);
     Err((why, network.text()))
+}
+
+fn diagram_model(options: &Options, runner: &Runner, number: u64) -> Result<(), Mistake> {
+    let system = diagram::diagram(options.seed, number);
+    let wrong = |d: &Diagram| d.mistake(runner);
+    let Some(why) = wrong(&system) else { return Ok(()) };
+    let (system, why) = shrunk(options, system, why, Diagram::smaller, wrong);
+    Err((why, system.text()))
 }
 
 fn coupling_model(options: &Options, runner: &Runner, number: u64) -> Result<(), Mistake> {

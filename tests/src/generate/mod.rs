@@ -12,6 +12,7 @@ pub mod compare;
 pub mod corpus;
 pub mod coupling;
 pub mod coverage;
+pub mod diagram;
 pub mod excluded;
 mod executor;
 pub mod hybrid;

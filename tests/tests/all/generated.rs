@@ -47,10 +47,11 @@ fn options_that_mean_nothing_to_a_kind_are_refused() {
     let judge = with(|o| o.judge = Some("shift".into()));
     let all = with(|o| o.all_methods = true);
     let quantised = with(|o| o.method = Some(Method::Qss2));
-    for kind in ["network", "coupling", "executor"] {
+    for kind in ["network", "coupling", "diagram", "executor"] {
         assert!(kinds::refusal(kind, &options(1)).is_none());
         assert!(kinds::refusal(kind, &judge).is_some());
-        assert_eq!(kinds::refusal(kind, &all).is_some(), kind == "network");
+        let plain = ["network", "diagram"].contains(&kind);
+        assert_eq!(kinds::refusal(kind, &all).is_some(), plain);
         assert_eq!(kinds::refusal(kind, &quantised).is_some(), kind != "executor");
     }
 }
@@ -64,6 +65,11 @@ fn of_kind(kind: &str, share: u64) {
 #[test]
 fn random_networks_are_as_in_a_plain_event_loop() {
     of_kind("network", 3);
+}
+
+#[test]
+fn random_diagrams_are_as_in_one_unit() {
+    of_kind("diagram", 3);
 }
 
 #[test]
