@@ -127,6 +127,8 @@ fn direct(random: &mut Random, before: usize) -> Block {
         2 => ("kind = 'sum'\nsigns = '+-'\n".into(), &["u1", "u2"], "(#0 - #1)".into()),
         3 => (format!("kind = 'product'\norder = 9\n{EXCHANGE}"), &["u1", "u2"], "(#0*#1)".into()),
         4 => {
+            // No start value: a signal that leaves a threshold slowly is a question of tolerances.
+            let g = g + 0.003;
             let keys = format!("kind = 'switch'\nby = 'signal'\nthreshold = {g}\n");
             (keys, &["u1", "u2", "select"], format!("(if #2 >= {g} then #0 else #1)"))
         }
