@@ -34,7 +34,7 @@ impl Decay {
             above = p[k];
         }
         let mut series = [start; MAX_DEGREE + 1];
-        let last = u.len().max(ORDERS + 1).min(MAX_DEGREE);
+        let last = u.len().clamp(ORDERS + 1, MAX_DEGREE);
         for k in 0..last {
             let uk = u.get(k).copied().unwrap_or(0.0);
             series[k + 1] = rate * (uk - series[k]) / (k + 1) as f64;
