@@ -99,14 +99,17 @@ impl Line {
     pub fn receive(&mut self, segment: &Segment, answers: bool, timer: &Timer) -> bool {
         self.accumulate(timer.now(), timer);
         self.passed = false;
-        let mut segment = segment.clone();
+        let mut begun;
+        let mut segment = segment;
         if segment.begins()
             && let Some(known) = self.source.as_ref().filter(|h| h.since() == timer.now())
         {
             // To a master the start is over: the source jumps by the inputs that it was told there.
-            segment.left = known.value(timer.now(), timer);
+            begun = segment.clone();
+            begun.left = known.value(timer.now(), timer);
+            segment = &begun;
         }
-        Held::receive(&mut self.source, &segment, timer.now());
+        Held::receive(&mut self.source, segment, timer.now());
         let jump = segment.flag == Flag::Jump && segment.left != segment.value(0.0);
         if jump && !answers {
             self.samples.clear();
