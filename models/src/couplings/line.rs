@@ -101,8 +101,8 @@ impl Line {
         self.passed = false;
         let mut begun;
         let mut segment = segment;
-        if segment.begins()
-            && let Some(known) = self.source.as_ref().filter(|h| h.since() == timer.now())
+        if let Some(known) = self.source.as_ref().filter(|h| h.since() == timer.now())
+            && segment.begins()
         {
             // To a master the start is over: the source jumps by the inputs that it was told there.
             begun = segment.clone();
