@@ -23,6 +23,8 @@ struct Block {
     /// The connection between its two units.
     wires: String,
     form: Form,
+    /// What it sends at a jump comes by ways of different lengths, and so in several micro-steps.
+    joined: bool,
 }
 
 /// A block in one unit with all others: formulas in which `#0`, `#1`, ... are its inputs.
@@ -56,6 +58,9 @@ const STOP: &str = "2.5 s";
 /// Values may differ by this share: exchanges are within 1e-9, and loops make some hundred of it.
 const BOUND: f64 = 1e-5;
 
+/// A block beyond this has grown without bounds.
+const LARGE: f64 = 1e3;
+
 /// A formula in which each name has been replaced.
 fn renamed(formula: &str, name: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::new();
@@ -81,8 +86,11 @@ pub fn diagram(seed: u64, number: u64) -> Diagram {
     let mut blocks: Vec<Block> = (0..sources).map(|_| parts::source(random)).collect();
     blocks.extend((0..delays).map(|_| parts::delayed(random, sources)));
     blocks.extend((0..dynamics).map(|k| parts::dynamic(random, sources + delays + k, count)));
-    for before in sources + delays + dynamics..count {
-        blocks.push(parts::direct(random, before));
+    while blocks.len() < count {
+        let mut block = parts::direct(random, &blocks);
+        block.joined =
+            block.inputs.len() > 1 || block.inputs.iter().any(|(_, from)| blocks[*from].joined);
+        blocks.push(block);
     }
     Diagram { blocks }
 }
@@ -93,9 +101,8 @@ impl Diagram {
         let each = self.blocks.iter().enumerate();
         let wires = each.clone().flat_map(|(k, block)| {
             let own = Some(&block.wires).filter(|w| !w.is_empty()).map(|w| numbered(w, k));
-            let wire = move |(port, from): &(&str, usize)| {
-                format!("'b{from}.y -> {}'", numbered(port, k))
-            };
+            let wire =
+                move |(port, from): &(&str, usize)| format!("'b{from}.y -> {}'", numbered(port, k));
             block.inputs.iter().map(wire).chain(own)
         });
         let wires: Vec<_> = wires.collect();
@@ -158,6 +165,8 @@ impl Diagram {
             }
             if let Some(start) = &block.form.discrete {
                 discrete.push(format!("d{k} = '{}'", self.start(k, start)));
+            }
+            if !block.form.events.is_empty() {
                 events += &format!("[[unit.m.event]]\n{}", self.formula(k, &block.form.events));
             }
         }
@@ -212,6 +221,7 @@ impl Diagram {
             End::Reached => {}
             // What grows without bounds needs messages without bounds.
             End::Cut(_) => return None,
+            End::Hung if right.values.iter().any(|x| x.abs() > LARGE) => return None,
             _ => return Some(compare::summary(&run)),
         }
         let (k, seen, right_value) = Self::apart(&run.values, &right.values, BOUND)?;
