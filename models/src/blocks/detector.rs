@@ -153,6 +153,20 @@ mod tests {
         }
     }
 
+    /// x = (1 - t)² (2 - t) touches zero and crosses it, both on one piece.
+    #[test]
+    fn a_touch_before_a_crossing() {
+        let bench = Bench::run(
+            "connections=['r.y -> v.u','v.y -> x.u','x.y -> d.u']\n\
+             [unit.r]\nkind='ramp'\nslope=-6.0\nvalue=8.0\n\
+             [unit.v]\nkind='integrator'\ninitial=-5.0\n\
+             [unit.x]\nkind='integrator'\ninitial=2.0\n\
+             [unit.d]\nkind='detector'\nthreshold=0.0\nmode='enter'",
+            3.0,
+        );
+        assert_eq!(bench.events("d.y"), ["1@0 0", "2@0 -1"]);
+    }
+
     /// Conformance H7.
     #[test]
     fn a_root_off_the_grid_is_never_early() {

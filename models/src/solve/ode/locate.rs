@@ -145,6 +145,12 @@ impl Locator {
         Self { watched, ..Self::default() }
     }
 
+    /// Ends each search at the first flip.
+    pub fn first(mut self) -> Self {
+        self.walk.first = true;
+        self
+    }
+
     /// The relations.
     pub fn watched(&self) -> &[Watched] {
         &self.watched

@@ -23,6 +23,8 @@ const MOST: usize = 10_000;
 /// Working memory of a walk: points in ascending order, and the function there.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
+    /// Whether it ends at the first flip.
+    pub(super) first: bool,
     points: Vec<f64>,
     values: Vec<f64>,
 }
@@ -78,7 +80,8 @@ impl Walk {
         self.place(curve, within);
         let relation = k as u16;
         let (mut piece, mut fresh) = (0, true);
-        for _ in 0..MOST {
+        let begun = *side;
+        for _ in 0..if self.first { 1 } else { MOST } {
             let Some((t, at, next)) = self.leaves(
                 (&mut *curve, watched, past.slack),
                 (k, *side),
@@ -94,7 +97,7 @@ impl Walk {
             (piece, fresh) = (at, false);
         }
         if let Some(band) = watched.touching {
-            self.touches((band, past), relation, *side, within, flips);
+            self.touches((band, past), relation, begun, within, flips);
         }
     }
 
@@ -215,12 +218,12 @@ impl Walk {
     }
 
     /// Extrema within the band, inside the interval; one that was reported counts again only behind a
-    /// time outside of the band.
+    /// time outside of the band. The relation is on `begun` at the start.
     fn touches(
         &self,
         (band, past): (f64, &mut Past),
         relation: u16,
-        side: f64,
+        begun: f64,
         within: Interval,
         flips: &mut Vec<Flip>,
     ) {
@@ -244,6 +247,8 @@ impl Walk {
                     f.relation == relation && (f.t - t).abs() <= within.fresh.max(1e-9 * t.abs())
                 };
                 past.touched = true;
+                let flipped = |f: &&Flip| f.relation == relation && f.touch.is_none() && f.t <= t;
+                let side = flips.iter().rfind(flipped).map_or(begun, |f| f.side);
                 if !flips.iter().any(crossed) {
                     flips.push(Flip { t, relation, touch: Some(z), before: side, side });
                 }
