@@ -252,8 +252,17 @@ impl Coupler {
         }
     }
 
-    /// Counts the energy of bonds, before anything changes; what is missing is told.
+    /// Counts the energy of bonds, if there are any, before anything changes.
+    #[inline(always)]
     fn count_energy(&mut self, fx: &mut Effects<Value>) {
+        if self.policy.balance.is_some() {
+            self.tell_energy(fx);
+        }
+    }
+
+    /// Counts the energy of bonds; what is missing is told.
+    #[inline(never)]
+    fn tell_energy(&mut self, fx: &mut Effects<Value>) {
         let Some(balance) = &mut self.policy.balance else { return };
         balance.count(self.timer.now(), &self.lines, &self.timer);
         let Some((signals, energy)) = balance.worse() else { return };

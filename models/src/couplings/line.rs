@@ -97,20 +97,27 @@ impl Line {
     /// A new segment of the source; gives whether it jumps. What an output with feed-through
     /// `answers` to an exchange is no jump of its own: the history goes on.
     pub fn receive(&mut self, segment: &Segment, answers: bool, timer: &Timer) -> bool {
-        self.accumulate(timer.now(), timer);
+        let now = timer.now();
+        self.accumulate(now, timer);
         self.passed = false;
-        let mut begun;
-        let mut segment = segment;
-        if let Some(known) = self.source.as_ref().filter(|h| h.since() == timer.now())
-            && segment.begins()
-        {
-            // To a master the start is over: the source jumps by the inputs that it was told there.
-            begun = segment.clone();
-            begun.left = known.value(timer.now(), timer);
-            segment = &begun;
+        if self.since() == Some(now) && segment.begins() {
+            return self.begin(segment, answers, timer);
         }
-        Held::receive(&mut self.source, segment, timer.now());
-        let jump = segment.flag == Flag::Jump && segment.left != segment.value(0.0);
+        self.take(segment, answers, now)
+    }
+
+    /// To a master the start is over: the source jumps by the inputs that it was told there.
+    #[cold]
+    fn begin(&mut self, segment: &Segment, answers: bool, timer: &Timer) -> bool {
+        let mut segment = segment.clone();
+        segment.left = self.value(timer.now(), timer);
+        self.take(&segment, answers, timer.now())
+    }
+
+    #[inline]
+    fn take(&mut self, segment: &Segment, answers: bool, now: i64) -> bool {
+        Held::receive(&mut self.source, segment, now);
+        let jump = segment.flag == Flag::Jump && segment.left != segment.start();
         if jump && !answers {
             self.samples.clear();
         }
@@ -126,6 +133,7 @@ impl Line {
 
     /// An exchange at tick `now`, `elapsed` seconds after the one before: notes the sample and
     /// the mean deviation.
+    #[inline]
     pub fn exchange(&mut self, now: i64, elapsed: f64, timer: &Timer) {
         self.accumulate(now, timer);
         if let Some(deviation) = &mut self.deviation {
@@ -136,6 +144,7 @@ impl Line {
         }
     }
 
+    #[inline(never)]
     fn sample(&mut self, now: i64, value: f64) {
         // Two values close together would give a slope of mere rounding.
         let last = self.samples.first().map_or(now, |s| s.0);

@@ -73,18 +73,24 @@ impl Pace {
 
     /// The tick of the next planned exchange after one at `now`. `ratio` is error by aim of the step
     /// just ended, if there was one.
+    #[inline]
     pub fn next(&mut self, now: i64, ratio: Option<f64>) -> i64 {
         if let (Some(c), Some(ratio)) = (self.control, ratio) {
-            let ratio = ratio.max(1e-10);
-            // PI: integral part 0.7/p, proportional part 0.4/p (Gustafsson's classic choice).
-            let factor = SAFETY
-                * libm::pow(ratio, -0.7 / c.power)
-                * libm::pow(self.before.max(1e-10), 0.4 / c.power);
-            self.before = ratio;
-            let next = self.step as f64 * factor.clamp(SHRINK, GROWTH);
-            self.step = (next as i64).clamp(c.shortest, c.longest);
+            self.adapt(c, ratio);
         }
         self.ahead(now)
+    }
+
+    #[inline(never)]
+    fn adapt(&mut self, c: Control, ratio: f64) {
+        let ratio = ratio.max(1e-10);
+        // PI: integral part 0.7/p, proportional part 0.4/p (Gustafsson's classic choice).
+        let factor = SAFETY
+            * libm::pow(ratio, -0.7 / c.power)
+            * libm::pow(self.before.max(1e-10), 0.4 / c.power);
+        self.before = ratio;
+        let next = self.step as f64 * factor.clamp(SHRINK, GROWTH);
+        self.step = (next as i64).clamp(c.shortest, c.longest);
     }
 }
 

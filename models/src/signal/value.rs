@@ -121,8 +121,18 @@ impl Segment {
 
     /// Whether the source begins by it: flagged as a jump, it jumps from nowhere. A unit that hears
     /// others at the start sends another one then.
+    #[inline]
     pub(crate) fn begins(&self) -> bool {
-        self.flag == Flag::Jump && self.left == self.value(0.0)
+        self.flag == Flag::Jump && self.left == self.start()
+    }
+
+    /// The value at the segment's tag, after a jump.
+    #[inline]
+    pub(crate) fn start(&self) -> f64 {
+        match &self.coefficients {
+            Coefficients::Inline { c, .. } => c[0],
+            Coefficients::Heap(c) => c[0],
+        }
     }
 
     /// Taylor coefficients, at least one.
