@@ -79,16 +79,23 @@ impl Relation {
             Kind::Sign => self.side == 0.0,
             Kind::Floor => row.len() == 1 && z == z.floor(),
         };
-        // Where the source begins, nothing was before.
-        let side = before.filter(|_| !segment.begins()).map(|_| self.side);
+        // Where the source begins, at the start, nothing was before.
+        let begins = now == 0 && segment.begins();
+        let side = before.filter(|_| !begins).map(|_| self.side);
         if !continues || rests {
-            let way = || row[1..].iter().find(|c| **c != 0.0).map_or(0.0, |c| c.signum());
-            self.side = kind.decide((z, 0.0), way).0;
+            self.decide();
         }
         if z.abs() > self.tolerance {
             self.past = Past::default();
         }
         side
+    }
+
+    /// Decides the side by the value, or else by where it goes.
+    pub(super) fn decide(&mut self) {
+        let Some(row) = self.row() else { return };
+        let way = || row[1..].iter().find(|c| **c != 0.0).map_or(0.0, |c| c.signum());
+        self.side = self.watched.kind.decide((row[0], 0.0), way).0;
     }
 
     /// Finds the next flip and gives its tick (R14).
@@ -111,7 +118,8 @@ impl Relation {
         let (mut flips, mut past, mut side) = (Vec::new(), self.past, self.side);
         let found = (&mut flips, &mut past);
         let mut off = Off(self.tolerance);
-        let mut locator = Locator::new(vec![self.watched]);
+        // A staircase has a step for each quantum, as far as the signal would go.
+        let mut locator = Locator::new(vec![self.watched]).first();
         locator.polynomial((0, &row), within, &mut side, |_| None, &mut off, found);
         self.next = flips.into_iter().min_by(|a, b| a.t.total_cmp(&b.t));
         let since = self.held.as_ref().map_or(0, Held::since);

@@ -22,6 +22,9 @@ struct TwoPoint {
     low: f64,
     high: f64,
     on: bool,
+    /// The state for a start between the thresholds.
+    initial: bool,
+    begun: bool,
     level: Level,
     /// A change that is sent now, or else in the next micro-step.
     news: bool,
@@ -32,6 +35,15 @@ struct TwoPoint {
 impl TwoPoint {
     const Y: OutPort<bool, Self> = OutPort::new(0);
     const STATE: OutPort<Segment, Self> = OutPort::new(1);
+
+    fn state(&self) -> f64 {
+        f64::from(u8::from(self.on))
+    }
+
+    fn turn(&mut self, relation: &mut Relation) {
+        self.on = !self.on;
+        (relation.level, relation.side) = if self.on { (self.low, 1.0) } else { (self.high, -1.0) };
+    }
 }
 
 impl Reaction for TwoPoint {
@@ -41,18 +53,23 @@ impl Reaction for TwoPoint {
         self.news || (relation.is_heard() && self.level.is_pending())
     }
     fn flips(&mut self, relation: &mut Relation, _: bool, now: i64) {
-        self.on = !self.on;
-        (relation.level, relation.side) = if self.on { (self.low, 1.0) } else { (self.high, -1.0) };
-        self.level.change(f64::from(u8::from(self.on)), now);
+        self.turn(relation);
+        self.level.change(self.state(), now);
         self.news = true;
     }
     fn hears(&mut self, relation: &mut Relation, before: Option<f64>, now: i64) {
-        let beyond = if self.on { relation.side < 0.0 } else { relation.side > 0.0 };
-        if beyond {
-            self.flips(relation, false, now);
-            self.news = before.is_some();
+        let (begins, was) = (before.is_none(), self.on);
+        if begins && self.on != self.initial {
+            // Not for the first time: a source has heard others, later in the start.
+            self.turn(relation);
+            relation.decide();
         }
-        self.news |= before.is_none() && self.announce;
+        if relation.side == if self.on { -1.0 } else { 1.0 } {
+            self.turn(relation);
+        }
+        self.level.follow(self.state(), now, begins);
+        let first = begins && !std::mem::replace(&mut self.begun, true);
+        self.news |= (!begins || self.announce) && (first || self.on != was);
     }
     fn send(&self, _: &Timer, out: &mut Outbox<'_, Value>) {
         if self.news {
@@ -105,7 +122,16 @@ unit_kind! {
             (1.0, r.positive("exchange_tolerance")),
         );
         let level = Level::new(f64::from(u8::from(on)));
-        let own = TwoPoint { low, high, on, level, news: false, announce: params.bool("announce") };
+        let own = TwoPoint {
+            low,
+            high,
+            on,
+            initial: on,
+            begun: false,
+            level,
+            news: false,
+            announce: params.bool("announce"),
+        };
         let timer = Timer::due(NEVER, context.resolution);
         r.finish(Component::atomic(Reacting { timer, relation, own }))
     },
@@ -141,6 +167,23 @@ mod tests {
         let events = bench.events("t.y");
         assert_eq!(events[..5], ["1@0 true", "3@0 false", "4@0 true", "6@0 false", "7@0 true"]);
         assert_eq!(events.last().unwrap(), "3000@0 false");
+    }
+
+    /// The source is at 0, below `low`, until it hears the constant.
+    #[test]
+    fn starts_behind_other_units() {
+        let bench = Bench::run(
+            "connections=['c.y -> g.u','g.y -> t.u']\n\
+             [unit.c]\nkind='constant'\nvalue=2.0\n\
+             [unit.g]\nkind='transfer-function'\nnumerator=[1, 0]\ndenominator=[1, 1]\n\
+             [unit.t]\nkind='hysteresis'\nlow=1.0\nhigh=3.0\ninitial=true",
+            1.0,
+        );
+        // 2 exp(-t) falls below 1 at ln 2, within the exchange tolerance of 1e-6.
+        let [event] = &bench.events("t.y")[..] else { panic!("one event") };
+        let (time, state) = event.split_once("@0 ").unwrap();
+        let late = time.parse::<f64>().unwrap() - std::f64::consts::LN_2;
+        assert!(late.abs() < 1e-6 && state == "false", "{event}");
     }
 
     #[test]

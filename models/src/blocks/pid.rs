@@ -78,7 +78,8 @@ impl Controller {
         let settles = self.sent.as_ref().is_none_or(|sent| sent.since() != self.at);
         let (p, seconds) = output.taylor(self.order, self.tolerance, settles);
         let flag = self.flag.unwrap_or(Flag::Continuous);
-        let left = if flag == Flag::Jump { self.left } else { output.value(0.0) };
+        let start = self.since == Some(self.at);
+        let left = if flag == Flag::Jump && !start { self.left } else { output.value(0.0) };
         Some((Segment::new(p.truncated(self.order), flag, left), seconds))
     }
 

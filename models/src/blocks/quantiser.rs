@@ -33,8 +33,8 @@ impl Reaction for Staircase {
     fn flips(&mut self, relation: &mut Relation, _: bool, now: i64) {
         self.level.change(relation.side * self.quantum, now);
     }
-    fn hears(&mut self, relation: &mut Relation, _: Option<f64>, now: i64) {
-        self.level.change(relation.side * self.quantum, now);
+    fn hears(&mut self, relation: &mut Relation, before: Option<f64>, now: i64) {
+        self.level.follow(relation.side * self.quantum, now, before.is_none());
     }
     fn send(&self, _: &Timer, out: &mut Outbox<'_, Value>) {
         if let Some(segment) = self.level.pending() {
@@ -103,6 +103,20 @@ mod tests {
             ["0@1 [0.0] left 0", "0.5@0 Jump [-0.5] left 0", "1@0 Jump [-1.0] left -0.5"]
         );
         assert_eq!(bench.signal("j.y"), ["0@1 [0.0] left 0", "1@1 Jump [10.0] left 0"]);
+    }
+
+    /// A signal on an edge at the start goes where the unit behind it will take it, by what that hears.
+    #[test]
+    fn edges_at_the_start() {
+        let bench = Bench::run(
+            "connections=['c.y -> g.u','g.y -> q.u']\n\
+             [unit.c]\nkind='constant'\nvalue=1.0\n\
+             [unit.g]\nkind='transfer-function'\nnumerator=[-1]\ndenominator=[1, 2, 1]\n\
+             [unit.q]\nkind='quantiser'\nquantum=2.0\nmode='floor'",
+            1.0,
+        );
+        let steps = bench.signal("q.y");
+        assert_eq!(steps.last().unwrap(), "0@2 Jump [-2.0] left -2", "{steps:?}");
     }
 
     /// A value that rests on the edge of a step belongs to the step above, wherever it came from.

@@ -22,6 +22,8 @@ struct Selector {
     inputs: [Option<Held>; 2],
     first: bool,
     flag: Option<Flag>,
+    /// What is to be sent begins anew, as an input did at the start.
+    begins: bool,
     /// The segment that receivers hold.
     sent: Option<Held>,
 }
@@ -40,6 +42,7 @@ impl Selector {
         let c = p.truncated(usize::MAX - 1);
         Some(match &self.sent {
             None => Segment::new(c, Flag::Refresh, c[0]),
+            Some(_) if self.begins => Segment::new(c, Flag::Jump, c[0]),
             Some(sent) if flag == Flag::Jump => Segment::new(c, flag, sent.left(now, timer)),
             _ => Segment::new(c, Flag::Continuous, c[0]),
         })
@@ -62,14 +65,17 @@ impl Reaction for Selector {
     fn flips(&mut self, relation: &mut Relation, _: bool, _: i64) {
         self.select(relation.side >= 0.0);
     }
-    fn hears(&mut self, relation: &mut Relation, _: Option<f64>, _: i64) {
-        self.select(relation.side >= 0.0);
+    fn hears(&mut self, relation: &mut Relation, before: Option<f64>, _: i64) {
+        let first = relation.side >= 0.0;
+        self.begins |= before.is_none() && first != self.first;
+        self.select(first);
     }
     fn receive(&mut self, relation: &Relation, (port, value): (u16, &Value), now: i64) {
         match value {
             Value::Segment(s) => {
                 Held::receive(&mut self.inputs[usize::from(port)], s, now);
                 if (port == 0) == self.first {
+                    self.begins |= now == 0 && s.begins();
                     self.flag = Some(combined(self.flag, s.flag));
                 }
             }
@@ -85,7 +91,7 @@ impl Reaction for Selector {
         if let Some(segment) = self.segment(timer) {
             Held::receive(&mut self.sent, &segment, timer.now());
         }
-        self.flag = None;
+        (self.flag, self.begins) = (None, false);
     }
     fn probe(&self, _: &Relation, _: u16, (at, timer): (i64, &Timer)) -> Option<Value> {
         self.selected().map(|h| Value::Real(h.value(at, timer)))
@@ -126,7 +132,7 @@ unit_kind! {
         let tolerance = r.positive("exchange_tolerance");
         let relation = Relation::new(Kind::Sign, r.finite("threshold"), (1.0, tolerance));
         let first = params.bool("initial");
-        let own = Selector { inputs: [None, None], first, flag: None, sent: None };
+        let own = Selector { inputs: [None, None], first, flag: None, begins: false, sent: None };
         let timer = Timer::due(NEVER, context.resolution);
         r.finish(Component::atomic(Reacting { timer, relation, own }))
     },

@@ -326,6 +326,7 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
         segment_order: sent as usize,
         sources: context.input_sources.to_vec(),
         connected: context.output_connected.iter().copied().take(outputs).collect(),
+        retells: !context.mastered,
     })
 }
 

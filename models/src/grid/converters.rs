@@ -198,6 +198,7 @@ impl UnitKind for ConvertersKind {
             exchange_tolerance: r.positive("exchange_tolerance"),
             sources: context.input_sources.to_vec(),
             connected: context.output_connected.to_vec(),
+            retells: !context.mastered,
             ..Settings::default()
         };
         let mut discrete = vec![1.0; n + 1];

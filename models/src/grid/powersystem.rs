@@ -435,6 +435,7 @@ impl UnitKind for PowerSystem {
             exchange_tolerance: r.positive("exchange_tolerance"),
             sources: context.input_sources.to_vec(),
             connected: context.output_connected.to_vec(),
+            retells: !context.mastered,
             ..Settings::default()
         };
         r.positive("dq_min");

@@ -382,6 +382,8 @@ pub struct Context<'a> {
     pub output_read: &'a [bool],
     /// Per input: whether some unit sends to it. Inputs beyond the list count as not connected.
     pub input_connected: &'a [bool],
+    /// Whether the unit stands in a group with a master, at whatever depth.
+    pub mastered: bool,
 }
 
 impl Context<'_> {

@@ -132,6 +132,7 @@ fn with_context<R>(
         output_connected: &[],
         output_read: &[],
         input_connected: driven,
+        mastered: false,
     })
 }
 

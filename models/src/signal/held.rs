@@ -174,10 +174,14 @@ impl Held {
     pub fn new(segment: Segment, at: i64) -> Self {
         Self { segment, at }
     }
-    /// Takes a new segment. Of several in one tick the first knows the left limit.
+    /// Takes a new segment. Of several in one tick the first knows the left limit, unless the source begins
+    /// anew at the start.
+    #[inline]
     pub fn receive(slot: &mut Option<Self>, segment: &Segment, at: i64) {
         let mut segment = segment.clone();
-        if let Some(old) = slot.as_ref().filter(|old| old.at == at) {
+        if let Some(old) = slot.as_ref().filter(|old| old.at == at)
+            && !(at == 0 && segment.begins())
+        {
             segment.left = old.segment.left;
             if old.segment.flag == Flag::Jump {
                 segment.flag = Flag::Jump;
@@ -262,6 +266,13 @@ impl Level {
             self.left = self.value;
         }
         *self = Self { value, left: self.left, at: now, flag: Some(Flag::Jump) };
+    }
+    /// Changes the value at tick `now`, or else the signal `begins` anew with it, at the start.
+    pub fn follow(&mut self, value: f64, now: i64, begins: bool) {
+        self.change(value, now);
+        if begins {
+            self.left = value;
+        }
     }
     /// The segment to send after a change to this value at tick `now`, if one is due then.
     #[inline]

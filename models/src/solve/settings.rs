@@ -29,6 +29,9 @@ pub struct Settings {
     /// Per signal output: whether anybody receives it; what nobody receives is not sent. Outputs
     /// beyond the list count as received.
     pub connected: Vec<bool>,
+    /// Whether first inputs at the start make the unit send how its outputs go on by them. A master of a
+    /// coupling, which hears all units before it tells any, would take that for a later change.
+    pub retells: bool,
 }
 
 impl Default for Settings {
@@ -42,6 +45,7 @@ impl Default for Settings {
             segment_order: 3,
             sources: Vec::new(),
             connected: Vec::new(),
+            retells: true,
         }
     }
 }

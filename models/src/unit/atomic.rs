@@ -449,17 +449,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             // A part of the start: what it makes true is no event.
             self.begin()?;
         }
-        if received.event || received.jump {
+        let (moved, begins) = (received.event || received.jump, received.first && !received.event);
+        if moved {
             if !received.first {
                 self.settle(Instant { t: 0.0, tick: 0, start: false })?;
             }
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);
+        }
+        if begins && self.settings.retells {
+            self.queue_segments(0.0, Cause::Begin)?;
+        } else if moved {
             let Scratch { vars, work, x, before, .. } = &mut self.scratch;
             x.resize(before.len(), 0.0);
             self.scene.equations.outputs(vars, work, x);
             if x != before || received.event {
-                let begins = received.first && !received.event;
                 self.queue_segments(0.0, if begins { Cause::Begin } else { Cause::Jump })?;
             }
         }

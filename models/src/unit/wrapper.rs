@@ -295,7 +295,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let outbox = &mut self.state.outbox;
         let mut bad = None;
         let order = self.settings.segment_order;
-        let all = cause != Cause::Band;
+        let (all, retells) = (cause != Cause::Band, self.settings.retells);
+        let told = |port: usize, c: &[f64]| {
+            let Held { segment, at } = &scene.frame.sent[port];
+            *at == scene.frame.last && heading(segment.coefficients()) == heading(c)
+        };
         self.core.expand(scene, (t, vars), order, all, &mut |port, c| {
             let finite = c.iter().take_while(|c| c.is_finite()).count();
             if finite == 0 {
@@ -306,8 +310,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 Cause::Start => (Flag::Jump, c[0]),
                 Cause::Band => (Flag::Continuous, c[0]),
                 Cause::Request => (Flag::Refresh, c[0]),
-                Cause::Begin | Cause::Jump if before[port] == c[0] => (Flag::Continuous, c[0]),
-                Cause::Begin => (Flag::Jump, c[0]),
+                Cause::Begin if retells && told(port, &c[..finite]) => return,
+                Cause::Begin if retells || before[port] != c[0] => (Flag::Jump, c[0]),
+                Cause::Begin => (Flag::Continuous, c[0]),
+                Cause::Jump if before[port] == c[0] => (Flag::Continuous, c[0]),
                 Cause::Jump => (Flag::Jump, before[port]),
             };
             let segment = Segment::new(&c[..finite], flag, left);
@@ -360,6 +366,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn silent_due(&self) -> Duration {
         self.ahead(self.judged())
     }
+}
+
+/// The value at the start and what moves it away from there. Units in a loop would tell each other a
+/// coefficient more in each micro-step; those that do not decide where a value goes can wait for the band.
+fn heading(c: &[f64]) -> (f64, Option<(usize, &f64)>) {
+    (c[0], c.iter().enumerate().skip(1).find(|(_, c)| **c != 0.0))
 }
 
 /// Why segments are sent.

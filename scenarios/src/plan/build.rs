@@ -84,6 +84,8 @@ struct Wiring {
     read: Vec<Vec<bool>>,
     /// Per unit and input: whether some unit sends to it.
     driven: Vec<Vec<bool>>,
+    /// Per unit: whether a master stands in its group or in one around it.
+    mastered: Vec<bool>,
 }
 
 impl Wiring {
@@ -117,7 +119,9 @@ impl Wiring {
                 }
             }
         }
-        Self { sources, connected, read: vec![Vec::new(); tree.units.len()], driven }
+        let mut mastered = vec![false; tree.units.len()];
+        mark_mastered(tree, 0, false, &mut mastered);
+        Self { sources, connected, read: vec![Vec::new(); tree.units.len()], driven, mastered }
     }
 
     /// Marks the outputs that results follow.
@@ -130,6 +134,19 @@ impl Wiring {
             if let Some(read) = self.read[at].get_mut(usize::from(*port)) {
                 *read = true;
             }
+        }
+    }
+}
+
+/// Marks the units of groups with a master, and of groups in these.
+fn mark_mastered(tree: &Tree, group: u32, around: bool, mastered: &mut [bool]) {
+    let bodies = || tree.groups[group as usize].children.iter().flat_map(|c| c.members.iter());
+    let master = |body: &Body| matches!(body, Body::Unit(u) if super::coupling::is_master(&tree.units[*u as usize]));
+    let within = around || bodies().any(master);
+    for body in bodies() {
+        match *body {
+            Body::Group(inner) => mark_mastered(tree, inner, within, mastered),
+            Body::Unit(u) => mastered[u as usize] = within,
         }
     }
 }
@@ -281,6 +298,7 @@ impl<'a> Builder<'a> {
             output_connected: &self.wiring.connected[at as usize],
             output_read: &self.wiring.read[at as usize],
             input_connected: &self.wiring.driven[at as usize],
+            mastered: self.wiring.mastered[at as usize],
         };
         let accuracy = unit.kind.accuracy();
         let other = || unit.kind.second_family(&unit.params).map(Rc::new);

@@ -30,19 +30,24 @@ use superdense_models::{
 const NAME: &str = "~coupling";
 static KIND: CouplingKind = CouplingKind;
 
+/// Whether a unit is the master of a coupling.
+pub(super) fn is_master(unit: &Unit) -> bool {
+    unit.hidden && unit.kind.name() == KIND.name()
+}
+
 /// Whether a unit is a master that tries its steps out.
 pub(super) fn is_rehearsal(unit: &Unit) -> bool {
-    unit.hidden && unit.kind.name() == KIND.name() && couplings::rehearses(&unit.params)
+    is_master(unit) && couplings::rehearses(&unit.params)
 }
 
 /// Whether a unit is a master whose units change their order.
 pub(super) fn is_sequenced(unit: &Unit) -> bool {
-    unit.hidden && unit.kind.name() == KIND.name() && couplings::sequenced(&unit.params)
+    is_master(unit) && couplings::sequenced(&unit.params)
 }
 
 /// The way in which a unit breaks an algebraic loop that passes through it, if it is a master.
 pub(super) fn breaks(unit: &Unit) -> Option<&'static str> {
-    let master = unit.hidden && unit.kind.name() == KIND.name();
+    let master = is_master(unit);
     let iterates = iterates(&unit.params);
     master.then_some(match unit.params.text("feed_through") {
         "settled" => "settled at each exchange",

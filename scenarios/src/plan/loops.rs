@@ -35,6 +35,7 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         output_connected: &[],
         output_read: &[],
         input_connected: &[],
+        mastered: false,
     };
     f(&context)
 }

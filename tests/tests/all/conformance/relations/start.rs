@@ -95,6 +95,10 @@ fn rule_07_starts_behind_other_units() {
         scenario("C7.70", &fed("crossing = 'w - 2'\ndirection = 'both'")).stop(0.5),
         scenario("C7.71", &fed("when = 'w >= 3.5'")).stop(0.5).event("e", Root(1, 4), 0),
         // u.w rises from 1, falls from it, stays there: no slope makes a start for an event.
+        scenario("C7.60", &three("1", "when = 'w >= 1'")).stop(0.5).event("e", First, 0),
+        scenario("C7.62", &three("-1", "when = 'w < 1'")).stop(0.5).event("e", First, 0),
+        scenario("C7.65", &three("1", "when = 'w > 1'")).stop(0.5).event("e", First, 0),
+        scenario("C7.66", &three("1", "crossing = 'w - 1'\ndirection = 'both'")).stop(0.5),
         scenario("C7.61", &three("1", "when = 'w < 1'")).stop(0.5),
         scenario("C7.63", &three("-1", "when = 'w >= 1'")).stop(0.5),
         scenario("C7.64", &three("0", "when = 'w >= 1'")).stop(0.5),
