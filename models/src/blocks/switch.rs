@@ -22,7 +22,7 @@ struct Selector {
     inputs: [Option<Held>; 2],
     first: bool,
     flag: Option<Flag>,
-    /// What is to be sent begins anew, as an input did at the start.
+    /// The next segment begins anew, as an input did at the start.
     begins: bool,
     /// The segment that receivers hold.
     sent: Option<Held>,

@@ -23,7 +23,7 @@ struct Block {
     /// The connection between its two units.
     wires: String,
     form: Form,
-    /// What it sends at a jump comes by ways of different lengths, and so in several micro-steps.
+    /// Its jumps come by ways of different lengths, and so in several micro-steps.
     joined: bool,
 }
 
@@ -37,7 +37,7 @@ struct Form {
     discrete: Option<String>,
     /// Tables of events, whose heads stand between them.
     events: String,
-    /// What it hears comes later.
+    /// Its input comes later.
     delayed: Option<Delayed>,
 }
 
@@ -210,7 +210,7 @@ impl Diagram {
         Some((k, *a, *b))
     }
 
-    /// What is wrong about the blocks, if the whole comes to its end.
+    /// The mistake of the blocks, if the whole comes to its end.
     pub fn mistake(&self, runner: &Runner) -> Option<String> {
         let right = runner.run(&self.whole(1e-11), Executor::Sequential);
         if right.end != End::Reached {
@@ -219,7 +219,7 @@ impl Diagram {
         let run = runner.run(&self.text(), Executor::Sequential);
         match run.end {
             End::Reached => {}
-            // What grows without bounds needs messages without bounds.
+            // Values that grow without bounds need messages without bounds.
             End::Cut(_) => return None,
             End::Hung if right.values.iter().any(|x| x.abs() > LARGE) => return None,
             _ => return Some(compare::summary(&run)),
