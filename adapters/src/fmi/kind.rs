@@ -356,6 +356,11 @@ impl UnitKind for FmuKind {
     fn summary(&self) -> &'static str {
         "an FMU: FMI 2.0 or 3.0, co-simulation or model exchange"
     }
+    fn doc(&self) -> &'static str {
+        "`fmu`: an FMU of FMI 2.0 or 3.0 as a unit. Ports are the variables of its description; `superdense fmu info FILE` \
+         lists them.\n\n```toml\n[unit.ball]\nkind = \"fmu\"\npath = \"ball.fmu\"        # relative to the scenario\n\
+         step = \"100 ms\"          # communication step of a co-simulation FMU\nstart = { h = 10 }\n```\n"
+    }
     fn params(&self) -> &'static [ParamSpec] {
         PARAMS
     }

@@ -10,27 +10,28 @@ use crate::{
 };
 use superdense_kernel::Component;
 
-/// `boundary-condition`: finds values, such as forces, for which conditions between other units hold
-/// at the end of each macro step: the *boundary condition coordinator* of Gu & Asada (Gomes et al. 2017,
-/// section 4.3.1, figure 7 and equations 28 to 32). Inputs are what the conditions are about;
-/// outputs the unknowns, one per condition, and what else is declared.
-///
-/// The unit stands in a `[coupling]` with `iterate`: that is told each unknown u minus what its
-/// condition g has left, u - g, so that the step converges where g = 0. The sensitivity of g
-/// to u (equation 32) is that of the whole step, by differences through snapshots (Newton's method, the
-/// default of `iterate`); `iterate = { method = "newton", corrections = 1 }` is the paper's one correction.
-/// A condition on positions leaves speeds ringing: add them to it, as in the example. Conditions that do
-/// not hold at the start are met at the end of the first step.
-///
-/// ```toml
-/// [unit.link]
-/// kind = "boundary-condition"
-/// inputs = { x1 = 1.0, v1 = 0.0, x2 = 1.0, v2 = 0.0 }
-/// conditions = { pull = "v1 - v2 + (x1 - x2)/0.1" }   # unknown = what is zero
-/// outputs = { push = "-pull" }
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct BoundaryCondition;
+described! {
+    /// `boundary-condition`: finds values, such as forces, for which conditions between other units hold
+    /// at the end of each macro step: the *boundary condition coordinator* of Gu & Asada (Gomes et al. 2017,
+    /// section 4.3.1, figure 7 and equations 28 to 32). Inputs are what the conditions are about;
+    /// outputs the unknowns, one per condition, and what else is declared.
+    ///
+    /// The unit stands in a `[coupling]` with `iterate`: that is told each unknown u minus what its
+    /// condition g has left, u - g, so that the step converges where g = 0. The sensitivity of g
+    /// to u (equation 32) is that of the whole step, by differences through snapshots (Newton's method, the
+    /// default of `iterate`); `iterate = { method = "newton", corrections = 1 }` is the paper's one correction.
+    /// A condition on positions leaves speeds ringing: add them to it, as in the example. Conditions that do
+    /// not hold at the start are met at the end of the first step.
+    ///
+    /// ```toml
+    /// [unit.link]
+    /// kind = "boundary-condition"
+    /// inputs = { x1 = 1.0, v1 = 0.0, x2 = 1.0, v2 = 0.0 }
+    /// conditions = { pull = "v1 - v2 + (x1 - x2)/0.1" }   # unknown = what is zero
+    /// outputs = { push = "-pull" }
+    /// ```
+    pub struct BoundaryCondition;
+}
 
 const fn table(name: &'static str, doc: &'static str) -> ParamSpec {
     with(name, ParamType::Raw, "", doc)
@@ -94,6 +95,9 @@ impl UnitKind for BoundaryCondition {
     }
     fn summary(&self) -> &'static str {
         "values for which conditions between other units hold, under a coupling with iterate"
+    }
+    fn doc(&self) -> &'static str {
+        Self::DOC
     }
     fn params(&self) -> &'static [ParamSpec] {
         const PARAMS: &[ParamSpec] = &[

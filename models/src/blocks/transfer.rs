@@ -10,20 +10,21 @@ use crate::{
 };
 use superdense_kernel::Component;
 
-/// `transfer-function`: `y = (b_m s^m + … + b_0)/(a_n s^n + … + a_0) u`, at rest at the start.
-/// Input `u` (0 until the first segment), output `y`.
-///
-/// Coefficients stand in descending powers of s. The system becomes an equation unit in
-/// controllable canonical form with the states `x1` … `xn`.
-///
-/// ```toml
-/// [unit.plant]
-/// kind = "transfer-function"
-/// numerator = [1.0]
-/// denominator = [1.0, 0.4, 4.0]        # 1/(s² + 0.4 s + 4)
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct TransferFunction;
+described! {
+    /// `transfer-function`: `y = (b_m s^m + … + b_0)/(a_n s^n + … + a_0) u`, at rest at the start.
+    /// Input `u` (0 until the first segment), output `y`.
+    ///
+    /// Coefficients stand in descending powers of s. The system becomes an equation unit in
+    /// controllable canonical form with the states `x1` … `xn`.
+    ///
+    /// ```toml
+    /// [unit.plant]
+    /// kind = "transfer-function"
+    /// numerator = [1.0]
+    /// denominator = [1.0, 0.4, 4.0]        # 1/(s² + 0.4 s + 4)
+    /// ```
+    pub struct TransferFunction;
+}
 
 /// Numerator and denominator in ascending powers, the denominator's leading coefficient 1.
 fn coefficients(params: &Params) -> Checked<(Vec<f64>, Vec<f64>)> {
@@ -83,6 +84,9 @@ impl UnitKind for TransferFunction {
     }
     fn summary(&self) -> &'static str {
         "a linear system given by two polynomials"
+    }
+    fn doc(&self) -> &'static str {
+        Self::DOC
     }
     fn params(&self) -> &'static [ParamSpec] {
         const PARAMS: &[ParamSpec] = &[

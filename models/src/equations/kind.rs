@@ -34,9 +34,25 @@ use crate::{
 use std::{collections::HashMap, path::Path};
 use superdense_kernel::Component;
 
-/// The kind `equations`.
-#[derive(Debug)]
-pub struct EquationsKind;
+described! {
+    /// `equations`: differential and algebraic equations with events, written as text. Ports and variables are
+    /// those that the unit declares; scenarios/FORMAT.md has all keys.
+    ///
+    /// ```toml
+    /// [unit.ball]
+    /// kind = "equations"
+    /// states = { x = 10.0, v = 0 }                # names and values at the start
+    /// derivatives = { x = "v", v = "-9.81" }
+    /// outputs = { height = "x" }
+    /// method = "auto"
+    ///
+    /// [[unit.ball.event]]
+    /// name = "bounce"
+    /// when = "x <= 0 and v < 0"
+    /// reset = { v = "-0.9*v" }
+    /// ```
+    pub struct EquationsKind;
+}
 
 const fn raw(name: &'static str, doc: &'static str) -> ParamSpec {
     with(name, ParamType::Raw, "", doc)
@@ -126,6 +142,9 @@ impl UnitKind for EquationsKind {
     }
     fn summary(&self) -> &'static str {
         "continuous unit: differential equations with events, given as text"
+    }
+    fn doc(&self) -> &'static str {
+        Self::DOC
     }
     fn params(&self) -> &'static [ParamSpec] {
         PARAMS

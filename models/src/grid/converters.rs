@@ -106,21 +106,22 @@ impl Equations for Converters {
     }
 }
 
-/// `converters`: `number` buck converters on one DC bus, each with hysteretic current control around
-/// a droop reference, and a resistive load that steps from `load` to `load_after` at `step_at`. All
-/// starts at zero with closed switches. Converter k (from 0) has the inductance
-/// `inductance`(1 + 0.05 k).
-///
-/// Outputs (signals): `i1`, `i2`, … (A), `v` (V); output (event) `switched`: 2k when converter k
-/// opens, 2k + 1 when it closes.
-///
-/// ```toml
-/// [unit.bus]
-/// kind = "converters"
-/// number = 2
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct ConvertersKind;
+described! {
+    /// `converters`: `number` buck converters on one DC bus, each with hysteretic current control around
+    /// a droop reference, and a resistive load that steps from `load` to `load_after` at `step_at`. All
+    /// starts at zero with closed switches. Converter k (from 0) has the inductance
+    /// `inductance`(1 + 0.05 k).
+    ///
+    /// Outputs (signals): `i1`, `i2`, … (A), `v` (V); output (event) `switched`: 2k when converter k
+    /// opens, 2k + 1 when it closes.
+    ///
+    /// ```toml
+    /// [unit.bus]
+    /// kind = "converters"
+    /// number = 2
+    /// ```
+    pub struct ConvertersKind;
+}
 
 const PARAMS: &[ParamSpec] = &[
     needed("number", ParamType::Int, "number of converters"),
@@ -147,6 +148,9 @@ impl UnitKind for ConvertersKind {
     }
     fn summary(&self) -> &'static str {
         "buck converters with hysteretic control and droop on a DC bus"
+    }
+    fn doc(&self) -> &'static str {
+        Self::DOC
     }
     fn params(&self) -> &'static [ParamSpec] {
         PARAMS

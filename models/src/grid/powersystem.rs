@@ -339,48 +339,49 @@ const PARAMS: &[ParamSpec] = &[
     with("exchange_tolerance", ParamType::Real(None), "1e-6", "largest error of sent segments"),
 ];
 
-/// `power-system`: all machines of a grid as one continuous unit: the classical model on a network
-/// reduced to the machines, with TGOV1-form governors, and loads as constant impedances. It starts
-/// in the equilibrium of the power flow. The network is JSON ([`Case::json`] has the fields), with at
-/// most one machine at a bus; isolated buses (type 4) have no part, and no ports.
-///
-/// A MATPOWER case gets its machines from a table, `machines`: a line for each bus with generators, with
-/// the rating `Sn` in MVA, `H` in s and `xdp` per unit on that rating (on the base of the case with
-/// `machine_base = "system"`), and `governor` and `frequency` from the scenario.
-///
-/// Inputs (events), by bus numbers: `open_F_T` and `close_F_T` per branch, named as in the network file
-/// (`open_F_T_2`: the second one between these buses), `trip_B` per machine, `load_B` per load (what it
-/// takes, as a share of its initial power at initial voltage), `shed_B` per load (share of its initial
-/// power that is shed more), `pref_B` per machine (new reference power per unit). What `fault`, `trips`
-/// and `outages` do at given times is the same.
-///
-/// Outputs (signals): per machine `fB_hz`, `deltaB` (rad), `islandB_hz` (centre of inertia of its island,
-/// 0 without voltage), `p_B` and `q_B` (MW and Mvar that it delivers); per bus `v_B` (per unit); per load
-/// `pd_B` and `qd_B` (MW, Mvar); per branch `p_F_T` and `q_F_T` (what enters it at bus F); `islands`
-/// (number of those with voltage), `coi_hz` (centre of inertia of the island with most of it, 0 after
-/// a blackout), `shed_mw`, `lost_mw` (loads without voltage). Outputs (events): `report_B` per
-/// machine (number of the threshold, at its downward crossing), `speed_B` for buses in `telemetry`
-/// (speed deviation per unit), `tripped` (place of the machine), `islanded` (number of islands with
-/// voltage, when islands part or join, or buses lose or get voltage), `blackout` (MW of the lost loads, when
-/// the last machine is gone).
-///
-/// An island without machines has no voltage: its loads are lost until a branch closes that leads to a
-/// machine. After a blackout the run goes on with nothing in it. A machine that tripped stays out.
-///
-/// ```toml
-/// [unit.grid]
-/// kind = "power-system"
-/// network = "ieee39.json"
-/// governors = [30, 31]
-/// trips = [{ bus = 38, at = "1 s" }]
-/// fault = { bus = 16, reactance = 1e-4, from = "1 s", to = "1.1 s" }   # or a list of such
-/// # network = "case39.m"; machines = "case39.csv"; frequency = 60
-/// outages = [{ from = 16, to = 17, at = "1.1 s", until = "2 s" }]      # the second of two: circuit = 2
-/// thresholds = [59.5, 59.3]
-/// rearm = 0.05              # reported again after 0.05 Hz above; "above" the threshold (default); "never"
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct PowerSystem;
+described! {
+    /// `power-system`: all machines of a grid as one continuous unit: the classical model on a network
+    /// reduced to the machines, with TGOV1-form governors, and loads as constant impedances. It starts
+    /// in the equilibrium of the power flow. The network is JSON ([`Case::json`] has the fields), with at
+    /// most one machine at a bus; isolated buses (type 4) have no part, and no ports.
+    ///
+    /// A MATPOWER case gets its machines from a table, `machines`: a line for each bus with generators, with
+    /// the rating `Sn` in MVA, `H` in s and `xdp` per unit on that rating (on the base of the case with
+    /// `machine_base = "system"`), and `governor` and `frequency` from the scenario.
+    ///
+    /// Inputs (events), by bus numbers: `open_F_T` and `close_F_T` per branch, named as in the network file
+    /// (`open_F_T_2`: the second one between these buses), `trip_B` per machine, `load_B` per load (what it
+    /// takes, as a share of its initial power at initial voltage), `shed_B` per load (share of its initial
+    /// power that is shed more), `pref_B` per machine (new reference power per unit). What `fault`, `trips`
+    /// and `outages` do at given times is the same.
+    ///
+    /// Outputs (signals): per machine `fB_hz`, `deltaB` (rad), `islandB_hz` (centre of inertia of its island,
+    /// 0 without voltage), `p_B` and `q_B` (MW and Mvar that it delivers); per bus `v_B` (per unit); per load
+    /// `pd_B` and `qd_B` (MW, Mvar); per branch `p_F_T` and `q_F_T` (what enters it at bus F); `islands`
+    /// (number of those with voltage), `coi_hz` (centre of inertia of the island with most of it, 0 after
+    /// a blackout), `shed_mw`, `lost_mw` (loads without voltage). Outputs (events): `report_B` per
+    /// machine (number of the threshold, at its downward crossing), `speed_B` for buses in `telemetry`
+    /// (speed deviation per unit), `tripped` (place of the machine), `islanded` (number of islands with
+    /// voltage, when islands part or join, or buses lose or get voltage), `blackout` (MW of the lost loads, when
+    /// the last machine is gone).
+    ///
+    /// An island without machines has no voltage: its loads are lost until a branch closes that leads to a
+    /// machine. After a blackout the run goes on with nothing in it. A machine that tripped stays out.
+    ///
+    /// ```toml
+    /// [unit.grid]
+    /// kind = "power-system"
+    /// network = "ieee39.json"
+    /// governors = [30, 31]
+    /// trips = [{ bus = 38, at = "1 s" }]
+    /// fault = { bus = 16, reactance = 1e-4, from = "1 s", to = "1.1 s" }   # or a list of such
+    /// # network = "case39.m"; machines = "case39.csv"; frequency = 60
+    /// outages = [{ from = 16, to = 17, at = "1.1 s", until = "2 s" }]      # the second of two: circuit = 2
+    /// thresholds = [59.5, 59.3]
+    /// rearm = 0.05              # reported again after 0.05 Hz above; "above" the threshold (default); "never"
+    /// ```
+    pub struct PowerSystem;
+}
 
 impl UnitKind for PowerSystem {
     fn name(&self) -> &'static str {
@@ -388,6 +389,9 @@ impl UnitKind for PowerSystem {
     }
     fn summary(&self) -> &'static str {
         "machines and governors on a network, with faults, trips and shedding"
+    }
+    fn doc(&self) -> &'static str {
+        Self::DOC
     }
     fn params(&self) -> &'static [ParamSpec] {
         PARAMS
@@ -482,22 +486,23 @@ impl Atomic<Value> for Voltages {
     }
 }
 
-/// `power-flow`: the voltages of an AC power flow, by Newton's method. Outputs (signals): `vmB` (per
-/// unit) for each bus B, then `vaB` (degrees).
-///
-/// The network is JSON ([`Case::json`]), or a MATPOWER case, with MATPOWER's rules: generators hold the
-/// voltage of buses of types 2 and 3 (limits of reactive power are passed over) and give Pg + j Qg at
-/// those of type 1; a bus of type 2 without a generator in service is one of type 1; every reference bus
-/// needs one. Isolated buses (type 4) keep the voltages of the file. Newton's method begins with these
-/// voltages, or, with `start = "flat"`, with 1 per unit and no angle where nothing holds them.
-///
-/// ```toml
-/// [unit.flow]
-/// kind = "power-flow"
-/// network = "case9.m"
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct PowerFlow;
+described! {
+    /// `power-flow`: the voltages of an AC power flow, by Newton's method. Outputs (signals): `vmB` (per
+    /// unit) for each bus B, then `vaB` (degrees).
+    ///
+    /// The network is JSON ([`Case::json`]), or a MATPOWER case, with MATPOWER's rules: generators hold the
+    /// voltage of buses of types 2 and 3 (limits of reactive power are passed over) and give Pg + j Qg at
+    /// those of type 1; a bus of type 2 without a generator in service is one of type 1; every reference bus
+    /// needs one. Isolated buses (type 4) keep the voltages of the file. Newton's method begins with these
+    /// voltages, or, with `start = "flat"`, with 1 per unit and no angle where nothing holds them.
+    ///
+    /// ```toml
+    /// [unit.flow]
+    /// kind = "power-flow"
+    /// network = "case9.m"
+    /// ```
+    pub struct PowerFlow;
+}
 
 impl UnitKind for PowerFlow {
     fn name(&self) -> &'static str {
@@ -505,6 +510,9 @@ impl UnitKind for PowerFlow {
     }
     fn summary(&self) -> &'static str {
         "voltages of an AC power flow"
+    }
+    fn doc(&self) -> &'static str {
+        Self::DOC
     }
     fn params(&self) -> &'static [ParamSpec] {
         const PARAMS: &[ParamSpec] = &[

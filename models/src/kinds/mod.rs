@@ -469,6 +469,11 @@ pub trait UnitKind: Sync {
     fn name(&self) -> &'static str;
     /// One line for `superdense list`.
     fn summary(&self) -> &'static str;
+    /// Its documentation for `superdense list KIND`, in Markdown, with an example; lines may begin with a
+    /// space. Masters, which are declared by `[coupling]`, have none.
+    fn doc(&self) -> &'static str {
+        ""
+    }
     /// Declared parameters.
     fn params(&self) -> &'static [ParamSpec];
     /// The parameter beside which a given one is useless, and the remedy; most kinds use all of

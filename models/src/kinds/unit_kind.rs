@@ -1,17 +1,33 @@
 //! A unit kind from its parts: most kinds need nothing but these.
-macro_rules! unit_kind {
-    ($(#[$doc:meta])* $name:ident = $text:literal, $summary:literal,
-     params: $params:expr, ports: $ports:expr,
-     $(feed_through: $feed_through:expr,)? $(value_names: $value_names:expr,)? build: $build:expr $(,)?) => {
-        $(#[$doc])*
+/// Declares the type of a kind, whose documentation `superdense list KIND` prints.
+macro_rules! described {
+    ($(#[doc = $doc:literal])* pub struct $name:ident;) => {
+        $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy)]
         pub struct $name;
+        impl $name {
+            const DOC: &'static str = concat!($($doc, "\n"),*);
+        }
+    };
+}
+
+macro_rules! unit_kind {
+    ($(#[doc = $doc:literal])* $name:ident = $text:literal, $summary:literal,
+     params: $params:expr, ports: $ports:expr,
+     $(feed_through: $feed_through:expr,)? $(value_names: $value_names:expr,)? build: $build:expr $(,)?) => {
+        described! {
+            $(#[doc = $doc])*
+            pub struct $name;
+        }
         impl crate::kinds::UnitKind for $name {
             fn name(&self) -> &'static str {
                 $text
             }
             fn summary(&self) -> &'static str {
                 $summary
+            }
+            fn doc(&self) -> &'static str {
+                Self::DOC
             }
             fn params(&self) -> &'static [crate::kinds::ParamSpec] {
                 const PARAMS: &[crate::kinds::ParamSpec] = &$params;

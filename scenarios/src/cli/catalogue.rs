@@ -1,23 +1,55 @@
 //! `superdense list` and `superdense schema`.
 use super::{
     Done,
-    report::{Console, columns},
+    report::{Console, Stop, columns},
 };
 use serde_json::{Value as Json, json};
 use superdense::{kinds::kinds, plan::usual_ports};
-use superdense_models::kinds::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind};
+use superdense_models::{
+    kinds::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind},
+    maths::expr::nearest,
+};
 
-/// Prints the kinds of units with their ports and parameters.
-pub(super) fn list(console: &Console) -> Done {
-    let mut text = String::new();
-    for kind in kinds() {
-        text.push_str(&format!("{}: {}\n", kind.name(), kind.summary()));
-        text.push_str(&format!("  {}\n", superdense::schema::ports(kind)));
-        let rows: Vec<_> = public(kind).map(row).collect();
-        text.push_str(&columns(&rows, &[]));
+/// Prints the kinds of units with their ports and parameters; of one kind its documentation, too.
+pub(super) fn list(console: &Console, only: Option<&str>) -> Done {
+    if let Some(name) = only {
+        let found = kinds().into_iter().find(|k| k.name() == name);
+        let one = found.ok_or_else(|| Stop::usage(unknown(name)))?;
+        let text = format!("{}\n{}", brief(one), plain(one.doc()));
+        console.say(&text, || kind(one));
+        return Ok(());
     }
+    let text: String = kinds().iter().map(|k| brief(*k)).collect();
     console.say(&text, || json!({ "kinds": kinds().iter().map(|k| kind(*k)).collect::<Vec<_>>() }));
     Ok(())
+}
+
+fn unknown(name: &str) -> String {
+    let near = nearest(name, kinds().iter().map(|k| k.name()));
+    let help = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    format!("there is no kind `{name}`; {help}`superdense list` shows all")
+}
+
+fn brief(kind: &dyn UnitKind) -> String {
+    let rows: Vec<_> = public(kind).map(row).collect();
+    let (name, summary, ports) = (kind.name(), kind.summary(), superdense::schema::ports(kind));
+    format!("{name}: {summary}\n  {ports}\n{}", columns(&rows, &[]))
+}
+
+/// Documentation for a terminal: examples are indented, and links are their texts.
+fn plain(doc: &str) -> String {
+    let mut code = false;
+    let mut text = String::new();
+    for line in doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line)) {
+        if line.starts_with("```") {
+            code = !code;
+        } else if code {
+            text += &format!("    {line}\n");
+        } else {
+            text += &format!("{}\n", line.replace("[`", "`").replace("`]", "`"));
+        }
+    }
+    text
 }
 
 /// Prints the JSON schema of scenario files; it is JSON with and without `--json`.
@@ -67,6 +99,7 @@ fn kind(kind: &dyn UnitKind) -> Json {
     json!({
         "name": kind.name(),
         "summary": kind.summary(),
+        "doc": kind.doc(),
         "continuous": kind.is_continuous(),
         "inputs": list(|ports| &ports.inputs),
         "outputs": list(|ports| &ports.outputs),

@@ -65,8 +65,11 @@ enum Command {
     Run(RunOptions),
     /// Check a scenario without running it.
     Check(CheckOptions),
-    /// List the kinds of units that a scenario may use.
-    List,
+    /// List the kinds of units that a scenario may use, or tell all about one, with an example.
+    List {
+        /// Name of a kind.
+        kind: Option<String>,
+    },
     /// Print the JSON schema of scenario files.
     Schema,
     /// Write a commented starter scenario.
@@ -161,7 +164,7 @@ fn commands() -> ExitCode {
     let done = match cli.command {
         Command::Run(options) => run::run(&console, &options),
         Command::Check(options) => check::check(&console, &options),
-        Command::List => catalogue::list(&console),
+        Command::List { kind } => catalogue::list(&console, kind.as_deref()),
         Command::Schema => catalogue::schema(&console),
         Command::New { name, force } => new::write(&console, &name, force),
         Command::Resume { from } => run::resume(&console, &from),

@@ -9,7 +9,10 @@ use superdense::output::{OutputError, directory};
 
 const STARTER: &str = include_str!("starter.toml");
 
-/// Writes the starter scenario.
+/// Names the parameters of scenarios to editors.
+const SCHEMA: &str = "superdense.schema.json";
+
+/// Writes the starter scenario, and the schema that it names, unless there is one.
 pub(super) fn write(console: &Console, name: &Path, force: bool) -> Done {
     let file = match name.extension() {
         Some(e) if e == "toml" => name.to_owned(),
@@ -33,6 +36,10 @@ pub(super) fn write(console: &Console, name: &Path, force: bool) -> Done {
         std::fs::create_dir_all(dir).map_err(OutputError::at(dir))?;
     }
     directory::replace(&file, STARTER.replace("NAME", &title).as_bytes())?;
+    let schema = file.with_file_name(SCHEMA);
+    if !schema.exists() {
+        directory::replace(&schema, superdense::schema::schema().to_string().as_bytes())?;
+    }
     let text = format!("wrote {0}; run it with: superdense run {0}\n", file.display());
     console.say(&text, || json!({ "status": "done", "file": file }));
     Ok(())

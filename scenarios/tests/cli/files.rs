@@ -264,12 +264,35 @@ fn every_command_speaks_json() {
 
     let new = json(&good(&dir, "new first --json"));
     assert_eq!(new["file"], "first.toml");
+    assert_eq!(read(&dir, "first.toml").lines().next(), Some("#:schema ./superdense.schema.json"));
+    assert_eq!(json(&read(&dir, "superdense.schema.json")), schema);
     let first = json(&good(&dir, "run first.toml --json"));
     assert_eq!(first["summary"]["scenario"], "first");
     assert!(first["summary"]["events"].as_u64().unwrap() > 5);
 
     let ended = json(&good(&dir, "resume out/first --json"));
     assert_eq!(ended["status"], "done");
+}
+
+/// Each kind has an example, which is TOML and of that kind.
+#[test]
+fn list_tells_all_about_a_kind() {
+    let dir = folder("list");
+    let kinds = json(&good(&dir, "list --json"))["kinds"].clone();
+    for kind in kinds.as_array().unwrap() {
+        let name = kind["name"].as_str().unwrap();
+        let text = good(&dir, &format!("list {name}"));
+        let example: Vec<_> = text.lines().filter_map(|l| l.strip_prefix("    ")).collect();
+        let example = example.join("\n");
+        let table: toml::Table = example.parse().unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
+        let units = table["unit"].as_table().unwrap();
+        assert!(units.values().any(|u| u["kind"].as_str() == Some(name)), "{text}");
+        assert!(text.starts_with(&format!("{name}: ")), "{text}");
+        assert_eq!(json(&good(&dir, &format!("list {name} --json"))), *kind);
+    }
+    let output = superdense(&dir, "list samler");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("did you mean `sampler`?"), "{said}");
 }
 
 #[test]
