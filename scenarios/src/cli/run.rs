@@ -199,7 +199,8 @@ fn bar(console: &Console) -> Option<ProgressBar> {
     if console.quiet || console.json || !std::io::stderr().is_terminal() {
         return None;
     }
-    let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}").ok()?;
+    // The message is cut where the terminal ends.
+    let style = ProgressStyle::with_template("{bar:20} {percent:>3}%  {wide_msg}").ok()?;
     Some(ProgressBar::new(10_000).with_style(style.progress_chars("━╸─")))
 }
 
