@@ -1,6 +1,9 @@
 //! The files that a run writes.
 use super::*;
 
+/// The page about the files of a run.
+const FILES: &str = include_str!("../../../docs/files.md");
+
 #[test]
 fn a_run_writes_what_the_guide_says() {
     let dir = mixed("files");
@@ -37,6 +40,10 @@ fn a_run_writes_what_the_guide_says() {
 
     let units = read(&out, "units.csv");
     assert!(units.starts_with("unit,exchanges,"), "{units}");
+    let headers = ["events.csv", "units.csv", "trajectory.csv"].map(|f| read(&out, f));
+    for column in headers.iter().flat_map(|text| text.lines().next().unwrap().split(',')) {
+        assert!(FILES.contains(&format!("`{column}`")), "docs/files.md lacks {column}");
+    }
     assert!(units.lines().any(|r| r.starts_with("upper,")), "{units}");
 
     let trajectory = read(&out, "trajectory.csv");
@@ -63,6 +70,13 @@ fn a_run_writes_what_the_guide_says() {
         assert!(summary[key].is_number(), "{key} in {summary}");
     }
     assert_eq!(summary["scenario"], "mixed");
+    for key in summary.as_object().unwrap().keys() {
+        assert!(FILES.contains(&format!("`{key}`")), "docs/files.md lacks {key}");
+    }
+    for file in fs::read_dir(&out).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        assert!(FILES.contains(&format!("`{name}`")), "docs/files.md lacks {name}");
+    }
     assert_eq!(summary["resolution"], "1 ps");
     assert_eq!(summary["end_time"], 5);
     assert_eq!(summary["events"], rows.len() - 1);
