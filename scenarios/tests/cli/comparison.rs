@@ -1,4 +1,4 @@
-//! The comparison of couplings in the README: made here, through the shipped scenarios, and held
+//! The comparison of couplings in docs/couplings.md: made here, through the shipped scenarios, and held
 //! up to date by failing. `UPDATE_DOCS=1` writes it anew.
 use super::{
     library::{Results, TWO_MASSES, number},
@@ -135,7 +135,7 @@ fn stiff_table(rows: &[(&str, u64, f64)]) -> String {
     text
 }
 
-/// The README with a new table in place of the one that begins so.
+/// The page with a new table in place of the one that begins so.
 fn replaced(text: &str, begins: &str, table: &str) -> String {
     let begin = text.find(begins).expect("a table");
     let end = begin + text[begin..].find("\n\n").expect("its end") + 1;
@@ -182,9 +182,9 @@ fn figure(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
 }
 
 /// The promises of the design about the two masses (Tischer et al.: LookAhead needs 564 messages
-/// for an error of some tenths), and their place in the README.
+/// for an error of some tenths), and their place in docs/couplings.md.
 #[test]
-fn readme_compares_couplings() {
+fn the_page_compares_couplings() {
     let rows = rows();
     let row = |name: &str| rows.iter().find(|r| r.name.starts_with(name)).expect("a row");
     let [three, nine] = [3, 9].map(|n| row(&format!("event-driven, segments of order {n}")));
@@ -206,17 +206,17 @@ fn readme_compares_couplings() {
     let stiff = stiff_table(&stiff);
     let (table, svg) = (table(&rows), figure(&rows).expect("a figure"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let (readme, plot) = (root.join("README.md"), root.join("docs/couplings.svg"));
-    let text = std::fs::read_to_string(&readme).expect("a README");
+    let (page, plot) = (root.join("docs/couplings.md"), root.join("docs/couplings.svg"));
+    let text = std::fs::read_to_string(&page).expect("a page");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         let text = replaced(&text, "| coupling |", &table);
         let text = replaced(&text, "| coupling of the stiff pair |", &stiff);
-        std::fs::write(&readme, text).expect("a README");
+        std::fs::write(&page, text).expect("a page");
         std::fs::write(&plot, svg).expect("a figure");
         return;
     }
     for table in [table, stiff] {
-        assert!(text.contains(&table), "the README is out of date, see above:\n{table}");
+        assert!(text.contains(&table), "docs/couplings.md is out of date, see above:\n{table}");
     }
     assert_eq!(std::fs::read_to_string(plot).expect("a figure"), svg);
 }
