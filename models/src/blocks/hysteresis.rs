@@ -24,6 +24,7 @@ struct TwoPoint {
     on: bool,
     /// The state for a start between the thresholds.
     initial: bool,
+    /// Whether the signal has begun, so that `announce` tells of the start once.
     begun: bool,
     level: Level,
     /// A change that is sent now, or else in the next micro-step.
