@@ -285,6 +285,8 @@ impl<const M: usize> Sim<'_, M> {
             }
             match switch {
                 Switch::Relation(r) if self.slides(r) => {}
+                // Roundings of a difference that stays say nothing: its side was decided when the piece began.
+                Switch::Relation(_) if series.of(step)[1..].iter().all(|x| x.c == Dd::ZERO) => {}
                 Switch::Relation(r) => {
                     let held = f64::from(self.sides.side[r as usize]);
                     let side = piece.running.get(&switch).copied().unwrap_or(held);

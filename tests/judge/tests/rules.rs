@@ -131,6 +131,18 @@ fn rule_7_start_on_a_whole_number() {
 }
 
 #[test]
+fn rule_8_a_difference_that_rests_at_zero_flips_by_no_rounding() {
+    // 1e-9 s is no double, so that the state and the time differ by roundings from tick 1 on.
+    let events = vec![
+        when("begin", gt(x(0), n(0.0)), &[]),
+        when("ahead", lt(t(), x(0)), &[]),
+        crossing("two", sub(x(0), n(2.0)), Direction::Rising),
+    ];
+    let u = with(unit(&[0.0], &[n(1.0)]), events);
+    happens(&alone(3, u), &[("begin", 1, 0), ("two", 2 * S, 0)]);
+}
+
+#[test]
 fn rule_8_a_condition_that_stays_true_happens_once() {
     let u = discrete(unit(&[0.0], &[n(1.0)]), &[0.0]);
     let e = when("e", or(ge(x(0), n(0.5)), ge(x(0), n(0.75))), &count());
