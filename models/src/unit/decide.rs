@@ -12,7 +12,7 @@ use super::{
 };
 use crate::solve::{
     core::Core,
-    equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
+    equations::{Dims, Equations, Relation, Role, Sliding},
     ode::Kind,
     tendency::first_sign,
 };
@@ -235,13 +235,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Before the start, relations that read what begins on the end of its side had the sides that go
     /// with the one before.
     pub(super) fn start_carried(&mut self) {
-        let starts = |starting: &[(u16, f64)], k| starting.iter().any(|s| usize::from(s.0) == k);
-        if !self.state.starting.iter().any(|s| self.readers.inner[usize::from(s.0)]) {
-            return;
+        if self.state.starting.iter().any(|s| self.readers.inner[usize::from(s.0)]) {
+            let now = self.scratch.vars.clone();
+            let mut carried = self.state.starting.clone();
+            self.carry(&mut carried);
+            self.state.starting = carried;
+            self.scratch.vars = now;
         }
-        let now = self.scratch.vars.clone();
-        for (k, before) in self.state.starting.clone() {
-            self.set_side(k.into(), before);
+    }
+
+    /// Gives relations these sides, and those that read them the sides that go with them, which are added.
+    fn carry(&mut self, sides: &mut Vec<(u16, f64)>) {
+        for &(k, side) in &*sides {
+            self.set_side(k.into(), side);
         }
         for _ in 0..ROUNDS {
             self.update_indicators();
@@ -249,7 +255,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             for k in 0..self.readers.relations.len() {
                 let Relation { role, kind, sliding, .. } = &self.readers.relations[k];
                 let fixed = *role != Role::Searched || sliding.is_some() || !self.is_active(k);
-                if fixed || starts(&self.state.starting, k) {
+                if fixed || sides.iter().any(|s| usize::from(s.0) == k) {
                     continue;
                 }
                 let (kind, z) = (*kind, self.scratch.indicators[k]);
@@ -259,7 +265,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     _ => continue,
                 };
                 if self.set_side(k, before) {
-                    self.state.starting.push((k as u16, before));
+                    sides.push((k as u16, before));
                     changed = true;
                 }
             }
@@ -267,7 +273,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 break;
             }
         }
-        self.scratch.vars = now;
     }
 
     fn is_active(&self, k: usize) -> bool {
@@ -320,17 +325,37 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Some(self.scene.dims.first_discrete() + within.0)
     }
 
-    /// Whether the resets of a cycle, those of this event among them, have put the indicator of relation
-    /// `k` back to zero, from where it moves on.
-    pub(super) fn is_put_back(&self, k: usize, by: &EventSpec) -> bool {
+    /// Whether the resets of a cycle, those of event `number` among them, have put the indicator of relation
+    /// `k` back to zero, from where it moves on, and the event's condition holds on. A whole number counts if
+    /// the condition needs it.
+    pub(super) fn is_put_back(&mut self, k: usize, number: usize) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        let by = &self.scene.equations.events()[number];
         // Algebraic variables are solved for anew without a reset.
         let states = Dims::STATES..Dims::STATES + dims.differential();
         let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
         let is_reset = |place: usize| {
             states.contains(&place) && vars[place] != prior[place] && by.sets(|set| set == place)
         };
-        self.side(k) != 0.0 && self.certain(k) == 0.0 && reads.any(is_reset)
+        if !reads.any(is_reset) {
+            return false;
+        }
+        let (side, z) = (self.side(k), self.scratch.indicators[k]);
+        match self.readers.relations[k].kind {
+            Kind::Sign => side != 0.0 && self.certain(k) == 0.0 && self.holds(number),
+            Kind::Floor => {
+                let way = if side == z.0.round() { 1.0 } else { -1.0 };
+                let (_, Some(before)) = Kind::Floor.decide(z, || way) else { return false };
+                if !self.holds(number) {
+                    return false;
+                }
+                let now = self.scratch.vars.clone();
+                self.carry(&mut vec![(k as u16, before)]);
+                let needed = !self.holds(number);
+                self.scratch.vars = now;
+                needed
+            }
+        }
     }
 
     /// Where an indicator that is zero goes.

@@ -1,10 +1,10 @@
 //! The cycles of an instant: which events take place, in which order, and what follows.
 use crate::graph::{Id, Scope};
 use crate::model::{Direction, Variable};
-use crate::number::Ball;
+use crate::number::{Ball, Dd};
 use crate::sim::{Fresh, Sim, Stop, undecided};
 use crate::system::Due;
-use crate::tape::Switch;
+use crate::tape::{Sides, Switch};
 use crate::verdict::{FailureKind, Reason, Ticks};
 
 /// What a relation or a floor does in the tick before an instant.
@@ -42,7 +42,7 @@ impl<const M: usize> Sim<'_, M> {
         loop {
             self.pre = self.v.clone();
             let mut touched = vec![false; self.model.units.len()];
-            let before = self.sides.side.clone();
+            let before = self.sides.clone();
             let reset = self.run_due(&due, &mut touched)?;
             let jumped = self.run_links(&mut links, &due, &mut touched)?;
             self.deliver(&mut touched)?;
@@ -297,33 +297,70 @@ impl<const M: usize> Sim<'_, M> {
 
     /// Rule 12: a reset may not put a quantity of its own event's condition back to zero, from where it
     /// goes on to the side that it came from while the condition holds on.
-    fn stand(&mut self, reset: &[usize], before: &[i8]) -> Result<(), Stop> {
+    fn stand(&mut self, reset: &[usize], before: &Sides) -> Result<(), Stop> {
         for &e in reset {
             let Due::When { formula, .. } = self.sys.events[e].due else { continue };
-            for r in self.sys.read(formula) {
+            let states = &self.sys.events[e].reset;
+            if !states.iter().any(|(v, _)| matches!(v, Variable::State(..))) || !self.condition(e) {
+                continue;
+            }
+            let relations = self.sys.read(formula);
+            for &r in &relations {
                 let side = self.sides.side[r as usize];
-                if side == 0 || side != before[r as usize] || !self.condition(e) {
+                if side != 0 && side == before.side[r as usize] {
+                    let z = self.sys.graph.relations[r as usize].z;
+                    self.put_back(e, z, Dd::ZERO)?;
+                }
+            }
+            for f in 0..self.sys.graph.floors.len() {
+                let whole = self.sides.floor[f];
+                if whole != before.floor[f] {
                     continue;
                 }
-                let id = self.sys.graph.relations[r as usize].z;
-                let now = self.now(id)?;
-                let v = std::mem::replace(&mut self.v, self.pre.clone());
-                let was = self.now(id);
-                self.v = v;
-                let (now, was) = (now.c.hi.abs(), was?.c.hi.abs());
-                let states = &self.sys.events[e].reset;
-                let resets = states.iter().any(|(v, _)| matches!(v, Variable::State(..)));
-                if now > 1e-9 || !resets {
-                    continue;
+                let argument = self.sys.graph.floors[f].argument;
+                let x = self.now(argument)?;
+                let near = (x.c + Dd::new(0.5)).floor();
+                let other = if whole == near.hi { whole - 1.0 } else { whole + 1.0 };
+                let read = |r: &u32| {
+                    self.reads(self.sys.graph.relations[*r as usize].z, Switch::Floor(f as u32))
+                };
+                let read: Vec<u32> = relations.iter().copied().filter(read).collect();
+                if !read.is_empty() && !self.holds_with(e, f, other, &read)? {
+                    self.put_back(e, argument, near)?;
                 }
-                if now > 1e-15 || was < 1e-12 {
-                    return undecided(Reason::Open, "a reset near the threshold");
-                }
-                let message = format!("event {} falls through", self.sys.events[e].name);
-                return Err(Stop::Fail(FailureKind::FallsThrough, message, self.range));
             }
         }
         Ok(())
+    }
+
+    /// Whether the condition of event `e` would hold if floor `f` were `whole`.
+    fn holds_with(&mut self, e: usize, f: usize, whole: f64, read: &[u32]) -> Result<bool, Stop> {
+        let kept = self.sides.clone();
+        self.sides.floor[f] = whole;
+        for &r in read {
+            let z = self.now(self.sys.graph.relations[r as usize].z)?.c.hi;
+            self.sides.side[r as usize] = i8::from(z > 0.0) - i8::from(z < 0.0);
+        }
+        let holds = self.condition(e);
+        self.sides = kept;
+        Ok(holds)
+    }
+
+    /// An error if a quantity is at a level now, and event `e` has put it there.
+    fn put_back(&mut self, e: usize, quantity: Id, level: Dd) -> Result<(), Stop> {
+        let now = (self.now(quantity)?.c - level).hi.abs();
+        let v = std::mem::replace(&mut self.v, self.pre.clone());
+        let was = self.now(quantity);
+        self.v = v;
+        let was = (was?.c - level).hi.abs();
+        if now > 1e-9 {
+            return Ok(());
+        }
+        if now > 1e-15 || was < 1e-12 {
+            return undecided(Reason::Open, "a reset near the threshold");
+        }
+        let message = format!("event {} falls through", self.sys.events[e].name);
+        Err(Stop::Fail(FailureKind::FallsThrough, message, self.range))
     }
 
     /// Rule 10. Gives the events whose resets were carried out, not those that came to rest.

@@ -216,6 +216,23 @@ fn rule_12_contact_from_one_side() {
 }
 
 #[test]
+fn rule_12_resets_onto_whole_numbers() {
+    let up = when("e", gt(f(Unary::Ceil, x(0)), n(2.0)), &[(sx(0), n(2.0))]);
+    match judge(&alone(8, with(unit(&[0.0], &[n(0.3)]), vec![up])), &Limits::default(), &[]) {
+        Verdict::Error(failure) => {
+            assert_eq!(failure.kind, superdense_judge::FailureKind::FallsThrough);
+        }
+        other => panic!("{other:#?}"),
+    }
+    // Another whole number than the condition's.
+    let set = once("set", at(5, 4), &[(sd(0), n(1.0))]);
+    let ready = and(gt(f(Unary::Ceil, x(0)), n(1.0)), gt(d(0), n(0.0)));
+    let down = when("e", ready, &[(sx(0), n(3.0))]);
+    let u = discrete(unit(&[4.0], &[n(-1.0)]), &[0.0]);
+    happens(&alone(2, with(u, vec![set, down])), &[("set", 5 * S / 4, 0), ("e", 5 * S / 4, 1)]);
+}
+
+#[test]
 fn rule_13_entry_happens_a_micro_step_later() {
     let mut go = when("go", ge(x(0), n(1.0)), &[]);
     go.to = Some(1);

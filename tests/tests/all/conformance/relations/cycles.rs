@@ -285,3 +285,33 @@ fn rule_12_resets_onto_the_surface() {
         .error(&["Zeno", "`b`", "`rest` needs a `within` beyond 0.000001 s"]),
     ]);
 }
+
+#[test]
+fn rule_12_resets_onto_whole_numbers() {
+    let up = |keys: &str| format!("{}{}", line("0", "0.3"), event("e", keys));
+    // Down from 4, and put back onto 3 from 2.75.
+    let down = |condition: &str| {
+        format!(
+            "{}{}{}",
+            line("4", "-1"),
+            event("set", "at = 1.25\nreset = { n = 1 }"),
+            event("e", &format!("when = '{condition}'\nreset = {{ x = 3, n = 2 }}"))
+        )
+    };
+    check(&[
+        unit("C12.24", &up("when = 'ceil(x) > 2'\nreset = { x = 2 }")).stop(8.0).error(&[
+            "`e`",
+            "falls through",
+            "`rest`",
+        ]),
+        unit("C12.25", &up("when = 'floor(x + 0.4) >= 2'\nreset = { x = 1.6 }"))
+            .stop(8.0)
+            .error(&["`e`", "falls through", "`rest`"]),
+        // The condition needs another whole number than the one onto which x is put.
+        unit("C12.26", &down("ceil(x) > 1 and n == 1"))
+            .stop(2.0)
+            .event("set", Time(5, 4), 0)
+            .event("e", Time(5, 4), 1)
+            .end(0, 2.25),
+    ]);
+}
