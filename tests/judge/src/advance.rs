@@ -403,7 +403,12 @@ impl<const M: usize> Sim<'_, M> {
         up: bool,
     ) -> Root<M> {
         let slope = roots::slope(c, at).hi;
-        let error = roots::error(c, at);
+        let u = self.limits.uncertainty;
+        // Variables that are solved for are as good as the tolerance, also where all states are exact.
+        let solved =
+            self.sys.graph.solved(self.argument(switch)) && c[2..].iter().any(|x| x.c.hi != 0.0);
+        let solving = if solved { u.absolute + u.relative * (1.0 + c[0].c.hi.abs()) } else { 0.0 };
+        let error = roots::error(c, at) + solving;
         let ball = roots::ball(c, at);
         // Rule 15: located by the time alone.
         let straight = matches!(switch, Switch::Relation(r) if self.sys.timed[r as usize])
@@ -412,8 +417,7 @@ impl<const M: usize> Sim<'_, M> {
         let since = piece.offset + at;
         let ticks = since * self.rate;
         let delta = error / slope.abs() * self.rate.hi;
-        let own = self.limits.uncertainty.ticks
-            + if since.lo == 0.0 { 0.0 } else { f64::EPSILON * ticks.hi.abs() };
+        let own = u.ticks + if since.lo == 0.0 { 0.0 } else { f64::EPSILON * ticks.hi.abs() };
         let delta = if straight { 0.0 } else { delta + own };
         let terms = c.iter().enumerate().skip(2).rev();
         let bend = terms.fold(0.0, |sum, (k, x)| sum * at.hi + (k * (k - 1)) as f64 * x.c.hi);

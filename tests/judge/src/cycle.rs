@@ -44,8 +44,8 @@ impl<const M: usize> Sim<'_, M> {
             let mut touched = vec![false; self.model.units.len()];
             let before = self.sides.clone();
             let reset = self.run_due(&due, &mut touched)?;
-            let jumped = self.run_links(&mut links, &due, &mut touched)?;
-            self.deliver(&mut touched)?;
+            let linked = self.run_links(&mut links, &due, &mut touched)?;
+            self.deliver(&mut touched, &linked)?;
             self.decide(&|scope| match scope {
                 Scope::Unit(u) => touched[u],
                 Scope::Link(l) => model.links[l].units.iter().any(|u| touched[*u]),
@@ -55,7 +55,7 @@ impl<const M: usize> Sim<'_, M> {
                 return undecided(Reason::Open, "an event at the start, where a relation leaves 0");
             }
             due = self.next_due()?;
-            if jumped && self.link_risen.contains(&true) {
+            if linked.contains(&true) && self.link_risen.contains(&true) {
                 return undecided(Reason::Open, "a link that another link makes true");
             }
             links.extend(self.proposals(&due, self.micro + 1));
@@ -451,9 +451,9 @@ impl<const M: usize> Sim<'_, M> {
         links: &mut Vec<(usize, u32)>,
         due: &[usize],
         touched: &mut [bool],
-    ) -> Result<bool, Stop> {
+    ) -> Result<Vec<bool>, Stop> {
         let micro = self.micro;
-        let mut jumped = false;
+        let mut linked = vec![false; touched.len()];
         let mut now: Vec<usize> = links.iter().filter(|l| l.1 == micro).map(|l| l.0).collect();
         links.retain(|l| l.1 != micro);
         now.sort_by_key(|l| (self.sys.links[*l].priority, *l));
@@ -477,23 +477,26 @@ impl<const M: usize> Sim<'_, M> {
             }
             self.assign(new);
             for u in &units {
-                touched[*u] = true;
+                (touched[*u], linked[*u]) = (true, true);
             }
             self.note(place, format!("link{}", index(place)), &units);
             self.enough()?;
-            jumped = true;
         }
-        Ok(jumped)
+        Ok(linked)
     }
 
-    /// Inputs follow outputs that jumped: what is sent in a cycle is heard in it (R2).
-    fn deliver(&mut self, touched: &mut [bool]) -> Result<(), Stop> {
+    /// Inputs follow outputs that jumped: what is sent in a cycle is heard in it (R2). Members of a link jump
+    /// after they have sent, so that they send the jump in the next cycle.
+    fn deliver(&mut self, touched: &mut [bool], linked: &[bool]) -> Result<(), Stop> {
         self.decide(&|scope| match scope {
             Scope::Unit(u) => touched[u],
             Scope::Link(_) => false,
         })?;
         let list = self.mismatches()?;
         for (slot, value) in list {
+            if linked[self.sys.sender[&self.sys.variables[slot]]] {
+                continue;
+            }
             self.v[slot] = value;
             if let Variable::Input(u, _) = self.sys.variables[slot] {
                 touched[u] = true;

@@ -357,6 +357,11 @@ impl Graph {
             })
     }
 
+    /// Whether a node reads a variable that is found by solving equations.
+    pub(crate) fn solved(&self, id: Id) -> bool {
+        self.any(id, &|v| matches!(v, Variable::Algebraic(..)))
+    }
+
     /// Whether a node reads, not only by switching, such a variable.
     fn any(&self, id: Id, such: &dyn Fn(Variable) -> bool) -> bool {
         match self.ops[id as usize] {

@@ -130,6 +130,20 @@ fn a_collision_takes_place_a_micro_step_after_it_is_proposed() {
 }
 
 #[test]
+fn the_jump_of_a_link_is_heard_a_micro_step_later() {
+    let mut m = masses(true);
+    m.units[0].outputs = vec![Expr::Read(Variable::State(0, 1))];
+    m.units.push(Unit {
+        inputs: vec![1.0],
+        events: vec![when("back", lt(input(2), n(0.0)), &[])],
+        ..Unit::default()
+    });
+    m.wires = vec![Wire { from: (0, 0), to: (2, 0) }];
+    let tick = 666_666_666_667;
+    happens(&m, &[("link0", tick, 1), ("back", tick, 3)]);
+}
+
+#[test]
 fn a_link_is_refused_when_an_own_event_came_first() {
     // Unit 1 jumps away at the tick at which they would meet.
     let mut m = masses(true);

@@ -77,12 +77,18 @@ fn events_differ(base: &Outcome, run: &Run, until: i64) -> Option<String> {
     Some(format!("{} is missing, at ticks {} to {}", name(lost), lost.tick.lo, lost.tick.hi))
 }
 
-fn values_differ(base: &Outcome, run: &Run) -> Option<String> {
+fn values_differ(case: &Case, base: &Outcome, run: &Run) -> Option<String> {
+    // Where earlier errors die out, those of the last steps are left.
+    let last = |end: f64| match case.settings.method {
+        Method::Closed => 1e-9 * (1.0 + end.abs()),
+        _ => 10.0 * (case.settings.absolute + case.settings.relative * end.abs()),
+    };
     let outputs = run.end.iter().flat_map(|u| &u.outputs);
     let mut pairs = base.values.iter().zip(outputs).enumerate();
     // Zeros of sums of zeros are exact for the judge.
     let outside = |v: f64, e: &superdense_judge::Enclosure| {
-        !e.contains(v) && ![e.lo, e.hi].iter().any(|end| near(v, *end, 1e-9))
+        let close = |end: f64| near(v, end, 1e-9) || (v - end).abs() <= last(end);
+        !e.contains(v) && !close(e.lo) && !close(e.hi)
     };
     let (k, (seen, right)) = pairs.find(|(_, (v, e))| outside(**v, e))?;
     Some(format!("output {k} is {seen}, not in {} to {}", right.lo, right.hi))
@@ -137,7 +143,7 @@ impl Judge for Reference {
                     End::Failed(_, why) => Some(format!("the run ends in an error: {why}")),
                     _ => None,
                 };
-                let found = found.or(failed).or_else(|| values_differ(base, &run));
+                let found = found.or(failed).or_else(|| values_differ(case, base, &run));
                 found.map_or(Opinion::Agrees, |d| finding(base, &run, d))
             }
             Verdict::Undecided(Undecided { detail, until, run, reason }) => {

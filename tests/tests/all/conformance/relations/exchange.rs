@@ -88,6 +88,20 @@ fn rule_12_resets_onto_what_is_heard() {
     check(&[case.event("l", Root(1, 1), 1).end_of("b", 0, -1.0)]);
 }
 
+/// Rule 20: members of a link have sent before they jump, so that others hear the jump in the next cycle.
+#[test]
+fn rule_20_jumps_of_links_are_heard_later() {
+    let text = "connections = ['a.x -> c.w']\n\
+                [unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\nderivatives = { x = '1' }\n\
+                outputs = { x = 'x' }\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\nderivatives = { x = '0' }\n\
+                [unit.c]\nkind = 'equations'\ninputs = { w = 0 }\n\
+                [[unit.c.event]]\nname = 'e'\nwhen = 'w > 4'\n\
+                [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'a.x >= b.x'\nreset = { 'a.x' = 'a.x + 4' }\n";
+    let case = scenario("C20.1", text).stop(1.5).event("l", Root(1, 1), 1);
+    check(&[case.event("e", Root(1, 1), 3)]);
+}
+
 /// A reset onto the threshold of a link follows rule 3, as one in a unit: all members hear where it goes.
 #[test]
 fn rule_12_resets_onto_thresholds_of_links() {
