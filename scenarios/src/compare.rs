@@ -49,6 +49,9 @@ pub struct Difference {
     pub a: Option<f64>,
     /// In B.
     pub b: Option<f64>,
+    /// The sum of both error bars, or half intervals, if any was computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bars: Option<f64>,
 }
 
 /// Events of both runs, matched by unit and name in the order of time.
@@ -113,9 +116,16 @@ fn results([a, b]: &[Json; 2]) -> Vec<Difference> {
     let all = a["results"].as_object().into_iter().flatten();
     let both = all.filter_map(|(name, of_a)| {
         let of_b = b["results"].get(name)?;
-        Some(Difference { name: name.clone(), a: number(of_a), b: number(of_b) })
+        let bars = [of_a, of_b].into_iter().filter_map(bar).reduce(|x, y| x + y);
+        Some(Difference { name: name.clone(), a: number(of_a), b: number(of_b), bars })
     });
     both.collect()
+}
+
+/// The error bar of a result, or half of its interval.
+fn bar(found: &Json) -> Option<f64> {
+    let part = |key: &str| found[key].as_f64();
+    part("bar").or_else(|| Some((part("high")? - part("low")?) / 2.0))
 }
 
 /// Rows of a table, its width checked.

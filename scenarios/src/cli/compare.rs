@@ -5,11 +5,22 @@ use super::{
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use superdense::{compare, output::explained};
+use superdense::{compare, output::explained, report};
+
+/// What `superdense compare A B` was told beside the runs.
+pub(super) struct Comparing {
+    pub window: f64,
+    pub html: Option<PathBuf>,
+    pub force: bool,
+}
 
 /// `superdense compare A B`.
-pub(super) fn compare(console: &Console, a: &Path, b: &Path, window: f64) -> Done {
-    let found = compare::runs(a, b, window).map_err(|e| Stop::usage(e.to_string()))?;
+pub(super) fn compare(console: &Console, a: &Path, b: &Path, told: &Comparing) -> Done {
+    let found = compare::runs(a, b, told.window).map_err(|e| Stop::usage(e.to_string()))?;
+    if let Some(file) = &told.html {
+        let html = report::of_comparison(&found, a, b).map_err(|e| Stop::usage(e.to_string()))?;
+        write(file, &html, told.force)?;
+    }
     console.say(&text(&found), || {
         let (status, code) = if found.equal { ("equal", 0) } else { ("different", 1) };
         let mut object = json!(found);
@@ -33,8 +44,11 @@ fn text(found: &compare::Comparison) -> String {
     if !found.results.is_empty() {
         let mut rows = vec![row(["result", "first", "second", "difference"])];
         rows.extend(found.results.iter().map(|r| {
-            let difference =
+            let mut difference =
                 r.a.zip(r.b).map_or_else(String::new, |(a, b)| format!("{:.3e}", b - a));
+            if let Some(bars) = r.bars {
+                difference += &format!(" ± {bars:.1e}");
+            }
             vec![r.name.clone(), number(r.a), number(r.b), difference]
         }));
         text += &format!("\n{}", columns(&rows, &[1, 2, 3]));
@@ -58,16 +72,21 @@ fn text(found: &compare::Comparison) -> String {
 
 /// `superdense report DIR`.
 pub(super) fn report(console: &Console, dir: &Path, out: Option<PathBuf>, force: bool) -> Done {
-    let html = superdense::report::of_run(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    let html = report::of(dir).map_err(|e| Stop::usage(e.to_string()))?;
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let file = out.unwrap_or_else(|| PathBuf::from(format!("{name}.report.html")));
+    write(&file, &html, force)?;
+    let text = format!("{} ({} kB); open it in a browser\n", file.display(), html.len() / 1000);
+    console.say(&text, || json!({ "status": "done", "file": file, "bytes": html.len() }));
+    Ok(())
+}
+
+/// Writes a page; another file of this name stays without `force`.
+fn write(file: &Path, html: &str, force: bool) -> Done {
     if file.exists() && !force {
         let why = format!("{} is there already; add --force to replace it", file.display());
         return Err(Stop::usage(why));
     }
-    let written = std::fs::write(&file, &html);
-    written.map_err(|e| Stop::usage(format!("{}: {}", file.display(), explained(&e))))?;
-    let text = format!("{} ({} kB); open it in a browser\n", file.display(), html.len() / 1000);
-    console.say(&text, || json!({ "status": "done", "file": file, "bytes": html.len() }));
-    Ok(())
+    std::fs::write(file, html)
+        .map_err(|e| Stop::usage(format!("{}: {}", file.display(), explained(&e))))
 }

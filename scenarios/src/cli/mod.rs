@@ -109,10 +109,16 @@ enum Command {
         /// Events of one name are matched within this time.
         #[arg(long, value_name = "TIME", value_parser = options::seconds, default_value = "0.25 s")]
         window: f64,
+        /// Write the comparison as a page, too: one file of HTML that needs no network.
+        #[arg(long, value_name = "FILE.html")]
+        html: Option<PathBuf>,
+        /// Replace a file of this name.
+        #[arg(long, requires = "html")]
+        force: bool,
     },
-    /// Write a report of a run: one file of HTML that needs no network.
+    /// Write a report of a run or a study: one file of HTML that needs no network.
     Report {
-        /// Output directory of the run.
+        /// Output directory of the run or the study.
         dir: PathBuf,
         /// The file [default: DIR.report.html in the current folder].
         #[arg(long, value_name = "FILE.html")]
@@ -174,7 +180,10 @@ fn commands() -> ExitCode {
         #[cfg(feature = "study")]
         Command::Study(options) => study::study(&console, &options),
         Command::Plot { dir } => run::plot(&console, &dir),
-        Command::Compare { a, b, window } => compare::compare(&console, &a, &b, window),
+        Command::Compare { a, b, window, html, force } => {
+            let told = compare::Comparing { window, html, force };
+            compare::compare(&console, &a, &b, &told)
+        }
         Command::Report { dir, out, force } => compare::report(&console, &dir, out, force),
         Command::Completions { shell } => manual::completions(&console, shell),
         Command::Man { command } => manual::page(&console, command.as_deref()),

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use std::{fs, path::Path};
 
 /// Points of a curve beyond which it has least and largest values only, four points for each of so many columns.
-const COLUMNS: usize = 50_000;
+pub(super) const COLUMNS: usize = 50_000;
 /// Rows of the table of events, at most.
 const EVENTS: usize = 20_000;
 /// Keys of `summary.json` that have a place of their own.
@@ -48,6 +48,7 @@ impl Run<'_> {
             "events": events,
             "statistics": [self.counts(), self.units()?],
             "provenance": self.provenance(),
+            "questions": [],
             "files": self.scenario(),
         });
         Ok((figure_title(&figure, &of("scenario")), subtitle, data))
@@ -139,7 +140,7 @@ fn said(value: &Json) -> String {
     }
 }
 
-fn panel(panel: &Panel) -> Json {
+pub(super) fn panel(panel: &Panel) -> Json {
     let declared = &panel.declared;
     let rows: Vec<Json> = panel
         .rows

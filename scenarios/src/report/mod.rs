@@ -1,13 +1,17 @@
-//! A report of a run: one file of HTML that needs no network.
+//! A report of a run, a study or a comparison: one file of HTML that needs no network.
 //!
 //! **Why everything is inline.** A report is sent by mail and opened years later. The page forbids all requests
 //! by its Content-Security-Policy; its own scripts and styles are known by their SHA-256.
 //!
 //! **How texts stay texts.** Data are JSON in which `<` is escaped, and the script of the page puts texts into
 //! it as text only. So a title with tags is shown with its tags.
+mod comparison;
 mod data;
+#[cfg(feature = "study")]
+mod study;
 
 use crate::{
+    compare::Comparison,
     output::{OutputError, directory::SUMMARY, manifest::Manifest},
     plot::PlotError,
 };
@@ -18,7 +22,9 @@ use std::{fs, path::Path};
 
 const PAGE: &str = include_str!("page.html");
 const CSS: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// Parts of a page, charts of studies, and the order of all.
+const SCRIPTS: [&str; 3] =
+    [include_str!("parts.js"), include_str!("points.js"), include_str!("page.js")];
 /// uPlot 1.6.32 of Leon Sorokin, from its npm package; its licence is beside it.
 const UPLOT: &str = include_str!("uplot.min.js");
 const UPLOT_CSS: &str = include_str!("uplot.min.css");
@@ -35,6 +41,32 @@ pub enum ReportError {
     /// The directory holds no run that has ended.
     #[error("{0}")]
     NoRun(String),
+    /// The store of a study cannot be read.
+    #[cfg(feature = "study")]
+    #[error("{0}")]
+    Study(#[from] crate::study::StudyError),
+}
+
+/// The report of the run or the study in a directory.
+///
+/// # Errors
+/// When the directory holds neither, or its files are damaged.
+pub fn of(dir: &Path) -> Result<String, ReportError> {
+    #[cfg(feature = "study")]
+    if dir.join(crate::study::STORE).is_file() {
+        let (title, subtitle, data) = study::read(dir)?;
+        return Ok(page(&title, &subtitle, &data));
+    }
+    of_run(dir)
+}
+
+/// The report of a comparison of the runs in two directories.
+///
+/// # Errors
+/// When files of the runs are damaged.
+pub fn of_comparison(found: &Comparison, a: &Path, b: &Path) -> Result<String, ReportError> {
+    let (title, subtitle, data) = comparison::read(found, a, b)?;
+    Ok(page(&title, &subtitle, &data))
 }
 
 /// The report of the run in a directory.
@@ -61,17 +93,18 @@ pub fn of_run(dir: &Path) -> Result<String, ReportError> {
 fn page(title: &str, subtitle: &str, data: &Json) -> String {
     let hash =
         |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())));
+    let script = format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat());
     // In a script, `<` could end it or begin a comment.
     let data = data.to_string().replace('<', "\\u003c");
     let parts = [
         ("styles", format!("{} {}", hash(UPLOT_CSS), hash(CSS))),
-        ("scripts", format!("{} {}", hash(UPLOT), hash(SCRIPT))),
+        ("scripts", format!("{} {}", hash(UPLOT), hash(&script))),
         ("title", escaped(title)),
         ("subtitle", escaped(subtitle)),
         ("uplot_css", UPLOT_CSS.to_owned()),
         ("css", CSS.to_owned()),
         ("uplot", UPLOT.to_owned()),
-        ("script", SCRIPT.to_owned()),
+        ("script", script.clone()),
         ("data", data),
     ];
     // One pass: what is put in is not looked at again.

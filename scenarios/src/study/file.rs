@@ -63,6 +63,8 @@ pub struct Study {
     pub parameters: Vec<Parameter>,
     /// Names of results, in file order.
     pub results: Vec<String>,
+    /// Their units of measure, for people; empty where there are none.
+    pub units: Vec<String>,
     /// The questions.
     pub asks: Vec<Ask>,
 }
@@ -336,6 +338,7 @@ fn study(
         timeout: head.timeout,
         parameters,
         results,
+        units: runner.units().to_vec(),
         asks,
     };
     Ok(Some((study, runner)))

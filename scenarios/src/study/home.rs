@@ -138,6 +138,9 @@ impl Home {
         let answers = answer::answers(study, found);
         directory::replace(&self.out.join(RESULTS), table::csv(study, found).as_bytes())?;
         directory::replace(&self.out.join(ANSWERS), &answer::json(&answers))?;
+        let words: Vec<(&String, String)> =
+            answers.iter().map(|(name, answer)| (name, answer.line(study).0)).collect();
+        self.store.meta("answers", json!(words))?;
         Ok(answers)
     }
 
@@ -215,6 +218,8 @@ impl Home {
         store.meta("seed", json!(study.seed))?;
         store.meta("parameters", json!(parameters))?;
         store.meta("results", json!(study.results))?;
+        store.meta("units", json!(study.units))?;
+        store.meta("title", json!(study.title))?;
         store.meta("asks", json!(asks))
     }
 }

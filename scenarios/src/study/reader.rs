@@ -10,6 +10,27 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// What a store tells about its study.
+#[derive(Debug)]
+pub struct About {
+    /// The title, or the name.
+    pub title: String,
+    /// The version of the program that ran it.
+    pub version: String,
+    /// The study file.
+    pub study: PathBuf,
+    /// The scenario file.
+    pub scenario: PathBuf,
+    /// The seed.
+    pub seed: u64,
+    /// Paths of parameters and their units.
+    pub parameters: Vec<(String, String)>,
+    /// Names of results and their units.
+    pub results: Vec<(String, String)>,
+    /// The questions and their answers in words; none before the study is at its end.
+    pub answers: Vec<(String, String)>,
+}
+
 /// A store that is only read, also while a study writes it.
 #[derive(Debug)]
 pub struct Reader {
@@ -94,6 +115,51 @@ impl Reader {
     /// When the store does not tell.
     pub fn seed(&self) -> Result<u64, StudyError> {
         self.fact("seed")
+    }
+
+    /// All that the store tells about its study.
+    ///
+    /// # Errors
+    /// When the store does not tell.
+    pub fn about(&self) -> Result<About, StudyError> {
+        let study = self.study()?;
+        let parameters: Vec<Map<String, Json>> = self.fact("parameters")?;
+        let text = |p: &Map<String, Json>, key: &str| {
+            p.get(key).and_then(Json::as_str).unwrap_or_default().to_owned()
+        };
+        let results: Vec<String> = self.fact("results")?;
+        let units: Vec<String> = self.fact("units")?;
+        Ok(About {
+            title: self.fact("title")?,
+            version: self.fact("version")?,
+            scenario: self.scenario()?,
+            seed: self.seed()?,
+            parameters: parameters.iter().map(|p| (text(p, "path"), text(p, "unit"))).collect(),
+            results: results.into_iter().zip(units).collect(),
+            answers: self.fact("answers").unwrap_or_default(),
+            study,
+        })
+    }
+
+    /// Point, replicate, status and error of runs without results, in the order of points.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn lost(&self) -> Result<Vec<(usize, u32, String, String)>, StudyError> {
+        let sql = "SELECT key, replicate, status, error FROM run WHERE status <> 'done'";
+        let mut statement = self.connection.prepare(sql).map_err(at(&self.file))?;
+        let mut rows = statement.query([]).map_err(at(&self.file))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(at(&self.file))? {
+            let read = || Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            let (key, replicate, status, why): (_, _, _, Option<String>) =
+                read().map_err(at(&self.file))?;
+            if let Some(number) = self.keys.iter().position(|k| *k == key) {
+                found.push((number, replicate, status, why.unwrap_or_default()));
+            }
+        }
+        found.sort_by_key(|(point, replicate, ..)| (*point, *replicate));
+        Ok(found)
     }
 
     /// The settings of a point.

@@ -56,6 +56,7 @@ pub struct ScenarioRunner {
     /// Before those of a point.
     sets: Sets,
     names: Vec<String>,
+    units: Vec<String>,
     alone: bool,
 }
 
@@ -70,10 +71,12 @@ impl ScenarioRunner {
         sets: &Sets,
     ) -> Result<(Self, Resolution), Diagnostics> {
         let (scenario, study) = (scenario.to_owned(), study.to_owned());
-        let mut this =
-            Self { scenario, study, sets: sets.clone(), names: Vec::new(), alone: false };
+        let (sets, names, units) = (sets.clone(), Vec::new(), Vec::new());
+        let mut this = Self { scenario, study, sets, names, units, alone: false };
         let plan = this.load(&Sets::new(), None)?;
         this.names = plan.results.named.iter().map(|r| r.name.clone()).collect();
+        this.units =
+            plan.results.named.iter().map(|r| r.unit.clone().unwrap_or_default()).collect();
         this.alone = plan.units.iter().any(|unit| unit.kind == "fmu");
         Ok((this, plan.resolution))
     }
@@ -86,6 +89,11 @@ impl ScenarioRunner {
     /// The names of results.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Their units of measure, for people; empty where there are none.
+    pub fn units(&self) -> &[String] {
+        &self.units
     }
 
     /// Plans a point.

@@ -1,0 +1,141 @@
+//! The data of the report of a study: its answers, and every point that was run.
+use super::ReportError;
+use crate::{
+    plot::{PlotError, each_row, first_line},
+    study::{RESULTS, Reader, STORE},
+};
+use serde_json::{Value as Json, json};
+use std::{collections::BTreeMap, fs, path::Path};
+use superdense_study::{interval, replicate::LEVEL};
+
+/// Points of a question that a page has, at most.
+const POINTS: usize = 20_000;
+/// Columns of `results.csv` before the parameters, and behind the results.
+const BEFORE: usize = 3;
+const BEHIND: usize = 2;
+
+/// A point of a question.
+#[derive(Default)]
+struct Point {
+    /// The parameters as they are written.
+    words: Vec<String>,
+    /// The values of each result over the replicates in which it happened.
+    results: Vec<Vec<f64>>,
+    runs: usize,
+    lost: usize,
+}
+
+/// Title, a line about the study, and its data.
+pub(super) fn read(dir: &Path) -> Result<(String, String, Json), ReportError> {
+    let reader = Reader::open(&dir.join(STORE))?;
+    let about = reader.about()?;
+    let (questions, runs) = questions(dir, &about)?;
+    let lost = reader.lost()?;
+    let named = |list: &[(String, String)]| -> Vec<Json> {
+        list.iter().map(|(name, unit)| json!({ "name": name, "unit": unit })).collect()
+    };
+    let answers: Vec<String> = about.answers.iter().map(|(n, a)| format!("{n}: {a}")).collect();
+    let mut remarks = vec![json!(["Answers", answers])];
+    if !lost.is_empty() {
+        let told = |(point, replicate, status, why): &(usize, u32, String, String)| {
+            format!("point {point}, replicate {replicate}: {status}: {why}")
+        };
+        remarks.push(json!(["Runs without results", lost.iter().map(told).collect::<Vec<_>>()]));
+    }
+    let file = about.study.display().to_string();
+    let text = fs::read_to_string(&about.study).ok();
+    let files = text.map(|t| json!([format!("{file}, as it was when this report was made"), t]));
+    let data = json!({
+        "results": [],
+        "remarks": remarks,
+        "tables": [],
+        "panels": [],
+        "span": [0, 1],
+        "events": { "rows": [], "times": [], "count": 0 },
+        "statistics": [],
+        "questions": questions,
+        "parameters": named(&about.parameters),
+        "outcomes": named(&about.results),
+        "rerun": format!("superdense study rerun {}", dir.display()),
+        "provenance": [
+            ["superdense", about.version],
+            ["study", file],
+            ["scenario", about.scenario.display().to_string()],
+            ["seed", about.seed.to_string()],
+            ["runs", runs.to_string()],
+        ],
+        "files": files.into_iter().collect::<Vec<_>>(),
+    });
+    let scenario = about.scenario.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let subtitle = format!("a study of {scenario}: {runs} runs, seed {}", about.seed);
+    Ok((about.title, subtitle, data))
+}
+
+/// The questions with their points, and the number of runs.
+fn questions(
+    dir: &Path,
+    about: &crate::study::reader::About,
+) -> Result<(Vec<Json>, usize), ReportError> {
+    let file = dir.join(RESULTS);
+    if !file.is_file() {
+        let why = "the study is not at its end; run it again, it goes on";
+        return Err(ReportError::NoRun(format!("{}: {why}", dir.display())));
+    }
+    let (parameters, results) = (about.parameters.len(), about.results.len());
+    let width = BEFORE + parameters + results + BEHIND;
+    let head = first_line(&file)?;
+    if crate::output::csv::split(&head).len() != width {
+        let why = "its columns are not those of the study".to_owned();
+        return Err(PlotError::Format { file: file.display().to_string(), why }.into());
+    }
+    let mut asks: Vec<(String, BTreeMap<usize, Point>)> = Vec::new();
+    let mut runs = 0;
+    each_row(&file, width, |fields| {
+        if asks.last().is_none_or(|(name, _)| *name != *fields[0]) {
+            asks.push((fields[0].to_string(), BTreeMap::new()));
+        }
+        let Some((_, points)) = asks.last_mut() else { return Ok(false) };
+        let number = fields[1].parse().unwrap_or(usize::MAX);
+        let point = points.entry(number).or_insert_with(|| Point {
+            words: fields[BEFORE..BEFORE + parameters].iter().map(|f| f.to_string()).collect(),
+            results: vec![Vec::new(); results],
+            ..Point::default()
+        });
+        for (all, cell) in point.results.iter_mut().zip(&fields[BEFORE + parameters..]) {
+            all.extend(cell.parse::<f64>().ok());
+        }
+        point.runs += 1;
+        point.lost += usize::from(fields[width - BEHIND] != "done");
+        runs += 1;
+        Ok(true)
+    })?;
+    Ok((asks.into_iter().map(|(name, points)| question(&name, &points)).collect(), runs))
+}
+
+/// A question: the parameters that it has, and its points.
+fn question(name: &str, points: &BTreeMap<usize, Point>) -> Json {
+    let some = || points.iter().take(POINTS);
+    let count = points.values().next().map_or(0, |p| p.words.len());
+    let over: Vec<usize> =
+        (0..count).filter(|&k| points.values().any(|p| !p.words[k].is_empty())).collect();
+    let point = |(number, p): (&usize, &Point)| {
+        let words: Vec<&String> = over.iter().map(|&k| &p.words[k]).collect();
+        let estimates: Vec<Json> = p.results.iter().map(|all| estimate(all)).collect();
+        json!({ "number": number, "runs": p.runs, "lost": p.lost, "at": words, "results": estimates })
+    };
+    json!({
+        "name": name,
+        "over": over,
+        "points": some().map(point).collect::<Vec<_>>(),
+        "count": points.len(),
+    })
+}
+
+/// Mean, and the ends of its interval; nothing where a result never happened.
+fn estimate(values: &[f64]) -> Json {
+    if values.is_empty() {
+        return Json::Null;
+    }
+    let found = interval::mean(values, LEVEL);
+    json!([found.value, found.low, found.high])
+}
