@@ -103,13 +103,14 @@
 
   function scale(y, wide) {
     const parts = Array.from({ length: 40 }, (_, i) =>
-      shape("rect", { x: 110 + (i * (wide - 220)) / 40, y: 4, width: (wide - 220) / 40 + 1, height: 12, fill: paint(i / 39) }));
+      shape("rect", { x: 90 + (i * (wide - 180)) / 40, y: 4, width: (wide - 180) / 40 + 1, height: 12, fill: paint(i / 39) }));
     const text = (x, anchor, t) => shape("text", { x, y: 15, "text-anchor": anchor, class: "mark" }, t);
-    return shape("g", {}, ...parts, text(102, "end", brief(y.low)), text(wide - 102, "start", brief(y.high)));
+    return shape("g", {}, ...parts, text(82, "end", brief(y.low)), text(wide - 82, "start", brief(y.high)));
   }
 
-  function map(q, [x, y], z, k) {
-    const [wide, high, left, top, right, below] = [720, 440, 110, 40, 40, 60];
+  function map(q, [x, y], z, k, room) {
+    const wide = Math.min(720, Math.max(320, room));
+    const [high, left, top, right, below] = [440, 110, 40, wide < 500 ? 12 : 40, 60];
     const cells = x.levels.length * y.levels.length <= 4 * q.points.length;
     const place = (a, v, from, to) => {
       if (cells) return from + ((a.levels.indexOf(v) + 0.5) / a.levels.length) * (to - from);
@@ -192,7 +193,7 @@
       const z = outcome(q.points, k);
       holder.replaceChildren();
       if (axes.length === 1) curve(q, axes[0], k, holder);
-      if (axes.length === 2) holder.append(map(q, axes, z, k));
+      if (axes.length === 2) holder.append(map(q, axes, z, k, holder.clientWidth));
       if (axes.length > 1) holder.append(parallel(q, axes, z, k));
     };
     const names = q.over.map((i) => report.parameters[i].name);
