@@ -14,7 +14,7 @@
 //! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
 //!
-//! `cargo run --release -p superdense-benches --bin compare -- devstone|hold|ring|exchange|bounces|grid|phold|qss` prints a table
+//! `cargo run --release -p superdense-benches --bin peers -- devstone|hold|ring|exchange|bounces|grid|phold|qss` prints a table
 //! of ratios, `--bin gate` compares instruction counts with `gates.toml`.
 //!
 //! # Why

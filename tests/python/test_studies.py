@@ -65,6 +65,29 @@ def test_executors_give_equal_files(tmp_path: Path, pool: type) -> None:
         assert (here.out / name).read_bytes() == (there.out / name).read_bytes()
 
 
+def test_dask_gives_equal_files(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    here = study(tmp_path, "here")
+    here.run(workers=1)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        there = study(tmp_path, "there")
+        there.run(executor=client.get_executor(pure=False))
+    for name in ("results.csv", "answers.json"):
+        assert (here.out / name).read_bytes() == (there.out / name).read_bytes()
+
+
+def test_report_of_a_study(tmp_path: Path) -> None:
+    limit = study(tmp_path, "out")
+    with pytest.raises(sd.RunError, match="no study here|holds no run"):
+        limit.report(tmp_path / "a.html")
+    limit.run()
+    page = limit.report(tmp_path / "a.html").read_text()
+    assert "first < 0.5 holds up to height = 1.22, fails from 1.23".replace("<", "\\u003c") in page
+
+
 def test_mistakes(tmp_path: Path) -> None:
     wrong = study(tmp_path, "out")
     wrong.file.write_text(STUDY.replace("first <", "frist <"))

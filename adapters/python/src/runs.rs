@@ -154,9 +154,9 @@ pub(crate) fn compare(py: Python<'_>, a: PathBuf, b: PathBuf, window: f64) -> Py
     serde_json::to_string(&found).map_err(|e| errors::other(py, &e.to_string()))
 }
 
-/// The report of a directory of results, as HTML.
+/// The report of the run or the study in a directory, as HTML.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, dir: PathBuf) -> PyResult<String> {
-    let made = waited(py, |_| superdense::report::of_run(&dir))?;
+    let made = waited(py, |_| superdense::report::of(&dir))?;
     made.map_err(|e| errors::other(py, &e.to_string()))
 }

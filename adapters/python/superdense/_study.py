@@ -73,6 +73,11 @@ class Study:
         self.answers = json.loads(answers)
         return self.answers
 
+    def report(self, file: str | os.PathLike[str]) -> Path:
+        """Writes the report of the study, one HTML file, after :meth:`run`."""
+        Path(file).write_text(_native.report(self.out), encoding="utf-8")
+        return Path(file)
+
     def ask(self, values: Mapping[str, Value]) -> Point:
         """A point that an optimiser outside wants to know: values of parameters of ``[vary]``, rounded as the study
         rounds them. ``point.results`` has what the store knows of it.
