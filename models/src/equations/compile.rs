@@ -131,6 +131,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         mode_names: d.modes.iter().map(|(name, _)| name.value.clone()).collect(),
         links,
         derivatives: Program::compile(&derivatives),
+        sums: sums(&outputs),
         outputs: Program::compile(&outputs),
         indicators: Program::compile(&indicators),
         relations,
@@ -273,6 +274,12 @@ fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
         }
         _ => r.mode(d, p).unwrap_or(0.0),
     }
+}
+
+/// Of each output the places that it reads with their factors, where it is a sum.
+fn sums(outputs: &[Expr]) -> Vec<Option<Vec<(usize, f64)>>> {
+    let places = |sum: Vec<(VarId, f64)>| sum.iter().map(|(id, f)| (id.0 as usize, *f)).collect();
+    Program::compile(outputs).sums().into_iter().map(|sum| sum.map(places)).collect()
 }
 
 fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option<Settings> {

@@ -108,6 +108,8 @@ pub struct TextEquations {
     pub(super) links: Vec<LinkEquations>,
     pub(super) derivatives: Program,
     pub(super) outputs: Program,
+    /// Of each output the places that it reads with their factors, where it is a sum.
+    pub(super) sums: Vec<Option<Vec<(usize, f64)>>>,
     pub(super) indicators: Program,
     pub(super) relations: Vec<Relation>,
     /// Along whose surface the solution may slide: relations, with the slopes of both their sides.
@@ -164,6 +166,11 @@ impl Equations for TextEquations {
     }
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]) {
         self.outputs.eval(vars, &mut work.outputs, y);
+    }
+    fn sum(&self, port: usize, _: &[f64], to: &mut Vec<(usize, f64)>) -> bool {
+        let Some(Some(sum)) = self.sums.get(port) else { return false };
+        to.clone_from(sum);
+        true
     }
     fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         self.indicators.eval(vars, &mut work.indicators, z);

@@ -465,7 +465,11 @@ impl Equations for Machines {
     }
 
     fn output(&self, port: usize, vars: &[f64]) -> f64 {
-        let (status, e) = (self.breakers(vars).status, self.internal(vars));
+        let status = self.breakers(vars).status;
+        let e = match self.outputs[port].reads_voltages() {
+            true => self.internal(vars),
+            false => Vec::new(),
+        };
         let angles = &vars[Dims::STATES..][..self.units.len()];
         let told = self.look(vars, |present| {
             if matches!(
@@ -498,6 +502,20 @@ impl Equations for Machines {
             self.tell(self.outputs[port], (vars, &e), &bus, &island)
         });
         told.unwrap_or(f64::NAN)
+    }
+
+    fn sum(&self, port: usize, vars: &[f64], to: &mut Vec<(usize, f64)>) -> bool {
+        let (places, n) = (self.places(), self.units.len());
+        let speed = |k: usize, factor: f64| (Dims::STATES + n + k, self.frequency * factor);
+        to.clear();
+        match self.outputs[port] {
+            Output::Centre => to.extend((0..n).map(|k| speed(k, vars[places.centre + k]))),
+            Output::Frequency(k) => to.push(speed(k, 1.0)),
+            Output::Angle(k) => to.push((Dims::STATES + k, 1.0)),
+            Output::Shed | Output::Lost | Output::Islands => {}
+            _ => return false,
+        }
+        true
     }
 
     fn indicators<S: Scalar>(&self, vars: &[S], _: &mut Work<S>, z: &mut [S]) {

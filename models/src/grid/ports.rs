@@ -43,6 +43,13 @@ pub(super) enum Output {
     Flow(usize, usize),
 }
 
+impl Output {
+    /// Whether internal voltages of machines are needed for it.
+    pub(super) fn reads_voltages(self) -> bool {
+        matches!(self, Self::Generated(..) | Self::Voltage(_) | Self::Demanded(..) | Self::Flow(..))
+    }
+}
+
 /// Places of buses with loads, ascending.
 pub(super) fn loads(case: &Case) -> Vec<usize> {
     (0..case.buses.len()).filter(|&k| case.buses[k].demand != [0.0; 2]).collect()

@@ -61,6 +61,13 @@ impl Piece {
         poly::eval(&self.coefficients, theta)
     }
 
+    /// How many of these coefficients, at least one, are no rounding.
+    pub fn length(coefficients: &[f64]) -> usize {
+        let size = coefficients.iter().fold(0.0_f64, |size, c| size.max(c.abs()));
+        let rounding = |c: &&f64| c.abs() <= ROUNDING * size;
+        (coefficients.len() - coefficients.iter().rev().take_while(rounding).count()).max(1)
+    }
+
     /// Cuts the interval from 0 to 1 into parts on each of which polynomials of degree eight describe `dim`
     /// functions, and passes them on: `take((from, to), function, coefficients)`, with the ends of the part, in order.
     ///
@@ -70,6 +77,7 @@ impl Piece {
     /// that do not decrease beside it will not do so on shorter parts.
     pub fn cut(dim: usize, rounding: f64, sample: &mut dyn FnMut(f64, &mut [f64]), take: Take<'_>) {
         let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
+        let mut series = vec![[0.0; NODES]; dim];
         // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
         let mut sizes = vec![0.0; dim];
         // Parts to be done, the first one last; depth first, so that they come in order.
@@ -79,17 +87,19 @@ impl Piece {
             for (k, row) in nodes.chunks_exact_mut(dim).enumerate() {
                 sample(low + node(k) * (high - low), row);
             }
-            let series = |f: usize| chebyshev(&std::array::from_fn(|k| nodes[k * dim + f]));
+            for (f, series) in series.iter_mut().enumerate() {
+                *series = chebyshev(&std::array::from_fn(|k| nodes[k * dim + f]));
+            }
             let noise = NOISE.max(DERIVATIVE * rounding / (high - low));
             let mut fits = |sizes: &mut [f64]| {
-                if (0..dim).all(|f| decreases(&series(f), &mut sizes[f], noise)) {
+                if (0..dim).all(|f| decreases(&series[f], &mut sizes[f], noise)) {
                     return true;
                 }
                 for (row, at) in checks.chunks_exact_mut(dim).zip(CHECKS) {
                     sample(low + at * (high - low), row);
                 }
                 let miss = |f: usize, k: usize| {
-                    (poly::eval(&powers(&series(f)).0, CHECKS[k]) - checks[k * dim + f]).abs()
+                    (poly::eval(&powers(&series[f]).0, CHECKS[k]) - checks[k * dim + f]).abs()
                 };
                 (0..dim).all(|f| (0..CHECKS.len()).all(|k| miss(f, k) <= TAIL * sizes[f]))
             };
@@ -100,8 +110,8 @@ impl Piece {
                 continue;
             }
             parts += 1;
-            for f in 0..dim {
-                let (powers, length) = powers(&series(f));
+            for (f, series) in series.iter().enumerate() {
+                let (powers, length) = powers(series);
                 take((low, high), f, &powers[..length]);
             }
         }
@@ -142,42 +152,51 @@ fn decreases(c: &[f64; NODES], size: &mut f64, noise: f64) -> bool {
 }
 
 /// Place of the sample number `k` between 0 and 1.
-fn node(k: usize) -> f64 {
+const fn node(k: usize) -> f64 {
     /// 1/2 - cos(k π/8)/2 for k from 0 to 4.
     const HALF: [f64; 5] =
         [0.0, 0.038_060_233_744_356_63, 0.146_446_609_406_726_2, 0.308_658_283_817_455_1, 0.5];
-    match HALF.get(k) {
-        Some(&place) => place,
-        None => 1.0 - HALF[NODES - 1 - k],
-    }
+    if k < HALF.len() { HALF[k] } else { 1.0 - HALF[NODES - 1 - k] }
 }
 
 /// The Chebyshev series of the polynomial with these values at the nodes.
 fn chebyshev(values: &[f64; NODES]) -> [f64; NODES] {
-    const LAST: usize = NODES - 1;
-    // The nodes go from left to right: x = 2 place - 1 = -cos(k π/8).
-    let cosine = |k: usize, j: usize| {
-        let turns = (k * j) % (2 * LAST);
-        let (turns, sign) = if turns > LAST { (2 * LAST - turns, 1.0) } else { (turns, 1.0) };
-        sign * (1.0 - 2.0 * node(turns))
-    };
+    if values.iter().all(|v| *v == values[0]) {
+        let mut level = [0.0; NODES];
+        level[0] = values[0];
+        return level;
+    }
+    /// cos(k j π/8), halved at the first and the last node, where row j is that of the coefficient j.
+    const COSINES: [[f64; NODES]; NODES] = cosines();
     std::array::from_fn(|j| {
-        let sum: f64 = (0..NODES)
-            .map(|k| {
-                let half = if k == 0 || k == LAST { 0.5 } else { 1.0 };
-                half * values[LAST - k] * cosine(k, j)
-            })
-            .sum();
-        let half = if j == 0 || j == LAST { 0.5 } else { 1.0 };
-        sum * half * 2.0 / LAST as f64
+        let sum: f64 = COSINES[j].iter().zip(values).map(|(c, v)| c * v).sum();
+        let half = if j == 0 || j == NODES - 1 { 0.5 } else { 1.0 };
+        sum * half * 2.0 / (NODES - 1) as f64
     })
+}
+
+const fn cosines() -> [[f64; NODES]; NODES] {
+    const LAST: usize = NODES - 1;
+    let mut all = [[0.0; NODES]; NODES];
+    let mut j = 0;
+    while j < NODES {
+        let mut k = 0;
+        while k < NODES {
+            // The nodes go from left to right: x = 2 place - 1 = -cos(k π/8).
+            let turns = (k * j) % (2 * LAST);
+            let turns = if turns > LAST { 2 * LAST - turns } else { turns };
+            let half = if k == 0 || k == LAST { 0.5 } else { 1.0 };
+            all[j][LAST - k] = half * (1.0 - 2.0 * node(turns));
+            k += 1;
+        }
+        j += 1;
+    }
+    all
 }
 
 /// The coefficients in θ, and how many there are, rounding cut off.
 fn powers(series: &[f64; NODES]) -> ([f64; NODES], usize) {
-    let size = series.iter().fold(0.0_f64, |size, c| size.max(c.abs()));
-    let length = NODES - series.iter().rev().take_while(|c| c.abs() <= ROUNDING * size).count();
-    let length = length.max(1);
+    let length = Piece::length(series);
     let mut out = [0.0; NODES];
     // T0 = 1, T1 = 2θ - 1, and each further one is 2 (2θ - 1) times the last less the one before.
     let (mut before, mut last) = ([0.0; NODES], [0.0; NODES]);

@@ -18,7 +18,7 @@
 //! whether an output has to be sent.
 use super::{
     equations::{Dims, Equations},
-    ode::{Flip, Past, put},
+    ode::{Flip, Past, Path, put},
 };
 use crate::signal::{statistics::UnitStatistics, value::Segment};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -241,6 +241,10 @@ pub trait Core<E: Equations>: Send + 'static {
     /// States at `t`, between the last transition and what the last advance covered (a tick
     /// beyond it included).
     fn states(&self, t: f64, x: &mut [f64]);
+    /// The polynomials of the states since the last step began, where there are any.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
     /// How far a state, which is `x` at `t`, may be off there.
     fn error(&self, t: f64, state: usize, x: f64) -> f64;
     /// Makes `t` the present and the origin of all offsets: what lies beyond is kept only as long

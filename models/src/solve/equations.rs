@@ -366,6 +366,12 @@ pub trait Equations: Send + Sync + 'static {
         self.outputs(vars, &mut Work::default(), &mut y);
         y[port]
     }
+    /// Writes the places that signal output `port` reads with their factors, where it is a sum of variables
+    /// with factors that only events change; false where it is none, or nobody knows.
+    fn sum(&self, port: usize, vars: &[f64], to: &mut Vec<(usize, f64)>) -> bool {
+        let _ = (port, vars, to);
+        false
+    }
     /// Writes each indicator.
     fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         let _ = (vars, work, z);

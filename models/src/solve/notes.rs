@@ -1,9 +1,13 @@
 //! Notes of the solution between messages: output ports over each step, as polynomials.
 use super::{
     core::{Core, Scene},
-    equations::Equations,
+    equations::{Dims, Equations},
+    ode::Path,
 };
-use crate::signal::piece::{Moment, Piece};
+use crate::{
+    maths::poly,
+    signal::piece::{Moment, Piece},
+};
 use serde::{Deserialize, Serialize};
 
 /// The ports that are noted, how far, and pieces that nobody has taken yet.
@@ -58,6 +62,18 @@ impl Notes {
         }
         let begin = from.since(Moment::at(scene.frame.last), rate);
         let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
+        self.until = now;
+        if let Some(path) = core.path().filter(|path| path.start() <= begin + 1e-6 * (t - begin)) {
+            core.states(begin, &mut x);
+            scene.fill(begin, &x, &mut vars);
+            let step = Step { path, scene, vars: &vars, begin, length: t - begin };
+            let mut sums = self.ports.iter().map(|&port| step.sum(port));
+            if let Some(all) = sums.by_ref().collect::<Option<Vec<_>>>() {
+                let piece = |(&port, coefficients)| Piece { port, from, to: now, coefficients };
+                self.pieces.extend(self.ports.iter().zip(all).map(piece));
+                return;
+            }
+        }
         let Self { ports, pieces, .. } = self;
         let mut sample = |theta: f64, row: &mut [f64]| {
             let at = if theta == 1.0 { t } else { begin + theta * (t - begin) };
@@ -78,6 +94,44 @@ impl Notes {
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients });
         });
-        self.until = now;
+    }
+}
+
+/// A step whose states are polynomials.
+struct Step<'a, E> {
+    path: &'a Path,
+    scene: &'a Scene<E>,
+    /// Where it begins.
+    vars: &'a [f64],
+    begin: f64,
+    length: f64,
+}
+
+impl<E: Equations> Step<'_, E> {
+    /// An output over the step, if it is a sum of states.
+    fn sum(&self, port: u16) -> Option<Vec<f64>> {
+        let Self { path, scene, vars, .. } = *self;
+        let (mut terms, mut c) = (Vec::new(), vec![0.0; path.order() + 1]);
+        if !scene.equations.sum(port.into(), vars, &mut terms) {
+            return None;
+        }
+        for (place, factor) in terms {
+            let state = place.checked_sub(Dims::STATES).filter(|&i| i < scene.dims.states);
+            match state {
+                Some(i) => c.iter_mut().zip(path.row(i)).for_each(|(c, row)| *c += factor * row),
+                // Only events change discrete values; the time and inputs go on.
+                None if place >= scene.dims.first_discrete() => {}
+                None => return None,
+            }
+        }
+        poly::shift(&mut c, self.begin - path.start());
+        let mut power = 1.0;
+        for c in &mut c {
+            *c *= power;
+            power *= self.length;
+        }
+        c[0] = scene.equations.output(port.into(), vars);
+        c.truncate(Piece::length(&c));
+        Some(c)
     }
 }

@@ -5,7 +5,7 @@ use super::{
     dual::{Dual, Structure},
     equations::{Dims, Equations, Work},
     expander::{Expander, Functions, MAX_SEGMENT_ORDER},
-    ode::{MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Solver, StepError, put},
+    ode::{MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Path, Solver, StepError, put},
     progress::{Progress, Slow},
     settings::Settings,
     tendency::Course,
@@ -465,6 +465,10 @@ impl<E: Equations> Core<E> for Stepped {
     #[inline]
     fn states(&self, t: f64, x: &mut [f64]) {
         self.state.solver.dense(t, x);
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(self.state.solver.path())
     }
 
     fn error(&self, t: f64, state: usize, x: f64) -> f64 {

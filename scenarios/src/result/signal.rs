@@ -3,7 +3,7 @@ use super::{Atom, Form, Gather, Signal};
 use serde::{Deserialize, Serialize};
 use superdense_models::{
     maths::{
-        expr::{Expr, Program, Registers},
+        expr::{Expr, Program, Registers, VarId},
         poly::{self, Direction},
     },
     signal::piece::Piece,
@@ -23,6 +23,8 @@ pub(super) struct Compiled {
     out: Vec<f64>,
     /// The formula is one output and nothing else: its place among the atoms.
     plain: Option<usize>,
+    /// Of each formula the atoms with their factors, where all are sums.
+    sums: Option<Vec<Vec<(VarId, f64)>>>,
 }
 
 /// Polynomials of the outputs that a signal reads, in the order of its atoms' ports.
@@ -39,8 +41,12 @@ impl Compiled {
             (Form::Number(expr), [Atom::Port(_)]) => expr.as_var().map(|var| var.0 as usize),
             _ => None,
         };
+        let program = Program::compile(exprs);
+        let many = signal.atoms.iter().any(|atom| matches!(atom, Atom::Many(..)));
+        let sums = program.sums().into_iter().collect::<Option<Vec<_>>>();
         Self {
-            program: Program::compile(exprs),
+            sums: sums.filter(|_| !many),
+            program,
             values: vec![0.0; signal.atoms.len()],
             out: vec![0.0; results],
             registers: Registers::default(),
@@ -134,6 +140,9 @@ impl Compiled {
             }
             return;
         }
+        if self.sums.is_some() {
+            return self.summed((time, seconds), parts, take);
+        }
         let results = self.results;
         let mut sample = |theta: f64, row: &mut [f64]| {
             let z = self.evaluate(time + theta * seconds, |port| poly::eval(&parts[port], theta));
@@ -141,6 +150,24 @@ impl Compiled {
         };
         let rounding = f64::EPSILON * time.abs() / seconds;
         Piece::cut(results, rounding, &mut sample, take);
+    }
+
+    /// Sums of polynomials are polynomials.
+    fn summed(&mut self, (time, seconds): (f64, f64), parts: &Parts, take: Take<'_>) {
+        let begin = self.evaluate(time, |port| parts[port][0]).to_vec();
+        let clock = vec![time, seconds];
+        let mut ports = parts.iter();
+        let of = |atom: &Atom| if *atom == Atom::Time { Some(&clock) } else { ports.next() };
+        let atoms: Vec<Option<&Vec<f64>>> = self.signal.atoms.iter().map(of).collect();
+        for (k, (terms, begin)) in self.sums.iter().flatten().zip(begin).enumerate() {
+            let mut c = vec![begin];
+            for (id, factor) in terms {
+                let Some(part) = atoms[id.0 as usize] else { continue };
+                c.resize(c.len().max(part.len()), 0.0);
+                c.iter_mut().zip(part).skip(1).for_each(|(c, p)| *c += factor * p);
+            }
+            take((0.0, 1.0), k, &c[..Piece::length(&c)]);
+        }
     }
 
     /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` goes on from

@@ -77,4 +77,56 @@ impl Program {
         }
         degrees
     }
+
+    /// Of each result the variables with their factors, where it is a sum of variables times numbers and a
+    /// number; nothing for others.
+    ///
+    /// ```
+    /// use superdense_models::maths::expr::{Expr, Names, Program, VarId};
+    /// let scope = Names::new().var("x", 0).var("k", 1);
+    /// let parse = |text| Expr::parse(text, &scope).unwrap();
+    /// let program = Program::compile(&["60 - x/4 + 2*(x - k)", "k*x", "3"].map(parse));
+    /// let sum = vec![(VarId(0), 1.75), (VarId(1), -2.0)];
+    /// assert_eq!(program.sums(), [Some(sum), None, Some(vec![])]);
+    /// ```
+    pub fn sums(&self) -> Vec<Option<Vec<(VarId, f64)>>> {
+        /// A number, and factors.
+        type Sum = (f64, Vec<(VarId, f64)>);
+        let scaled = |(still, terms): &Sum, by: f64| -> Sum {
+            (still * by, terms.iter().map(|(id, f)| (*id, f * by)).collect())
+        };
+        let mut sums: Vec<Option<Sum>> =
+            self.constants.iter().map(|c| Some((*c, Vec::new()))).collect();
+        sums.extend(self.inputs.iter().map(|&id| Some((0.0, vec![(id, 1.0)]))));
+        for instr in &self.code {
+            let of = |i: usize| sums[instr.args[i] as usize].as_ref();
+            let number = |i: usize| of(i).filter(|s| s.1.is_empty()).map(|s| s.0);
+            let sum = match instr.op {
+                Op::Neg => of(0).map(|a| scaled(a, -1.0)),
+                Op::Add | Op::Sub => of(0).zip(of(1)).map(|(a, b)| {
+                    let (still, terms) = scaled(b, if instr.op == Op::Add { 1.0 } else { -1.0 });
+                    let mut sum = (a.0 + still, a.1.clone());
+                    for (id, factor) in terms {
+                        match sum.1.iter_mut().find(|(known, _)| *known == id) {
+                            Some((_, all)) => *all += factor,
+                            None => sum.1.push((id, factor)),
+                        }
+                    }
+                    sum
+                }),
+                Op::Mul => match (number(0), number(1)) {
+                    (Some(by), _) => of(1).map(|s| scaled(s, by)),
+                    (_, Some(by)) => of(0).map(|s| scaled(s, by)),
+                    _ => None,
+                },
+                Op::Div => of(0)
+                    .zip(number(1))
+                    .map(|(s, by)| (s.0 / by, s.1.iter().map(|(id, f)| (*id, f / by)).collect())),
+                _ => None,
+            };
+            sums.push(sum);
+        }
+        let terms = |out: &u32| sums[*out as usize].as_ref().map(|sum| sum.1.clone());
+        self.outputs.iter().map(terms).collect()
+    }
 }
