@@ -8,7 +8,7 @@ use super::{
     text::{Reset, TextEquations},
 };
 use crate::{
-    kinds::{Context, Param, ParamError},
+    kinds::{Context, Param, ParamError, Params},
     maths::{
         expr::{Degree, Expr, Frozen, Names, Program, Symbol, VarId},
         random::RandomStream,
@@ -20,7 +20,24 @@ use crate::{
         ode::{MAX_ORDER, Method, Options},
     },
 };
+use std::sync::OnceLock;
 use superdense_kernel::Component;
+
+/// Hands over what a unit declares, with its events; nothing where the unit has mistakes, which others report.
+pub(super) fn with_events<T>(
+    params: &Params,
+    context: &Context<'_>,
+    take: impl FnOnce(&Declared<'_>, &Formulas, &Events<'_>) -> T,
+) -> Option<T> {
+    let mut r = Reader::new(params);
+    let d = Declared::read(&mut r);
+    let names = constants(&mut r, context);
+    let formulas = Formulas::new(&mut r, &d, names);
+    let mut events = Events::new(&formulas);
+    events.read(&mut r, context, &d);
+    events.links(&mut r, context);
+    r.errors.is_empty().then(|| take(&d, &formulas, &events))
+}
 
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
@@ -131,7 +148,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         mode_names: d.modes.iter().map(|(name, _)| name.value.clone()).collect(),
         links,
         derivatives: Program::compile(&derivatives),
-        sums: sums(&outputs),
+        sums: OnceLock::new(),
         outputs: Program::compile(&outputs),
         indicators: Program::compile(&indicators),
         relations,
@@ -274,12 +291,6 @@ fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
         }
         _ => r.mode(d, p).unwrap_or(0.0),
     }
-}
-
-/// Of each output the places that it reads with their factors, where it is a sum.
-fn sums(outputs: &[Expr]) -> Vec<Option<Vec<(usize, f64)>>> {
-    let places = |sum: Vec<(VarId, f64)>| sum.iter().map(|(id, f)| (id.0 as usize, *f)).collect();
-    Program::compile(outputs).sums().into_iter().map(|sum| sum.map(places)).collect()
 }
 
 fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option<Settings> {

@@ -6,6 +6,7 @@ mod events;
 mod feed_through;
 mod foresee;
 mod formulas;
+mod idle;
 mod kind;
 mod link_texts;
 mod measures;

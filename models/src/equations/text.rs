@@ -7,6 +7,7 @@ use crate::{
     signal::value::Value,
     solve::equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Work},
 };
+use std::sync::OnceLock;
 
 /// Variables before the present cycle have these numbers, plus their own, until all variables are
 /// counted.
@@ -100,6 +101,9 @@ impl Reset {
     }
 }
 
+/// Variables with their factors.
+type Sum = Vec<(VarId, f64)>;
+
 /// Compiled text equations.
 #[derive(Debug, Clone)]
 pub struct TextEquations {
@@ -108,8 +112,9 @@ pub struct TextEquations {
     pub(super) links: Vec<LinkEquations>,
     pub(super) derivatives: Program,
     pub(super) outputs: Program,
-    /// Of each output the places that it reads with their factors, where it is a sum.
-    pub(super) sums: Vec<Option<Vec<(usize, f64)>>>,
+    /// Of each output the variables that it reads with their factors, where it is a sum; found when
+    /// somebody asks.
+    pub(super) sums: OnceLock<Vec<Option<Sum>>>,
     pub(super) indicators: Program,
     pub(super) relations: Vec<Relation>,
     /// Along whose surface the solution may slide: relations, with the slopes of both their sides.
@@ -168,9 +173,10 @@ impl Equations for TextEquations {
         self.outputs.eval(vars, &mut work.outputs, y);
     }
     fn sum(&self, port: usize, _: &[f64], to: &mut Vec<(usize, f64)>) -> bool {
-        let Some(Some(sum)) = self.sums.get(port) else { return false };
-        to.clone_from(sum);
-        true
+        to.clear();
+        let sum = self.sums.get_or_init(|| self.outputs.sums())[port].as_ref();
+        to.extend(sum.iter().flat_map(|sum| sum.iter().map(|(id, f)| (id.0 as usize, *f))));
+        sum.is_some()
     }
     fn indicators<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, z: &mut [S]) {
         self.indicators.eval(vars, &mut work.indicators, z);

@@ -465,18 +465,10 @@ impl Equations for Machines {
     }
 
     fn output(&self, port: usize, vars: &[f64]) -> f64 {
-        let status = self.breakers(vars).status;
-        let e = match self.outputs[port].reads_voltages() {
-            true => self.internal(vars),
-            false => Vec::new(),
-        };
+        let (status, e) = (self.breakers(vars).status, self.needed(self.outputs[port], vars));
         let angles = &vars[Dims::STATES..][..self.units.len()];
         let told = self.look(vars, |present| {
-            if matches!(
-                self.outputs[port],
-                Output::Voltage(_) | Output::Demanded(..) | Output::Flow(..)
-            ) && present.angles != angles
-            {
+            if self.outputs[port].reads_buses() && present.angles != angles {
                 let e: Vec<C> = e.iter().map(|e| C::new(e.0, e.1)).collect();
                 present.voltages = self.topology.voltages(&mut present.factors, status, &e);
                 present.angles = angles.to_vec();
@@ -505,17 +497,7 @@ impl Equations for Machines {
     }
 
     fn sum(&self, port: usize, vars: &[f64], to: &mut Vec<(usize, f64)>) -> bool {
-        let (places, n) = (self.places(), self.units.len());
-        let speed = |k: usize, factor: f64| (Dims::STATES + n + k, self.frequency * factor);
-        to.clear();
-        match self.outputs[port] {
-            Output::Centre => to.extend((0..n).map(|k| speed(k, vars[places.centre + k]))),
-            Output::Frequency(k) => to.push(speed(k, 1.0)),
-            Output::Angle(k) => to.push((Dims::STATES + k, 1.0)),
-            Output::Shed | Output::Lost | Output::Islands => {}
-            _ => return false,
-        }
-        true
+        self.told_as_sum(self.outputs[port], vars, to)
     }
 
     fn indicators<S: Scalar>(&self, vars: &[S], _: &mut Work<S>, z: &mut [S]) {

@@ -44,9 +44,14 @@ pub(super) enum Output {
 }
 
 impl Output {
+    /// Whether voltages of buses are needed for it.
+    pub(super) fn reads_buses(self) -> bool {
+        matches!(self, Self::Voltage(_) | Self::Demanded(..) | Self::Flow(..))
+    }
+
     /// Whether internal voltages of machines are needed for it.
     pub(super) fn reads_voltages(self) -> bool {
-        matches!(self, Self::Generated(..) | Self::Voltage(_) | Self::Demanded(..) | Self::Flow(..))
+        self.reads_buses() || matches!(self, Self::Generated(..))
     }
 }
 

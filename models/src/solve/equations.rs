@@ -368,8 +368,7 @@ pub trait Equations: Send + Sync + 'static {
     }
     /// Writes the places that signal output `port` reads with their factors, where it is a sum of variables
     /// with factors that only events change; false where it is none, or nobody knows.
-    fn sum(&self, port: usize, vars: &[f64], to: &mut Vec<(usize, f64)>) -> bool {
-        let _ = (port, vars, to);
+    fn sum(&self, _port: usize, _vars: &[f64], _to: &mut Vec<(usize, f64)>) -> bool {
         false
     }
     /// Writes each indicator.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::solve::{
     core::Core,
-    equations::{Dims, Equations, Relation, Role, Sliding},
+    equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
     ode::Kind,
     tendency::first_sign,
 };
@@ -325,37 +325,41 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Some(self.scene.dims.first_discrete() + within.0)
     }
 
-    /// Whether the resets of a cycle, those of event `number` among them, have put the indicator of relation
-    /// `k` back to zero, from where it moves on, and the event's condition holds on. A whole number counts if
-    /// the condition needs it.
-    pub(super) fn is_put_back(&mut self, k: usize, number: usize) -> bool {
+    /// Whether the resets of a cycle, those of this event among them, have put the indicator of relation
+    /// `k` back to zero, or onto a whole number, from where it moves on.
+    pub(super) fn is_put_back(&self, k: usize, by: &EventSpec) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
-        let by = &self.scene.equations.events()[number];
         // Algebraic variables are solved for anew without a reset.
         let states = Dims::STATES..Dims::STATES + dims.differential();
         let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
         let is_reset = |place: usize| {
             states.contains(&place) && vars[place] != prior[place] && by.sets(|set| set == place)
         };
-        if !reads.any(is_reset) {
-            return false;
+        let near = match self.readers.relations[k].kind {
+            Kind::Sign => self.side(k) != 0.0 && self.certain(k) == 0.0,
+            Kind::Floor => self.beyond_whole(k).is_some(),
+        };
+        near && reads.any(is_reset)
+    }
+
+    /// The side on the other side of the whole number on which relation `k` stands.
+    fn beyond_whole(&self, k: usize) -> Option<f64> {
+        let z = self.scratch.indicators[k];
+        let way = if self.side(k) == z.0.round() { 1.0 } else { -1.0 };
+        Kind::Floor.decide(z, || way).1
+    }
+
+    /// Whether the condition of event `number` needs the threshold on which relation `k` stands: of whole
+    /// numbers it may need another one.
+    pub(super) fn is_needed(&mut self, k: usize, number: usize) -> bool {
+        if self.readers.relations[k].kind == Kind::Sign {
+            return true;
         }
-        let (side, z) = (self.side(k), self.scratch.indicators[k]);
-        match self.readers.relations[k].kind {
-            Kind::Sign => side != 0.0 && self.certain(k) == 0.0 && self.holds(number),
-            Kind::Floor => {
-                let way = if side == z.0.round() { 1.0 } else { -1.0 };
-                let (_, Some(before)) = Kind::Floor.decide(z, || way) else { return false };
-                if !self.holds(number) {
-                    return false;
-                }
-                let now = self.scratch.vars.clone();
-                self.carry(&mut vec![(k as u16, before)]);
-                let needed = !self.holds(number);
-                self.scratch.vars = now;
-                needed
-            }
-        }
+        let now = self.scratch.vars.clone();
+        self.carry(&mut self.beyond_whole(k).iter().map(|side| (k as u16, *side)).collect());
+        let needed = !self.holds(number);
+        self.scratch.vars = now;
+        needed
     }
 
     /// Where an indicator that is zero goes.

@@ -48,19 +48,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let first = self.scene.dims.first_side();
         for n in 0..self.state.fired.len() {
             let number = usize::from(self.state.fired[n]);
-            let trigger = &self.scene.equations.events()[number].trigger;
-            if matches!(trigger, Trigger::State { crossing: Some(_), .. }) {
+            let spec = &self.scene.equations.events()[number];
+            if matches!(spec.trigger, Trigger::State { crossing: Some(_), .. }) {
                 continue;
             }
-            let mut back = None;
-            for i in 0..self.readers.of[number].len() {
-                let k = self.readers.of[number][i];
-                if self.scratch.held[first + k] == self.side(k) && self.is_put_back(k, number) {
-                    back = Some(k);
-                    break;
-                }
-            }
-            let Some(k) = back else { continue };
+            let back = |&&k: &&usize| {
+                self.scratch.held[first + k] == self.side(k) && self.is_put_back(k, spec)
+            };
+            let back: Vec<usize> = self.readers.of[number].iter().filter(back).copied().collect();
+            let needed = |&k: &usize| self.holds(number) && self.is_needed(k, number);
+            let Some(k) = back.into_iter().find(needed) else { continue };
             let name = &self.scene.equations.events()[number].name;
             let text = &self.readers.relations[k].text;
             return Some(format!(

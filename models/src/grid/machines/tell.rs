@@ -38,6 +38,31 @@ impl Machines {
         hz.mul(lit).add(&hz.mul(&mean))
     }
 
+    /// Internal voltages, if an output needs them.
+    pub(super) fn needed(&self, what: Output, vars: &[f64]) -> Vec<Pair<f64>> {
+        if what.reads_voltages() { self.internal(vars) } else { Vec::new() }
+    }
+
+    /// An output as a sum of states, if it is one.
+    pub(super) fn told_as_sum(
+        &self,
+        what: Output,
+        vars: &[f64],
+        to: &mut Vec<(usize, f64)>,
+    ) -> bool {
+        let (places, n) = (self.places(), self.units.len());
+        let speed = |k: usize, factor: f64| (Dims::STATES + n + k, self.frequency * factor);
+        to.clear();
+        match what {
+            Output::Centre => to.extend((0..n).map(|k| speed(k, vars[places.centre + k]))),
+            Output::Frequency(k) => to.push(speed(k, 1.0)),
+            Output::Angle(k) => to.push((Dims::STATES + k, 1.0)),
+            Output::Shed | Output::Lost | Output::Islands => {}
+            _ => return false,
+        }
+        true
+    }
+
     /// An output, by voltages of buses (and whether they are dark) and by the frequencies of islands.
     pub(super) fn tell<S: Scalar>(
         &self,
