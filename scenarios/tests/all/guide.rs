@@ -76,6 +76,39 @@ fn snippets_about_conditions_run() {
     page("../docs/conditions.md", 15);
 }
 
+#[test]
+fn snippets_of_the_cookbook_run() {
+    page("../docs/cookbook.md", 7);
+}
+
+/// Recipes print the results that stand below them.
+#[test]
+fn recipes_have_the_results_of_the_page() {
+    let text = std::fs::read_to_string("../docs/cookbook.md").unwrap();
+    let mut lines = 0;
+    for part in text.split("```toml\n").skip(1) {
+        let (recipe, rest) = part.split_once("```").unwrap();
+        let (_, rest) = rest.split_once("```text\n").unwrap();
+        let (told, _) = rest.split_once("```").unwrap();
+        let plan = crate::plan(recipe).unwrap_or_else(|d| panic!("{d}"));
+        let keep = superdense::run::memory::Keep::default();
+        let done =
+            superdense::run::memory::run(plan, keep, Default::default(), &Default::default());
+        let done = done.expect("no failure").expect("nobody interrupts it");
+        for line in told.lines() {
+            let mut words = line.split_whitespace();
+            let (name, value) = (words.next().unwrap(), words.next().unwrap());
+            let found = done.summary.results.iter().find(|line| line.name == name);
+            let found = found.and_then(|line| line.outcome.value()).expect(name);
+            let value: f64 = value.parse().unwrap();
+            assert!((found - value).abs() <= 1e-8 * value.abs(), "{name}: {found}, not {value}");
+            lines += 1;
+        }
+        assert_eq!(told.lines().count(), done.summary.results.len(), "{recipe}");
+    }
+    assert!(lines > 20);
+}
+
 /// The page has all rules, under their numbers and in their order.
 #[test]
 fn the_rules_are_numbered() {
