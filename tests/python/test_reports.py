@@ -253,6 +253,9 @@ over = ["height", "gravity", "back"]
         assert "When does the ball <b>bounce</b>?" in text
         assert "Runs without results" in text and "(Zeno or chattering)" in text
         assert fits(page) and min(painted(page)) > 200
+        # The result of which the answer speaks is shown first.
+        limit = page.locator("section").filter(has_text="limit: over height")
+        assert limit.locator("select").input_value() == "0"
         # The map has a cell for each point, and both designs have a line for each point.
         sections = page.locator("section")
         assert sections.filter(has_text="map: over height and gravity").locator("rect title").count() == 6

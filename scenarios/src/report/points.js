@@ -27,7 +27,13 @@
   const paint = (share) => `rgb(${blend(share).join(",")})`;
   const over = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b > 140 ? "#000" : "#fff");
 
-  const brief = (x) => String(Number(x.toPrecision(5)));
+  // Five digits; large and small numbers with a power of ten.
+  function brief(x) {
+    const size = Math.abs(x);
+    if (size < 1e6 && (size >= 1e-4 || size === 0)) return String(Number(x.toPrecision(5)));
+    const [digits, power] = x.toExponential(4).split("e");
+    return `${Number(digits)}e${Number(power)}`;
+  }
 
   const named = ({ name, unit }) => (unit ? `${name} / ${unit}` : name);
 
@@ -94,7 +100,7 @@
       height: 300,
       legend: { show: false },
       scales: { x: { time: false, range: [x.low - wide, x.high + wide] }, y: { range: [least - room, most + room] } },
-      axes: [across, { ...common, label: report.outcomes[k] && named(report.outcomes[k]), size: 80 }],
+      axes: [across, { ...common, label: named(report.outcomes[k]), size: 80, values: (_, all) => all.map(brief) }],
       series: [{}, { stroke: colour(0), width: 1.2, spanGaps: false, points: { show: true, size: 6, fill: colour(0) } }],
       hooks: { draw: [bars] },
     };
@@ -188,6 +194,7 @@
     const holder = element("div", { class: "plot" });
     const choice = element("select", { "aria-label": `Result of ${q.name}` },
       ...places.map((k) => element("option", { value: k }, named(report.outcomes[k]))));
+    if (places.includes(q.chosen)) choice.value = q.chosen;
     const fill = () => {
       const k = Number(choice.value);
       const z = outcome(q.points, k);

@@ -2,7 +2,7 @@
 use super::ReportError;
 use crate::{
     plot::{PlotError, each_row, first_line},
-    study::{RESULTS, Reader, STORE},
+    study::{RESULTS, Reader, STORE, reader::About},
 };
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeMap, fs, path::Path};
@@ -72,10 +72,7 @@ pub(super) fn read(dir: &Path) -> Result<(String, String, Json), ReportError> {
 }
 
 /// The questions with their points, and the number of runs.
-fn questions(
-    dir: &Path,
-    about: &crate::study::reader::About,
-) -> Result<(Vec<Json>, usize), ReportError> {
+fn questions(dir: &Path, about: &About) -> Result<(Vec<Json>, usize), ReportError> {
     let file = dir.join(RESULTS);
     if !file.is_file() {
         let why = "the study is not at its end; run it again, it goes on";
@@ -109,11 +106,21 @@ fn questions(
         runs += 1;
         Ok(true)
     })?;
-    Ok((asks.into_iter().map(|(name, points)| question(&name, &points)).collect(), runs))
+    let question = |(name, points): (String, BTreeMap<usize, Point>)| {
+        question(&name, &points, chosen(about, &name))
+    };
+    Ok((asks.into_iter().map(question).collect(), runs))
 }
 
-/// A question: the parameters that it has, and its points.
-fn question(name: &str, points: &BTreeMap<usize, Point>) -> Json {
+/// The number of the first result of which the answer to a question speaks.
+fn chosen(about: &About, ask: &str) -> Option<usize> {
+    let (_, words) = about.answers.iter().find(|(name, _)| name == ask)?;
+    let mut words = words.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.find_map(|word| about.results.iter().position(|(name, _)| name == word))
+}
+
+/// A question: the parameters that it has, the result that is shown first, and its points.
+fn question(name: &str, points: &BTreeMap<usize, Point>, chosen: Option<usize>) -> Json {
     let some = || points.iter().take(POINTS);
     let count = points.values().next().map_or(0, |p| p.words.len());
     let over: Vec<usize> =
@@ -126,6 +133,7 @@ fn question(name: &str, points: &BTreeMap<usize, Point>) -> Json {
     json!({
         "name": name,
         "over": over,
+        "chosen": chosen,
         "points": some().map(point).collect::<Vec<_>>(),
         "count": points.len(),
     })

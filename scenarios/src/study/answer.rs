@@ -9,6 +9,9 @@ use super::{
 use serde::{Serialize, Serializer};
 use superdense_study::{Boundary, Change, interval, replicate::LEVEL};
 
+/// Changes of a condition beyond which it probably compares what is equal but for errors.
+const MANY: usize = 4;
+
 /// The answer to a question.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -287,6 +290,9 @@ impl BoundaryAnswer {
         };
         if self.changes > 1 {
             words += &format!("; {} changes", self.changes);
+        }
+        if self.changes > MANY {
+            words += " (a condition on numbers that are nearly equal needs a margin)";
         }
         if self.absent > 0 {
             words += &format!("; at {} points what it compares never happened", self.absent);
