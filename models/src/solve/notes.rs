@@ -16,6 +16,15 @@ pub(crate) struct Notes {
     ports: Vec<u16>,
     until: Moment,
     pieces: Vec<Piece>,
+    /// The ports as sums, until something changes at a transition; empty before somebody asked.
+    sums: Vec<Option<Sum>>,
+}
+
+/// An output that is a number and states with factors.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Sum {
+    number: f64,
+    states: Vec<(usize, f64)>,
 }
 
 impl Notes {
@@ -23,7 +32,8 @@ impl Notes {
     pub(crate) fn begin<E>(scene: &Scene<E>, ports: &[u16]) -> Option<Box<Self>> {
         let signals = ports.iter().all(|&p| usize::from(p) < scene.dims.outputs);
         let until = Moment::at(scene.frame.last);
-        signals.then(|| Box::new(Self { ports: ports.to_vec(), until, pieces: Vec::new() }))
+        let (ports, pieces, sums) = (ports.to_vec(), Vec::new(), Vec::new());
+        signals.then(|| Box::new(Self { ports, until, pieces, sums }))
     }
 
     /// Hands the notes out.
@@ -48,6 +58,7 @@ impl Notes {
     ) {
         let now = Moment::at(scene.frame.last.saturating_add(ticks));
         self.go_on(scene, core, (scene.seconds(ticks), now));
+        self.sums.clear();
     }
 
     fn go_on<E: Equations>(
@@ -64,13 +75,17 @@ impl Notes {
         let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
         self.until = now;
         if let Some(path) = core.path().filter(|path| path.start() <= begin + 1e-6 * (t - begin)) {
-            core.states(begin, &mut x);
-            scene.fill(begin, &x, &mut vars);
-            let step = Step { path, scene, vars: &vars, begin, length: t - begin };
-            let mut sums = self.ports.iter().map(|&port| step.sum(port));
-            if let Some(all) = sums.by_ref().collect::<Option<Vec<_>>>() {
+            if self.sums.is_empty() {
+                core.states(begin, &mut x);
+                scene.fill(begin, &x, &mut vars);
+                let sum = |&port: &u16| Sum::of(scene, port.into(), &vars);
+                self.sums = self.ports.iter().map(sum).collect();
+            }
+            let step = (begin - path.start(), t - begin);
+            let sums = self.sums.iter().flatten().map(|sum| sum.over(path, step));
+            if self.sums.iter().all(Option::is_some) {
                 let piece = |(&port, coefficients)| Piece { port, from, to: now, coefficients };
-                self.pieces.extend(self.ports.iter().zip(all).map(piece));
+                self.pieces.extend(self.ports.iter().zip(sums).map(piece));
                 return;
             }
         }
@@ -97,41 +112,39 @@ impl Notes {
     }
 }
 
-/// A step whose states are polynomials.
-struct Step<'a, E> {
-    path: &'a Path,
-    scene: &'a Scene<E>,
-    /// Where it begins.
-    vars: &'a [f64],
-    begin: f64,
-    length: f64,
-}
-
-impl<E: Equations> Step<'_, E> {
-    /// An output over the step, if it is a sum of states.
-    fn sum(&self, port: u16) -> Option<Vec<f64>> {
-        let Self { path, scene, vars, .. } = *self;
-        let (mut terms, mut c) = (Vec::new(), vec![0.0; path.order() + 1]);
-        if !scene.equations.sum(port.into(), vars, &mut terms) {
+impl Sum {
+    /// A port, if it is one with these variables.
+    fn of<E: Equations>(scene: &Scene<E>, port: usize, vars: &[f64]) -> Option<Self> {
+        let (mut terms, dims) = (Vec::new(), scene.dims);
+        if !scene.equations.sum(port, vars, &mut terms) {
             return None;
         }
-        for (place, factor) in terms {
-            let state = place.checked_sub(Dims::STATES).filter(|&i| i < scene.dims.states);
-            match state {
-                Some(i) => c.iter_mut().zip(path.row(i)).for_each(|(c, row)| *c += factor * row),
-                // Only events change discrete values; the time and inputs go on.
-                None if place >= scene.dims.first_discrete() => {}
-                None => return None,
-            }
+        // Discrete values change at transitions only; sides, inputs and the time do not wait for these.
+        let discrete = dims.first_discrete()..dims.first_side();
+        terms.retain(|(place, _)| !discrete.contains(place));
+        let state = |&(place, factor): &(usize, f64)| {
+            let i = place.checked_sub(Dims::STATES).filter(|&i| i < dims.states)?;
+            Some((i, factor))
+        };
+        let states = terms.iter().map(state).collect::<Option<Vec<_>>>()?;
+        let known: f64 = states.iter().map(|(i, factor)| factor * vars[Dims::STATES + i]).sum();
+        Some(Self { number: scene.equations.output(port, vars) - known, states })
+    }
+
+    /// Its polynomial on a part of a step: from where, and how long, in seconds.
+    fn over(&self, path: &Path, (from, length): (f64, f64)) -> Vec<f64> {
+        let mut c = vec![0.0; path.order() + 1];
+        for (i, factor) in &self.states {
+            c.iter_mut().zip(path.row(*i)).for_each(|(c, row)| *c += factor * row);
         }
-        poly::shift(&mut c, self.begin - path.start());
+        poly::shift(&mut c, from);
         let mut power = 1.0;
         for c in &mut c {
             *c *= power;
-            power *= self.length;
+            power *= length;
         }
-        c[0] = scene.equations.output(port.into(), vars);
+        c[0] += self.number;
         c.truncate(Piece::length(&c));
-        Some(c)
+        c
     }
 }
