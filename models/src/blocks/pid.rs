@@ -252,16 +252,22 @@ fn limited(mut r: Reader<'_>, context: &Context<'_>) -> Checked<Component<Value>
     let (order, tolerance) = r.accuracy();
     r.finish(())?;
     let within = format!("clamp(free, {low:?}, {high:?})");
-    let slope = format!("{kd:?}/{filter:?}*(error - filtered)*started");
-    let free = format!("{kp:?}*error + integral + {slope}");
+    let mut free = format!("{kp:?}*error + integral");
     let integral = format!("{ki:?}*error + ({within} - free)/{tracking:?}");
     let filtered = format!("(error - filtered)/{filter:?}");
+    let (mut states, mut derivatives) = (vec![("integral", "0")], vec![("integral", &*integral)]);
+    // A filter that nobody reads would keep steps as short as its time constant.
+    if kd != 0.0 {
+        free += &format!(" + {kd:?}/{filter:?}*(error - filtered)*started");
+        states.push(("filtered", "0"));
+        derivatives.push(("filtered", &filtered));
+    }
     let mut own = vec![
         ("inputs", table(&[("reference", "0"), ("measured", "0")])),
-        ("states", table(&[("integral", "0"), ("filtered", "0")])),
+        ("states", table(&states)),
         ("discrete", table(&[("started", "0")])),
         ("let", table(&[("error", "reference - measured"), ("free", &free)])),
-        ("derivatives", table(&[("integral", &integral), ("filtered", &filtered)])),
+        ("derivatives", table(&derivatives)),
         ("outputs", table(&[("y", &within)])),
         ("event_inputs", Param::List(vec![at(Param::Text("reset".into()))])),
         ("on", with_reset(&[("input", "reset")], &[("integral", "0")])),
@@ -427,6 +433,19 @@ mod tests {
             });
         }
         z[0]
+    }
+
+    /// A filter of a microsecond would take 3e8 steps, or end the run as too stiff.
+    #[test]
+    fn without_derivative_there_is_no_filter() {
+        let bench = Bench::run(
+            "connections=['r.y -> c.reference', 'p.y -> c.measured', 'c.y -> p.u']\n\
+             [unit.r]\nkind='constant'\nvalue=1.0\n\
+             [unit.p]\nkind='transfer-function'\nnumerator=[1.0]\ndenominator=[1.0,1.0]\n\
+             [unit.c]\nkind='pid'\nkp=2.0\nki=4.0\nfilter=1e-6\nhigh=1.2",
+            1000.0,
+        );
+        assert!((bench.probe("p.y") - 1.0).abs() < 1e-5);
     }
 
     #[test]
