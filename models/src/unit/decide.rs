@@ -350,16 +350,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Whether the condition of event `number` needs the threshold on which relation `k` stands: of whole
-    /// numbers it may need another one.
+    /// numbers it may need another one, and a remainder goes on to end it.
     pub(super) fn is_needed(&mut self, k: usize, number: usize) -> bool {
         if self.readers.relations[k].kind == Kind::Sign {
             return true;
         }
         let now = self.scratch.vars.clone();
-        self.carry(&mut self.beyond_whole(k).iter().map(|side| (k as u16, *side)).collect());
-        let needed = !self.holds(number);
+        let mut sides = self.beyond_whole(k).iter().map(|side| (k as u16, *side)).collect();
+        self.carry(&mut sides);
+        let holds = self.holds(number);
         self.scratch.vars = now;
-        needed
+        let first = self.scene.dims.first_discrete();
+        let reads = |k: u16| self.readers.reads[usize::from(k)].iter().flatten();
+        let ends = |s: &(u16, f64)| reads(s.0).any(|id| (id.0 as usize) < first);
+        !holds && !sides.iter().skip(1).any(ends)
     }
 
     /// Where an indicator that is zero goes.

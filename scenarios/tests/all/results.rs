@@ -386,3 +386,25 @@ times = "count(m.y)"
     let about: Vec<_> = done.summary.notes.iter().filter(|n| n.contains("leaves out")).collect();
     assert_eq!(about, [of_merged]);
 }
+
+/// A tank runs empty at 2 s, where an event looks. The square root has no derivative there.
+#[test]
+fn a_tank_runs_empty_under_every_method() {
+    let quanta = "dq_rel = 1e-6\ndq_min = 1e-8";
+    let quantised = ["qss1", "qss2", "qss3", "liqss2", "mliqss2"].map(|m| (m, quanta));
+    let adaptive = ["rk45", "rk23", "taylor", "rodas", "auto"].map(|m| (m, "tolerance = 1e-9"));
+    let fixed = ["rk4", "euler"].map(|m| (m, "step = 0.001"));
+    for (method, own) in quantised.into_iter().chain(adaptive).chain(fixed) {
+        let text = format!(
+            "stop = '3 s'\nresolution = 'us'\nsample = '0.1 s'\nrecord = ['tank.level']\n\
+             [unit.tank]\nkind = 'equations'\nstates = {{ x = 17 }}\n\
+             derivatives = {{ x = '-sqrt(max(x - 16, 0))' }}\noutputs = {{ level = 'x - 16' }}\n\
+             method = '{method}'\n{own}\n\
+             [[unit.tank.event]]\nname = 'look'\nat = ['3/2 s', '2 s']\n\
+             [result]\nlast = 'final(tank.level)'\nhalf = \"at(tank.level, '1 s')\"\n"
+        );
+        let done = run(&text, &[]);
+        close(&done, "last", 0.0, 1e-3);
+        close(&done, "half", 0.25, 1e-3);
+    }
+}

@@ -321,8 +321,10 @@ impl<const M: usize> Sim<'_, M> {
                 let x = self.now(argument)?;
                 let near = (x.c + Dd::new(0.5)).floor();
                 let other = if whole == near.hi { whole - 1.0 } else { whole + 1.0 };
+                // A remainder goes on by itself, and ends what it has begun.
                 let read = |r: &u32| {
-                    self.reads(self.sys.graph.relations[*r as usize].z, Switch::Floor(f as u32))
+                    let relation = &self.sys.graph.relations[*r as usize];
+                    !relation.moves && self.reads(relation.z, Switch::Floor(f as u32))
                 };
                 let read: Vec<u32> = relations.iter().copied().filter(read).collect();
                 if !read.is_empty() && !self.holds_with(e, f, other, &read)? {

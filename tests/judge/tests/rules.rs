@@ -224,6 +224,10 @@ fn rule_12_resets_onto_whole_numbers() {
         }
         other => panic!("{other:#?}"),
     }
+    // A remainder ends by itself, and is small again at the next whole number.
+    let small = when("e", lt(modulo(x(0), n(1.0)), n(0.5)), &[(sx(0), f(Unary::Floor, x(0)))]);
+    let tags = tags(&alone(8, with(unit(&[0.0], &[n(0.3)]), vec![small])));
+    assert_eq!(tags.iter().map(|t| t.1 / S).collect::<Vec<_>>(), [0, 3, 6]);
     // Another whole number than the condition's.
     let set = once("set", at(5, 4), &[(sd(0), n(1.0))]);
     let ready = and(gt(f(Unary::Ceil, x(0)), n(1.0)), gt(d(0), n(0.0)));

@@ -487,7 +487,18 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             sum += c;
         }
         // Not a number, or infinite, in any of them.
-        if sum.is_finite() { Ok(()) } else { Err(NotFinite::Derivative { state: j, t }) }
+        if sum.is_finite() { Ok(()) } else { self.cut(j, t) }
+    }
+
+    /// Leaves out the derivatives of variable `j` that are not finite, where the first one is: a square root
+    /// that comes to zero has no others. What is left is finite in any case.
+    #[cold]
+    fn cut(&mut self, j: usize, t: f64) -> Result<(), NotFinite> {
+        let v = &mut self.state.variables[j];
+        let known = v.d.iter().take_while(|d| d.is_finite()).count();
+        v.d[known..].fill(0.0);
+        let grows = known == P || known == 0 || !v.x.is_finite();
+        if grows { Err(NotFinite::Derivative { state: j, t }) } else { Ok(()) }
     }
 
     /// The derivative of right-hand side `i` by a state that has this value.
@@ -525,7 +536,9 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     #[cold]
     fn trust(&mut self, j: usize, t: f64, next: f64) -> f64 {
         let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
-        let f = self.system.derivative(j, &view, &mut self.wide).0;
+        let mut f = self.system.derivative(j, &view, &mut self.wide).0;
+        let known = f.iter().take_while(|c| c.is_finite()).count();
+        f[known..].fill(0.0);
         let Variable { quantum, usual, .. } = self.state.variables[j];
         let (mut short, mut telling) = (next, false);
         // The last coefficient that does not vanish, and whether the expansion converges so far.

@@ -1,5 +1,7 @@
 //! Rules 10 to 12: which events share a cycle, what follows in the next, resets onto surfaces.
-use super::table::{Case, First, Root, Time, check, event, line, parabola, scenario, unit, when};
+use super::table::{
+    Case, First, Near, Root, Time, check, event, line, parabola, scenario, unit, when,
+};
 
 /// A state that falls to nothing at 1 s, with two discrete variables.
 const FALL: &str = "states = { x = 1 }\ndiscrete = { a = 0, b = 0 }\nderivatives = { x = '-1' }\n\
@@ -313,5 +315,12 @@ fn rule_12_resets_onto_whole_numbers() {
             .event("set", Time(5, 4), 0)
             .event("e", Time(5, 4), 1)
             .end(0, 2.25),
+        // A remainder goes on from the whole number, and is small again at the next one.
+        unit("C12.27", &up("when = 'mod(x, 1) < 0.5'\nreset = { x = 'floor(x)' }"))
+            .stop(8.0)
+            .resolutions(&["ns"])
+            .event("e", First, 0)
+            .event("e", Near(10.0 / 3.0), 0)
+            .event("e", Near(20.0 / 3.0), 0),
     ]);
 }
