@@ -72,10 +72,10 @@ impl Notes {
             return;
         }
         let begin = from.since(Moment::at(scene.frame.last), rate);
-        let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
         self.until = now;
         if let Some(path) = core.path().filter(|path| path.start() <= begin + 1e-6 * (t - begin)) {
             if self.sums.is_empty() {
+                let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
                 core.states(begin, &mut x);
                 scene.fill(begin, &x, &mut vars);
                 let sum = |&port: &u16| Sum::of(scene, port.into(), &vars);
@@ -90,6 +90,7 @@ impl Notes {
             }
         }
         let Self { ports, pieces, .. } = self;
+        let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
         let mut sample = |theta: f64, row: &mut [f64]| {
             let at = if theta == 1.0 { t } else { begin + theta * (t - begin) };
             core.states(at, &mut x);
