@@ -77,6 +77,11 @@ impl Reader {
         Ok(keys)
     }
 
+    /// The numbers of points by their keys.
+    fn numbers(&self) -> HashMap<&str, usize> {
+        self.keys.iter().enumerate().map(|(n, key)| (key.as_str(), n)).collect()
+    }
+
     fn fact<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StudyError> {
         let sql = "SELECT value FROM meta WHERE name = ?1";
         let text: String =
@@ -149,12 +154,12 @@ impl Reader {
         let sql = "SELECT key, replicate, status, error FROM run WHERE status <> 'done'";
         let mut statement = self.connection.prepare(sql).map_err(at(&self.file))?;
         let mut rows = statement.query([]).map_err(at(&self.file))?;
-        let mut found = Vec::new();
+        let (mut found, numbers) = (Vec::new(), self.numbers());
         while let Some(row) = rows.next().map_err(at(&self.file))? {
             let read = || Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
             let (key, replicate, status, why): (_, _, _, Option<String>) =
                 read().map_err(at(&self.file))?;
-            if let Some(number) = self.keys.iter().position(|k| *k == key) {
+            if let Some(&number) = numbers.get(key.as_str()) {
                 found.push((number, replicate, status, why.unwrap_or_default()));
             }
         }
@@ -193,8 +198,7 @@ impl Reader {
             let why = format!("there is no result `{name}`; results are {}", names.join(", "));
             return Err(StudyError::Refused(why));
         }
-        let numbers: HashMap<&str, usize> =
-            self.keys.iter().enumerate().map(|(n, key)| (key.as_str(), n)).collect();
+        let numbers = self.numbers();
         let sql = "SELECT key, replicate, results FROM run WHERE status = 'done'";
         let mut statement = self.connection.prepare(sql).map_err(at(&self.file))?;
         let mut rows = statement.query([]).map_err(at(&self.file))?;
