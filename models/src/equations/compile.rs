@@ -42,7 +42,7 @@ pub(super) fn with_events<T>(
 /// Names known to every expression: the context's constants, looked up as they are used, and the
 /// unit's own.
 pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
-    let mut scope = Names::new().with(context.library);
+    let mut scope = Names::new().with(context.functions);
     let mut texts: Vec<&str> = Vec::new();
     for (_, p) in &r.params.values {
         gather_texts(&p.value, &mut texts);

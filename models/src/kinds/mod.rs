@@ -370,7 +370,7 @@ pub struct Context<'a> {
     /// parameters of the enclosing groups, the array index.
     pub constants: &'a dyn Fn(&str) -> Option<f64>,
     /// Functions that the scenario declares.
-    pub library: &'a Arc<Library>,
+    pub functions: &'a Arc<Library>,
     /// Shared events in which this unit takes part.
     pub links: &'a [LinkSpec],
     /// Per input: the number of the unit that sends to it, when that is a continuous unit; for

@@ -121,7 +121,7 @@ fn with_context<R>(
     f: impl FnOnce(&Context<'_>) -> R,
 ) -> R {
     f(&Context {
-        library: &Default::default(),
+        functions: &Default::default(),
         path,
         resolution: NANO,
         seed: 1,

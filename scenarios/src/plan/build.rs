@@ -287,7 +287,7 @@ impl<'a> Builder<'a> {
         let index = unit.index.map(|i| ("i", f64::from(i)));
         let eval = Evaluator::new(self.session, &unit.scope, index.as_slice());
         let context = Context {
-            library: self.session.library(),
+            functions: self.session.functions(),
             path: &unit.path,
             resolution: self.session.resolution,
             seed: self.session.seed,

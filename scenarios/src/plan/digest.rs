@@ -53,7 +53,7 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
         d.word(from);
         d.word(to);
     }
-    for (name, function) in session.library().iter() {
+    for (name, function) in session.functions().iter() {
         d.bytes(name.as_bytes());
         d.bytes(format!("{function:?}").as_bytes());
     }

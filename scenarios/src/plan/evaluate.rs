@@ -316,7 +316,7 @@ impl expr::Scope for Lookup<'_> {
     }
 
     fn function(&self, name: &str) -> Option<&Function> {
-        self.eval.session.library().get(name)
+        self.eval.session.functions().get(name)
     }
 
     fn names(&self) -> Vec<&str> {

@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
 
     fn function(&self, p: &Pending<'_>, library: &Library) -> Option<Function> {
         let eval = Evaluator::new(self.session, self.scope, &[]);
-        let names = Body { args: &p.args, eval: &eval, library };
+        let names = Body { args: &p.args, eval: &eval, functions: library };
         match p.ast.real(&names) {
             Ok(body) => Some(Function { arity: p.args.len(), body }),
             Err(errors) => {
@@ -346,7 +346,7 @@ impl Points {
 struct Body<'a> {
     args: &'a [String],
     eval: &'a Evaluator<'a>,
-    library: &'a Library,
+    functions: &'a Library,
 }
 
 impl expr::Scope for Body<'_> {
@@ -357,7 +357,7 @@ impl expr::Scope for Body<'_> {
         }
     }
     fn function(&self, name: &str) -> Option<&Function> {
-        self.library.get(name)
+        self.functions.get(name)
     }
     fn names(&self) -> Vec<&str> {
         let mut all: Vec<&str> = self.args.iter().map(String::as_str).collect();

@@ -292,7 +292,7 @@ impl expr::Scope for Names<'_> {
         self.eval.constant(name).map(Symbol::Const)
     }
     fn function(&self, name: &str) -> Option<&Function> {
-        self.eval.session.library().get(name)
+        self.eval.session.functions().get(name)
     }
     fn names(&self) -> Vec<&str> {
         self.all.iter().map(String::as_str).collect()

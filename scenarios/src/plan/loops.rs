@@ -29,7 +29,7 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         seed: session.seed,
         folder: &session.folder,
         constants: &|name| eval.constant(name),
-        library: session.library(),
+        functions: session.functions(),
         links: &unit.links,
         input_sources: &[],
         output_connected: &[],

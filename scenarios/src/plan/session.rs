@@ -37,7 +37,7 @@ pub(super) struct Session {
     /// Parameters that are being evaluated, to find rings.
     pub evaluating: RefCell<Vec<(String, Span)>>,
     /// Declared functions, once they are read.
-    library: OnceCell<Arc<Library>>,
+    functions: OnceCell<Arc<Library>>,
     none: Arc<Library>,
 }
 
@@ -54,19 +54,19 @@ impl Session {
             tighten: 1.0,
             second_family: false,
             evaluating: RefCell::new(Vec::new()),
-            library: OnceCell::new(),
+            functions: OnceCell::new(),
             none: Arc::default(),
         }
     }
 
     /// Functions that the scenario declares.
-    pub(super) fn library(&self) -> &Arc<Library> {
-        self.library.get().unwrap_or(&self.none)
+    pub(super) fn functions(&self) -> &Arc<Library> {
+        self.functions.get().unwrap_or(&self.none)
     }
 
     /// Makes declared functions known.
     pub(super) fn learn(&self, library: Library) {
-        let first = self.library.set(Arc::new(library));
+        let first = self.functions.set(Arc::new(library));
         debug_assert!(first.is_ok(), "functions are read once");
     }
 

@@ -91,7 +91,7 @@ fn find(
 
 /// The variables with their values at the start.
 pub(super) fn variables(params: &Params, context: &Context<'_>) -> Checked<Variables> {
-    let mut names = Scope::new().with(context.library);
+    let mut names = Scope::new().with(context.functions);
     for (name, k) in [("t", TIME), ("value", VALUE)] {
         names.insert(name, Symbol::Var(VarId(k as u32)));
     }

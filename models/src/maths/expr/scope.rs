@@ -87,7 +87,7 @@ pub struct Names {
     symbols: BTreeMap<String, Symbol>,
     /// By array: lowest and highest index.
     extents: BTreeMap<String, (i64, i64)>,
-    library: Arc<Library>,
+    functions: Arc<Library>,
 }
 
 impl Names {
@@ -112,8 +112,8 @@ impl Names {
 
     /// With these functions.
     #[must_use]
-    pub fn with(self, library: &Arc<Library>) -> Self {
-        Self { library: Arc::clone(library), ..self }
+    pub fn with(self, functions: &Arc<Library>) -> Self {
+        Self { functions: Arc::clone(functions), ..self }
     }
 
     /// Adds a name, and returns what it stood for before.
@@ -141,7 +141,7 @@ impl Scope for Names {
     }
 
     fn function(&self, name: &str) -> Option<&Function> {
-        self.library.get(name)
+        self.functions.get(name)
     }
 }
 
