@@ -3,7 +3,8 @@ use super::{
     Atom, How, Line, Of, Outcome, Results, Stream, fits,
     fold::{Fold, Interval, NotFinite},
     queue::Queue,
-    signal::{Compiled, Parts, Seen},
+    side::Seen,
+    signal::{Compiled, Parts},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -39,15 +40,23 @@ struct Cursor {
 pub(crate) struct Evaluation {
     results: Results,
     signals: Vec<Compiled>,
-    /// Per signal: the ports of its atoms, in order, and the ticks at which it is cut.
-    reads: Vec<(Vec<usize>, Vec<i64>)>,
+    reads: Vec<Reads>,
     keys: Vec<(ModelKey, u16)>,
     /// Ports by model, for notes and for messages; streams by sender.
     ports: HashMap<(ModelKey, u16), usize>,
     senders: HashMap<(ModelKey, u16), Vec<usize>>,
     rate: f64,
     state: State,
+    /// Room for the outputs of one interval, and for the reductions that look at it.
     parts: Parts,
+    looking: Vec<usize>,
+}
+
+/// Of a signal: the ports of its atoms, in order, the ticks at which it is cut, and its reductions.
+struct Reads {
+    ports: Vec<usize>,
+    cuts: Vec<i64>,
+    reductions: Vec<usize>,
 }
 
 impl Evaluation {
@@ -71,7 +80,7 @@ impl Evaluation {
         }
         let rate = sim.resolution().ticks_per_second() as f64;
         let signals: Vec<Compiled> = results.signals.iter().map(Compiled::new).collect();
-        let reads = (0..signals.len()).map(|s| reads(results, s)).collect();
+        let reads = (0..signals.len()).map(|s| Reads::new(results, s)).collect();
         let state = State {
             noted: vec![false; keys.len()],
             queues: vec![Queue::default(); keys.len()],
@@ -80,16 +89,17 @@ impl Evaluation {
             earlier: results.streams.iter().map(|s| vec![None; base(s).0]).collect(),
         };
         let results = results.clone();
+        let (parts, looking) = (Vec::new(), Vec::new());
         let mut this =
-            Self { results, signals, reads, keys, ports, senders, rate, state, parts: Vec::new() };
+            Self { results, signals, reads, keys, ports, senders, rate, state, parts, looking };
         this.blank();
         Ok(Some(this))
     }
 
     fn blank(&mut self) {
-        let cursor = |(ports, _): &(Vec<usize>, _)| Cursor {
+        let cursor = |reads: &Reads| Cursor {
             at: Moment::at(0),
-            places: vec![0; ports.len()],
+            places: vec![0; reads.ports.len()],
             seen: Vec::new(),
         };
         self.state.cursors = self.reads.iter().map(cursor).collect();
@@ -183,7 +193,7 @@ impl Evaluation {
             let pieces = notes.and_then(|notes| notes.downcast::<Vec<Piece>>().ok());
             for piece in pieces.into_iter().flat_map(|pieces| *pieces) {
                 if let Some(&k) = self.ports.get(&(key, piece.port)) {
-                    self.state.queues[k].note(&piece);
+                    self.state.queues[k].note(piece);
                 }
             }
         }
@@ -195,7 +205,7 @@ impl Evaluation {
 
     /// Works through one interval of a signal, if it is known.
     fn one(&mut self, s: usize, now: i64, end: bool) -> bool {
-        let (ports, cuts) = &self.reads[s];
+        let Reads { ports, cuts, .. } = &self.reads[s];
         let Cursor { at, places, .. } = &mut self.state.cursors[s];
         let heard = Moment::at(now);
         // A formula without outputs is known throughout.
@@ -236,7 +246,7 @@ impl Evaluation {
     fn interval(&mut self, s: usize, from: Moment, to: Moment) {
         let seconds = to.since(from, self.rate);
         let time = from.seconds(self.rate);
-        let ports = &self.reads[s].0;
+        let Reads { ports, reductions, .. } = &self.reads[s];
         self.parts.resize(ports.len(), Vec::new());
         let places = &self.state.cursors[s].places;
         for ((part, &port), &place) in self.parts.iter_mut().zip(ports).zip(places) {
@@ -244,17 +254,19 @@ impl Evaluation {
                 stretch.part(from, seconds, self.rate, part);
             }
         }
+        let all = &self.results.reductions;
+        let looks = |&&r: &&usize| {
+            let [begin, end] = all[r].window.map(Moment::at);
+            match all[r].how {
+                How::Final => false,
+                How::At(tick) => Moment::at(tick) == from,
+                _ => begin <= from && to <= end,
+            }
+        };
+        self.looking.clear();
+        self.looking.extend(reductions.iter().filter(looks));
         self.instants(s, from);
-        let within = |w: [i64; 2]| Moment::at(w[0]) <= from && to <= Moment::at(w[1]);
-        let reductions = self.results.reductions.iter().zip(&mut self.state.folds);
-        let mut folds: Vec<(How, &mut Fold)> = reductions
-            .filter(|(r, _)| r.of == Of::Signal(s))
-            .filter(|(r, _)| matches!(r.how, How::At(_)) || within(r.window))
-            .filter(|(r, _)| !matches!(r.how, How::Final))
-            .filter(|(r, _)| !matches!(r.how, How::At(tick) if Moment::at(tick) != from))
-            .map(|(r, fold)| (r.how, fold))
-            .collect();
-        if folds.is_empty() {
+        if self.looking.is_empty() {
             // Between windows nobody looks.
             self.state.cursors[s].seen.clear();
             return;
@@ -265,23 +277,22 @@ impl Evaluation {
             1.0 => to,
             _ => Moment::after(from.tick, from.part + share * seconds, rate),
         };
-        let signal = &mut self.signals[s];
+        let (signal, looking) = (&mut self.signals[s], &self.looking);
+        let State { cursors, folds, .. } = &mut self.state;
         if signal.is_truth() {
-            let seen = &mut self.state.cursors[s].seen;
+            let seen = &mut cursors[s].seen;
             return signal.truth((time, seconds), &self.parts, seen, &mut |a, b, holds| {
-                let from = place(a);
-                folds
-                    .iter_mut()
-                    .for_each(|(_, f)| f.truth(from, place(b).since(from, rate), holds));
+                let (from, to) = (place(a), place(b));
+                looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
             });
         }
         signal.number((time, seconds), &self.parts, &mut |a, b, c| {
             let from = place(a);
             let interval = Interval { from, seconds: (b - a) * seconds, c };
-            for (how, fold) in &mut folds {
-                match how {
-                    How::Initial | How::At(_) if a == 0.0 => fold.once(c[0]),
-                    _ => fold.piece(interval),
+            for &r in looking {
+                match self.results.reductions[r].how {
+                    How::Initial | How::At(_) if a == 0.0 => folds[r].once(c[0]),
+                    _ => folds[r].piece(interval),
                 }
             }
         });
@@ -289,27 +300,26 @@ impl Evaluation {
 
     /// The last instant of windows that end where an interval begins.
     fn instants(&mut self, s: usize, from: Moment) {
-        let ends = |r: &super::Reduction| {
-            r.of == Of::Signal(s) && r.window[0] < r.window[1] && Moment::at(r.window[1]) == from
+        let all = &self.results.reductions;
+        let ends = |&&r: &&usize| {
+            let [begin, end] = all[r].window;
+            begin < end && Moment::at(end) == from
         };
-        if !self.results.reductions.iter().any(ends) {
-            return;
-        }
-        let (time, parts) = (from.seconds(self.rate), &self.parts);
-        let seen = &self.state.cursors[s].seen;
-        let x = self.signals[s].present(time, seen, |k| parts[k].first().copied().unwrap_or(0.0));
-        for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
-            if ends(r) {
-                fold.instant(from, x);
-            }
+        let mut x = None;
+        for &r in self.reads[s].reductions.iter().filter(ends) {
+            let (time, parts) = (from.seconds(self.rate), &self.parts);
+            let port = |k: usize| parts[k].first().copied().unwrap_or(0.0);
+            let seen = &self.state.cursors[s].seen;
+            let present = || self.signals[s].present(time, seen, port);
+            self.state.folds[r].instant(from, *x.get_or_insert_with(present));
         }
     }
 
     /// Drops pieces that all signals have worked through.
     fn forget(&mut self) {
         let mut least = vec![u64::MAX; self.state.queues.len()];
-        for ((ports, _), cursor) in self.reads.iter().zip(&self.state.cursors) {
-            for (&port, &place) in ports.iter().zip(&cursor.places) {
+        for (reads, cursor) in self.reads.iter().zip(&self.state.cursors) {
+            for (&port, &place) in reads.ports.iter().zip(&cursor.places) {
                 least[port] = least[port].min(place);
             }
         }
@@ -384,7 +394,7 @@ impl Evaluation {
             if !last && r.how != How::Final {
                 continue;
             }
-            let (ports, _) = &self.reads[s];
+            let ports = &self.reads[s].ports;
             let current = |port: usize| {
                 let (key, number) = self.keys[port];
                 let probed = sim.probe(key, number, end);
@@ -439,24 +449,25 @@ fn base(stream: &Stream) -> (usize, Option<&[usize]>) {
     }
 }
 
-/// The ports of a signal, and where it is cut.
-fn reads(results: &Results, s: usize) -> (Vec<usize>, Vec<i64>) {
-    let mut ports = Vec::new();
-    for atom in &results.signals[s].atoms {
-        match atom {
-            Atom::Time => {}
-            Atom::Port(p) => ports.push(*p),
-            Atom::Many(_, all) => ports.extend(all),
+impl Reads {
+    fn new(results: &Results, s: usize) -> Self {
+        let (mut ports, mut cuts, mut reductions) = (Vec::new(), Vec::new(), Vec::new());
+        for atom in &results.signals[s].atoms {
+            match atom {
+                Atom::Time => {}
+                Atom::Port(p) => ports.push(*p),
+                Atom::Many(_, all) => ports.extend(all),
+            }
         }
-    }
-    let mut cuts = Vec::new();
-    for r in results.reductions.iter().filter(|r| r.of == Of::Signal(s)) {
-        cuts.extend(r.window);
-        if let How::At(tick) = r.how {
-            cuts.push(tick);
+        for (k, r) in results.reductions.iter().enumerate().filter(|(_, r)| r.of == Of::Signal(s)) {
+            reductions.push(k);
+            cuts.extend(r.window);
+            if let How::At(tick) = r.how {
+                cuts.push(tick);
+            }
         }
+        cuts.sort_unstable();
+        cuts.dedup();
+        Self { ports, cuts, reductions }
     }
-    cuts.sort_unstable();
-    cuts.dedup();
-    (ports, cuts)
 }

@@ -1,5 +1,5 @@
 //! Reductions: one number from what comes piece by piece.
-use super::{How, signal::extrema};
+use super::{How, side::extrema};
 use serde::{Deserialize, Serialize};
 use superdense_models::{blocks::sink::BatchMeans, maths::poly, signal::piece::Moment};
 
@@ -47,12 +47,12 @@ enum Kind {
         best: Option<(f64, Moment)>,
         place: bool,
     },
-    /// Integral, seconds, integral of the square; values are taken from the first one.
+    /// Integral, seconds, integral of the square if somebody asks for it; values are taken from the first one.
     Moments {
         shift: Option<f64>,
         integral: Sum,
         seconds: Sum,
-        square: Sum,
+        square: Option<Sum>,
     },
     /// Seconds and coefficients of all pieces.
     Shares(Vec<(f64, Vec<f64>)>),
@@ -117,7 +117,10 @@ impl Fold {
             _ if truth => {
                 Kind::Truth { since: None, seconds: zero, count: 0, first: None, last: None }
             }
-            _ => Kind::Moments { shift: None, integral: zero, seconds: zero, square: zero },
+            _ => {
+                let square = matches!(how, How::Rms | How::Std).then_some(zero);
+                Kind::Moments { shift: None, integral: zero, seconds: zero, square }
+            }
         };
         Self { how, rate, broken: false }
     }
@@ -152,6 +155,7 @@ impl Fold {
                 let n = i.c.len();
                 integral.add(i.seconds * mean(n, c));
                 seconds.add(i.seconds);
+                let Some(square) = square else { return };
                 // The square's coefficients are sums of products.
                 let product = |k: usize| {
                     let low = k.saturating_sub(n - 1);
@@ -213,7 +217,7 @@ impl Fold {
             }
             Kind::Moments { shift, integral, seconds, square } => {
                 let (t, x0) = (seconds.value(), shift.unwrap_or(0.0));
-                let (one, two) = (integral.value(), square.value());
+                let (one, two) = (integral.value(), square.map_or(f64::NAN, Sum::value));
                 match how {
                     How::Integral => shift.map(|x0| one + x0 * t),
                     _ if t <= 0.0 => None,

@@ -9,6 +9,7 @@
 pub(crate) mod evaluation;
 mod fold;
 mod queue;
+mod side;
 mod signal;
 
 use serde::Serialize;

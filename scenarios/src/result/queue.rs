@@ -20,9 +20,9 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    fn noted(piece: &Piece) -> Self {
-        let coefficients = piece.coefficients.clone();
-        Self { from: piece.from, to: Some(piece.to), coefficients, noted: true }
+    fn noted(piece: Piece) -> Self {
+        let Piece { from, to, coefficients, .. } = piece;
+        Self { from, to: Some(to), coefficients, noted: true }
     }
 
     fn sent(tick: i64, value: &Value) -> Option<Self> {
@@ -66,7 +66,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn note(&mut self, piece: &Piece) {
+    pub(super) fn note(&mut self, piece: Piece) {
         self.all.push_back(Stretch::noted(piece));
     }
 
@@ -127,7 +127,7 @@ mod tests {
         }
         let (from, to) = (Moment::at(1000), Moment::at(3000));
         let piece = Piece { port: 0, from, to, coefficients: vec![1.0, 4.0, 12.0] };
-        let noted = Stretch::noted(&piece);
+        let noted = Stretch::noted(piece);
         noted.part(from, 2.0, rate, &mut out);
         assert_eq!(out, [1.0, 4.0, 12.0]);
         noted.part(Moment::at(2000), 1.0, rate, &mut out);
