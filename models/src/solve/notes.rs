@@ -134,6 +134,9 @@ impl Sum {
 
     /// Its polynomial on a part of a step: from where, and how long, in seconds.
     fn over(&self, path: &Path, (from, length): (f64, f64)) -> Vec<f64> {
+        if self.states.is_empty() {
+            return vec![self.number];
+        }
         let mut c = vec![0.0; path.order() + 1];
         for (i, factor) in &self.states {
             c.iter_mut().zip(path.row(*i)).for_each(|(c, row)| *c += factor * row);

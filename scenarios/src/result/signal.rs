@@ -22,8 +22,9 @@ pub(super) struct Compiled {
     /// The number, or the differences of all comparisons.
     formulas: Formulas,
     condition: Option<Condition>,
-    /// Room for the differences on one part of an interval.
+    /// Room for the differences on one part of an interval, and for their signs.
     rows: Vec<Vec<f64>>,
+    signs: Vec<f64>,
 }
 
 impl Compiled {
@@ -35,7 +36,8 @@ impl Compiled {
             }
         };
         let rows = vec![Vec::new(); exprs.len()];
-        Self { formulas: Formulas::new(&signal.atoms, exprs), condition, rows }
+        let formulas = Formulas::new(&signal.atoms, exprs);
+        Self { formulas, condition, rows, signs: Vec::new() }
     }
 
     pub(super) fn is_truth(&self) -> bool {
@@ -81,14 +83,21 @@ impl Compiled {
         seen: &mut Vec<Seen>,
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
-        let Self { formulas, condition, rows } = self;
+        let Self { formulas, condition, rows, signs } = self;
         let Some(condition) = condition else { return };
         seen.resize(rows.len(), Seen::default());
         let last = rows.len() - 1;
         formulas.polynomials(interval, parts, &mut |(a, b), k, c| {
             rows[k].clear();
             rows[k].extend_from_slice(c);
-            if k == last {
+            if k < last {
+                return;
+            }
+            signs.clear();
+            signs.extend(rows.iter().zip(&mut *seen).map_while(|(c, seen)| seen.side(c)));
+            if signs.len() == rows.len() {
+                take(a, b, condition.truth(signs));
+            } else {
                 part(condition, rows, seen, &mut |from, to, holds| {
                     take(a + from * (b - a), a + to * (b - a), holds);
                 });

@@ -157,6 +157,10 @@ impl Condition {
     /// # Panics
     /// If `z` is shorter than [`atoms`](Self::atoms).
     pub fn truth(&self, z: &[f64]) -> bool {
+        // One comparison, as most conditions are, needs no room.
+        if let [Logic::Atom(i)] = self.logic[..] {
+            return self.atoms[i as usize].relation.holds(z[i as usize]);
+        }
         let mut truths: Vec<bool> = Vec::with_capacity(self.logic.len());
         for step in &self.logic {
             let at = |i: u32| truths[i as usize];
