@@ -179,12 +179,12 @@
     const lost = q.points.some((p) => p.lost);
     const wide = q.points.some((p) => p.runs > 1);
     const head = ["point", ...q.over.map((i) => named(report.parameters[i])), ...report.outcomes.flatMap((o) => (wide ? [named(o), "95 % interval"] : [named(o)])),
-      ...(wide ? ["runs"] : []), ...(lost ? ["without results"] : []), "again"];
+      ...(wide ? ["runs"] : []), ...(lost ? ["without results"] : []), ...(report.rerun ? ["again"] : [])];
     const row = (p) => [p.number, ...p.at, ...p.results.flatMap((r) => (wide ? [r ? short(r[0]) : "never", interval(r)] : [r ? short(r[0]) : "never"])),
-      ...(wide ? [p.runs] : []), ...(lost ? [p.lost || ""] : []), element("code", {}, `${report.rerun} ${p.number}`)];
+      ...(wide ? [p.runs] : []), ...(lost ? [p.lost || ""] : []), ...(report.rerun ? [element("code", {}, `${report.rerun} ${p.number}`)] : [])];
     const rows = q.points.slice(0, TABLE_ROWS).map(row);
     const note = q.points.length > rows.length ? [element("p", { class: "soft" }, `The first ${rows.length} of ${q.count} points; all are in results.csv.`)] : [];
-    const numeric = head.map((_, i) => i).filter((i) => i < head.length - 1);
+    const numeric = head.map((_, i) => i).filter((i) => head[i] !== "again");
     return element("details", {}, element("summary", {}, `${q.count} points as a table`), ...note, table(head, rows, numeric));
   }
 

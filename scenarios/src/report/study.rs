@@ -5,7 +5,7 @@ use crate::{
     study::{RESULTS, Reader, STORE, reader::About},
 };
 use serde_json::{Value as Json, json};
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{cmp::Ordering, collections::BTreeMap, fs, path::Path};
 use superdense_study::{interval, replicate::LEVEL};
 
 /// Points of a question that a page has, at most.
@@ -25,17 +25,27 @@ struct Point {
     lost: usize,
 }
 
+impl Point {
+    fn new(words: Vec<String>, results: usize) -> Self {
+        Self { words, results: vec![Vec::new(); results], ..Self::default() }
+    }
+}
+
 /// Title, a line about the study, and its data.
 pub(super) fn read(dir: &Path) -> Result<(String, String, Json), ReportError> {
     let reader = Reader::open(&dir.join(STORE))?;
     let about = reader.about()?;
-    let (questions, runs) = questions(dir, &about)?;
+    let whole = dir.join(RESULTS).is_file();
+    let (questions, runs) = if whole { questions(dir, &about)? } else { so_far(&reader, &about)? };
     let lost = reader.lost()?;
     let named = |list: &[(String, String)]| -> Vec<Json> {
         list.iter().map(|(name, unit)| json!({ "name": name, "unit": unit })).collect()
     };
     let answers: Vec<String> = about.answers.iter().map(|(n, a)| format!("{n}: {a}")).collect();
-    let mut remarks = vec![json!(["Answers", answers])];
+    let begun =
+        "the study is not at its end: it has no answers yet, and numbers of points may change";
+    let mut remarks =
+        vec![if whole { json!(["Answers", answers]) } else { json!(["So far", [begun]]) }];
     if !lost.is_empty() {
         let told = |(point, replicate, status, why): &(usize, u32, String, String)| {
             format!("point {point}, replicate {replicate}: {status}: {why}")
@@ -56,7 +66,7 @@ pub(super) fn read(dir: &Path) -> Result<(String, String, Json), ReportError> {
         "questions": questions,
         "parameters": named(&about.parameters),
         "outcomes": named(&about.results),
-        "rerun": format!("superdense study rerun {}", dir.display()),
+        "rerun": whole.then(|| format!("superdense study rerun {}", dir.display())),
         "provenance": [
             ["superdense", about.version],
             ["study", file],
@@ -67,17 +77,14 @@ pub(super) fn read(dir: &Path) -> Result<(String, String, Json), ReportError> {
         "files": files.into_iter().collect::<Vec<_>>(),
     });
     let scenario = about.scenario.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let subtitle = format!("a study of {scenario}: {runs} runs, seed {}", about.seed);
+    let so_far = if whole { "" } else { " so far" };
+    let subtitle = format!("a study of {scenario}: {runs} runs{so_far}, seed {}", about.seed);
     Ok((about.title, subtitle, data))
 }
 
 /// The questions with their points, and the number of runs.
 fn questions(dir: &Path, about: &About) -> Result<(Vec<Json>, usize), ReportError> {
     let file = dir.join(RESULTS);
-    if !file.is_file() {
-        let why = "the study is not at its end; run it again, it goes on";
-        return Err(ReportError::NoRun(format!("{}: {why}", dir.display())));
-    }
     let (parameters, results) = (about.parameters.len(), about.results.len());
     let width = BEFORE + parameters + results + BEHIND;
     let head = first_line(&file)?;
@@ -93,11 +100,8 @@ fn questions(dir: &Path, about: &About) -> Result<(Vec<Json>, usize), ReportErro
         }
         let Some((_, points)) = asks.last_mut() else { return Ok(false) };
         let number = fields[1].parse().unwrap_or(usize::MAX);
-        let point = points.entry(number).or_insert_with(|| Point {
-            words: fields[BEFORE..BEFORE + parameters].iter().map(|f| f.to_string()).collect(),
-            results: vec![Vec::new(); results],
-            ..Point::default()
-        });
+        let words = fields[BEFORE..BEFORE + parameters].iter().map(|f| f.to_string());
+        let point = points.entry(number).or_insert_with(|| Point::new(words.collect(), results));
         for (all, cell) in point.results.iter_mut().zip(&fields[BEFORE + parameters..]) {
             all.extend(cell.parse::<f64>().ok());
         }
@@ -110,6 +114,37 @@ fn questions(dir: &Path, about: &About) -> Result<(Vec<Json>, usize), ReportErro
         question(&name, &points, chosen(about, &name))
     };
     Ok((asks.into_iter().map(question).collect(), runs))
+}
+
+/// All points that a study under way has run, as one question, and the number of runs.
+fn so_far(reader: &Reader, about: &About) -> Result<(Vec<Json>, usize), ReportError> {
+    let all = reader.so_far()?;
+    let mut points: BTreeMap<Vec<String>, Point> = BTreeMap::new();
+    for (sets, results) in &all {
+        // Settings have a unit behind the number: the SI unit, as columns of the table.
+        let word = |(path, _): &(String, String)| {
+            let text = sets.iter().find(|(p, _)| p == path).map_or("", |(_, text)| text);
+            let number = text.split(' ').next().filter(|first| first.parse::<f64>().is_ok());
+            number.unwrap_or(text).to_owned()
+        };
+        let words: Vec<String> = about.parameters.iter().map(word).collect();
+        let new = || Point::new(words.clone(), about.results.len());
+        let point = points.entry(words.clone()).or_insert_with(new);
+        for (all, x) in point.results.iter_mut().zip(results.iter().flatten()) {
+            all.extend(*x);
+        }
+        point.runs += 1;
+        point.lost += usize::from(results.is_none());
+    }
+    let mut points: Vec<Point> = points.into_values().collect();
+    let number = |word: &String| word.parse::<f64>().unwrap_or(f64::NAN);
+    points.sort_by(|a, b| {
+        let pairs = a.words.iter().zip(&b.words);
+        let order = pairs.map(|(a, b)| number(a).total_cmp(&number(b)).then_with(|| a.cmp(b)));
+        order.fold(Ordering::Equal, Ordering::then)
+    });
+    let points: BTreeMap<usize, Point> = points.into_iter().enumerate().collect();
+    Ok((vec![question("so far", &points, None)], all.len()))
 }
 
 /// The number of the first result of which the answer to a question speaks.

@@ -3,7 +3,7 @@ use super::{
     Sets, StudyError,
     store::{at, results_of},
 };
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde_json::{Map, Value as Json};
 use std::{
     collections::HashMap,
@@ -83,9 +83,14 @@ impl Reader {
     }
 
     fn fact<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T, StudyError> {
+        let tables = self.connection.table_exists(None, "meta").map_err(at(&self.file))?;
         let sql = "SELECT value FROM meta WHERE name = ?1";
-        let text: String =
-            self.connection.query_row(sql, [name], |row| row.get(0)).map_err(at(&self.file))?;
+        let read = || self.connection.query_row(sql, [name], |row| row.get(0)).optional();
+        let text: Option<String> = if tables { read().map_err(at(&self.file))? } else { None };
+        let Some(text) = text else {
+            let why = "the study has only begun, and its store tells nothing yet; try again";
+            return Err(StudyError::Refused(format!("{}: {why}", self.file.display())));
+        };
         serde_json::from_str(&text)
             .map_err(|e| StudyError::Refused(format!("{}: {name}: {e}", self.file.display())))
     }
@@ -167,6 +172,23 @@ impl Reader {
         Ok(found)
     }
 
+    /// All runs so far: the settings of their point, and the results of those that have them. Points are in
+    /// no order that means anything.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn so_far(&self) -> Result<Vec<(Sets, Option<Vec<Option<f64>>>)>, StudyError> {
+        let names: Vec<String> = self.fact("results")?;
+        let sql = "SELECT parameters, results FROM run JOIN point USING (key) ORDER BY parameters, replicate";
+        let mut statement = self.connection.prepare(sql).map_err(at(&self.file))?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let read = |row: rusqlite::Result<(String, Option<String>)>| {
+            let (parameters, results) = row.map_err(at(&self.file))?;
+            Ok((self.settings(&parameters)?, results.and_then(|text| results_of(&text, &names))))
+        };
+        rows.map_err(at(&self.file))?.map(read).collect()
+    }
+
     /// The settings of a point.
     ///
     /// # Errors
@@ -182,7 +204,11 @@ impl Reader {
         let sql = "SELECT parameters FROM point WHERE key = ?1";
         let text: String =
             self.connection.query_row(sql, [key], |row| row.get(0)).map_err(at(&self.file))?;
-        let object: Map<String, Json> = serde_json::from_str(&text)
+        self.settings(&text)
+    }
+
+    fn settings(&self, text: &str) -> Result<Sets, StudyError> {
+        let object: Map<String, Json> = serde_json::from_str(text)
             .map_err(|e| StudyError::Refused(format!("{}: {e}", self.file.display())))?;
         let text = |v: &Json| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
         Ok(object.iter().map(|(path, value)| (path.clone(), text(value))).collect())

@@ -150,6 +150,42 @@ fn failures_have_rows_and_an_exit_code() {
     assert_eq!(object["answers"]["both"]["incomplete"], true);
 }
 
+/// A study that is not at its end has a report of its runs so far, with those that failed.
+#[test]
+fn a_study_under_way_has_a_report() {
+    let study = "scenario = 'growth.toml'\n[vary]\na = [0.02, 0.05, 0.5]\nsteps = ['10 ms', '0.1 s']\n\
+                 [ask.all]\nmethod = 'grid'\nover = ['a', 'steps']\n";
+    let dir = scenario("study-under-way", study);
+    let refused = superdense(&dir, "report .");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("holds no run"), "{refused:?}");
+    assert_eq!(superdense(&dir, "study study.toml").status.code(), Some(3));
+    let data = |page: &str| {
+        let begin = page.find("<script type=\"application/json\"").unwrap();
+        let text = &page[begin..];
+        let text = &text[text.find('>').unwrap() + 1..text.find("</script>").unwrap()];
+        json(&text.replace("\\u003c", "<"))
+    };
+    good(&dir, "report out/study --out whole.html");
+    let whole = data(&read(&dir, "whole.html"));
+    // Tables are written at the end.
+    fs::remove_file(dir.join("out/study/results.csv")).unwrap();
+    good(&dir, "report out/study --out parts.html");
+    let parts = data(&read(&dir, "parts.html"));
+    assert!(parts["rerun"].is_null(), "{parts}");
+    assert!(parts["remarks"].to_string().contains("not at its end"), "{parts}");
+    let points = |data: &serde_json::Value| {
+        let all = data["questions"][0]["points"].as_array().unwrap().clone();
+        let mut rows: Vec<String> = all
+            .iter()
+            .map(|p| format!("{} {} {} {}", p["at"], p["results"], p["runs"], p["lost"]))
+            .collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(points(&parts), points(&whole));
+    assert_eq!(points(&parts).len(), 6);
+}
+
 /// One run of a study, with all of its files, is the run of the study.
 #[test]
 fn single_runs_have_the_hash_of_the_study() {
