@@ -20,7 +20,10 @@ use super::{
     equations::{Dims, Equations},
     ode::{Flip, Past, Path, put},
 };
-use crate::signal::{statistics::UnitStatistics, value::Segment};
+use crate::{
+    maths::rounding,
+    signal::{statistics::UnitStatistics, value::Segment},
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
@@ -73,6 +76,14 @@ impl<E> Scene<E> {
     #[inline]
     pub fn seconds(&self, ticks: i64) -> f64 {
         ticks as f64 / self.rate
+    }
+
+    /// Whether the solution, known up to `end`, is known at the tick at which what happens at `t` takes place,
+    /// in a step from `at` on: a tick may lie beyond several short steps.
+    pub fn reaches(&self, (at, t): (f64, f64), end: f64) -> bool {
+        let begun = (at * self.rate) as i64;
+        let due = rounding::ceil_ticks(t.max(0.0), self.rate as u64);
+        due.is_none_or(|k| self.seconds(k.max(begun + 1)) <= end)
     }
 
     /// Absolute time in seconds at offset `t`.

@@ -448,8 +448,10 @@ impl<E: Equations> Core<E> for Stepped {
             found = watch.search(scene, state, work, nearer, flips);
         }
         match found {
-            Ok((Some(left), _)) => Ok(Advance::Left(left)),
-            Ok((None, end)) => {
+            Ok((Some(left), _)) if scene.reaches((state.at, left), state.solver.time() + *snap) => {
+                Ok(Advance::Left(left))
+            }
+            Ok((_, end)) => {
                 // Series of indicators may hold for a part of the step only.
                 state.at = state.solver.time().min((end - *snap).max(state.at + *snap));
                 // The origin may have moved since the limit was set.

@@ -486,8 +486,10 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             true => (self.state.at + (width - self.snap).max(self.snap)).min(end),
             false => end,
         };
-        if let Some(leave) = self.band(scene, self.state.shift + end) {
-            return Ok(Advance::Left(leave.min(end)));
+        let left = self.band(scene, self.state.shift + end).map(|leave| leave.min(end));
+        let known = |&t: &f64| scene.reaches((self.state.at, t), end + self.snap);
+        if let Some(t) = left.filter(known) {
+            return Ok(Advance::Left(t));
         }
         self.state.at = end;
         Ok(if end >= stop { Advance::Stopped } else { Advance::Silent })

@@ -3,6 +3,7 @@
 mod affine;
 mod algebraic;
 mod auto;
+mod coarse;
 mod continuous;
 mod edges;
 mod errors;

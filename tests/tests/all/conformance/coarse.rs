@@ -1,0 +1,53 @@
+//! Ticks that are longer than the steps of a solver.
+use super::continuous::Ran;
+
+/// x' = -1000 (x - cos t), put down by one at 50 ms.
+const FAST: &str = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\n\
+                    derivatives = { x = '-1000*(x - cos(t))' }\noutputs = { x = 'x' }\n";
+
+/// The solution at so many milliseconds.
+fn solution(ms: i64) -> f64 {
+    let t = ms as f64 * 1e-3;
+    let settled = (1e6 * t.cos() + 1e3 * t.sin()) / (1e6 + 1.0);
+    let behind = (t - 0.05) * 1e3;
+    settled + (-1e3 * t).exp() / (1e6 + 1.0) - if behind < 0.0 { 0.0 } else { (-behind).exp() }
+}
+
+/// What a unit tells others, it looks up at a tick: several steps beyond the one that left the tolerance.
+#[test]
+fn told_values_do_not_change_a_solution() {
+    let heard = format!(
+        "resolution = 'ms'\nconnections = ['u.x -> v.u']\n{FAST}[[unit.u.event]]\nname = 'e'\nat = '50 ms'\n\
+         reset = {{ x = 'x - 1' }}\n[unit.v]\nkind = 'equations'\ninputs = {{ u = 1 }}\nstates = {{ x = 0 }}\n\
+         derivatives = {{ x = 'u' }}\noutputs = {{ x = 'x' }}"
+    );
+    let linked = format!(
+        "resolution = 'ms'\n{FAST}[unit.v]\nkind = 'equations'\nstates = {{ x = -0.05 }}\n\
+         derivatives = {{ x = '1' }}\noutputs = {{ x = 'x' }}\n[[link]]\nname = 'e'\nunits = ['u', 'v']\n\
+         when = 'v.x >= 0 and u.x > 0'\nreset = {{ 'u.x' = 'u.x - 1', 'v.x' = '-1' }}"
+    );
+    let methods = [
+        ("rk23", 1e-4),
+        ("rk45", 1e-6),
+        ("rodas", 1e-6),
+        ("taylor", 1e-6),
+        ("auto", 1e-6),
+        ("rk4\"\nstep = \"1 ms", 1e-2),
+        ("qss1", 1e-2),
+        ("qss2", 5e-3),
+        ("qss3", 5e-3),
+        ("liqss1", 1e-2),
+        ("liqss2", 5e-3),
+    ];
+    for (method, within) in methods {
+        for (text, ms) in
+            [&heard, &linked].into_iter().flat_map(|t| (50..60).map(move |ms| (t, ms)))
+        {
+            let ran = Ran::with(text, method, ms);
+            let (x, wanted) = (ran.output("u", 0, ms), solution(ms));
+            assert!((x - wanted).abs() < within, "{method} at {ms} ms: {x}, not {wanted}\n{text}");
+            let begun = ran.facts.iter().any(|(at, _, name)| *at == 50 && name.starts_with('e'));
+            assert!(begun, "{method}: {:?}\n{text}", ran.facts);
+        }
+    }
+}
