@@ -56,6 +56,21 @@ impl<const N: usize> Bounded<N> {
     }
 }
 
+fn number<const N: usize>(value: f64) -> Series<N> {
+    Series::constant(value)
+}
+
+/// Functions by their slope at x, where they have the value y. Its sign does not matter.
+macro_rules! by_slopes {
+    ($($name:ident: |$x:pat_param, $y:pat_param| $slope:expr;)*) => { $(
+        fn $name(&self) -> Self {
+            let value = self.value.$name();
+            let ($x, $y) = (self.value, value);
+            self.through(value, &$slope)
+        }
+    )* };
+}
+
 impl<const N: usize> Scalar for Bounded<N> {
     fn constant(value: f64) -> Self {
         Self { value: Series::constant(value), error: [0.0; N] }
@@ -82,13 +97,13 @@ impl<const N: usize> Scalar for Bounded<N> {
         Self { value: self.value.mul(&b.value), error }
     }
     fn div(&self, b: &Self) -> Self {
-        let one = Series::constant(1.0).div(&b.value);
+        let one = number(1.0).div(&b.value);
         let inverse = b.through(one, &one.mul(&one));
         Self { value: self.value.div(&b.value), error: self.mul(&inverse).error }
     }
     fn pow(&self, b: &Self) -> Self {
         let value = self.value.pow(&b.value);
-        let less = b.value.sub(&Series::constant(1.0));
+        let less = b.value.sub(&number(1.0));
         let mut all = self.through(value, &b.value.mul(&self.value.pow(&less)));
         if b.error != [0.0; N] {
             let by = b.through(value, &value.mul(&self.value.ln()));
@@ -104,58 +119,21 @@ impl<const N: usize> Scalar for Bounded<N> {
         all.error.iter_mut().zip(other.error).for_each(|(e, more)| *e += more);
         all
     }
-    fn sqrt(&self) -> Self {
-        let root = self.value.sqrt();
-        self.through(root, &Series::constant(0.5).div(&root))
-    }
-    fn cbrt(&self) -> Self {
-        let root = self.value.cbrt();
-        let slope = root.div(&self.value.mul(&Series::constant(3.0)));
-        self.through(root, &slope)
-    }
-    fn exp(&self) -> Self {
-        let e = self.value.exp();
-        self.through(e, &e)
-    }
-    fn ln(&self) -> Self {
-        self.through(self.value.ln(), &Series::constant(1.0).div(&self.value))
-    }
-    fn sin(&self) -> Self {
-        self.through(self.value.sin(), &self.value.cos())
-    }
-    fn cos(&self) -> Self {
-        self.through(self.value.cos(), &self.value.sin())
-    }
-    fn tan(&self) -> Self {
-        let tan = self.value.tan();
-        self.through(tan, &tan.mul(&tan).add(&Series::constant(1.0)))
-    }
-    fn asin(&self) -> Self {
-        let root = Series::constant(1.0).sub(&self.value.mul(&self.value)).sqrt();
-        self.through(self.value.asin(), &Series::constant(1.0).div(&root))
-    }
-    fn acos(&self) -> Self {
-        let root = Series::constant(1.0).sub(&self.value.mul(&self.value)).sqrt();
-        self.through(self.value.acos(), &Series::constant(1.0).div(&root))
-    }
-    fn atan(&self) -> Self {
-        let square = Series::constant(1.0).add(&self.value.mul(&self.value));
-        self.through(self.value.atan(), &Series::constant(1.0).div(&square))
-    }
-    fn sinh(&self) -> Self {
-        self.through(self.value.sinh(), &self.value.cosh())
-    }
-    fn cosh(&self) -> Self {
-        self.through(self.value.cosh(), &self.value.sinh())
-    }
-    fn tanh(&self) -> Self {
-        let tanh = self.value.tanh();
-        self.through(tanh, &Series::constant(1.0).sub(&tanh.mul(&tanh)))
-    }
-    fn lambert_w(&self) -> Self {
-        let w = self.value.lambert_w();
-        let slope = Series::constant(1.0).div(&w.exp().add(&self.value));
-        self.through(w, &slope)
+    by_slopes! {
+        sqrt: |_, root| number(0.5).div(&root);
+        cbrt: |x, root| root.div(&x.mul(&number(3.0)));
+        exp: |_, e| e;
+        ln: |x, _| number(1.0).div(&x);
+        sin: |x, _| x.cos();
+        cos: |x, _| x.sin();
+        tan: |_, tan| tan.mul(&tan).add(&number(1.0));
+        asin: |x, _| number(1.0).div(&number(1.0).sub(&x.mul(&x)).sqrt());
+        acos: |x, _| number(1.0).div(&number(1.0).sub(&x.mul(&x)).sqrt());
+        atan: |x, _| number(1.0).div(&number(1.0).add(&x.mul(&x)));
+        sinh: |x, _| x.cosh();
+        cosh: |x, _| x.sinh();
+        tanh: |_, tanh| number(1.0).sub(&tanh.mul(&tanh));
+        lambert_w: |x, w| number(1.0).div(&w.exp().add(&x));
     }
 }
 

@@ -22,6 +22,7 @@ pub use equations::{
     Trigger, Truth,
 };
 pub use expander::MAX_SEGMENT_ORDER;
+pub(crate) use settings::ALGEBRAIC;
 pub use settings::Settings;
-pub(crate) use stepped::{ALGEBRAIC, Prepared};
+pub(crate) use stepped::Prepared;
 pub use stepped::{Stepped, SteppedState};

@@ -1,6 +1,12 @@
 //! How to run a unit.
-use super::ode::{Method, Options};
+use super::{
+    expander::{Expander, MAX_SEGMENT_ORDER},
+    ode::{MAX_ORDER, Method, Options},
+};
 use superdense_kernel::time::Resolution;
+
+/// The remedy for a method that solves no algebraic equations.
+pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto\"";
 
 /// How to run a unit.
 ///
@@ -46,6 +52,53 @@ impl Default for Settings {
             sources: Vec::new(),
             connected: Vec::new(),
             retells: true,
+        }
+    }
+}
+
+impl Settings {
+    /// What a method asks of the equations.
+    ///
+    /// # Errors
+    /// When the method or the order of segments does not fit the equations.
+    pub(super) fn check(&self, expander: &Expander, algebraic: usize) -> Result<(), String> {
+        let order = self.segment_order;
+        let tick = 1.0 / self.resolution.ticks_per_second() as f64;
+        if !(1..=MAX_SEGMENT_ORDER).contains(&order) {
+            return Err(format!("segments of order {order}: give 1 to {MAX_SEGMENT_ORDER}"));
+        }
+        let series = "needs the equations' series, but their code looks at values to take its way";
+        if order > 3 && !expander.any_order() {
+            return Err(format!("a segment order above 3 {series}"));
+        }
+        if algebraic > 0 && !expander.any_order() {
+            return Err(format!("a system with algebraic equations {series}"));
+        }
+        match self.method {
+            method if algebraic > 0 && !method.takes_algebraic() => {
+                Err(format!("the method solves no algebraic equations; {ALGEBRAIC}"))
+            }
+            Method::Taylor(order, _) if !(2..=MAX_ORDER).contains(&order) => {
+                Err(format!("Taylor order {order}: give 2 to {MAX_ORDER}"))
+            }
+            Method::Taylor(..) | Method::Closed if !expander.any_order() => {
+                Err(format!("the method {series}"))
+            }
+            Method::Closed if !expander.affine() => Err(
+                "the closed form needs derivatives that are affine in time, states and inputs; \
+             use the method taylor or rk45"
+                    .into(),
+            ),
+            Method::Rk4(h) | Method::Euler(h) | Method::Taylor(_, Some(h))
+                if h.is_nan() || h < tick =>
+            {
+                Err(format!("a step must be a tick or longer ({tick:e} s), this is {h:e} s"))
+            }
+            _ if self.solver.max_step < tick => {
+                let h = self.solver.max_step;
+                Err(format!("`max_step` must be a tick or longer ({tick:e} s), this is {h:e} s"))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -4,8 +4,8 @@ use super::{
     core::{Advance, Core, Failure, Flips, Scene},
     dual::{Dual, Structure},
     equations::{Dims, Equations, Work},
-    expander::{Expander, Functions, MAX_SEGMENT_ORDER},
-    ode::{MAX_ORDER, Method, NotFinite, OdeSystem, Partials, Path, Solver, StepError, put},
+    expander::{Expander, Functions},
+    ode::{Method, NotFinite, OdeSystem, Partials, Path, Solver, StepError, put},
     progress::{Progress, Slow},
     settings::Settings,
     tendency::Course,
@@ -179,7 +179,7 @@ impl Stepped {
         settings: &Settings,
     ) -> Result<Self, String> {
         let Prepared { expander, functions, structure } = prepared;
-        check(settings, &expander, equations.dims().algebraic)?;
+        settings.check(&expander, equations.dims().algebraic)?;
         let watch = Watch::new(equations, functions, settings);
         let solver = Solver::new(settings.method, settings.solver.clone());
         let progress = Progress::default();
@@ -332,9 +332,6 @@ impl Stepped {
     }
 }
 
-/// The remedy for a method that solves no algebraic equations.
-pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto\"";
-
 /// How far a solution may be off inside a step: so many times the solver's own estimate.
 const SAFETY: f64 = 16.0;
 
@@ -344,48 +341,6 @@ impl Course for &Solver {
     }
     fn error(&self, t: f64, i: usize, x: f64) -> f64 {
         SAFETY * self.error_at(t, i, x)
-    }
-}
-
-/// What a method asks of the equations.
-fn check(settings: &Settings, expander: &Expander, algebraic: usize) -> Result<(), String> {
-    let order = settings.segment_order;
-    let tick = 1.0 / settings.resolution.ticks_per_second() as f64;
-    if !(1..=MAX_SEGMENT_ORDER).contains(&order) {
-        return Err(format!("segments of order {order}: give 1 to {MAX_SEGMENT_ORDER}"));
-    }
-    let series = "needs the equations' series, but their code looks at values to take its way";
-    if order > 3 && !expander.any_order() {
-        return Err(format!("a segment order above 3 {series}"));
-    }
-    if algebraic > 0 && !expander.any_order() {
-        return Err(format!("a system with algebraic equations {series}"));
-    }
-    match settings.method {
-        method if algebraic > 0 && !method.takes_algebraic() => {
-            Err(format!("the method solves no algebraic equations; {ALGEBRAIC}"))
-        }
-        Method::Taylor(order, _) if !(2..=MAX_ORDER).contains(&order) => {
-            Err(format!("Taylor order {order}: give 2 to {MAX_ORDER}"))
-        }
-        Method::Taylor(..) | Method::Closed if !expander.any_order() => {
-            Err(format!("the method {series}"))
-        }
-        Method::Closed if !expander.affine() => {
-            Err("the closed form needs derivatives that are affine in time, states and inputs; \
-             use the method taylor or rk45"
-                .into())
-        }
-        Method::Rk4(h) | Method::Euler(h) | Method::Taylor(_, Some(h))
-            if h.is_nan() || h < tick =>
-        {
-            Err(format!("a step must be a tick or longer ({tick:e} s), this is {h:e} s"))
-        }
-        _ if settings.solver.max_step < tick => {
-            let h = settings.solver.max_step;
-            Err(format!("`max_step` must be a tick or longer ({tick:e} s), this is {h:e} s"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -191,6 +191,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // Whether the scratch's variables are those of the present.
         let mut known = false;
         if imminent {
+            if matches!(plan, Plan::Due(1.., Action::Send)) {
+                self.note_late(fx);
+            }
             self.note_sent();
             match plan {
                 Plan::Due(ticks, Action::Events) => {

@@ -4,6 +4,7 @@ mod cuts;
 mod decide;
 mod failures;
 mod falling;
+mod late;
 mod links;
 mod plan;
 mod relations;

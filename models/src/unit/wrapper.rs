@@ -101,6 +101,8 @@ pub(super) struct State {
     pub located: u64,
     /// Steps of fixed length that were cut short, and the tick of the last one.
     pub cut_steps: u64,
+    /// Whether an output was told late.
+    pub late: bool,
     pub cut: Option<i64>,
     /// Notes for the evaluation of the run.
     pub notes: Option<Box<crate::solve::notes::Notes>>,

@@ -32,7 +32,7 @@ use crate::{
         equations::{Relation, Role},
         ode::{Interval, Locator},
         series::Series,
-        stepped::ALGEBRAIC,
+        settings::ALGEBRAIC,
         tendency::{Course, Doubt, Tendency},
         watch::watched,
     },
@@ -459,9 +459,8 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         flips: &mut Flips,
     ) -> Result<Advance, Box<Failure>> {
         self.engine.system.resting = scene.frame.resting;
-        if let Err(bad) = self.steps(scene) {
-            self.note(Err(bad));
-        }
+        let stepped = self.steps(scene);
+        self.note(stepped);
         if let Some(bad) = self.state.bad {
             let what = match bad {
                 NotFinite::Derivative { state, .. } => {
@@ -486,10 +485,10 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             true => (self.state.at + (width - self.snap).max(self.snap)).min(end),
             false => end,
         };
-        let left = self.band(scene, self.state.shift + end).map(|leave| leave.min(end));
-        let known = |&t: &f64| scene.reaches((self.state.at, t), end + self.snap);
-        if let Some(t) = left.filter(known) {
-            return Ok(Advance::Left(t));
+        if let Some(leave) = self.band(scene, self.state.shift + end)
+            && scene.reaches((self.state.at, leave.min(end)), end + self.snap)
+        {
+            return Ok(Advance::Left(leave.min(end)));
         }
         self.state.at = end;
         Ok(if end >= stop { Advance::Stopped } else { Advance::Silent })

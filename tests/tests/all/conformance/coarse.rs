@@ -51,3 +51,25 @@ fn told_values_do_not_change_a_solution() {
         }
     }
 }
+
+/// Receivers hear at ticks. An output that leaves its tolerance far behind between two of them is told.
+#[test]
+fn outputs_that_outrun_ticks_are_told() {
+    for (resolution, late) in [("ms", true), ("us", false), ("ns", false)] {
+        let text = format!(
+            "resolution = '{resolution}'\nconnections = ['u.x -> v.u']\n{FAST}[[unit.u.event]]\nname = 'e'\n\
+             at = '50 ms'\nreset = {{ x = 'x - 1' }}\n[unit.v]\nkind = 'equations'\ninputs = {{ u = 1 }}\n\
+             states = {{ x = 0 }}\nderivatives = {{ x = 'u' }}"
+        );
+        let ticks = if late { 1 } else { 1000 };
+        let ran = Ran::with(&text, "rk45", 60 * ticks * if resolution == "ns" { 1000 } else { 1 });
+        let told = |note: &&String| note.contains("output `x` is off by 3.5e-2");
+        assert_eq!(
+            ran.notes.iter().filter(told).count(),
+            usize::from(late),
+            "{resolution}: {:?}",
+            ran.notes
+        );
+        assert!(late || ran.notes.is_empty(), "{resolution}: {:?}", ran.notes);
+    }
+}
