@@ -11,6 +11,7 @@ use crate::{
     maths::expr::{Comparison, Condition, Expr, Logic, Names, Program, Scope, Symbol, VarId},
     solve::equations::{EventSpec, LinkEquations, Rest, Trigger, Truth},
 };
+use std::sync::Arc;
 
 /// An event with what it does.
 pub(super) struct Spec {
@@ -182,12 +183,13 @@ impl<'f> Events<'f> {
         };
         let rest = table.get("rest").and_then(|p| self.rest(r, p));
         let ends = table.get("terminate").and_then(|p| terminate(r, p));
+        let name: Arc<str> = table.name().into();
         for (trigger, alternatives) in triggers {
             let rest = rest.clone();
             let sets = Some(reset.sets());
             let leads = table.get("to").is_some();
             let ends = ends.clone();
-            let new = EventSpec::new(table.name(), trigger);
+            let new = EventSpec::new(Arc::clone(&name), trigger);
             let spec = EventSpec { rest, sets, leads, ends, ..new };
             let mode = table.mode.map(|k| k as f64);
             self.specs.push(Spec { spec, reset: reset.clone(), mode, alternatives, priority });

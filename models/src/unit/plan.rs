@@ -9,9 +9,10 @@ use crate::{
     signal::value::Value,
     solve::{
         core::{Advance, Core},
-        equations::{Dims, Equations, Trigger},
+        equations::{Dims, Equations, EventSpec, Trigger},
     },
 };
+use std::sync::Arc;
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The tick (after the last transition) of the next time event.
@@ -307,9 +308,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !self.scene.equations.concerns(number, vars) {
             return false;
         }
-        let spec = &self.scene.equations.events()[number];
+        let (events, happened) = (self.scene.equations.events(), &self.state.happened);
+        let spec = &events[number];
+        // Both directions of a crossing are one event: they share a name.
+        let one =
+            |(e, at): (&EventSpec, &Option<i64>)| at.filter(|_| Arc::ptr_eq(&e.name, &spec.name));
         if let Some(rest) = &spec.rest
-            && let Some(before) = self.state.happened[number]
+            && let Some(before) = events.iter().zip(happened).filter_map(one).max()
             && self.settings.resolution.seconds(now - before) <= rest.within
         {
             rest.values.iter().for_each(|&(var, value)| vars[var] = value);

@@ -249,6 +249,16 @@ fn rule_12_resets_onto_the_surface() {
         .event("tick", Time(5, 2), 0)
         .end(0, 0.5)
         .end(1, 1.0);
+    // Both directions of a crossing are one event, which follows on itself at once.
+    let keys = "crossing = 'abs(x) - 0.5'\nreset = { n = 'n + 1', x = '-0.5*x' }\n\
+                rest = { within = '1 ms', n = 10 }";
+    let both = unit("C12.39", &format!("{}{}", line("-1", "1"), event("hit", keys)))
+        .only(&["rk45", "taylor", "rodas", "closed"])
+        .event("hit", Root(1, 2), 0)
+        .event("hit", Root(3, 4), 0)
+        .event("hit", Root(3, 4), 1)
+        .end(0, -0.25)
+        .end(1, 10.0);
     // A crossing has no condition that could hold on.
     let falls = format!("{FALL}{}", event("c", "crossing = 'x'\nreset = { x = 0 }"));
     let crossing = unit("C12.19", &falls).event("c", Root(1, 1), 0).end(0, -2.0);
@@ -269,7 +279,7 @@ fn rule_12_resets_onto_the_surface() {
         .event("half", Root(1, 1), 0)
         .event("half", Root(3, 2), 0)
         .event("e", Root(3, 2), 1);
-    check(&[on, crossing, other, summed]);
+    check(&[on, both, crossing, other, summed]);
     let impact = |case: Case, n: u32| case.event("b", Root((3 << (n - 1)) - 2, 1 << n), 0);
     check(&[
         (1..=11).fold(rest, impact),
