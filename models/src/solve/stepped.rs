@@ -409,8 +409,11 @@ impl<E: Equations> Core<E> for Stepped {
             Ok((_, end)) => {
                 // Series of indicators may hold for a part of the step only.
                 state.at = state.solver.time().min((end - *snap).max(state.at + *snap));
-                // The origin may have moved since the limit was set.
-                let reached = |stop| stop - self.state.at < 0.5 * scene.tick;
+                // The origin may have moved since the limit was set: by its rounding, not by steps that are
+                // shorter than a tick.
+                let near =
+                    |stop: f64| self.snap.max(8.0 * f64::EPSILON * stop).min(0.5 * scene.tick);
+                let reached = |stop: f64| stop - self.state.at < near(stop);
                 Ok(if stop.is_some_and(reached) { Advance::Stopped } else { Advance::Silent })
             }
             Err(NotFinite { t, .. }) => {

@@ -228,7 +228,7 @@ impl Watch {
             hold = hold.min(self.trust(outputs, order, self.strides[1], &self.bands));
         }
         self.functions = Some(functions);
-        if hold < end - start { start + hold.max(scene.tick) } else { end }
+        if hold < end - start { start + hold.max(least(scene, end - start)) } else { end }
     }
     /// Length of the rows of `functions` along paths of `order`.
     fn stride<E: Equations>(&self, scene: &Scene<E>, order: usize, functions: &Functions) -> usize {
@@ -285,7 +285,7 @@ impl Watch {
             let row = &self.z[k * stride..][..stride];
             if row[0].is_finite() && !row.iter().all(|c| c.is_finite()) {
                 // It has no series right here, as a root of zero.
-                reached = reached.min(start + scene.tick);
+                reached = reached.min(start + least(scene, end - start));
                 continue;
             }
             if !row.iter().all(|c| c.is_finite()) {
@@ -435,6 +435,11 @@ impl Watch {
         };
         y.iter().enumerate().any(outside)
     }
+}
+
+/// How far a search goes at least, in seconds: a tick, or a part of a step that is not longer.
+fn least<E>(scene: &Scene<E>, step: f64) -> f64 {
+    scene.tick.min(step / 64.0)
 }
 
 /// The relations, as the search needs them, with the widest bands of events that report touching.

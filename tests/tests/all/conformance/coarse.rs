@@ -73,3 +73,24 @@ fn outputs_that_outrun_ticks_are_told() {
         assert!(late || ran.notes.is_empty(), "{resolution}: {:?}", ran.notes);
     }
 }
+
+/// A step that ends near a tick does not stand for one that ends at it.
+#[test]
+fn time_events_do_not_change_a_solution() {
+    let text = format!(
+        "resolution = 'ms'\n{FAST}discrete = {{ n = 0 }}\n\
+         [[unit.u.event]]\nname = 'e'\nevery = '7 ms'\nfrom = '7 ms'\nreset = {{ n = 'n + 1' }}\n\
+         [[unit.u.event]]\nname = 'down'\nat = '50 ms'\nreset = {{ x = 'x - 1' }}"
+    );
+    for (method, within) in
+        [("rk23", 1e-7), ("rk45", 1e-8), ("rodas", 1e-8), ("taylor", 1e-8), ("auto", 1e-8)]
+    {
+        for ms in [49, 50, 51, 52, 56, 57, 63, 77] {
+            let text =
+                text.replace("METHOD", "METHOD\ntolerance = 1e-9\nabsolute_tolerance = 1e-11");
+            let ran = Ran::with(&text, method, ms);
+            let (x, wanted) = (ran.output("u", 0, ms), solution(ms));
+            assert!((x - wanted).abs() < within, "{method} at {ms} ms: {x}, not {wanted}");
+        }
+    }
+}
