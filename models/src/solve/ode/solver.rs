@@ -160,7 +160,9 @@ impl Solver {
     /// The part of the error of the last step that has come up by `t`.
     fn grown(&self, t: f64) -> f64 {
         let order = match self.method {
-            Method::Rk23 | Method::Rodas => 3,
+            Method::Rk23 => 3,
+            // Its polynomial does not begin with the derivatives that the equations have there.
+            Method::Rodas => 1,
             Method::Taylor(order, _) => order,
             _ => 5,
         };

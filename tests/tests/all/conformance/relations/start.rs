@@ -48,6 +48,16 @@ fn rule_07_starts_with_algebraic_variables() {
 #[test]
 fn rule_07_starts_decided_by_higher_derivatives() {
     let mut cases = Vec::<Case>::new();
+    // By the third one, which is as small as rounding for microseconds.
+    let fast =
+        "states = { x = 1 }\nderivatives = { x = '-1000*(x - cos(t))' }\noutputs = { x = 'x' }\n";
+    for (name, condition, fires) in [("C7.72", "x < 1", true), ("C7.73", "x > 1", false)] {
+        let case = unit(name, &format!("{fast}{}", when("e", condition)))
+            .stop(1e-3)
+            .without(&["qss1"], "rule 21: its quantum hides it")
+            .without(&["closed"], "it is not affine");
+        cases.push(if fires { case.event("e", First, 0) } else { case });
+    }
     let mut row = |name: &str, a: &str, condition: &str, fires: bool| {
         let text = format!("{}{}", parabola("1", "0", a), when("e", condition));
         let case = unit(format!("{name} ({condition}, v' = {a})"), &text)
