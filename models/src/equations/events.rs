@@ -1,7 +1,7 @@
 //! Events of an equation unit from their tables.
 use super::{
     elaborate::indexed,
-    formulas::{Formulas, equality},
+    formulas::{Formulas, equality, is_remainder},
     read::{Declared, Entry, Reader, check_keys, clock, instants, seconds, time},
     resets::{entries, terminate},
     text::{Handler, Reset},
@@ -415,14 +415,16 @@ impl<'f> Events<'f> {
                 let equal = matches!(atom.relation, Comparison::Equal | Comparison::NotEqual);
                 let moves = equal && f.relation(&atom.z, only).is_some();
                 let moves = moves && !atom.z.vars().iter().all(stands);
-                moves && !(atom.relation == Comparison::Equal && parts.contains(&i))
+                let seen = atom.relation == Comparison::Equal && parts.contains(&i);
+                moves && (!seen || is_remainder(&atom.z))
             });
             let on = f.condition(condition, only);
             (wrong || f.equalities > before, on)
         });
         let (wrong, on) = wrong;
         if wrong {
-            r.errors.push(equality(span));
+            let remainder = condition.atoms().iter().any(|atom| is_remainder(&atom.z));
+            r.errors.push(equality(span, remainder));
             return None;
         }
         Some(self.in_mode(&on, mode))

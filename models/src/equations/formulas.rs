@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     kinds::{Located, Param, ParamError, Span},
-    maths::expr::{Expr, Freezer, Frozen, Names, Symbol, VarId, built_in, nearest},
+    maths::expr::{Expr, Freezer, Frozen, Names, Node, Op, Symbol, VarId, built_in, nearest},
     solve::equations::Dims,
 };
 use std::{
@@ -168,7 +168,7 @@ impl Formulas {
         let before = freezer.equalities;
         let frozen = freezer.freeze(&expr, mode.map(|k| k as f64));
         if freezer.equalities > before {
-            r.errors.push(equality(&p.span));
+            r.errors.push(equality(&p.span, false));
         }
         Some(frozen)
     }
@@ -300,13 +300,22 @@ fn freezer(dims: &Dims) -> Freezer<Moves> {
     Freezer::new(VarId(dims.first_side() as u32), Box::new(move |v| v.0 < still))
 }
 
-/// A comparison for equality of what moves holds at instants that nobody would see.
-pub(super) fn equality(span: &Span) -> ParamError {
-    let error = "`==` and `!=` compare values that move between events";
-    ParamError::at(span.clone(), error).help(
-        "`==` can be a part of a `when` that must hold, as in when = \"x == 1 and n > 0\"; else \
-         compare with <= or >=, or hold the fact in a discrete value",
-    )
+/// A comparison for equality of what moves holds at instants that nobody would see; one of a `remainder` and
+/// zero at no tick, for the remainder jumps there.
+pub(super) fn equality(span: &Span, remainder: bool) -> ParamError {
+    const ZERO: &str = "a remainder that moves is equal to zero at no tick: it jumps there";
+    const COUNT: &str = "keep the next multiple in a discrete value, as in when = \"x >= next\" with \
+                         reset = { next = \"next + 1\" }; for multiples of time use every = \"1 s\"";
+    const ERROR: &str = "`==` and `!=` compare values that move between events";
+    const HELP: &str = "`==` can be a part of a `when` that must hold, as in when = \"x == 1 and n > 0\"; \
+                        else compare with <= or >=, or hold the fact in a discrete value";
+    let (error, help) = if remainder { (ZERO, COUNT) } else { (ERROR, HELP) };
+    ParamError::at(span.clone(), error).help(help)
+}
+
+/// Whether a difference is a remainder, `mod(a, b)`.
+pub(super) fn is_remainder(z: &Expr) -> bool {
+    matches!(z.nodes().last(), Some(Node::Call(Op::Mod, _)))
 }
 
 /// Refuses algebraic equations that cannot determine the algebraic variables, whatever the numbers:

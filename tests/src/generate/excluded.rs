@@ -162,11 +162,17 @@ fn has_border(e: &Expr) -> bool {
     })
 }
 
-/// Whether values that move are compared for equality anywhere but as a conjunct.
+/// A remainder, and zero, where it jumps.
+fn is_remainder(a: &Expr, b: &Expr) -> bool {
+    matches!((a, b), (Expr::Binary(Binary::Mod, ..), Expr::Number(x)) if *x == 0.0)
+}
+
+/// Whether values that move are compared for equality anywhere but as a conjunct, or where they jump.
 fn misplaced_equality(c: &Condition, unit: &Unit, conjunct: bool) -> bool {
     match c {
         Condition::Relation(Comparison::Equal | Comparison::NotEqual, a, b) => {
-            !conjunct && [a, b].iter().any(|e| !tree::is_discrete(e, unit))
+            let moves = [a, b].iter().any(|e| !tree::is_discrete(e, unit));
+            moves && (!conjunct || is_remainder(a, b) || is_remainder(b, a))
         }
         Condition::Relation(..) => false,
         Condition::And(list) => list.iter().any(|c| misplaced_equality(c, unit, conjunct)),

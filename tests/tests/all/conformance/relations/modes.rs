@@ -165,6 +165,16 @@ fn rule_14_equality() {
         unit("C14.10", &inner("1").replace("x = 'x',", "x = 'if x == 1 then 1 else 0',"))
             .error(refused),
         unit("C14.11", &moving("when = 'x != 1'")).error(&["!="]),
+        // A remainder jumps where it is zero, and is equal to it at no tick; the remedy counts.
+        unit("C14.17", &moving("when = 'mod(x, 1) == 0'")).error(&["remainder", "next"]),
+        unit("C14.18", &moving("when = 'x >= n + 1'\nreset = { n = 'n + 1' }"))
+            .stop(2.5)
+            .event("e", Root(1, 1), 0)
+            .event("e", Root(2, 1), 0),
+        unit("C14.19", &format!("{}{}", line("0.25", "1"), when("e", "mod(x, 1) == 0.5")))
+            .stop(2.0)
+            .event("e", Root(1, 4), 0)
+            .event("e", Root(5, 4), 0),
         // True while it slides: the other conjunct decides when.
         unit("C14.12", &sliding)
             .only(&["rk45", "rk23", "taylor", "rodas", "closed", "auto"])
