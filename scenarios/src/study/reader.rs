@@ -31,6 +31,9 @@ pub struct About {
     pub answers: Vec<(String, String)>,
 }
 
+/// A run of a study: the settings of its point, and its results, if it has any.
+pub type SoFar = (Sets, Option<Vec<Option<f64>>>);
+
 /// A store that is only read, also while a study writes it.
 #[derive(Debug)]
 pub struct Reader {
@@ -172,12 +175,11 @@ impl Reader {
         Ok(found)
     }
 
-    /// All runs so far: the settings of their point, and the results of those that have them. Points are in
-    /// no order that means anything.
+    /// All runs so far, in no order that means anything.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn so_far(&self) -> Result<Vec<(Sets, Option<Vec<Option<f64>>>)>, StudyError> {
+    pub fn so_far(&self) -> Result<Vec<SoFar>, StudyError> {
         let names: Vec<String> = self.fact("results")?;
         let sql = "SELECT parameters, results FROM run JOIN point USING (key) ORDER BY parameters, replicate";
         let mut statement = self.connection.prepare(sql).map_err(at(&self.file))?;
