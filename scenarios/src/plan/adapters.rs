@@ -125,7 +125,7 @@ impl Adapters {
                 return None;
             }
             takes(via, name, front, (&from, &before), session)?;
-            connect::fits(place, (&from, &before), (name, front), session)?;
+            connect::fits(place, ((&from, &before), (name, front)), None, session)?;
             let numbered = if chain.len() > 1 { number.to_string() } else { String::new() };
             let mut hidden = format!("{to}.{}~{numbered}{name}", into.name);
             if into.kind == PortKind::Event {
@@ -140,7 +140,7 @@ impl Adapters {
                 ports: Arc::new(ports),
             });
         }
-        connect::fits(place, (&from, &before), (&to, &unitless(into)), session)?;
+        connect::fits(place, ((&from, &before), (&to, &unitless(into))), None, session)?;
         self.wanted.push(Wanted { stages, ends: (a, b), connection });
         Some(())
     }

@@ -121,7 +121,11 @@ fn one(
         let into = tree.port(g.body(b), true, b.port);
         match connection.via.as_slice() {
             [] => {
-                fits(&connection.span, (&g.name_of(a), out), (&g.name_of(b), into), eval.session)?;
+                let told = [b, a].into_iter().find(|&end| tree.takes_signals(g.body(end)));
+                let told = told
+                    .map(|end| format!("with of = \"signal\" `{}` takes signals", g.name_of(end)));
+                let ends = ((&*g.name_of(a), out), (&*g.name_of(b), into));
+                fits(&connection.span, ends, told, eval.session)?;
                 let wire = Wire { from: a, to: b, connection: Some(number) };
                 tree.groups[group as usize].wires.push(wire);
             }
@@ -131,11 +135,14 @@ fn one(
     Some(())
 }
 
-/// Whether an output may drive an input.
+/// A name of a unit, and a port of it.
+pub(super) type At<'a> = (&'a str, &'a PortSpec);
+
+/// Whether an output may drive an input. `told` says how one of both would be a signal.
 pub(super) fn fits(
     span: &Span,
-    (from, out): (&str, &PortSpec),
-    (to, into): (&str, &PortSpec),
+    ((from, out), (to, into)): (At<'_>, At<'_>),
+    told: Option<String>,
     session: &Session,
 ) -> Option<()> {
     let (from, to) = (format!("{from}.{}", out.name), format!("{to}.{}", into.name));
@@ -148,19 +155,23 @@ pub(super) fn fits(
             return refuse(
                 "signal-event-mismatch",
                 format!("`{from}` sends events, but `{to}` is a signal"),
-                format!(
-                    "add a hold with the value before the first event: {from} -> {to} via hold(0)"
-                ),
+                told.unwrap_or_else(|| {
+                    format!(
+                        "add a hold with the value before the first event: {from} -> {to} via hold(0)"
+                    )
+                }),
             );
         }
         (PortKind::Signal, PortKind::Event) => {
             return refuse(
                 "signal-event-mismatch",
                 format!("`{from}` is a signal, but `{to}` takes events"),
-                format!(
-                    "add `via sample('0.1 s')` for values at a fixed rate, or `via detect(20)` for \
-                     an event when the signal crosses 20: {from} -> {to} via sample('0.1 s')"
-                ),
+                told.unwrap_or_else(|| {
+                    format!(
+                        "add `via sample('0.1 s')` for values at a fixed rate, or `via detect(20)` \
+                         for an event when the signal crosses 20: {from} -> {to} via sample('0.1 s')"
+                    )
+                }),
             );
         }
         _ => {}

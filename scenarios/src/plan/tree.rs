@@ -2,7 +2,7 @@
 use super::{declare::GroupDecl, parameters::Scope};
 use crate::source::Span;
 use std::{rc::Rc, sync::Arc};
-use superdense_models::kinds::{LinkSpec, Params, PortSpec, Ports, UnitKind};
+use superdense_models::kinds::{LinkSpec, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind};
 
 /// An instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +157,16 @@ impl Tree {
             (Body::Group(g), true) => &self.groups[g as usize].inputs[usize::from(port)].spec,
             (Body::Group(g), false) => &self.groups[g as usize].outputs[usize::from(port)].spec,
         }
+    }
+
+    /// Whether a unit takes events, and would take signals if it were told so.
+    pub(super) fn takes_signals(&self, body: Body) -> bool {
+        let Body::Unit(u) = body else { return false };
+        let unit = &self.units[u as usize];
+        let choice = |p: &ParamSpec| {
+            p.name == "of" && matches!(p.ty, ParamType::Choice(all) if all.contains(&"signal"))
+        };
+        unit.kind.params().iter().any(choice) && unit.params.text("of") != "signal"
     }
 
     /// The number of the port of a name.
