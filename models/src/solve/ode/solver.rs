@@ -188,8 +188,9 @@ impl Solver {
         let terms = self.path.row(i).iter().rev().fold(0.0, |sum, c| sum * e.abs() + c.abs());
         let rounding = f64::EPSILON * terms.max(x.abs());
         if self.error == 0.0 && self.largest == 0.0 {
-            // Of steps whose errors nobody knows, the rounding adds up.
-            return rounding * (1.0 + (t - self.start).max(0.0) / self.last_h);
+            // Of fixed steps, whose errors nobody knows, the rounding adds up.
+            let Some(h) = self.method.own_step() else { return rounding };
+            return rounding * (1.0 + (t - self.start).max(0.0) / h);
         }
         // The estimate is a mean over all states.
         let all = (self.x.len() as f64).sqrt();
