@@ -57,7 +57,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What a method asks of the equations.
+    /// Checks that method and segments fit the equations.
     ///
     /// # Errors
     /// When the method or the order of segments does not fit the equations.

@@ -13,7 +13,7 @@ fn solution(ms: i64) -> f64 {
     settled + (-1e3 * t).exp() / (1e6 + 1.0) - if behind < 0.0 { 0.0 } else { (-behind).exp() }
 }
 
-/// What a unit tells others, it looks up at a tick: several steps beyond the one that left the tolerance.
+/// A unit looks itself up at the tick at which it tells others: several steps beyond the one that left the tolerance.
 #[test]
 fn told_values_do_not_change_a_solution() {
     let heard = format!(
