@@ -81,7 +81,7 @@ impl<E> Scene<E> {
     /// Whether the solution, known up to `end`, is known at the tick at which what happens at `t` takes place,
     /// in a step from `at` on: a tick may lie beyond several short steps.
     pub fn reaches(&self, (at, t): (f64, f64), end: f64) -> bool {
-        let begun = (at * self.rate) as i64;
+        let begun = (at * self.rate - rounding::SNAP) as i64;
         let due = rounding::ceil_ticks(t.max(0.0), self.rate as u64);
         due.is_none_or(|k| self.seconds(k.max(begun + 1)) <= end)
     }
