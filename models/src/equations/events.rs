@@ -408,7 +408,7 @@ impl<'f> Events<'f> {
         let only = mode.map(|k| k as f64);
         let first = self.formulas.dims.first_discrete();
         let stands = |v: &VarId| v.0 as usize >= first || still(v);
-        let wrong = self.formulas.with_freezer(|f| {
+        let (wrong, on) = self.formulas.with_freezer(|f| {
             let before = f.equalities;
             let parts = parts_that_must_hold(condition);
             let wrong = condition.atoms().iter().enumerate().any(|(i, atom)| {
@@ -416,14 +416,13 @@ impl<'f> Events<'f> {
                 let moves = equal && f.relation(&atom.z, only).is_some();
                 let moves = moves && !atom.z.vars().iter().all(stands);
                 let seen = atom.relation == Comparison::Equal && parts.contains(&i);
-                moves && (!seen || is_remainder(&atom.z))
+                moves && (!seen || is_remainder(atom, stands))
             });
             let on = f.condition(condition, only);
             (wrong || f.equalities > before, on)
         });
-        let (wrong, on) = wrong;
         if wrong {
-            let remainder = condition.atoms().iter().any(|atom| is_remainder(&atom.z));
+            let remainder = condition.atoms().iter().any(|atom| is_remainder(atom, stands));
             r.errors.push(equality(span, remainder));
             return None;
         }

@@ -5,7 +5,10 @@ use super::{
 };
 use crate::{
     kinds::{Located, Param, ParamError, Span},
-    maths::expr::{Expr, Freezer, Frozen, Names, Node, Op, Symbol, VarId, built_in, nearest},
+    maths::expr::{
+        Compare, Comparison, Expr, Freezer, Frozen, Names, Node, Op, Symbol, VarId, built_in,
+        nearest,
+    },
     solve::equations::Dims,
 };
 use std::{
@@ -313,9 +316,11 @@ pub(super) fn equality(span: &Span, remainder: bool) -> ParamError {
     ParamError::at(span.clone(), error).help(help)
 }
 
-/// Whether a difference is a remainder, `mod(a, b)`.
-pub(super) fn is_remainder(z: &Expr) -> bool {
-    matches!(z.nodes().last(), Some(Node::Call(Op::Mod, _)))
+/// Whether a comparison is one for equality of a remainder, `mod(a, b)`, that moves and zero.
+pub(super) fn is_remainder(atom: &Compare, stands: impl Fn(&VarId) -> bool) -> bool {
+    matches!(atom.relation, Comparison::Equal | Comparison::NotEqual)
+        && matches!(atom.z.nodes().last(), Some(Node::Call(Op::Mod, _)))
+        && !atom.z.vars().iter().all(stands)
 }
 
 /// Refuses algebraic equations that cannot determine the algebraic variables, whatever the numbers:
