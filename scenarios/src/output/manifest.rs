@@ -2,9 +2,9 @@
 //!
 //! **Why checksums.** A name says little: a user may keep notes under it, or have changed a result by
 //! hand. A file belongs to the run only if it is a regular file with the bytes that the manifest tells,
-//! and links are never followed. The manifest is written before the files that it lists, so that a run
+//! and links are never followed. The manifest has a checksum of its own text, too. It is written before the files that it lists, so that a run
 //! that is killed in between leaves no file that it does not know.
-use super::OutputError;
+use super::{OutputError, reports};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -17,8 +17,11 @@ use std::{
 /// The manifest's file name.
 pub const MANIFEST: &str = "manifest.json";
 
+/// Why a file is not one of the run any more.
+const CHANGED: &str = "was changed after the run wrote it";
+
 /// Format of the manifest.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The files that a run wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,8 @@ pub struct Manifest {
     pub files: BTreeMap<String, Entry>,
     /// Folders, each with a manifest of its own.
     pub folders: BTreeSet<String>,
+    /// SHA-256 of the text of this manifest with nothing here; set by [`Manifest::to_json`].
+    sha256: String,
 }
 
 /// One file of a run.
@@ -63,13 +68,28 @@ impl Manifest {
     /// An empty manifest of a new run.
     pub fn new(scenario: String, within: Option<String>) -> Self {
         let (files, folders) = (BTreeMap::new(), BTreeSet::new());
-        Self { format: FORMAT, run: random(), scenario, within, files, folders }
+        Self {
+            format: FORMAT,
+            run: random(),
+            scenario,
+            within,
+            files,
+            folders,
+            sha256: String::new(),
+        }
+    }
+
+    /// The text of the file.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut signed = Self { sha256: String::new(), ..self.clone() };
+        signed.sha256 = Entry::of(&reports::to_json(&signed)).sha256;
+        reports::to_json(&signed)
     }
 
     /// Reads the manifest of a directory; nothing when there is none.
     ///
     /// # Errors
-    /// When it is not a manifest, or cannot be read.
+    /// When it is not a manifest, was changed by another hand, or cannot be read.
     pub fn read(dir: &Path) -> Result<Option<Self>, OutputError> {
         let file = dir.join(MANIFEST);
         match fs::symlink_metadata(&file) {
@@ -83,11 +103,14 @@ impl Manifest {
         let text = fs::read_to_string(&file).map_err(OutputError::at(&file))?;
         let read = serde_json::from_str::<Self>(&text).map_err(|e| e.to_string());
         let known = read.and_then(|m| match m.format {
+            FORMAT if m.to_json() != text.as_bytes() => Err(CHANGED.to_owned()),
             FORMAT => Ok(m),
             other => Err(format!("its format is {other}, this program knows {FORMAT}")),
         });
-        let why =
-            |e| format!("is no manifest of a run: {e}; move it away, or choose another directory");
+        let why = |e: String| match &e[..] {
+            CHANGED => format!("{CHANGED}; move it away, or choose another directory"),
+            _ => format!("is no manifest of a run: {e}; move it away, or choose another directory"),
+        };
         known.map(Some).map_err(|e| OutputError::refused(&file, &why(e)))
     }
 }
@@ -123,7 +146,7 @@ impl Entry {
             return Ok(Found::Own);
         }
         let sum = self.sum(file)?;
-        Ok(sum.map_or(Found::Foreign("was changed after the run wrote it"), |_| Found::Own))
+        Ok(sum.map_or(Found::Foreign(CHANGED), |_| Found::Own))
     }
 
     /// The running checksum of a file, after the bytes of this entry; nothing if they differ.
@@ -176,7 +199,7 @@ mod tests {
         let file = dir.join("a.csv");
         let whole = Entry::of(b"time,x\n");
         let growing = Entry { grows: true, ..whole.clone() };
-        let changed = Found::Foreign("was changed after the run wrote it");
+        let changed = Found::Foreign(CHANGED);
         for (text, as_whole, as_growing) in [
             ("time,x\n", &Found::Own, &Found::Own),
             ("time,x\n0,1\n", &changed, &Found::Own),

@@ -144,11 +144,7 @@ impl Results {
         if fs::symlink_metadata(&file).is_ok_and(|m| !m.is_file()) {
             return Err(OutputError::refused(&file, "is no regular file; move it away"));
         }
-        directory::replace_by(
-            &file,
-            &super::reports::to_json(manifest),
-            &part(MANIFEST, &manifest.run),
-        )
+        directory::replace_by(&file, &manifest.to_json(), &part(MANIFEST, &manifest.run))
     }
 
     /// Puts files in place, whole and in this order. Files of the run with these names are replaced.

@@ -307,6 +307,28 @@ fn own_results_need_no_force() {
     }
 }
 
+/// A manifest that another hand changed, if only by one digit, is not of the run any more.
+#[test]
+fn a_changed_manifest_is_foreign() {
+    let dir = small("manifest-changed");
+    good(&dir, "run small.toml");
+    let file = dir.join("out/small/manifest.json");
+    let whole = fs::read_to_string(&file).unwrap();
+    let digit = whole.find(r#""sha256": ""#).unwrap() + 11;
+    let other = if &whole[digit..=digit] == "0" { "1" } else { "0" };
+    let spaced = whole.replacen(": 2", ":  2", 1);
+    for changed in [format!("{}{other}{}", &whole[..digit], &whole[digit + 1..]), spaced] {
+        assert!(changed != whole);
+        fs::write(&file, &changed).unwrap();
+        for line in ["run small.toml --force", "plot out/small"] {
+            let output = superdense(&dir, line);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.code() == Some(2), "{line}: {said}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), changed, "{line}: {said}");
+        }
+    }
+}
+
 /// The manifest is what `sha256sum` says.
 #[test]
 fn the_manifest_lists_all_files() {
