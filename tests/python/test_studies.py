@@ -48,6 +48,7 @@ def test_answers_and_table(tmp_path: Path) -> None:
     answers = limit.run()
     # The first bounce is at sqrt(2 h / g) = 0.5 s for h = 1.22625.
     assert (answers["limit"]["holds"], answers["limit"]["fails"]) == (1.22, 1.23)
+    assert answers["limit"]["words"] == "first < 0.5 holds up to height = 1.22, fails from 1.23"
     table = limit.table()
     assert table.rows >= limit.runs == limit.fresh and set(table["ask"]) == {"limit", "map"}
     limit.run()

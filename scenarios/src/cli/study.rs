@@ -151,8 +151,8 @@ fn report(
 ) -> Done {
     let (runs, lost) = (found.runs.len(), found.lost());
     let line = |(name, answer): &(String, answer::Answer)| {
-        let (words, runs) = answer.line(study);
-        vec![name.clone(), words, format!("{runs} runs")]
+        let (words, runs) = answer.line();
+        vec![name.clone(), words.to_owned(), format!("{runs} runs")]
     };
     let rows: Vec<_> = answers.iter().map(line).collect();
     let text = format!(

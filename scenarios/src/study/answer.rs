@@ -25,6 +25,7 @@ pub enum Answer {
 /// Where a condition changes.
 #[derive(Debug, Serialize)]
 pub struct BoundaryAnswer {
+    words: String,
     method: &'static str,
     over: String,
     keep: String,
@@ -64,6 +65,7 @@ pub struct ChangeAnswer {
 /// Points, with the means of their replicates.
 #[derive(Debug, Serialize)]
 pub struct DesignAnswer {
+    words: String,
     method: &'static str,
     over: Vec<String>,
     points: usize,
@@ -123,12 +125,13 @@ pub fn answers(study: &Study, found: &Conducted<'_>) -> Vec<(String, Answer)> {
     let answer = |(number, question): (usize, &Question<'_>)| {
         let name = question.ask.name.value.clone();
         let runs = runs_of(found, number, question);
-        let answer = match (question.search(), &question.ask.kind) {
+        let mut answer = match (question.search(), &question.ask.kind) {
             (Some(search), Kind::Boundary { over, .. }) => {
                 Answer::Boundary(boundary(study, question, search, *over, &runs))
             }
             (_, kind) => Answer::Design(design(study, found, (number, question), kind, &runs)),
         };
+        answer.tell(study);
         (name, answer)
     };
     found.questions.iter().enumerate().map(answer).collect()
@@ -164,6 +167,7 @@ fn boundary(
     let certain = search.found().iter().find_map(|(_, verdict)| *verdict);
     let all = |c: &Change| ChangeAnswer { holds: c.holds(), fails: c.fails(), band: c.band };
     BoundaryAnswer {
+        words: String::new(),
         method: "boundary",
         over: study.parameters[over].path.value.clone(),
         keep: keep.map(|k| k.text.clone()).unwrap_or_default(),
@@ -210,6 +214,7 @@ fn design(
     }
     let failed = failed(runs);
     DesignAnswer {
+        words: String::new(),
         method,
         over: over.iter().map(name).collect(),
         points: runs.len(),
@@ -233,10 +238,18 @@ fn estimate(values: &[f64]) -> Option<Estimate> {
 
 impl Answer {
     /// The answer in words, and the number of runs that it took.
-    pub fn line(&self, study: &Study) -> (String, usize) {
+    pub fn line(&self) -> (&str, usize) {
         match self {
-            Self::Boundary(answer) => (answer.words(study), answer.runs),
-            Self::Design(answer) => (answer.words(), answer.runs),
+            Self::Boundary(answer) => (&answer.words, answer.runs),
+            Self::Design(answer) => (&answer.words, answer.runs),
+        }
+    }
+
+    /// Puts the answer into words.
+    fn tell(&mut self, study: &Study) {
+        match self {
+            Self::Boundary(answer) => answer.words = answer.in_words(study),
+            Self::Design(answer) => answer.words = answer.in_words(),
         }
     }
 }
@@ -248,7 +261,7 @@ fn incomplete(words: &mut String, failed: usize, incomplete: bool) {
 }
 
 impl BoundaryAnswer {
-    fn words(&self, study: &Study) -> String {
+    fn in_words(&self, study: &Study) -> String {
         let unit = study.parameters.iter().find(|p| p.path.value == self.over).map(|p| &p.unit);
         let unit = unit.filter(|u| !u.is_empty()).map_or_else(String::new, |u| format!(" {u}"));
         let at = |x: f64| format!("{}{unit}", number(x));
@@ -303,7 +316,7 @@ impl BoundaryAnswer {
 }
 
 impl DesignAnswer {
-    fn words(&self) -> String {
+    fn in_words(&self) -> String {
         let names = match self.over.as_slice() {
             [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
             names => names.concat(),

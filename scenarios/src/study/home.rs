@@ -138,8 +138,8 @@ impl Home {
         let answers = answer::answers(study, found);
         directory::replace(&self.out.join(RESULTS), table::csv(study, found).as_bytes())?;
         directory::replace(&self.out.join(ANSWERS), &answer::json(&answers))?;
-        let words: Vec<(&String, String)> =
-            answers.iter().map(|(name, answer)| (name, answer.line(study).0)).collect();
+        let words: Vec<(&String, &str)> =
+            answers.iter().map(|(name, answer)| (name, answer.line().0)).collect();
         self.store.meta("answers", json!(words))?;
         Ok(answers)
     }

@@ -229,6 +229,9 @@ fn options_of_studies() {
     let told = good(&dir, "study study.toml --ask limit --set steps=1");
     assert!(told.contains("limit  top < 3 holds up to a = 0.0666, fails from 0.0667"), "{told}");
     assert!(!told.contains("map"), "{told}");
+    let answers = json(&read(&dir, "out/study/answers.json"));
+    let words = answers["limit"]["words"].as_str().unwrap();
+    assert!(told.contains(words) && words.starts_with("top < 3 holds up to"), "{answers}");
     for (options, says) in [
         ("study.toml --ask limits", "questions are map, limit"),
         ("study.toml --set b=1", "the scenario has no `b` to set"),
