@@ -17,7 +17,7 @@ use crate::{
     solve::{
         ALGEBRAIC, MAX_SEGMENT_ORDER, Settings,
         equations::{Dims, Relation, Role, Sliding},
-        ode::{MAX_ORDER, Method, Options},
+        ode::{MAX_ORDER, Method, Options, locate::Kind},
     },
 };
 use std::sync::OnceLock;
@@ -250,6 +250,7 @@ fn relations(found: &[Frozen], slopes: &[Slopes], dims: &Dims) -> (Vec<Relation>
         let place = dims.discrete.saturating_sub(1);
         Relation {
             kind: f.kind,
+            only: if f.kind == Kind::Sign { f.function.only_sign() } else { 0.0 },
             role,
             stops: f.stops,
             within: f

@@ -91,6 +91,8 @@ impl Dims {
 pub struct Relation {
     /// The value of z that is held: its sign, or z rounded down.
     pub kind: Kind,
+    /// The sign that z has wherever it is not zero, if there is but one, as of a square; else zero.
+    pub only: f64,
     /// How its side changes.
     pub role: Role,
     /// Whether derivatives, residuals, outputs or other indicators read the side: then solvers stop at

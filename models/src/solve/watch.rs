@@ -444,7 +444,12 @@ fn least<E>(scene: &Scene<E>, step: f64) -> f64 {
 
 /// The relations, as the search needs them, with the widest bands of events that report touching.
 pub(super) fn watched<E: Equations>(equations: &E) -> Vec<Watched> {
-    let of = |r: &Relation| Watched { kind: r.kind, touching: None, slides: r.sliding.is_some() };
+    let of = |r: &Relation| Watched {
+        kind: r.kind,
+        only: r.only,
+        touching: None,
+        slides: r.sliding.is_some(),
+    };
     let mut all: Vec<Watched> = equations.relations().iter().map(of).collect();
     for event in equations.events() {
         if let Trigger::State { truth, touching: Some(band), .. } = &event.trigger {

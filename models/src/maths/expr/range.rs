@@ -1,13 +1,18 @@
 //! Bounds on the values of expressions, whatever their variables are.
 
 use super::op::Op;
-use super::tree::{Node, NodeId};
+use super::tree::{Expr, Node, NodeId};
 
 /// The least and the largest value that something may have; infinite where nothing is known.
 pub(super) type Range = (f64, f64);
 
 const ANY: Range = (f64::NEG_INFINITY, f64::INFINITY);
 const NOT_NEGATIVE: Range = (0.0, f64::INFINITY);
+
+/// The sign of all in a range that is not zero, if there is but one; else zero.
+fn sign((least, most): Range) -> i8 {
+    i8::from(least >= 0.0 && most > 0.0) - i8::from(most <= 0.0 && least < 0.0)
+}
 
 /// The range of a node, by those of the nodes before it.
 pub(super) fn range(node: &Node, of: &[Range]) -> Range {
@@ -22,7 +27,11 @@ pub(super) fn range(node: &Node, of: &[Range]) -> Range {
             Op::Add => (at(a).0 + at(b).0, at(a).1 + at(b).1),
             Op::Sub => (at(a).0 - at(b).1, at(a).1 - at(b).0),
             Op::Mul if a == b => NOT_NEGATIVE,
-            Op::Mul | Op::Div if at(a).0 >= 0.0 && at(b).0 >= 0.0 => NOT_NEGATIVE,
+            Op::Mul | Op::Div => match sign(at(a)) * sign(at(b)) {
+                1 => NOT_NEGATIVE,
+                -1 => (f64::NEG_INFINITY, 0.0),
+                _ => ANY,
+            },
             Op::Pow if at(a).0 >= 0.0 => NOT_NEGATIVE,
             Op::Abs | Op::Sqrt | Op::Exp | Op::Hypot | Op::Cosh => NOT_NEGATIVE,
             Op::Sin | Op::Cos | Op::Tanh | Op::Sign => (-1.0, 1.0),
@@ -35,6 +44,17 @@ pub(super) fn range(node: &Node, of: &[Range]) -> Range {
         },
     };
     if found.0.is_nan() || found.1.is_nan() { ANY } else { found }
+}
+
+impl Expr {
+    /// The sign that the value has wherever it is not zero, if there is but one; else zero.
+    pub(crate) fn only_sign(&self) -> f64 {
+        let mut ranges = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            ranges.push(range(node, &ranges));
+        }
+        ranges.last().map_or(0.0, |all| f64::from(sign(*all)))
+    }
 }
 
 #[cfg(test)]
@@ -53,6 +73,7 @@ mod tests {
             ("if x > y then sin(x) else 3", -1.0, 3.0),
             ("2*sin(x) - 1", f64::NEG_INFINITY, f64::INFINITY),
             ("x*y", f64::NEG_INFINITY, f64::INFINITY),
+            ("-2*x^4/(1 + y*y)", f64::NEG_INFINITY, 0.0),
         ] {
             let expr = Expr::parse(text, &scope).unwrap();
             let mut ranges = Vec::new();

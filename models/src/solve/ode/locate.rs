@@ -40,6 +40,9 @@ pub use crate::maths::expr::Kind;
 pub struct Watched {
     /// The value that is held.
     pub kind: Kind,
+    /// The sign that the function has wherever it is not zero, if there is but one; else zero. Beyond that
+    /// sign it is computed to lie by rounding only.
+    pub only: f64,
     /// Report also extrema that come this close to zero without a flip.
     pub touching: Option<f64>,
     /// Whether the solution may have slid along z = 0, and begin beyond it by the error of that.

@@ -49,12 +49,20 @@ fn ends(kind: Kind, side: f64) -> [Option<End>; 2] {
     }
 }
 
+/// Whether a function never goes beyond zero from this side: it has no other sign.
+fn keeps(watched: Watched, side: f64) -> bool {
+    watched.only != 0.0 && watched.only == side
+}
+
 /// Whether a function between these bounds stays on its side.
 pub(super) fn stays(watched: Watched, side: f64, (least, most): (f64, f64)) -> bool {
     let inside = |end: End| {
         let nearest = if end.sign > 0.0 { least } else { most };
         end.sign * (nearest - end.level) > watched.touching.unwrap_or(0.0)
     };
+    if keeps(watched, side) && watched.touching.is_none() {
+        return true;
+    }
     match ends(watched.kind, side) {
         [None, None] => least == 0.0 && most == 0.0,
         ends => ends.into_iter().flatten().all(inside),
@@ -125,9 +133,12 @@ impl Walk {
         doubts: &mut impl Doubts,
     ) -> Option<(f64, usize, f64)> {
         let mut first: Option<(f64, usize, f64)> = None;
+        if keeps(watched, side) {
+            return None;
+        }
         let ends = ends(watched.kind, side);
         if ends[0].is_none() {
-            return self.departs(curve, k, piece, doubts);
+            return self.departs(curve, (k, watched.only), piece, doubts);
         }
         for end in ends.into_iter().flatten() {
             let slack = if watched.slides { f64::INFINITY } else { slack };
@@ -146,14 +157,15 @@ impl Walk {
     fn departs(
         &self,
         curve: &impl Curve,
-        k: usize,
+        (k, only): (usize, f64),
         piece: usize,
         doubts: &mut impl Doubts,
     ) -> Option<(f64, usize, f64)> {
         (piece..self.points.len() - 1).find_map(|i| {
             let z = self.values[i + 1];
             let t = self.points[i + 1];
-            let gone = z != 0.0 && z.abs() > doubts.bound(k, t) + curve.rounding(t);
+            let gone =
+                z * only >= 0.0 && z != 0.0 && z.abs() > doubts.bound(k, t) + curve.rounding(t);
             gone.then(|| (self.points[i], i, z.signum()))
         })
     }

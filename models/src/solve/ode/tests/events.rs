@@ -86,7 +86,8 @@ fn close(found: &[(f64, f64)], expected: &[(f64, f64)], error: f64) {
     }
 }
 
-const TOUCHING: Watched = Watched { kind: Kind::Sign, touching: Some(1e-9), slides: false };
+const TOUCHING: Watched =
+    Watched { kind: Kind::Sign, only: 0.0, touching: Some(1e-9), slides: false };
 
 #[test]
 fn bouncing_ball() {

@@ -1,5 +1,7 @@
 //! Rules 5 and 6: touching and approach flip nothing; ticks of roots, and roots that come twice.
-use super::table::{Case, Near, Root, Time, check, event, line, parabola, scenario, unit, when};
+use super::table::{
+    Case, First, Near, Root, Time, check, event, line, parabola, scenario, unit, when,
+};
 
 /// Touches its minimum of nothing at 1 s.
 fn touching(condition: &str) -> String {
@@ -68,6 +70,33 @@ fn rule_05_touching_flips_nothing() {
         // A conjunction that would need the touch does not happen.
         bare("C5.35", &touching("x <= 0 and v >= 0")),
         bare("C5.36", &format!("{}{}", parabola("1", "-2", "2"), event("e", "crossing = 'x'"))),
+    ]);
+}
+
+/// A square is never negative, however its polynomial along a step is rounded where it touches zero.
+#[test]
+fn rule_05_squares_touch_only() {
+    let rising = |id: &str, last: &str| {
+        let text = "states = { x = -1, v = 5 }\nderivatives = { x = '1 - x', v = '-9.81' }\n\
+                    outputs = { x = 'x' }\n";
+        unit(id, &format!("{text}{}", event("e", last))).curved(0.0).stop(2.0)
+    };
+    let left = |id: &str, last: &str| {
+        unit(id, &format!("{}{}", line("0", "1"), event("e", last))).curved(0.0)
+    };
+    let both = |z: &str| format!("crossing = '{z}'\ndirection = 'both'");
+    check(&[
+        rising("C5.60", &both("x*x")),
+        rising("C5.61", &both("(x - 0.3)^2")),
+        rising("C5.62", &both("v*v")),
+        rising("C5.63", &both("-2*x^4")),
+        rising("C5.64", "when = 'x*x < 0'"),
+        rising("C5.65", "when = 'not v^2 >= 0'"),
+        rising("C5.66", "when = '0 > (x - 0.3)*(x - 0.3) + 2*v*v'"),
+        rising("C5.67", "when = 'not x*x > 0'"),
+        // It is left where the solution begins on it.
+        left("C5.68", "when = 'x*x > 0'").event("e", First, 0),
+        left("C5.69", "when = 'x^4 >= 1'").event("e", Root(1, 1), 0),
     ]);
 }
 
