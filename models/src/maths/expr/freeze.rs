@@ -401,46 +401,6 @@ fn is_switch(op: Op) -> bool {
     )
 }
 
-impl Expr {
-    /// The expression while a variable has a value, else another number.
-    #[must_use]
-    pub fn while_equal(&self, var: VarId, value: f64, other: f64) -> Self {
-        let mut graph = Graph::exact();
-        let root = graph.import(self)[self.nodes.len() - 1];
-        let (var, value) = (graph.var(var), graph.constant(value));
-        let is = graph.binary(Op::Equal, var, value);
-        let other = graph.constant(other);
-        let chosen = graph.select(is, root, other);
-        graph.finish(chosen)
-    }
-
-    /// The alternative of number `var`; the last one for all other values.
-    ///
-    /// # Panics
-    /// Without alternatives.
-    ///
-    /// ```
-    /// use superdense_models::maths::expr::{Expr, VarId};
-    /// let of = [1.0, 2.0, 3.0].map(Expr::constant);
-    /// assert_eq!(Expr::choose(VarId(0), &of).eval(&[1.0]), 2.0);
-    /// ```
-    pub fn choose(var: VarId, alternatives: &[Self]) -> Self {
-        let mut graph = Graph::exact();
-        let mut roots: Vec<NodeId> = Vec::with_capacity(alternatives.len());
-        for expr in alternatives {
-            let nodes = graph.import(expr);
-            roots.push(nodes[nodes.len() - 1]);
-        }
-        let mut chosen = roots.pop().expect("an alternative");
-        for (number, root) in roots.into_iter().enumerate().rev() {
-            let (var, number) = (graph.var(var), graph.constant(number as f64));
-            let is = graph.binary(Op::Equal, var, number);
-            chosen = graph.select(is, root, chosen);
-        }
-        graph.finish(chosen)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -54,6 +54,8 @@ pub struct Solver {
     /// start; zero where nothing is estimated.
     error: f64,
     largest: f64,
+    /// Steps since the last start, modulo that after which one is checked.
+    since: u8,
     statistics: Statistics,
     #[serde(skip)]
     scratch: Scratch,
@@ -81,6 +83,7 @@ impl Solver {
             path: Path::default(),
             error: 0.0,
             largest: 0.0,
+            since: 0,
             statistics: Statistics::default(),
             scratch: Scratch::default(),
         }
@@ -115,6 +118,7 @@ impl Solver {
         self.fresh = false;
         self.controller.reset();
         (self.error, self.largest) = (0.0, 0.0);
+        self.since = 0;
         self.path.constant(t, x);
         self.statistics.restarts += 1;
     }

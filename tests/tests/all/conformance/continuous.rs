@@ -377,3 +377,29 @@ fn h24_threshold_owned_by_a_discrete_state() {
         assert_eq!((over[0].0, over[0].1 > 0), (S, true), "{method}: {over:?}");
     });
 }
+
+/// Events put the state to half of what it was, after rests and at equal distances: steps have lengths at
+/// which the estimate of an embedded pair vanishes (x' = a (1 - x) and steps of 1/a under `rk23`).
+#[test]
+fn steps_whose_estimate_vanishes() {
+    let mut bad = Vec::new();
+    for (rate, start) in [1.0, 0.5, 2.0, 4.0].into_iter().flat_map(|a| [(a, 1.0), (a, 0.25)]) {
+        for method in ["rk23", "rk45", "rodas", "taylor", "auto"] {
+            let text = format!(
+                "[unit.a]\nkind = 'equations'\nMETHOD\ntolerance = 1e-6\nabsolute_tolerance = 1e-8\n\
+                 states = {{ x = {start} }}\nderivatives = {{ x = '{rate} * (1 - x)' }}\n\
+                 outputs = {{ x = 'x' }}\n[[unit.a.event]]\nname = 'half'\nevery = 2\nfrom = 1\n\
+                 reset = {{ x = '0.5 * x' }}"
+            );
+            let ran = Ran::with(&text, method, 7 * S / 2);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{rate}, {method}: {e}"));
+            let after = |x: f64, t: f64| 1.0 + (x - 1.0) * f64::exp(-rate * t);
+            let exact = after(0.5 * after(0.5 * after(start, 1.0), 2.0), 0.5);
+            let off = ran.output("a", 0, 7 * S / 2) - exact;
+            if off.abs() > 2e-5 {
+                bad.push(format!("{rate}, {start}, {method}: off by {off:e}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+}

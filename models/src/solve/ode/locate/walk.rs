@@ -37,10 +37,10 @@ struct End {
     next: f64,
 }
 
-/// The ends of a side; none for a function that rests at zero.
-fn ends(kind: Kind, side: f64) -> [Option<End>; 2] {
-    match kind {
-        Kind::Sign if side == 0.0 => [None, None],
+/// The ends of a side; none for a function that rests at zero, or that has no other sign.
+fn ends(watched: Watched, side: f64) -> [Option<End>; 2] {
+    match watched.kind {
+        Kind::Sign if side == 0.0 || side == watched.only => [None, None],
         Kind::Sign => [Some(End { level: 0.0, sign: side, next: -side }), None],
         Kind::Floor => [
             Some(End { level: side, sign: 1.0, next: side - 1.0 }),
@@ -49,22 +49,15 @@ fn ends(kind: Kind, side: f64) -> [Option<End>; 2] {
     }
 }
 
-/// Whether a function never goes beyond zero from this side: it has no other sign.
-fn keeps(watched: Watched, side: f64) -> bool {
-    watched.only != 0.0 && watched.only == side
-}
-
 /// Whether a function between these bounds stays on its side.
 pub(super) fn stays(watched: Watched, side: f64, (least, most): (f64, f64)) -> bool {
     let inside = |end: End| {
         let nearest = if end.sign > 0.0 { least } else { most };
         end.sign * (nearest - end.level) > watched.touching.unwrap_or(0.0)
     };
-    if keeps(watched, side) && watched.touching.is_none() {
-        return true;
-    }
-    match ends(watched.kind, side) {
-        [None, None] => least == 0.0 && most == 0.0,
+    match ends(watched, side) {
+        [None, None] if side == 0.0 => least == 0.0 && most == 0.0,
+        [None, None] => watched.touching.is_none(),
         ends => ends.into_iter().flatten().all(inside),
     }
 }
@@ -133,11 +126,8 @@ impl Walk {
         doubts: &mut impl Doubts,
     ) -> Option<(f64, usize, f64)> {
         let mut first: Option<(f64, usize, f64)> = None;
-        if keeps(watched, side) {
-            return None;
-        }
-        let ends = ends(watched.kind, side);
-        if ends[0].is_none() {
+        let ends = ends(watched, side);
+        if ends[0].is_none() && side == 0.0 {
             return self.departs(curve, (k, watched.only), piece, doubts);
         }
         for end in ends.into_iter().flatten() {
