@@ -23,6 +23,9 @@ use crate::{
 use std::sync::OnceLock;
 use superdense_kernel::Component;
 
+/// Parts of a run in each of which a unit with functions that are no polynomials is looked at.
+const LOOKS: f64 = 100.0;
+
 /// Hands over what a unit declares, with its events; nothing where the unit has mistakes, which others report.
 pub(super) fn with_events<T>(
     params: &Params,
@@ -162,7 +165,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),
         input_names: d.inputs.iter().map(|(name, _)| name.value.clone()).collect(),
     };
-    let settings = settings(r, context, dims.outputs)?;
+    let settings = settings(r, context, dims.outputs, equations.is_smooth())?;
     let method = r.params.text("method");
     if let Some((name, _)) = d.unknowns(true).first()
         && !(method == "auto" || settings.method.takes_algebraic())
@@ -294,11 +297,18 @@ fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
     }
 }
 
-fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option<Settings> {
+/// Settings of a unit with so many outputs, of which some or what they follow from may be smooth functions that
+/// are no polynomials.
+fn settings(
+    r: &mut Reader<'_>,
+    context: &Context<'_>,
+    outputs: usize,
+    smooth: bool,
+) -> Option<Settings> {
     let params = r.params;
     let positive = ["tolerance", "absolute_tolerance", "exchange_tolerance", "max_step", "dq_min"];
     // Blocks that are equation units inside have no quanta.
-    let given = |name: &&str| !name.starts_with("dq_") || params.get(name).is_some();
+    let given = |name: &&str| is_given(params, name);
     for name in positive.into_iter().chain(["dq_rel"]).filter(given) {
         let value = params.real(name);
         if value.is_nan() || value < 0.0 || (value == 0.0 && name != "dq_rel") {
@@ -335,7 +345,13 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
         Options::tolerance(params.real("tolerance"), params.real("absolute_tolerance"));
     // A step stays well inside the range of ticks.
     let range = i64::MAX as f64 / context.resolution.ticks_per_second() as f64;
-    solver.max_step = params.real("max_step").min(range / 16.0);
+    let longest = match is_given(params, "max_step") {
+        true => params.real("max_step"),
+        // An expansion, or a step, at one place says nothing of what comes much later.
+        false if smooth => (context.horizon / LOOKS).min(1e6),
+        false => 1e6,
+    };
+    solver.max_step = longest.min(range / 16.0);
     Some(Settings {
         resolution: context.resolution,
         start: 0,
@@ -349,11 +365,15 @@ fn settings(r: &mut Reader<'_>, context: &Context<'_>, outputs: usize) -> Option
     })
 }
 
+/// Whether a parameter has a value that is not that of one left out.
+fn is_given(params: &Params, name: &str) -> bool {
+    params.get(name).is_some_and(|p| p.value != Param::Text(String::new()))
+}
+
 /// The method with its order and its step.
 fn method(r: &mut Reader<'_>) -> Method {
     let params = r.params;
-    let given = params.get("step").is_some_and(|p| p.value != Param::Text(String::new()));
-    let step = given.then(|| params.real("step"));
+    let step = is_given(params, "step").then(|| params.real("step"));
     if step.is_some_and(|h| h.is_nan() || h <= 0.0) {
         let error = ParamError::at(params.span("step"), "`step` must be positive");
         r.errors.push(error.help("give a fixed step such as step = \"1 ms\""));

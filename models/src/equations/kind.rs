@@ -132,7 +132,13 @@ const PARAMS: &[ParamSpec] = &[
         "1e-6",
         "least quantum of the methods qss1 to mliqss2, in the units of the states",
     ),
-    with("max_step", ParamType::Real(Some("s")), "1e6", "longest solver step"),
+    with(
+        "max_step",
+        ParamType::Real(Some("s")),
+        "",
+        "longest solver step; unless given a 100th of the scenario's `stop` for functions that are no \
+         polynomials, else 1e6 s",
+    ),
     raw("~inputs", "hidden inputs, made for links"),
     raw("~outputs", "hidden outputs, made for links"),
 ];

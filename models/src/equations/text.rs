@@ -1,7 +1,7 @@
 //! Equations given as text, compiled.
 use crate::{
     maths::{
-        expr::{Program, Registers, Scalar, VarId},
+        expr::{Degree, Program, Registers, Scalar, VarId},
         random::RandomStream,
     },
     signal::value::Value,
@@ -137,6 +137,17 @@ pub struct TextEquations {
     /// Names of the signal outputs and inputs that the text declares.
     pub(super) output_names: Vec<String>,
     pub(super) input_names: Vec<String>,
+}
+
+impl TextEquations {
+    /// Whether a derivative, an output or an indicator is a function of what moves that an expansion at one
+    /// place may know nothing of.
+    pub(super) fn is_smooth(&self) -> bool {
+        let past = self.dims.first_discrete();
+        let smooth =
+            |p: &Program| p.degrees(|v| (v.0 as usize) < past).into_iter().any(Degree::is_open);
+        [&self.derivatives, &self.outputs, &self.indicators].into_iter().any(smooth)
+    }
 }
 
 /// The effect of events at an event input.

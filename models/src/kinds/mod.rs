@@ -364,6 +364,8 @@ pub struct Context<'a> {
     pub resolution: Resolution,
     /// Seed of the run.
     pub seed: u64,
+    /// Seconds after which the run probably ends; infinite if nobody says.
+    pub horizon: f64,
     /// Folder of the scenario file, for [`ParamType::File`].
     pub folder: &'a Path,
     /// Values of names that expressions of this unit may use: the scenario's parameters, the

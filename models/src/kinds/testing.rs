@@ -125,6 +125,7 @@ fn with_context<R>(
         path,
         resolution: NANO,
         seed: 1,
+        horizon: f64::INFINITY,
         folder,
         constants: &|name| (name == "two").then_some(2.0),
         links: &[],

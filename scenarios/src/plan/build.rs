@@ -291,6 +291,7 @@ impl<'a> Builder<'a> {
             path: &unit.path,
             resolution: self.session.resolution,
             seed: self.session.seed,
+            horizon: self.session.horizon.get(),
             folder: &self.session.folder,
             constants: &|name| eval.constant(name),
             links: &unit.links,

@@ -27,6 +27,7 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         path: &unit.path,
         resolution: session.resolution,
         seed: session.seed,
+        horizon: session.horizon.get(),
         folder: &session.folder,
         constants: &|name| eval.constant(name),
         functions: session.functions(),

@@ -386,6 +386,7 @@ fn plan<T>(
     for (path, value) in sets {
         set::apply(path, value, &mut root, &mut session.sources, &session.sink);
     }
+    let stop = root.get("stop").cloned();
     override_keys(overrides, &mut root, session);
     if let Some(study) = &overrides.study {
         read::join_results(study, &mut root, &mut session.sources, &session.sink);
@@ -401,6 +402,7 @@ fn plan<T>(
     measures::check(&tree, session);
     coupling::alone(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);
+    settings::horizon(stop.as_ref(), &tree.groups[0].scope, session);
     let (record, plots) = record::results(&root, &tree, session);
     let results =
         result::results(&root, &tree, (settings.stop, overrides.until.is_some()), session);

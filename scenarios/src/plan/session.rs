@@ -4,7 +4,7 @@ use crate::{
     source::{Sources, Span},
 };
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::{Cell, OnceCell, RefCell},
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
@@ -30,6 +30,8 @@ pub(super) struct Session {
     pub seed: u64,
     /// The last micro-step of an instant.
     pub micro_steps: u32,
+    /// Seconds after which the scenario says that it ends, whatever `--until` says.
+    pub horizon: Cell<f64>,
     /// Factor on what decides the accuracy of units.
     pub tighten: f64,
     /// Units compute by their second family of methods.
@@ -51,6 +53,7 @@ impl Session {
             resolution: Resolution::NANO,
             seed: 1,
             micro_steps: Guards::default().micro_steps,
+            horizon: Cell::new(f64::INFINITY),
             tighten: 1.0,
             second_family: false,
             evaluating: RefCell::new(Vec::new()),

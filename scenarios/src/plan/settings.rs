@@ -110,6 +110,15 @@ pub(super) fn settings(root: &Table, scope: &Scope, session: &Session) -> Settin
     }
 }
 
+/// Tells units when the scenario ends by itself: how far they look ahead must not depend on `--until`.
+pub(super) fn horizon(stop: Option<&Node>, scope: &Scope, session: &Session) {
+    let eval = Evaluator::new(session, scope, &[]);
+    if let Some(ticks) = stop.and_then(|node| eval.ticks(node, "`stop`")) {
+        let per_second = session.resolution.ticks_per_second();
+        session.horizon.set(ticks as f64 / per_second as f64);
+    }
+}
+
 fn stop(root: &Table, eval: &Evaluator<'_>) -> Option<i64> {
     let Some(node) = root.get("stop") else {
         let mistake =

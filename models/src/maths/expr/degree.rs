@@ -23,6 +23,11 @@ impl Degree {
         }
     }
 
+    /// Whether its expansion at one place, which has a few terms, may know nothing of what comes later.
+    pub(crate) fn is_open(self) -> bool {
+        self > Self::Polynomial(8)
+    }
+
     pub(super) fn is_still(self) -> bool {
         self == Self::Polynomial(0)
     }

@@ -312,7 +312,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 *width = width.min(scene.tick);
             }
             self.rows[k * ROW..][..ROW].copy_from_slice(&row);
-            let trust = self.indicators.trust(k, &row, curved);
+            let trust = self.indicators.trust(k, &row, curved).min(self.longest);
             *width = width.min(trust.max(scene.tick));
             let safe = stays(self.locator.watched()[k], sides[k], row);
             self.safe.push(if series { safe.min(trust) } else { 0.0 });

@@ -4,7 +4,7 @@ use super::{
     method::Method,
     queue::Queue,
     system::{System, View},
-    variable::Variable,
+    variable::{Variable, root},
 };
 use crate::{maths::poly, solve::series::Series};
 use serde::{Deserialize, Serialize};
@@ -103,16 +103,6 @@ fn moved(c: f64, h: f64, power: usize) -> f64 {
     (0..power).fold(c, |moved, _| moved * h)
 }
 
-/// `x^(1/n)`, mostly without logarithms.
-fn root(x: f64, n: usize) -> f64 {
-    match n {
-        2 => x.sqrt(),
-        3 => libm::cbrt(x),
-        4 => x.sqrt().sqrt(),
-        _ => libm::pow(x, 1.0 / n as f64),
-    }
-}
-
 /// A system under a quantised-state method of order `P`.
 #[derive(Debug)]
 pub struct Engine<Y, M: Method<P>, const P: usize> {
@@ -126,9 +116,11 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     /// Steps longer than so many of those before are those whose expansion is looked at: all where
     /// the derivative changes by itself, and none where it is exact.
     growth: Vec<f64>,
+    /// Whose steps are at most `longest`: an expansion says nothing of what comes later.
+    smooth: Vec<bool>,
     /// Seconds at which the run ends, as far as it is known.
     end: f64,
-    /// How far the implicit quantisers look ahead at most.
+    /// How far a step, and the implicit quantisers, look ahead at most.
     pub(super) longest: f64,
     /// Time goes on only if it does by more than this.
     pub(super) shortest: f64,
@@ -245,7 +237,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             (false, true) if P > 1 => LONGER,
             _ => f64::INFINITY,
         });
-        let growth = growth.collect();
+        let (growth, smooth) =
+            (growth.collect(), (0..states).map(|i| system.is_smooth(i)).collect());
         let mutual = |i: usize, read: &mut Vec<u32>| {
             if M::PAIRS {
                 reads(i, read);
@@ -272,6 +265,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             partners,
             quanta,
             growth,
+            smooth,
             end,
             longest: f64::INFINITY,
             shortest: 1e-18,
@@ -516,8 +510,9 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             v.move_quantised(t);
         }
         let mut next = M::next(v, own);
-        if next > self.growth[j] * v.usual {
-            next = self.trust(j, t, next);
+        let long = self.smooth[j] && 2.0 * next >= self.longest;
+        if long || next > self.growth[j] * v.usual {
+            next = self.trust(j, t, if long { next.min(self.longest) } else { next });
         } else if own {
             v.usual = next;
         }
@@ -561,8 +556,9 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         }
         // A last term that counts has nothing to hide.
         telling |= moved(f[P - 1].abs(), next, P) > quantum / LONGER;
-        telling &= self.growth[j] > 0.0 && converges;
-        if !telling && next > LONGER * usual && view.moves.get() {
+        telling &= converges;
+        let far = next > LONGER * usual && (self.growth[j] == 0.0 || !telling);
+        if (far || self.smooth[j] && !telling) && view.moves.get() {
             short = self.scan(j, t, &f, short);
         }
         self.state.variables[j].usual = if short.is_finite() { short } else { 0.0 };
@@ -570,24 +566,27 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     }
 
     /// The step `next`, or less where what the expansion `f` leaves out adds up to more, though its
-    /// own terms do not tell: by looking farther and farther ahead.
+    /// own terms do not tell: by looking farther and farther ahead, at last from place to place.
     fn scan(&mut self, j: usize, t: f64, f: &[f64], next: f64) -> f64 {
         const WIDER: f64 = 16.0;
         let end = next.min(self.longest).min(1e15);
         let Variable { quantum, usual, .. } = self.state.variables[j];
-        let mut ahead = usual.max(self.shortest).min(end);
+        let (apart, mut before) = (end / WIDER, 0.0);
+        let mut ahead = usual.max(self.shortest).min(apart);
         loop {
             let view = Along { state: &self.state, t: t + ahead };
             let there = self.system.derivative(j, &view, &mut self.values).0[0];
             let left_out = ahead * (there - poly::eval(&f[..P], ahead)).abs();
             // What is not a number has to be looked at as well.
             if left_out.is_nan() || left_out > SLACK * quantum {
-                return ahead / WIDER;
+                return if before > 0.0 { before } else { ahead / WIDER };
             }
             if ahead >= end {
                 return next;
             }
-            ahead = (WIDER * ahead).min(end);
+            before = ahead;
+            ahead =
+                if ahead < apart { (WIDER * ahead).min(apart) } else { (ahead + apart).min(end) };
         }
     }
 }

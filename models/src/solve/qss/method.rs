@@ -153,7 +153,7 @@ pub(super) fn quantise_2(v: &mut Variable<2>, left: f64) -> f64 {
             v.q = [x, v.d[0]];
             return f64::INFINITY;
         }
-        let h = (2.0 * quantum / u1.abs()).sqrt();
+        let h = (2.0 * quantum / u1.abs()).sqrt().min(left);
         v.q = [x - quantum.copysign(u1), u0 + h * u1];
         return h;
     }

@@ -16,6 +16,7 @@ pub struct Sheet {
     dims: Dims,
     derivatives: Vec<Formula>,
     curved: Vec<bool>,
+    smooth: Vec<bool>,
     /// Whether the unit is at rest, with all derivatives zero.
     pub(super) resting: bool,
 }
@@ -37,7 +38,8 @@ impl Sheet {
         let past = dims.first_discrete();
         let degrees = derivatives.degrees(|id| (id.0 as usize) < past);
         let curved = degrees.iter().map(|d| *d > Degree::Polynomial(1)).collect();
-        Self { dims, derivatives: formulas(&dims, derivatives), curved, resting: false }
+        let smooth = degrees.iter().map(|d| d.is_open()).collect();
+        Self { dims, derivatives: formulas(&dims, derivatives), curved, smooth, resting: false }
     }
 }
 
@@ -55,6 +57,9 @@ impl System for Sheet {
     }
     fn is_curved(&self, index: usize) -> bool {
         self.curved[index]
+    }
+    fn is_smooth(&self, index: usize) -> bool {
+        self.smooth[index]
     }
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S {
         if self.resting {

@@ -45,6 +45,11 @@ pub trait System: Send + 'static {
         let _ = index;
         true
     }
+    /// Whether the derivative of state `index` is no polynomial of the states and the time, of which an expansion
+    /// at one place would know all.
+    fn is_smooth(&self, index: usize) -> bool {
+        self.is_curved(index)
+    }
     /// The derivative of state `index`. It must depend on the view only; `scratch` is working
     /// memory that keeps its contents between calls.
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S;

@@ -120,3 +120,13 @@ impl<'de, const P: usize> Deserialize<'de> for Variable<P> {
         Ok(Self { quantised_at, q: array(q)?, at, x, d: array(d)?, quantum, slope, usual })
     }
 }
+
+/// `x^(1/n)`, mostly without logarithms.
+pub(super) fn root(x: f64, n: usize) -> f64 {
+    match n {
+        2 => x.sqrt(),
+        3 => libm::cbrt(x),
+        4 => x.sqrt().sqrt(),
+        _ => libm::pow(x, 1.0 / n as f64),
+    }
+}

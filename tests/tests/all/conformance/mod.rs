@@ -1,6 +1,7 @@
 //! The conformance list: T (time), P (Parallel DEVS), H (hybrid), and those of F that need only
 //! discrete models.
 mod affine;
+mod ahead;
 mod algebraic;
 mod auto;
 mod coarse;
