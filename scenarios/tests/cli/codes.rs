@@ -153,7 +153,7 @@ fn a_reset_that_fails_does_so_at_its_instant() {
 fn recorded_values_are_finite() {
     let dir = folder("not-finite");
     let text = "stop = 2\nsample = 0.25\nrecord = [RECORD]\n[unit.a]\nkind = 'equations'\n\
-                states = { x = 1 }\nderivatives = { x = '-1' }\noutputs = { y = 'ln(x)', x = 'x' }\n";
+                states = { x = 1.1 }\nderivatives = { x = '-1' }\noutputs = { y = 'ln(x)', x = 'x' }\n";
     for record in ["'a.x', 'a.y'", "'sum(a.y)'"] {
         fs::write(dir.join("ln.toml"), text.replace("RECORD", record)).unwrap();
         let output = refused(&dir, "run ln.toml --force", 3, "a at 1.25 s: ");

@@ -116,7 +116,7 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     /// Steps longer than so many of those before are those whose expansion is looked at: all where
     /// the derivative changes by itself, and none where it is exact.
     growth: Vec<f64>,
-    /// Whose steps are at most `longest`: an expansion says nothing of what comes later.
+    /// Whose steps that follow from no other are at most `longest`: an expansion says nothing of what comes later.
     smooth: Vec<bool>,
     /// Seconds at which the run ends, as far as it is known.
     end: f64,
@@ -510,9 +510,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             v.move_quantised(t);
         }
         let mut next = M::next(v, own);
-        let long = self.smooth[j] && 2.0 * next >= self.longest;
-        if long || next > self.growth[j] * v.usual {
-            next = self.trust(j, t, if long { next.min(self.longest) } else { next });
+        if next > self.growth[j] * v.usual {
+            next = self.trust(j, t, next);
         } else if own {
             v.usual = next;
         }
@@ -535,6 +534,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let known = f.iter().take_while(|c| c.is_finite()).count();
         f[known..].fill(0.0);
         let Variable { quantum, usual, .. } = self.state.variables[j];
+        let (smooth, longest) = (self.smooth[j], self.longest);
+        let next = if smooth { next.min(longest) } else { next };
         let (mut short, mut telling) = (next, false);
         // The last coefficient that does not vanish, and whether the expansion converges so far.
         let (mut last, mut converges) = ((0, 0.0), true);
@@ -558,10 +559,12 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         telling |= moved(f[P - 1].abs(), next, P) > quantum / LONGER;
         telling &= converges;
         let far = next > LONGER * usual && (self.growth[j] == 0.0 || !telling);
-        if (far || self.smooth[j] && !telling) && view.moves.get() {
+        if (far || smooth && !telling) && view.moves.get() {
             short = self.scan(j, t, &f, short);
         }
-        self.state.variables[j].usual = if short.is_finite() { short } else { 0.0 };
+        // The longest step of a smooth one is looked at each time.
+        let usual = if smooth { short.min(0.5 * longest / LONGER) } else { short };
+        self.state.variables[j].usual = if usual.is_finite() { usual } else { 0.0 };
         short
     }
 

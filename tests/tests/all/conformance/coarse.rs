@@ -94,3 +94,25 @@ fn time_events_do_not_change_a_solution() {
         }
     }
 }
+
+/// A tick stands for a root that lies up to 2⁻¹⁰ tick after it (R14): where the motion at the tick decides, what is
+/// on its way up there does not go down.
+#[test]
+fn the_motion_at_an_early_tick_is_that_behind_the_root() {
+    for after in [1e-4, 3e-4, 8e-4] {
+        for method in ["rk23", "rk45", "rodas", "taylor", "auto"] {
+            let text = format!(
+                "resolution = 'ms'\n[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0 }}\n\
+                 let = {{ c = 'sin(t - 1 - {}/1000)' }}\noutputs = {{ x = 'x' }}\n\
+                 initial = 'still'\n[unit.a.mode.still]\nderivatives = {{ x = '0' }}\n\
+                 [[unit.a.mode.still.event]]\nname = 'wake'\nwhen = 'c > 0'\nto = 'moves'\n\
+                 [unit.a.mode.moves]\nderivatives = {{ x = 'c' }}\n\
+                 [[unit.a.mode.moves.event]]\nname = 'below'\nwhen = 'x < 0'",
+                after
+            );
+            let ran = Ran::with(&text, method, 3000);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{after}, {method}: {e}"));
+            assert_eq!(ran.facts, [(1000, 0, "wake".to_owned())], "{after}, {method}");
+        }
+    }
+}
