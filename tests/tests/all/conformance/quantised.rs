@@ -1,4 +1,5 @@
 //! The H cases of quantised states.
+use super::continuous::{Ran, S};
 use superdense_models::solve::qss::{Engine, Explicit, Number, Quanta, System, View};
 
 /// x' = a q + b.
@@ -90,5 +91,24 @@ fn h13_decay() {
     for expected in [0.1, 0.211111111, 0.336111111, 0.478968254] {
         assert!((engine.next() - expected).abs() < 1e-8);
         engine.step().unwrap();
+    }
+}
+
+/// Before the input comes x = (1 - t/2)², whose third derivative is nothing but rounding: the next step was
+/// 0.1 s long after it.
+#[test]
+fn an_input_that_comes_late_is_followed() {
+    for method in ["qss1", "qss2", "qss3", "liqss2"] {
+        let text = "connections = ['a.y -> u.i']\n\
+             [unit.a]\nkind = 'equations'\nmethod = 'qss3'\nstates = { y = 0.5 }\n\
+             derivatives = { y = '3' }\noutputs = { y = 'y' }\n\
+             [[unit.a.event]]\nname = 'far'\nwhen = 'abs(y - 0.5) > 0'\n\
+             [unit.u]\nkind = 'equations'\nMETHOD\ninputs = { i = 0 }\nstates = { x = 1 }\n\
+             derivatives = { x = '-sqrt(x) + i' }\noutputs = { x = 'x' }\n\
+             dq_rel = 1e-6\ndq_min = 1e-6";
+        let ran = Ran::with(text, method, S / 8);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let x = ran.output("u", 0, S / 8);
+        assert!((x - 0.962_379_883_29).abs() < 3e-6, "{method}: {x}");
     }
 }
