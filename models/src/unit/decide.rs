@@ -10,14 +10,11 @@ use super::{
     relations::Pending,
     wrapper::{Scratch, Unit},
 };
-use crate::{
-    maths::rounding,
-    solve::{
-        core::Core,
-        equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
-        ode::Kind,
-        tendency::first_sign,
-    },
+use crate::solve::{
+    core::Core,
+    equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
+    ode::Kind,
+    tendency::first_sign,
 };
 use std::ops::Range;
 
@@ -371,9 +368,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Where an indicator that is zero goes.
     fn heading(&mut self, k: usize, at: Instant, known: &mut Known) -> f64 {
+        // The root that brought about what is decided may lie so much after the tick (R14).
+        let early = if at.start { 0.0 } else { self.snap() };
         let Scratch { vars, tendency, headings, errors, .. } = &mut self.scratch;
-        // A tick may lie so much before the root that brought about what is decided (R14).
-        let early = if at.start { 0.0 } else { rounding::SNAP * self.scene.tick };
         let error = |place: usize| if place == 0 { early } else { errors[place] };
         let scene = &self.scene;
         if *known == Known::Nothing {

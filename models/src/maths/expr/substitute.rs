@@ -51,6 +51,7 @@ impl Graph {
         here
     }
 }
+
 impl Expr {
     /// The expression while a variable has a value, else another number.
     #[must_use]
