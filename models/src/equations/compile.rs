@@ -17,7 +17,7 @@ use crate::{
     solve::{
         ALGEBRAIC, MAX_SEGMENT_ORDER, Settings,
         equations::{Dims, Relation, Role, Sliding},
-        ode::{MAX_ORDER, Method, Options, locate::Kind},
+        ode::{MAX_ORDER, Method, Options},
     },
 };
 use std::sync::OnceLock;
@@ -253,7 +253,7 @@ fn relations(found: &[Frozen], slopes: &[Slopes], dims: &Dims) -> (Vec<Relation>
         let place = dims.discrete.saturating_sub(1);
         Relation {
             kind: f.kind,
-            only: if f.kind == Kind::Sign { f.function.only_sign() } else { 0.0 },
+            only: f.only,
             role,
             stops: f.stops,
             within: f

@@ -150,6 +150,11 @@ impl Segment {
         self.coefficients().len() - 1
     }
 
+    /// Whether the value does not change.
+    pub(crate) fn rests(&self) -> bool {
+        self.coefficients()[1..].iter().all(|c| *c == 0.0)
+    }
+
     /// The value `e` seconds after the segment's tag.
     #[inline]
     pub fn value(&self, e: f64) -> f64 {

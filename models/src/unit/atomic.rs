@@ -452,7 +452,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             // A part of the start: what it makes true is no event.
             self.begin()?;
         }
-        let (moved, begins) = (received.event || received.jump, received.first && !received.event);
+        let begins = received.first && !received.event;
+        let moved = received.event || received.jump || received.signal && self.comes_to_stand();
         if moved {
             if !received.first {
                 self.settle(Instant { t: 0.0, tick: 0, start: false })?;

@@ -11,7 +11,7 @@ use super::{
     wrapper::{Scratch, Unit},
 };
 use crate::solve::{
-    core::Core,
+    core::{Core, Held},
     equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
     ode::Kind,
     tendency::first_sign,
@@ -199,6 +199,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         {
             return changed;
         }
+        if !at.start && self.side(k) != 0.0 && self.stands(k, at) {
+            return self.set_side(k, 0.0);
+        }
         let keeps = !at.start && !self.is_affected(k);
         if keeps && !self.may_turn(k) {
             return false;
@@ -320,6 +323,35 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         near && !relation.stops && vars[states.clone()] != prior[states]
     }
 
+    /// Whether relation `k` stands on its threshold: nothing moves its indicator, which is zero, any more, also
+    /// where it came there at the very tick at which it was stopped. An equilibrium that is only approached
+    /// moves by as much as its states may be off.
+    fn stands(&mut self, k: usize, at: Instant) -> bool {
+        let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
+        let compared = *kind == Kind::Sign && *role == Role::Searched && sliding.is_none();
+        if !compared || self.scratch.indicators[k].0 != 0.0 {
+            return false;
+        }
+        let Scratch { vars, tendency, errors, .. } = &mut self.scratch;
+        let error = |place: usize| if place == 0 { f64::EPSILON } else { errors[place] };
+        let z = &tendency.series(&self.scene, (at.t, vars), error)[k];
+        z.value.0[1..].iter().chain(&z.error[1..]).all(|moves| *moves == 0.0)
+    }
+
+    /// Whether a relation has come to stand on its threshold since an input came to rest.
+    pub(super) fn comes_to_stand(&mut self) -> bool {
+        let now = self.scene.frame.last;
+        let rests = |h: &Held| h.at == now && h.segment.rests();
+        if self.readers.relations.is_empty() || !self.scene.frame.inputs.iter().any(rests) {
+            return false;
+        }
+        let at = Instant { t: 0.0, tick: 0, start: false };
+        self.doubt(at);
+        self.update_indicators();
+        let mut all = 0..self.readers.relations.len();
+        all.any(|k| self.side(k) != 0.0 && self.is_active(k) && self.stands(k, at))
+    }
+
     fn mode_of(&self, k: usize) -> Option<usize> {
         let within = self.readers.relations[k].within.as_ref()?;
         Some(self.scene.dims.first_discrete() + within.0)
@@ -418,6 +450,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.is_held(k) && !apart {
             self.set_side(sliding.flag, 1.0);
             self.set_side(k, 0.0);
+            self.put_on_surface(k);
             return Some(true);
         }
         None

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::condition::{Compare, Condition, Logic, difference};
 use super::graph::Graph;
 use super::op::Op;
-use super::range::{Range, range};
+use super::range::{Range, range, sign};
 use super::scope::VarId;
 use super::tree::{Expr, Node, NodeId};
 
@@ -75,6 +75,8 @@ pub struct Frozen {
     pub modes: Option<Vec<f64>>,
     /// The number of the function of whose passing zero the variable tells, instead of a side.
     pub passes: Option<usize>,
+    /// The sign that the function has wherever it is not zero, if there is but one; else zero.
+    pub only: f64,
 }
 
 /// Collects the switching functions of expressions.
@@ -161,7 +163,8 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                         let zero = graph.constant(0.0);
                         frozen[0].0 = graph.binary(Op::Max, frozen[0].0, zero);
                     }
-                    self.call(&mut graph, op, frozen, moving, only)
+                    let ranges = args.map(|arg| ranges[arg as usize]);
+                    self.call(&mut graph, op, (frozen, ranges), moving, only)
                 }
             });
             let inside = node.operands().iter().any(|&arg| switching[arg as usize]);
@@ -175,11 +178,14 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         &mut self,
         graph: &mut Graph,
         op: Op,
-        args: [(NodeId, bool); 3],
+        (args, ranges): ([(NodeId, bool); 3], [Range; 3]),
         moving: bool,
         only: Option<f64>,
     ) -> (NodeId, bool) {
         let [a, b, c] = args.map(|(node, _)| node);
+        // Of what is held still: the formula of one side goes on where the function does not.
+        let [of_a, of_b, _] = ranges;
+        let apart = sign((of_a.0 - of_b.1, of_a.1 - of_b.0));
         let still = match op {
             // Its condition stands still, or has been held still.
             Op::Select => return (graph.select(a, b, c), moving),
@@ -195,41 +201,41 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 self.equalities += usize::from(matches!(op, Op::Equal | Op::NotEqual));
                 let plain = graph.call(op, [a, b, c]);
                 let z = difference(graph, plain);
-                let side = self.jump(graph, z, only);
+                let side = self.jump(graph, (z, apart), only);
                 (graph.binary(op, side, zero), false)
             }
             Op::Min | Op::Max => {
                 let z = graph.binary(Op::Sub, a, b);
-                let side = self.side(graph, z, Kind::Sign, only);
+                let side = self.side(graph, (z, apart), Kind::Sign, only);
                 let (low, high) = if op == Op::Min { (a, b) } else { (b, a) };
                 let below = graph.binary(Op::LessEq, side, zero);
                 (graph.select(below, low, high), true)
             }
             Op::Abs => {
-                let side = self.side(graph, a, Kind::Sign, only);
+                let side = self.side(graph, (a, sign(of_a)), Kind::Sign, only);
                 (graph.binary(Op::Mul, side, a), true)
             }
-            Op::Sign => (self.jump(graph, a, only), false),
+            Op::Sign => (self.jump(graph, (a, sign(of_a)), only), false),
             Op::Step => {
-                let side = self.jump(graph, a, only);
+                let side = self.jump(graph, (a, sign(of_a)), only);
                 let not_below = graph.binary(Op::LessEq, zero, side);
                 let (one, zero) = (graph.constant(1.0), graph.constant(0.0));
                 (graph.select(not_below, one, zero), false)
             }
-            Op::Floor => (self.side(graph, a, Kind::Floor, only), false),
+            Op::Floor => (self.side(graph, (a, 0), Kind::Floor, only), false),
             Op::Ceil => (self.ceil(graph, a, only), false),
             Op::Trunc | Op::Round => {
                 let half = graph.constant(if op == Op::Round { 0.5 } else { 0.0 });
-                let side = self.side(graph, a, Kind::Sign, only);
+                let side = self.side(graph, (a, sign(of_a)), Kind::Sign, only);
                 let (up, down) = (graph.binary(Op::Add, a, half), graph.binary(Op::Sub, a, half));
                 let (up, down) =
-                    (self.side(graph, up, Kind::Floor, only), self.ceil(graph, down, only));
+                    (self.side(graph, (up, 0), Kind::Floor, only), self.ceil(graph, down, only));
                 let below = graph.binary(Op::Less, side, zero);
                 (graph.select(below, down, up), false)
             }
             Op::Mod => {
                 let ratio = graph.binary(Op::Div, a, b);
-                let turns = self.side(graph, ratio, Kind::Floor, only);
+                let turns = self.side(graph, (ratio, 0), Kind::Floor, only);
                 let whole = graph.binary(Op::Mul, b, turns);
                 (graph.binary(Op::Sub, a, whole), true)
             }
@@ -240,20 +246,26 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     /// -floor(-x)
     fn ceil(&mut self, graph: &mut Graph, x: NodeId, only: Option<f64>) -> NodeId {
         let negative = graph.unary(Op::Neg, x);
-        let floor = self.side(graph, negative, Kind::Floor, only);
+        let floor = self.side(graph, (negative, 0), Kind::Floor, only);
         graph.unary(Op::Neg, floor)
     }
 
-    /// The sign of `z`, with which something jumps.
-    fn jump(&mut self, graph: &mut Graph, z: NodeId, only: Option<f64>) -> NodeId {
-        let place = self.place(&graph.finish(z), Kind::Sign, only);
+    /// The sign of z, with which something jumps; z comes with the only sign that it has, or zero.
+    fn jump(&mut self, graph: &mut Graph, z: (NodeId, i8), only: Option<f64>) -> NodeId {
+        let place = self.place((&graph.finish(z.0), z.1), Kind::Sign, only);
         self.found[place.0].jumps = true;
         self.read(graph, place)
     }
 
-    /// The side of `z`.
-    fn side(&mut self, graph: &mut Graph, z: NodeId, kind: Kind, only: Option<f64>) -> NodeId {
-        let place = self.place(&graph.finish(z), kind, only);
+    /// The side of z.
+    fn side(
+        &mut self,
+        graph: &mut Graph,
+        z: (NodeId, i8),
+        kind: Kind,
+        only: Option<f64>,
+    ) -> NodeId {
+        let place = self.place((&graph.finish(z.0), z.1), kind, only);
         self.read(graph, place)
     }
 
@@ -265,7 +277,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
 
     /// The number of the function that holds the side of `z`, and whether that is the opposite one:
     /// functions that are equal up to their signs share one.
-    fn place(&mut self, z: &Expr, kind: Kind, only: Option<f64>) -> (usize, bool) {
+    fn place(&mut self, (z, sign): (&Expr, i8), kind: Kind, only: Option<f64>) -> (usize, bool) {
         let key = (z.to_string(), kind);
         let first = self.next.0 as usize - self.found.len();
         let opposite = (z.negated().to_string(), kind);
@@ -293,6 +305,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         let inner = z.vars().into_iter().filter_map(|v| (v.0 as usize).checked_sub(first));
         inner.for_each(|k| self.stop(k));
         let k = self.found.len() - 1;
+        self.found[k].only = f64::from(sign);
         if self.stops {
             self.stop(k);
         }
@@ -309,7 +322,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         let side = self.next;
         self.next = VarId(side.0 + 1);
         let (jumps, stops) = (false, false);
-        self.found.push(Frozen { function, kind, side, jumps, stops, modes, passes });
+        self.found.push(Frozen { function, kind, side, jumps, stops, modes, passes, only: 0.0 });
         side
     }
 
@@ -364,7 +377,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         let stops = std::mem::replace(&mut self.stops, false);
         let smooth = self.freeze(z, only);
         let moves = smooth.vars().into_iter().any(|v| (self.moves)(v));
-        let place = moves.then(|| self.place(&smooth, Kind::Sign, only));
+        let place = moves.then(|| self.place((&smooth, z.only_sign()), Kind::Sign, only));
         self.stops = stops;
         place
     }

@@ -10,7 +10,7 @@ const ANY: Range = (f64::NEG_INFINITY, f64::INFINITY);
 const NOT_NEGATIVE: Range = (0.0, f64::INFINITY);
 
 /// The sign of all in a range that is not zero, if there is but one; else zero.
-fn sign((least, most): Range) -> i8 {
+pub(super) fn sign((least, most): Range) -> i8 {
     i8::from(least >= 0.0 && most > 0.0) - i8::from(most <= 0.0 && least < 0.0)
 }
 
@@ -37,6 +37,9 @@ pub(super) fn range(node: &Node, of: &[Range]) -> Range {
             Op::Sin | Op::Cos | Op::Tanh | Op::Sign => (-1.0, 1.0),
             Op::Min => (at(a).0.min(at(b).0), at(a).1.min(at(b).1)),
             Op::Max => (at(a).0.max(at(b).0), at(a).1.max(at(b).1)),
+            Op::Floor => (at(a).0.floor(), at(a).1.floor()),
+            Op::Ceil => (at(a).0.ceil(), at(a).1.ceil()),
+            Op::Mod if at(b).0 > 0.0 => (0.0, at(b).1),
             Op::Select => (at(b).0.min(at(c).0), at(b).1.max(at(c).1)),
             Op::Step | Op::Less | Op::LessEq | Op::Equal | Op::NotEqual => (0.0, 1.0),
             Op::And | Op::Or | Op::Not => (0.0, 1.0),
@@ -48,12 +51,12 @@ pub(super) fn range(node: &Node, of: &[Range]) -> Range {
 
 impl Expr {
     /// The sign that the value has wherever it is not zero, if there is but one; else zero.
-    pub(crate) fn only_sign(&self) -> f64 {
+    pub(super) fn only_sign(&self) -> i8 {
         let mut ranges = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             ranges.push(range(node, &ranges));
         }
-        ranges.last().map_or(0.0, |all| f64::from(sign(*all)))
+        ranges.last().map_or(0, |all| sign(*all))
     }
 }
 
@@ -72,6 +75,7 @@ mod tests {
             ("max(x, -1)", -1.0, f64::INFINITY),
             ("if x > y then sin(x) else 3", -1.0, 3.0),
             ("2*sin(x) - 1", f64::NEG_INFINITY, f64::INFINITY),
+            ("mod(x, 2) + floor(sin(y) + 0.5)", -1.0, 3.0),
             ("x*y", f64::NEG_INFINITY, f64::INFINITY),
             ("-2*x^4/(1 + y*y)", f64::NEG_INFINITY, 0.0),
         ] {

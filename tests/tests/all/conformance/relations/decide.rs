@@ -49,6 +49,33 @@ fn rule_02_nothing_moves() {
     ]);
 }
 
+/// A value that is stopped at the tick at which it comes to its threshold stands on it.
+#[test]
+fn rule_03_stopped_on_the_threshold() {
+    let side = "if x > 0 then 1 else if x < 0 then -1 else 0";
+    let moving = |rate: &str, rest: &str| {
+        format!(
+            "states = {{ x = -1 }}\nderivatives = {{ x = '{rate}' }}\noutputs = {{ side = '{side}' }}\n{rest}"
+        )
+    };
+    let stopped = "discrete = { s = 1 }\n";
+    let rounded: &[&str] = &["rk45", "rk23", "rk4", "euler", "qss1"];
+    let why = "their rounding leaves x beside zero";
+    let case = |id: &str, text: String| unit(id, &text).without(rounded, why).stop(2.0);
+    check(&[
+        case("C3.30", moving("if t < 1 then 1 else 0", "")).end(0, 0.0),
+        case(
+            "C3.31",
+            format!("{stopped}{}", moving("s", &event("k", "at = 1\nreset = { s = 0 }"))),
+        )
+        .event("k", Time(1, 1), 0)
+        .end(0, 0.0),
+        // It moves on, back, or not at all.
+        case("C3.32", moving("if t < 1 then 1 else 0.5", "")).end(0, 1.0),
+        case("C3.33", moving("if t < 1 then 1 else -0.5", "")).end(0, -1.0),
+    ]);
+}
+
 /// The sign where it is sure, else that of the first derivative that is not zero, else at rest.
 #[test]
 fn rule_03_decisions() {

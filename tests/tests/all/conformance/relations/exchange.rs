@@ -148,6 +148,42 @@ fn rule_12_resets_onto_thresholds_of_links() {
     ]);
 }
 
+/// A value that comes to stand on a threshold, by friction, is at rest there (rule 3) for all who hear it.
+#[test]
+fn rule_18_heard_by_others() {
+    let heard = |id: &str, start: &str, side: &str| {
+        let text = format!(
+            "connections = ['a.y -> b.i']\n\
+             [unit.a]\nkind = 'equations'\nMETHOD\nswitching = 'sliding'\nstates = {{ y = '{start}' }}\n\
+             derivatives = {{ y = '-sign(y)' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\ninputs = {{ i = '{start}' }}\nstates = {{ n = 0 }}\n\
+             derivatives = {{ n = '{side}' }}\noutputs = {{ side = '{side}' }}\n"
+        );
+        scenario(id, &text).stop(2.0).end_of("b", 0, 0.0)
+    };
+    let linked = |id: &str, start: &str, condition: &str| {
+        let text = format!(
+            "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ x = 1 }}\nderivatives = {{ x = '-0.5' }}\n\
+             outputs = {{ x = 'x' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\nswitching = 'sliding'\nstates = {{ y = {start} }}\n\
+             derivatives = {{ y = '-sign(y)' }}\noutputs = {{ y = 'y' }}\n\
+             [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'a.x <= 0 and {condition}'\n\
+             reset = {{ 'a.x' = '0' }}\n"
+        );
+        scenario(id, &text).stop(3.0).end_of("b", 0, 0.0)
+    };
+    let side = "if i > 0 then 1 else if i < 0 then -1 else 0";
+    check(&[
+        heard("C18.40", "-1", side),
+        heard("C18.41", "1", side),
+        heard("C18.42", "-1/3", side),
+        heard("C18.43", "1/3", "if i >= 0 then (if i <= 0 then 0 else 1) else -1"),
+        linked("C18.44", "-1", "b.y > 0"),
+        linked("C18.45", "1", "b.y < 0"),
+        linked("C18.46", "-0.75", "b.y > 0"),
+    ]);
+}
+
 /// Detectors between units follow the rules of relations in units.
 #[test]
 fn rules_05_and_07_detectors() {

@@ -97,6 +97,12 @@ fn rule_05_squares_touch_only() {
         // It is left where the solution begins on it.
         left("C5.68", "when = 'x*x > 0'").event("e", First, 0),
         left("C5.69", "when = 'x^4 >= 1'").event("e", Root(1, 1), 0),
+        // Each side of these, continued, crosses the threshold.
+        rising("C5.70", "when = 'not abs(x) >= 0'"),
+        rising("C5.71", "when = 'abs(x) + abs(v) < 0'"),
+        rising("C5.72", "when = 'mod(x, 1) >= 1'"),
+        rising("C5.73", "when = 'min(x, 0) > 0 or max(v, 1) < 1'"),
+        rising("C5.74", "when = 'abs(x - 0.3) >= 0'"),
     ]);
 }
 
