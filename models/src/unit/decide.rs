@@ -450,7 +450,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.is_held(k) && !apart {
             self.set_side(sliding.flag, 1.0);
             self.set_side(k, 0.0);
-            self.put_on_surface(k);
             return Some(true);
         }
         None

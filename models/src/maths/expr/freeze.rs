@@ -99,6 +99,8 @@ pub struct Freezer<M> {
     found: Vec<Frozen>,
     /// Whether it is equations that are frozen, or conditions.
     stops: bool,
+    /// The mode in which functions are looked at; all without.
+    mode: Option<f64>,
     /// How many comparisons for equality of what moves were met: they hold nowhere but in passing.
     pub equalities: usize,
     /// Functions by their text, so that equal ones share a variable.
@@ -120,6 +122,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             moves,
             found: Vec::new(),
             stops: true,
+            mode: None,
             equalities: 0,
             known: HashMap::new(),
         }
@@ -137,6 +140,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         if !expr.nodes().iter().any(switches) {
             return expr.clone();
         }
+        self.mode = only;
         let mut graph = Graph::exact();
         let plain = graph.import(expr);
         // By node of the expression: its frozen form, and whether it moves; whether something in it
@@ -164,7 +168,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                         frozen[0].0 = graph.binary(Op::Max, frozen[0].0, zero);
                     }
                     let ranges = args.map(|arg| ranges[arg as usize]);
-                    self.call(&mut graph, op, (frozen, ranges), moving, only)
+                    self.call(&mut graph, op, (frozen, ranges), moving)
                 }
             });
             let inside = node.operands().iter().any(|&arg| switching[arg as usize]);
@@ -180,7 +184,6 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         op: Op,
         (args, ranges): ([(NodeId, bool); 3], [Range; 3]),
         moving: bool,
-        only: Option<f64>,
     ) -> (NodeId, bool) {
         let [a, b, c] = args.map(|(node, _)| node);
         // Of what is held still: the formula of one side goes on where the function does not.
@@ -201,41 +204,38 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 self.equalities += usize::from(matches!(op, Op::Equal | Op::NotEqual));
                 let plain = graph.call(op, [a, b, c]);
                 let z = difference(graph, plain);
-                let side = self.jump(graph, (z, apart), only);
+                let side = self.jump(graph, (z, apart));
                 (graph.binary(op, side, zero), false)
             }
             Op::Min | Op::Max => {
                 let z = graph.binary(Op::Sub, a, b);
-                let side = self.side(graph, (z, apart), Kind::Sign, only);
+                let side = self.side(graph, (z, apart), Kind::Sign);
                 let (low, high) = if op == Op::Min { (a, b) } else { (b, a) };
                 let below = graph.binary(Op::LessEq, side, zero);
                 (graph.select(below, low, high), true)
             }
             Op::Abs => {
-                let side = self.side(graph, (a, sign(of_a)), Kind::Sign, only);
+                let side = self.side(graph, (a, sign(of_a)), Kind::Sign);
                 (graph.binary(Op::Mul, side, a), true)
             }
-            Op::Sign => (self.jump(graph, (a, sign(of_a)), only), false),
+            Op::Sign => (self.jump(graph, (a, sign(of_a))), false),
             Op::Step => {
-                let side = self.jump(graph, (a, sign(of_a)), only);
-                let not_below = graph.binary(Op::LessEq, zero, side);
-                let (one, zero) = (graph.constant(1.0), graph.constant(0.0));
-                (graph.select(not_below, one, zero), false)
+                let side = self.jump(graph, (a, sign(of_a)));
+                (graph.binary(Op::LessEq, zero, side), false)
             }
-            Op::Floor => (self.side(graph, (a, 0), Kind::Floor, only), false),
-            Op::Ceil => (self.ceil(graph, a, only), false),
+            Op::Floor => (self.side(graph, (a, 0), Kind::Floor), false),
+            Op::Ceil => (self.ceil(graph, a), false),
             Op::Trunc | Op::Round => {
                 let half = graph.constant(if op == Op::Round { 0.5 } else { 0.0 });
-                let side = self.side(graph, (a, sign(of_a)), Kind::Sign, only);
+                let side = self.side(graph, (a, sign(of_a)), Kind::Sign);
                 let (up, down) = (graph.binary(Op::Add, a, half), graph.binary(Op::Sub, a, half));
-                let (up, down) =
-                    (self.side(graph, (up, 0), Kind::Floor, only), self.ceil(graph, down, only));
+                let (up, down) = (self.side(graph, (up, 0), Kind::Floor), self.ceil(graph, down));
                 let below = graph.binary(Op::Less, side, zero);
                 (graph.select(below, down, up), false)
             }
             Op::Mod => {
                 let ratio = graph.binary(Op::Div, a, b);
-                let turns = self.side(graph, (ratio, 0), Kind::Floor, only);
+                let turns = self.side(graph, (ratio, 0), Kind::Floor);
                 let whole = graph.binary(Op::Mul, b, turns);
                 (graph.binary(Op::Sub, a, whole), true)
             }
@@ -244,28 +244,22 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     }
 
     /// -floor(-x)
-    fn ceil(&mut self, graph: &mut Graph, x: NodeId, only: Option<f64>) -> NodeId {
+    fn ceil(&mut self, graph: &mut Graph, x: NodeId) -> NodeId {
         let negative = graph.unary(Op::Neg, x);
-        let floor = self.side(graph, (negative, 0), Kind::Floor, only);
+        let floor = self.side(graph, (negative, 0), Kind::Floor);
         graph.unary(Op::Neg, floor)
     }
 
     /// The sign of z, with which something jumps; z comes with the only sign that it has, or zero.
-    fn jump(&mut self, graph: &mut Graph, z: (NodeId, i8), only: Option<f64>) -> NodeId {
-        let place = self.place((&graph.finish(z.0), z.1), Kind::Sign, only);
+    fn jump(&mut self, graph: &mut Graph, z: (NodeId, i8)) -> NodeId {
+        let place = self.place((&graph.finish(z.0), z.1), Kind::Sign);
         self.found[place.0].jumps = true;
         self.read(graph, place)
     }
 
     /// The side of z.
-    fn side(
-        &mut self,
-        graph: &mut Graph,
-        z: (NodeId, i8),
-        kind: Kind,
-        only: Option<f64>,
-    ) -> NodeId {
-        let place = self.place((&graph.finish(z.0), z.1), kind, only);
+    fn side(&mut self, graph: &mut Graph, z: (NodeId, i8), kind: Kind) -> NodeId {
+        let place = self.place((&graph.finish(z.0), z.1), kind);
         self.read(graph, place)
     }
 
@@ -277,7 +271,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
 
     /// The number of the function that holds the side of `z`, and whether that is the opposite one:
     /// functions that are equal up to their signs share one.
-    fn place(&mut self, (z, sign): (&Expr, i8), kind: Kind, only: Option<f64>) -> (usize, bool) {
+    fn place(&mut self, (z, sign): (&Expr, i8), kind: Kind) -> (usize, bool) {
         let key = (z.to_string(), kind);
         let first = self.next.0 as usize - self.found.len();
         let opposite = (z.negated().to_string(), kind);
@@ -289,7 +283,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         if let Some((side, negated)) = known {
             let k = side.0 as usize - first;
             let frozen = &mut self.found[k];
-            match (&mut frozen.modes, only) {
+            match (&mut frozen.modes, self.mode) {
                 (Some(modes), Some(mode)) if !modes.contains(&mode) => modes.push(mode),
                 (modes, None) => *modes = None,
                 _ => {}
@@ -299,7 +293,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             }
             return (k, negated);
         }
-        let side = self.add(z.clone(), kind, only.map(|mode| vec![mode]), None);
+        let side = self.add(z.clone(), kind, self.mode.map(|mode| vec![mode]), None);
         self.known.insert(key, side);
         // Another function, whose pieces change with them, reads inner ones.
         let inner = z.vars().into_iter().filter_map(|v| (v.0 as usize).checked_sub(first));
@@ -376,8 +370,9 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     pub fn relation(&mut self, z: &Expr, only: Option<f64>) -> Option<(usize, bool)> {
         let stops = std::mem::replace(&mut self.stops, false);
         let smooth = self.freeze(z, only);
+        self.mode = only;
         let moves = smooth.vars().into_iter().any(|v| (self.moves)(v));
-        let place = moves.then(|| self.place((&smooth, z.only_sign()), Kind::Sign, only));
+        let place = moves.then(|| self.place((&smooth, z.only_sign()), Kind::Sign));
         self.stops = stops;
         place
     }
