@@ -23,7 +23,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-use superdense_kernel::{Ended, Options, Simulation, event_list::EventListKind, message::Digest};
+use superdense_kernel::{
+    Ended, Options, Simulation, error::RunError, event_list::EventListKind, message::Digest,
+};
 use superdense_models::signal::{statistics::UnitStatistics, value::Value};
 
 /// Slices of a run, so that one without any event can be interrupted.
@@ -150,6 +152,14 @@ impl Run {
         c.internal + c.external + c.confluent
     }
 
+    fn failure(&self, error: RunError) -> Failure {
+        let turns = match error {
+            RunError::MicroSteps { .. } => self.recorder().loop_of_events(),
+            _ => None,
+        };
+        Failure::of(error, self.plan.resolution, &turns.unwrap_or_default())
+    }
+
     /// The last tick and why it came early; nothing when interrupted.
     ///
     /// # Errors
@@ -169,7 +179,7 @@ impl Run {
             let limit = due.min(reached.saturating_add(slice)).min(stop);
             let begun = Instant::now();
             let ran = self.driver.run_through(&mut self.sim, limit);
-            match ran.map_err(|e| Failure::of(e, self.plan.resolution))? {
+            match ran.map_err(|e| self.failure(e))? {
                 Ended::Stopped(reason) if reason == PAUSE => {
                     self.pulse.take_pause();
                     pause(self)?;

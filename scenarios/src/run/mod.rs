@@ -104,8 +104,8 @@ impl From<RunError> for Failure {
 }
 
 impl Failure {
-    /// A failure of a simulation with this resolution. Ticks in its message become seconds.
-    fn of(error: RunError, resolution: Resolution) -> Self {
+    /// A failure of a simulation with this resolution, and more about it. Ticks in its message become seconds.
+    fn of(error: RunError, resolution: Resolution, more: &str) -> Self {
         let mut told = error.to_string();
         if let Some(at) = error.at() {
             let mut time = format!("{} s", resolution.format(at.ticks));
@@ -124,6 +124,7 @@ impl Failure {
             told = told.replacen(&format!("{ticks} ticks"), &seconds, 1);
         }
         let seconds = error.at().map(|at| resolution.seconds(at.ticks));
+        told += more;
         Self::Run { error: error.into(), told, seconds }
     }
 

@@ -6,7 +6,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use slotmap::SecondaryMap;
-use std::ops::ControlFlow;
+use std::{collections::VecDeque, ops::ControlFlow};
 use superdense_kernel::{
     EventKind, Fact, ModelKey,
     time::{Resolution, Tag},
@@ -64,10 +64,15 @@ pub(super) struct Recorder {
     pub trajectory: Trajectory,
     pub memory: Memory,
     pub evaluation: Option<Evaluation>,
+    /// The last rows of `events.csv`, for messages.
+    recent: VecDeque<EventRow>,
     /// Recorded outputs of a model: port and number of the signal.
     signals: SecondaryMap<ModelKey, Vec<(u16, u32)>>,
     resolution: Resolution,
 }
+
+/// How many events of a loop are looked at.
+const RECENT: usize = 16;
 
 /// The table of events.
 pub(super) const EVENTS_FILE: &str = "events.csv";
@@ -90,7 +95,8 @@ impl Recorder {
         }
         let mut memory = memory;
         memory.last.resize(signals.len(), None);
-        Self { events, trajectory, memory, evaluation, signals: map, resolution }
+        let recent = VecDeque::new();
+        Self { events, trajectory, memory, evaluation, recent, signals: map, resolution }
     }
 
     /// The memory, with where the evaluation stands.
@@ -125,8 +131,29 @@ impl Recorder {
         });
         self.memory.events += 1;
         if self.memory.listed.len() <= LISTED {
-            self.memory.listed.push(row);
+            self.memory.listed.push(row.clone());
         }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(row);
+    }
+
+    /// The events by which a loop without time goes round, with a remedy, if it goes through events.
+    pub(super) fn loop_of_events(&self) -> Option<String> {
+        let last = self.recent.back().filter(|row| row.micro as usize > RECENT)?;
+        let mut names: Vec<String> = Vec::new();
+        for row in self.recent.iter().filter(|row| row.time == last.time) {
+            let name = format!("`{}.{}`", row.unit.replace('/', "."), row.event);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        Some(format!(
+            "; {} follow on each other without time: let their conditions exclude each other, with limits that \
+             lie apart, or let a reset lead off the limit",
+            names.join(", ")
+        ))
     }
 }
 

@@ -393,3 +393,25 @@ fn errors_of_the_system_have_remedies() {
         refused(&dir, line, 2, says);
     }
 }
+
+/// Modes that lead to each other at one instant: the message names their events, and each of its remedies works.
+#[test]
+fn loops_of_events_have_remedies() {
+    let dir = folder("loop");
+    let text = "stop = 5\n[unit.tank]\nkind = 'equations'\nstates = { x = 0 }\noutputs = { x = 'x' }\n\
+        initial = 'fill'\n[unit.tank.mode.fill]\nderivatives = { x = '1' }\n\
+        [[unit.tank.mode.fill.event]]\nname = 'full'\nwhen = 'x >= 1'\nto = 'drain'\n\
+        [unit.tank.mode.drain]\nderivatives = { x = '-1' }\n\
+        [[unit.tank.mode.drain.event]]\nname = 'empty'\nwhen = 'x <= 2'\nto = 'fill'\n";
+    fs::write(dir.join("loop.toml"), text).unwrap();
+    refused(
+        &dir,
+        "run loop.toml",
+        3,
+        "`tank.empty`, `tank.full` follow on each other without time",
+    );
+    for (from, to) in [("x <= 2", "x <= 0.5"), ("x >= 1'", "x >= 1'\nreset = { x = 2.5 }")] {
+        fs::write(dir.join("mended.toml"), text.replace(from, to)).unwrap();
+        good(&dir, "run mended.toml --force");
+    }
+}

@@ -61,7 +61,8 @@ pub fn model(random: &mut Random) -> Model {
         let states = (0..unit.states.len()).map(|k| read(Variable::State(at, k)));
         let discrete = (0..unit.discrete.len()).map(|k| read(Variable::Discrete(at, k)));
         unit.outputs.extend(states.chain(discrete));
-        if unit.switching == Switching::Sliding && !wires.is_empty() {
+        // Surfaces that depend on inputs are refused.
+        if unit.switching == Switching::Sliding && !unit.inputs.is_empty() {
             unit.switching = Switching::Located;
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn slope(random: &mut Random) -> f64 {
 
 /// Adds one family of equations.
 pub(super) fn dynamics(random: &mut Random, draft: &mut Draft) {
-    let family = random.weighted(&[18, 12, 10, 14, 9, 10, 4, 6, 8, 3, 3, 4]);
+    let family = random.weighted(&[18, 12, 10, 14, 9, 10, 4, 6, 8, 3, 3, 4, 4]);
     match family {
         0 => ramp(random, draft),
         1 => ball(random, draft),
@@ -81,7 +81,8 @@ pub(super) fn dynamics(random: &mut Random, draft: &mut Draft) {
         8 => switched(random, draft),
         9 => drop(draft.state(round(random), num(0.0))),
         10 => partial(random, draft),
-        _ => sliding(random, draft),
+        11 => sliding(random, draft),
+        _ => pulse(random, draft),
     }
 }
 
@@ -161,6 +162,19 @@ fn smooth(random: &mut Random, draft: &mut Draft) {
     };
     draft.state(if random.chance(30) { rest } else { start }, derivative);
     draft.landmarks.extend([rest, rest, -rest]);
+}
+
+/// Derivatives that differ from nothing, or from a constant, for a part of the run.
+fn pulse(random: &mut Random, draft: &mut Draft) {
+    let late = sub(time(), num(random.pick(&[1.0, 2.0, 1.5, 4.0])));
+    let sharp = random.pick(&[4.0, 1.0, 16.0]);
+    let (derivative, reached) = match random.below(4) {
+        0 | 1 => (unary(Unary::Exp, neg(mul(num(sharp), pow(late, 2)))), 1.0),
+        2 => (pow(unary(Unary::Sin, time()), 20), 0.25),
+        _ => (add(num(1.0), unary(Unary::Tanh, mul(num(sharp), late))), 2.0),
+    };
+    draft.state(random.pick(&[0.0, 0.0, -1.0, 1.0]), derivative);
+    draft.landmarks.extend([0.0, reached, 0.5]);
 }
 
 fn stiff(random: &mut Random, draft: &mut Draft) {
