@@ -296,7 +296,19 @@ impl Stepped {
         let at = self.state.at;
         Err(match error {
             StepError::NotFinite { t, component } => {
-                self.failure(&format!("{} is not finite", scene.equation(*component)), *t)
+                let equation = scene.equation(*component);
+                let mut x = vec![0.0; self.state.solver.state().len()];
+                self.state.solver.dense(*t, &mut x);
+                scene.fill(*t, &x, &mut self.vars);
+                scene.equations.derivatives(&self.vars, &mut self.work, &mut x);
+                let what = match x[*component].is_finite() {
+                    true => format!(
+                        "{equation} has a derivative that is not finite, as that of a square root at zero, which \
+                         this method needs; take method \"rk45\" or \"auto\""
+                    ),
+                    false => format!("{equation} is not finite"),
+                };
+                self.failure(&what, *t)
             }
             StepError::Underflow { .. } | StepError::Rejections { .. } => {
                 let what = format!(

@@ -17,6 +17,7 @@ mod pdevs;
 mod protocol;
 mod quantised;
 mod relations;
+mod roots;
 mod sides;
 mod sliding;
 mod stone;

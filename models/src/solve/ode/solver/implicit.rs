@@ -168,16 +168,57 @@ impl Solver {
             return Err(StepError::NoJacobian);
         }
         self.statistics.evaluations += 1;
-        let row = |place: usize| system.pattern().map_or(place % n.max(1), |p| p.row(place));
         let bad = |values: &[f64]| values.iter().position(|v| !v.is_finite());
-        let columns = jacobian.iter().enumerate().filter(|(_, j)| !j.is_finite());
-        let first = columns.map(|(place, _)| row(place)).min();
-        let rows = [bad(&self.slope), bad(drift), first];
-        if let Some(component) = rows.into_iter().flatten().min() {
+        if let Some(component) = bad(&self.slope) {
             return Err(StepError::NotFinite { t, component });
+        }
+        if bad(drift).is_some() || bad(jacobian).is_some() {
+            let component = self.difference(system).map_err(StepError::Rhs)?;
+            component.map_or(Ok(()), |component| Err(StepError::NotFinite { t, component }))?;
         }
         self.fresh = true;
         Ok(())
+    }
+
+    /// Puts quotients of differences, along the way of the solution, in place of partial derivatives that are
+    /// not finite, as that of a square root at zero. Gives the first state of which none is finite either.
+    #[cold]
+    fn difference<S: OdeSystem + ?Sized>(
+        &mut self,
+        system: &mut S,
+    ) -> Result<Option<usize>, S::Error> {
+        let (t, n, x, slope) = (self.t, self.x.len(), &self.x, &self.slope);
+        let Linear { jacobian, drift, .. } = &mut self.scratch.1;
+        let (mut y, mut beside, mut worst) = (x.clone(), vec![0.0; n], None);
+        let mut mend = |entry: &mut f64, row: usize, quotient: f64| {
+            if !entry.is_finite() {
+                *entry = quotient;
+                worst = worst.into_iter().chain((!quotient.is_finite()).then_some(row)).min();
+            }
+        };
+        for k in 0..n {
+            let column = system.pattern().map_or(k * n..(k + 1) * n, |p| p.column(k));
+            if jacobian[column.clone()].iter().all(|j| j.is_finite()) {
+                continue;
+            }
+            let by = self.options.scale(k, x[k].abs());
+            let by = if slope[k] < 0.0 { -by } else { by };
+            y[k] = x[k] + by;
+            system.rhs(t, &y, &mut beside)?;
+            y[k] = x[k];
+            for place in column {
+                let row = system.pattern().map_or(place % n, |p| p.row(place));
+                mend(&mut jacobian[place], row, (beside[row] - slope[row]) / by);
+            }
+        }
+        if drift.iter().any(|d| !d.is_finite()) {
+            let by = self.h.max(self.options.min_step);
+            system.rhs(t + by, x, &mut beside)?;
+            for row in 0..n {
+                mend(&mut drift[row], row, (beside[row] - slope[row]) / by);
+            }
+        }
+        Ok(worst)
     }
 
     /// One trial; the new state is left in the scratch.
