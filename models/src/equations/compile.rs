@@ -2,7 +2,8 @@
 use super::{
     events::Events,
     formulas::Formulas,
-    read::{Declared, Entry, Reader},
+    index::of_index_1,
+    read::{Declared, Reader, StartValues, gather_texts},
     slide::{Slopes, slide},
     start::{Refused, Start, under_method},
     text::{Reset, TextEquations},
@@ -91,16 +92,6 @@ fn elements(name: &str, context: &Context<'_>, scope: &mut Names) {
     }
 }
 
-pub(super) fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
-    match p {
-        Param::Text(t) => texts.push(t),
-        Param::List(list) => list.iter().for_each(|p| gather_texts(&p.value, texts)),
-        Param::Table(entries) => entries.iter().for_each(|(_, p)| gather_texts(&p.value, texts)),
-        Param::Indexed(inner, _) => gather_texts(inner, texts),
-        _ => {}
-    }
-}
-
 /// Identifiers of a text: with dots and indices as far as they go, and without.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let parts = |brackets: &'static str| {
@@ -111,20 +102,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {
-    let d = Declared::read(r);
+    let mut d = Declared::read(r);
     let constants = constants(r, context);
-    let start_of = |r: &mut Reader<'_>, list: &mut dyn Iterator<Item = Entry<'_>>| -> Vec<f64> {
-        list.map(|(_, p)| r.constant(p, &constants)).collect()
-    };
-    let initial = start_of(r, &mut d.states.iter().copied());
-    let inputs = start_of(r, &mut d.all_inputs());
-    let mut discrete = start_of(r, &mut d.discrete.iter().copied());
-    let mode = initial_mode(r, &d);
-    if !d.modes.is_empty() {
-        discrete.push(mode);
-    }
-    let mut formulas = Formulas::new(r, &d, constants);
-    let mut derivatives = formulas.derivatives(r, &d);
+    let (mut formulas, mut derivatives) = of_index_1(r, &mut d, &constants, Formulas::located);
+    let start = StartValues::read(r, &d, &constants);
+    let mode = start.mode;
     let mut outputs = formulas.outputs(r, &d);
     let mut dims = formulas.dims;
     let mut events = Events::new(&formulas);
@@ -161,6 +143,7 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         handlers,
         stream: RandomStream::new(context.seed, &format!("{}#reset", context.path)),
         recalls,
+        dependent: d.dependent,
         names: d.states.iter().map(|(name, _)| name.value.clone()).collect(),
         output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),
         input_names: d.inputs.iter().map(|(name, _)| name.value.clone()).collect(),
@@ -174,7 +157,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         r.errors.push(ParamError::at(name.span.clone(), error).help(ALGEBRAIC));
         return None;
     }
-    let start = Start { initial: &initial, inputs: &inputs, discrete: &discrete };
+    let StartValues { initial, inputs, discrete, .. } = &start;
+    let start = Start { initial, inputs, discrete };
     built(r, equations, &start, settings)
 }
 
@@ -281,20 +265,6 @@ fn relations(found: &[Frozen], slopes: &[Slopes], dims: &Dims) -> (Vec<Relation>
         indicators.push(z);
     }
     (all, indicators)
-}
-
-/// The number of the mode at the start.
-fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
-    let Some(p) = r.params.get("initial") else { return 0.0 };
-    match &p.value {
-        Param::Text(t) if t.is_empty() => 0.0,
-        _ if d.modes.is_empty() => {
-            let error = ParamError::at(p.span.clone(), "`initial` names a mode; there are none");
-            r.errors.push(error.help("remove it, or write the unit's modes: [unit.NAME.mode.on]"));
-            0.0
-        }
-        _ => r.mode(d, p).unwrap_or(0.0),
-    }
 }
 
 /// Settings of a unit with so many outputs, of which some or what they follow from may be smooth functions that

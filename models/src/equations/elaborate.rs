@@ -4,8 +4,7 @@
 //! that is declared already, all its elements (`u[k]`). In the texts behind it the index has its
 //! name (`i` if none is given). One element wins over a range.
 use super::{
-    compile::gather_texts,
-    read::{Entry, Reader, constant_scope},
+    read::{Entry, Reader, constant_scope, gather_texts},
     text::DRAWS,
 };
 use crate::{

@@ -3,6 +3,7 @@ use super::{
     compile::constants,
     events::{Events, Spec},
     formulas::Formulas,
+    index::of_index_1,
     read::{Declared, Reader},
 };
 use crate::{
@@ -17,11 +18,10 @@ use crate::{
 /// From the texts of a unit; nothing for a unit with mistakes, which others report.
 pub(super) fn feed_through(params: &Params, context: &Context<'_>) -> FeedThrough {
     let mut r = Reader::new(params);
-    let d = Declared::read(&mut r);
+    let mut d = Declared::read(&mut r);
     let names = constants(&mut r, context);
     // Switching functions read what stands in them; their sides are not looked at.
-    let mut formulas = Formulas::new(&mut r, &d, names).with_switching();
-    let equations = formulas.derivatives(&mut r, &d);
+    let (mut formulas, equations) = of_index_1(&mut r, &mut d, &names, Formulas::with_switching);
     let outputs = formulas.outputs(&mut r, &d);
     let mut events = Events::new(&formulas);
     events.read(&mut r, context, &d);

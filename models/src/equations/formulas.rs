@@ -85,6 +85,11 @@ impl Formulas {
         f
     }
 
+    /// The formulas with switching functions held still, where the unit wants that.
+    pub(super) fn located(self) -> Self {
+        self
+    }
+
     /// The formulas with switching functions as they are written.
     pub(super) fn with_switching(mut self) -> Self {
         self.located = false;
@@ -202,18 +207,13 @@ impl Formulas {
         self.mode.map(|mode| Expr::choose(mode, &all))
     }
 
-    /// Derivatives of states, then residuals of algebraic variables.
-    pub(super) fn derivatives(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<Expr> {
-        let mut all = self.rates(r, d, false);
-        let residuals = self.rates(r, d, true);
-        if r.errors.is_empty() {
-            undetermined(r, d, &residuals);
-        }
-        all.extend(residuals);
-        all
-    }
-
-    fn rates(&mut self, r: &mut Reader<'_>, d: &Declared<'_>, algebraic: bool) -> Vec<Expr> {
+    /// Derivatives of states, or residuals of algebraic variables.
+    pub(super) fn rates(
+        &mut self,
+        r: &mut Reader<'_>,
+        d: &Declared<'_>,
+        algebraic: bool,
+    ) -> Vec<Expr> {
         let (key, what) = match algebraic {
             false => ("derivatives", "state"),
             true => ("residuals", "algebraic variable"),
@@ -321,51 +321,6 @@ pub(super) fn is_remainder(atom: &Compare, stands: impl Fn(&VarId) -> bool) -> b
     matches!(atom.relation, Comparison::Equal | Comparison::NotEqual)
         && matches!(atom.z.nodes().last(), Some(Node::Call(Op::Mod, _)))
         && !atom.z.vars().iter().all(stands)
-}
-
-/// Refuses algebraic equations that cannot determine the algebraic variables, whatever the numbers:
-/// those for which the others leave no variable to solve for (a maximum matching; Pantelides 1988).
-fn undetermined(r: &mut Reader<'_>, d: &Declared<'_>, residuals: &[Expr]) {
-    let first = Dims::STATES + d.states.len() - d.algebraic;
-    let place = |v: &VarId| (v.0 as usize).checked_sub(first).filter(|&k| k < residuals.len());
-    let reads: Vec<Vec<usize>> =
-        residuals.iter().map(|e| e.vars().iter().filter_map(place).collect()).collect();
-    let mut solves: Vec<Option<usize>> = vec![None; residuals.len()];
-    for row in 0..residuals.len() {
-        if !matched(row, &reads, &mut solves, &mut vec![false; residuals.len()]) {
-            let name = d.unknowns(true)[row].0;
-            let error = match reads[row].is_empty() {
-                true => format!("the residual of `{}` contains no algebraic variable", name.value),
-                false => format!(
-                    "the residual of `{}` contains only algebraic variables that other residuals \
-                     determine",
-                    name.value
-                ),
-            };
-            let help = "the system is of index > 1: replace the constraint by its time derivative, \
-                        as often as it takes for an algebraic variable to appear";
-            r.errors.push(ParamError::at(name.span.clone(), error).help(help));
-        }
-    }
-}
-
-/// Finds a variable for equation `row`, moving other equations on to other variables if need be.
-fn matched(
-    row: usize,
-    reads: &[Vec<usize>],
-    solves: &mut [Option<usize>],
-    seen: &mut [bool],
-) -> bool {
-    for &variable in &reads[row] {
-        if std::mem::replace(&mut seen[variable], true) {
-            continue;
-        }
-        if solves[variable].is_none_or(|other| matched(other, reads, solves, seen)) {
-            solves[variable] = Some(row);
-            return true;
-        }
-    }
-    false
 }
 
 /// The table of a mode under a key.

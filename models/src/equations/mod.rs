@@ -7,6 +7,7 @@ mod feed_through;
 mod foresee;
 mod formulas;
 mod idle;
+mod index;
 mod kind;
 mod link_texts;
 mod measures;

@@ -325,6 +325,8 @@ pub(super) struct Declared<'a> {
     pub states: Vec<Entry<'a>>,
     /// How many of `states` are algebraic.
     pub algebraic: usize,
+    /// How many of these, the first ones, have derivatives, too, but follow from constraints.
+    pub dependent: usize,
     pub inputs: Vec<Entry<'a>>,
     pub hidden_inputs: Vec<Entry<'a>>,
     pub discrete: Vec<Entry<'a>>,
@@ -343,6 +345,7 @@ impl<'a> Declared<'a> {
         Self {
             states,
             algebraic: algebraic.len(),
+            dependent: 0,
             inputs: r.table("inputs"),
             hidden_inputs: r.table("~inputs"),
             discrete: r.table("discrete"),
@@ -361,12 +364,74 @@ impl<'a> Declared<'a> {
 
     /// Names of the states that have a derivative, or of the algebraic variables.
     pub(super) fn unknowns(&self, algebraic: bool) -> &[Entry<'a>] {
-        let (states, rest) = self.states.split_at(self.states.len() - self.algebraic);
+        let declared = self.algebraic - self.dependent;
+        let (states, rest) = self.states.split_at(self.states.len() - declared);
         if algebraic { rest } else { states }
+    }
+
+    /// Lets states, by number, follow from constraints: they become the first algebraic variables.
+    pub(super) fn depend(&mut self, on_constraints: &[usize]) {
+        let place = |k: usize| on_constraints.iter().position(|&other| other == k);
+        let mut all: Vec<_> = self.states.drain(..).enumerate().collect();
+        let (states, declared) = (all.len() - self.algebraic, self.algebraic);
+        all[..states].sort_by_key(|(k, _)| place(*k).map_or(0, |at| 1 + at));
+        self.states.extend(all.into_iter().map(|(_, entry)| entry));
+        self.dependent = on_constraints.len();
+        self.algebraic = declared + self.dependent;
     }
 
     pub(super) fn all_inputs(&self) -> impl Iterator<Item = Entry<'a>> + '_ {
         self.inputs.iter().chain(&self.hidden_inputs).copied()
+    }
+}
+
+/// Values at the start.
+pub(super) struct StartValues {
+    pub initial: Vec<f64>,
+    pub inputs: Vec<f64>,
+    /// With the mode, if there are modes.
+    pub discrete: Vec<f64>,
+    pub mode: f64,
+}
+
+impl StartValues {
+    pub(super) fn read(r: &mut Reader<'_>, d: &Declared<'_>, constants: &Names) -> Self {
+        let mut of = |list: &mut dyn Iterator<Item = Entry<'_>>| -> Vec<f64> {
+            list.map(|(_, p)| r.constant(p, constants)).collect()
+        };
+        let initial = of(&mut d.states.iter().copied());
+        let inputs = of(&mut d.all_inputs());
+        let mut discrete = of(&mut d.discrete.iter().copied());
+        let mode = initial_mode(r, d);
+        if !d.modes.is_empty() {
+            discrete.push(mode);
+        }
+        Self { initial, inputs, discrete, mode }
+    }
+}
+
+/// The number of the mode at the start.
+fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
+    let Some(p) = r.params.get("initial") else { return 0.0 };
+    match &p.value {
+        Param::Text(t) if t.is_empty() => 0.0,
+        _ if d.modes.is_empty() => {
+            let error = ParamError::at(p.span.clone(), "`initial` names a mode; there are none");
+            r.errors.push(error.help("remove it, or write the unit's modes: [unit.NAME.mode.on]"));
+            0.0
+        }
+        _ => r.mode(d, p).unwrap_or(0.0),
+    }
+}
+
+/// All texts of a parameter.
+pub(super) fn gather_texts<'a>(p: &'a Param, texts: &mut Vec<&'a str>) {
+    match p {
+        Param::Text(t) => texts.push(t),
+        Param::List(list) => list.iter().for_each(|p| gather_texts(&p.value, texts)),
+        Param::Table(entries) => entries.iter().for_each(|(_, p)| gather_texts(&p.value, texts)),
+        Param::Indexed(inner, _) => gather_texts(inner, texts),
+        _ => {}
     }
 }
 

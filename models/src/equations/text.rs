@@ -134,6 +134,8 @@ pub struct TextEquations {
     pub(super) handlers: Vec<Handler>,
     /// Names of the states.
     pub(super) names: Vec<String>,
+    /// How many states, behind the others, follow from constraints.
+    pub(super) dependent: usize,
     /// Names of the signal outputs and inputs that the text declares.
     pub(super) output_names: Vec<String>,
     pub(super) input_names: Vec<String>,
@@ -236,6 +238,9 @@ impl Equations for TextEquations {
         let (name, text) = (self.names.get(index)?, self.derivatives.text(index, mode));
         let algebraic = index >= self.dims.differential();
         Some(if algebraic { format!("0 = {text}") } else { format!("{name}' = {text}") })
+    }
+    fn dependent(&self) -> &[String] {
+        &self.names[self.dims.differential()..][..self.dependent]
     }
     fn mode(&self, vars: &[f64]) -> Option<&str> {
         self.mode_names.get(vars[self.mode?] as usize).map(String::as_str)

@@ -14,6 +14,8 @@ use nalgebra::{DMatrix, DVector, DVectorViewMut, Dyn, FullPivLU};
 const MAX_TURNS: usize = 200;
 /// A pivot that is so much smaller than the largest one counts as zero.
 const SINGULAR: f64 = 1e-13;
+/// The condition number from which on states that follow from constraints are lost.
+const LOST: f64 = 1e4;
 /// Places at which equations are tried that do not determine the algebraic variables here.
 const ELSEWHERE: usize = 16;
 
@@ -35,6 +37,15 @@ pub(crate) struct Linearised {
     columns: Vec<f64>,
     /// The ratio of the largest to the smallest pivot.
     condition: f64,
+}
+
+/// What to do where the states with these names no longer follow from their constraints.
+pub(crate) fn lost(states: &[String]) -> String {
+    format!(
+        "`{}` were chosen at the start to follow from the constraints, which do not determine them here; take method \
+         \"taylor\", whose steps pass such places, or describe the position by another state, such as an angle",
+        states.join("`, `")
+    )
 }
 
 impl Linearised {
@@ -102,7 +113,12 @@ impl Consistent {
         if !matrix.iter().all(|m| m.is_finite()) {
             return Err("an algebraic equation has no finite slope".into());
         }
-        Linearised::new(matrix).map_err(|row| self.undetermined(equations, vars, row))
+        let found = Linearised::new(matrix).map_err(|row| self.undetermined(equations, vars, row));
+        let dependent = equations.dependent();
+        if dependent.is_empty() || found.as_ref().is_ok_and(|l| l.condition < LOST) {
+            return found;
+        }
+        Err(lost(dependent) + &near(equations, vars))
     }
 
     /// The slopes of the residuals along the algebraic variables.

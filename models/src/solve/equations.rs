@@ -446,6 +446,10 @@ pub trait Equations: Send + Sync + 'static {
         let _ = (index, vars);
         None
     }
+    /// The names of states that follow from constraints: the first algebraic variables.
+    fn dependent(&self) -> &[String] {
+        &[]
+    }
     /// The name of the mode that holds at these variables, for an error message.
     fn mode(&self, vars: &[f64]) -> Option<&str> {
         let _ = vars;

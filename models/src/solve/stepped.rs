@@ -1,6 +1,6 @@
 //! The core that steps all states at once: a solver and an event search.
 use super::{
-    consistent::Consistent,
+    consistent::{Consistent, lost},
     core::{Advance, Core, Failure, Flips, Scene},
     dual::{Dual, Structure},
     equations::{Dims, Equations, Work},
@@ -297,11 +297,7 @@ impl Stepped {
         Err(match error {
             StepError::NotFinite { t, component } => {
                 let equation = scene.equation(*component);
-                let mut x = vec![0.0; self.state.solver.state().len()];
-                self.state.solver.dense(*t, &mut x);
-                scene.fill(*t, &x, &mut self.vars);
-                scene.equations.derivatives(&self.vars, &mut self.work, &mut x);
-                let what = match x[*component].is_finite() {
+                let what = match self.has_value(scene, *t, *component) {
                     true => format!(
                         "{equation} has a derivative that is not finite, as that of a square root at zero, which \
                          this method needs; take method \"rk45\" or \"auto\""
@@ -316,11 +312,29 @@ impl Stepped {
                      without an event, or `tolerance` and `absolute_tolerance` are out of reach",
                     self.steepest(scene, at)?
                 );
-                self.failure(&what, at)
+                let more = match scene.equations.dependent() {
+                    [] => String::new(),
+                    states => format!("; {}", lost(states)),
+                };
+                self.failure(&(what + &more), at)
             }
             StepError::Rhs(why) => self.failure(why, at),
             _ => self.failure(&error.to_string(), at),
         })
+    }
+
+    /// Whether the derivative of a state is finite where a method of derivatives stands.
+    fn has_value<E: Equations>(&mut self, scene: &Scene<E>, t: f64, component: usize) -> bool {
+        /// Beyond, derivatives are not finite since the values are too large.
+        const LARGE: f64 = 1e150;
+        let solver = &self.state.solver;
+        if !matches!(solver.method(), Method::Rodas | Method::Taylor(..)) || solver.time() != t {
+            return false;
+        }
+        scene.fill(t, solver.state(), &mut self.vars);
+        let (mut dx, x) = (vec![0.0; solver.state().len()], solver.state()[component]);
+        scene.equations.derivatives(&self.vars, &mut self.work, &mut dx);
+        x.abs() < LARGE && dx[component].abs() < LARGE
     }
 
     /// The equation of the state that changes fastest in comparison with its size, at the end of the last

@@ -199,8 +199,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         {
             return changed;
         }
-        if !at.start && self.side(k) != 0.0 && self.stands(k, at) {
-            return self.set_side(k, 0.0);
+        if !at.start
+            && let Some(side) = self.stands(k, at)
+        {
+            return self.set_side(k, side);
         }
         let keeps = !at.start && !self.is_affected(k);
         if keeps && !self.may_turn(k) {
@@ -323,19 +325,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         near && !relation.stops && vars[states.clone()] != prior[states]
     }
 
-    /// Whether relation `k` stands on its threshold: nothing moves its indicator, which is zero, any more, also
-    /// where it came there at the very tick at which it was stopped. An equilibrium that is only approached
-    /// moves by as much as its states may be off.
-    fn stands(&mut self, k: usize, at: Instant) -> bool {
+    /// The side of relation `k`, if it is another one, where it stands on its threshold, or on a whole number:
+    /// nothing moves its indicator any more, also where it came there at the very tick at which it was stopped.
+    /// An equilibrium that is only approached moves by as much as its states may be off.
+    fn stands(&mut self, k: usize, at: Instant) -> Option<f64> {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
-        let compared = *kind == Kind::Sign && *role == Role::Searched && sliding.is_none();
-        if !compared || self.scratch.indicators[k].0 != 0.0 {
-            return false;
+        let (value, side) = (self.scratch.indicators[k].0, kind.side(self.scratch.indicators[k].0));
+        let compared = *role == Role::Searched && sliding.is_none();
+        let ends = if *kind == Kind::Sign { value == 0.0 } else { value == side };
+        if !compared || !ends || side == self.side(k) {
+            return None;
         }
         let Scratch { vars, tendency, errors, .. } = &mut self.scratch;
         let error = |place: usize| if place == 0 { f64::EPSILON } else { errors[place] };
         let z = &tendency.series(&self.scene, (at.t, vars), error)[k];
-        z.value.0[1..].iter().chain(&z.error[1..]).all(|moves| *moves == 0.0)
+        z.value.0[1..].iter().chain(&z.error[1..]).all(|moves| *moves == 0.0).then_some(side)
     }
 
     /// Whether a relation has come to stand on its threshold since an input came to rest.
@@ -349,7 +353,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.doubt(at);
         self.update_indicators();
         let mut all = 0..self.readers.relations.len();
-        all.any(|k| self.side(k) != 0.0 && self.is_active(k) && self.stands(k, at))
+        all.any(|k| self.is_active(k) && self.stands(k, at).is_some())
     }
 
     fn mode_of(&self, k: usize) -> Option<usize> {

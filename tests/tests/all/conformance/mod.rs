@@ -13,6 +13,7 @@ mod fixpoint;
 mod golden;
 mod hybrid;
 mod ids;
+mod index;
 mod pdevs;
 mod protocol;
 mod quantised;
