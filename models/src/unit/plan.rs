@@ -188,17 +188,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return self.plan_events(k, t, flipped);
         }
         match link {
-            Some(i) => {
+            // Where it begins to slide, it is on the surface before others hear of it.
+            Some(i) if self.slides_from(k).is_none() => {
                 self.note_flipped(k);
                 self.plan_proposal(k, i);
             }
-            // Sides that change are events of nobody.
-            None if found => return self.plan_events(k, t, true),
-            None => {
+            None if !found => {
                 self.look(t);
                 self.queue_segments(t, Cause::Band)?;
                 self.state.plan = Plan::Due(k, Action::Send);
             }
+            // Sides that change are events of nobody.
+            _ => return self.plan_events(k, t, true),
         }
         Ok(())
     }

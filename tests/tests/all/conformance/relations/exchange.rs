@@ -172,6 +172,17 @@ fn rule_18_heard_by_others() {
         );
         scenario(id, &text).stop(3.0).end_of("b", 0, 0.0)
     };
+    let copied = |id: &str, start: &str| {
+        let text = format!(
+            "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ n = 0 }}\nderivatives = {{ n = '0' }}\n\
+             outputs = {{ n = 'n' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\nswitching = 'sliding'\nstates = {{ y = '{start}' }}\n\
+             derivatives = {{ y = '0.5 - sign(y)' }}\noutputs = {{ y = 'y' }}\n\
+             [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'b.y > a.n'\n\
+             reset = {{ 'a.n' = 'b.y' }}\n"
+        );
+        scenario(id, &text).affine(2e-2).stop(2.0).end_of("a", 0, 0.0).end_of("b", 0, 0.0)
+    };
     let side = "if i > 0 then 1 else if i < 0 then -1 else 0";
     check(&[
         heard("C18.40", "-1", side),
@@ -181,6 +192,9 @@ fn rule_18_heard_by_others() {
         linked("C18.44", "-1", "b.y > 0"),
         linked("C18.45", "1", "b.y < 0"),
         linked("C18.46", "-0.75", "b.y > 0"),
+        // At the tick at which it comes to stand it is on the surface already.
+        copied("C18.47", "-1").event("l", Root(2, 3), 1),
+        copied("C18.48", "-1/3").event("l", Root(2, 9), 1),
     ]);
 }
 
