@@ -81,10 +81,24 @@ fn snippets_of_the_cookbook_run() {
     page("../docs/cookbook.md", 7);
 }
 
-/// Recipes print the results that stand below them.
+#[test]
+fn snippets_of_the_tutorial_run() {
+    page("../docs/tutorial.md", 3);
+}
+
 #[test]
 fn recipes_have_the_results_of_the_page() {
-    let text = std::fs::read_to_string("../docs/cookbook.md").unwrap();
+    assert!(results_of("../docs/cookbook.md") > 20);
+}
+
+#[test]
+fn the_tutorial_has_the_results_of_the_page() {
+    assert_eq!(results_of("../docs/tutorial.md"), 8);
+}
+
+/// Scenarios of a page print the results that stand below them; gives how many these are.
+fn results_of(page: &str) -> usize {
+    let text = std::fs::read_to_string(page).unwrap();
     let mut lines = 0;
     for part in text.split("```toml\n").skip(1) {
         let (recipe, rest) = part.split_once("```").unwrap();
@@ -106,7 +120,7 @@ fn recipes_have_the_results_of_the_page() {
         }
         assert_eq!(told.lines().count(), done.summary.results.len(), "{recipe}");
     }
-    assert!(lines > 20);
+    lines
 }
 
 /// The page has all rules, under their numbers and in their order.

@@ -260,3 +260,20 @@ fn options_of_studies() {
     let err = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.code() == Some(2) && err.contains("it is no store"), "{err}");
 }
+
+/// The study of the tutorial, with its scenario, gives the line that the page prints.
+#[test]
+fn the_tutorial_ends_in_its_answer() {
+    let dir = folder("tutorial");
+    let page =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/tutorial.md")).unwrap();
+    for (fence, name) in [("```toml\n", "radio.toml"), ("~~~toml\n", "delay.toml")] {
+        let mut parts = page.split(fence).skip(1);
+        let part = parts.find(|part| part.starts_with(&format!("# {name}"))).unwrap();
+        let (text, _) = part.split_once(&fence[..3]).unwrap();
+        fs::write(dir.join(name), text).unwrap();
+    }
+    let said = good(&dir, "study delay.toml");
+    let told = page.lines().find(|line| line.starts_with("  limit")).unwrap();
+    assert!(said.contains(told), "{said}");
+}
