@@ -37,7 +37,7 @@ use superdense_kernel::Component;
 
 described! {
     /// `equations`: differential and algebraic equations with events, written as text. Ports and variables are
-    /// those that the unit declares; scenarios/FORMAT.md has all keys.
+    /// those that the unit declares; docs/format.md has all keys.
     ///
     /// ```toml
     /// [unit.ball]

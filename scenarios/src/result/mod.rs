@@ -100,7 +100,7 @@ pub enum Of {
 
 /// How a reduction makes its number.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[allow(missing_docs, reason = "the names are those of the functions in FORMAT.md")]
+#[allow(missing_docs, reason = "the names are those of the functions in docs/format.md")]
 pub enum How {
     Initial,
     Final,

@@ -63,7 +63,7 @@ fn page(path: &str, least: usize) {
 
 #[test]
 fn snippets_run() {
-    page("FORMAT.md", 10);
+    page("../docs/format.md", 10);
 }
 
 #[test]
@@ -134,10 +134,10 @@ fn the_rules_are_numbered() {
 
 #[test]
 fn every_key_of_the_format_is_explained() {
-    let guide = std::fs::read_to_string("FORMAT.md").unwrap();
+    let guide = std::fs::read_to_string("../docs/format.md").unwrap();
     let schema = superdense::schema::schema();
     for (key, _) in schema["properties"].as_object().unwrap() {
         let named = [format!("`{key}`"), format!("[{key}"), format!("{key} =")];
-        assert!(named.iter().any(|n| guide.contains(n)), "FORMAT.md does not mention {key}");
+        assert!(named.iter().any(|n| guide.contains(n)), "docs/format.md does not mention {key}");
     }
 }

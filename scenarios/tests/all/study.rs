@@ -372,7 +372,7 @@ fn memory_stays_flat() {
 /// The study in the guide to the format is read and run.
 #[test]
 fn the_guide_has_a_study() {
-    let guide = std::fs::read_to_string("FORMAT.md").unwrap();
+    let guide = std::fs::read_to_string("../docs/format.md").unwrap();
     let text = guide.split("~~~toml\n").nth(1).and_then(|t| t.split("~~~").next()).unwrap();
     let folder = Folder::new("study-guide");
     let (study, runner) = study_of(&folder, text);

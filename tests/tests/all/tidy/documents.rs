@@ -176,6 +176,17 @@ fn links_resolve() {
     none("links that lead nowhere", &broken);
 }
 
+/// All pages of the guide are chapters of the book that `docs/SUMMARY.md` makes of them.
+#[test]
+fn pages_are_chapters() {
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let pages = everything(&[".md"]).into_iter().filter_map(|(name, _)| {
+        let page = name.strip_prefix("docs/").filter(|page| *page != "SUMMARY.md")?;
+        (!summary.contains(&format!("]({page})"))).then(|| page.to_owned())
+    });
+    none("pages that are no chapters", &pages.collect::<Vec<_>>());
+}
+
 /// Files that pages name in backquotes, with their folder, exist.
 #[test]
 fn named_files_exist() {
