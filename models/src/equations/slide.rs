@@ -27,6 +27,8 @@ pub(super) struct Slopes {
     flag: VarId,
     pub above: Expr,
     pub below: Expr,
+    /// The state that stands still on the surface, where the function reads no other one.
+    still: Option<usize>,
     /// Which of all slopes belong to functions whose sliding would change these.
     pub apart: Vec<usize>,
 }
@@ -77,7 +79,8 @@ pub(super) fn slide(
         let apart = (0..all.len()).filter(|&other| coupled(&all[other])).collect();
         all[k].apart = apart;
     }
-    for expr in derivatives.iter_mut().chain(outputs) {
+    let states = derivatives.len();
+    for (number, expr) in derivatives.iter_mut().chain(outputs).enumerate() {
         let read = expr.vars();
         let own: Vec<&Slopes> = all.iter().filter(|s| read.contains(&s.side)).collect();
         if own.len() > MOST {
@@ -88,7 +91,11 @@ pub(super) fn slide(
             ));
         }
         for s in own {
-            *expr = s.combined(expr);
+            // The mean of both sides is nothing for it, but for rounding, which others would hear.
+            *expr = match s.still.filter(|_| number < states) == Some(number) {
+                true => formula("if side == 1 then 0 else plain", s.flag, &[("plain", expr)]),
+                false => s.combined(expr),
+            };
         }
     }
     Ok(all)
@@ -119,7 +126,10 @@ fn slopes(
     let (above, below) = (along(1.0), along(-1.0));
     let moved = above.to_string() != below.to_string();
     let (side, apart) = (function.side, Vec::new());
-    moved.then_some(Slopes { function: number, side, flag, above, below, apart })
+    let mut moving = reads.iter().map(|v| v.0 as usize).filter(|v| *v < dims.first_discrete());
+    let still = moving.next().and_then(|v| v.checked_sub(Dims::STATES));
+    let still = still.filter(|_| moving.next().is_none());
+    moved.then_some(Slopes { function: number, side, flag, above, below, still, apart })
 }
 
 impl Slopes {

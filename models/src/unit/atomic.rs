@@ -407,7 +407,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         self.state.exchanges += sources.len() as u64;
         self.state.exchanged_bytes += TAG * sources.len() as u64;
-        self.take_over(&received)?;
+        self.take_over(&received, fx)?;
         Ok(received.signal)
     }
 
@@ -443,7 +443,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Jumps of inputs and effects of event inputs, all at once.
     #[inline(never)]
-    fn take_over(&mut self, received: &Received) -> Result<(), String> {
+    fn take_over(&mut self, received: &Received, fx: &mut Effects<Value>) -> Result<(), String> {
         if received.event {
             self.finite_after("the reset by an input event is not finite")?;
             self.state.hurried = None;
@@ -456,7 +456,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let moved = received.event || received.jump || received.signal && self.comes_to_stand();
         if moved {
             if !received.first {
+                let begun = self.just_begun();
                 self.settle(Instant { t: 0.0, tick: 0, start: false })?;
+                self.note_stopped(&begun, fx);
             }
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);

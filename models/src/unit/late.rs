@@ -33,4 +33,28 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             fx.report(Fact::Note(note.into()));
         }
     }
+
+    /// Events whose conditions have become true at this tick by relations that flipped.
+    pub(super) fn just_begun(&mut self) -> Vec<(u16, u16)> {
+        let flipped = self.scratch.flipped.clone();
+        let read = |&k: &u16| self.readers.events[usize::from(k)].iter().map(move |&e| (k, e));
+        let all: Vec<_> = flipped.iter().flat_map(read).collect();
+        let own = self.first_link();
+        all.into_iter().filter(|&(_, e)| usize::from(e) < own && self.holds(e.into())).collect()
+    }
+
+    /// Tells of the first event that has just happened since a value was foretold to cross its threshold, on
+    /// which its source stopped it at that tick.
+    pub(super) fn note_stopped(&mut self, begun: &[(u16, u16)], fx: &mut Effects<Value>) {
+        let is_off = |unit: &mut Self, &(k, event): &(u16, u16)| {
+            unit.side(k.into()) == 0.0 && !unit.holds(event.into())
+        };
+        let Some(&(_, event)) = begun.iter().find(|begun| is_off(self, begun)) else { return };
+        let name = &self.scene.equations.events()[usize::from(event)].name;
+        let note = format!(
+            "event `{name}` happened since a value that it hears was foretold to cross its threshold, but it stopped \
+             just there: put the condition into the unit that stops it, or add a margin"
+        );
+        fx.report(Fact::Note(note.into()));
+    }
 }

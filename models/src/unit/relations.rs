@@ -45,7 +45,7 @@ pub(super) struct Readers {
     /// residuals read, which give them their values; none if that is not known.
     pub reads: Vec<Option<Vec<VarId>>>,
     /// Per relation: the events, then links, whose conditions read its side.
-    events: Vec<Vec<u16>>,
+    pub events: Vec<Vec<u16>>,
     /// Per event, then link: the relations whose sides its condition reads.
     pub of: Vec<Vec<usize>>,
     pub timed: Vec<usize>,

@@ -112,3 +112,33 @@ fn zeno_across_two_units_ends() {
         }
     }
 }
+
+/// A unit that hears what friction stops: the value that it hears is zero from then on, exactly, and not a
+/// polynomial of rounding, so that formulas of it have the side zero. Where the stop and the crossing that was
+/// foretold lie on one tick, a note tells of the event that comes of it.
+#[test]
+fn stopped_values_are_heard_as_such() {
+    let text = |speed: &str| {
+        format!(
+            "connections = ['a.v -> b.i']\n[unit.a]\nkind = 'equations'\nMETHOD\nswitching = 'sliding'\n\
+             states = {{ v = 1 }}\nderivatives = {{ v = '{speed} - sign(v)' }}\noutputs = {{ v = 'v' }}\n\
+             [[unit.a.event]]\nname = 'tick'\nevery = '1/2 s'\n\
+             [unit.b]\nkind = 'equations'\ninputs = {{ i = 1 }}\n\
+             outputs = {{ way = 'if i > 0 then 1 else if i < 0 then -1 else 0' }}\n\
+             [[unit.b.event]]\nname = 'back'\nwhen = 'i < 0'"
+        )
+    };
+    for method in METHODS {
+        // It sticks, for friction is larger than the force ever is.
+        let ran = Ran::with(&text("sin(t)"), method, 6 * S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let end = [("a", 0), ("b", 0)].map(|(unit, port)| ran.output(unit, port, 6 * S));
+        assert_eq!(end, [0.0, 0.0], "{method}");
+        // Both units find the same root.
+        let ran = Ran::with(&text("0.5"), method, 6 * S);
+        assert_eq!(ran.output("b", 0, 6 * S), 0.0, "{method}");
+        let told =
+            ran.notes.iter().any(|note| note.contains("event `back` happened since a value"));
+        assert!(told, "{method}: {:?}", ran.notes);
+    }
+}
