@@ -180,8 +180,11 @@ impl Reduced {
             let size: f64 = (0..states).map(|k| (terms[k] * at[Dims::STATES + k]).abs()).sum();
             if off.is_nan() || off.abs() > CONSISTENT * (1.0 + size) {
                 let before = self.constraints[..n].iter().filter(|(other, _)| other == row).count();
-                let what =
-                    if before == 0 { String::new() } else { format!("derivative {before} of it ") };
+                let what = if before == 0 {
+                    "it ".to_owned()
+                } else {
+                    format!("derivative {before} of it ")
+                };
                 let error = format!(
                     "is a constraint on states, and their initial values are not on it: {what}is {off:e}"
                 );
