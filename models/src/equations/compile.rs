@@ -104,7 +104,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {
     let mut d = Declared::read(r);
     let constants = constants(r, context);
-    let (mut formulas, mut derivatives) = of_index_1(r, &mut d, &constants, Formulas::located);
+    let (mut formulas, mut derivatives) = of_index_1(r, &mut d, &constants, std::convert::identity);
     let start = StartValues::read(r, &d, &constants);
     let mode = start.mode;
     let mut outputs = formulas.outputs(r, &d);

@@ -85,11 +85,6 @@ impl Formulas {
         f
     }
 
-    /// The formulas with switching functions held still, where the unit wants that.
-    pub(super) fn located(self) -> Self {
-        self
-    }
-
     /// The formulas with switching functions as they are written.
     pub(super) fn with_switching(mut self) -> Self {
         self.located = false;
