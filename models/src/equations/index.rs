@@ -6,8 +6,7 @@
 //! differentiated along the solution until algebraic variables appear in it (Pantelides 1988). The constraint
 //! itself and all but the last of its derivatives remain equations, so that no drift arises; each of them takes
 //! the place of the derivative of a state, which becomes algebraic (dummy derivatives: Mattsson & Söderlind 1993).
-//! States are chosen once,
-//! where the run begins, by how strongly they determine the constraints.
+//! States are chosen once, where the run begins, by how strongly they determine the constraints.
 use super::{
     formulas::Formulas,
     read::{Declared, Reader, StartValues},
@@ -106,22 +105,27 @@ fn reduce(
     let states = (0..).zip(&derivatives).map(|(k, f)| (VarId((Dims::STATES + k) as u32), f));
     let field: Vec<(VarId, &Expr)> = std::iter::once((VarId(0), &one)).chain(states).collect();
     let mut constraints: Vec<(usize, Expr)> = Vec::new();
+    let place = |v: &VarId| (v.0 as usize).checked_sub(first).filter(|&k| k < count);
+    let read = |e: &Expr| -> Vec<usize> { e.vars().iter().filter_map(place).collect() };
+    let is_input =
+        |v: &VarId| (dims.first_input()..dims.first_discrete()).contains(&(v.0 as usize));
+    // Per residual the algebraic variables in it.
+    let mut reads: Vec<Vec<usize>> = residuals.iter().map(read).collect();
     let mut solves: Vec<Option<usize>> = vec![None; count];
     for row in 0..count {
         for times in 0.. {
-            let reads = reads(&residuals, first);
             if matched(row, &reads, &mut solves, &mut vec![false; count]) {
                 break;
             }
-            let moved = |v: &VarId| (v.0 as usize) >= first + count && !stands(*v, dims);
             let error = if !reads[row].is_empty() {
                 "contains only algebraic variables that other residuals determine"
             } else if times == MOST || residuals[row].as_constant().is_some() {
                 "contains no algebraic variable, nor do its derivatives"
-            } else if residuals[row].vars().iter().any(moved) {
+            } else if residuals[row].vars().iter().any(is_input) {
                 "is a constraint on states that reads an input, whose rate is not known"
             } else {
                 let rate = residuals[row].derivative_along(&field);
+                reads[row] = read(&rate);
                 constraints.push((row, std::mem::replace(&mut residuals[row], rate)));
                 continue;
             };
@@ -131,17 +135,6 @@ fn reduce(
         }
     }
     Ok(Reduced { derivatives, constraints, residuals })
-}
-
-/// Whether a variable changes by events only.
-fn stands(v: VarId, dims: &Dims) -> bool {
-    (v.0 as usize) >= dims.first_discrete()
-}
-
-/// Per residual the algebraic variables that it reads.
-fn reads(residuals: &[Expr], first: usize) -> Vec<Vec<usize>> {
-    let place = |v: &VarId| (v.0 as usize).checked_sub(first).filter(|&k| k < residuals.len());
-    residuals.iter().map(|e| e.vars().iter().filter_map(place).collect()).collect()
 }
 
 /// Finds a variable for equation `row`, moving other equations on to other variables if need be.
