@@ -84,7 +84,6 @@ impl Automaton {
     fn enter(&mut self, state: u32) -> Result<(), NotFinite> {
         let arrows = Arc::clone(&self.arrows);
         (self.state, self.due) = (state, None);
-        self.vars[TIME] = self.timer.seconds(0, self.timer.now());
         for (arrow, k) in arrows.iter().zip(0..).filter(|(a, _)| a.from.contains(&state)) {
             let ticks = match &arrow.cause {
                 Cause::On(..) => continue,
@@ -108,11 +107,13 @@ impl Automaton {
         arrow.guard.as_ref().is_none_or(|guard| guard.holds(&self.vars))
     }
 
-    /// The numbers that a transition sends.
-    fn numbers(&self, arrow: u32) -> Vec<f64> {
+    /// The numbers that a transition sends at tick `now`, on an event with this value.
+    fn numbers(&self, arrow: u32, now: i64, value: f64) -> Vec<f64> {
         let all = self.arrows[arrow as usize].send.iter();
+        let mut vars = self.vars.clone();
+        (vars[TIME], vars[VALUE]) = (self.timer.seconds(0, now), value);
         // Sending draws nothing.
-        all.map(|(_, formula)| formula.expr.eval(&self.vars)).collect()
+        all.map(|(_, formula)| formula.expr.eval(&vars)).collect()
     }
 
     fn waiting(&self) -> bool {
@@ -176,8 +177,9 @@ impl Atomic<Value> for Automaton {
             self.tell(*k, numbers, out);
         }
         if let Some((_, k)) = self.due.filter(|_| !self.waiting()) {
-            self.tell(k, &self.numbers(k), out);
-            level.change(f64::from(self.arrows[k as usize].to), self.timer.next());
+            let next = self.timer.next();
+            self.tell(k, &self.numbers(k, next, 0.0), out);
+            level.change(f64::from(self.arrows[k as usize].to), next);
         }
         if let Some(segment) = level.pending() {
             out.send(Self::NUMBER, segment);
@@ -190,7 +192,7 @@ impl Atomic<Value> for Automaton {
         if waiting {
             self.told = None;
         } else if let Some((_, k)) = due {
-            self.vars[VALUE] = 0.0;
+            (self.vars[TIME], self.vars[VALUE]) = (self.timer.seconds(0, self.timer.now()), 0.0);
             self.take(k, EventKind::Time, fx);
         }
         self.level.sent();
@@ -209,7 +211,7 @@ impl Atomic<Value> for Automaton {
                 })
         });
         if let Some((_, k)) = taken {
-            let numbers = self.numbers(k);
+            let numbers = self.numbers(k, self.timer.now(), self.vars[VALUE]);
             self.take(k, EventKind::Private, fx);
             self.told = Some((k, numbers));
         }
@@ -259,7 +261,7 @@ unit_kind! {
     /// `variables` are numbers that transitions `set`; `if` is a condition without which a transition is not taken,
     /// and `send` sends numbers, computed before `set`. `after` may be a formula, too, which is computed as the state
     /// is entered, when also the conditions of time-outs are looked at: `after = "exponential(5)"`. Formulas know
-    /// the variables, the parameters, the time `t`, `value` of the event, and but for `send` random numbers.
+    /// the variables, the parameters, the time `t`, `value` of the event, and in `set` and `after` random numbers.
     ///
     /// ```toml
     /// [unit.light]
@@ -439,6 +441,34 @@ mod tests {
             bench.events("m.state"),
             ["1@0 try", "2@0 try", "3@0 try", "4@0 done", "6@1 high"]
         );
+    }
+
+    /// Of time-outs, `t` is when they come and not when their states were entered; `value` is 0.
+    #[test]
+    fn formulas_know_the_time_of_their_transition() {
+        let bench = Bench::run(
+            r#"
+            connections = ["s.y -> m.u"]
+            [unit.s]
+            kind = "schedule"
+            times = [2]
+            values = [9]
+            [unit.m]
+            kind = "automaton"
+            states = ["a", "b"]
+            inputs = ["u"]
+            outputs = ["y", "z"]
+            variables = { x = 0 }
+            transitions = [
+              { from = "a", after = "1", to = "b", set = { x = "t + value" }, send = { y = "t + value", z = "x" } },
+              { from = "b", after = "2", to = "a", set = { x = "t" }, send = { y = "t + value", z = "x" } },
+              { from = "b", on = "u", to = "b", set = { x = "t + value" }, send = { y = "t + value", z = "x" } },
+            ]
+            "#,
+            8.0,
+        );
+        assert_eq!(bench.events("m.y"), ["1@0 1", "2@1 11", "4@0 4", "5@0 5", "7@0 7", "8@0 8"]);
+        assert_eq!(bench.events("m.z"), ["1@0 0", "2@1 1", "4@0 11", "5@0 4", "7@0 5", "8@0 7"]);
     }
 
     /// Two servers and two places to wait: a birth-death process, whose shares of time are those of Erlang.

@@ -9,8 +9,25 @@
 //!
 //! **Time** counts from the start of the unit, in ticks ([`crate::signal::Timer`]).
 //!
-//! One file per kind or family; each kind is one [`crate::kinds::UnitKind`] and one line in
-//! [`crate::catalogue::kinds`].
+//! # Adding a block
+//! One file per kind or family, its `pub mod` here, and one line per kind in [`crate::catalogue::kinds`]. The comment in
+//! `unit_kind!` is all of the documentation: `superdense list KIND` prints it, and its example in TOML is run as a test.
+//! Models to copy: `algebra.rs` without memory, `lag.rs` with a state, `hysteresis.rs` with a threshold, `clock.rs` for
+//! events.
+//!
+//! A block with a state is due at tick 0 and then sends a first segment with `Flag::Refresh`. Later ones are
+//! `Flag::Continuous`, or `Flag::Jump` where the signal jumps. A segment that [`crate::signal::repeats`] what receivers
+//! hold is not sent: in a loop it would go round for ever. `output` is called before `internal`, so it works on a copy
+//! that it moves to the due tick. Segments of a source join with steps of its `exchange_tolerance`, without `Jump`.
+//!
+//! Thresholds are relations ([`crate::solve::ode::Kind`]), or roots of polynomials ([`crate::maths::poly`]). A block that
+//! crosses one calls `fx.located()`, and `happened` for an event that people look for in `events.csv`.
+//!
+//! `feed_through` says how outputs follow from inputs at the same instant: a ring of `Always` is refused, a ring of
+//! `Value` is a warning, `Sometimes` is in no ring.
+//!
+//! Tests of one block: `cargo nextest run -p superdense-models NAME`, then `kinds::testing` (a line of `ZOO` there for a
+//! block with a state), `-p superdense schema planning list_tells`, and `-p superdense-tests tidy`.
 
 pub mod algebra;
 pub mod arrivals;

@@ -174,8 +174,10 @@ unit_kind! {
     /// (events, optional: clears the integral); output `y`.
     ///
     /// With `low` or `high` the output is limited, and the integral does not wind up: it is led back by
-    /// (limited - unlimited)/`tracking` (back-calculation, Åström & Hägglund 1995, section 3.5). Such a
-    /// controller is solved as equations to a relative tolerance of 1e-9, not in closed form.
+    /// (limited - unlimited)/`tracking` (back-calculation, Åström & Hägglund 1995, section 3.5); if `kp` is
+    /// zero and no `tracking` is given, it stands while the output is limited and the error drives it on. Such
+    /// a controller is solved as equations to a `tolerance`, not in closed form. The filter of the derivative
+    /// begins at the first error; with limits that is an event `start` at the first tick.
     ///
     /// ```toml
     /// [unit.controller]
@@ -193,7 +195,8 @@ unit_kind! {
         with("filter", ParamType::Real(Some("s")), "0.01", "time constant of the derivative"),
         with("low", ParamType::Real(None), "", "least output; default no limit"),
         with("high", ParamType::Real(None), "", "largest output; default no limit"),
-        with("tracking", ParamType::Real(Some("s")), "", "time constant by which the integral follows the limits; default kp/ki"),
+        with("tracking", ParamType::Real(Some("s")), "", "time constant by which the integral follows the limits; default abs(kp/ki)"),
+        with("tolerance", ParamType::Real(None), "1e-9", "relative and absolute tolerance of a controller with limits"),
         ORDER,
         TOLERANCE,
     ],
@@ -247,13 +250,27 @@ fn limited(mut r: Reader<'_>, context: &Context<'_>) -> Checked<Component<Value>
     r.check(low < high, "high", "`high` is not above `low`", "exchange the two");
     let (kp, ki, kd) = (r.finite("kp"), r.finite("ki"), r.finite("kd"));
     let filter = r.positive("filter");
-    let usual = if kp * ki > 0.0 { kp / ki } else { 1.0 };
-    let tracking = if r.given("tracking") { r.positive("tracking") } else { usual };
-    let (order, tolerance) = r.accuracy();
+    let given = r.given("tracking");
+    r.check(
+        !given || ki != 0.0,
+        "tracking",
+        "there is no integral to follow the limits: `ki` is zero",
+        "delete `tracking`, or give `ki`",
+    );
+    let tracking = if given { r.positive("tracking") } else { (kp / ki).abs() };
+    let (solver, (order, tolerance)) = (r.positive("tolerance"), r.accuracy());
     r.finish(())?;
     let within = format!("clamp(free, {low:?}, {high:?})");
     let mut free = format!("{kp:?}*error + integral");
-    let integral = format!("{ki:?}*error + ({within} - free)/{tracking:?}");
+    let integral = if ki == 0.0 {
+        "0".to_owned()
+    } else if tracking > 0.0 {
+        format!("{ki:?}*error + ({within} - free)/{tracking:?}")
+    } else {
+        // Time constants go to zero with `kp`: the integral does not go beyond a limit.
+        let pushes = format!("{ki:?}*error*(free - {within}) > 0");
+        format!("if {pushes} then 0 else {ki:?}*error")
+    };
     let filtered = format!("(error - filtered)/{filter:?}");
     let (mut states, mut derivatives) = (vec![("integral", "0")], vec![("integral", &*integral)]);
     // A filter that nobody reads would keep steps as short as its time constant.
@@ -272,6 +289,8 @@ fn limited(mut r: Reader<'_>, context: &Context<'_>) -> Checked<Component<Value>
         ("event_inputs", Param::List(vec![at(Param::Text("reset".into()))])),
         ("on", with_reset(&[("input", "reset")], &[("integral", "0")])),
         ("segment_order", Param::Int(order as i64)),
+        ("tolerance", Param::Real(solver)),
+        ("absolute_tolerance", Param::Real(solver)),
         ("exchange_tolerance", Param::Real(tolerance)),
     ];
     if kd != 0.0 {
@@ -464,8 +483,55 @@ mod tests {
         assert!(off.abs() < 2e-5, "{off}");
     }
 
+    /// 2 y' = u - y under a controller of a reference of 2.
+    fn limited_loop(controller: &str, end: f64) -> Bench {
+        Bench::run(
+            &format!(
+                "connections=['r.y -> c.reference', 'p.y -> c.measured', 'c.y -> p.u']\n\
+                 [unit.r]\nkind='step'\nat=20\nfrom=2.0\nto=0.5\n\
+                 [unit.p]\nkind='first-order'\ntime_constant=2\n\
+                 [unit.c]\nkind='pid'\n{controller}"
+            ),
+            end,
+        )
+    }
+
+    /// Without an integral none follows the limits: u = min(2 (2 - y), 1.5) leads to y = 4/3.
+    #[test]
+    fn without_an_integral_limits_leave_nothing_behind() {
+        for more in ["high=1.5", "high=1.5\nlow=-1.0", "high=1.5\nkd=0.5", "high=3.9"] {
+            let y = limited_loop(&format!("kp=2\n{more}"), 19.9).probe("p.y");
+            let rest = if more.contains("kd") { 1e-5 } else { 2e-6 };
+            assert!((y - 4.0 / 3.0).abs() < rest, "{more}: {y}");
+        }
+    }
+
+    /// u' = 0.8 (2 - y) to its limit of 1.2, where it stands until the reference is 0.5 at 20 s.
+    #[test]
+    fn an_integral_alone_stands_at_the_limit() {
+        let exact = |end: f64| {
+            let (mut u, mut y, h) = (0.0f64, 0.0f64, 1e-5);
+            for k in 0..(end / h).round() as u32 {
+                let e = if f64::from(k) * h < 20.0 { 2.0 } else { 0.5 } - y;
+                let rate = if u >= 1.2 && e > 0.0 { 0.0 } else { 0.8 * e };
+                (u, y) = ((u + h * rate).min(1.2), y + h * (u + 0.5 * h * rate - y) / 2.0);
+            }
+            [u, y]
+        };
+        for end in [0.7, 3.0, 20.0, 21.0, 24.0] {
+            let bench = limited_loop("kp=0\nki=0.8\nhigh=1.2", end);
+            for (port, exact) in ["c.y", "p.y"].iter().zip(exact(end)) {
+                let found = bench.probe(port);
+                assert!((found - exact).abs() < 1e-4, "{port} at {end} s: {found}, not {exact}");
+            }
+        }
+    }
+
     #[test]
     fn bad_limits_are_refused() {
+        let found = mistakes("[unit.c]\nkind='pid'\nkp=2\nhigh=1\ntracking=1");
+        let wanted = "there is no integral to follow the limits: `ki` is zero; delete `tracking`, or give `ki`";
+        assert_eq!(found, [wanted]);
         let found = mistakes("[unit.c]\nkind='pid'\nlow=2\nhigh=1");
         assert_eq!(found, ["`high` is not above `low`; exchange the two"]);
         let found = mistakes("[unit.c]\nkind='pid'\ntracking=1");

@@ -320,7 +320,9 @@ impl<'f> Events<'f> {
         let from = time(r, names, p)?;
         if from.0 <= 0 {
             let error = ParamError::at(p.span.clone(), "a time event must come after the start");
-            r.errors.push(error.help("leave `from` out for a first event after one period"));
+            let help = "leave `from` out, or give the period, for a first event after one period; the start itself is set \
+                        by the initial values";
+            r.errors.push(error.help(help));
         }
         let (n, d) = seconds(context, from);
         clock.and_then(|clock| clock.starting(n, d).ok()).map(Trigger::Every)

@@ -514,7 +514,7 @@ pub(super) fn time(
         (Ok(Some(Seconds::Exact(d))), _) => Err(d),
         (Ok(Some(Seconds::Divided(x))), _) => Ok(x),
         (Ok(None), Param::Text(t)) if matches!(Quantity::parse(t), Ok(None)) => {
-            match Expr::parse(t, names) {
+            match Expr::parse(t, &Indexed { names, indices: &r.indices }) {
                 Ok(e) if !e.vars().is_empty() => {
                     let error = ParamError::at(p.span.clone(), "this must be a constant");
                     r.errors.push(error.help("a time that changes is at = \"...\" of an event"));

@@ -227,8 +227,11 @@ impl Equations for TextEquations {
         work: &mut Work,
         emit: &mut Vec<(u16, Value)>,
     ) {
+        // The mode that one of them enters has not heard of the message.
+        let mode = self.mode.map(|at| vars[at]);
         for handler in self.handlers.iter().filter(|h| h.port == port) {
-            if self.is_active(handler.mode, vars) {
+            let heard = handler.mode.is_none() || handler.mode == mode;
+            if heard && self.is_active(handler.mode, vars) {
                 handler.reset.carry_out(vars, work, &self.stream, emit);
             }
         }

@@ -272,6 +272,8 @@ mod tests {
         assert_eq!(si("3 kW"), 3000.0);
         assert_eq!(si("36 km/h"), 10.0);
         assert_eq!(si("9.81 m/s^2"), 9.81);
+        assert_eq!(si("8.314 kJ/(mol*K)"), si("8.314 kJ/mol/K"));
+        assert_eq!(si("4.2 J/(g K)"), 4200.0);
         assert_eq!(si("2 N m"), 2.0);
         assert_eq!(si("2 N*m"), 2.0);
         assert_eq!(si("20 degC"), 293.15);

@@ -44,7 +44,7 @@ impl Source {
     const END: u16 = 1;
 
     fn due(&self) -> i64 {
-        if self.spells.on { nearest_tick(self.next) } else { NEVER }
+        if self.spells.on() { nearest_tick(self.next) } else { NEVER }
     }
 
     fn draw(&mut self) {
@@ -57,8 +57,8 @@ impl Source {
     }
 
     fn turn(&mut self, kind: EventKind, fx: &mut Effects<Value>) {
-        happened(fx, if self.spells.on { "begin" } else { "end" }, kind);
-        if self.spells.on {
+        happened(fx, if self.spells.on() { "begin" } else { "end" }, kind);
+        if self.spells.on() {
             self.next = self.timer.now() as f64;
             if self.random {
                 self.draw();

@@ -156,19 +156,19 @@ impl Impaired {
     /// Forgets transmissions that have ended.
     fn pass(&mut self) {
         let now = self.timer.now();
-        while !self.outages.on && self.line.front().is_some_and(|s| s.start + s.ticks <= now) {
+        while !self.outages.on() && self.line.front().is_some_and(|s| s.start + s.ticks <= now) {
             self.line.pop_front();
         }
     }
 
     fn is_full(&self) -> bool {
-        let first = usize::from(!self.outages.on);
+        let first = usize::from(!self.outages.on());
         self.capacity.is_some_and(|most| self.line.len() >= most.saturating_add(first))
     }
 
     fn take(&mut self, packet: Packet) {
         self.offered += 1;
-        if self.is_full() || (self.outages.on && !self.keeps) {
+        if self.is_full() || (self.outages.on() && !self.keeps) {
             return self.drop(packet);
         }
         let tps = self.timer.resolution().ticks_per_second() as f64;
@@ -182,7 +182,7 @@ impl Impaired {
         }
         let late = (!lost).then_some(late);
         self.line.push_back(Slot { number: self.offered, packet, ticks, start: 0, late });
-        if !self.outages.on {
+        if !self.outages.on() {
             self.begin(self.line.len() - 1);
         }
     }
@@ -211,9 +211,9 @@ impl Impaired {
     /// The link goes down or comes up again.
     fn turn(&mut self, fx: &mut Effects<Value>) {
         let now = self.timer.now();
-        let name = if self.outages.on { "down" } else { "up" };
+        let name = if self.outages.on() { "down" } else { "up" };
         happened(fx, name, if self.commanded { EventKind::Private } else { EventKind::Time });
-        if !self.outages.on {
+        if !self.outages.on() {
             self.free = now;
             (0..self.line.len()).for_each(|place| self.begin(place));
             return;
@@ -237,9 +237,9 @@ impl Impaired {
 
     /// Packets waiting or in transmission, share of time in transmission, share of packets gone.
     fn values(&self, now: i64) -> [f64; 3] {
-        let waits = |s: &&Slot| self.outages.on || s.start + s.ticks > now;
+        let waits = |s: &&Slot| self.outages.on() || s.start + s.ticks > now;
         let present = self.line.iter().filter(waits).count();
-        let left = if self.outages.on { 0 } else { (self.free - now).max(0) };
+        let left = if self.outages.on() { 0 } else { (self.free - now).max(0) };
         let busy = if now > 0 { (self.work - left) as f64 / now as f64 } else { 0.0 };
         let loss = if self.offered > 0 { self.gone as f64 / self.offered as f64 } else { 0.0 };
         [present as f64, busy, loss]
@@ -249,7 +249,7 @@ impl Impaired {
         let now = self.timer.now();
         let mut due = self.flight.first_key_value().map_or(NEVER, |(&(at, _), _)| at);
         due = due.min(self.outages.next());
-        if self.watched && !self.outages.on {
+        if self.watched && !self.outages.on() {
             let ends = self.line.iter().map(|s| s.start + s.ticks).filter(|&end| end > now);
             due = ends.fold(due, i64::min);
         }
@@ -320,7 +320,7 @@ impl Atomic<Value> for Impaired {
         if port != Self::OUT.index() {
             return self.time_advance();
         }
-        match (self.flight.first_key_value(), self.outages.on && !self.line.is_empty()) {
+        match (self.flight.first_key_value(), self.outages.on() && !self.line.is_empty()) {
             (Some((&(at, _), _)), _) => Duration::between(self.timer.now(), at),
             (None, true) => self.time_advance(),
             (None, false) => Duration::INFINITE,

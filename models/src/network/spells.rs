@@ -9,11 +9,12 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Whether something is on, and the ticks at which that changes by itself.
+/// Whether something is on: in the spells of a list, and between messages, independently of each other.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Spells {
-    pub on: bool,
-    /// Ticks with what holds from then on.
+    listed: bool,
+    told: bool,
+    /// Ticks with what the list says from then on.
     changes: VecDeque<(i64, bool)>,
 }
 
@@ -41,7 +42,7 @@ impl Spells {
                 Err(e) => r.push(e),
             }
         }
-        let mut spells = Self { on: false, changes };
+        let mut spells = Self { listed: false, told: false, changes };
         spells.pass(0);
         spells
     }
@@ -54,32 +55,36 @@ impl Spells {
         r: &mut Reader<'_>,
     ) -> Self {
         let mut spells = Self::read(DURING.name, params, context, r);
-        spells.on |= !r.given(DURING.name) && !context.is_driven(begin);
+        spells.told = !r.given(DURING.name) && !context.is_driven(begin);
         spells
     }
 
-    /// When it changes by itself the next time.
+    pub(super) fn on(&self) -> bool {
+        self.listed || self.told
+    }
+
+    /// When the list changes the next time.
     pub(super) fn next(&self) -> i64 {
         self.changes.front().map_or(NEVER, |c| c.0)
     }
 
     /// Goes on to a tick; gives whether it is now what it was not.
     pub(super) fn pass(&mut self, now: i64) -> bool {
-        let before = self.on;
+        let before = self.on();
         while self.changes.front().is_some_and(|c| c.0 <= now) {
-            self.on = self.changes.pop_front().is_some_and(|c| c.1);
+            self.listed = self.changes.pop_front().is_some_and(|c| c.1);
         }
-        self.on != before
+        self.on() != before
     }
 
-    /// Messages that begin or end it; where both come together it is on. Gives whether it is now what it
+    /// Messages that begin or end it; where both come together it begins. Gives whether it is now what it
     /// was not.
     pub(super) fn hear(&mut self, begins: bool, ends: bool) -> bool {
-        let before = self.on;
+        let before = self.on();
         if begins || ends {
-            self.on = begins;
+            self.told = begins;
         }
-        self.on != before
+        self.on() != before
     }
 }
 

@@ -50,7 +50,7 @@ impl Tampering {
     fn take(&mut self, mut packet: Packet) {
         let now = self.timer.now();
         let mut at = now;
-        if self.spells.on {
+        if self.spells.on() {
             if self.drop > 0.0 && self.stream.uniform() < self.drop {
                 self.dropped.push(packet);
                 return;
@@ -97,7 +97,7 @@ impl Atomic<Value> for Tampering {
         }
         self.dropped.clear();
         if self.spells.pass(now) {
-            happened(fx, if self.spells.on { "begin" } else { "end" }, EventKind::Time);
+            happened(fx, if self.spells.on() { "begin" } else { "end" }, EventKind::Time);
         }
         self.settle();
     }
@@ -105,7 +105,7 @@ impl Atomic<Value> for Tampering {
         self.timer.pass(elapsed);
         let comes = |wanted: u16| bag.iter().any(|(port, _)| port == wanted);
         if self.spells.hear(comes(Self::BEGIN), comes(Self::END)) {
-            happened(fx, if self.spells.on { "begin" } else { "end" }, EventKind::Private);
+            happened(fx, if self.spells.on() { "begin" } else { "end" }, EventKind::Private);
         }
         each_in_order(bag, Self::IN, Packet::key, |&packet| self.take(packet));
         self.settle();

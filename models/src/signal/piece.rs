@@ -74,12 +74,19 @@ impl Piece {
     /// Functions are sampled at Chebyshev-Lobatto points; where the last coefficients of the Chebyshev series do
     /// not vanish, the interval is halved (Trefethen 2013, "Approximation Theory and Approximation Practice",
     /// chapters 3 and 8). Functions know their arguments up to the share `rounding` of the interval: coefficients
-    /// that do not decrease beside it will not do so on shorter parts.
-    pub fn cut(dim: usize, rounding: f64, sample: &mut dyn FnMut(f64, &mut [f64]), take: Take<'_>) {
+    /// that do not decrease beside it will not do so on shorter parts. `largest` are the largest coefficients of
+    /// earlier intervals: a function that was larger has more rounding.
+    pub fn cut(
+        dim: usize,
+        (rounding, largest): (f64, &mut Vec<f64>),
+        sample: &mut dyn FnMut(f64, &mut [f64]),
+        take: Take<'_>,
+    ) {
         let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
         let mut series = vec![[0.0; NODES]; dim];
         // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
-        let mut sizes = vec![0.0; dim];
+        largest.resize(dim, 0.0);
+        let mut sizes: Vec<f64> = largest.iter().map(|size| EARLIER * size).collect();
         // Parts to be done, the first one last; depth first, so that they come in order.
         let (mut open, mut parts) = (vec![(0.0, 1.0, HALVINGS)], 0);
         while let Some((low, high, halvings)) = open.pop() {
@@ -115,6 +122,9 @@ impl Piece {
                 take((low, high), f, &powers[..length]);
             }
         }
+        for (largest, size) in largest.iter_mut().zip(sizes) {
+            *largest = largest.max(size);
+        }
     }
 }
 
@@ -132,6 +142,8 @@ const CHECKS: [f64; 2] = [0.017, 0.573];
 const PARTS: u32 = 500;
 /// The share of the largest coefficient that the last two may have in a piece that is good enough.
 const TAIL: f64 = 1e-12;
+/// How much the size of earlier intervals counts.
+const EARLIER: f64 = 0.1;
 /// The share below which coefficients that do not decrease are rounding of the function itself.
 const NOISE: f64 = 1e-10;
 /// The share of the largest coefficient below which one is rounding.
@@ -226,8 +238,22 @@ mod tests {
     fn all(f: impl Fn(f64) -> f64) -> Vec<(f64, f64, Vec<f64>)> {
         let mut out = Vec::new();
         let mut sample = |t: f64, row: &mut [f64]| row[0] = f(t);
-        Piece::cut(1, 0.0, &mut sample, &mut |(a, b), _, c| out.push((a, b, c.to_vec())));
+        Piece::cut(1, (0.0, &mut Vec::new()), &mut sample, &mut |(a, b), _, c| {
+            out.push((a, b, c.to_vec()))
+        });
         out
+    }
+
+    /// A function that was of size one and is rounding now is not looked at more closely.
+    #[test]
+    fn rounding_of_what_was_large_is_left() {
+        let (mut largest, mut count) = (Vec::new(), 0);
+        let mut wave = |t: f64, row: &mut [f64]| row[0] = t.sin();
+        Piece::cut(1, (0.0, &mut largest), &mut wave, &mut |_, _, _| {});
+        assert!((largest[0] - 0.84).abs() < 0.5);
+        let mut noise = |t: f64, row: &mut [f64]| row[0] = 1e-16 * (1e9 * t).sin();
+        Piece::cut(1, (0.0, &mut largest), &mut noise, &mut |_, _, _| count += 1);
+        assert_eq!(count, 1);
     }
 
     fn largest_error(f: impl Fn(f64) -> f64 + Copy) -> (usize, f64) {
@@ -246,7 +272,7 @@ mod tests {
         let late = |t: f64| (4.5 + 1e-6 * t) - 4.5;
         let mut parts = 0;
         let mut sample = |t: f64, row: &mut [f64]| row[0] = late(t);
-        Piece::cut(1, 4.5 * f64::EPSILON / 1e-6, &mut sample, &mut |_, _, c| {
+        Piece::cut(1, (4.5 * f64::EPSILON / 1e-6, &mut Vec::new()), &mut sample, &mut |_, _, c| {
             parts += 1;
             assert!((poly::eval(c, 0.3) / 3e-7 - 1.0).abs() < 1e-8, "{c:?}");
         });

@@ -43,6 +43,8 @@ pub struct Frame {
     pub last: i64,
     /// Signal inputs.
     pub inputs: Vec<Held>,
+    /// How far each of these was off of late when its source went on with another piece.
+    pub slips: Vec<f64>,
     /// Discrete values, the place of a received value, then the sides of relations.
     pub discrete: Vec<f64>,
     /// What receivers hold, per signal output.

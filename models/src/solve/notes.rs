@@ -16,6 +16,8 @@ pub(crate) struct Notes {
     ports: Vec<u16>,
     until: Moment,
     pieces: Vec<Piece>,
+    /// The largest coefficient of each port so far.
+    largest: Vec<f64>,
     /// The ports as sums, until something changes at a transition; empty before somebody asked.
     sums: Vec<Option<Sum>>,
 }
@@ -32,8 +34,8 @@ impl Notes {
     pub(crate) fn begin<E>(scene: &Scene<E>, ports: &[u16]) -> Option<Box<Self>> {
         let signals = ports.iter().all(|&p| usize::from(p) < scene.dims.outputs);
         let until = Moment::at(scene.frame.last);
-        let (ports, pieces, sums) = (ports.to_vec(), Vec::new(), Vec::new());
-        signals.then(|| Box::new(Self { ports, until, pieces, sums }))
+        let (ports, pieces, largest, sums) = (ports.to_vec(), Vec::new(), Vec::new(), Vec::new());
+        signals.then(|| Box::new(Self { ports, until, pieces, largest, sums }))
     }
 
     /// Hands the notes out.
@@ -89,7 +91,7 @@ impl Notes {
                 return;
             }
         }
-        let Self { ports, pieces, .. } = self;
+        let Self { ports, pieces, largest, .. } = self;
         let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
         let mut sample = |theta: f64, row: &mut [f64]| {
             let at = if theta == 1.0 { t } else { begin + theta * (t - begin) };
@@ -105,7 +107,8 @@ impl Notes {
             _ => Moment::after(from.tick, from.part + theta * (t - begin), rate),
         };
         let rounding = f64::EPSILON * now.seconds(rate).abs() / (t - begin);
-        Piece::cut(ports.len(), rounding, &mut sample, &mut |(low, high), k, coefficients| {
+        let known = (rounding, largest);
+        Piece::cut(ports.len(), known, &mut sample, &mut |(low, high), k, coefficients| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients });

@@ -3,7 +3,7 @@ use super::{
     consistent::{Consistent, lost},
     core::{Advance, Core, Failure, Flips, Scene},
     dual::{Dual, Structure},
-    equations::{Dims, Equations, Work},
+    equations::{Dims, Equations, Work, compare},
     expander::{Expander, Functions},
     ode::{Method, NotFinite, OdeSystem, Partials, Path, Solver, StepError, put},
     progress::{Progress, Slow},
@@ -117,6 +117,20 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
         self.scene.equations.derivatives(self.vars, self.work, dx);
         Ok(())
     }
+    #[cold]
+    fn beyond(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<bool, Self::Error> {
+        if self.scene.frame.resting || self.scene.dims.indicators == 0 {
+            return Ok(false);
+        }
+        self.put(t, x);
+        let first = self.scene.dims.first_side();
+        let held = self.vars[first..].to_vec();
+        compare(&self.scene.equations, self.vars, self.work);
+        self.scene.equations.derivatives(self.vars, self.work, dx);
+        let others = self.vars[first..] != held;
+        self.vars[first..].copy_from_slice(&held);
+        Ok(others)
+    }
     fn expand(
         &mut self,
         t: f64,
@@ -129,8 +143,21 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
             // Series hold their residuals where these are; that they are zero is seen to here.
             self.consistent.find(&self.scene.equations, self.vars, self.tolerances)?;
         }
-        let memory = (&mut *self.dual, &mut *self.work);
-        Ok(self.expander.solve(self.scene, memory, (t, self.vars), stride, rows))
+        let solve = |field: &mut Self, rows: &mut [f64]| {
+            let memory = (&mut *field.dual, &mut *field.work);
+            field.expander.solve(field.scene, memory, (t, field.vars), stride, rows)
+        };
+        let length = solve(self, rows);
+        if self.scene.dims.indicators == 0 || rows.iter().all(|c| c.is_finite()) {
+            return Ok(length);
+        }
+        // A state that rounding has put beyond its guard.
+        let first = self.scene.dims.first_side();
+        let held = self.vars[first..].to_vec();
+        compare(&self.scene.equations, self.vars, self.work);
+        let length = if self.vars[first..] == held { length } else { solve(self, rows) };
+        self.vars[first..].copy_from_slice(&held);
+        Ok(length)
     }
     fn speed(&mut self, t: f64, x: &[f64]) -> Option<(f64, usize)> {
         self.put(t, x);

@@ -199,10 +199,9 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
             vars[Dims::STATES + i] = x;
             errors[Dims::STATES + i] = self.course.error(t, i, x);
         }
-        if scene.band.is_finite() {
-            let inputs = dims.first_input()..dims.first_discrete();
-            let values = vars[inputs.clone()].iter();
-            errors[inputs].iter_mut().zip(values).for_each(|(error, x)| *error = scene.allowed(*x));
+        let first = dims.first_input();
+        for (k, slip) in scene.frame.slips.iter().enumerate() {
+            errors[first + k] = slip + HEARD * vars[first + k].abs();
         }
     }
 
@@ -213,6 +212,9 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
         series.along(self.scene, (t, vars), |place| part * errors[place], consistent)[k]
     }
 }
+
+/// Rounding of a polynomial that another unit has sent.
+const HEARD: f64 = 16.0 * f64::EPSILON;
 
 impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
     fn bound(&mut self, k: usize, t: f64) -> f64 {
@@ -230,6 +232,15 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         self.look(t);
         let Tendency { vars, errors, values, .. } = &mut *self.tendency;
         values.look(self.scene, vars, |place| errors[place])[k].error[0]
+    }
+
+    fn computed(&mut self, k: usize, t: f64) -> f64 {
+        if k < self.scene.dims.indicators {
+            return self.bound(k, t);
+        }
+        // A band is a difference of what is sent and what was sent.
+        let sent = (0..self.scene.dims.outputs).map(|port| self.scene.held(port, t).abs());
+        4.0 * f64::EPSILON * sent.fold(0.0, f64::max)
     }
 
     fn excursion(&mut self, k: usize, t: f64) -> bool {

@@ -94,13 +94,14 @@ impl Watch {
         });
         let tendency = Tendency::new(plain.collect());
         let any_followed = searched.iter().zip(&sampled).any(|(searched, s)| *searched && !s);
+        let bands = relations.len();
         let banded =
             settings.exchange_tolerance.is_finite() && (0..dims.outputs).any(|p| connected(&p));
         Self {
             modal: relations.iter().any(|r| r.within.is_some() || r.sliding.is_some()),
             relations,
             functions: functions.map(Box::new),
-            locator: Locator::new(watched),
+            locator: Locator::new(watched).ending(bands),
             exact,
             refined,
             audible: banded,

@@ -141,6 +141,9 @@ struct Received {
     event: bool,
 }
 
+/// What is left of the slip of an input when another piece comes.
+const FORGETS: f64 = 0.9;
+
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline(never)]
     fn send(&self, out: &mut Outbox<'_, Value>) {
@@ -288,9 +291,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.only_looks_on() {
             return self.report_events(located, fx);
         }
-        if self.core.own_step().is_some()
-            && self.state.fired.iter().any(|&event| self.is_time_event(event))
-        {
+        if self.core.own_step().is_some() {
             self.note_cut(None, fx);
         }
         self.adopt(self.state.retiring);
@@ -433,7 +434,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let name = self.signal(false, port);
             return Err(format!("input {name} received a value that is not finite"));
         }
-        self.scratch.vars[place] = start;
+        let before = std::mem::replace(&mut self.scratch.vars[place], start);
+        if segment.flag == Flag::Continuous {
+            let slip = &mut self.scene.frame.slips[port];
+            *slip = (start - before).abs().max(FORGETS * *slip);
+        }
         self.scene.frame.inputs[port] = Held { segment, at: self.scene.frame.last };
         if !jump {
             self.core.input(&self.scene, port);

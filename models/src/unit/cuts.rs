@@ -1,14 +1,11 @@
 //! Steps of fixed length: who ends them early, and who does not.
 //!
 //! A time event that changes nothing is no reason to end a step: what it sends is on the dense output, and
-//! the step goes on. Inputs and other time events end it where they come, and that is told: the solution is
+//! the step goes on. Inputs, other events and flips of sides end it where they come, and that is told: the solution is
 //! then no longer the one that the steps of a printed method give.
 use super::wrapper::Unit;
 use crate::signal::value::Value;
-use crate::solve::{
-    core::Core,
-    equations::{Equations, Trigger},
-};
+use crate::solve::{core::Core, equations::Equations};
 use superdense_kernel::{Effects, Fact};
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
@@ -18,11 +15,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut events = self.scene.equations.events().iter().zip(&self.looks_on);
         self.looks_on.contains(&true)
             && events.all(|(e, &looks_on)| looks_on || e.trigger.next(at, true) != Some(at))
-    }
-
-    pub(super) fn is_time_event(&self, event: u16) -> bool {
-        let spec = &self.scene.equations.events()[usize::from(event)];
-        !matches!(spec.trigger, Trigger::State { .. })
     }
 
     /// Whether the planned events change nothing, not even sides, so that a step of fixed length goes on.
@@ -36,7 +28,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             && self.scratch.vars[held] == self.scene.frame.discrete
     }
 
-    /// Counts a step of fixed length that ends at the present for an input, or else for a time event; the
+    /// Counts a step of fixed length that ends at the present for an input, or else for an event or a flip; the
     /// first one is told.
     pub(super) fn note_cut(&mut self, input: Option<usize>, fx: &mut Effects<Value>) {
         let now = Some(self.scene.frame.last);
@@ -54,9 +46,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let by = match input {
             Some(port) => self.input(port),
             None => {
-                let timed = self.state.fired.iter().find(|&&event| self.is_time_event(event));
-                let event = usize::from(timed.copied().unwrap_or_default());
-                format!("event `{}`", self.scene.equations.events()[event].name)
+                let own = self.scene.equations.events();
+                let event = self.state.fired.iter().find_map(|&event| own.get(usize::from(event)));
+                let flip = "a change of an `if`, `abs`, `min` or `max`".to_owned();
+                event.map_or(flip, |event| format!("event `{}`", event.name))
             }
         };
         let note = format!(

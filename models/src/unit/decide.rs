@@ -301,12 +301,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return true;
         }
         let inputs = dims.first_input()..dims.first_discrete();
+        let slips = &self.scene.frame.slips;
         match &self.readers.reads[k] {
             Some(reads) => reads.iter().any(|id| {
                 let place = id.0 as usize;
                 // An input that goes on nearly as known has not changed; a mode only chooses.
                 let known = match inputs.contains(&place) {
-                    true => (vars[place] - prior[place]).abs() <= self.scene.allowed(vars[place]),
+                    true => (vars[place] - prior[place]).abs() <= slips[place - inputs.start],
                     false => vars[place] == prior[place],
                 };
                 !known && Some(place) != self.mode_of(k)

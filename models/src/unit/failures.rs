@@ -8,6 +8,10 @@ use crate::solve::{
     equations::Equations,
 };
 
+/// What to do about a function that is not finite.
+const OUT_OF_RANGE: &str =
+    "keep what a root, a logarithm or a quotient reads within its range, as in sqrt(max(x, 0))";
+
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn complain(&self, vars: &[f64], what: &str) -> String {
         match self.scene.equations.explain(vars) {
@@ -29,7 +33,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scene.fill(failure.t, &failure.x, &mut vars);
         let mode = self.scene.equations.mode(&vars).map(|name| format!(" in the mode `{name}`"));
         let place = format!("{} at {} s{}", failure.what, vars[0], mode.unwrap_or_default());
-        self.complain(&vars, &place)
+        let told = self.complain(&vars, &place);
+        match failure.what.ends_with("is not finite") {
+            true => format!("{told}; {OUT_OF_RANGE}"),
+            false => told,
+        }
     }
 
     /// The relations that flip, and the events that happen, again and again up to the present; nothing if

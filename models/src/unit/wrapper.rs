@@ -201,6 +201,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let frame = Frame {
             last: settings.start,
             inputs: inputs.iter().map(held).collect(),
+            slips: vec![0.0; inputs.len()],
             discrete: [discrete, &vec![0.0; 1 + dims.indicators]].concat(),
             sent: vec![held(&0.0); dims.outputs],
             resting: false,

@@ -144,6 +144,8 @@ fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Locate
             Param::Period(n, d)
         }
         (ParamType::Text, Item::Text(t)) => Param::Text(t.clone()),
+        // A column or a port by its number.
+        (ParamType::Text, Item::Int(i)) => Param::Text(i.to_string()),
         (ParamType::Text, _) => return wrong("a text"),
         (ParamType::Choice(words), Item::Text(t)) => {
             if !words.contains(&t.as_str()) {

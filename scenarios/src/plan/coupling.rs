@@ -146,6 +146,9 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
             session.report(Mistake::new("coupling", span, message).help(format!("take {instead}")));
             return;
         }
+        if params.get("iterate").is_some() {
+            session.warn(span_of(coupling, "iterate"), LATE_LINKS);
+        }
     }
     let span = &coupling.name.span;
     let list = |all: Vec<Param>| {
@@ -207,6 +210,10 @@ fn shares_power(
 
 /// Receivers of power hear it no better than its sources send it: a balance to rounding needs tight ones.
 const TIGHT: f64 = 1e-9;
+
+/// Where an event ends a trial, its end is sought together with the values there, which may lead beyond the event.
+const LATE_LINKS: &str = "shared events ([[link]]) of steps that are repeated may come late by a part of a step, or keep \
+                          the step from converging: compare with a run without `iterate`, or with a shorter `step`";
 
 /// Warns of sources of `power` that send what they do less exactly than the balance counts.
 fn warn_of_loose_power(

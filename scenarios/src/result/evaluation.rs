@@ -34,6 +34,8 @@ struct Cursor {
     places: Vec<u64>,
     /// Of a condition: per comparison.
     seen: Vec<Seen>,
+    /// The largest coefficient of each formula.
+    largest: Vec<f64>,
 }
 
 /// Evaluates the results of one run.
@@ -101,6 +103,7 @@ impl Evaluation {
             at: Moment::at(0),
             places: vec![0; reads.ports.len()],
             seen: Vec::new(),
+            largest: Vec::new(),
         };
         self.state.cursors = self.reads.iter().map(cursor).collect();
         let fold = |r: &super::Reduction| match r.of {
@@ -280,13 +283,15 @@ impl Evaluation {
         let (signal, looking) = (&mut self.signals[s], &self.looking);
         let State { cursors, folds, .. } = &mut self.state;
         if signal.is_truth() {
-            let seen = &mut cursors[s].seen;
-            return signal.truth((time, seconds), &self.parts, seen, &mut |a, b, holds| {
+            let Cursor { seen, largest, .. } = &mut cursors[s];
+            let known = (seen, largest);
+            return signal.truth((time, seconds), &self.parts, known, &mut |a, b, holds| {
                 let (from, to) = (place(a), place(b));
                 looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
             });
         }
-        signal.number((time, seconds), &self.parts, &mut |a, b, c| {
+        let largest = &mut cursors[s].largest;
+        signal.number((time, seconds), &self.parts, largest, &mut |a, b, c| {
             let from = place(a);
             let interval = Interval { from, seconds: (b - a) * seconds, c };
             for &r in looking {

@@ -64,30 +64,31 @@ impl Compiled {
     }
 
     /// The number on an interval that begins at `time`: calls `take(from, to, coefficients)` for parts of the
-    /// interval, in shares of it.
+    /// interval, in shares of it. `largest` goes on from interval to interval.
     pub(super) fn number(
         &mut self,
         interval: (f64, f64),
         parts: &Parts,
+        largest: &mut Vec<f64>,
         take: &mut dyn FnMut(f64, f64, &[f64]),
     ) {
-        self.formulas.polynomials(interval, parts, &mut |(a, b), _, c| take(a, b, c));
+        self.formulas.polynomials(interval, parts, largest, &mut |(a, b), _, c| take(a, b, c));
     }
 
-    /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` goes on from
-    /// interval to interval.
+    /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` and `largest` go on
+    /// from interval to interval.
     pub(super) fn truth(
         &mut self,
         interval: (f64, f64),
         parts: &Parts,
-        seen: &mut Vec<Seen>,
+        (seen, largest): (&mut Vec<Seen>, &mut Vec<f64>),
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
         let Self { formulas, condition, rows, signs } = self;
         let Some(condition) = condition else { return };
         seen.resize(rows.len(), Seen::default());
         let last = rows.len() - 1;
-        formulas.polynomials(interval, parts, &mut |(a, b), k, c| {
+        formulas.polynomials(interval, parts, largest, &mut |(a, b), k, c| {
             rows[k].clear();
             rows[k].extend_from_slice(c);
             if k < last {
@@ -184,7 +185,13 @@ impl Formulas {
         self.program.eval(&self.values, &mut self.registers, &mut self.out);
     }
 
-    fn polynomials(&mut self, (time, seconds): (f64, f64), parts: &Parts, take: Take<'_>) {
+    fn polynomials(
+        &mut self,
+        (time, seconds): (f64, f64),
+        parts: &Parts,
+        largest: &mut Vec<f64>,
+        take: Take<'_>,
+    ) {
         if self.plain {
             return take((0.0, 1.0), 0, &parts[0]);
         }
@@ -215,7 +222,7 @@ impl Formulas {
                 self.evaluate(at, |port| poly::eval(&parts[port], theta));
                 row.copy_from_slice(&self.out);
             };
-            Piece::cut(dim, rounding, &mut sample, take);
+            Piece::cut(dim, (rounding, largest), &mut sample, take);
         }
     }
 }

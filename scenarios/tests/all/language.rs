@@ -276,3 +276,45 @@ reset = {{ uu = "uu + uniform(0, 1)^2", zz = "zz + normal(0, 2)^2" }}
     let wrong = alone.replace("u = \"u/n\"", "u = \"uniform(0, 1)\"");
     assert!(plan(&wrong).unwrap_err().to_string().contains("nothing is drawn here"));
 }
+
+/// An event for each index knows the index in its times, too: clocks whose phases are apart.
+#[test]
+fn times_of_events_know_their_index() {
+    let text = r#"stop = "2 s"
+[unit.a]
+kind = "equations"
+discrete = { "s[k in 0..3]" = 0, at = 0 }
+outputs = { "s[k]" = "s[k]", at = "at" }
+[[unit.a.event]]
+name = "tick"
+for = "k in 0..3"
+every = "(k + 2)/4"
+from = "(k + 1)/8"
+reset = { "s[k]" = "s[k] + 1" }
+[[unit.a.event]]
+name = "once"
+for = "k in 0..3"
+at = "(k + 1)/4"
+reset = { at = "at + (k + 1)*t" }
+"#;
+    // From 1/8 each 1/2, from 1/4 each 3/4, from 3/8 each second.
+    let [first, second, third, at] = ends(text);
+    assert_eq!([first, second, third], [4.0, 3.0, 2.0]);
+    near(at, 0.25 + 2.0 * 0.5 + 3.0 * 0.75, 1e-12);
+}
+
+/// A text may be written as a whole number: a column by its place.
+#[test]
+fn texts_may_be_whole_numbers() {
+    let folder = Folder::new("columns");
+    folder.write("t.csv", "time,a,b\n0,1,2\n1,3,4\n");
+    let text = "stop = 2\n[unit.a]\nkind = 'csv'\nfile = 't.csv'\ncolumn = COLUMN\n";
+    for column in ["3", "'3'", "'b'"] {
+        let file = folder.write("a.toml", text.replace("COLUMN", column));
+        let plan = superdense::load(&file, &[], &Overrides::default());
+        let (sim, _) = ran(plan.unwrap_or_else(|d| panic!("{d}")));
+        let model = sim.find("a").unwrap();
+        let y = sim.probe(model, 0, sim.clock()).and_then(|v| v.as_real());
+        assert_eq!(y, Some(4.0), "{column}");
+    }
+}

@@ -254,6 +254,9 @@ fn steps_that_are_cut_are_told() {
         (format!("{unit}{event}"), 4, "event `kick`"),
         (format!("{unit}{}", event.replace("0.25", "0.3")), 0, ""),
         (format!("{steps}{unit}"), 4, "input `u`"),
+        // Euler's method passes 0.5 between 0.6 s and 0.7 s.
+        (format!("{unit}[[unit.a.event]]\nname='low'\nwhen='x <= 0.5'\n"), 1, "event `low`"),
+        (unit.replace("'-x+u'", "'if x > 0.5 then -x else 0'"), 1, "a change of an `if`"),
     ] {
         std::fs::write(dir.join("a.toml"), format!("stop = 1\n{text}")).unwrap();
         super::good(&dir, "run a.toml --quiet --force --out out");

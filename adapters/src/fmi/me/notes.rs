@@ -9,13 +9,16 @@ pub(super) struct Notes {
     ports: Vec<u16>,
     until: i64,
     pieces: Vec<Piece>,
+    /// The largest coefficient of each port so far.
+    largest: Vec<f64>,
 }
 
 impl ExchangeUnit {
     /// Notes of some outputs from the present on.
     pub(super) fn begin_notes(&mut self, ports: &[u16]) {
         let until = self.data.timer.now();
-        self.data.notes = Some(Notes { ports: ports.to_vec(), until, pieces: Vec::new() });
+        let (ports, pieces, largest) = (ports.to_vec(), Vec::new(), Vec::new());
+        self.data.notes = Some(Notes { ports, until, pieces, largest });
     }
 
     /// Notes the outputs between the last transition, at tick `origin`, and tick `now`: they will not change
@@ -39,7 +42,7 @@ impl ExchangeUnit {
         let rate = timer.resolution().ticks_per_second() as f64;
         let (mut y, mut failed) = (self.data.y.clone(), None);
         let field = self.field();
-        let Notes { ports, pieces, .. } = notes;
+        let Notes { ports, pieces, largest, .. } = notes;
         let mut sample = |theta: f64, row: &mut [f64]| {
             let t = begin + theta * length;
             if let Err(e) = field.outputs(t, &self.states(t), &mut y) {
@@ -54,7 +57,8 @@ impl ExchangeUnit {
             _ => Moment::after(from, theta * length, rate),
         };
         let rounding = f64::EPSILON * (Moment::at(now).seconds(rate) / length).abs();
-        Piece::cut(ports.len(), rounding, &mut sample, &mut |(low, high), k, coefficients| {
+        let known = (rounding, largest);
+        Piece::cut(ports.len(), known, &mut sample, &mut |(low, high), k, coefficients| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients });

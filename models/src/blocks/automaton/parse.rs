@@ -136,12 +136,17 @@ pub(super) fn variables(params: &Params, context: &Context<'_>) -> Checked<Varia
     if errors.is_empty() { Ok(Variables { names, start }) } else { Err(errors) }
 }
 
+const DRAWS: &str = "random numbers are drawn by `set` and `after`: set a variable, and read that";
+
 /// Mistakes of a formula.
 fn told(span: &Span, wrong: Vec<ExprError>, errors: &mut Vec<ParamError>) {
     for e in wrong {
-        let help = e
-            .help()
-            .unwrap_or_else(|| "formulas know variables, parameters, `t` and `value`".into());
+        let help = match e {
+            ExprError::NoDraw { .. } => Some(DRAWS.to_owned()),
+            ref e => e.help(),
+        };
+        let help =
+            help.unwrap_or_else(|| "formulas know variables, parameters, `t` and `value`".into());
         errors.push(ParamError::at(span.clone(), e.to_string()).help(help));
     }
 }

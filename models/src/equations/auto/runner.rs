@@ -34,7 +34,7 @@ pub(super) struct Common {
 impl Common {
     pub(super) fn new<E: Equations>(equations: &E) -> Self {
         let stepped = [Method::Rodas, Method::Closed].map(|m| Prepared::new(equations, m));
-        let sheet = |programs: Programs| Sheet::new(equations.dims(), &programs.derivatives);
+        let sheet = |programs: Programs| Sheet::of(equations, &programs);
         Self { stepped, sheet: equations.programs().map(sheet) }
     }
 }

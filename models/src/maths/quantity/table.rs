@@ -1,6 +1,6 @@
 //! The units that a scenario may use.
 use super::Decimal;
-use std::{f64::consts::PI, fmt};
+use std::{borrow::Cow, f64::consts::PI, fmt};
 
 /// Exponents of second, metre, kilogram, ampere, kelvin, mole, candela and bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -177,7 +177,7 @@ const BINARY: &[(&str, i64)] =
 
 /// The unit of a text such as `ms`, `Mb/s`, `kg m^2`, `1/s`.
 ///
-/// A `/` divides by the next factor only, as usual.
+/// A `/` divides by the next factor only, as usual, or by all in the brackets that follow: `J/(mol*K)`.
 ///
 /// # Errors
 /// A part that is not in the table.
@@ -204,7 +204,8 @@ pub fn unit(text: &str) -> Result<Unit, UnitError> {
         offset: 0.0,
         exact: Some(one),
     };
-    let mut rest = text;
+    let flat = without_brackets(text).ok_or_else(|| unknown(text))?;
+    let mut rest = &*flat;
     let mut divide = false;
     loop {
         let end = rest.find([' ', '*', '/', '·']).unwrap_or(rest.len());
@@ -245,6 +246,19 @@ pub fn unit(text: &str) -> Result<Unit, UnitError> {
         out.factor = exact.to_f64();
     }
     Ok(out)
+}
+
+/// `J/(mol*K)` as `J/mol/K`; nothing where brackets stand elsewhere, or have a quotient in them.
+fn without_brackets(text: &str) -> Option<Cow<'_, str>> {
+    let Some((before, rest)) = text.split_once('(') else { return Some(Cow::Borrowed(text)) };
+    let (inner, after) = rest.split_once(')')?;
+    let before = before.trim_end();
+    if !before.ends_with('/') || inner.contains(['/', '(']) || after.contains(['(', ')']) {
+        return None;
+    }
+    let factors = inner.split([' ', '*', '·']).filter(|factor| !factor.is_empty());
+    let factors: Vec<&str> = factors.collect();
+    (!factors.is_empty()).then(|| Cow::Owned(format!("{before}{}{after}", factors.join("/"))))
 }
 
 type Factor = (Dimension, f64, Option<Decimal>);

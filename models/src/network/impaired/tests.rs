@@ -65,6 +65,28 @@ fn messages_take_links_down_and_up() {
     assert_eq!(times(&bench, "l.out"), [0.35, 2.85, 3.1, 3.35, 4.35, 5.35]);
 }
 
+/// A link is down in the spells of the list, and between messages: the end of one is not that of the other.
+#[test]
+fn an_outage_ends_when_the_last_of_its_causes_ends() {
+    let arrived = |list: &str, down: &str, up: &str| {
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in', 'd.y -> l.down', 'u.y -> l.up']\n\
+                 {SOURCE}period=1\nstart=0.5\n\
+                 [unit.d]\nkind='schedule'\ntimes=[{down}]\n[unit.u]\nkind='schedule'\ntimes=[{up}]\n\
+                 [unit.l]\nkind='link'\nrate=1e9\nwhile_down='drop'\noutages={list}"
+            ),
+            12.0,
+        );
+        times(&bench, "l.out").into_iter().map(f64::floor).collect::<Vec<_>>()
+    };
+    // The list within messages, messages within the list, and each over an end of the other.
+    assert_eq!(arrived("[[4, 6]]", "2", "9"), [0.0, 1.0, 9.0, 10.0, 11.0]);
+    assert_eq!(arrived("[[2, 9]]", "4", "6"), [0.0, 1.0, 9.0, 10.0, 11.0]);
+    assert_eq!(arrived("[[2, 6]]", "4", "9"), [0.0, 1.0, 9.0, 10.0, 11.0]);
+    assert_eq!(arrived("[[4, 9]]", "2", "6"), [0.0, 1.0, 9.0, 10.0, 11.0]);
+}
+
 /// The share of losses and the mean length of bursts of Gilbert and Elliott's chain.
 #[test]
 fn losses_come_in_bursts() {

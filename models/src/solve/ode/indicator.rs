@@ -62,6 +62,8 @@ pub(super) struct Model {
     pub(super) high: f64,
     /// Whether the model is good enough to tell where the extrema are.
     pub(super) good: bool,
+    /// How far the model misses the function at points between its nodes.
+    pub(super) error: f64,
 }
 
 impl Model {
@@ -84,6 +86,7 @@ impl Model {
         self.low = low - margin;
         self.high = high + margin;
         self.good = error <= 1e-7 * (high - low) + 1e-12 * size;
+        self.error = error;
     }
 
     /// Extrema inside (0, 1), appended to `out`.

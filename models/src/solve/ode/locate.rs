@@ -78,6 +78,10 @@ pub struct NotFinite {
 pub trait Doubts {
     /// How far function `k` may be computed off at `t`.
     fn bound(&mut self, k: usize, t: f64) -> f64;
+    /// How far function `k` is surely computed off at `t`, or one of a sum that it comes from: no model is better.
+    fn computed(&mut self, k: usize, t: f64) -> f64 {
+        self.bound(k, t)
+    }
     /// Whether function `k`, which goes beyond zero at `t` and comes back before it is beyond its error,
     /// was beyond all the same: this error is far larger than what it usually comes to.
     fn excursion(&mut self, k: usize, t: f64) -> bool {
@@ -106,6 +110,8 @@ impl Doubts for Off {
 #[derive(Debug, Default)]
 pub struct Locator {
     watched: Vec<Watched>,
+    /// The number of the first function whose flip ends a search.
+    ending: Option<usize>,
     walk: Walk,
     models: Models,
     /// Intervals still to do, last one first: start, end, halvings.
@@ -154,6 +160,12 @@ impl Locator {
         self
     }
 
+    /// Ends each search on sampled functions behind the interval in which function `first`, or one behind it, flips.
+    pub fn ending(mut self, first: usize) -> Self {
+        self.ending = Some(first);
+        self
+    }
+
     /// The relations.
     pub fn watched(&self) -> &[Watched] {
         &self.watched
@@ -191,7 +203,7 @@ impl Locator {
         (flips, past): (&mut Vec<Flip>, &mut [Past]),
     ) -> Result<f64, NotFinite> {
         let mut probe = Probe { z, bad: None };
-        let Self { watched, walk, models, todo } = self;
+        let Self { watched, ending, walk, models, todo } = self;
         let listed = || watched.iter().enumerate().filter(|(k, _)| select(*k));
         if listed().next().is_none() {
             return Ok(within.end);
@@ -206,7 +218,10 @@ impl Locator {
             }
             let middle = 0.5 * (low + high);
             let fits = models.sample(&mut probe, watched.len(), (low, high));
-            let judged = fits && listed().all(|(k, w)| models.judges(k, *w, sides[k]));
+            let judged = fits
+                && listed().all(|(k, w)| {
+                    models.judges(k, *w, sides[k]) || models.error(k) <= doubts.computed(k, middle)
+                });
             if !judged
                 && halvings < Self::HALVINGS
                 && low < middle
@@ -229,6 +244,9 @@ impl Locator {
             }
             if probe.bad.is_some() {
                 break;
+            }
+            if ending.is_some_and(|first| flips.iter().any(|f| usize::from(f.relation) >= first)) {
+                return Ok(high);
             }
         }
         probe.bad.map_or(Ok(within.end), Err)

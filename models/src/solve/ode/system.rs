@@ -41,6 +41,28 @@ pub trait OdeSystem {
     /// Writes the derivative of `x` at `t` to `dx`; both have [`dim`](Self::dim) entries.
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), Self::Error>;
 
+    /// Writes the derivative of `x` at a trial point where [`rhs`](Self::rhs), which holds the branches of the
+    /// start of a step, is not finite: by the branches that hold there, as those that guard a square root. Gives
+    /// whether there are others.
+    fn beyond(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<bool, Self::Error> {
+        let _ = (t, x, dx);
+        Ok(false)
+    }
+
+    /// The first entry of a derivative at a trial point that is not finite, by whatever branches.
+    fn undefined(
+        &mut self,
+        t: f64,
+        x: &[f64],
+        dx: &mut [f64],
+    ) -> Result<Option<usize>, Self::Error> {
+        let first = |dx: &[f64]| dx.iter().position(|value| !value.is_finite());
+        match first(dx) {
+            Some(_) if self.beyond(t, x, dx)? => Ok(first(dx)),
+            found => Ok(found),
+        }
+    }
+
     /// Expands the solution through `x` at `t`: `rows` has one row of `stride` coefficients per
     /// state, to be filled up to the last. Gives the length of the rows: fewer than `stride` if all
     /// further coefficients are zero, or nothing if the system cannot be expanded. Methods that

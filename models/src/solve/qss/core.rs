@@ -114,8 +114,8 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         }
         let indicators = Functions::new(dims, &programs.indicators, P);
         if indicators.switching.contains(&true) {
-            return Err("an event condition has kinks (abs, min, if, ...), which quantised-state \
-                        methods do not look at; use the method rk45"
+            return Err("a condition, or what an `abs`, `min`, `max` or `if` compares, has kinks itself (abs, \
+                        min, if, ...), which quantised-state methods do not look at; use the method rk45"
                 .into());
         }
         // What a state switches is seen when that state steps; nothing steps for the time.
@@ -130,7 +130,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
                 .into());
         }
         let outputs = Functions::new(dims, &programs.outputs, P);
-        let sheet = sheet.unwrap_or_else(|| Sheet::new(dims, &programs.derivatives));
+        let sheet = sheet.unwrap_or_else(|| Sheet::of(equations, &programs));
         let reads = |i: usize| {
             let mut states = Vec::new();
             sheet.reads(i, &mut states);

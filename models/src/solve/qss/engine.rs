@@ -473,21 +473,21 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         self.state.evaluations += 1;
         let view = Along { state: &self.state, t };
         let f: Series<P> = self.system.derivative(j, &view, &mut self.scratch);
-        let v = &mut self.state.variables[j];
-        v.move_value(t);
-        let mut sum = v.x;
-        for (k, c) in f.0.iter().enumerate() {
-            v.d[k] = c * (1.0 / (k + 1) as f64);
-            sum += c;
-        }
         // Not a number, or infinite, in any of them.
-        if sum.is_finite() { Ok(()) } else { self.cut(j, t) }
+        if self.state.variables[j].follow(&f, t).is_finite() { Ok(()) } else { self.cut(j, t) }
     }
 
     /// Leaves out the derivatives of variable `j` that are not finite, where the first one is: a square root
-    /// that comes to zero has no others. What is left is finite in any case.
+    /// that comes to zero has no others. What is left is finite in any case. Where none is, another branch may
+    /// hold there.
     #[cold]
     fn cut(&mut self, j: usize, t: f64) -> Result<(), NotFinite> {
+        if !self.state.variables[j].d[0].is_finite() {
+            let view = Along { state: &self.state, t };
+            if let Some(f) = self.system.beyond(j, &view, &mut self.scratch) {
+                self.state.variables[j].follow(&f, t);
+            }
+        }
         let v = &mut self.state.variables[j];
         let known = v.d.iter().take_while(|d| d.is_finite()).count();
         v.d[known..].fill(0.0);

@@ -7,7 +7,12 @@ use super::{
 };
 use crate::{
     maths::expr::{Degree, Program, VarId},
-    solve::{Dims, series::Series},
+    solve::{
+        Dims,
+        equations::{Equations, Programs},
+        ode::Kind,
+        series::Series,
+    },
 };
 
 /// Right-hand sides as formulas of their own.
@@ -17,6 +22,8 @@ pub struct Sheet {
     derivatives: Vec<Formula>,
     curved: Vec<bool>,
     smooth: Vec<bool>,
+    /// The relations, whose sides branches hold.
+    relations: Vec<(Kind, Formula)>,
     /// Whether the unit is at rest, with all derivatives zero.
     pub(super) resting: bool,
 }
@@ -33,13 +40,46 @@ fn formulas(dims: &Dims, program: &Program) -> Vec<Formula> {
 }
 
 impl Sheet {
-    /// The right-hand sides in `derivatives`.
+    /// The right-hand sides of equations.
+    pub fn of<E: Equations>(equations: &E, programs: &Programs) -> Self {
+        let kinds = equations.relations().into_iter().map(|r| r.kind);
+        let mut sheet = Self::new(equations.dims(), &programs.derivatives);
+        sheet.relations = kinds.zip(formulas(&sheet.dims, &programs.indicators)).collect();
+        sheet
+    }
+
+    /// The right-hand sides in `derivatives`, without relations.
     pub fn new(dims: Dims, derivatives: &Program) -> Self {
         let past = dims.first_discrete();
         let degrees = derivatives.degrees(|id| (id.0 as usize) < past);
         let curved = degrees.iter().map(|d| *d > Degree::Polynomial(1)).collect();
         let smooth = degrees.iter().map(|d| d.is_open()).collect();
-        Self { dims, derivatives: formulas(&dims, derivatives), curved, smooth, resting: false }
+        let derivatives = formulas(&dims, derivatives);
+        Self { dims, derivatives, curved, smooth, relations: Vec::new(), resting: false }
+    }
+}
+
+/// A view in which branches are those that hold there.
+struct Compared<'a, V> {
+    view: &'a V,
+    /// Place of the first side among discrete values.
+    first: usize,
+    sides: Vec<f64>,
+}
+
+impl<S, V: View<S>> View<S> for Compared<'_, V> {
+    fn time(&self) -> S {
+        self.view.time()
+    }
+    fn state(&self, index: usize) -> S {
+        self.view.state(index)
+    }
+    fn input(&self, index: usize) -> S {
+        self.view.input(index)
+    }
+    fn discrete(&self, index: usize) -> f64 {
+        let side = index.checked_sub(self.first).and_then(|k| self.sides.get(k));
+        side.copied().unwrap_or_else(|| self.view.discrete(index))
     }
 }
 
@@ -66,6 +106,22 @@ impl System for Sheet {
             return S::constant(0.0);
         }
         self.derivatives[index].value(at, scratch)
+    }
+    #[cold]
+    fn beyond<S: Number>(
+        &self,
+        index: usize,
+        at: &impl View<S>,
+        scratch: &mut Vec<S>,
+    ) -> Option<S> {
+        let first = self.dims.first_side() - self.dims.first_discrete();
+        let mut there = Compared { view: at, first, sides: Vec::new() };
+        // Inner relations come first.
+        for (kind, indicator) in &self.relations {
+            let side = kind.side(indicator.value(&there, scratch).value());
+            there.sides.push(side);
+        }
+        Some(self.derivatives[index].value(&there, scratch))
     }
 }
 

@@ -53,4 +53,15 @@ pub trait System: Send + 'static {
     /// The derivative of state `index`. It must depend on the view only; `scratch` is working
     /// memory that keeps its contents between calls.
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S;
+    /// The derivative of state `index` by the branches that hold there, where those that are held have no finite
+    /// value; none if there are no branches.
+    fn beyond<S: Number>(
+        &self,
+        index: usize,
+        at: &impl View<S>,
+        scratch: &mut Vec<S>,
+    ) -> Option<S> {
+        let _ = (index, at, scratch);
+        None
+    }
 }

@@ -1,4 +1,5 @@
 //! What the engine knows of one state, in one place.
+use crate::solve::series::Series;
 use serde::{Deserialize, Serialize, Serializer, de::Error};
 
 /// A state and its quantised copy, as polynomials in the time since `at` and `quantised_at`.
@@ -54,6 +55,18 @@ impl<const P: usize> Variable<P> {
     pub fn move_value(&mut self, t: f64) {
         self.x = self.state(t);
         self.at = t;
+    }
+
+    /// Takes the coefficients of the derivative from `t` on; gives a sum of all, which is finite if they are.
+    #[inline]
+    pub fn follow(&mut self, f: &Series<P>, t: f64) -> f64 {
+        self.move_value(t);
+        let mut sum = self.x;
+        for (k, c) in f.0.iter().enumerate() {
+            self.d[k] = c * (1.0 / (k + 1) as f64);
+            sum += c;
+        }
+        sum
     }
 
     /// Moves the origin of value and derivatives to `t`.

@@ -73,7 +73,12 @@ impl Ran {
 
     /// Steps of all units.
     pub(super) fn steps(&self) -> u64 {
-        self.sim.statistics()["steps"]
+        self.statistic("steps")
+    }
+
+    /// A count over all units.
+    pub(super) fn statistic(&self, name: &str) -> u64 {
+        self.sim.statistics()[name]
     }
 
     pub(super) fn output(&self, path: &str, port: u16, at: i64) -> f64 {

@@ -33,6 +33,26 @@ fn quantised(engine: &Engine<Affine, Explicit, 1>) -> f64 {
     engine.state().variables[0].quantised(engine.now())[0]
 }
 
+/// Rule 21: u = 1 - exp(-t) comes within a quantum of 1 and never beyond, also where another state, which nothing
+/// reads, makes steps meanwhile.
+#[test]
+fn steps_of_other_states_flip_nothing() {
+    for clock in ["0", "1", "-clock", "cos(t)", "cos(clock)"] {
+        for method in ["qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2"] {
+            let text = format!(
+                "[unit.u]\nkind = 'equations'\nMETHOD\nstates = {{ u = 0, clock = 1 }}\ndiscrete = {{ n = 0 }}\n\
+                 derivatives = {{ u = '1 - u', clock = '{clock}' }}\n\
+                 outputs = {{ n = 'n', full = 'if u > 1 then 1 else 0' }}\n\
+                 [[unit.u.event]]\nname = 'full'\nwhen = 'u >= 1'\nreset = {{ n = 'n + 1' }}"
+            );
+            let ran = Ran::with(&text, method, 60 * S);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            let found = [0, 1].map(|port| ran.output("u", port, 60 * S));
+            assert_eq!(found, [0.0, 0.0], "{method}, clock' = {clock}");
+        }
+    }
+}
+
 #[test]
 fn h12_integrator_with_an_impulse() {
     let mut engine = qss1(Affine { a: 0.0, b: 1.0 }, 0.1, 0.0);

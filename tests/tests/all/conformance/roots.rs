@@ -1,6 +1,10 @@
 //! Square roots that begin at zero, where their derivative has no end: vessels that are empty at the start.
 use super::continuous::{Ran, S};
 
+/// All but `closed`, for affine equations.
+const METHODS: [&str; 9] =
+    ["auto", "taylor", "rk23", "rk45", "rodas", "qss1", "qss2", "qss3", "liqss2"];
+
 const VESSEL: &str = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 0, y = 0 }\n\
     derivatives = { x = '1 - sqrt(max(x, 0))', y = 'sqrt(t)' }\noutputs = { x = 'x', y = 'y' }";
 
@@ -26,5 +30,35 @@ fn series_of_roots_are_refused_at_zero() {
         ["`x' = 1 - sqrt(max(x, 0))`", "a derivative that is not finite", "\"rk45\" or \"auto\""]
     {
         assert!(why.contains(part), "{why}");
+    }
+}
+
+/// A vessel of unit height runs empty at 50 s, h = (1 - t/50)², and stays empty: the parabola that rises again is the
+/// other branch of the root. However the root is kept from negative numbers.
+#[test]
+fn vessels_that_ran_empty_stay_empty() {
+    let guards =
+        ["-0.04*sqrt(max(h, 0))", "-0.04*max(h, 0)^0.5", "if h > 0 then -0.04*sqrt(h) else 0"];
+    for (guard, method) in guards.iter().flat_map(|guard| METHODS.map(|method| (guard, method))) {
+        let text = format!(
+            "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ h = 1 }}\nderivatives = {{ h = '{guard}' }}\n\
+             outputs = {{ h = 'h' }}"
+        );
+        // `auto` may choose a quantised method.
+        let within = match method {
+            "auto" | "rk23" => 1e-6,
+            "rk45" | "rodas" | "taylor" => 1e-8,
+            _ => 1e-3,
+        };
+        for seconds in [25, 51, 70] {
+            let ran = Ran::with(&text, method, seconds * S);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}, {guard}: {e}"));
+            let found = ran.output("a", 0, seconds * S);
+            let exact = (1.0 - seconds as f64 / 50.0).max(0.0).powi(2);
+            assert!(
+                (found - exact).abs() <= within,
+                "{method}, {guard}: {found} at {seconds} s, not {exact}"
+            );
+        }
     }
 }

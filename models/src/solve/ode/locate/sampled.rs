@@ -55,6 +55,11 @@ impl Models {
         let model = &self.models[k];
         model.good || stays(watched, side, (model.low, model.high))
     }
+
+    /// How far the model of function `k` misses it.
+    pub(super) fn error(&self, k: usize) -> f64 {
+        self.models[k].error
+    }
 }
 
 /// A sampled function on the interval that was sampled last.

@@ -213,9 +213,11 @@ impl Walk {
                 return Some(found);
             }
         }
-        since.filter(|&(t, _)| {
+        since.filter(|&(t, at)| {
             let bound = doubts.bound(k, t) + curve.rounding(t);
-            doubts.heading(k, t, bound) * end.sign < 0.0 || doubts.excursion(k, t)
+            // Where it was beyond at the start, it may be on its way back.
+            let goes = !(began && at == piece);
+            doubts.heading(k, t, bound) * end.sign < 0.0 || goes && doubts.excursion(k, t)
         })
     }
 

@@ -88,7 +88,7 @@ impl<S: OdeSystem + ?Sized, const N: usize> Stages<'_, S, N> {
         let slope = &mut k[slot * n..][..n];
         self.system.rhs(at, y, slope)?;
         *self.evaluations += 1;
-        let bad = slope.iter().position(|value| !value.is_finite());
+        let bad = self.system.undefined(at, y, slope)?;
         Ok(bad.map(|component| Trial::NotFinite { t: at, component }))
     }
 }

@@ -253,7 +253,7 @@ impl Solver {
                 }
                 system.rhs(at, y, slope)?;
                 self.statistics.evaluations += 1;
-                if let Some(component) = slope.iter().position(|k| !k.is_finite()) {
+                if let Some(component) = system.undefined(at, y, slope)? {
                     return Ok(Trial::NotFinite { t: at, component });
                 }
             }

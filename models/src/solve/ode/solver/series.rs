@@ -11,7 +11,10 @@ use super::{Method, OdeSystem, Solver, StepError, StepInfo};
 
 /// Defect of a step, in tolerances, from which on it is not that of a series that was cut off, whose last
 /// terms are at tolerance.
-const DEFECT: f64 = 1e3;
+const DEFECT: f64 = 64.0;
+/// Defect of a step that was halved, as its series do not hold far enough: there they end at once, as on the other
+/// branch of a square root, and no last term tells.
+const HALVED: f64 = 8.0;
 
 impl Solver {
     /// A step on which all states are parabolas, as long as steps may be: `series(i, x)` are the
@@ -102,10 +105,12 @@ impl Solver {
     /// How far the series follow the equations: `h`, halved until they do.
     fn sound<S: OdeSystem + ?Sized>(&mut self, system: &mut S, mut h: f64) -> f64 {
         // A function that is not defined there lies behind an event, or is an error later.
+        let mut most = DEFECT;
         while h > self.options.min_step
-            && [0.5 * h, h].into_iter().any(|e| self.defect(system, 0, (e, h)) > DEFECT)
+            && [0.5 * h, h].into_iter().any(|e| self.defect(system, 0, (e, h)) > most)
         {
             h *= 0.5;
+            most = HALVED;
         }
         h
     }

@@ -1,0 +1,49 @@
+//! What a unit makes of the pieces that it hears, whatever its own tolerances are.
+use super::continuous::{Ran, S};
+
+/// A unit that sends nothing of interest, and hears a sine of this size once a second.
+fn hears(size: f64, told: f64, own: f64) -> String {
+    format!(
+        "connections = ['s.y -> u.w']\n[unit.s]\nkind = 'equations'\nmethod = 'taylor'\n\
+         states = {{ x = 0, v = 1 }}\nlet = {{ w = '2*pi' }}\nderivatives = {{ x = 'w*v', v = '-w*x' }}\n\
+         outputs = {{ y = '{size:e}*x' }}\nexchange_tolerance = {told:e}\n\
+         [unit.u]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\nstates = {{ x = 0 }}\ndiscrete = {{ n = 0 }}\n\
+         derivatives = {{ x = 'max(w, 0)' }}\noutputs = {{ n = 'n', x = 'x' }}\nexchange_tolerance = {own:e}\n\
+         [[unit.u.event]]\nname = 'up'\nwhen = 'w > {:e}'\nreset = {{ n = 'n + 1' }}",
+        0.5 * size
+    )
+}
+
+/// The `exchange_tolerance` of the unit that hears is for what it sends: it is no dead band of what it hears.
+#[test]
+fn an_own_tolerance_hides_no_crossing() {
+    for method in ["rk45", "taylor", "qss3", "rodas"] {
+        for (size, told, own) in [(1.0, 1e-9, 2.0), (1.0, 1e-9, 0.3), (1e-7, 1e-15, 1e-6)] {
+            let end = 10 * S + S / 4;
+            let ran = Ran::with(&hears(size, told, own), method, end);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            let [n, x] = [0, 1].map(|port| ran.output("u", port, end));
+            assert_eq!(n, 11.0, "{method}: size {size}, own tolerance {own}");
+            // Ten half waves and a quarter.
+            let exact = size * 10.5 / std::f64::consts::PI;
+            assert!((x - exact).abs() < 1e-5 * exact + 2e-9, "{method}: {x}, not {exact}");
+        }
+    }
+}
+
+/// An output that is no polynomial leaves a narrow band soon: the search does not look at all of a step for that.
+#[test]
+fn narrow_bands_cost_a_few_looks_per_message() {
+    let text = "connections = ['s.y -> u.w']\n[unit.s]\nkind = 'equations'\nMETHOD\noutputs = { y = 'sin(t)' }\n\
+         exchange_tolerance = 1e-12\n\
+         [unit.u]\nkind = 'equations'\ninputs = { w = 0 }\nstates = { x = 0 }\nderivatives = { x = 'w' }\n\
+         outputs = { x = 'x' }";
+    for method in ["rk45", "rodas"] {
+        let ran = Ran::with(text, method, 3 * S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let (looks, told) = (ran.statistic("indicator_evaluations"), ran.statistic("exchanges"));
+        assert!(looks < 400 * told, "{method}: {looks} looks for {told} messages");
+        let off = ran.output("u", 0, 3 * S) - (1.0 - 3f64.cos());
+        assert!(off.abs() < 1e-6, "{method}: {off}");
+    }
+}
