@@ -44,6 +44,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &network::node::QueueNode,
         &blocks::playlist::Ramp,
         &blocks::random::Random,
+        &blocks::rate_limiter::RateLimiter,
         &blocks::router::Router,
         &network::routes::RoutesKind,
         &blocks::sampler::Sampler,

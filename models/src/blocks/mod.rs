@@ -48,6 +48,7 @@ pub mod playlist;
 pub mod pulse;
 pub mod quantiser;
 pub mod random;
+pub mod rate_limiter;
 pub mod router;
 pub mod sampler;
 pub mod schedule;
