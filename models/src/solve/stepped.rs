@@ -97,6 +97,19 @@ impl<E: Equations> Field<'_, E> {
     }
 }
 
+impl<E: Equations> Field<'_, E> {
+    /// Carries out `f` with the branches that hold at the variables, where these are others than those held.
+    #[cold]
+    fn compared<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> Option<R> {
+        let first = self.scene.dims.first_side();
+        let held = self.vars[first..].to_vec();
+        compare(&self.scene.equations, self.vars, self.work);
+        let result = (self.vars[first..] != held).then(|| f(self));
+        self.vars[first..].copy_from_slice(&held);
+        result
+    }
+}
+
 impl<E: Equations> OdeSystem for Field<'_, E> {
     // A wide pointer comes back in registers, a `String` does not (2 % of an oscillator).
     type Error = Box<str>;
@@ -119,17 +132,11 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
     }
     #[cold]
     fn beyond(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<bool, Self::Error> {
-        if self.scene.frame.resting || self.scene.dims.indicators == 0 {
-            return Ok(false);
-        }
         self.put(t, x);
-        let first = self.scene.dims.first_side();
-        let held = self.vars[first..].to_vec();
-        compare(&self.scene.equations, self.vars, self.work);
-        self.scene.equations.derivatives(self.vars, self.work, dx);
-        let others = self.vars[first..] != held;
-        self.vars[first..].copy_from_slice(&held);
-        Ok(others)
+        let again = |this: &mut Self| {
+            this.scene.equations.derivatives(this.vars, this.work, dx);
+        };
+        Ok(!self.scene.frame.resting && self.compared(again).is_some())
     }
     fn expand(
         &mut self,
@@ -143,21 +150,16 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
             // Series hold their residuals where these are; that they are zero is seen to here.
             self.consistent.find(&self.scene.equations, self.vars, self.tolerances)?;
         }
-        let solve = |field: &mut Self, rows: &mut [f64]| {
-            let memory = (&mut *field.dual, &mut *field.work);
-            field.expander.solve(field.scene, memory, (t, field.vars), stride, rows)
+        let solve = |this: &mut Self, rows: &mut [f64]| {
+            let memory = (&mut *this.dual, &mut *this.work);
+            this.expander.solve(this.scene, memory, (t, this.vars), stride, rows)
         };
         let length = solve(self, rows);
-        if self.scene.dims.indicators == 0 || rows.iter().all(|c| c.is_finite()) {
+        if rows.iter().all(|c| c.is_finite()) {
             return Ok(length);
         }
         // A state that rounding has put beyond its guard.
-        let first = self.scene.dims.first_side();
-        let held = self.vars[first..].to_vec();
-        compare(&self.scene.equations, self.vars, self.work);
-        let length = if self.vars[first..] == held { length } else { solve(self, rows) };
-        self.vars[first..].copy_from_slice(&held);
-        Ok(length)
+        Ok(self.compared(|this| solve(this, rows)).unwrap_or(length))
     }
     fn speed(&mut self, t: f64, x: &[f64]) -> Option<(f64, usize)> {
         self.put(t, x);
@@ -190,7 +192,15 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
             let held = &scene.frame.inputs[k];
             held.segment.value_and_slope(scene.age(held, t)).1
         };
-        self.dual.linearise(&scene.equations, self.structure, self.vars, rate, to);
+        let Partials { dx, jacobian, drift } = to;
+        let mut linearise = |this: &mut Self| {
+            let to = Partials { dx: &mut *dx, jacobian: &mut *jacobian, drift: &mut *drift };
+            this.dual.linearise(&scene.equations, this.structure, this.vars, rate, to);
+            dx.iter().all(|dx| dx.is_finite())
+        };
+        if !linearise(self) {
+            self.compared(linearise);
+        }
         Ok(true)
     }
 }

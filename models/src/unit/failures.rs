@@ -58,7 +58,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !sides.is_empty() {
             const MODE: &str =
                 "give the sliding motion along them a mode, or their thresholds a hysteresis";
-            const SLIDE: &str = "switching = \"sliding\" lets it slide along zero";
+            const SLIDE: &str = "switching = \"sliding\" lets it slide along zero, where that reads no input; \
+                                 else give the sliding motion a mode";
             let help = if slides { MODE } else { SLIDE };
             let sides = quoted(sides);
             parts.push(format!("an `if`, `abs`, ... makes {sides} flip to and fro; {help}"));

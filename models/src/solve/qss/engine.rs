@@ -485,7 +485,12 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         if !self.state.variables[j].d[0].is_finite() {
             let view = Along { state: &self.state, t };
             if let Some(f) = self.system.beyond(j, &view, &mut self.scratch) {
-                self.state.variables[j].follow(&f, t);
+                let v = &mut self.state.variables[j];
+                // Not a number times no time is no number.
+                v.d.fill(0.0);
+                if v.follow(&f, t).is_finite() {
+                    return Ok(());
+                }
             }
         }
         let v = &mut self.state.variables[j];

@@ -211,7 +211,8 @@ impl Solver {
             self.slope.resize(n, 0.0);
             system.rhs(t, &self.x, &mut self.slope).map_err(StepError::Rhs)?;
             self.statistics.evaluations += 1;
-            if let Some(component) = self.slope.iter().position(|k| !k.is_finite()) {
+            let bad = system.undefined(t, &self.x, &mut self.slope).map_err(StepError::Rhs)?;
+            if let Some(component) = bad {
                 return Err(StepError::NotFinite { t, component });
             }
             self.fresh = true;
