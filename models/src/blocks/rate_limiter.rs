@@ -17,7 +17,7 @@ use superdense_kernel::{
     Atomic, Bag, Component, Effects, EventKind, Outbox, port::OutPort, time::Duration,
 };
 
-/// What the output does.
+/// How the output goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Mode {
     /// It is the input.

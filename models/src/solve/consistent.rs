@@ -39,7 +39,7 @@ pub(crate) struct Linearised {
     condition: f64,
 }
 
-/// What to do where the states with these names no longer follow from their constraints.
+/// The remedy where the states with these names no longer follow from their constraints.
 pub(crate) fn lost(states: &[String]) -> String {
     format!(
         "`{}` were chosen at the start to follow from the constraints, which do not determine them here; take method \

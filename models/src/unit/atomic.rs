@@ -141,7 +141,7 @@ struct Received {
     event: bool,
 }
 
-/// What is left of the slip of an input when another piece comes.
+/// The share of an input's slip that is left when another piece comes.
 const FORGETS: f64 = 0.9;
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {

@@ -8,7 +8,7 @@ use crate::solve::{
     equations::Equations,
 };
 
-/// What to do about a function that is not finite.
+/// The remedy for a function that is not finite.
 const OUT_OF_RANGE: &str =
     "keep what a root, a logarithm or a quotient reads within its range, as in sqrt(max(x, 0))";
 

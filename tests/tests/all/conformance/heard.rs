@@ -1,4 +1,4 @@
-//! What a unit makes of the pieces that it hears, whatever its own tolerances are.
+//! Pieces that a unit hears, whatever its own tolerances are.
 use super::continuous::{Ran, S};
 
 /// A unit that sends nothing of interest, and hears a sine of this size once a second.
