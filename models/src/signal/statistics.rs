@@ -36,7 +36,7 @@ pub struct UnitStatistics {
     pub indicator_evaluations: u64,
     /// Starts of the method after jumps.
     pub reinitialisations: u64,
-    /// Steps of fixed length that an input or a time event cut short.
+    /// Steps of fixed length that an input, an event or a change of an `if` cut short.
     pub cut_steps: u64,
 }
 

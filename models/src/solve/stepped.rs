@@ -95,9 +95,7 @@ impl<E: Equations> Field<'_, E> {
             }
         }
     }
-}
 
-impl<E: Equations> Field<'_, E> {
     /// Carries out `f` with the branches that hold at the variables, where these are others than those held.
     #[cold]
     fn compared<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> Option<R> {
