@@ -269,9 +269,8 @@ impl Evaluation {
         self.looking.clear();
         self.looking.extend(reductions.iter().filter(looks));
         self.instants(s, from);
-        if self.looking.is_empty() {
-            // Between windows nobody looks.
-            self.state.cursors[s].seen.clear();
+        // What a condition was before a window tells what is rounding in it.
+        if self.looking.is_empty() && !self.signals[s].is_truth() {
             return;
         }
         let rate = self.rate;
@@ -285,10 +284,17 @@ impl Evaluation {
         if signal.is_truth() {
             let Cursor { seen, largest, .. } = &mut cursors[s];
             let known = (seen, largest);
-            return signal.truth((time, seconds), &self.parts, known, &mut |a, b, holds| {
-                let (from, to) = (place(a), place(b));
-                looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
-            });
+            // R14, with as much again for rounding.
+            let early = 1.0 / (512.0 * rate);
+            return signal.truth(
+                ((time, seconds), early),
+                &self.parts,
+                known,
+                &mut |a, b, holds| {
+                    let (from, to) = (place(a), place(b));
+                    looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
+                },
+            );
         }
         let largest = &mut cursors[s].largest;
         signal.number((time, seconds), &self.parts, largest, &mut |a, b, c| {

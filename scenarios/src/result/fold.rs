@@ -209,8 +209,16 @@ impl Fold {
         if self.broken {
             return Err(NotFinite);
         }
+        let number = self.finite_or_not(how, window);
+        match number.is_some_and(f64::is_nan) {
+            true => Err(NotFinite),
+            false => Ok(number),
+        }
+    }
+
+    fn finite_or_not(&self, how: How, window: [i64; 2]) -> Option<f64> {
         let at = |m: &Moment| m.seconds(self.rate);
-        Ok(match &self.how {
+        match &self.how {
             Kind::Once(value) => *value,
             Kind::Extreme { sign, best, place } => {
                 best.as_ref().map(|(x, m)| if *place { at(m) } else { sign * x })
@@ -222,8 +230,8 @@ impl Fold {
                     How::Integral => shift.map(|x0| one + x0 * t),
                     _ if t <= 0.0 => None,
                     How::Mean => Some(x0 + one / t),
-                    How::Rms => Some((two / t + 2.0 * x0 * one / t + x0 * x0).max(0.0).sqrt()),
-                    _ => Some((two / t - (one / t) * (one / t)).max(0.0).sqrt()),
+                    How::Rms => Some(root(two / t + 2.0 * x0 * one / t + x0 * x0)),
+                    _ => Some(root(two / t - (one / t) * (one / t))),
                 }
             }
             Kind::Shares(all) => match how {
@@ -249,7 +257,7 @@ impl Fold {
                     _ => values.number(how),
                 }
             }
-        })
+        }
     }
 
     /// How many events of how many carry no number.
@@ -283,7 +291,7 @@ impl Values {
             How::Sum => Some(self.sum.value()),
             How::Mean => Some(self.sum.value() / n),
             // Of a sample: over n - 1.
-            How::Std => (self.count > 1).then(|| (self.squares / (n - 1.0)).max(0.0).sqrt()),
+            How::Std => (self.count > 1).then(|| root(self.squares / (n - 1.0))),
             How::Min => self.least,
             How::Max => self.most,
             How::Percentile(p) => {
@@ -298,6 +306,11 @@ impl Values {
             _ => None,
         }
     }
+}
+
+/// The square root of what only rounding puts below zero; a number beyond all bounds stays one.
+fn root(square: f64) -> f64 {
+    if square < 0.0 { 0.0 } else { square.sqrt() }
 }
 
 /// The mean over the interval of a polynomial with `n` coefficients.

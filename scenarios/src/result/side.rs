@@ -17,43 +17,68 @@ pub(super) fn before(sides: &[Side], to: f64) -> f64 {
 /// The history of a comparison's difference.
 ///
 /// **Why.** A signal that begins on its threshold, is put onto it or touches it is beyond it by rounding, for a
-/// while that depends on the method. Such a while is none: the side before goes on.
+/// while that depends on the method. Such a while is none: the side before goes on. A signal that is stopped where it
+/// comes to its threshold stands there, and its difference is zero; rounding has put it to one side or the other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Seen {
     /// Its largest coefficient.
     size: f64,
     /// Its last sign; zero before the first.
     sign: f64,
+    /// Where the last piece ended.
+    end: f64,
+    /// How far its end may lie before or behind the threshold at which it was to stop: an event comes at a tick.
+    reach: f64,
 }
 
 /// The share of the largest difference so far within which a sign is rounding: pieces are as good as that.
 const ROUNDING: f64 = 1e-11;
+/// A tick, in the parts of it by which it may precede an event.
+const LATE: f64 = 512.0;
 
 impl Seen {
     /// A value at an instant; its last sign if it is rounding.
     pub(super) fn kept(&self, z: f64) -> f64 {
-        if z != 0.0 && z.abs() <= ROUNDING * self.size { self.sign } else { z }
+        if z != 0.0 && z.abs() <= self.rounding() { self.sign } else { z }
     }
 
-    /// The sign of a polynomial that has only one between 0 and 1, if that shows at once.
-    pub(super) fn side(&mut self, c: &[f64]) -> Option<f64> {
+    /// How large a difference is still rounding.
+    fn rounding(&self) -> f64 {
+        self.reach.max(ROUNDING * self.size)
+    }
+
+    /// The sign of a polynomial that has only one between 0 and 1, if that shows at once. `early` is the part of
+    /// this piece by which a tick may precede the event that it stands for.
+    pub(super) fn side(&mut self, c: &[f64], early: f64) -> Option<f64> {
         self.size = c.iter().fold(self.size, |size, c| size.max(c.abs()));
-        if let [level] = c {
-            // Equal numbers are equal.
-            self.sign = if *level == 0.0 { 0.0 } else { level.signum() };
-            return Some(self.sign);
-        }
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
-        if c[0].abs() - rest <= ROUNDING * self.size {
-            return None;
+        let level = c.len() == 1;
+        let within = c[0].abs() + rest <= self.rounding();
+        // What moves along its threshold was put there, up to a tick late; what stands keeps what it overshot by.
+        let reach = if level { self.reach } else { LATE * self.reach };
+        let came = (c[0] - self.end).abs() <= self.rounding().max(reach) && self.end.abs() <= reach;
+        if within && came {
+            // Faster than anything that only approaches.
+            self.sign = 0.0;
+        } else if level {
+            // Equal numbers are equal.
+            self.sign = if c[0] == 0.0 { 0.0 } else { c[0].signum() };
         }
-        self.sign = c[0].signum();
-        Some(self.sign)
+        let known = level || c[0].abs() - rest > ROUNDING * self.size;
+        if known && !level {
+            self.sign = c[0].signum();
+        }
+        self.end = c.iter().sum();
+        if !level && !within {
+            let slope: f64 = c.iter().enumerate().map(|(k, c)| k as f64 * c).sum();
+            self.reach = slope.abs() * early;
+        }
+        known.then_some(self.sign)
     }
 
-    /// The signs of a polynomial between 0 and 1.
-    pub(super) fn sides(&mut self, c: &[f64]) -> Vec<Side> {
-        if let Some(sign) = self.side(c) {
+    /// The signs of a polynomial between 0 and 1, as for [`side`](Self::side).
+    pub(super) fn sides(&mut self, c: &[f64], early: f64) -> Vec<Side> {
+        if let Some(sign) = self.side(c, early) {
             return vec![Side { to: 1.0, sign }];
         }
         let mut ends = vec![0.0];

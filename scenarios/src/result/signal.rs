@@ -76,10 +76,10 @@ impl Compiled {
     }
 
     /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` and `largest` go on
-    /// from interval to interval.
+    /// from interval to interval. A tick may precede the event that it stands for by `early` seconds.
     pub(super) fn truth(
         &mut self,
-        interval: (f64, f64),
+        (interval, early): ((f64, f64), f64),
         parts: &Parts,
         (seen, largest): (&mut Vec<Seen>, &mut Vec<f64>),
         take: &mut dyn FnMut(f64, f64, bool),
@@ -88,6 +88,7 @@ impl Compiled {
         let Some(condition) = condition else { return };
         seen.resize(rows.len(), Seen::default());
         let last = rows.len() - 1;
+        let early = early / interval.1;
         formulas.polynomials(interval, parts, largest, &mut |(a, b), k, c| {
             rows[k].clear();
             rows[k].extend_from_slice(c);
@@ -95,11 +96,13 @@ impl Compiled {
                 return;
             }
             signs.clear();
-            signs.extend(rows.iter().zip(&mut *seen).map_while(|(c, seen)| seen.side(c)));
+            signs.extend(
+                rows.iter().zip(&mut *seen).map_while(|(c, seen)| seen.side(c, early / (b - a))),
+            );
             if signs.len() == rows.len() {
                 take(a, b, condition.truth(signs));
             } else {
-                part(condition, rows, seen, &mut |from, to, holds| {
+                part(condition, (rows, early / (b - a)), seen, &mut |from, to, holds| {
                     take(a + from * (b - a), a + to * (b - a), holds);
                 });
             }
@@ -110,11 +113,12 @@ impl Compiled {
 /// The truth of a condition over a part in which the differences of all comparisons are polynomials.
 fn part(
     condition: &Condition,
-    rows: &[Vec<f64>],
+    (rows, early): (&[Vec<f64>], f64),
     seen: &mut [Seen],
     take: &mut dyn FnMut(f64, f64, bool),
 ) {
-    let sides: Vec<Vec<Side>> = rows.iter().zip(seen).map(|(c, seen)| seen.sides(c)).collect();
+    let sides: Vec<Vec<Side>> =
+        rows.iter().zip(seen).map(|(c, seen)| seen.sides(c, early)).collect();
     let mut ends: Vec<f64> = sides.iter().flatten().map(|side| side.to).collect();
     ends.push(0.0);
     ends.sort_unstable_by(f64::total_cmp);

@@ -19,13 +19,13 @@ when = "x <= 0 and v < 0"
 reset = { v = "-0.9*v" }
 "#;
 
-fn run(text: &str, sets: &[(&str, &str)]) -> Finished {
+pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> Finished {
     let plan = plan_with(text, sets).unwrap_or_else(|d| panic!("{d}"));
     let done = memory::run(plan, Keep::default(), Executor::default(), &Pulse::default());
     done.expect("no failure").expect("nobody interrupts it")
 }
 
-fn value(done: &Finished, name: &str) -> Option<f64> {
+pub(crate) fn value(done: &Finished, name: &str) -> Option<f64> {
     let line = done.summary.results.iter().find(|line| line.name == name);
     line.unwrap_or_else(|| panic!("no result {name}")).outcome.value()
 }
@@ -407,4 +407,43 @@ fn a_tank_runs_empty_under_every_method() {
         close(&done, "last", 0.0, 1e-3);
         close(&done, "half", 0.25, 1e-3);
     }
+}
+
+/// Work that is done at 1.2 s to the tick stands at zero from there on, wherever rounding has left it.
+#[test]
+fn what_stops_on_its_threshold_is_there() {
+    for method in ["rk45", "rk23", "taylor", "rodas", "qss2", "qss3", "liqss2", "closed", "auto"] {
+        for work in ["0.18", "0.36", "0.45", "1.44", "2.07", "2.52"] {
+            let text = format!(
+                "stop = '20 s'\nsample = 'none'\n[unit.m]\nkind = 'equations'\nmethod = '{method}'\n\
+                 states = {{ w = {work}, y = 1 }}\nderivatives = {{ w = 'if w > 0 then -0.9 else 0', y = '-y' }}\n\
+                 outputs = {{ w = 'w', y = 'y' }}\n\
+                 [result]\nbusy = 'duration(m.w > 0)'\nidle = 'duration(m.w <= 0)'\nat = 'first(m.w <= 0)'\n\
+                 late = {{ value = 'duration(m.w <= 0)', over = ['10 s', 'stop'] }}\n"
+            );
+            let done = run(&text, &[]);
+            let exact = work.parse::<f64>().unwrap() / 0.9;
+            for (name, wanted) in
+                [("busy", exact), ("idle", 20.0 - exact), ("at", exact), ("late", 10.0)]
+            {
+                let found = value(&done, name).unwrap_or(f64::NAN);
+                assert!(
+                    (found - wanted).abs() < 2e-3,
+                    "{method}, {work}: {name} is {found}, not {wanted}"
+                );
+            }
+        }
+    }
+}
+
+/// Squares beyond all numbers are not zero.
+#[test]
+fn squares_that_overflow_are_told() {
+    let text = "stop = '60 s'\nsample = 'none'\n[unit.p]\nkind = 'equations'\nstates = { x = 1 }\n\
+                derivatives = { x = '6.2*x' }\noutputs = { x = 'x' }\n\
+                [result]\nrms = 'rms(p.x)'\nstd = 'std(p.x)'\nmean = 'mean(p.x)'\n";
+    let done = run(text, &[]);
+    assert_eq!([value(&done, "rms"), value(&done, "std")], [None, None]);
+    assert!(value(&done, "mean").is_some_and(|x| x > 1e150));
+    assert!(done.summary.notes.iter().any(|note| note.contains("`rms` is no number")));
 }
