@@ -90,8 +90,9 @@ pub(super) struct Impaired {
     /// Packets that wait or are in transmission, and while the link is down all that wait.
     line: VecDeque<Slot>,
     free: i64,
-    /// Packets on their way to the far end by the tick of their arrival and their number.
-    flight: BTreeMap<(i64, u64), Packet>,
+    /// Packets on their way to the far end by the tick of their arrival and their number, and whether they get lost
+    /// on the wire.
+    flight: BTreeMap<(i64, u64), (Packet, bool)>,
     latest: i64,
     dropped: Vec<Packet>,
     offered: u64,
@@ -177,9 +178,6 @@ impl Impaired {
         let resolution = self.timer.resolution();
         let jitter = self.jitter.as_mut().filter(|_| !lost);
         let late = jitter.map_or(0, |j| random_ticks(j.delay.draw(&mut j.stream), resolution));
-        if lost {
-            self.drop(packet);
-        }
         let late = (!lost).then_some(late);
         self.line.push_back(Slot { number: self.offered, packet, ticks, start: 0, late });
         if !self.outages.on() {
@@ -199,13 +197,17 @@ impl Impaired {
         slot.start = start;
         self.free = start.saturating_add(slot.ticks);
         self.work += self.free - start;
-        let Some(late) = slot.late else { return };
-        let mut at = self.free.saturating_add(self.propagation).saturating_add(late);
+        let mut at = self.free.saturating_add(self.propagation);
+        let Some(late) = slot.late else {
+            self.flight.insert((at, slot.number), (slot.packet, true));
+            return;
+        };
+        at = at.saturating_add(late);
         if self.jitter.as_ref().is_some_and(|j| !j.reorder) {
             at = at.max(self.latest);
             self.latest = at;
         }
-        self.flight.insert((at, slot.number), slot.packet);
+        self.flight.insert((at, slot.number), (slot.packet, false));
     }
 
     /// The link goes down or comes up again.
@@ -218,13 +220,13 @@ impl Impaired {
             (0..self.line.len()).for_each(|place| self.begin(place));
             return;
         }
-        // Packets in transmission are lost with those on the wire; one that is lost anyway is told already.
+        // Packets in transmission are lost with those on the wire.
         self.work -= (self.free - now).max(0);
         self.line.retain(|s| s.start >= now);
         let first = self.line.front().map_or(u64::MAX, |s| s.number);
         let mut cut: Vec<(u64, Packet)> = std::mem::take(&mut self.flight)
             .into_iter()
-            .map(|((_, number), packet)| (number, packet))
+            .map(|((_, number), (packet, _))| (number, packet))
             .filter(|&(number, _)| number < first || !self.keeps)
             .collect();
         if !self.keeps {
@@ -270,8 +272,8 @@ impl Atomic<Value> for Impaired {
     }
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        for (_, &packet) in self.flight.range(..=(at, u64::MAX)) {
-            out.send(Self::OUT, packet);
+        for (_, &(packet, lost)) in self.flight.range(..=(at, u64::MAX)) {
+            out.send(if lost { Self::DROPPED } else { Self::OUT }, packet);
         }
         for &packet in &self.dropped {
             out.send(Self::DROPPED, packet);
@@ -281,8 +283,8 @@ impl Atomic<Value> for Impaired {
     fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
         let now = self.timer.now();
-        while self.flight.first_key_value().is_some_and(|(&(at, _), _)| at <= now) {
-            self.flight.pop_first();
+        while let Some(first) = self.flight.first_entry().filter(|e| e.key().0 <= now) {
+            self.gone += u64::from(first.remove().1);
         }
         self.dropped.clear();
         self.board.sent();

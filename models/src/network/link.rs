@@ -46,10 +46,8 @@ struct Link {
     free: i64,
     /// Whether some transmission took no tick, so that packets may arrive together.
     bunched: bool,
-    /// Packets on their way, with the tick of their arrival.
-    flight: VecDeque<(i64, Packet)>,
-    /// Ends of the transmissions of packets that get lost, as far as they may lie ahead.
-    lost: VecDeque<i64>,
+    /// Packets on their way, with the tick of their arrival, and whether they get lost on the wire.
+    flight: VecDeque<(i64, Packet, bool)>,
     dropped: Vec<Packet>,
     offered: u64,
     gone: u64,
@@ -76,17 +74,13 @@ impl Link {
     /// Whether `most` packets wait beside the one in transmission.
     fn is_full(&self, most: usize, now: i64) -> bool {
         // So many of those on their way fill it up; transmissions end in their order.
-        let Some(others) = most.checked_sub(self.lost.len()) else { return true };
-        let first = self.flight.len().checked_sub(others + 1);
+        let first = self.flight.len().checked_sub(most + 1);
         first.is_some_and(|first| self.flight[first].0 - self.propagation > now)
     }
 
     #[inline(always)]
     fn take(&mut self, packet: Packet) {
         let now = self.timer.now();
-        while self.lost.front().is_some_and(|&end| end <= now) {
-            self.lost.pop_front();
-        }
         self.offered += 1;
         if let Some(most) = self.capacity
             && self.is_full(most, now)
@@ -100,21 +94,16 @@ impl Link {
         let start = self.free.max(now);
         self.free = start.saturating_add(ticks);
         self.work += self.free - start;
-        // Lost packets take their time on the transmitter; without losses there is no draw.
-        if self.loss > 0.0 && self.stream.uniform() < self.loss {
-            self.gone += 1;
-            self.lost.push_back(self.free);
-            self.dropped.push(packet);
-        } else {
-            self.flight.push_back((self.free.saturating_add(self.propagation), packet));
-        }
+        // Lost packets take their time on the transmitter, and nobody knows before they should have arrived; without
+        // losses there is no draw.
+        let lost = self.loss > 0.0 && self.stream.uniform() < self.loss;
+        self.flight.push_back((self.free.saturating_add(self.propagation), packet, lost));
     }
 
     /// Packets waiting or in transmission, share of time in transmission, share of packets gone.
     fn values(&self, now: i64) -> [f64; 3] {
-        let sent = self.flight.partition_point(|&(at, _)| at - self.propagation <= now);
-        let lost = self.lost.iter().filter(|&&end| end > now).count();
-        let present = self.flight.len() - sent + lost;
+        let sent = self.flight.partition_point(|&(at, ..)| at - self.propagation <= now);
+        let present = self.flight.len() - sent;
         let left = (self.free - now).max(0);
         let busy = if now > 0 { (self.work - left) as f64 / now as f64 } else { 0.0 };
         let loss = if self.offered > 0 { self.gone as f64 / self.offered as f64 } else { 0.0 };
@@ -136,13 +125,12 @@ impl Link {
     #[inline(never)]
     fn departure(&self) -> i64 {
         let now = self.timer.now();
-        let next = self.flight.partition_point(|&(at, _)| at - self.propagation <= now);
-        let sent = self.flight.get(next).map_or(NEVER, |&(at, _)| at - self.propagation);
-        self.lost.iter().copied().filter(|&end| end > now).fold(sent, i64::min)
+        let next = self.flight.partition_point(|&(at, ..)| at - self.propagation <= now);
+        self.flight.get(next).map_or(NEVER, |&(at, ..)| at - self.propagation)
     }
 
     fn settle(&mut self) {
-        let mut due = self.flight.front().map_or(NEVER, |&(at, _)| at);
+        let mut due = self.flight.front().map_or(NEVER, |&(at, ..)| at);
         if self.watched {
             due = due.min(self.departure());
         }
@@ -152,8 +140,8 @@ impl Link {
     #[inline(never)]
     fn send_all(&self, out: &mut Outbox<'_, Value>) {
         let at = self.timer.next();
-        for &(_, packet) in self.flight.iter().take_while(|(t, _)| *t == at) {
-            out.send(Self::OUT, packet);
+        for &(_, packet, lost) in self.flight.iter().take_while(|(t, ..)| *t == at) {
+            out.send(if lost { Self::DROPPED } else { Self::OUT }, packet);
         }
         for &packet in &self.dropped {
             out.send(Self::DROPPED, packet);
@@ -177,8 +165,8 @@ impl Atomic<Value> for Link {
     fn output(&self, out: &mut Outbox<'_, Value>) {
         // Mostly one packet arrives, and that is all.
         match self.flight.front() {
-            Some(&(_, packet)) if !self.bunched && !self.watched && !self.has_news() => {
-                out.send(Self::OUT, packet);
+            Some(&(_, packet, lost)) if !self.bunched && !self.watched && !self.has_news() => {
+                out.send(if lost { Self::DROPPED } else { Self::OUT }, packet);
             }
             _ => self.send_all(out),
         }
@@ -186,7 +174,8 @@ impl Atomic<Value> for Link {
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
         let now = self.timer.now();
-        while self.flight.front().is_some_and(|&(t, _)| t == now) {
+        while let Some(&(_, _, lost)) = self.flight.front().filter(|&&(t, ..)| t == now) {
+            self.gone += u64::from(lost);
             self.flight.pop_front();
             if !self.bunched {
                 break;
@@ -218,7 +207,7 @@ impl Atomic<Value> for Link {
     fn earliest_output(&self, port: u16) -> Duration {
         match self.flight.front() {
             _ if port != Self::OUT.index() => self.time_advance(),
-            Some(&(at, _)) => Duration::between(self.timer.now(), at),
+            Some(&(at, ..)) => Duration::between(self.timer.now(), at),
             None => Duration::INFINITE,
         }
     }
@@ -240,7 +229,9 @@ unit_kind! {
     /// present one.
     ///
     /// A packet of b bits takes b/rate, rounded to a tick, then the propagation delay, then the jitter.
-    /// `out` has no order among packets that arrive at one tick.
+    /// `out` has no order among packets that arrive at one tick: those that jitter holds back behind an earlier one
+    /// arrive with it. `dropped` tells at once of a packet that finds no room, or the link down, and of one that is lost
+    /// on the wire when it should have arrived.
     ///
     /// **Losses in bursts** (Gilbert-Elliott): a chain of two states makes a step per packet, from good to
     /// bad with probability `burst_begin` and back with `burst_end`; then the packet gets lost with
@@ -338,7 +329,6 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
         free: 0,
         bunched: false,
         flight: VecDeque::new(),
-        lost: VecDeque::new(),
         dropped: Vec::new(),
         offered: 0,
         gone: 0,
@@ -417,6 +407,10 @@ mod tests {
             3.0,
         );
         assert_eq!((bench.count("l.out"), bench.count("l.dropped")), (0, 5));
+        // The fifth at once; the others are missed when they should have arrived, and were on the line until then.
+        let told =
+            bench.events("l.dropped").into_iter().map(|e| e.split('@').next().unwrap().to_owned());
+        assert_eq!(told.collect::<Vec<_>>(), ["0.4", "1.25", "1.5", "1.75", "2"]);
         assert!((bench.probe("l.utilisation") - 1.0 / 3.0).abs() < 1e-9);
         assert_eq!(bench.probe("l.present"), 0.0);
     }

@@ -154,7 +154,7 @@ unit_kind! {
         with("rate", ParamType::Real(None), "", "packets per second (poisson)"),
         with("period", ParamType::Period, "", "time between packets (periodic)"),
         with("file", ParamType::File, "", "CSV file with send times in seconds (trace)"),
-        with("start", ParamType::Duration, "0 s", "the first gap or period begins here"),
+        with("start", ParamType::Duration, "0 s", "the first random gap begins here; a periodic source sends its first packet here"),
         with("limit", ParamType::Int, "", "number of packets; default no limit"),
         with("until", ParamType::Duration, "", "nothing is sent later; default no limit"),
         with("bytes", ParamType::Int, "256", "payload of a packet"),

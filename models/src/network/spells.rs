@@ -68,6 +68,12 @@ impl Spells {
         self.changes.front().map_or(NEVER, |c| c.0)
     }
 
+    /// Whether it is on at a tick from now on, as far as the list tells.
+    pub(super) fn lasts(&self, tick: i64) -> bool {
+        let changes = self.changes.iter().take_while(|c| c.0 <= tick);
+        changes.last().map_or(self.listed, |c| c.1) || self.told
+    }
+
     /// Goes on to a tick; gives whether it is now what it was not.
     pub(super) fn pass(&mut self, now: i64) -> bool {
         let before = self.on();
