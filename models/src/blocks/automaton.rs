@@ -1,6 +1,8 @@
 //! `automaton`: a timed finite state machine.
 mod formula;
 mod parse;
+#[cfg(test)]
+mod tests;
 
 use super::events::same;
 use crate::{
@@ -18,9 +20,12 @@ use crate::{
 };
 use formula::{FIRST, Formula, Guard, TIME, VALUE};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
+};
 use superdense_kernel::{
-    Atomic, Bag, Component, Effects, EventKind, Outbox, port::OutPort, time::Duration,
+    Atomic, Bag, Component, Effects, EventKind, Fact, Outbox, port::OutPort, time::Duration,
 };
 
 /// The cause of a transition.
@@ -72,6 +77,10 @@ pub struct Automaton {
     vars: Vec<f64>,
     stream: RandomStream,
     level: Level,
+    /// Events of this instant that wait for those before them, where each is heard.
+    queue: Option<VecDeque<(u16, Value)>>,
+    /// Whether it was told that some were not heard.
+    noted: bool,
 }
 
 impl Automaton {
@@ -118,6 +127,59 @@ impl Automaton {
 
     fn waiting(&self) -> bool {
         self.told.is_some() || self.level.is_pending()
+    }
+
+    /// The first transition in the list that any of these events enables, if one does, with the number of the event.
+    /// Leaves its value among the variables.
+    fn enabled(&mut self, events: &[(u16, Value)]) -> Option<(u32, usize)> {
+        let arrows = Arc::clone(&self.arrows);
+        arrows.iter().zip(0..).find_map(|(a, k)| {
+            let Cause::On(port, wanted) = &a.cause else { return None };
+            if !a.from.contains(&self.state) {
+                return None;
+            }
+            let enables = |(p, v): &(u16, Value)| {
+                self.vars[VALUE] = v.as_real().unwrap_or(0.0);
+                p == port && wanted.as_ref().is_none_or(|w| same(w, v)) && self.allows(a)
+            };
+            Some((k, events.iter().position(enables)?))
+        })
+    }
+
+    /// Takes the transition that these events enable; gives the number of the event that did.
+    fn answer(&mut self, events: &[(u16, Value)], fx: &mut Effects<Value>) -> Option<usize> {
+        let (k, event) = self.enabled(events)?;
+        let numbers = self.numbers(k, self.timer.now(), self.vars[VALUE]);
+        self.take(k, EventKind::Private, fx);
+        self.told = Some((k, numbers));
+        Some(event)
+    }
+
+    /// Hears the events that wait, up to the first that enables a transition.
+    fn answer_next(&mut self, fx: &mut Effects<Value>) {
+        while self.told.is_none()
+            && let Some(event) = self.queue.as_mut().and_then(VecDeque::pop_front)
+        {
+            self.answer(&[event], fx);
+        }
+    }
+
+    /// Tells once that events of a cycle, but for number `heard`, would have had an effect as well.
+    fn note_unheard(
+        &mut self,
+        mut events: Vec<(u16, Value)>,
+        heard: usize,
+        fx: &mut Effects<Value>,
+    ) {
+        const UNHEARD: &str = "several events came at one instant; one transition was taken, and others that would have \
+                               caused one were not heard: give it `simultaneous = \"each\"` to hear them one after the other";
+        events.remove(heard);
+        let value = self.vars[VALUE];
+        if !self.noted && self.enabled(&events).is_some() {
+            self.noted = true;
+            fx.report(Fact::Note(Arc::from(UNHEARD)));
+        }
+        self.vars[VALUE] = value;
     }
 
     fn reschedule(&mut self) {
@@ -191,6 +253,7 @@ impl Atomic<Value> for Automaton {
         self.timer.fire();
         if waiting {
             self.told = None;
+            self.answer_next(fx);
         } else if let Some((_, k)) = due {
             (self.vars[TIME], self.vars[VALUE]) = (self.timer.seconds(0, self.timer.now()), 0.0);
             self.take(k, EventKind::Time, fx);
@@ -201,19 +264,15 @@ impl Atomic<Value> for Automaton {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         self.vars[TIME] = self.timer.seconds(0, self.timer.now());
-        let arrows = Arc::clone(&self.arrows);
-        let taken = arrows.iter().zip(0..).find(|(a, _)| {
-            let Cause::On(port, wanted) = &a.cause else { return false };
-            a.from.contains(&self.state)
-                && bag.iter().any(|(p, v)| {
-                    self.vars[VALUE] = v.as_real().unwrap_or(0.0);
-                    p == *port && wanted.as_ref().is_none_or(|w| same(w, v)) && self.allows(a)
-                })
-        });
-        if let Some((_, k)) = taken {
-            let numbers = self.numbers(k, self.timer.now(), self.vars[VALUE]);
-            self.take(k, EventKind::Private, fx);
-            self.told = Some((k, numbers));
+        let events: Vec<(u16, Value)> =
+            bag.iter().map(|(port, value)| (port, value.clone())).collect();
+        if let Some(queue) = &mut self.queue {
+            queue.extend(events);
+            self.answer_next(fx);
+        } else if let Some(heard) = self.answer(&events, fx)
+            && events.len() > 1
+        {
+            self.note_unheard(events, heard, fx);
         }
         self.reschedule();
     }
@@ -254,7 +313,9 @@ unit_kind! {
     ///
     /// A transition starts `after` a time in its state, or `on` an event, perhaps with a `value`;
     /// `from` is a state, a list of states, or "*". One transition is taken per cycle: the first
-    /// in the list that any event of the cycle enables. A time-out and an event in the same cycle:
+    /// in the list that any event of the cycle enables; others that would have caused one then are not heard, and a
+    /// note tells of it. With `simultaneous = "each"` the events of a cycle are heard one after the other, in the
+    /// order in which their senders stand in the file, each with its own transition in a micro-step of its own. A time-out and an event in the same cycle:
     /// the time-out goes first. A time-out is told in its own cycle, a transition on an event one
     /// micro-step after it. `emit` gives values for outputs (or one value for the first output).
     ///
@@ -284,6 +345,7 @@ unit_kind! {
         with("initial", ParamType::Text, "", "state at the start; default the first"),
         with("inputs", ParamType::Raw, "", "names of event inputs"),
         with("outputs", ParamType::Raw, "", "names of event outputs"),
+        with("simultaneous", ParamType::Choice(&["first", "each"]), "first", "which of the events of one cycle cause a transition"),
         with("variables", ParamType::Raw, "", "numbers that transitions set: name = number or formula"),
     ],
     ports: |params| {
@@ -318,6 +380,8 @@ unit_kind! {
             vars: [0.0; FIRST].into_iter().chain(variables.start).collect(),
             stream: RandomStream::new(context.seed, &format!("{}#automaton", context.path)),
             level: Level::new(f64::from(initial)),
+            queue: (params.text("simultaneous") == "each").then(VecDeque::new),
+            noted: false,
         };
         model.enter(initial).map_err(|NotFinite(what, value)| {
             let error = ParamError::at(params.span("transitions"), format!("{what} gives {value}"));
@@ -326,206 +390,4 @@ unit_kind! {
         model.reschedule();
         Ok(Component::atomic(model))
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::kinds::testing::{Bench, mistakes};
-
-    /// The traffic light and the police officer of Gomes et al., "Co-simulation: State of the
-    /// art" (2017), section 3.1.
-    const TRAFFIC: &str = r#"
-        connections = ["police.y -> light.order"]
-        [unit.light]
-        kind = "automaton"
-        states = ["red", "green", "yellow", "off"]
-        inputs = ["order"]
-        outputs = ["y"]
-        transitions = [
-          { from = "*", on = "order", value = "toWork", to = "off" },
-          { from = "off", on = "order", value = "toIdle", to = "red" },
-          { from = "red", after = "60 s", to = "green", emit = "green" },
-          { from = "green", after = "50 s", to = "yellow", emit = "yellow" },
-          { from = "yellow", after = "10 s", to = "red", emit = { y = "red" } },
-        ]
-        [unit.police]
-        kind = "automaton"
-        states = ["idle", "working"]
-        outputs = ["y"]
-        transitions = [
-          { from = "idle", after = 100, to = "working", emit = "toWork" },
-          { from = "working", after = 200.0, to = "idle", emit = "toIdle" },
-        ]
-        "#;
-
-    #[test]
-    fn traffic_light() {
-        let bench = Bench::run(TRAFFIC, 1000.0);
-        assert_eq!(
-            bench.events("light.y"),
-            ["60@0 green", "360@0 green", "660@0 green", "960@0 green"]
-        );
-        assert_eq!(
-            bench.events("police.y"),
-            [
-                "100@0 toWork",
-                "300@0 toIdle",
-                "400@0 toWork",
-                "600@0 toIdle",
-                "700@0 toWork",
-                "900@0 toIdle",
-                "1000@0 toWork"
-            ]
-        );
-        assert_eq!(bench.events("light.state")[..3], ["60@0 green", "100@1 off", "300@1 red"]);
-        assert_eq!(
-            bench.signal("light.number")[..3],
-            ["0@0 [0.0] left 0", "60@0 Jump [1.0] left 0", "100@1 Jump [3.0] left 1"]
-        );
-        assert_eq!(bench.probe("light.number"), 3.0);
-    }
-
-    /// Conformance H14: two events in one cycle toggle once.
-    #[test]
-    fn one_transition_per_cycle() {
-        let bench = Bench::run(
-            r#"
-            connections = ["s.y -> m.u", "s.y -> d.u", "d.y -> m.u"]
-            [unit.s]
-            kind = "schedule"
-            times = [1, 1]
-            [unit.d]
-            kind = "delay"
-            delay = 0
-            [unit.m]
-            kind = "automaton"
-            states = ["a", "b"]
-            inputs = ["u"]
-            transitions = [
-              { from = "a", on = "u", to = "b" },
-              { from = "b", on = "u", to = "a" },
-            ]
-            "#,
-            2.0,
-        );
-        assert_eq!(bench.events("m.state"), ["1@1 b", "1@2 a"]);
-    }
-
-    #[test]
-    fn variables_count_and_conditions_decide() {
-        let bench = Bench::run(
-            r#"
-            connections = ["s.y -> m.u", "m.y -> big.u"]
-            [unit.s]
-            kind = "schedule"
-            times = [5, 6, 7]
-            values = [1, 3, 2]
-            [unit.m]
-            kind = "automaton"
-            states = ["try", "done", "high"]
-            inputs = ["u"]
-            outputs = ["y"]
-            variables = { n = 0, most = "2 + 1" }
-            transitions = [
-              { from = "try", after = "0.5 + 0.5*(n + 1)/(n + 1)", to = "try", if = "n < most", send = { y = "10*n" }, set = { n = "n + 1" } },
-              { from = "try", after = "1 s", to = "done", if = "n >= most" },
-              { from = ["done", "high"], on = "u", to = "high", if = "value > 2", send = { y = "value + t" }, set = { n = "-n" } },
-            ]
-            [unit.big]
-            kind = "counter"
-            "#,
-            8.0,
-        );
-        assert_eq!(bench.events("m.y"), ["1@0 0", "2@0 10", "3@0 20", "6@1 9"]);
-        assert_eq!(
-            bench.events("m.state"),
-            ["1@0 try", "2@0 try", "3@0 try", "4@0 done", "6@1 high"]
-        );
-    }
-
-    /// Of time-outs, `t` is when they come and not when their states were entered; `value` is 0.
-    #[test]
-    fn formulas_know_the_time_of_their_transition() {
-        let bench = Bench::run(
-            r#"
-            connections = ["s.y -> m.u"]
-            [unit.s]
-            kind = "schedule"
-            times = [2]
-            values = [9]
-            [unit.m]
-            kind = "automaton"
-            states = ["a", "b"]
-            inputs = ["u"]
-            outputs = ["y", "z"]
-            variables = { x = 0 }
-            transitions = [
-              { from = "a", after = "1", to = "b", set = { x = "t + value" }, send = { y = "t + value", z = "x" } },
-              { from = "b", after = "2", to = "a", set = { x = "t" }, send = { y = "t + value", z = "x" } },
-              { from = "b", on = "u", to = "b", set = { x = "t + value" }, send = { y = "t + value", z = "x" } },
-            ]
-            "#,
-            8.0,
-        );
-        assert_eq!(bench.events("m.y"), ["1@0 1", "2@1 11", "4@0 4", "5@0 5", "7@0 7", "8@0 8"]);
-        assert_eq!(bench.events("m.z"), ["1@0 0", "2@1 1", "4@0 11", "5@0 4", "7@0 5", "8@0 7"]);
-    }
-
-    /// Two servers and two places to wait: a birth-death process, whose shares of time are those of Erlang.
-    #[test]
-    fn durations_may_be_random() {
-        let (rate, service, servers, places) = (3.0_f64, 2.0_f64, 2, 4);
-        let bench = Bench::run(
-            r#"
-            [unit.m]
-            kind = "automaton"
-            states = ["open"]
-            outputs = ["n"]
-            variables = { n = 0 }
-            transitions = [
-              { from = "open", after = "exponential(1/3)", to = "open", if = "n < 4", send = { n = "n + 1" }, set = { n = "n + 1" } },
-              { from = "open", after = "exponential(1/(2*min(n, 2)))", to = "open", if = "n > 0", send = { n = "n - 1" }, set = { n = "n - 1" } },
-            ]
-            "#,
-            20_000.0,
-        );
-        let (mut shares, mut last) = ([0.0; 5], (0.0, 0));
-        for event in bench.events("m.n") {
-            let (at, n) = event.split_once(' ').unwrap();
-            let at: f64 = at.split('@').next().unwrap().parse().unwrap();
-            shares[last.1] += (at - last.0) / 20_000.0;
-            last = (at, n.parse().unwrap());
-        }
-        let mut weights = vec![1.0];
-        for n in 1..=places {
-            weights.push(weights[n - 1] * rate / (service * n.min(servers) as f64));
-        }
-        let all: f64 = weights.iter().sum();
-        for (share, weight) in shares.iter().zip(&weights) {
-            assert!((share - weight / all).abs() < 0.01, "{shares:?} {weights:?}");
-        }
-    }
-
-    #[test]
-    fn mistakes_are_all_named() {
-        let text = mistakes(
-            "[unit.m]\nkind='automaton'\nstates=['a','b']\ninitial='c'\ninputs=['u']\n\
-             transitions=[{from='a',to='x',after=1},{from='a',to='b'},\
-             {from='b',on='v',to='a'},{from='b',on='u',to='a',emit='q'},{color=1}]",
-        );
-        assert_eq!(
-            text,
-            [
-                "no state `c`; the states are a, b",
-                "no state `x`; the states are a, b",
-                "a transition needs either `after` or `on`; add after = \"5 s\" or on = \"input\"",
-                "no input `v`; the inputs are u",
-                "nothing to emit on: the unit has no outputs; add outputs = [\"y\"]",
-                "unknown key `color`; the keys are from, to, after, on, value, if, emit, send, set",
-                "a transition needs `from`; add from = a state",
-                "a transition needs `to`; add to = a state",
-                "a transition needs either `after` or `on`; add after = \"5 s\" or on = \"input\"",
-            ]
-        );
-    }
 }
