@@ -60,6 +60,7 @@ pub(super) fn elaborate(
             _ => {}
         }
     }
+    e.about = None;
     for (name, p) in &mut out.values {
         match name.as_str() {
             "event" | "on" => e.events(&mut reader, p),

@@ -6,14 +6,14 @@ use super::{
 use crate::{
     kinds::{Located, Param, ParamError, Span},
     maths::expr::{
-        Compare, Comparison, Expr, Freezer, Frozen, Names, Node, Op, Symbol, VarId, built_in,
-        nearest,
+        Compare, Comparison, Expr, Freezer, Frozen, Names, Node, Op, Scope, Symbol, VarId,
+        built_in, nearest,
     },
     solve::equations::Dims,
 };
 use std::{
     cell::RefCell,
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
 };
 
 /// Helpers count as variables from here on, until they are put in.
@@ -72,17 +72,58 @@ impl Formulas {
                 f.scope.insert(full, Symbol::Const(number as f64));
             }
         }
-        let mut scope = std::mem::take(&mut f.scope);
         let lets = r.table("let");
-        f.helpers(r, &lets, &mut scope);
-        f.scope = scope;
-        for (_, entries) in &d.modes {
-            let mut scope = f.scope.clone();
-            let lets = part(r, entries, "let");
+        let own: Vec<Vec<Entry<'_>>> = d.modes.iter().map(|(_, e)| part(r, e, "let")).collect();
+        if own.iter().all(Vec::is_empty) {
+            let mut scope = std::mem::take(&mut f.scope);
             f.helpers(r, &lets, &mut scope);
-            f.in_mode.push(scope);
+            f.in_mode = vec![scope.clone(); d.modes.len()];
+            f.scope = scope;
+        } else {
+            f.helpers_by_mode(r, &lets, &own);
         }
         f
+    }
+
+    /// `let` expressions where modes have some of their own: each mode has all of the unit, with its own in the places
+    /// of those that have their names. The unit itself has those that all modes know, as the present mode has them.
+    fn helpers_by_mode(&mut self, r: &mut Reader<'_>, lets: &[Entry<'_>], own: &[Vec<Entry<'_>>]) {
+        let before = r.errors.len();
+        for own in own {
+            let of_unit = lets
+                .iter()
+                .map(|unit| *own.iter().find(|e| e.0.value == unit.0.value).unwrap_or(unit));
+            let more = own.iter().filter(|e| lets.iter().all(|l| l.0.value != e.0.value));
+            let all: Vec<Entry<'_>> = of_unit.chain(more.copied()).collect();
+            let mut scope = self.scope.clone();
+            self.helpers(r, &all, &mut scope);
+            self.in_mode.push(scope);
+            if r.errors.len() > before {
+                // Other modes would tell it again.
+                break;
+            }
+        }
+        self.in_mode.resize(own.len(), self.in_mode[0].clone());
+        let names = lets.iter().chain(own.iter().flatten()).map(|e| &e.0.value);
+        for name in names.collect::<BTreeSet<_>>() {
+            let of_mode = |scope: &Names| match scope.lookup(name)? {
+                Symbol::Const(value) => Some(Expr::constant(value)),
+                Symbol::Var(v) if v.0 >= HELPERS => {
+                    Some(self.helpers[(v.0 - HELPERS) as usize].clone())
+                }
+                _ => None,
+            };
+            let all: Option<Vec<Expr>> = self.in_mode.iter().map(of_mode).collect();
+            let (Some(all), Some(mode)) = (all, self.mode) else { continue };
+            if all.iter().all(|expr| *expr == all[0]) {
+                let symbol = self.in_mode[0].lookup(name).expect("a helper of all modes");
+                self.scope.insert(name.clone(), symbol);
+                continue;
+            }
+            self.scope
+                .insert(name.clone(), Symbol::Var(VarId(HELPERS + self.helpers.len() as u32)));
+            self.helpers.push(Expr::choose(mode, &all));
+        }
     }
 
     /// The formulas with switching functions as they are written.

@@ -94,7 +94,12 @@ const PARAMS: &[ParamSpec] = &[
         "rk45",
         "how the equations are solved",
     ),
-    with("order", ParamType::Int, "12", "order of the method taylor, 2 to 30"),
+    with(
+        "order",
+        ParamType::Int,
+        "12",
+        "order of the method taylor, 2 to 30; below 6 it takes far shorter steps than the tolerance needs",
+    ),
     with(
         "step",
         ParamType::Real(Some("s")),

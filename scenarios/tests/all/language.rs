@@ -318,3 +318,36 @@ fn texts_may_be_whole_numbers() {
         assert_eq!(y, Some(4.0), "{column}");
     }
 }
+
+/// A `let` of a mode takes the place of the unit's, also in formulas of the unit and in helpers that read it; one that all
+/// modes have need not stand in the unit.
+#[test]
+fn helpers_of_modes_hold_everywhere() {
+    let text = "stop = 10\n[unit.b]\nkind = 'equations'\nstates = { s = 0 }\ndiscrete = { n = 0 }\n\
+                let = { i = '0', double = '2*i' }\nderivatives = { s = 'double/2 + extra' }\n\
+                outputs = { s = 's', i = 'i', double = 'double', n = 'n' }\n\
+                [[unit.b.event]]\nname = 'seen'\nwhen = 'double > 1'\nreset = { n = '10*i' }\n\
+                [unit.b.mode.wait]\nlet = { extra = '0' }\n[[unit.b.mode.wait.event]]\nname = 'go'\nwhen = 't >= 1'\nto = 'charge'\n\
+                [unit.b.mode.charge]\nlet = { i = '1.5', extra = '0*s' }\n\
+                [[unit.b.mode.charge.event]]\nname = 'full'\nwhen = 's >= 3'\nto = 'off'\n\
+                [unit.b.mode.off]\nlet = { extra = '0' }\n\
+                [result]\ns = 'final(b.s)'\nfull = \"first(event('b', 'full'))\"\nmost = 'max(b.double)'\nlast = 'final(b.i)'\n\
+                n = 'final(b.n)'\n";
+    let done = crate::results::run(text, &[]);
+    for (name, wanted) in [("s", 3.0), ("full", 3.0), ("most", 3.0), ("last", 0.0), ("n", 15.0)] {
+        let found = crate::results::value(&done, name).unwrap_or(f64::NAN);
+        near(found, wanted, 1e-8);
+    }
+}
+
+/// Keys of arrays in resets mean states, also in a unit with algebraic variables.
+#[test]
+fn resets_of_arrays_know_states() {
+    let text = "stop = 2\n[unit.r]\nkind = 'equations'\nmethod = 'rodas'\nstates = { 'u[i in 1..=3]' = 1 }\n\
+                derivatives = { 'u[i]' = '0' }\nalgebraic = { 'R[i in 1..=3]' = 1 }\n\
+                residuals = { 'R[i]' = 'R[i] - u[i]' }\noutputs = { a = 'R[1] + R[2] + R[3]' }\n\
+                [[unit.r.event]]\nname = 'dose'\nat = 1\nreset = { 'u[i]' = 'u[i] + i' }\n\
+                [result]\na = 'final(r.a)'\n";
+    let done = crate::results::run(text, &[]);
+    near(crate::results::value(&done, "a").unwrap_or(f64::NAN), 9.0, 1e-9);
+}

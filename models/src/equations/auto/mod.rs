@@ -20,6 +20,7 @@ use crate::{
         Settings,
         core::{Advance, Core, Failure, Flips, Scene},
         equations::Equations,
+        ode::Path,
         qss::Quanta,
     },
 };
@@ -346,6 +347,9 @@ impl<E: Equations> Core<E> for Automatic {
 
     fn states(&self, t: f64, x: &mut [f64]) {
         each!(&self.runner, core => Core::<E>::states(core, t, x));
+    }
+    fn path(&self) -> Option<&Path> {
+        each!(&self.runner, core => Core::<E>::path(core))
     }
     fn error(&self, t: f64, state: usize, x: f64) -> f64 {
         each!(&self.runner, core => Core::<E>::error(core, t, state, x))
