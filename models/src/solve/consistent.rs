@@ -202,7 +202,8 @@ impl Consistent {
     }
 
     /// Changes the algebraic variables among `vars` such that all residuals are zero. They are
-    /// known well enough when a correction is below `tolerances`, relative and absolute, by far.
+    /// known well enough when a correction is below `tolerances`, relative and absolute, by far. `follow`
+    /// gives other variables, such as sides, the values that go with the algebraic ones on the way.
     ///
     /// # Errors
     /// When there are no such values, or the search does not find them: a text with the equation.
@@ -211,6 +212,7 @@ impl Consistent {
         equations: &E,
         vars: &mut [f64],
         (relative, absolute): (f64, f64),
+        mut follow: impl FnMut(&mut [f64]),
     ) -> Result<(), String> {
         let places = equations.dims().algebraic_places();
         let weight = |z: f64| absolute + relative.max(1e-14) * z.abs();
@@ -221,6 +223,7 @@ impl Consistent {
         };
         let mut step = vec![0.0; places.len()];
         let (mut ahead, mut before) = (step.clone(), f64::INFINITY);
+        follow(vars);
         self.residuals(equations, vars, &mut step);
         for _ in 0..MAX_TURNS {
             if let Some(row) = step.iter().position(|r| !r.is_finite()) {
@@ -242,6 +245,7 @@ impl Consistent {
                 for ((z, start), d) in vars[places.clone()].iter_mut().zip(&start).zip(&step) {
                     *z = start + damping * d;
                 }
+                follow(vars);
                 self.residuals(equations, vars, &mut ahead);
                 let mut left = ahead.clone();
                 linearised.solve(&mut left);

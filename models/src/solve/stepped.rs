@@ -146,7 +146,7 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
         self.put(t, x);
         if self.differential() < x.len() {
             // Series hold their residuals where these are; that they are zero is seen to here.
-            self.consistent.find(&self.scene.equations, self.vars, self.tolerances)?;
+            self.consistent.find(&self.scene.equations, self.vars, self.tolerances, |_| ())?;
         }
         let solve = |this: &mut Self, rows: &mut [f64]| {
             let memory = (&mut *this.dual, &mut *this.work);
@@ -522,7 +522,20 @@ impl<E: Equations> Core<E> for Stepped {
     }
 
     fn input(&mut self, scene: &Scene<E>, _: usize) {
-        self.end_step(scene.dims.states, self.state.at);
+        let dims = scene.dims;
+        self.end_step(dims.states, self.state.at);
+        if dims.algebraic == 0 || scene.frame.resting {
+            return;
+        }
+        // A piece may go on from where the one before was off by the sender's tolerance, which is wider than that of
+        // the equations. Where there are no values, the next step says so.
+        let Self { state, consistent, vars, .. } = self;
+        scene.fill(state.at, state.solver.state(), vars);
+        let options = state.solver.options();
+        let tolerances = (options.rtol, options.atol);
+        if consistent.find(&scene.equations, vars, tolerances, |_| ()).is_ok() {
+            state.solver.amend(dims.differential(), &vars[dims.algebraic_places()]);
+        }
     }
 
     fn sent(&mut self, _: &Scene<E>, _: usize) {}

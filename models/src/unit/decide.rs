@@ -6,6 +6,10 @@
 //! solution that is not zero; else it rests at zero. All others keep their sides: near a
 //! root a computed sign says nothing. Sides are decided together with algebraic variables, inner ones
 //! before those that read them, until nothing changes.
+//!
+//! Sides that no algebraic variable decides come first, so that these are searched for on the branches that hold.
+//! Where the search itself crosses thresholds, it begins once more and lets sides follow on its way: else it would
+//! end at a root of a branch that does not hold, or at none.
 use super::{
     relations::Pending,
     wrapper::{Scratch, Unit},
@@ -19,7 +23,7 @@ use crate::solve::{
 use std::ops::Range;
 
 /// Rounds in which sides, and algebraic variables with them, have to agree.
-const ROUNDS: usize = 64;
+pub(super) const ROUNDS: usize = 64;
 /// A relation that changes its side so often in one decision chatters: each side drives it to the other.
 const TURNS: u32 = 4;
 
@@ -41,7 +45,7 @@ pub(super) const START: Instant = Instant { t: 0.0, tick: 0, start: true };
 
 /// How much is known of where indicators go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+pub(super) enum Known {
     Nothing,
     Slopes,
     All,
@@ -72,7 +76,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.readers.relations.is_empty() && self.scene.dims.algebraic == 0 {
             return Ok(());
         }
-        self.decide_all(at)
+        let set = if at.start { Vec::new() } else { self.set_dependent() };
+        self.decide_all(at)?;
+        set.into_iter().try_for_each(|(k, value)| self.kept_dependent(k, value))
     }
 
     #[inline(never)]
@@ -83,10 +89,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.released.clear();
         let mut last = 0;
         self.doubt(at);
+        self.decide_known(at);
+        let mut guess = self.follows().then(|| self.scratch.vars.clone());
         for _ in 0..ROUNDS {
-            self.solve_algebraic()?;
+            if let Err(why) = self.solve_algebraic(false) {
+                self.scratch.vars = guess.take().ok_or_else(|| why.clone())?;
+                self.solve_algebraic(true).map_err(|_| why)?;
+            }
             self.update_indicators();
-            let (mut read, mut known) = (false, Known::Nothing);
+            let (mut read, mut crossed, mut known) = (false, false, Known::Nothing);
             for k in 0..count {
                 if self.scratch.turns[k] > TURNS && self.certain(k) == 0.0 {
                     continue;
@@ -99,6 +110,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let slides = relation.sliding.is_some();
                 if relation.stops || slides {
                     (read, last) = (true, k);
+                    crossed |= self.readers.solved[k];
                 }
                 if self.readers.inner[k] || slides {
                     // Others read the side that has just changed.
@@ -108,6 +120,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             if !read {
                 return Ok(());
+            }
+            if crossed && let Some(guess) = guess.take() {
+                let found = std::mem::replace(&mut self.scratch.vars, guess);
+                if self.solve_algebraic(true).is_err() {
+                    self.scratch.vars = found;
+                }
             }
         }
         Err(format!(
@@ -144,24 +162,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// Gives the algebraic variables their values.
-    fn solve_algebraic(&mut self) -> Result<(), String> {
-        if self.scene.dims.algebraic == 0 {
-            return Ok(());
-        }
-        let Scratch { vars, consistent, errors, .. } = &mut self.scratch;
-        let options = &self.settings.solver;
-        let found = consistent.find(&self.scene.equations, vars, (options.rtol, options.atol));
-        // They are no better than the search for them asks.
-        for place in self.scene.dims.algebraic_places() {
-            let asked = options.scale(place - Dims::STATES, vars[place].abs());
-            errors[place] = errors[place].max(asked);
-        }
-        found
-    }
-
     /// Leaves the indicators with the bounds of their rounding in the scratch.
-    fn update_indicators(&mut self) {
+    pub(super) fn update_indicators(&mut self) {
         let Scratch { vars, tendency, indicators, errors, .. } = &mut self.scratch;
         tendency.values(&self.scene, vars, |place| errors[place], indicators);
     }
@@ -183,7 +185,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Decides relation `k`, where it has to be; gives whether its side changed.
-    fn change(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
+    pub(super) fn change(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
         let role = self.readers.relations[k].role;
         if matches!(role, Role::Passes(_) | Role::Slides) {
             return false;
@@ -220,7 +222,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.set_side(k, side)
     }
 
-    fn change_timed(&mut self, k: usize, at: Instant) -> bool {
+    pub(super) fn change_timed(&mut self, k: usize, at: Instant) -> bool {
         let now = self.scene.frame.last + at.tick;
         let vars = std::mem::take(&mut self.scratch.vars);
         let (side, before) = self.timed_side(k, &vars, now);
@@ -259,7 +261,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let mut changed = false;
             for k in 0..self.readers.relations.len() {
                 let Relation { role, kind, sliding, .. } = &self.readers.relations[k];
-                let fixed = *role != Role::Searched || sliding.is_some() || !self.is_active(k);
+                let fixed = matches!(role, Role::Passes(_) | Role::Slides)
+                    || sliding.is_some()
+                    || !self.is_active(k);
                 if fixed || sides.iter().any(|s| usize::from(s.0) == k) {
                     continue;
                 }

@@ -1,4 +1,5 @@
 //! Continuous units as atomic models: a system of equations under a method, wrapped in events.
+mod algebraic;
 mod atomic;
 mod cuts;
 mod decide;

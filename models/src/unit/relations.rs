@@ -57,6 +57,8 @@ pub(super) struct Readers {
     /// Per relation: whether its indicator reads sides of others, or what algebraic equations with
     /// sides give, or whether the solution may slide along it.
     nested: Vec<bool>,
+    /// Per relation: whether its indicator follows from algebraic variables, also by sides of others.
+    pub solved: Vec<bool>,
 }
 
 impl Readers {
@@ -110,6 +112,7 @@ impl Readers {
         if dims.algebraic > 0 {
             inner.iter_mut().zip(&relations).for_each(|(inner, r)| *inner |= r.stops);
         }
+        let solved = solved(&dims, parts.as_deref(), relations.len());
         let is_timed = |k: &usize| relations[*k].role == Role::Timed;
         let passes = |(k, r): (usize, &Relation)| match r.role {
             Role::Passes(base) => Some((k, base)),
@@ -124,8 +127,30 @@ impl Readers {
             relations,
             inner,
             nested,
+            solved,
         }
     }
+}
+
+/// Per relation: whether its indicator reads algebraic variables, or the side of one that does.
+fn solved(dims: &Dims, parts: Option<&[Program]>, count: usize) -> Vec<bool> {
+    let mut solved = vec![parts.is_none() && dims.algebraic > 0; count];
+    let parts = parts.filter(|_| dims.algebraic > 0).unwrap_or_default();
+    let reads = |id: &VarId, solved: &[bool]| {
+        let place = id.0 as usize;
+        let side = place.checked_sub(dims.first_side()).and_then(|k| solved.get(k));
+        dims.algebraic_places().contains(&place) || side.is_some_and(|solved| *solved)
+    };
+    for _ in 0..parts.len() {
+        let before = solved.clone();
+        for (solved, part) in solved.iter_mut().zip(parts) {
+            *solved |= part.inputs().iter().any(|id| reads(id, &before));
+        }
+        if solved == before {
+            break;
+        }
+    }
+    solved
 }
 
 /// The variables that residuals read beside algebraic ones.

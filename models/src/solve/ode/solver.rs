@@ -242,6 +242,12 @@ impl Solver {
         Ok(())
     }
 
+    /// Gives the states from number `first` on other values at the present.
+    pub(crate) fn amend(&mut self, first: usize, values: &[f64]) {
+        put(&mut self.x[first..], values);
+        self.fresh = false;
+    }
+
     /// State at `t`, valid from the begin of the last step to the current time.
     #[inline]
     pub fn dense(&self, t: f64, x: &mut [f64]) {

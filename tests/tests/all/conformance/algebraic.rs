@@ -77,3 +77,70 @@ fn higher_index_is_refused_with_the_equation() {
         assert!(why.starts_with("u at ") && why.contains("z^2 - x"), "{method}: {why}");
     }
 }
+
+/// Sides that no algebraic variable decides come before the search, and others follow it on its way: it ends at the root
+/// of the branch that holds, at the start and after jumps.
+#[test]
+fn searches_go_along_the_branches_that_hold() {
+    let cases = [
+        // The branch of the start has another root.
+        ("M = 0.2", "R = 0.5", "if M < 0.5 then R^2 - 0.3 else R + 0.9", "M = 0.2", 0.3f64.sqrt()),
+        // No root on the other branch.
+        ("M = 0.2", "R = 0.5", "if M < 0.5 then R - 0.3 else R^2 - (M - 0.5)", "M = 0.2", 0.3),
+        // A reset changes the branch.
+        (
+            "M = 0.2",
+            "R = 0.1",
+            "0.05 - R^2 - (if M < 0.5 then 3*(0.5 - M)*R else 0)",
+            "M = 0.7",
+            0.05f64.sqrt(),
+        ),
+        ("M = 0.2", "R = 0.1", "0.05 - R^2 - 3*max(0.5 - M, 0)*R", "M = 0.7", 0.05f64.sqrt()),
+        (
+            "M = 0.2",
+            "R = 0.5",
+            "if M < 0.5 then R^2 - (0.5 - M) else R - 3*(M - 0.5)",
+            "M = 0.7",
+            0.6,
+        ),
+        // The search changes it.
+        ("M = 1", "R = 0.9", "R*abs(R) + 0.1*R - M", "M = -1", -(1.0025f64.sqrt() - 0.05)),
+        (
+            "M = 1",
+            "R = 0.9",
+            "(if R > 0 then R^2 else -R^2) + 0.1*R - M",
+            "M = -1",
+            -(1.0025f64.sqrt() - 0.05),
+        ),
+    ];
+    for (state, guess, residual, reset, exact) in cases {
+        let text = format!(
+            "[unit.u]\nkind = 'equations'\nMETHOD\nstates = {{ {state} }}\nalgebraic = {{ {guess} }}\n\
+             derivatives = {{ M = '0' }}\nresiduals = {{ R = '{residual}' }}\noutputs = {{ R = 'R' }}\n\
+             [[unit.u.event]]\nname = 'feed'\nat = 1\nreset = {{ {reset} }}"
+        );
+        for method in ["rodas", "taylor", "auto"] {
+            let ran = Ran::with(&text, method, 2 * S);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {residual}: {e}"));
+            let found = ran.output("u", 0, 2 * S);
+            assert!((found - exact).abs() < 1e-9, "{method}: {residual}: {found}, not {exact}");
+        }
+    }
+}
+
+/// An input follows its source within the exchange tolerance, a thousand times the tolerance of the equations: the
+/// algebraic variable is found anew on each piece.
+#[test]
+fn equations_hold_on_each_piece_of_an_input() {
+    let text = "connections = ['a.n -> b.p']\n[unit.a]\nkind = 'equations'\nstates = { n = 1 }\n\
+                derivatives = { n = '-n' }\noutputs = { n = 'n' }\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\ninputs = { p = 1 }\nalgebraic = { q = 0.6 }\n\
+                residuals = { q = '2*q - p' }\noutputs = { q = 'q' }";
+    for method in ["rodas", "taylor", "auto"] {
+        let ran = Ran::with(text, method, 10 * S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let q = ran.output("b", 0, 10 * S);
+        assert!((q - 0.5 * (-10f64).exp()).abs() < 1e-6, "{method}: {q}");
+        assert!(ran.statistic("rejected_steps") < 50, "{method}");
+    }
+}

@@ -123,3 +123,25 @@ fn refusals_name_the_constraint() {
     assert!((x + 0.986_291_751_131_875).abs() < 1e-7, "{x}");
     assert!((y + 0.165_010_853_125_543).abs() < 1e-7, "{y}");
 }
+
+/// A reset of a state that follows from a constraint is no reset: it is told, unless the constraint agrees.
+#[test]
+fn resets_of_dependent_states_are_kept_or_refused() {
+    let text = "[unit.r]\nkind = 'equations'\nMETHOD\nstates = { A = 1, B = 2 }\nalgebraic = { rate = 0 }\n\
+                derivatives = { A = '-rate - 0.1*A', B = 'rate - 0.3*B' }\nresiduals = { rate = 'B - 2*A' }\n\
+                outputs = { A = 'A', B = 'B' }\n[[unit.r.event]]\nname = 'dose'\nat = 1\nreset = { RESET }";
+    for method in ["rodas", "taylor", "auto"] {
+        let dosed = |reset: &str| Ran::with(&text.replace("RESET", reset), method, 2 * S);
+        let both = dosed("A = 'A + 0.5', B = 'B + 1'");
+        both.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        // Both decay together: (A + B)' = -0.1 A - 0.3 B is A' = -7/30 A.
+        let exact = ((-7.0 / 30.0f64).exp() + 0.5) * (-7.0 / 30.0f64).exp();
+        let found = both.output("r", 0, 2 * S);
+        assert!((found - exact).abs() < 1e-8, "{method}: {found}, not {exact}");
+        // One of the two follows from the other, which may be set alone.
+        let alone = ["A = 'A + 1.5'", "B = 'B + 1.5'"].map(|reset| dosed(reset).end.err());
+        let told: Vec<String> = alone.into_iter().flatten().map(|e| e.to_string()).collect();
+        let [why] = &told[..] else { panic!("{method}: {told:?}") };
+        assert!(why.contains("were chosen at the start to follow from the constraints"), "{why}");
+    }
+}

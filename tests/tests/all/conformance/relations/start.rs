@@ -26,6 +26,27 @@ fn rule_07_starts_on_the_threshold() {
     check(&cases);
 }
 
+/// What starts on the end of a whole number carries the conditions with it that read its remainder, of the time as of a
+/// state.
+#[test]
+fn rule_07_starts_on_whole_numbers() {
+    let mut cases = Vec::<Case>::new();
+    let mut row = |name: &str, condition: &str, fires: bool| {
+        let text = format!("{}{}", line("0", "1"), when("e", condition));
+        let case = unit(format!("{name} ({condition})"), &text).stop(0.25);
+        cases.push(if fires { case.event("e", First, 0) } else { case });
+    };
+    for x in ["t", "x"] {
+        row("C7.80", &format!("mod({x}, 1) < 0.3"), true);
+        row("C7.81", &format!("mod({x}/0.5, 1) < 0.6"), true);
+        row("C7.82", &format!("{x} - floor({x}) < 0.3"), true);
+        row("C7.83", &format!("floor({x}) > -0.5"), true);
+        row("C7.84", &format!("mod({x}, 1) >= 0.3"), false);
+        row("C7.85", &format!("mod({x} + 0.5, 1) < 0.9"), false);
+    }
+    check(&cases);
+}
+
 #[test]
 fn rule_07_starts_with_algebraic_variables() {
     let text = |rate: &str, condition: &str| {

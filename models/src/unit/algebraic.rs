@@ -1,0 +1,108 @@
+//! Algebraic variables at a decision: they are searched for on the branches that hold.
+use super::{
+    decide::{Instant, Known, ROUNDS},
+    wrapper::{Scratch, Unit},
+};
+use crate::solve::{
+    core::Core,
+    equations::{Dims, Equations, Relation, Role},
+    ode::Kind,
+};
+
+/// How far, relative to its size, a state that follows from constraints may be from what a reset sets it to.
+const CONSISTENT: f64 = 1e-6;
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// Decides relations beyond their rounding that no algebraic variable moves.
+    pub(super) fn decide_known(&mut self, at: Instant) {
+        if self.scene.dims.algebraic == 0 {
+            return;
+        }
+        for _ in 0..ROUNDS {
+            self.update_indicators();
+            let mut read = false;
+            for k in 0..self.readers.relations.len() {
+                let (value, error) = self.scratch.indicators[k];
+                let Relation { kind, sliding, .. } = &self.readers.relations[k];
+                let near = if *kind == Kind::Sign { value } else { value - value.round() };
+                let open = self.readers.solved[k] || sliding.is_some() || near.abs() <= error;
+                read |= !open && self.change(k, at, &mut Known::Nothing) && self.readers.inner[k];
+            }
+            if !read {
+                break;
+            }
+        }
+    }
+
+    /// Whether relation `k` can follow algebraic variables while they are searched for.
+    fn can_follow(&self, k: usize) -> bool {
+        let relation = &self.readers.relations[k];
+        self.readers.solved[k] && relation.role == Role::Searched && relation.sliding.is_none()
+    }
+
+    pub(super) fn follows(&self) -> bool {
+        (0..self.readers.relations.len()).any(|k| self.can_follow(k))
+    }
+
+    /// Gives the algebraic variables their values; sides stay, or follow on the way.
+    pub(super) fn solve_algebraic(&mut self, follow: bool) -> Result<(), String> {
+        if self.scene.dims.algebraic == 0 {
+            return Ok(());
+        }
+        let count = if follow { self.readers.relations.len() } else { 0 };
+        let followers: Vec<usize> = (0..count).filter(|&k| self.can_follow(k)).collect();
+        let (dims, relations) = (self.scene.dims, &self.readers.relations);
+        let Scratch { vars, consistent, errors, work, .. } = &mut self.scratch;
+        let options = &self.settings.solver;
+        let mut z = vec![0.0; dims.indicators];
+        let follow = |vars: &mut [f64]| {
+            // Sides may be nested.
+            for _ in 0..followers.len() {
+                self.scene.equations.indicators(vars, work, &mut z);
+                let mut changed = false;
+                for &k in &followers {
+                    if z[k] != 0.0 && relations[k].is_active(&vars[dims.first_discrete()..]) {
+                        let side = &mut vars[dims.first_side() + k];
+                        let before = std::mem::replace(side, relations[k].kind.side(z[k]));
+                        changed |= before != *side;
+                    }
+                }
+                if !changed {
+                    break;
+                }
+            }
+        };
+        let tolerances = (options.rtol, options.atol);
+        let found = consistent.find(&self.scene.equations, vars, tolerances, follow);
+        // They are no better than the search for them asks.
+        for place in self.scene.dims.algebraic_places() {
+            let asked = options.scale(place - Dims::STATES, vars[place].abs());
+            errors[place] = errors[place].max(asked);
+        }
+        found
+    }
+
+    /// The states that follow from constraints and have been set, by number, with what they were set to.
+    pub(super) fn set_dependent(&self) -> Vec<(usize, f64)> {
+        let (first, Scratch { vars, prior, .. }) =
+            (self.scene.dims.algebraic_places().start, &self.scratch);
+        let all = (0..self.scene.equations.dependent().len()).map(|k| (k, vars[first + k]));
+        all.filter(|&(k, value)| value != prior[first + k]).collect()
+    }
+
+    /// An error if a state that follows from constraints is not what a reset has set it to.
+    pub(super) fn kept_dependent(&self, k: usize, value: f64) -> Result<(), String> {
+        let found = self.scratch.vars[self.scene.dims.algebraic_places().start + k];
+        if (found - value).abs() <= CONSISTENT * (1.0 + value.abs()) {
+            return Ok(());
+        }
+        let dependent = self.scene.equations.dependent();
+        Err(format!(
+            "a reset sets `{}` to {value:?}, but the constraints and the other states make it {found:?}: the states `{}` \
+             were chosen at the start to follow from the constraints; set the others, or all of them such that the \
+             constraints hold",
+            dependent[k],
+            dependent.join("`, `"),
+        ))
+    }
+}
