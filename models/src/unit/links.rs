@@ -229,13 +229,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             });
             let seen = told.as_ref().filter(|_| l.believed).unwrap_or(&exchanged);
             let z = sides_of(l, &session, seen);
-            self.agree(link, &z);
+            let changed = self.agree(link, &z);
             let l = &self.scene.equations.links()[link];
             if l.believed || l.condition.truth(&z) {
                 let exchanged = told.filter(|_| l.resets_told).unwrap_or(exchanged);
                 self.jump(link, &exchanged, fx)?;
             } else {
                 self.present();
+                if session.proposed {
+                    self.take_back(&changed);
+                }
                 self.queue_segments(0.0, Cause::Request)?;
                 if session.proposed {
                     self.note_refusal(link)?;
@@ -245,15 +248,29 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Ok(())
     }
 
-    /// Gives the own relations of a link the sides that all members see.
-    fn agree(&mut self, link: usize, z: &[f64]) {
+    /// Gives the own relations of a link the sides that all members see; gives those that had others.
+    fn agree(&mut self, link: usize, z: &[f64]) -> Vec<usize> {
         let first = self.scene.dims.discrete + 1;
-        let sides = &self.scene.equations.links()[link].sides;
-        for (known, z) in sides.iter().zip(z) {
+        let mut changed = Vec::new();
+        for (known, z) in self.scene.equations.links()[link].sides.iter().zip(z) {
             if let Some((k, sign)) = known
                 && *z != 0.0
             {
-                self.scene.frame.discrete[first + k] = sign * z.signum();
+                let side = &mut self.scene.frame.discrete[first + k];
+                let before = std::mem::replace(side, sign * z.signum());
+                changed.extend((before != *side).then_some(*k));
+            }
+        }
+        changed
+    }
+
+    /// A flip by which this unit proposed a link that was refused did not happen: other conditions that read the
+    /// side, such as that of a link the other way, are as true as before, and do not become true by this.
+    fn take_back(&mut self, relations: &[usize]) {
+        for &k in relations {
+            for at in 0..self.readers.events[k].len() {
+                let number = usize::from(self.readers.events[k][at]);
+                self.state.truth[number] = self.holds(number);
             }
         }
     }

@@ -219,3 +219,21 @@ fn roots_of_switching_functions() {
     }
     assert!(bad.is_empty(), "{bad:#?}");
 }
+
+/// Two links with opposite conditions: one that a member proposes too early is refused, which makes the other one no more
+/// true than it was.
+#[test]
+fn a_refused_link_sets_no_other_off() {
+    let text = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1, v = 0 }\ndiscrete = { n = 0, m = 0 }\n\
+                derivatives = { x = 'v', v = '-x' }\noutputs = { x = 'x', n = 'n', m = 'm' }\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\nstates = { y = 0, w = 0.6 }\n\
+                derivatives = { y = 'w', w = '-4*y' }\noutputs = { y = 'y' }\n\
+                [[link]]\nname = 'above'\nunits = ['a', 'b']\nwhen = 'a.x > b.y'\nreset = { 'a.n' = 'a.n + 1' }\n\
+                [[link]]\nname = 'below'\nunits = ['a', 'b']\nwhen = 'a.x < b.y'\nreset = { 'a.m' = 'a.m + 1' }\n";
+    for method in ["rk45", "rk23", "taylor", "rodas", "qss2", "qss3", "closed", "auto"] {
+        let ran = Ran::with(text, method, 20 * S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let counts = [1, 2].map(|port| ran.output("a", port, 20 * S));
+        assert_eq!(counts, [3.0, 3.0], "{method}: {:?}", ran.facts);
+    }
+}
