@@ -9,6 +9,8 @@
 //! following one: until then every state is one polynomial, on which the unit can go back. Then
 //! events and bands are looked at again only if they read a state that has a new polynomial.
 //! Indicators see the states, never their quantised copies.
+mod bands;
+
 use super::{
     engine::{Engine, Input, NotFinite, Quanta, State},
     errors::{Quantising, stays},
@@ -23,7 +25,7 @@ use super::{
 use crate::{
     maths::{
         expr::{Degree, VarId},
-        poly, rounding,
+        rounding,
     },
     signal::statistics::UnitStatistics,
     solve::{
@@ -54,6 +56,8 @@ pub struct CoreState<const P: usize> {
     at: f64,
     /// The engine's time of the last jump.
     jumped: f64,
+    /// Per state: whether it was off by its quantum at the last jump, which did not set it.
+    off: Vec<bool>,
     /// Per relation: until when (engine's time) it is known not to flip.
     clear: Vec<f64>,
     /// When outputs leave their bands, or have to be looked at again; engine's time.
@@ -153,6 +157,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             shift: 0.0,
             at: 0.0,
             jumped: 0.0,
+            off: vec![false; dims.states],
             clear: vec![f64::NEG_INFINITY; relations.len()],
             leave: Queue::new(outputs.len()),
             jumps: 0,
@@ -223,30 +228,6 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         for port in 0..self.outputs.len() {
             self.look_at_band(scene, port, self.state.shift + self.state.at);
         }
-    }
-
-    /// Sets when output `port` leaves its band, seen from engine's time `e`; gives whether it has
-    /// left already.
-    fn look_at_band<E: Equations>(&mut self, scene: &Scene<E>, port: usize, e: f64) -> bool {
-        if self.deaf || !scene.watches(port) {
-            return false;
-        }
-        let row = self.outputs.row(port, &Along { state: &self.state.engine, t: e });
-        let held = &scene.frame.sent[port];
-        let mut gap = [0.0; poly::MAX_DEGREE + 1];
-        let own = held.segment.coefficients();
-        let length = own.len().min(gap.len());
-        gap[..length].copy_from_slice(&own[..length]);
-        poly::shift(&mut gap[..length], e - self.time_of(scene, held));
-        gap.iter_mut().for_each(|c| *c = -*c);
-        for (gap, own) in gap.iter_mut().zip(row) {
-            *gap += own;
-        }
-        let trust = self.outputs.trust(port, &row, self.curved(scene)).min(self.longest);
-        let (gap, band) = (&gap[..length.max(ROW)], scene.allowed(row[0]));
-        let leave = poly::first_exceed(gap, band, trust);
-        self.state.leave.set(port, e + leave.unwrap_or(trust));
-        leave.is_some_and(|leave| leave <= 0.25 * scene.tick) || gap[0].abs() >= (1.0 - 1e-9) * band
     }
 
     /// Whether an input has powers that rows do not hold.
@@ -345,12 +326,13 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let relations = &self.relations;
         let within = Interval { start, end: start + *width, fresh: scene.tick / 512.0 };
         let first = flips.list.len();
-        let CoreState { engine: state, shift, clear, jumped, .. } = &mut self.state;
+        let CoreState { engine: state, shift, clear, jumped, off, .. } = &mut self.state;
         let course = Quantising {
             variables: &state.variables,
             readings: &self.readings,
             shift: *shift,
             exact: exact::<M, P>(*jumped),
+            off,
         };
         let mut doubts = Doubt::new(scene, &mut self.tendency, course);
         doubts.usual = USUAL;
@@ -377,20 +359,6 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             flips.cut(first + keep);
         }
         Ok(())
-    }
-
-    /// When the first output leaves its band, before engine's time `until`.
-    fn band<E: Equations>(&mut self, scene: &Scene<E>, until: f64) -> Option<f64> {
-        loop {
-            let (port, time) = self.state.leave.earliest();
-            if time > until {
-                return None;
-            }
-            let e = time.max(self.state.shift + self.state.at);
-            if self.look_at_band(scene, port, e) {
-                return Some(e - self.state.shift);
-            }
-        }
     }
 
     fn note(&mut self, result: Result<(), NotFinite>) {
@@ -441,6 +409,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         (self.state.shift, self.state.at, self.state.jumped) = (0.0, t, t);
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
         self.state.leave = Queue::new(self.outputs.len());
+        self.state.off = vec![false; scene.dims.states];
         let origin = scene.absolute(0.0);
         self.engine.system.resting = scene.frame.resting;
         let result = self.run(|engine| engine.start_at((origin, t), x, &scene.frame.discrete));
@@ -503,9 +472,9 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
 
     fn error(&self, t: f64, state: usize, x: f64) -> f64 {
         let variables = &self.state.engine.variables;
-        let CoreState { shift, jumped, .. } = self.state;
+        let CoreState { shift, jumped, ref off, .. } = self.state;
         let (readings, exact) = (&self.readings[..], exact::<M, P>(jumped));
-        Quantising { variables, readings, shift, exact }.error(t, state, x)
+        Quantising { variables, readings, shift, exact, off }.error(t, state, x)
     }
 
     fn arrive(&mut self, scene: &Scene<E>, t: f64) {
@@ -522,6 +491,17 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
         self.state.engine.discrete.copy_from_slice(&scene.frame.discrete);
         let moved = |(v, x): (&Variable<P>, &f64)| v.state(e) != *x;
+        let CoreState { engine, jumped, off, .. } = &mut self.state;
+        let drifts = Quantising {
+            variables: &engine.variables,
+            readings: &self.readings,
+            shift: e,
+            exact: exact::<M, P>(*jumped),
+            off: &[],
+        };
+        for (i, (off, v)) in off.iter_mut().zip(&engine.variables).enumerate() {
+            *off = !moved((v, &x[i])) && (*off || drifts.has_drifted(i));
+        }
         let result = if self.state.engine.variables.iter().zip(x).any(moved) {
             for (v, &x) in self.state.engine.variables.iter_mut().zip(x) {
                 (v.x, v.at) = (x, e);

@@ -31,6 +31,19 @@ pub(super) struct Quantising<'a, const P: usize> {
     /// methods are ahead from the beginning.
     pub shift: f64,
     pub exact: f64,
+    /// Per state: whether it was off before the last jump, which did not set it.
+    pub off: &'a [bool],
+}
+
+impl<const P: usize> Quantising<'_, P> {
+    /// Whether a state has gone on by copies that were quantised since the last jump, and so were off.
+    pub(super) fn has_drifted(&self, i: usize) -> bool {
+        self.readings[i].iter().any(|&j| self.is_quantised(j as usize))
+    }
+
+    fn is_quantised(&self, i: usize) -> bool {
+        self.variables[i].quantised_at > self.exact
+    }
 }
 
 impl<const P: usize> Course for Quantising<'_, P> {
@@ -38,16 +51,14 @@ impl<const P: usize> Course for Quantising<'_, P> {
         self.variables[i].state(self.shift + t)
     }
 
-    /// Some quanta, where its derivative reads a copy that was quantised since then, and so was off
-    /// itself.
+    /// Some quanta, where its derivative has read a copy that was quantised, and so was off itself.
     fn error(&self, _: f64, i: usize, _: f64) -> f64 {
-        let stepped = |v: &Variable<P>| v.quantised_at > self.exact;
         let v = &self.variables[i];
         let rounding = 4.0 * f64::EPSILON * v.x.abs();
-        match self.readings[i].iter().any(|&j| stepped(&self.variables[j as usize])) {
+        match self.off[i] || self.has_drifted(i) {
             true => 2.0 * v.quantum,
             // That of all steps so far.
-            false if stepped(v) => rounding + 1e-8 * v.quantum,
+            false if self.is_quantised(i) => rounding + 1e-8 * v.quantum,
             false => rounding + 1e-9 * v.quantum,
         }
     }

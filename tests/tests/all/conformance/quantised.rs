@@ -53,6 +53,43 @@ fn steps_of_other_states_flip_nothing() {
     }
 }
 
+/// Rule 21 holds on after events that do not set the state: where it is within a quantum is known no better than before.
+#[test]
+fn events_flip_nothing_that_they_do_not_set() {
+    for event in ["", "reset = { n = 'n' }", "reset = { clock = 1 }"] {
+        for method in ["qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2"] {
+            for at in [25, 30, 35] {
+                let text = format!(
+                    "[unit.u]\nkind = 'equations'\nMETHOD\nstates = {{ u = 0, clock = 1 }}\ndiscrete = {{ n = 0 }}\n\
+                     derivatives = {{ u = '1 - u', clock = '-clock' }}\noutputs = {{ n = 'n' }}\n\
+                     [[unit.u.event]]\nname = 'full'\nwhen = 'u >= 1'\nreset = {{ n = 'n + 1' }}\n\
+                     [[unit.u.event]]\nname = 'look'\nat = {at}\n{event}"
+                );
+                let ran = Ran::with(&text, method, 60 * S);
+                ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+                assert_eq!(ran.output("u", 0, 60 * S), 0.0, "{method} at {at} s: {event}");
+            }
+        }
+    }
+}
+
+/// Late in a run a clock of double precision does not tell two neighbouring ticks apart: at 1 fs that is after 4 s.
+#[test]
+fn bands_are_left_where_the_clock_is_coarser_than_ticks() {
+    let text = "resolution = 'fs'\nconnections = ['sq.y -> u.q', 'u.T -> load.u']\n\
+                [unit.sq]\nkind = 'pulse'\nperiod = 1\n\
+                [unit.u]\nkind = 'equations'\nMETHOD\ninputs = { q = 0 }\nstates = { T = 5 }\n\
+                derivatives = { T = '20*(5 - T) + 20*q' }\noutputs = { T = 'T' }\n\
+                [unit.load]\nkind = 'gain'\ngain = 2";
+    for method in ["qss1", "qss2", "qss3", "liqss2"] {
+        let end = 40 * 1_000_000 * S + S / 4;
+        let ran = Ran::with(text, method, end);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let found = ran.output("u", 0, end);
+        assert!((found - 5.0).abs() < 0.2, "{method}: {found}");
+    }
+}
+
 #[test]
 fn h12_integrator_with_an_impulse() {
     let mut engine = qss1(Affine { a: 0.0, b: 1.0 }, 0.1, 0.0);
