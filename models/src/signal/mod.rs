@@ -2,7 +2,9 @@
 pub mod capabilities;
 mod held;
 pub mod piece;
+mod sizes;
 pub mod statistics;
 pub mod value;
 
 pub use held::{Held, Level, NEVER, Poly, Timer, combined, horizon, repeats, shift, trimmed};
+pub(crate) use sizes::Sizes;

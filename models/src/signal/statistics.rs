@@ -38,6 +38,8 @@ pub struct UnitStatistics {
     pub reinitialisations: u64,
     /// Steps of fixed length that an input, an event or a change of an `if` cut short.
     pub cut_steps: u64,
+    /// Outputs whose exchange tolerance is more than a thousandth of all that was sent of them.
+    pub coarse_outputs: u64,
 }
 
 impl UnitStatistics {
@@ -65,6 +67,7 @@ impl UnitStatistics {
             ("indicator_evaluations", self.indicator_evaluations),
             ("reinitialisations", self.reinitialisations),
             ("cut_steps", self.cut_steps),
+            ("coarse_outputs", self.coarse_outputs),
         ]
     }
 
@@ -84,6 +87,7 @@ impl UnitStatistics {
             indicator_evaluations: sum("indicator_evaluations"),
             reinitialisations: sum("reinitialisations"),
             cut_steps: sum("cut_steps"),
+            coarse_outputs: sum("coarse_outputs"),
         }
     }
 }

@@ -142,6 +142,12 @@ impl<E: Equations> Scene<E> {
         held.segment.value(self.age(held, t))
     }
 
+    /// Value and slope of what receivers hold of output `port`, at an offset from the frame.
+    pub fn held_and_slope(&self, port: usize, t: f64) -> (f64, f64) {
+        let held = &self.frame.sent[port];
+        held.segment.value_and_slope(self.age(held, t))
+    }
+
     /// How far a signal of this value may leave what receivers hold of it: rounding hides what is nearer.
     #[inline]
     pub fn allowed(&self, value: f64) -> f64 {

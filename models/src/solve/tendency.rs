@@ -238,9 +238,14 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         if k < self.scene.dims.indicators {
             return self.bound(k, t);
         }
-        // A band is a difference of what is sent and what was sent.
-        let sent = (0..self.scene.dims.outputs).map(|port| self.scene.held(port, t).abs());
-        4.0 * f64::EPSILON * sent.fold(0.0, f64::max)
+        // A band is a difference of what is sent and what was sent. A time far from zero is rounded itself.
+        let scene = self.scene;
+        let at = scene.absolute(t).abs();
+        let rounded = |port| {
+            let (value, slope) = scene.held_and_slope(port, t);
+            4.0 * value.abs() + at * slope.abs()
+        };
+        f64::EPSILON * (0..scene.dims.outputs).map(rounded).fold(0.0, f64::max)
     }
 
     fn excursion(&mut self, k: usize, t: f64) -> bool {

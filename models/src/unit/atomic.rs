@@ -79,11 +79,18 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let vars = self.look_into(0.0);
+        let is_coarse = |&port: &usize| {
+            let present = self.scene.equations.output(port, &vars);
+            self.scene.watches(port)
+                && self.state.sizes.is_coarse(port, present, self.scene.allowed(present))
+        };
         let mut counts = UnitStatistics {
             exchanges: self.state.exchanges,
             exchanged_bytes: self.state.exchanged_bytes,
             located: self.state.located,
             cut_steps: self.state.cut_steps,
+            coarse_outputs: (0..self.scene.dims.outputs).filter(is_coarse).count() as u64,
             ..UnitStatistics::default()
         };
         self.core.count(&mut counts);
@@ -265,6 +272,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         for (port, value) in &self.state.outbox {
             let port = usize::from(*port);
             if let (Value::Segment(s), Some(held)) = (value, self.scene.frame.sent.get_mut(port)) {
+                self.state.sizes.note(port, s.coefficients()[0]);
                 *held = Held { segment: s.clone(), at };
                 self.core.sent(&self.scene, port);
             }
@@ -387,7 +395,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 self.scene.equations.receive(port, vars, work, emitted);
                 vars[place] = number.unwrap_or(0.0);
-                if number.is_none() && !self.is_finite() {
+                if number.is_none() && self.scratch.vars.iter().any(|v| v.is_nan()) {
                     let why = "its effect reads `value`; send a number, or leave `value` out";
                     return Err(format!(
                         "event input {port} got {value}, which is no number; {why}"

@@ -16,7 +16,10 @@ use super::{
     relations::{Pending, Readers},
 };
 use crate::{
-    signal::value::{Flag, Segment, Value},
+    signal::{
+        Sizes,
+        value::{Flag, Segment, Value},
+    },
     solve::{
         Prepared, Settings, Stepped,
         consistent::Consistent,
@@ -103,6 +106,8 @@ pub(super) struct State {
     pub cut_steps: u64,
     /// Whether an output was told late.
     pub late: bool,
+    /// How large outputs became.
+    pub sizes: Sizes,
     pub cut: Option<i64>,
     /// Notes for the evaluation of the run.
     pub notes: Option<Box<crate::solve::notes::Notes>>,

@@ -253,8 +253,28 @@ impl Run {
         text
     }
 
+    /// A note on units whose receivers hear next to nothing of what they send.
+    fn coarse(&self) -> Option<String> {
+        let is_coarse = |path: &&str| {
+            let counts = self.sim.statistics_of(path).unwrap_or_default();
+            UnitStatistics::from_sums(&counts).coarse_outputs > 0
+        };
+        let units = self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
+        let mut coarse = units.filter(is_coarse);
+        let first = coarse.next()?;
+        let more = match coarse.count() {
+            0 => String::new(),
+            n => format!(" ({n} more units)"),
+        };
+        Some(format!(
+            "{first}{more}: an output stayed below a thousand times the `exchange_tolerance`, by which its receivers \
+             may hear it wrong: give the unit a narrower one"
+        ))
+    }
+
     /// The facts of the run, with its results.
     pub(super) fn summary(&mut self, (end, stopped): End) -> Summary {
+        let coarse = self.coarse();
         let results = {
             let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
             let Recorder { evaluation, memory, .. } = &mut *recorder;
@@ -263,6 +283,7 @@ impl Run {
                 None => Default::default(),
             };
             memory.notes.extend(remarks);
+            memory.notes.extend(coarse);
             lines
         };
         let counts = self.sim.counts();

@@ -304,3 +304,25 @@ fn shared_events_keep_momentum_by_true_values() {
     assert!(change("") < 1e-12 && change("values='true'") < 1e-12);
     assert!(change("values='believed'") > 1e-3);
 }
+
+/// Two oscillators of a nanometre hear nothing of each other by the usual tolerance, and that is told.
+#[test]
+fn tolerances_beyond_a_signal_are_told() {
+    let dir = super::folder("coupling-coarse");
+    let unit = |name: &str, start: f64| {
+        format!(
+            "[unit.{name}]\nkind='equations'\nstates={{x={start:e}, v=0}}\ninputs={{u=0}}\nderivatives={{x='v', v='u-2*x'}}\n\
+             outputs={{x='x'}}\n"
+        )
+    };
+    let units = unit("a", 1e-9) + &unit("b", 0.0);
+    let wires = "stop = 9\nconnections=['a.x -> b.u', 'b.x -> a.u']\n";
+    for (more, told) in [("", true), ("exchange_tolerance=1e-15\n", false)] {
+        let text = format!("{wires}{}", units.replace("outputs", &format!("{more}outputs")));
+        std::fs::write(dir.join("a.toml"), text).unwrap();
+        super::good(&dir, "run a.toml --quiet --force --out out");
+        let notes =
+            super::json(&super::read(&dir.join("out"), "summary.json"))["notes"].to_string();
+        assert_eq!(notes.contains("a (1 more units): an output stayed below"), told, "{notes}");
+    }
+}
