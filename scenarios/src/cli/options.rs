@@ -125,9 +125,7 @@ impl PlanOptions {
             until: self.until.clone(),
             sample: self.sample.clone(),
             seed: self.seed,
-            tighten: None,
-            second_family: false,
-            study: None,
+            ..Overrides::default()
         }
     }
 

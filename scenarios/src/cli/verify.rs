@@ -47,6 +47,8 @@ struct Span {
     resolution: Resolution,
     /// Whether some unit has a second family of methods.
     second_family: bool,
+    /// Whether masters exchange values at macro steps, whose error no bar contains.
+    coupled: bool,
 }
 
 struct Runs<'a> {
@@ -86,11 +88,20 @@ impl Runs<'_> {
             let level = twin.level as i32;
             settings.overrides.tighten = (level > 0).then(|| FACTORS[0].powi(level));
             settings.overrides.second_family = twin.second_family;
+            settings.overrides.finer_ticks = out != self.settings.out && level > 0;
             if out != self.settings.out {
                 Results::open(&self.settings.out)?.folder(&twin.folder())?;
                 settings.trajectory = Format::None;
             }
-            Session::start(plan_of(&settings)?, settings, pulse)
+            let plan = match plan_of(&settings) {
+                // A long run has no room for finer ticks.
+                Err(_) if settings.overrides.finer_ticks => {
+                    settings.overrides.finer_ticks = false;
+                    plan_of(&settings)
+                }
+                plan => plan,
+            };
+            Session::start(plan?, settings, pulse)
         };
         let mut session = session.map_err(Stop::before)?;
         match drive(self.console, &mut session) {
@@ -136,8 +147,8 @@ pub(super) fn resume(console: &Console, out: &Path) -> Done {
 /// Makes all runs that are not there, and the bars.
 fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pulse) -> Done {
     let plan = plan_of(&settings)?;
-    let Plan { stop, resolution, second_family, .. } = plan;
-    let span = Span { stop, resolution, second_family };
+    let Plan { stop, resolution, second_family, couplings, .. } = plan;
+    let span = Span { stop, resolution, second_family, coupled: !couplings.is_empty() };
     let runs = Runs { console, settings, pulse };
     let out = runs.settings.out.clone();
     let (level, mut report, mut bars, why) = match wanted {
@@ -172,7 +183,8 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
     let results = out.display().to_string();
     let mut names = files_in(&out);
     names.extend(files.iter().skip(1).map(|f| f.0.to_owned()));
-    let text = table(&report, &results, &names, None) + &said(&bars, level, wanted, why.as_deref());
+    let text =
+        table(&report, &results, &names, None) + &said(&bars, &span, level, wanted, why.as_deref());
     console.say(&text, || {
         let mut object = object(&report, &results, &names, None);
         object["verify"] = json!({
@@ -184,6 +196,7 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
             "undecided": bars.undecided,
             "unmatched": bars.unmatched,
             "second_family": bars.second_family,
+            "without_macro_steps": span.coupled,
             "met": wanted.map(|_| why.is_none()),
             "why_not": why,
         });
@@ -247,7 +260,13 @@ fn search(runs: &Runs<'_>, wanted: f64, span: &Span) -> Result<(u32, Option<Stri
     Ok((LEVELS - 1, Some(format!("{LEVELS} tightenings were not enough"))))
 }
 
-fn said(bars: &Verification, level: u32, wanted: Option<f64>, why: Option<&str>) -> String {
+fn said(
+    bars: &Verification,
+    span: &Span,
+    level: u32,
+    wanted: Option<f64>,
+    why: Option<&str>,
+) -> String {
     let pair = |name: &str, value: String| vec![name.to_owned(), value];
     let mut facts = Vec::new();
     if wanted.is_some() {
@@ -263,6 +282,11 @@ fn said(bars: &Verification, level: u32, wanted: Option<f64>, why: Option<&str>)
         SecondFamily::Failed(why) => format!("one family of methods: the second failed: {why}"),
     };
     facts.push(pair("bars by", families));
+    if span.coupled {
+        let text =
+            "the error of macro steps in [coupling] (`step`, `iterate`): repeat with smaller ones";
+        facts.push(pair("not in bars", text.to_owned()));
+    }
     let samples = bars.worst_sample_bars.iter().take(8);
     let samples: Vec<_> = samples.map(|(name, bar)| format!("{name} {bar:.2e}")).collect();
     facts.push(pair("sample bars", samples.join(", ")));

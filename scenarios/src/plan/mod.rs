@@ -291,6 +291,9 @@ pub struct UnitInfo {
     pub hidden: bool,
 }
 
+/// The power of ten by which [`Overrides::finer_ticks`] divides a tick.
+const FINER: u8 = 3;
+
 /// Options of the command line that stand above the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overrides {
@@ -304,6 +307,9 @@ pub struct Overrides {
     pub tighten: Option<f64>,
     /// Units compute by another family of methods, where they have one, for `--verify`.
     pub second_family: bool,
+    /// Ticks are a thousand times finer, for `--verify`: what events inherit from ticks shows, too.
+    #[serde(default)]
+    pub finer_ticks: bool,
     /// A study whose `[result]` joins that of the scenario.
     pub study: Option<PathBuf>,
 }
@@ -392,6 +398,10 @@ fn plan<T>(
         read::join_results(study, &mut root, &mut session.sources, &session.sink);
     }
     settings::basics(&root, session);
+    if overrides.finer_ticks {
+        let finest = session.resolution.exponent().saturating_add(FINER).min(18);
+        session.resolution = Resolution::from_exponent(finest).unwrap_or(session.resolution);
+    }
     session.tighten = overrides.tighten.unwrap_or(1.0);
     session.second_family = overrides.second_family;
     let session = &*session;

@@ -5,7 +5,8 @@
 //! smaller. Let t₀, t₁, t₂ be the times of one event in the three runs. With errors that shrink
 //! with the tolerance, |t₀ - t₁| is nearly the error of t₀, and |t₁ - t₂| that of t₁, which the
 //! first difference leaves out; the bar of t₀ is twice their sum, plus two ticks for every event of
-//! the unit so far, which were all rounded to ticks.
+//! the unit so far, which were all rounded to ticks. The tightened runs have ticks a thousand times finer, where the
+//! length of the run leaves room for them, so that what values and results inherit from ticks shows as well.
 //! Time events that are equal in all runs are exact. The bar of a sample is made in the same way.
 //!
 //! An error that does not shrink with the tolerance, such as that of a method which misses a part of the
@@ -108,13 +109,22 @@ fn read(file: &Path) -> Result<String, Failure> {
     Ok(fs::read_to_string(file).map_err(OutputError::at(file))?)
 }
 
+/// The tick of a run of this resolution at which an event happens that another run with finer ticks has at this time.
+fn ticks_of(time: &str, resolution: Resolution) -> Option<i64> {
+    let places = usize::from(resolution.exponent());
+    let point = time.find('.').unwrap_or(time.len());
+    let (known, finer) = time.split_at(time.len().min(point + 1 + places));
+    let later = finer.bytes().any(|digit| digit != b'0');
+    Some(resolution.parse_ticks(known.trim_end_matches('.')).ok()? + i64::from(later))
+}
+
 fn events_of(dir: &Path, resolution: Resolution) -> Result<Vec<Row>, Failure> {
     let text = read(&dir.join("events.csv"))?;
     let row = |line: &str| {
         let fields = csv::split(line);
         let [time, micro, unit, event, kind] = &fields[..] else { return None };
         Some(Row {
-            ticks: resolution.parse_ticks(time).ok()?,
+            ticks: ticks_of(time, resolution)?,
             micro: micro.parse().ok()?,
             unit: unit.to_string(),
             event: event.to_string(),
