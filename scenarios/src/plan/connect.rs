@@ -260,18 +260,22 @@ pub(super) fn members(g: &Group, step: &Step, eval: &Evaluator<'_>) -> Option<(u
         session.report(Mistake::new("bad-index", span, message).help(help));
         None
     };
-    let members = match &step.index {
-        None if child.array => {
+    let members = match step.indices.as_slice() {
+        [] if child.array => {
             let help = format!("write `{name}[*]` for all of them, or `{name}[0]` for one");
             return refuse(&step.name.span, format!("`{name}` is an array of {n}"), help);
         }
-        None => vec![0],
-        Some((_, span)) if !child.array => {
+        [] => vec![0],
+        [(_, span), ..] if !child.array => {
             let help = format!("write `{name}`, or give it a `count`");
             return refuse(span, format!("`{name}` is not an array"), help);
         }
-        Some((Index::All, _)) => (0..n as u32).collect(),
-        Some((Index::One(node), span)) => {
+        [_, (_, span), ..] => {
+            let help = format!("write one index, such as `{name}[0]`");
+            return refuse(span, format!("`{name}` has one dimension"), help);
+        }
+        [(Index::All, _)] => (0..n as u32).collect(),
+        [(Index::One(node), span)] => {
             let i = eval.whole(node, "this index")?;
             if i < 0 || i >= n {
                 let help = match n {
@@ -282,7 +286,7 @@ pub(super) fn members(g: &Group, step: &Step, eval: &Evaluator<'_>) -> Option<(u
             }
             vec![i as u32]
         }
-        Some((Index::Range(from, to), span)) => {
+        [(Index::Range(from, to), span)] => {
             let from = eval.whole(from, "the start of the range")?;
             let to = eval.whole(to, "the end of the range")?;
             if from < 0 || to > n || from > to {
@@ -335,6 +339,47 @@ fn all_ports(tree: &Tree, body: Body, input: bool, name: &str) -> Vec<u16> {
     if indexed.is_empty() { find(&number) } else { indexed }
 }
 
+/// The ports `T[1][2]` of a name that indices of several dimensions choose, the last index the fastest; none if there
+/// are none, or if one that is named is missing.
+fn elements(
+    ports: &[&PortSpec],
+    name: &str,
+    indices: &[(Index, Span)],
+    eval: &Evaluator<'_>,
+) -> Option<Option<Vec<u16>>> {
+    let mut wanted = Vec::new();
+    for (index, _) in indices {
+        wanted.push(match index {
+            Index::All => i64::MIN..i64::MAX,
+            Index::One(node) => {
+                let i = eval.whole(node, "this index")?;
+                i..i.saturating_add(1)
+            }
+            Index::Range(from, to) => {
+                let from = eval.whole(from, "the start of the range")?;
+                from..eval.whole(to, "the end of the range")?
+            }
+        });
+    }
+    let place = |port: &PortSpec| {
+        let inner = port.name.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')?;
+        let place: Vec<i64> = inner.split("][").map(str::parse).collect::<Result<_, _>>().ok()?;
+        let chosen =
+            place.len() == wanted.len() && place.iter().zip(&wanted).all(|(i, w)| w.contains(i));
+        chosen.then_some(place)
+    };
+    let mut found: Vec<(Vec<i64>, u16)> =
+        ports.iter().zip(0u16..).filter_map(|(p, k)| Some((place(p)?, k))).collect();
+    found.sort_unstable();
+    let missing = |(d, range): (usize, &std::ops::Range<i64>)| {
+        let all =
+            found.iter().map(|(place, _)| place[d]).collect::<std::collections::BTreeSet<_>>();
+        range.start != i64::MIN && all.len() as i64 != range.end.saturating_sub(range.start)
+    };
+    let complete = !found.is_empty() && !wanted.iter().enumerate().any(missing);
+    Some(complete.then(|| found.into_iter().map(|(_, k)| k).collect()))
+}
+
 /// The numbers of the ports that a step names.
 fn ports(
     tree: &Tree,
@@ -348,18 +393,19 @@ fn ports(
     let name = &step.name.value;
     let indexed = indexed(tree, body, input, name);
     let first = if indexed(0).is_some() { 0 } else { 1 };
-    let found = match &step.index {
-        None => tree.port_number(body, input, name).map(|p| vec![p]),
-        Some((Index::One(node), _)) => indexed(eval.whole(node, "this index")?).map(|p| vec![p]),
-        Some((Index::All, _)) => {
+    let found = match step.indices.as_slice() {
+        [] => tree.port_number(body, input, name).map(|p| vec![p]),
+        [(Index::One(node), _)] => indexed(eval.whole(node, "this index")?).map(|p| vec![p]),
+        [(Index::All, _)] => {
             let all = all_ports(tree, body, input, name);
             (!all.is_empty()).then_some(all)
         }
-        Some((Index::Range(from, to), _)) => {
+        [(Index::Range(from, to), _)] => {
             let from = eval.whole(from, "the start of the range")?;
             let to = eval.whole(to, "the end of the range")?;
             (from..to.min(from.saturating_add(70_000))).map(&indexed).collect()
         }
+        indices => elements(&tree.ports(body, input), name, indices, eval)?,
     };
     if found.is_some() {
         return found;
@@ -375,7 +421,7 @@ fn ports(
     let known: Vec<&str> = tree.ports(body, input).iter().map(|p| p.name.as_str()).collect();
     let other = tree.port_number(body, !input, name).is_some();
     let last = (first..).take_while(|&i| indexed(i).is_some()).last();
-    let help = if let (Some(_), Some(last)) = (&step.index, last) {
+    let help = if let ([_], Some(last)) = (step.indices.as_slice(), last) {
         format!(
             "indices of `{name}` here are {first} to {last}; the end of a range is not included"
         )
@@ -389,7 +435,7 @@ fn ports(
     } else {
         did_you_mean(name, known.iter().copied(), &format!("{direction}s"))
     };
-    let shown = if step.index.is_some() { format!("{name}[...]") } else { name.clone() };
+    let shown = format!("{name}{}", "[...]".repeat(step.indices.len()));
     let message = format!("`{}` has no {direction} `{shown}`", child.name);
     session.report(Mistake::new("unknown-port", &step.name.span, message).help(help));
     None

@@ -18,11 +18,11 @@ pub(super) enum Index {
     Range(Node, Node),
 }
 
-/// A name with its index.
+/// A name with its indices: one of a unit in an array, one per dimension of a port.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub name: Located<String>,
-    pub index: Option<(Index, Span)>,
+    pub indices: Vec<(Index, Span)>,
 }
 
 /// `unit.port`, or deeper.
@@ -116,6 +116,19 @@ impl<'a> Piece<'a> {
         parts.push(self.slice(from, self.end - self.start));
         parts
     }
+    /// `T[2][i+1]` as a name and what stands in its brackets; no brackets if they are not closed one by one.
+    fn name_and_indices(self) -> (Self, Option<Vec<Self>>) {
+        let text = self.text();
+        let mut at = text.find('[').unwrap_or(text.len());
+        let name = self.slice(0, at);
+        let mut indices = Vec::new();
+        while text[at..].starts_with('[') {
+            let Some(close) = Outside(&text[at + 1..]).find("]") else { return (name, None) };
+            indices.push(self.slice(at + 1, at + 1 + close));
+            at += close + 2;
+        }
+        (name, (at == text.len()).then_some(indices))
+    }
     fn slice_raw(self, from: usize) -> Outside<'a> {
         Outside(&self.text()[from..])
     }
@@ -167,56 +180,44 @@ pub(super) fn steps(piece: Piece<'_>) -> Parsed<Vec<Step>> {
     let mut steps = Vec::new();
     for part in piece.split(".") {
         // `..` of a range lies inside brackets and is not split.
-        let text = part.text();
-        let open = text.find('[').unwrap_or(text.len());
-        let name = part.slice(0, open);
+        let (name, indices) = part.name_and_indices();
         if !is_name(name.text()) && name.text() != "*" {
             let message = format!("`{}` is not a unit and port", piece.text());
             return Err(part.wrong(message, ENDPOINT));
         }
-        let index = if open == text.len() {
-            None
-        } else if text.ends_with(']') {
-            let inner = part.slice(open + 1, text.len() - 1);
-            Some((index(inner)?, inner.span()))
-        } else {
-            return Err(part.wrong("this index is not closed", "add the missing `]`"));
-        };
-        steps.push(Step { name: name.located(), index });
+        let indices =
+            indices.ok_or_else(|| part.wrong("this index is not closed", "add the missing `]`"))?;
+        steps.push(Step {
+            name: name.located(),
+            indices: indices.into_iter().map(index).collect::<Parsed<_>>()?,
+        });
     }
     Ok(steps)
 }
 
-fn index(inner: Piece<'_>) -> Parsed<Index> {
+fn index(inner: Piece<'_>) -> Parsed<(Index, Span)> {
     if inner.text() == "*" {
-        return Ok(Index::All);
+        return Ok((Index::All, inner.span()));
     }
     if inner.text().is_empty() {
         return Err(inner.wrong("this index is empty", "write a number, `*`, or a range `0..5`"));
     }
-    Ok(match inner.split("..").as_slice() {
+    let index = match inner.split("..").as_slice() {
         [lo, hi] => Index::Range(lo.node(), hi.node()),
         _ => Index::One(inner.node()),
-    })
+    };
+    Ok((index, inner.span()))
 }
 
 /// The name and index of a unit alone: `ball[1]`.
 pub(super) fn unit(piece: Piece<'_>) -> Parsed<Step> {
-    let text = piece.text();
-    let open = text.find('[').unwrap_or(text.len());
-    let name = piece.slice(0, open);
+    let (name, indices) = piece.name_and_indices();
     let help = "write the name of a unit beside this link, such as `ball` or `ball[1]`";
-    if !is_name(name.text()) || open < text.len() && !text.ends_with(']') {
-        return Err(piece.wrong(format!("`{text}` is not the name of a unit"), help));
-    }
-    let index = match open < text.len() {
-        true => {
-            let inner = piece.slice(open + 1, text.len() - 1);
-            Some((index(inner)?, inner.span()))
-        }
-        false => None,
-    };
-    Ok(Step { name: name.located(), index })
+    let indices = indices.filter(|_| is_name(name.text())).ok_or_else(|| {
+        piece.wrong(format!("`{}` is not the name of a unit", piece.text()), help)
+    })?;
+    let indices = indices.into_iter().map(index).collect::<Parsed<_>>()?;
+    Ok(Step { name: name.located(), indices })
 }
 
 /// A connection written as text.

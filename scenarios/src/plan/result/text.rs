@@ -71,7 +71,7 @@ fn end_of_path(bytes: &[u8], mut at: usize) -> usize {
         while at < bytes.len() && part(bytes[at]) {
             at += 1;
         }
-        if bytes.get(at) == Some(&b'[') {
+        while bytes.get(at) == Some(&b'[') {
             let close = bytes[at..].iter().position(|b| *b == b']');
             let Some(close) = close else { return at };
             at += close + 1;
