@@ -268,8 +268,8 @@ pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
         "minstd",
         ParamType::Int,
         "",
-        "start state of the MINSTD generator, instead of the run's own stream; \
-         exponential numbers are -mean ln(1 - u)",
+        "start state of the MINSTD generator (multiplier 48271, u = state/(2^31 - 1)), instead of the run's own \
+         stream; exponential numbers are -mean ln(1 - u)",
     ),
 ];
 
