@@ -14,6 +14,7 @@ pub(crate) struct Sizes(Vec<f64>);
 
 impl Sizes {
     /// Takes notice of a value that is sent.
+    #[inline]
     pub(crate) fn note(&mut self, port: usize, value: f64) {
         if self.0.len() <= port {
             self.0.resize(port + 1, 0.0);

@@ -13,11 +13,25 @@ use crate::solve::{
 const CONSISTENT: f64 = 1e-6;
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// Decides what no algebraic variable does; gives where a search that sides follow may begin, if some can.
+    #[inline(never)]
+    pub(super) fn guess(&mut self, at: Instant) -> Option<Vec<f64>> {
+        self.decide_known(at);
+        let follows = (0..self.readers.relations.len()).any(|k| self.can_follow(k));
+        follows.then(|| self.scratch.vars.clone())
+    }
+
+    /// Gives the algebraic variables their values, by sides that stay, or else by some that follow from `guess` on.
+    #[inline(never)]
+    pub(super) fn search(&mut self, guess: &mut Option<Vec<f64>>) -> Result<(), String> {
+        let Err(why) = self.solve_algebraic(false) else { return Ok(()) };
+        let Some(guess) = guess.take() else { return Err(why) };
+        self.scratch.vars = guess;
+        self.solve_algebraic(true).map_err(|_| why)
+    }
+
     /// Decides relations beyond their rounding that no algebraic variable moves.
-    pub(super) fn decide_known(&mut self, at: Instant) {
-        if self.scene.dims.algebraic == 0 {
-            return;
-        }
+    fn decide_known(&mut self, at: Instant) {
         for _ in 0..ROUNDS {
             self.update_indicators();
             let mut read = false;
@@ -40,15 +54,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.readers.solved[k] && relation.role == Role::Searched && relation.sliding.is_none()
     }
 
-    pub(super) fn follows(&self) -> bool {
-        (0..self.readers.relations.len()).any(|k| self.can_follow(k))
-    }
-
     /// Gives the algebraic variables their values; sides stay, or follow on the way.
     pub(super) fn solve_algebraic(&mut self, follow: bool) -> Result<(), String> {
-        if self.scene.dims.algebraic == 0 {
-            return Ok(());
-        }
         let count = if follow { self.readers.relations.len() } else { 0 };
         let followers: Vec<usize> = (0..count).filter(|&k| self.can_follow(k)).collect();
         let (dims, relations) = (self.scene.dims, &self.readers.relations);

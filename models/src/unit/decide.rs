@@ -76,7 +76,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.readers.relations.is_empty() && self.scene.dims.algebraic == 0 {
             return Ok(());
         }
-        let set = if at.start { Vec::new() } else { self.set_dependent() };
+        if self.scene.equations.dependent().is_empty() || at.start {
+            return self.decide_all(at);
+        }
+        let set = self.set_dependent();
         self.decide_all(at)?;
         set.into_iter().try_for_each(|(k, value)| self.kept_dependent(k, value))
     }
@@ -89,12 +92,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.released.clear();
         let mut last = 0;
         self.doubt(at);
-        self.decide_known(at);
-        let mut guess = self.follows().then(|| self.scratch.vars.clone());
+        let solves = self.scene.dims.algebraic > 0;
+        let mut guess = if solves { self.guess(at) } else { None };
         for _ in 0..ROUNDS {
-            if let Err(why) = self.solve_algebraic(false) {
-                self.scratch.vars = guess.take().ok_or_else(|| why.clone())?;
-                self.solve_algebraic(true).map_err(|_| why)?;
+            if solves {
+                self.search(&mut guess)?;
             }
             self.update_indicators();
             let (mut read, mut crossed, mut known) = (false, false, Known::Nothing);

@@ -119,7 +119,9 @@ pub(super) fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done
     let results = out.display().to_string();
     match outcome {
         Err(failure) => {
-            let notes = loops(session.settings(), &failure);
+            // What units have told before may be the cause.
+            let mut notes = session.notes();
+            notes.extend(loops(session.settings(), &failure));
             Err(Stop::Failed { failure: failure.into(), results: Some(results), notes })
         }
         Ok(Outcome::Interrupted { at, checkpoint }) => {

@@ -130,6 +130,11 @@ impl Session {
         &self.files.settings
     }
 
+    /// What units have told so far in notes.
+    pub fn notes(&self) -> Vec<String> {
+        self.run.recorder().memory.notes.clone()
+    }
+
     /// How far the run is.
     pub fn progress(&self) -> Progress {
         self.files.progress(&self.run)

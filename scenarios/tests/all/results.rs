@@ -447,3 +447,23 @@ fn squares_that_overflow_are_told() {
     assert!(value(&done, "mean").is_some_and(|x| x > 1e150));
     assert!(done.summary.notes.iter().any(|note| note.contains("`rms` is no number")));
 }
+
+/// Ports with several indices in connections, `record` and results; and elements of matrices.
+#[test]
+fn ports_of_two_dimensions_have_names() {
+    let text = "stop = 1\nrecord = ['p.T[*][1]', 'p.T[1..3][2]']\nconnections = ['p.T[2][1] -> g.u']\n\
+                [parameters]\nM = [[1, 2], [3, 4]]\n[unit.p]\nkind = 'equations'\n\
+                states = { 'T[i in 1..=2][j in 1..=2]' = '10*i + j' }\nderivatives = { 'T[i][j]' = '1' }\n\
+                outputs = { 'T[i in 1..=2][j in 1..=2]' = 'T[i][j]' }\n[unit.g]\nkind = 'gain'\ngain = 'M[1][0]'\n\
+                [result]\ng = 'M[1][0]*final(g.y)'\none = 'final(p.T[1][2])'\nall = 'final(sum(p.T[*][*]))'\n\
+                row = 'final(sum(p.T[2][*]))'\n";
+    let done = run(text, &[]);
+    for (name, wanted) in [("g", 198.0), ("one", 13.0), ("all", 70.0), ("row", 45.0)] {
+        close(&done, name, wanted, 1e-9);
+    }
+    let bad =
+        |from: &str, to: &str| plan_with(&text.replace(from, to), &[]).err().map(|d| d.to_string());
+    let told = bad("p.T[1..3][2]", "p.T[1..4][2]").expect("a mistake");
+    assert!(told.contains("`p` has no output `T[...][...]`"), "{told}");
+    assert!(bad("p.T[2][1] ->", "p.T[2][1 ->").is_some());
+}

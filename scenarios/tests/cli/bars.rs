@@ -239,3 +239,30 @@ fn results_have_bars() {
     assert!(screen.contains("±"), "{screen}");
     good(&dir, "report out");
 }
+
+/// Numbers inherit from the ticks to which events are rounded: bars know it, also where a method is exact.
+#[test]
+fn bars_know_ticks() {
+    let dir = folder("tick-bars");
+    let text = "stop = '5 s'\nresolution = 'us'\nsample = 'none'\n[unit.ball]\nkind = 'equations'\nmethod = 'closed'\n\
+                states = { x = 10, v = 0 }\nderivatives = { x = 'v', v = '-9.81' }\noutputs = { x = 'x' }\n\
+                [[unit.ball.event]]\nname = 'bounce'\nwhen = 'x <= 0 and v < 0'\nreset = { v = '-0.9*v' }\n\
+                [result]\ntop = { value = 'max(ball.x)', over = ['2 s', 'stop'] }\nfinal = 'final(ball.x)'\n";
+    fs::write(dir.join("ball.toml"), text).unwrap();
+    let screen = good(&dir, "run ball.toml --verify --out out");
+    assert!(!screen.contains("not in bars"), "{screen}");
+    let summary: serde_json::Value = serde_json::from_str(&read(&dir, "out/summary.json")).unwrap();
+    let part = |name: &str, key: &str| summary["results"][name][key].as_f64().unwrap();
+    // Three flights are over after 5 s: fall, then 0.9 and 0.81 of the speed of impact.
+    let fall = (20.0f64 / 9.81).sqrt();
+    let speed = 9.81 * fall;
+    let (second, third) = (2.0 * 0.9 * fall, 2.0 * 0.81 * fall);
+    let since = 5.0 - fall - second;
+    assert!(since > 0.0 && since < third, "{since}");
+    let last = 0.81 * speed * since - 9.81 / 2.0 * since * since;
+    for (name, truth) in [("top", 8.1), ("final", last)] {
+        let (value, bar) = (part(name, "value"), part(name, "bar"));
+        let off = (value - truth).abs();
+        assert!(off <= bar && bar < 1e-3 && bar > 0.0, "{name}: {value} ± {bar}, off by {off:e}");
+    }
+}

@@ -415,3 +415,17 @@ fn loops_of_events_have_remedies() {
         good(&dir, "run mended.toml --force");
     }
 }
+
+/// What units told in notes stands before the error that ends the run: it may be the cause.
+#[test]
+fn notes_come_with_the_error() {
+    let dir = folder("notes-error");
+    let text = "stop = 5\nconnections = ['s.y -> m.u']\n[unit.s]\nkind = 'schedule'\ntimes = [1, 1]\n\
+                [unit.m]\nkind = 'automaton'\nstates = ['a', 'b']\ninputs = ['u']\n\
+                transitions = [{ from = 'a', on = 'u', to = 'b' }, { from = 'b', on = 'u', to = 'a' }]\n\
+                [unit.q]\nkind = 'equations'\nstates = { x = 1 }\nderivatives = { x = 'x^2' }\noutputs = { x = 'x' }\n";
+    fs::write(dir.join("a.toml"), text).unwrap();
+    let output = refused(&dir, "run a.toml --out out", 3, "note: m at 1 s: several events");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.find("note: m at 1 s") < told.find("error: q at"), "{told}");
+}
