@@ -79,18 +79,18 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn statistics(&self) -> Vec<(&'static str, u64)> {
-        let vars = self.look_into(0.0);
+        let ports = (0..self.scene.dims.outputs).filter(|&port| self.scene.watches(port));
+        let vars = if ports.clone().next().is_some() { self.look_into(0.0) } else { Vec::new() };
         let is_coarse = |&port: &usize| {
             let present = self.scene.equations.output(port, &vars);
-            self.scene.watches(port)
-                && self.state.sizes.is_coarse(port, present, self.scene.allowed(present))
+            self.state.sizes.is_coarse(port, present, self.scene.allowed(present))
         };
         let mut counts = UnitStatistics {
             exchanges: self.state.exchanges,
             exchanged_bytes: self.state.exchanged_bytes,
             located: self.state.located,
             cut_steps: self.state.cut_steps,
-            coarse_outputs: (0..self.scene.dims.outputs).filter(is_coarse).count() as u64,
+            coarse_outputs: ports.filter(is_coarse).count() as u64,
             ..UnitStatistics::default()
         };
         self.core.count(&mut counts);

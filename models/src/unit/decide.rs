@@ -76,7 +76,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.readers.relations.is_empty() && self.scene.dims.algebraic == 0 {
             return Ok(());
         }
-        if self.scene.equations.dependent().is_empty() || at.start {
+        let depends = self.scene.dims.algebraic > 0 && !self.scene.equations.dependent().is_empty();
+        if at.start || !depends {
             return self.decide_all(at);
         }
         let set = self.set_dependent();
@@ -112,7 +113,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let slides = relation.sliding.is_some();
                 if relation.stops || slides {
                     (read, last) = (true, k);
-                    crossed |= self.readers.solved[k];
+                    crossed |= solves && self.readers.solved[k];
                 }
                 if self.readers.inner[k] || slides {
                     // Others read the side that has just changed.
