@@ -13,6 +13,9 @@ use crate::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use superdense_kernel::{Atomic, Bag, Effects, Outbox, time::Duration};
 
+/// Rounding of a value beside its level.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+
 /// The relation z = signal / unit - level.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Relation {
@@ -82,7 +85,10 @@ impl Relation {
         // Where the source begins, at the start, nothing was before.
         let begins = now == 0 && segment.begins();
         let side = before.filter(|_| !begins).map(|_| self.side);
-        if !continues || rests {
+        // On the way it was known within the tolerance only; what stands is known exactly, but for rounding.
+        let clear = z == 0.0 || z.abs() > ROUNDING * self.level.abs();
+        let stands = kind == Kind::Sign && row.len() == 1 && clear;
+        if !continues || rests || stands {
             self.decide();
         }
         if z.abs() > self.tolerance {

@@ -97,14 +97,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         all.filter(|&(k, value)| value != prior[first + k]).collect()
     }
 
-    /// An error if a state that follows from constraints is not what a reset has set it to.
-    pub(super) fn kept_dependent(&self, k: usize, value: f64) -> Result<(), String> {
+    /// An error message if state number `k` of those that follow from constraints is not what a reset has set it to.
+    pub(super) fn lost_reset(&self, k: usize, value: f64) -> Option<String> {
         let found = self.scratch.vars[self.scene.dims.algebraic_places().start + k];
         if (found - value).abs() <= CONSISTENT * (1.0 + value.abs()) {
-            return Ok(());
+            return None;
         }
         let dependent = self.scene.equations.dependent();
-        Err(format!(
+        Some(format!(
             "a reset sets `{}` to {value:?}, but the constraints and the other states make it {found:?}: the states `{}` \
              were chosen at the start to follow from the constraints; set the others, or all of them such that the \
              constraints hold",

@@ -445,7 +445,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let before = std::mem::replace(&mut self.scratch.vars[place], start);
         if segment.flag == Flag::Continuous {
             let slip = &mut self.scene.frame.slips[port];
-            *slip = (start - before).abs().max(FORGETS * *slip);
+            // What stands is known exactly.
+            let moves = !segment.rests();
+            *slip = if moves { (start - before).abs().max(FORGETS * *slip) } else { 0.0 };
         }
         self.scene.frame.inputs[port] = Held { segment, at: self.scene.frame.last };
         if !jump {

@@ -82,7 +82,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let set = self.set_dependent();
         self.decide_all(at)?;
-        set.into_iter().try_for_each(|(k, value)| self.kept_dependent(k, value))
+        set.into_iter().find_map(|(k, value)| self.lost_reset(k, value)).map_or(Ok(()), Err)
     }
 
     #[inline(never)]
@@ -361,7 +361,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.doubt(at);
         self.update_indicators();
         let mut all = 0..self.readers.relations.len();
-        all.any(|k| self.is_active(k) && self.stands(k, at).is_some())
+        all.any(|k| self.is_active(k) && (self.stands(k, at).is_some() || self.lies_beyond(k)))
+    }
+
+    /// Whether relation `k` lies on another side than it is held on: within the exchange tolerance it waited until
+    /// what it hears came to rest.
+    fn lies_beyond(&self, k: usize) -> bool {
+        let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
+        let certain = *kind == Kind::Sign && self.certain(k) != 0.0;
+        let compared = *role == Role::Searched && sliding.is_none();
+        certain && compared && self.certain(k) != self.side(k)
     }
 
     fn mode_of(&self, k: usize) -> Option<usize> {

@@ -47,3 +47,28 @@ fn narrow_bands_cost_a_few_looks_per_message() {
         assert!(off.abs() < 1e-6, "{method}: {off}");
     }
 }
+
+/// What stops at a limit has reached it for others, too (rule 19): on the way they knew it within the exchange tolerance
+/// only, and now exactly.
+#[test]
+fn stops_at_a_limit_are_heard() {
+    for method in ["rk45", "taylor", "rodas", "auto"] {
+        for limit in [8.0, 7.31, 7.9, 5.05, 6.6, 4.4] {
+            let text = format!(
+                "connections = ['b.E -> u.E', 'b.E -> h.u']\n[unit.b]\nkind = 'equations'\nMETHOD\nstates = {{ E = 1 }}\n\
+                 derivatives = {{ E = '0' }}\noutputs = {{ E = 'E' }}\n\
+                 [unit.b.mode.charge]\nderivatives = {{ E = '1.1 + cos(t/3)' }}\n\
+                 [[unit.b.mode.charge.event]]\nname = 'full'\nwhen = 'E >= {limit}'\nto = 'rest'\n[unit.b.mode.rest]\n\
+                 [unit.u]\nkind = 'equations'\nMETHOD\ninputs = {{ E = 0 }}\ndiscrete = {{ n = 0 }}\n\
+                 outputs = {{ n = 'n', full = 'if E >= {limit} then 1 else 0' }}\n\
+                 [[unit.u.event]]\nname = 'full'\nwhen = 'E >= {limit}'\nreset = {{ n = 'n + 1' }}\n\
+                 [unit.h]\nkind = 'hysteresis'\nlow = 1\nhigh = {limit}"
+            );
+            let ran = Ran::with(&text, method, 20 * S);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            let found = [0, 1].map(|port| ran.output("u", port, 20 * S));
+            assert_eq!(found, [1.0, 1.0], "{method}, limit {limit}");
+            assert_eq!(ran.output("h", 1, 20 * S), 1.0, "{method}, limit {limit}: hysteresis");
+        }
+    }
+}
