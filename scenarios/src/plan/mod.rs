@@ -291,9 +291,6 @@ pub struct UnitInfo {
     pub hidden: bool,
 }
 
-/// The power of ten by which [`Overrides::finer_ticks`] divides a tick.
-const FINER: u8 = 3;
-
 /// Options of the command line that stand above the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overrides {
@@ -397,11 +394,7 @@ fn plan<T>(
     if let Some(study) = &overrides.study {
         read::join_results(study, &mut root, &mut session.sources, &session.sink);
     }
-    settings::basics(&root, session);
-    if overrides.finer_ticks {
-        let finest = session.resolution.exponent().saturating_add(FINER).min(18);
-        session.resolution = Resolution::from_exponent(finest).unwrap_or(session.resolution);
-    }
+    settings::basics(&root, overrides.finer_ticks, session);
     session.tighten = overrides.tighten.unwrap_or(1.0);
     session.second_family = overrides.second_family;
     let session = &*session;

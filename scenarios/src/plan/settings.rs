@@ -21,12 +21,19 @@ pub(super) struct Settings {
     pub sample: Option<RationalClock>,
 }
 
+/// The power of ten by which [`Overrides::finer_ticks`](super::Overrides::finer_ticks) divides a tick.
+const FINER: u8 = 3;
+
 /// Reads `resolution`, `seed` and `micro_steps` into the session; they are needed by everything else.
-pub(super) fn basics(root: &Table, session: &mut Session) {
+pub(super) fn basics(root: &Table, finer_ticks: bool, session: &mut Session) {
     if let Some(node) = root.get("resolution")
         && let Some(resolution) = resolution(node, session)
     {
         session.resolution = resolution;
+    }
+    if finer_ticks {
+        let finer = session.resolution.exponent().saturating_add(FINER).min(18);
+        session.resolution = Resolution::from_exponent(finer).unwrap_or(session.resolution);
     }
     if let Some(node) = root.get("micro_steps") {
         match node.item {

@@ -52,7 +52,7 @@ impl Seen {
     pub(super) fn side(&mut self, c: &[f64], early: f64) -> Option<f64> {
         self.size = c.iter().fold(self.size, |size, c| size.max(c.abs()));
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
-        let level = c.len() == 1;
+        let level = c[1..].iter().all(|c| *c == 0.0);
         let within = c[0].abs() + rest <= self.rounding();
         // What moves along its threshold was put there, up to a tick late; what stands keeps what it overshot by.
         let reach = if level { self.reach } else { LATE * self.reach };
@@ -96,9 +96,24 @@ impl Seen {
             last = sign.unwrap_or(last);
             Side { to: pair[1], sign: last }
         };
-        let sides: Vec<Side> = ends.windows(2).zip(&signs).map(side).collect();
+        let mut sides: Vec<Side> = ends.windows(2).zip(&signs).map(side).collect();
         self.sign = last;
+        self.stand(&mut sides, &ends, early);
         sides
+    }
+
+    /// Where a piece ends on its threshold, beyond it by less than a tick, an event has ended it there: it stands on it
+    /// at this instant, whatever follows.
+    fn stand(&mut self, sides: &mut Vec<Side>, ends: &[f64], early: f64) {
+        let [.., begin, root, _] = ends else { return };
+        let overshoots = 1.0 - root <= LATE * early && root > begin;
+        if overshoots && self.end.abs() <= LATE * self.reach {
+            let to = *root;
+            let before = sides.iter().rfind(|side| side.to <= to).map_or(0.0, |side| side.sign);
+            sides.retain(|side| side.to < to);
+            sides.extend([Side { to, sign: before }, Side { to: 1.0, sign: 0.0 }]);
+            self.sign = 0.0;
+        }
     }
 }
 

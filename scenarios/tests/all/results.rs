@@ -467,3 +467,56 @@ fn ports_of_two_dimensions_have_names() {
     assert!(told.contains("`p` has no output `T[...][...]`"), "{told}");
     assert!(bad("p.T[2][1] ->", "p.T[2][1 ->").is_some());
 }
+
+/// The sum over an array without members is zero; what reads none of its outputs is a mistake, and moves no other result.
+#[test]
+fn arrays_without_members() {
+    let text = "stop = 1\n[parameters]\nm = 0\n[unit.a]\nkind = 'constant'\nvalue = 5\n\
+                [unit.b]\nkind = 'constant'\nvalue = 7\ncount = 'm'\n[result]\n\
+                total = 'final(sum(b[*].y))'\nlevel = 'final(a.y)'\nnext = 'total + 1'\n";
+    for (m, total) in [("0", 0.0), ("2", 14.0)] {
+        let done = run(text, &[("m", m)]);
+        for (name, wanted) in [("total", total), ("level", 5.0), ("next", total + 1.0)] {
+            close(&done, name, wanted, 0.0);
+        }
+    }
+    let mean = text.replace("sum(b", "mean(b");
+    let told = plan_with(&mean, &[]).map(|_| ()).expect_err("a mistake").to_string();
+    assert!(told.contains("result `total` reads an array of units that has no members"), "{told}");
+}
+
+/// A value that comes beyond its threshold by less than a tick stands on it: events turn it back there or stop it there.
+#[test]
+fn less_than_a_tick_beyond_is_on_the_threshold() {
+    let tank = "stop = '2 h'\nsample = 'none'\n[unit.tank]\nkind = 'equations'\nMETHOD\nstates = { level = 0.5 }\n\
+                discrete = { pump = 1 }\nderivatives = { level = 'if pump > 0 then 0.017 else -0.013*level' }\n\
+                outputs = { level = 'level' }\n\
+                [[unit.tank.event]]\nname = 'full'\nwhen = 'level >= 1'\nreset = { pump = '0' }\n\
+                [[unit.tank.event]]\nname = 'low'\nwhen = 'level <= 0.3'\nreset = { pump = '1' }\n\
+                [result]\nfull = \"count(event('tank', 'full'))\"\ncount = 'count(tank.level >= 1)'\n\
+                low = \"count(event('tank', 'low'))\"\ncount_low = 'count(tank.level <= 0.3)'\n\
+                first = 'first(tank.level >= 1)'\n";
+    let slow = "stop = '2 h'\nsample = 'none'\n[unit.tank]\nkind = 'equations'\nMETHOD\nstates = { h = 1 }\n\
+                derivatives = { h = 'if h > 0.21 then -0.0003 - 0.0002*h else 0' }\noutputs = { h = 'h' }\n\
+                [result]\nwet = 'duration(tank.h > 0.21)'\ndry = 'duration(tank.h <= 0.21)'\n";
+    let block = "stop = '3 s'\nsample = 'none'\n[unit.b]\nkind = 'equations'\nMETHOD\nswitching = 'sliding'\n\
+                 states = { v = 'sqrt(2)' }\nderivatives = { v = '-sign(v)' }\noutputs = { v = 'v' }\n\
+                 [result]\nback = 'count(b.v < 0)'\nrest = 'duration(b.v <= 0)'\nge = 'count(b.v >= 0)'\n";
+    for method in ["rk45", "rk23", "taylor", "rodas", "closed", "auto"] {
+        let of = |text: &str| run(&text.replace("METHOD", &format!("method = '{method}'")), &[]);
+        let done = of(tank);
+        for (counted, event) in [("count", "full"), ("count_low", "low")] {
+            assert_eq!(value(&done, counted), value(&done, event), "{method}: {counted}");
+        }
+        close(&done, "first", 0.5 / 0.017, 2e-9);
+        // ln((0.0003 + 0.0002) / (0.0003 + 0.0002*0.21)) / 0.0002
+        let exact = (0.0005f64 / 0.000_342).ln() / 0.0002;
+        let done = of(slow);
+        close(&done, "wet", exact, 1e-3);
+        close(&done, "dry", 7200.0 - exact, 1e-3);
+        let done = of(block);
+        close(&done, "back", 0.0, 0.0);
+        close(&done, "ge", 1.0, 0.0);
+        close(&done, "rest", 3.0 - 2f64.sqrt(), 1e-6);
+    }
+}

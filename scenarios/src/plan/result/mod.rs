@@ -98,7 +98,18 @@ pub(super) fn results(
         format!("{:?}", table.entries.iter().map(|(k, n)| (&k.value, said(n))).collect::<Vec<_>>());
     let count = results.reductions.len();
     for (name, found) in names.iter().zip(formulas) {
-        let Some(Formula { ast, vars, unit, batches, text }) = found else { continue };
+        let Some(Formula { ast, vars, unit, batches, text }) = found else {
+            if session.sink.is_empty() {
+                let message =
+                    format!("result `{name}` reads an array of units that has no members");
+                let help = "give the array a `count` of 1 at least, or read a `sum` or `count` of its outputs";
+                let node = table.entries.iter().find(|(key, _)| key.value == *name);
+                node.iter().for_each(|(key, _)| {
+                    session.report(Mistake::new("result", &key.span, &*message).help(help));
+                });
+            }
+            continue;
+        };
         let scope = Lookup { eval: &eval, stop, vars: &vars, results: Some((&names, count)) };
         match ast.real(&scope) {
             Ok(formula) => {

@@ -139,7 +139,9 @@ impl Reader<'_> {
             _ => return Some(None),
         };
         let found = record::outputs(self.tree, self.session, inner);
-        if found.is_empty() {
+        // Nothing was found, or there is nothing: of no units the sum is zero.
+        let nothing = matches!(how, Gather::Sum | Gather::Count) && self.session.sink.is_empty();
+        if found.is_empty() && !nothing {
             return None;
         }
         let mut ports = Vec::new();
