@@ -253,7 +253,9 @@ impl Atomic<Value> for Automaton {
         self.timer.fire();
         if waiting {
             self.told = None;
+            self.level.sent();
             self.answer_next(fx);
+            return self.reschedule();
         } else if let Some((_, k)) = due {
             (self.vars[TIME], self.vars[VALUE]) = (self.timer.seconds(0, self.timer.now()), 0.0);
             self.take(k, EventKind::Time, fx);
@@ -315,7 +317,7 @@ unit_kind! {
     /// `from` is a state, a list of states, or "*". One transition is taken per cycle: the first
     /// in the list that any event of the cycle enables; others that would have caused one then are not heard, and a
     /// note tells of it. With `simultaneous = "each"` the events of a cycle are heard one after the other, in the
-    /// order in which their senders stand in the file, each with its own transition in a micro-step of its own. A time-out and an event in the same cycle:
+    /// order of `inputs`, and at one input by the path of the sender, each with its own transition in a micro-step of its own. A time-out and an event in the same cycle:
     /// the time-out goes first. A time-out is told in its own cycle, a transition on an event one
     /// micro-step after it. `emit` gives values for outputs (or one value for the first output).
     ///

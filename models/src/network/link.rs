@@ -231,7 +231,7 @@ unit_kind! {
     /// A packet of b bits takes b/rate, rounded to a tick, then the propagation delay, then the jitter.
     /// `out` has no order among packets that arrive at one tick: those that jitter holds back behind an earlier one
     /// arrive with it. `dropped` tells at once of a packet that finds no room, or the link down, and of one that is lost
-    /// on the wire when it should have arrived.
+    /// on the wire when it should have arrived, jitter left out.
     ///
     /// **Losses in bursts** (Gilbert-Elliott): a chain of two states makes a step per packet, from good to
     /// bad with probability `burst_begin` and back with `burst_end`; then the packet gets lost with

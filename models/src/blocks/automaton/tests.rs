@@ -109,6 +109,19 @@ fn events_of_one_cycle_are_heard_one_by_one_or_told() {
     assert!(first.notes().concat().contains("not heard") && each.notes().is_empty());
 }
 
+/// The signal of a chain of transitions at one instant ends at the last state.
+#[test]
+fn chains_of_events_end_at_the_last_state() {
+    let bench = Bench::run(
+        "connections = ['s.y -> m.u', 'm.number -> g.u']\n[unit.s]\nkind = 'schedule'\ntimes = [2, 2]\n\
+         [unit.m]\nkind = 'automaton'\nstates = ['a', 'b', 'c']\ninputs = ['u']\nsimultaneous = 'each'\n\
+         transitions = [{ from = 'a', on = 'u', to = 'b' }, { from = 'b', on = 'u', to = 'c' }]\n\
+         [unit.g]\nkind = 'gain'\ngain = 1\n",
+        3.0,
+    );
+    assert_eq!([bench.held("m.number", 2.5), bench.probe("g.y")], [2.0, 2.0]);
+}
+
 #[test]
 fn variables_count_and_conditions_decide() {
     let bench = Bench::run(
