@@ -14,7 +14,7 @@ unit_kind! {
     ///
     /// Times are seconds since the start, or dates with times (`2024-03-01T12:00:00Z`, `2024-03-01 12:00`) since
     /// that of the first row, ascending; dates without an offset are in UTC. `start` is the date of the start, if that is
-    /// not the first row; before the first row the first value holds,
+    /// not the first row: a file may begin before it; before the first row the first value holds,
     /// after the last row the last one. `mode = "hold"` jumps at each row, `"linear"` joins rows
     /// by straight lines. Lines that start with `#` are comments.
     ///
@@ -147,7 +147,7 @@ fn read(
         let ticks = match date(t) {
             None => ticks(t, resolution),
             Some(date) => since(date - *start.get_or_insert(date), resolution)
-                .ok_or_else(|| format!("{t} lies before the start, or too far behind it")),
+                .ok_or_else(|| format!("{t} lies too far from the start")),
         };
         let ticks = ticks.map_err(|e| format!("line {line}: {e}"))?;
         let v: f64 = v.parse().map_err(|_| format!("line {line}: `{v}` is no number"))?;
@@ -201,10 +201,10 @@ fn date(text: &str) -> Option<i128> {
     Some(i128::from(utc.timestamp()) * 1_000_000_000 + i128::from(utc.timestamp_subsec_nanos()))
 }
 
-/// Ticks of so many nanoseconds after the start, if they are neither before it nor too many.
+/// Ticks of so many nanoseconds after the start, or before it, if they are not too many.
 fn since(nanoseconds: i128, resolution: Resolution) -> Option<i64> {
     let scaled = nanoseconds.checked_mul(i128::from(resolution.ticks_per_second()))?;
-    i64::try_from((scaled + 500_000_000) / 1_000_000_000).ok().filter(|_| nanoseconds >= 0)
+    i64::try_from((scaled + 500_000_000).div_euclid(1_000_000_000)).ok()
 }
 
 fn pieces(rows: &[(i64, f64)], linear: bool, resolution: Resolution) -> Vec<Piece> {
@@ -221,6 +221,13 @@ fn pieces(rows: &[(i64, f64)], linear: bool, resolution: Resolution) -> Vec<Piec
         if !pieces.last().is_some_and(same) {
             pieces.push(Piece { at, value, slope });
         }
+    }
+    // Of rows before the start the last one counts.
+    let first = pieces.iter().rposition(|p| p.at <= 0).unwrap_or(0);
+    let mut pieces = pieces.split_off(first);
+    if let Some(first) = pieces.first_mut().filter(|p| p.at < 0) {
+        first.value += first.slope * resolution.seconds(-first.at);
+        first.at = 0;
     }
     pieces
 }
@@ -271,11 +278,24 @@ mod tests {
         assert_eq!(at(None).unwrap(), from_first);
         let from_start = at(Some("2024-02-28 23:59")).unwrap();
         assert_eq!(from_start, from_first.map(|t| t + 58 * second + second / 2));
-        let late = at(Some("2024-03-01"));
-        assert_eq!(
-            late,
-            Err("line 2: 2024-02-28T23:59:58.5Z lies before the start, or too far behind it".into())
-        );
+        let late = at(Some("2024-03-01")).unwrap();
+        assert_eq!(late, from_first.map(|t| t - from_first[2]));
+        assert!(at(Some("1600-01-01")).is_err_and(|e| e.ends_with("lies too far from the start")));
+        let rows: Vec<(i64, f64)> = late.into_iter().zip([1.0, 2.0, 3.0, 4.0]).collect();
+        let of = |linear| {
+            pieces(&rows, linear, NANO).iter().map(|p| (p.at, p.value)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(false), [(0, 3.0), (second / 4, 4.0)]);
+        assert_eq!(of(true), [(0, 3.0), (second / 4, 4.0)]);
+        // A day earlier, between two rows.
+        let rows: Vec<(i64, f64)> = rows.iter().map(|&(t, x)| (t + 43_200 * second, x)).collect();
+        let started = |linear| {
+            let first = pieces(&rows, linear, NANO)[0];
+            (first.at, first.value)
+        };
+        assert_eq!(started(false), (0, 2.0));
+        let (at, value) = started(true);
+        assert!(at == 0 && (value - 2.5).abs() < 1e-12, "{value}");
     }
 
     #[test]

@@ -199,6 +199,9 @@ mod tests {
         let times: Vec<String> =
             bench.events("f.out").iter().map(|e| e.split('@').next().unwrap().into()).collect();
         assert_eq!(times, ["1", "1.25", "1.5", "1.75", "5"]);
+        let joined = Bench::run(&format!("{flood}during=[[1, 2], [2, 3]]"), 10.0);
+        assert_eq!(joined.count("f.out"), 8);
+        assert!(joined.events("f.out")[7].starts_with("2.75@"));
         assert_eq!(Bench::run(flood, 10.0).count("f.out"), 41);
         let bench = Bench::run(
             &format!(

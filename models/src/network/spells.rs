@@ -107,6 +107,11 @@ fn pairs(p: &Located<Param>, context: &Context<'_>) -> Result<VecDeque<(i64, boo
         let [from, to] = ends.as_slice() else { return fail(pair, "no pair of times") };
         for (end, on) in [(from, true), (to, false)] {
             let at = ticks_of(end, context)?;
+            if on && changes.back() == Some(&(at, false)) {
+                // It goes on where the one before ends.
+                changes.pop_back();
+                continue;
+            }
             if at <= last {
                 return fail(end, "this time does not lie behind the one before");
             }

@@ -53,8 +53,9 @@ fn each(
             }
             continue;
         };
-        let bound = |n| eval.whole(n, "an end of the range");
-        let (Some(from), Some(to)) = (bound(&next.from), bound(&next.to)) else { return };
+        const WHAT: &str = "an end of the range";
+        let (from, to) = (eval.whole(&next.from, WHAT), next.to.behind(&eval, WHAT));
+        let (Some(from), Some(to)) = (from, to) else { return };
         if to.saturating_sub(from) > MAX_WIRES as i64 || todo.len() > MAX_WIRES {
             let mistake = Mistake::new("too-large", &connection.span, "this range is too long");
             session.report(
@@ -288,7 +289,7 @@ pub(super) fn members(g: &Group, step: &Step, eval: &Evaluator<'_>) -> Option<(u
         }
         [(Index::Range(from, to), span)] => {
             let from = eval.whole(from, "the start of the range")?;
-            let to = eval.whole(to, "the end of the range")?;
+            let to = to.behind(eval, "the end of the range")?;
             if from < 0 || to > n || from > to {
                 let help =
                     format!("ranges of `{name}` lie within 0..{n} (the end is not included)");
@@ -357,7 +358,7 @@ fn elements(
             }
             Index::Range(from, to) => {
                 let from = eval.whole(from, "the start of the range")?;
-                from..eval.whole(to, "the end of the range")?
+                from..to.behind(eval, "the end of the range")?
             }
         });
     }
@@ -402,7 +403,7 @@ fn ports(
         }
         [(Index::Range(from, to), _)] => {
             let from = eval.whole(from, "the start of the range")?;
-            let to = eval.whole(to, "the end of the range")?;
+            let to = to.behind(eval, "the end of the range")?;
             (from..to.min(from.saturating_add(70_000))).map(&indexed).collect()
         }
         indices => elements(&tree.ports(body, input), name, indices, eval)?,

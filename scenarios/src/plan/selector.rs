@@ -1,5 +1,5 @@
 //! The small languages inside texts: `plant[*].flow`, `a.y -> b.u via hold(0) for i in 0..9`.
-use super::session::Session;
+use super::{evaluate::Evaluator, session::Session};
 use crate::{
     diagnostics::Mistake,
     document::{Item, Node},
@@ -14,8 +14,28 @@ pub(super) enum Index {
     All,
     /// `[2]`, `[i+1]`.
     One(Node),
-    /// `[0..5]`, the end excluded.
-    Range(Node, Node),
+    /// `[0..5]`, the end excluded, or `[0..=4]`.
+    Range(Node, End),
+}
+
+/// The end of a range.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    last: Node,
+    included: bool,
+}
+
+impl End {
+    fn new(piece: Piece<'_>) -> Self {
+        let included = piece.text().starts_with('=');
+        let last = piece.slice(usize::from(included), piece.text().len()).node();
+        Self { last, included }
+    }
+
+    /// The first number behind the range.
+    pub(super) fn behind(&self, eval: &Evaluator<'_>, what: &str) -> Option<i64> {
+        Some(eval.whole(&self.last, what)?.saturating_add(i64::from(self.included)))
+    }
 }
 
 /// A name with its indices: one of a unit in an array, one per dimension of a port.
@@ -47,7 +67,7 @@ pub(super) struct Via {
 pub(super) struct Loop {
     pub variable: String,
     pub from: Node,
-    pub to: Node,
+    pub to: End,
 }
 
 /// One entry of `connections`.
@@ -203,7 +223,7 @@ fn index(inner: Piece<'_>) -> Parsed<(Index, Span)> {
         return Err(inner.wrong("this index is empty", "write a number, `*`, or a range `0..5`"));
     }
     let index = match inner.split("..").as_slice() {
-        [lo, hi] => Index::Range(lo.node(), hi.node()),
+        [lo, hi] => Index::Range(lo.node(), End::new(*hi)),
         _ => Index::One(inner.node()),
     };
     Ok((index, inner.span()))
@@ -267,7 +287,7 @@ pub(super) fn loops(piece: Piece<'_>) -> Parsed<Vec<Loop>> {
         if !is_name(name.text()) || from.text().is_empty() || to.text().is_empty() {
             return Err(wrong());
         }
-        out.push(Loop { variable: name.text().to_owned(), from: from.node(), to: to.node() });
+        out.push(Loop { variable: name.text().to_owned(), from: from.node(), to: End::new(*to) });
     }
     Ok(out)
 }

@@ -122,9 +122,19 @@ fn exists(table: &Table, keys: &[String]) -> bool {
     let Some((first, others)) = keys.split_first() else { return false };
     match table.get(first) {
         None => false,
-        Some(_) if others.is_empty() => true,
-        Some(Node { item: Item::Table(t), .. }) => exists(t, others),
-        Some(_) => false,
+        Some(node) => exists_in(node, others),
+    }
+}
+
+fn exists_in(node: &Node, keys: &[String]) -> bool {
+    let Some((first, others)) = keys.split_first() else { return true };
+    match &node.item {
+        Item::Table(t) => exists(t, keys),
+        Item::List(list) => {
+            let item = first.parse::<usize>().ok().and_then(|i| list.get(i));
+            item.is_some_and(|item| exists_in(item, others))
+        }
+        _ => false,
     }
 }
 
@@ -147,17 +157,24 @@ fn place(table: &mut Table, keys: &[String], node: &Node, span: &Span, grow: boo
             let named = matches!(first.as_str(), "unit" | "template" | "parameters");
             place(t, others, node, span, grow && !(named && others.len() == 1))
         }
-        Some(Node { item: Item::List(list), .. }) => {
-            let item = others[0].parse::<usize>().ok().and_then(|i| list.get_mut(i));
-            match item {
-                Some(item) if others.len() == 1 => {
-                    *item = node.clone();
-                    true
-                }
-                Some(Node { item: Item::Table(t), .. }) => place(t, &others[1..], node, span, grow),
-                _ => false,
-            }
+        Some(Node { item: Item::List(list), .. }) => place_in(list, others, node, span, grow),
+        _ => false,
+    }
+}
+
+/// As [`place`], where the first key is the index of an item.
+fn place_in(list: &mut [Node], keys: &[String], node: &Node, span: &Span, grow: bool) -> bool {
+    let Some((first, others)) = keys.split_first() else { return false };
+    let Some(item) = first.parse::<usize>().ok().and_then(|i| list.get_mut(i)) else {
+        return false;
+    };
+    match &mut item.item {
+        _ if others.is_empty() => {
+            *item = node.clone();
+            true
         }
+        Item::List(inner) => place_in(inner, others, node, span, grow),
+        Item::Table(t) => place(t, others, node, span, grow),
         _ => false,
     }
 }

@@ -436,6 +436,20 @@ fn what_stops_on_its_threshold_is_there() {
     }
 }
 
+/// Instants of windows and of `at` are formulas, in which `stop` is the end.
+#[test]
+fn instants_know_the_end() {
+    let text = "stop = '9 s'\nsample = 'none'\n[parameters]\nlate = 2\n[unit.p]\nkind = 'equations'\nstates = { x = 1 }\n\
+                derivatives = { x = '1' }\noutputs = { x = 'x' }\n[result]\nthird = \"at(p.x, 'stop/3')\"\n\
+                end = \"at(p.x, 'stop')\"\nmost = { value = 'max(p.x)', over = [1, 'stop - late'] }\n\
+                mean = { value = 'mean(p.x)', over = ['stop - 4', 'stop'] }\n";
+    let done = run(text, &[]);
+    for (name, wanted) in [("third", 4.0), ("end", 10.0), ("most", 8.0), ("mean", 8.0)] {
+        close(&done, name, wanted, 1e-9);
+    }
+    assert!(plan_with(text, &[("late", "9")]).is_err());
+}
+
 /// Squares beyond all numbers are not zero.
 #[test]
 fn squares_that_overflow_are_told() {
@@ -466,6 +480,14 @@ fn ports_of_two_dimensions_have_names() {
     let told = bad("p.T[1..3][2]", "p.T[1..4][2]").expect("a mistake");
     assert!(told.contains("`p` has no output `T[...][...]`"), "{told}");
     assert!(bad("p.T[2][1] ->", "p.T[2][1 ->").is_some());
+    // Elements can be set.
+    close(&run(text, &[("M[1][0]", "5"), ("M[0][1]", "1")]), "g", 5.0 * 5.0 * 22.0, 1e-9);
+    assert!(plan_with(text, &[("M[2][0]", "5")]).is_err());
+    // `..=` includes its end, in indices and loops.
+    let included =
+        text.replace("p.T[1..3][2]", "p.T[1..=2][2]").replace("g.u']", "g.u for i in 0..=0']");
+    close(&run(&included, &[]), "g", 198.0, 1e-9);
+    assert!(bad("p.T[1..3][2]", "p.T[1..=3][2]").is_some());
 }
 
 /// The sum over an array without members is zero; what reads none of its outputs is a mistake, and moves no other result.

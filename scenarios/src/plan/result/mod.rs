@@ -290,6 +290,15 @@ impl<'a> Reader<'a> {
         Some((value, unit))
     }
 
+    /// The tick of a time, in which `stop` is the end of the run.
+    fn instant(&self, node: &Node, what: &str) -> Option<i64> {
+        let locals = [("stop", self.session.resolution.seconds(self.stop))];
+        match &node.item {
+            Item::Text(text) if text.trim() == "stop" => Some(self.stop),
+            _ => Evaluator::new(self.session, self.eval.scope, &locals).ticks(node, what),
+        }
+    }
+
     fn over(&self, node: &Node) -> Option<[i64; 2]> {
         let example = "over = [\"1 s\", \"stop\"]";
         let list = node.list("`over`", example, &self.session.sink)?;
@@ -299,11 +308,7 @@ impl<'a> Reader<'a> {
             self.session.report(mistake.help(format!("write {example}")));
             return None;
         };
-        let instant = |node: &Node| match &node.item {
-            Item::Text(text) if text.trim() == "stop" => Some(self.stop),
-            _ => self.eval.ticks(node, "`over`"),
-        };
-        let window = [instant(from)?, instant(to)?];
+        let window = [self.instant(from, "`over`")?, self.instant(to, "`over`")?];
         if self.shortened && window[0] >= self.stop {
             return Some([window[0]; 2]);
         }
@@ -440,7 +445,7 @@ impl<'a> Reader<'a> {
             "final" => How::Final,
             "at" => {
                 let node = second();
-                let tick = self.eval.ticks(&node, "the instant of `at`")?;
+                let tick = self.instant(&node, "the instant of `at`")?;
                 if tick > self.stop && !self.shortened {
                     let message = "this instant is after the end of the run";
                     let mistake = Mistake::new("result", &node.span, message);
