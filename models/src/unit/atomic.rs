@@ -445,7 +445,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let before = std::mem::replace(&mut self.scratch.vars[place], start);
         if segment.flag == Flag::Continuous {
             let slip = &mut self.scene.frame.slips[port];
-            // What stands is known exactly.
+            // A value at rest is known exactly.
             let moves = !segment.rests();
             *slip = if moves { (start - before).abs().max(FORGETS * *slip) } else { 0.0 };
         }

@@ -119,7 +119,7 @@ pub(super) fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done
     let results = out.display().to_string();
     match outcome {
         Err(failure) => {
-            // What units have told before may be the cause.
+            // Earlier notes of units may tell the cause.
             let mut notes = session.notes();
             notes.extend(loops(session.settings(), &failure));
             Err(Stop::Failed { failure: failure.into(), results: Some(results), notes })

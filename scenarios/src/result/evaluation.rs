@@ -269,7 +269,7 @@ impl Evaluation {
         self.looking.clear();
         self.looking.extend(reductions.iter().filter(looks));
         self.instants(s, from);
-        // What a condition was before a window tells what is rounding in it.
+        // The history of a condition before a window tells what is rounding in it.
         if self.looking.is_empty() && !self.signals[s].is_truth() {
             return;
         }

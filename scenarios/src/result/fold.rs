@@ -209,14 +209,15 @@ impl Fold {
         if self.broken {
             return Err(NotFinite);
         }
-        let number = self.finite_or_not(how, window);
+        let number = self.unchecked(how, window);
         match number.is_some_and(f64::is_nan) {
             true => Err(NotFinite),
             false => Ok(number),
         }
     }
 
-    fn finite_or_not(&self, how: How, window: [i64; 2]) -> Option<f64> {
+    /// The number, finite or not.
+    fn unchecked(&self, how: How, window: [i64; 2]) -> Option<f64> {
         let at = |m: &Moment| m.seconds(self.rate);
         match &self.how {
             Kind::Once(value) => *value,

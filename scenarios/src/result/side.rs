@@ -54,7 +54,7 @@ impl Seen {
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
         let level = c[1..].iter().all(|c| *c == 0.0);
         let within = c[0].abs() + rest <= self.rounding();
-        // What moves along its threshold was put there, up to a tick late; what stands keeps what it overshot by.
+        // A value that moves along its threshold was put there, up to a tick late; one that stands keeps its overshoot.
         let reach = if level { self.reach } else { LATE * self.reach };
         let came = (c[0] - self.end).abs() <= self.rounding().max(reach) && self.end.abs() <= reach;
         if within && came {

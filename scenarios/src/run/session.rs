@@ -130,7 +130,7 @@ impl Session {
         &self.files.settings
     }
 
-    /// What units have told so far in notes.
+    /// The notes of units so far.
     pub fn notes(&self) -> Vec<String> {
         self.run.recorder().memory.notes.clone()
     }

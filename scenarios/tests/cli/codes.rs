@@ -416,7 +416,7 @@ fn loops_of_events_have_remedies() {
     }
 }
 
-/// What units told in notes stands before the error that ends the run: it may be the cause.
+/// Notes of units stand before the error that ends the run: they may tell the cause.
 #[test]
 fn notes_come_with_the_error() {
     let dir = folder("notes-error");

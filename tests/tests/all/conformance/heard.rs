@@ -48,7 +48,7 @@ fn narrow_bands_cost_a_few_looks_per_message() {
     }
 }
 
-/// What stops at a limit has reached it for others, too (rule 19): on the way they knew it within the exchange tolerance
+/// A value that stops at a limit has reached it for others, too (rule 19): on the way they knew it within the tolerance
 /// only, and now exactly.
 #[test]
 fn stops_at_a_limit_are_heard() {

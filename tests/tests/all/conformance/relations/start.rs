@@ -26,7 +26,7 @@ fn rule_07_starts_on_the_threshold() {
     check(&cases);
 }
 
-/// What starts on the end of a whole number carries the conditions with it that read its remainder, of the time as of a
+/// A start on the end of a whole number carries the conditions with it that read the remainder, of the time as of a
 /// state.
 #[test]
 fn rule_07_starts_on_whole_numbers() {
