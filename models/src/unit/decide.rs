@@ -225,7 +225,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.set_side(k, side)
     }
 
-    pub(super) fn change_timed(&mut self, k: usize, at: Instant) -> bool {
+    fn change_timed(&mut self, k: usize, at: Instant) -> bool {
         let now = self.scene.frame.last + at.tick;
         let vars = std::mem::take(&mut self.scratch.vars);
         let (side, before) = self.timed_side(k, &vars, now);
@@ -368,9 +368,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// what it hears came to rest.
     fn lies_beyond(&self, k: usize) -> bool {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
-        let certain = *kind == Kind::Sign && self.certain(k) != 0.0;
-        let compared = *role == Role::Searched && sliding.is_none();
-        certain && compared && self.certain(k) != self.side(k)
+        let compared = *kind == Kind::Sign && *role == Role::Searched && sliding.is_none();
+        let sign = self.certain(k);
+        compared && sign != 0.0 && sign != self.side(k)
     }
 
     fn mode_of(&self, k: usize) -> Option<usize> {
