@@ -53,12 +53,23 @@ pub struct Piece {
     pub to: Moment,
     /// Coefficients in θ, at least one.
     pub coefficients: Vec<f64>,
+    /// The function changes too fast for it: see [`Piece::cut`].
+    pub coarse: bool,
 }
 
 impl Piece {
     /// The value at θ.
     pub fn value(&self, theta: f64) -> f64 {
         poly::eval(&self.coefficients, theta)
+    }
+
+    /// Marks those of an interval that begins at `from` as coarse.
+    pub fn mark(pieces: &mut [Self], from: Moment) {
+        pieces
+            .iter_mut()
+            .rev()
+            .take_while(|piece| piece.from >= from)
+            .for_each(|p| p.coarse = true);
     }
 
     /// How many of these coefficients, at least one, are no rounding.
@@ -74,19 +85,20 @@ impl Piece {
     /// Functions are sampled at Chebyshev-Lobatto points; where the last coefficients of the Chebyshev series do
     /// not vanish, the interval is halved (Trefethen 2013, "Approximation Theory and Approximation Practice",
     /// chapters 3 and 8). Functions know their arguments up to the share `rounding` of the interval: coefficients
-    /// that do not decrease beside it will not do so on shorter parts. `largest` are the largest coefficients of
-    /// earlier intervals: a function that was larger has more rounding.
+    /// that do not decrease beside it will not do so on shorter parts. A jump ends in a part that is too short to
+    /// matter; the function keeps its value there until the end of that part.
     pub fn cut(
         dim: usize,
-        (rounding, largest): (f64, &mut Vec<f64>),
+        (rounding, cuts): (f64, &mut Cuts),
         sample: &mut dyn FnMut(f64, &mut [f64]),
         take: Take<'_>,
     ) {
         let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
         let mut series = vec![[0.0; NODES]; dim];
         // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
-        largest.resize(dim, 0.0);
-        let mut sizes: Vec<f64> = largest.iter().map(|size| EARLIER * size).collect();
+        cuts.largest.resize(dim, 0.0);
+        let mut sizes: Vec<f64> = cuts.largest.iter().map(|size| EARLIER * size).collect();
+        let most = cuts.few + cuts.more;
         // Parts to be done, the first one last; depth first, so that they come in order.
         let (mut open, mut parts) = (vec![(0.0, 1.0, HALVINGS)], 0);
         while let Some((low, high, halvings)) = open.pop() {
@@ -110,21 +122,57 @@ impl Piece {
                 };
                 (0..dim).all(|f| (0..CHECKS.len()).all(|k| miss(f, k) <= TAIL * sizes[f]))
             };
-            let done = halvings == 0 || parts + open.len() as u32 >= PARTS;
-            if !done && !fits(&mut sizes) {
+            let fine = fits(&mut sizes);
+            let missed = |f: usize, share: f64| tail(&series[f]) > share * sizes[f];
+            let count = parts + open.len() as u32;
+            let small = || count >= cuts.few && !(0..dim).any(|f| missed(f, SMALL));
+            let gives_up = count >= most;
+            if !fine && halvings > 0 && !gives_up && !small() {
                 let middle = 0.5 * (low + high);
                 open.extend([(middle, high, halvings - 1), (low, middle, halvings - 1)]);
                 continue;
             }
             parts += 1;
+            cuts.coarse |= gives_up && !fine;
             for (f, series) in series.iter().enumerate() {
+                let jumps = !gives_up && missed(f, JUMP);
                 let (powers, length) = powers(series);
-                take((low, high), f, &powers[..length]);
+                if jumps {
+                    take((low, high), f, &nodes[f..=f]);
+                } else {
+                    take((low, high), f, &powers[..length]);
+                }
             }
         }
-        for (largest, size) in largest.iter_mut().zip(sizes) {
+        cuts.more -= parts.saturating_sub(cuts.few).min(cuts.more);
+        for (largest, size) in cuts.largest.iter_mut().zip(sizes) {
             *largest = largest.max(size);
         }
+    }
+}
+
+/// The history of functions that are [cut](Piece::cut) on one interval after another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Cuts {
+    /// Their largest coefficients: a function that was larger has more rounding.
+    largest: Vec<f64>,
+    /// Parts that each interval may have, and more that all of them may have together.
+    few: u32,
+    more: u32,
+    /// They changed too fast for so many.
+    pub coarse: bool,
+}
+
+impl Default for Cuts {
+    fn default() -> Self {
+        Self { largest: Vec::new(), few: FEW, more: MORE, coarse: false }
+    }
+}
+
+impl Cuts {
+    /// The functions read what is coarse already: each interval is one part.
+    pub fn give_up(&mut self) {
+        (self.few, self.more, self.coarse) = (1, 0, true);
     }
 }
 
@@ -138,8 +186,14 @@ const NODES: usize = 9;
 const HALVINGS: u32 = 44;
 /// Two more places to judge a polynomial of full degree.
 const CHECKS: [f64; 2] = [0.017, 0.573];
-/// Most parts of an interval.
-const PARTS: u32 = 500;
+/// Parts that each interval may have, and more that all intervals may have together. These are not for what is
+/// `SMALL` beside the largest coefficient: the rounding of a function that is solved for is larger than that of its
+/// arguments.
+const FEW: u32 = 500;
+const MORE: u32 = 1 << 17;
+const SMALL: f64 = 1e-6;
+/// The share of the largest coefficient that the last two have beside a jump.
+const JUMP: f64 = 1e-3;
 /// The share of the largest coefficient that the last two may have in a piece that is good enough.
 const TAIL: f64 = 1e-12;
 /// How much the size of earlier intervals counts.
@@ -156,11 +210,16 @@ const DERIVATIVE: f64 = 64.0;
 fn decreases(c: &[f64; NODES], size: &mut f64, noise: f64) -> bool {
     *size = c.iter().fold(*size, |size, c| size.max(c.abs()));
     let pair = |k: usize| c[k].abs() + c[k + 1].abs();
-    let tail = pair(NODES - 2);
+    let tail = tail(c);
     // A value that is not finite gets no better, nor does rounding.
     let hopeless =
         c.iter().any(|c| !c.is_finite()) || tail <= noise * *size && tail >= 0.3 * pair(NODES - 4);
     tail <= TAIL * *size || hopeless
+}
+
+/// The size of the last two coefficients.
+fn tail(c: &[f64; NODES]) -> f64 {
+    c[NODES - 2].abs() + c[NODES - 1].abs()
 }
 
 /// Place of the sample number `k` between 0 and 1.
@@ -238,7 +297,7 @@ mod tests {
     fn all(f: impl Fn(f64) -> f64) -> Vec<(f64, f64, Vec<f64>)> {
         let mut out = Vec::new();
         let mut sample = |t: f64, row: &mut [f64]| row[0] = f(t);
-        Piece::cut(1, (0.0, &mut Vec::new()), &mut sample, &mut |(a, b), _, c| {
+        Piece::cut(1, (0.0, &mut Cuts::default()), &mut sample, &mut |(a, b), _, c| {
             out.push((a, b, c.to_vec()))
         });
         out
@@ -247,10 +306,10 @@ mod tests {
     /// A function that was of size one and is rounding now is not looked at more closely.
     #[test]
     fn rounding_of_what_was_large_is_left() {
-        let (mut largest, mut count) = (Vec::new(), 0);
+        let (mut largest, mut count) = (Cuts::default(), 0);
         let mut wave = |t: f64, row: &mut [f64]| row[0] = t.sin();
         Piece::cut(1, (0.0, &mut largest), &mut wave, &mut |_, _, _| {});
-        assert!((largest[0] - 0.84).abs() < 0.5);
+        assert!((largest.largest[0] - 0.84).abs() < 0.5);
         let mut noise = |t: f64, row: &mut [f64]| row[0] = 1e-16 * (1e9 * t).sin();
         Piece::cut(1, (0.0, &mut largest), &mut noise, &mut |_, _, _| count += 1);
         assert_eq!(count, 1);
@@ -272,10 +331,15 @@ mod tests {
         let late = |t: f64| (4.5 + 1e-6 * t) - 4.5;
         let mut parts = 0;
         let mut sample = |t: f64, row: &mut [f64]| row[0] = late(t);
-        Piece::cut(1, (4.5 * f64::EPSILON / 1e-6, &mut Vec::new()), &mut sample, &mut |_, _, c| {
-            parts += 1;
-            assert!((poly::eval(c, 0.3) / 3e-7 - 1.0).abs() < 1e-8, "{c:?}");
-        });
+        Piece::cut(
+            1,
+            (4.5 * f64::EPSILON / 1e-6, &mut Cuts::default()),
+            &mut sample,
+            &mut |_, _, c| {
+                parts += 1;
+                assert!((poly::eval(c, 0.3) / 3e-7 - 1.0).abs() < 1e-8, "{c:?}");
+            },
+        );
         assert_eq!(parts, 1);
     }
 
@@ -298,13 +362,24 @@ mod tests {
         // A kink ends in a piece that is too short to matter.
         let (count, error) = largest_error(|t| (t - 0.3).abs());
         assert!(count < 100 && error < 1e-9, "{count} {error}");
-        // A jump does, too, and rounding ends it.
-        let count = all(|t| f64::from(t < 0.3)).len();
-        assert!(count < 100, "{count}");
+        // A jump does, too, and no piece is beyond the values on both sides of it.
+        let jump = all(|t| f64::from(t < 0.3));
+        assert!(jump.len() < 100 && jump.iter().all(|(_, _, c)| *c == [0.0] || *c == [1.0]));
+        // Rounding that is larger than that of the arguments takes no more parts than it is worth.
+        let (count, error) = largest_error(|t| (3.0 * t).sin() + 1e-9 * (1e9 * t).sin());
+        assert!(count <= 2 * FEW as usize && error < 1e-8, "{count} {error}");
         let (count, error) = largest_error(|t| (1e5 + (3.0 * t).sin()) - 1e5);
         assert!(count < 100 && error < 1e-10, "{count} {error}");
         let (count, error) = largest_error(|t| (200.0 * t).sin());
         assert!(count <= 500 && error < 1e-10, "{count} {error}");
+        let (count, error) = largest_error(|t| (2e4 * t).sin());
+        assert!((5_000..100_000).contains(&count) && error < 1e-7, "{count} {error}");
+        let mut fast = |t: f64, row: &mut [f64]| row[0] = (1e7 * t).sin();
+        let (mut cuts, mut count) = (Cuts::default(), [0, 0]);
+        for count in &mut count {
+            Piece::cut(1, (0.0, &mut cuts), &mut fast, &mut |_, _, _| *count += 1);
+        }
+        assert!(cuts.coarse && count[0] > MORE && count[1] < 2 * FEW, "{count:?}");
         assert!(all(|_| f64::NAN).len() == 1);
     }
 

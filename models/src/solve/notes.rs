@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     maths::poly,
-    signal::piece::{Moment, Piece},
+    signal::piece::{Cuts, Moment, Piece},
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,7 @@ pub(crate) struct Notes {
     ports: Vec<u16>,
     until: Moment,
     pieces: Vec<Piece>,
-    /// The largest coefficient of each port so far.
-    largest: Vec<f64>,
+    cuts: Cuts,
     /// The ports as sums, until something changes at a transition; empty before somebody asked.
     sums: Vec<Option<Sum>>,
 }
@@ -34,8 +33,8 @@ impl Notes {
     pub(crate) fn begin<E>(scene: &Scene<E>, ports: &[u16]) -> Option<Box<Self>> {
         let signals = ports.iter().all(|&p| usize::from(p) < scene.dims.outputs);
         let until = Moment::at(scene.frame.last);
-        let (ports, pieces, largest, sums) = (ports.to_vec(), Vec::new(), Vec::new(), Vec::new());
-        signals.then(|| Box::new(Self { ports, until, pieces, largest, sums }))
+        let (ports, pieces, sums) = (ports.to_vec(), Vec::new(), Vec::new());
+        signals.then(|| Box::new(Self { ports, until, pieces, cuts: Cuts::default(), sums }))
     }
 
     /// Hands the notes out.
@@ -86,12 +85,18 @@ impl Notes {
             let step = (begin - path.start(), t - begin);
             let sums = self.sums.iter().flatten().map(|sum| sum.over(path, step));
             if self.sums.iter().all(Option::is_some) {
-                let piece = |(&port, coefficients)| Piece { port, from, to: now, coefficients };
+                let piece = |(&port, coefficients)| Piece {
+                    port,
+                    from,
+                    to: now,
+                    coefficients,
+                    coarse: false,
+                };
                 self.pieces.extend(self.ports.iter().zip(sums).map(piece));
                 return;
             }
         }
-        let Self { ports, pieces, largest, .. } = self;
+        let Self { ports, pieces, cuts, .. } = self;
         let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
         let mut sample = |theta: f64, row: &mut [f64]| {
             let at = if theta == 1.0 { t } else { begin + theta * (t - begin) };
@@ -107,12 +112,16 @@ impl Notes {
             _ => Moment::after(from.tick, from.part + theta * (t - begin), rate),
         };
         let rounding = f64::EPSILON * now.seconds(rate).abs() / (t - begin);
-        let known = (rounding, largest);
-        Piece::cut(ports.len(), known, &mut sample, &mut |(low, high), k, coefficients| {
+        let known = (rounding, &mut *cuts);
+        let mut take = |(low, high), k: usize, coefficients: &[f64]| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
-            pieces.push(Piece { port: ports[k], from, to, coefficients });
-        });
+            pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
+        };
+        Piece::cut(ports.len(), known, &mut sample, &mut take);
+        if cuts.coarse {
+            Piece::mark(pieces, from);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use superdense_kernel::{ModelKey, Simulation};
 use superdense_models::signal::{
-    piece::{Moment, Piece},
+    piece::{Cuts, Moment, Piece},
     value::Value,
 };
 
@@ -34,8 +34,7 @@ struct Cursor {
     places: Vec<u64>,
     /// Of a condition: per comparison.
     seen: Vec<Seen>,
-    /// The largest coefficient of each formula.
-    largest: Vec<f64>,
+    cuts: Cuts,
 }
 
 /// Evaluates the results of one run.
@@ -103,7 +102,7 @@ impl Evaluation {
             at: Moment::at(0),
             places: vec![0; reads.ports.len()],
             seen: Vec::new(),
-            largest: Vec::new(),
+            cuts: Cuts::default(),
         };
         self.state.cursors = self.reads.iter().map(cursor).collect();
         let fold = |r: &super::Reduction| match r.of {
@@ -251,6 +250,9 @@ impl Evaluation {
         let time = from.seconds(self.rate);
         let Reads { ports, reductions, .. } = &self.reads[s];
         self.parts.resize(ports.len(), Vec::new());
+        if ports.iter().any(|&port| self.state.queues[port].coarse) {
+            self.state.cursors[s].cuts.give_up();
+        }
         let places = &self.state.cursors[s].places;
         for ((part, &port), &place) in self.parts.iter_mut().zip(ports).zip(places) {
             if let Some(stretch) = self.state.queues[port].get(place) {
@@ -281,23 +283,19 @@ impl Evaluation {
         };
         let (signal, looking) = (&mut self.signals[s], &self.looking);
         let State { cursors, folds, .. } = &mut self.state;
+        let Cursor { seen, cuts, .. } = &mut cursors[s];
         if signal.is_truth() {
-            let Cursor { seen, largest, .. } = &mut cursors[s];
-            let known = (seen, largest);
             // R14, with as much again for rounding.
             let early = 1.0 / (512.0 * rate);
-            return signal.truth(
-                ((time, seconds), early),
-                &self.parts,
-                known,
-                &mut |a, b, holds| {
-                    let (from, to) = (place(a), place(b));
-                    looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
-                },
-            );
+            let mut take = |a, b, holds| {
+                let (from, to) = (place(a), place(b));
+                looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
+            };
+            let interval = ((time, seconds), early);
+            signal.truth(interval, &self.parts, (seen, cuts), &mut take);
+            return;
         }
-        let largest = &mut cursors[s].largest;
-        signal.number((time, seconds), &self.parts, largest, &mut |a, b, c| {
+        signal.number((time, seconds), &self.parts, cuts, &mut |a, b, c| {
             let from = place(a);
             let interval = Interval { from, seconds: (b - a) * seconds, c };
             for &r in looking {
@@ -367,6 +365,7 @@ impl Evaluation {
             }
             values[reductions + k] = value;
             remarks.extend(self.left_out(named));
+            remarks.extend(self.too_fast(named));
         }
         let lines = self.results.named.iter().zip(&values[reductions..]).map(|(named, value)| {
             let value = value.unwrap_or(None);
@@ -381,6 +380,27 @@ impl Evaluation {
             Line { name: named.name.clone(), outcome, unit: named.unit.clone() }
         });
         (lines.collect(), remarks)
+    }
+
+    /// A remark on signals that change too fast for their pieces.
+    fn too_fast(&self, named: &super::Named) -> Option<String> {
+        let coarse = |of: Of| match of {
+            Of::Signal(s) => {
+                let ports = &self.reads[s].ports;
+                let output = ports.iter().any(|&port| self.state.queues[port].coarse);
+                output || self.state.cursors[s].cuts.coarse
+            }
+            Of::Stream(_) => false,
+        };
+        let places = named.formula.vars().into_iter().map(|var| var.0 as usize);
+        let mut all = places.filter_map(|k| self.results.reductions.get(k));
+        all.any(|r| r.how != How::Final && coarse(r.of)).then(|| {
+            format!(
+                "result `{}` is off: it reads what changes more than 100 000 times within steps of its unit; \
+                 give the unit a `max_step` that is shorter than these changes",
+                named.name
+            )
+        })
     }
 
     /// A remark on events of a result of their values that carry none.

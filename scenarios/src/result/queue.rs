@@ -63,10 +63,13 @@ pub(super) struct Queue {
     /// How many were dropped in front.
     dropped: u64,
     all: VecDeque<Stretch>,
+    /// The output changed too fast for its pieces.
+    pub coarse: bool,
 }
 
 impl Queue {
     pub(super) fn note(&mut self, piece: Piece) {
+        self.coarse |= piece.coarse;
         self.all.push_back(Stretch::noted(piece));
     }
 
@@ -126,7 +129,7 @@ mod tests {
             assert!((poly::eval(&out, theta) - wanted).abs() < 1e-12);
         }
         let (from, to) = (Moment::at(1000), Moment::at(3000));
-        let piece = Piece { port: 0, from, to, coefficients: vec![1.0, 4.0, 12.0] };
+        let piece = Piece { port: 0, from, to, coefficients: vec![1.0, 4.0, 12.0], coarse: false };
         let noted = Stretch::noted(piece);
         noted.part(from, 2.0, rate, &mut out);
         assert_eq!(out, [1.0, 4.0, 12.0]);

@@ -8,7 +8,7 @@ use superdense_models::{
         expr::{Condition, Expr, Program, Registers, VarId},
         poly,
     },
-    signal::piece::Piece,
+    signal::piece::{Cuts, Piece},
 };
 
 /// Takes a part's ends, the number of a function, and its coefficients.
@@ -64,24 +64,24 @@ impl Compiled {
     }
 
     /// The number on an interval that begins at `time`: calls `take(from, to, coefficients)` for parts of the
-    /// interval, in shares of it. `largest` goes on from interval to interval.
+    /// interval, in shares of it. `cuts` go on from interval to interval.
     pub(super) fn number(
         &mut self,
         interval: (f64, f64),
         parts: &Parts,
-        largest: &mut Vec<f64>,
+        cuts: &mut Cuts,
         take: &mut dyn FnMut(f64, f64, &[f64]),
     ) {
-        self.formulas.polynomials(interval, parts, largest, &mut |(a, b), _, c| take(a, b, c));
+        self.formulas.polynomials(interval, parts, cuts, &mut |(a, b), _, c| take(a, b, c));
     }
 
-    /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` and `largest` go on
+    /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` and `cuts` go on
     /// from interval to interval. A tick may precede the event that it stands for by `early` seconds.
     pub(super) fn truth(
         &mut self,
         (interval, early): ((f64, f64), f64),
         parts: &Parts,
-        (seen, largest): (&mut Vec<Seen>, &mut Vec<f64>),
+        (seen, cuts): (&mut Vec<Seen>, &mut Cuts),
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
         let Self { formulas, condition, rows, signs } = self;
@@ -89,7 +89,7 @@ impl Compiled {
         seen.resize(rows.len(), Seen::default());
         let last = rows.len() - 1;
         let early = early / interval.1;
-        formulas.polynomials(interval, parts, largest, &mut |(a, b), k, c| {
+        formulas.polynomials(interval, parts, cuts, &mut |(a, b), k, c| {
             rows[k].clear();
             rows[k].extend_from_slice(c);
             if k < last {
@@ -193,7 +193,7 @@ impl Formulas {
         &mut self,
         (time, seconds): (f64, f64),
         parts: &Parts,
-        largest: &mut Vec<f64>,
+        cuts: &mut Cuts,
         take: Take<'_>,
     ) {
         if self.plain {
@@ -226,7 +226,7 @@ impl Formulas {
                 self.evaluate(at, |port| poly::eval(&parts[port], theta));
                 row.copy_from_slice(&self.out);
             };
-            Piece::cut(dim, (rounding, largest), &mut sample, take);
+            Piece::cut(dim, (rounding, cuts), &mut sample, take);
         }
     }
 }

@@ -6,6 +6,7 @@ mod language;
 mod planning;
 mod rejected;
 mod results;
+mod results_of_formulas;
 mod robust;
 mod schema;
 #[cfg(feature = "study")]

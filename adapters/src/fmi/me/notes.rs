@@ -1,7 +1,7 @@
 //! Notes of the solution between messages, for the results of a run.
 use super::{super::instance::CallError, ExchangeUnit};
 use serde::{Deserialize, Serialize};
-use superdense_models::signal::piece::{Moment, Piece};
+use superdense_models::signal::piece::{Cuts, Moment, Piece};
 
 /// The ports that are noted, the tick up to which, and pieces that nobody has taken yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -9,16 +9,15 @@ pub(super) struct Notes {
     ports: Vec<u16>,
     until: i64,
     pieces: Vec<Piece>,
-    /// The largest coefficient of each port so far.
-    largest: Vec<f64>,
+    cuts: Cuts,
 }
 
 impl ExchangeUnit {
     /// Notes of some outputs from the present on.
     pub(super) fn begin_notes(&mut self, ports: &[u16]) {
         let until = self.data.timer.now();
-        let (ports, pieces, largest) = (ports.to_vec(), Vec::new(), Vec::new());
-        self.data.notes = Some(Notes { ports, until, pieces, largest });
+        let (ports, pieces, cuts) = (ports.to_vec(), Vec::new(), Cuts::default());
+        self.data.notes = Some(Notes { ports, until, pieces, cuts });
     }
 
     /// Notes the outputs between the last transition, at tick `origin`, and tick `now`: they will not change
@@ -42,7 +41,7 @@ impl ExchangeUnit {
         let rate = timer.resolution().ticks_per_second() as f64;
         let (mut y, mut failed) = (self.data.y.clone(), None);
         let field = self.field();
-        let Notes { ports, pieces, largest, .. } = notes;
+        let Notes { ports, pieces, cuts, .. } = notes;
         let mut sample = |theta: f64, row: &mut [f64]| {
             let t = begin + theta * length;
             if let Err(e) = field.outputs(t, &self.states(t), &mut y) {
@@ -57,12 +56,16 @@ impl ExchangeUnit {
             _ => Moment::after(from, theta * length, rate),
         };
         let rounding = f64::EPSILON * (Moment::at(now).seconds(rate) / length).abs();
-        let known = (rounding, largest);
-        Piece::cut(ports.len(), known, &mut sample, &mut |(low, high), k, coefficients| {
+        let known = (rounding, &mut *cuts);
+        let mut take = |(low, high), k: usize, coefficients: &[f64]| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
-            pieces.push(Piece { port: ports[k], from, to, coefficients });
-        });
+            pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
+        };
+        Piece::cut(ports.len(), known, &mut sample, &mut take);
+        if cuts.coarse {
+            Piece::mark(pieces, Moment::at(from));
+        }
         notes.until = now;
         failed.map_or(Ok(()), Err)
     }

@@ -1,0 +1,99 @@
+//! `[result]`: formulas that jump, that change fast, and outputs that do.
+use crate::results::{run, value};
+
+/// Runs a unit and compares its results with numbers.
+fn compare(text: &str, wanted: &[(&str, f64)], error: f64) {
+    let results: Vec<String> =
+        wanted.iter().enumerate().map(|(k, (what, _))| format!("r{k} = \"{what}\"\n")).collect();
+    let done = run(&format!("{text}\n[result]\n{}", results.concat()), &[]);
+    for (k, (what, wanted)) in wanted.iter().enumerate() {
+        let found = value(&done, &format!("r{k}")).unwrap_or(f64::NAN);
+        assert!((found - wanted).abs() <= error, "{what} is {found}, not {wanted}");
+    }
+    assert!(done.summary.notes.iter().all(|note| !note.contains("is off")));
+}
+
+const RAMP: &str = "stop = '10 s'\nsample = 'none'\n[unit.r]\nkind = 'ramp'\nslope = 1";
+
+/// Jumps of a formula lie where its functions turn, and it has no value between them.
+#[test]
+fn formulas_that_jump() {
+    let duration = [
+        ("duration(floor(r.y) == 3)", 1.0),
+        ("duration(floor(r.y) >= 3)", 7.0),
+        ("first(floor(r.y) >= 3)", 3.0),
+        ("duration(round(r.y) == 3)", 1.0),
+        ("duration(sign(r.y - 3) > 0)", 7.0),
+        ("duration((if r.y > 3 then 1 else 0) > 0.5)", 7.0),
+        ("duration(mod(floor(r.y), 2) == 0)", 5.0),
+        ("duration(step(r.y - 3) > 0.5)", 7.0),
+        ("count(mod(r.y, 1) < 0.5)", 11.0),
+        ("max(if r.y > 3 then 1 else 0)", 1.0),
+        ("max(mod(r.y, 4))", 4.0),
+        ("min(mod(r.y, 4))", 0.0),
+        ("mean(mod(r.y, 2.5))", 1.25),
+        ("max(if time < 3.3 then time else 0)", 3.3),
+        ("max(if r.y > 3.3 then -r.y else r.y)", 3.3),
+        ("percentile(sign(r.y - 3), 100)", 1.0),
+        ("integral(trunc(r.y))", 45.0),
+    ];
+    compare(RAMP, &duration, 1e-9);
+    for method in ["rk45", "taylor", "rodas", "closed", "qss3"] {
+        let wave = format!(
+            "stop = '20 s'\nsample = 'none'\n[unit.p]\nkind = 'equations'\nmethod = '{method}'\n\
+             states = {{ x = 1, v = 0 }}\nderivatives = {{ x = 'v', v = '-x' }}\noutputs = {{ x = 'x' }}"
+        );
+        let pi = std::f64::consts::PI;
+        let shares = [
+            ("duration(sign(p.x) > 0)", 20.0 - 3.0 * pi),
+            ("first(sign(p.x) < 0)", 0.5 * pi),
+            ("count((if p.x > 0 then 1 else 0) == 1)", 4.0),
+            ("max(sign(p.x))", 1.0),
+            ("min(sign(p.x))", -1.0),
+            ("count(floor(2*p.x) > 0)", 4.0),
+        ];
+        compare(&wave, &shares, if method == "qss3" { 0.05 } else { 1e-5 });
+    }
+}
+
+/// Many changes within one piece of a signal are all met.
+#[test]
+fn formulas_that_change_fast() {
+    let constant = "stop = '100 s'\nsample = 'none'\n[unit.c]\nkind = 'constant'\nvalue = 2";
+    let mean = 0.5 - 600.0f64.sin() / 1200.0;
+    let fast = [
+        ("mean(sin(3*time)^2)", mean),
+        ("count(sin(5*time) > 0.5)", 80.0),
+        ("count(sin(20*time) > 0.5)", 319.0),
+        ("max(sin(10*time)*c.y)", 2.0),
+        ("duration(mod(time, 1) < 0.5)", 50.0),
+        ("mean(mod(time, 4))", 2.0),
+    ];
+    compare(constant, &fast, 1e-7);
+}
+
+/// The same of an output beside states that make long steps.
+#[test]
+fn outputs_that_change_fast() {
+    let mains = "stop = '60 s'\nsample = 'none'\n[unit.e]\nkind = 'equations'\nstates = { T = 20 }\n\
+                 derivatives = { T = '-(T - 30)/600' }\noutputs = { T = 'T', v = '325*sin(2*pi*50*t)' }";
+    let all = [
+        ("max(e.v)", 325.0),
+        ("min(e.v)", -325.0),
+        ("rms(e.v)", 325.0 / 2.0f64.sqrt()),
+        ("count(e.v > 100)", 3000.0),
+    ];
+    compare(mains, &all, 1e-6);
+}
+
+/// Faster than that is told.
+#[test]
+fn changes_that_are_too_fast_are_told() {
+    let text = "stop = '100 s'\nsample = 'none'\n[unit.e]\nkind = 'equations'\nstates = { T = 20 }\n\
+                derivatives = { T = '0' }\noutputs = { v = 'sin(2*pi*5e3*t)' }\n\
+                [result]\nmean = 'rms(e.v)'\nformula = 'mean(sin(1e5*time)*e.v)'\nend = 'final(e.v)'\n";
+    let done = run(text, &[]);
+    let told =
+        |name: &str| done.summary.notes.iter().any(|n| n.contains(&format!("`{name}` is off")));
+    assert_eq!([told("mean"), told("formula"), told("end")], [true, true, false]);
+}
