@@ -421,8 +421,14 @@ impl Evaluation {
     fn last_values(&mut self, sim: &Simulation<Value>, end: i64) {
         for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
             let Of::Signal(s) = r.of else { continue };
-            let last = r.window[0] < end && end <= r.window[1] && r.how != How::Final;
-            if !last && r.how != How::Final {
+            let window = r.window[0] < end && end <= r.window[1];
+            // A run that an event ends has its last value in windows that it does not fill.
+            let present = match r.how {
+                How::Final => true,
+                How::At(tick) => tick == end || window && tick == r.window[1],
+                _ => false,
+            };
+            if !present && !window {
                 continue;
             }
             let ports = &self.reads[s].ports;
@@ -436,7 +442,7 @@ impl Evaluation {
             let all: Option<Vec<f64>> = ports.iter().map(|&port| current(port)).collect();
             let Some(all) = all else { continue };
             let time = end as f64 / self.rate;
-            if last {
+            if !present {
                 let seen = &self.state.cursors[s].seen;
                 fold.instant(Moment::at(end), self.signals[s].present(time, seen, |k| all[k]));
             } else {

@@ -97,3 +97,17 @@ fn changes_that_are_too_fast_are_told() {
         |name: &str| done.summary.notes.iter().any(|n| n.contains(&format!("`{name}` is off")));
     assert_eq!([told("mean"), told("formula"), told("end")], [true, true, false]);
 }
+
+/// The end of a run that an event makes is an instant like others.
+#[test]
+fn the_last_instant_of_a_run_that_an_event_ends() {
+    let text = "stop = '10 s'\n[unit.e]\nkind = 'equations'\nstates = { x = 0 }\nderivatives = { x = '1' }\n\
+                outputs = { x = 'x' }\n[[unit.e.event]]\nname = 'big'\nat = [5]\nterminate = 'done'\n\
+                [result]\nat = \"at(e.x, '5 s')\"\nlate = \"at(e.x, '6 s')\"\nfinal = 'final(e.x)'\n\
+                window = { value = 'final(e.x)', over = ['0 s', '5 s'] }\n\
+                wide = { value = 'final(e.x)', over = ['2 s', '8 s'] }\n\
+                early = { value = 'final(e.x)', over = ['2 s', '3 s'] }\n";
+    let done = run(text, &[]);
+    let found = ["at", "late", "final", "window", "wide", "early"].map(|name| value(&done, name).map(f64::round));
+    assert_eq!(found, [Some(5.0), None, Some(5.0), Some(5.0), Some(5.0), Some(3.0)]);
+}
