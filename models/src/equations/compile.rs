@@ -148,7 +148,8 @@ pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Compo
         output_names: d.outputs.iter().map(|(name, _)| name.value.clone()).collect(),
         input_names: d.inputs.iter().map(|(name, _)| name.value.clone()).collect(),
     };
-    let settings = settings(r, context, dims.outputs, equations.is_smooth())?;
+    let mut settings = settings(r, context, dims.outputs, equations.is_smooth())?;
+    settings.solver.begin_at(&start.initial);
     let method = r.params.text("method");
     if let Some((name, _)) = d.unknowns(true).first()
         && !(method == "auto" || settings.method.takes_algebraic())

@@ -9,6 +9,7 @@ mod results;
 mod results_of_formulas;
 mod robust;
 mod schema;
+mod small;
 #[cfg(feature = "study")]
 mod study;
 

@@ -108,6 +108,7 @@ fn the_last_instant_of_a_run_that_an_event_ends() {
                 wide = { value = 'final(e.x)', over = ['2 s', '8 s'] }\n\
                 early = { value = 'final(e.x)', over = ['2 s', '3 s'] }\n";
     let done = run(text, &[]);
-    let found = ["at", "late", "final", "window", "wide", "early"].map(|name| value(&done, name).map(f64::round));
+    let found = ["at", "late", "final", "window", "wide", "early"]
+        .map(|name| value(&done, name).map(f64::round));
     assert_eq!(found, [Some(5.0), None, Some(5.0), Some(5.0), Some(5.0), Some(3.0)]);
 }

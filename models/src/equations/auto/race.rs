@@ -443,9 +443,11 @@ impl Automatic {
         each!(&heat.built.runner, core => Core::<E>::states(core, at, &mut own));
         each!(&reference.runner, core => Core::<E>::states(core, at, &mut other));
         let quanta = quanta(&self.settings);
-        let tolerated = |x: f64| (quanta.relative * x.abs()).max(quanta.minimum);
+        let tolerated = |(i, x): (usize, &f64)| {
+            (quanta.relative * x.abs()).max(quanta.minimum * self.settings.solver.nominal(i))
+        };
         let off = norm(own.iter().zip(&other).map(|(a, b)| a - b));
-        let off = off / norm(other.iter().map(|&x| tolerated(x)));
+        let off = off / norm(other.iter().enumerate().map(tolerated));
         if off.is_nan() { f64::INFINITY } else { off }
     }
 

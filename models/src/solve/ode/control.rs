@@ -35,6 +35,11 @@ pub struct Options {
     pub interpolant: Interpolant,
 }
 
+/// A state that begins below its inverse has an absolute tolerance so many times that of its start.
+const SMALL: f64 = 100.0;
+/// Below, a start is zero but for rounding.
+const ROUNDING: f64 = 1e-18;
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -58,8 +63,28 @@ impl Options {
 
     /// Error per tolerance of one component, given the magnitudes at both ends of the step.
     pub(crate) fn scale(&self, component: usize, magnitude: f64) -> f64 {
-        let nominal = self.nominal.get(component).copied().unwrap_or(1.0);
-        self.atol * nominal + self.rtol.max(1e-14) * magnitude
+        self.atol * self.nominal(component) + self.rtol.max(1e-14) * magnitude
+    }
+
+    /// Typical magnitude of a state.
+    pub(crate) fn nominal(&self, component: usize) -> f64 {
+        self.nominal.get(component).copied().unwrap_or(1.0)
+    }
+
+    /// Takes the nominal value of states that begin near zero, but not at it, from where they begin. Those that begin
+    /// at zero take the largest one.
+    ///
+    /// **Why.** A dose of 1e-7 kg, or one infected in 1e10, is less than usual absolute tolerances, and all that follows
+    /// from it is as wrong as these allow.
+    pub fn begin_at(&mut self, x: &[f64]) {
+        let small = |x: &f64| (ROUNDING..1.0 / SMALL).contains(&x.abs());
+        if x.iter().any(small) {
+            let own = |x: &f64| if small(x) { SMALL * x.abs() } else { 1.0 };
+            let moving = x.iter().filter(|x| x.abs() >= ROUNDING);
+            let others = moving.map(own).fold(0.0, f64::max);
+            let nominal = |x: &f64| if x.abs() < ROUNDING { others } else { own(x) };
+            self.nominal = x.iter().map(nominal).collect();
+        }
     }
 
     /// Root mean square of `value(i) / scale(i)` over the states.

@@ -12,10 +12,11 @@
 mod bands;
 
 use super::{
-    engine::{Engine, Input, NotFinite, Quanta, State},
+    engine::{Engine, Input, NotFinite, State},
     errors::{Quantising, stays},
     influence::Influence,
     method::Method,
+    quanta::Quanta,
     queue::Queue,
     sheet::{Functions, ROW, Sheet},
     system::System,
@@ -150,6 +151,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let end = i64::MAX as f64 * tick;
         let mut engine = Engine::new(sheet, quanta, end);
         engine.longest = settings.solver.max_step;
+        engine.set_nominal(&settings.solver.nominal);
         engine.shortest = rounding::SNAP * tick;
         let state = CoreState {
             engine: engine.state().clone(),

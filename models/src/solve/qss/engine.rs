@@ -2,6 +2,7 @@
 use super::{
     influence::Influence,
     method::Method,
+    quanta::Quanta,
     queue::Queue,
     system::{System, View},
     variable::{Variable, root},
@@ -9,23 +10,6 @@ use super::{
 use crate::{maths::poly, solve::series::Series};
 use serde::{Deserialize, Serialize};
 use std::{cell::Cell, marker::PhantomData};
-
-/// How far quantised states may leave their states: `max(relative |x|, minimum)`, fixed anew
-/// whenever a variable is quantised.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Quanta {
-    /// Relative to the state.
-    pub relative: f64,
-    /// At least this, in the units of the state; positive.
-    pub minimum: f64,
-}
-
-impl Quanta {
-    #[inline]
-    fn of(&self, x: f64) -> f64 {
-        (self.relative * x.abs()).max(self.minimum)
-    }
-}
 
 /// Why an engine cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, thiserror::Error)]
@@ -113,6 +97,8 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     /// Variables that read each other, for methods that step in pairs.
     pub(super) partners: Influence,
     quanta: Quanta,
+    /// By state, see [`set_nominal`](Self::set_nominal).
+    nominal: Vec<f64>,
     /// Steps longer than so many of those before are those whose expansion is looked at: all where
     /// the derivative changes by itself, and none where it is exact.
     growth: Vec<f64>,
@@ -264,6 +250,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             influence,
             partners,
             quanta,
+            nominal: vec![1.0; states],
             growth,
             smooth,
             end,
@@ -275,6 +262,11 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             wide: Vec::new(),
             method: PhantomData,
         }
+    }
+
+    /// The least quantum counts so many times for each state: smaller ones where these are small throughout.
+    pub(super) fn set_nominal(&mut self, nominal: &[f64]) {
+        self.nominal.iter_mut().zip(nominal).for_each(|(own, given)| *own = *given);
     }
 
     /// Begins at offset zero, which is `origin` seconds of the run.
@@ -306,8 +298,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     pub fn restart(&mut self, t: f64) -> Result<(), NotFinite> {
         self.state.now = t;
         let states = self.state.variables.len();
-        for v in &mut self.state.variables {
-            v.quantum = self.quanta.of(v.x);
+        for (v, nominal) in self.state.variables.iter_mut().zip(&self.nominal) {
+            v.quantum = self.quanta.of(v.x, *nominal);
             v.q = [0.0; P];
             v.q[0] = v.x;
             (v.at, v.quantised_at) = (t, t);
@@ -436,7 +428,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let v = &mut self.state.variables[i];
         v.move_state(t);
         v.move_quantised(t);
-        v.quantum = self.quanta.of(v.x);
+        v.quantum = self.quanta.of(v.x, self.nominal[i]);
         let before = v.q;
         if M::IMPLICIT {
             let x = v.x;

@@ -1,7 +1,8 @@
 //! A system in Rust as an atomic model.
 use super::{
-    engine::{Engine, Quanta, State},
+    engine::{Engine, State},
     method::Method,
+    quanta::Quanta,
     system::System,
 };
 use crate::signal::value::Value;
