@@ -8,7 +8,7 @@ use crate::{
 use superdense_kernel::time::Resolution;
 use superdense_models::{
     kinds::Located,
-    maths::quantity::{Dimension, Quantity},
+    maths::quantity::{Dimension, Quantity, Unit},
 };
 use superdense_study::{Range, Step};
 
@@ -17,9 +17,10 @@ use superdense_study::{Range, Step};
 pub struct Parameter {
     /// The path, as behind `--set`.
     pub path: Located<String>,
-    /// Its values, in SI base units; for labels their numbers.
+    /// Its values, in SI base units, or on the scale of temperatures on which its ends are written; for labels their
+    /// numbers.
     pub range: Range,
-    /// The unit of measure in SI base units; empty for a pure number.
+    /// The unit of measure: in SI base units, or a scale of temperatures; empty for a pure number.
     pub unit: String,
     /// Words in place of numbers.
     labels: Vec<String>,
@@ -36,7 +37,7 @@ impl Parameter {
         }
     }
 
-    /// A value for a table, in SI base units.
+    /// A value for a table, without its unit.
     pub fn cell(&self, x: f64) -> String {
         match self.labels.get(x as usize) {
             Some(label) => label.clone(),
@@ -44,7 +45,7 @@ impl Parameter {
         }
     }
 
-    /// A value in JSON: a number in SI base units, or a word.
+    /// A value in JSON: a number without its unit, or a word.
     pub fn json(&self, x: f64) -> serde_json::Value {
         match self.labels.get(x as usize) {
             Some(label) => label.as_str().into(),
@@ -80,9 +81,11 @@ impl Parameter {
     /// the ends of an interval it is rounded to the step.
     pub fn value(&self, text: &str) -> Option<f64> {
         let quantity = || match Quantity::parse(text) {
-            Ok(Some(q)) if self.labels.is_empty() && unit_of(q.unit.dimension()) == self.unit => {
-                Some(q.si())
+            Ok(Some(_)) if !self.labels.is_empty() => None,
+            Ok(Some(q)) if q.unit.to_string() == self.unit && q.over.is_none() => {
+                Some(q.number.to_f64())
             }
+            Ok(Some(q)) if unit_of(q.unit.dimension()) == self.unit => Some(q.si()),
             _ => None,
         };
         let x = self.parse(text).or_else(quantity)?;
@@ -136,6 +139,18 @@ pub fn number(x: f64) -> String {
 struct Amount {
     si: f64,
     dimension: Dimension,
+    /// As it is written, of a temperature on a scale.
+    scale: Option<(Unit, f64)>,
+}
+
+impl Amount {
+    /// In the steps of a scale: as it is written there, or a difference in kelvin.
+    fn step_of(&self, unit: &Unit) -> f64 {
+        match &self.scale {
+            Some((own, written)) if own == unit => *written,
+            _ => self.si / (unit.to_si(1.0) - unit.to_si(0.0)),
+        }
+    }
 }
 
 /// Reads `[vary]`; nested tables are paths.
@@ -203,12 +218,22 @@ impl Reader<'_> {
             let message = format!("`from`, `to` and `step` of `{path}` measure different things");
             return self.refuse(node, message, "write all of them with one kind of unit");
         }
+        let scale = match (&from.scale, &to.scale) {
+            (Some((a, low)), Some((b, high))) if a == b => Some((a.clone(), *low, *high)),
+            _ => None,
+        };
         if from.si.partial_cmp(&to.si) != Some(std::cmp::Ordering::Less) {
             let message = format!("`{path}` goes from {} to {}", number(from.si), number(to.si));
             return self.refuse(node, message, "write the smaller end as `from`");
         }
+        // Multiples of a step are told from the zero of the scale on which the ends are written.
+        let (low, high, unit) = match &scale {
+            Some((unit, low, high)) => (*low, *high, unit.to_string()),
+            None => (from.si, to.si, unit_of(from.dimension)),
+        };
+        let size = |step: &Amount| scale.as_ref().map_or(step.si, |s| step.step_of(&s.0));
         let (stepped, step) = match step {
-            Some((step, node)) => match Step::of(step.si).filter(|s| s.size() <= to.si - from.si) {
+            Some((step, node)) => match Step::of(size(&step)).filter(|s| s.size() <= high - low) {
                 Some(step) => (true, Some(step)),
                 None => {
                     let message = format!("the step of `{path}` does not fit into its interval");
@@ -225,14 +250,8 @@ impl Reader<'_> {
             }
             None => (false, None),
         };
-        let range = Range::Interval { from: from.si, to: to.si, step };
-        Some(Parameter {
-            path: self.path.clone(),
-            range,
-            unit: unit_of(from.dimension),
-            labels: Vec::new(),
-            stepped,
-        })
+        let range = Range::Interval { from: low, to: high, step };
+        Some(Parameter { path: self.path.clone(), range, unit, labels: Vec::new(), stepped })
     }
 
     fn list(&self, list: &[Node], node: &Node) -> Option<Parameter> {
@@ -273,12 +292,16 @@ impl Reader<'_> {
     }
 
     fn amount(&self, node: &Node) -> Option<Amount> {
-        let plain = |si: f64| Some(Amount { si, dimension: Dimension::NONE });
+        let plain = |si: f64| Some(Amount { si, dimension: Dimension::NONE, scale: None });
         let amount = match &node.item {
             Item::Int(i) => plain(*i as f64),
             Item::Real(x, _) => plain(*x),
             Item::Text(text) => match Quantity::parse(text) {
-                Ok(Some(q)) => Some(Amount { si: q.si(), dimension: q.unit.dimension() }),
+                Ok(Some(q)) => Some(Amount {
+                    si: q.si(),
+                    dimension: q.unit.dimension(),
+                    scale: q.unit.is_scale().then(|| (q.unit.clone(), q.number.to_f64())),
+                }),
                 _ => None,
             },
             _ => None,

@@ -243,6 +243,33 @@ fn failures_are_rows() {
     assert_eq!((again.lost, again.fresh), (0, 2));
 }
 
+/// Steps of temperatures on a scale count from its zero, and not from that of the kelvin.
+#[test]
+fn temperatures_go_in_steps_of_their_scale() {
+    let scenario = "stop = '1 s'\n[parameters]\na = '20 degC'\n[unit.x]\nkind = 'constant'\nvalue = 'a'\n\
+                    [result]\ny = 'final(x.y)'\n";
+    for (step, from) in [("1 K", "15 degC"), ("0.5 degC", "15 degC"), ("0.1 K", "59 degF")] {
+        let to = if from.ends_with('F') { "77 degF" } else { "25 degC" };
+        let text = format!(
+            "scenario = 'scenario.toml'\n[vary]\na = {{ from = '{from}', to = '{to}', step = '{step}' }}\n\
+             [ask.map]\nmethod = 'grid'\nover = {{ a = 11 }}\n"
+        );
+        let folder = Folder::new("study-temperatures");
+        folder.write("scenario.toml", scenario);
+        let study = Study::read(&folder.write("study.toml", &text), &[]);
+        let (study, runner) = study.unwrap_or_else(|d| panic!("{d}"));
+        let ran = all(&study, &runner, &folder, 1);
+        let wanted = (0..11).map(|k| 288.15 + f64::from(k));
+        let cells =
+            ran.csv.lines().skip(1).map(|row| row.split(',').nth(4).unwrap().parse::<f64>());
+        for (cell, wanted) in cells.zip(wanted) {
+            let found = cell.unwrap();
+            let near = if from.ends_with('F') { 0.051 } else { 1e-9 };
+            assert!((found - wanted).abs() < near, "{step}: {found}, not {wanted}");
+        }
+    }
+}
+
 #[test]
 fn runs_that_take_too_long_are_ended() {
     let folder = Folder::new("study-timeout");
