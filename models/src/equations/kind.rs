@@ -29,7 +29,7 @@ use crate::{
         Context, Located, Measures, ParamError, ParamSpec, ParamType, Params, PortKind, PortSpec,
         Ports, StateEvents, UnitKind, ValueType, feed_through::FeedThrough, with,
     },
-    maths::expr::Measure,
+    maths::expr::{Library, Measure},
     signal::{capabilities::Capabilities, value::Value},
 };
 use std::{collections::HashMap, path::Path};
@@ -214,8 +214,9 @@ impl UnitKind for EquationsKind {
         &self,
         params: &Params,
         names: &dyn Fn(&str) -> Measure,
+        functions: &Library,
     ) -> (Measures, Vec<ParamError>) {
-        measures(params, names)
+        measures(params, names, functions)
     }
     fn is_discrete(&self, params: &Params, variable: &str) -> bool {
         let d = Declared::read(&mut Reader::new(params));

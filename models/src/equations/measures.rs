@@ -6,7 +6,7 @@ use super::{
 use crate::{
     kinds::{Located, Measures, Param, ParamError, Params, Span, measures::base},
     maths::{
-        expr::{Measure, parse},
+        expr::{Library, Measure, parse},
         quantity::Quantity,
     },
 };
@@ -19,6 +19,7 @@ type Table = HashMap<String, Measure>;
 pub(super) fn measures(
     params: &Params,
     names: &dyn Fn(&str) -> Measure,
+    functions: &Library,
 ) -> (Measures, Vec<ParamError>) {
     let mut r = Reader::new(params);
     let d = Declared::read(&mut r);
@@ -26,7 +27,7 @@ pub(super) fn measures(
         // Told when the unit is built.
         return Default::default();
     }
-    let mut all = Formulas { r, names, places: HashMap::new(), seen: HashSet::new() };
+    let mut all = Formulas { r, names, functions, places: HashMap::new(), seen: HashSet::new() };
     let mut table = Table::new();
     for entries in [&all.r.table("parameters"), &d.states, &d.inputs, &d.discrete] {
         all.declare(entries, &mut table);
@@ -48,6 +49,7 @@ struct Formulas<'a, 'n> {
     r: Reader<'a>,
     /// Measures of parameters around the unit.
     names: &'n dyn Fn(&str) -> Measure,
+    functions: &'n Library,
     /// Where names with units are declared.
     places: HashMap<String, Span>,
     /// Texts that were looked at, by their place: elements of an array share one.
@@ -80,15 +82,18 @@ impl<'a> Formulas<'a, '_> {
         let Ok(ast) = parse(text) else { return Measure::Unknown };
         let own = &self.r.indices;
         let index = |name: &str| indices.iter().chain(own).any(|(index, _)| index == name);
-        let (measure, errors) = ast.measure(&|name| match name {
-            _ if index(name) => Measure::Number(None),
-            "t" | "time" => Measure::TIME,
-            _ => match table.get(name) {
-                Some(measure) => *measure,
-                None if name == "pi" => Measure::Number(Some(std::f64::consts::PI)),
-                None => (self.names)(name),
+        let (measure, errors) = ast.measure(
+            &|name| match name {
+                _ if index(name) => Measure::Number(None),
+                "t" | "time" => Measure::TIME,
+                _ => match table.get(name) {
+                    Some(measure) => *measure,
+                    None if name == "pi" => Measure::Number(Some(std::f64::consts::PI)),
+                    None => (self.names)(name),
+                },
             },
-        });
+            self.functions,
+        );
         if self.seen.insert(p.span.clone()) {
             self.r.expression_errors(&p.span, text, errors);
         }

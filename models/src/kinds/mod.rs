@@ -576,8 +576,9 @@ pub trait UnitKind: Sync {
         &self,
         params: &Params,
         names: &dyn Fn(&str) -> Measure,
+        functions: &Library,
     ) -> (Measures, Vec<ParamError>) {
-        let _ = (params, names);
+        let _ = (params, names, functions);
         Default::default()
     }
     /// Names of the values 0, 1, 2, ... of an output, such as those of states; none where it is a number.

@@ -200,6 +200,12 @@ fn real(
         return Some(number.value);
     };
     let Ok(declared) = unit(text) else { return Some(number.value) };
+    if number.has_angles && text == "Hz" {
+        let message = format!("{what} is a rate of rotation, but must be in Hz");
+        let help = "write turns per second: 60 rpm, 360 deg/s and 2 pi rad/s are \"1 Hz\"";
+        eval.session.report(Mistake::new("unit-mismatch", &node.span, message).help(help));
+        return None;
+    }
     if Some(found) != Measure::of(&declared).exponents() {
         let is = number.measure.text();
         let message = format!("{what} is {is}, but must be in {text}");

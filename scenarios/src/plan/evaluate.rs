@@ -110,7 +110,8 @@ impl<'a> Evaluator<'a> {
             Ok(Some(q)) => {
                 let dimension = Some(q.unit.dimension());
                 let measure = Measure::of(&q.unit);
-                let number = Number { value: q.si(), dimension, measure, exact: q.exact_si() };
+                let (exact, has_angles) = (q.exact_si(), q.unit.has_angles());
+                let number = Number { value: q.si(), dimension, measure, exact, has_angles };
                 return self.finite(number, text, what);
             }
             Err(e) => {
@@ -144,7 +145,8 @@ impl<'a> Evaluator<'a> {
             return None;
         }
         let measured = result.and_then(|(expr, ast)| {
-            let (measure, errors) = ast.measure(&|name| self.measure(name));
+            let (measure, errors) =
+                ast.measure(&|name| self.measure(name), self.session.functions());
             if errors.is_empty() { Ok((expr, measure)) } else { Err(errors) }
         });
         let (expr, measure) = match measured {

@@ -11,10 +11,11 @@ use crate::{
     document::{Item, Node, Table},
     source::Span,
 };
+use std::sync::Arc;
 use superdense_models::{
     kinds::{Located, files},
     maths::{
-        expr::{self, Ast, Function, Symbol, VarId, built_in, parse},
+        expr::{self, Ast, Function, Symbol, Takes, VarId, built_in, parse},
         lookup::Between,
     },
 };
@@ -174,7 +175,10 @@ impl<'a> Reader<'a> {
         let eval = Evaluator::new(self.session, self.scope, &[]);
         let names = Body { args: &p.args, eval: &eval, functions: library };
         match p.ast.real(&names) {
-            Ok(body) => Some(Function { arity: p.args.len(), body }),
+            Ok(body) => {
+                let takes = Takes::Formula(p.args.clone(), Arc::new(p.ast.clone()));
+                Some(Function { arity: p.args.len(), body, takes })
+            }
             Err(errors) => {
                 self.session.expression(&p.text, &errors);
                 None
@@ -200,13 +204,15 @@ impl<'a> Reader<'a> {
         };
         let held = choice("extrapolation", &["hold", "linear"])? == 0;
         let Points { x, y, z } = self.points(table, span)?;
+        let scales = ["x", "y"].map(|key| table.get(key).is_some_and(|node| self.is_scale(node)));
         self.ascending(&x, "x", span)?;
         let Some(z) = z else {
             if x.len() != y.len() {
                 let message = format!("{} values of `x`, {} of `y`", x.len(), y.len());
                 return self.refuse(span, message, "give a value of `y` for each of `x`");
             }
-            return Some(Function::of_points(&x, &y, between, held));
+            let takes = Takes::Points(vec![scales[0]]);
+            return Some(Function { takes, ..Function::of_points(&x, &y, between, held) });
         };
         self.ascending(&y, "y", span)?;
         if between == Between::Monotone {
@@ -221,7 +227,8 @@ impl<'a> Reader<'a> {
                 "give a row for each of `x`, a value for each of `y`",
             );
         }
-        Some(Function::of_grid([&x, &y], &z, between, held))
+        let takes = Takes::Points(scales.to_vec());
+        Some(Function { takes, ..Function::of_grid([&x, &y], &z, between, held) })
     }
 
     fn ascending(&self, x: &[f64], key: &str, span: &Span) -> Option<()> {
@@ -267,6 +274,14 @@ impl<'a> Reader<'a> {
             return self.refuse(span, message, help);
         }
         Some(points)
+    }
+
+    /// Whether the first one of a list is a temperature on a scale.
+    fn is_scale(&self, node: &Node) -> bool {
+        let Item::List(list) = &node.item else { return false };
+        let eval = Evaluator::new(self.session, self.scope, &[]);
+        let first = list.first().and_then(|first| eval.number(first, "a point"));
+        first.is_some_and(|n| n.measure.is_scale())
     }
 
     fn numbers(&self, node: &Node, key: &str) -> Option<Vec<f64>> {

@@ -41,7 +41,8 @@ impl<'a> Units<'a> {
                 let index = unit.index.map(|i| ("i", f64::from(i)));
                 let eval = Evaluator::new(session, &unit.scope, index.as_slice());
                 let names = |name: &str| eval.measure(name);
-                let (measures, errors) = unit.kind.measures(&unit.params, &names);
+                let (measures, errors) =
+                    unit.kind.measures(&unit.params, &names, session.functions());
                 session.unit_errors(&unit.span, &dotted(&unit.path), errors);
                 measures
             });
@@ -107,13 +108,15 @@ impl<'a> Units<'a> {
         let eval = Evaluator::new(self.session, &group.scope, &[]);
         let measure = |name: &str| self.variable(group, name).unwrap_or_else(|| eval.measure(name));
         let formula = |text: &Located<String>| {
-            let (measure, errors) = parse(&text.value).ok()?.measure(&measure);
+            let (measure, errors) =
+                parse(&text.value).ok()?.measure(&measure, self.session.functions());
             self.session.expression(text, &errors);
             Some(measure)
         };
         formula(&link.when);
         for (target, text) in &link.reset {
-            let wanted = parse(&target.value).map_or(Measure::Unknown, |t| t.measure(&measure).0);
+            let wanted = parse(&target.value)
+                .map_or(Measure::Unknown, |t| t.measure(&measure, self.session.functions()).0);
             let Some(is) = formula(text) else { continue };
             let Some(help) = is.misfit(wanted) else { continue };
             let message = format!("`{}` is {}, this is {}", target.value, wanted.text(), is.text());

@@ -29,11 +29,13 @@ pub(super) struct Number {
     pub measure: Measure,
     /// The value as written.
     pub exact: Option<Decimal>,
+    /// It is written with angles: rad, deg or rpm.
+    pub has_angles: bool,
 }
 
 impl Number {
     pub(super) fn plain(value: f64) -> Self {
-        Self { value, dimension: None, measure: Measure::Unknown, exact: None }
+        Self { value, dimension: None, measure: Measure::Unknown, exact: None, has_angles: false }
     }
 }
 

@@ -4,11 +4,12 @@
 //! is differentiated, compiled and explained as all else, and the joints of its pieces are comparisons, whose sides
 //! are held and whose kinks are located. Units that call none compile to what they were.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     graph::Graph,
     op::Op,
+    parser::Ast,
     scope::VarId,
     tree::{Expr, Node, NodeId},
 };
@@ -21,6 +22,17 @@ pub struct Function {
     pub arity: usize,
     /// The value.
     pub body: Expr,
+    /// How dimensions of arguments are looked at.
+    pub takes: Takes,
+}
+
+/// How a function takes its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Takes {
+    /// In a formula with these names.
+    Formula(Vec<String>, Arc<Ast>),
+    /// At points; by argument, whether these are temperatures on a scale.
+    Points(Vec<bool>),
 }
 
 /// Functions by their names.
@@ -39,7 +51,8 @@ impl Function {
             let coefficients = coefficients.map(|c| table.graph.constant(c));
             table.polynomial(0, origin, coefficients)
         });
-        Self { arity: 1, body: table.graph.finish(root) }
+        let takes = Takes::Points(vec![false]);
+        Self { arity: 1, body: table.graph.finish(root), takes }
     }
 
     /// A function of two arguments through the points of a grid; `z` has a row for each of `x`, with a value for
@@ -72,7 +85,8 @@ impl Function {
                 table.polynomial(0, origin, coefficients)
             })
         });
-        Self { arity: 2, body: table.graph.finish(root) }
+        let takes = Takes::Points(vec![false; 2]);
+        Self { arity: 2, body: table.graph.finish(root), takes }
     }
 }
 

@@ -76,6 +76,13 @@ impl Unit {
     pub fn is_scale(&self) -> bool {
         self.offset != 0.0
     }
+    /// Whether it measures angles, or what has them: a rate of rotation is no frequency.
+    pub fn has_angles(&self) -> bool {
+        let symbols = self.text.split(|c: char| !c.is_alphabetic() && c != '°');
+        symbols
+            .into_iter()
+            .any(|symbol| symbol.ends_with("rad") || ["deg", "°", "rpm"].contains(&symbol))
+    }
     /// A number of this unit in SI base units.
     pub fn to_si(&self, x: f64) -> f64 {
         x * self.factor + self.offset

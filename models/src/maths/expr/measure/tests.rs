@@ -1,7 +1,10 @@
 //! Formulas over quantities.
 
 use super::Measure;
-use crate::maths::{expr::parse, quantity::unit};
+use crate::maths::{
+    expr::{Library, parse},
+    quantity::unit,
+};
 
 fn names(name: &str) -> Measure {
     let text = match name {
@@ -22,13 +25,13 @@ fn names(name: &str) -> Measure {
 }
 
 fn measure(text: &str) -> Measure {
-    let (measure, errors) = parse(text).unwrap().measure(&names);
+    let (measure, errors) = parse(text).unwrap().measure(&names, &Library::new());
     assert!(errors.is_empty(), "{text}: {}", errors[0]);
     measure
 }
 
 fn refused(text: &str) -> String {
-    let (_, errors) = parse(text).unwrap().measure(&names);
+    let (_, errors) = parse(text).unwrap().measure(&names, &Library::new());
     assert_eq!(errors.len(), 1, "{text}");
     errors[0].to_string()
 }

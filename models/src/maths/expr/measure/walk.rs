@@ -3,6 +3,7 @@
 use super::super::{
     error::{ExprError, Span},
     function::{self, Meaning},
+    library::{Function, Library, Takes},
     op::Op,
     parser::{Ast, AstId, AstKind, BinaryOp, Segment},
 };
@@ -11,8 +12,12 @@ use super::{Clash, Measure, Together};
 impl Ast {
     /// The measure of the value, and what does not go together in it. Names are looked up without their
     /// indices: `u[3].q` is `u.q`.
-    pub fn measure(&self, names: &dyn Fn(&str) -> Measure) -> (Measure, Vec<ExprError>) {
-        let mut walk = Walk { ast: self, names, found: Vec::new(), errors: Vec::new() };
+    pub fn measure(
+        &self,
+        names: &dyn Fn(&str) -> Measure,
+        functions: &Library,
+    ) -> (Measure, Vec<ExprError>) {
+        let mut walk = Walk { ast: self, names, functions, found: Vec::new(), errors: Vec::new() };
         for id in 0..self.nodes.len() {
             let measure = walk.node(id);
             walk.found.push(measure);
@@ -25,6 +30,7 @@ impl Ast {
 struct Walk<'a> {
     ast: &'a Ast,
     names: &'a dyn Fn(&str) -> Measure,
+    functions: &'a Library,
     /// By syntax node.
     found: Vec<Measure>,
     errors: Vec<ExprError>,
@@ -169,7 +175,46 @@ impl Walk<'_> {
                 rest.iter().fold(first_measure, |all, next| equal(all, next, self))
             }
             (Some(Meaning::Op(op)), args) if args.len() == op.arity() => self.operation(op, args),
-            _ => Measure::Unknown,
+            _ => {
+                if let Some(function) = self.functions.get(text) {
+                    self.declared(text, function, (name, args));
+                }
+                Measure::Unknown
+            }
+        }
+    }
+
+    /// Looks at temperatures that are given to a declared function.
+    fn declared(&mut self, name: &str, function: &Function, (at, args): (Span, &[AstId])) {
+        match &function.takes {
+            Takes::Points(scales) => {
+                for ((&arg, &scale), axis) in args.iter().zip(scales).zip(["x", "y"]) {
+                    let (points, argument) = (format!("{name}.{axis}"), self.text(arg));
+                    let pair = match self.found[arg] {
+                        found if found.is_scale() && !scale => (argument, points),
+                        Measure::Number(_) if scale => (points, argument),
+                        _ => continue,
+                    };
+                    let (scale, other) = pair;
+                    self.errors.push(ExprError::BesideScale { scale, other, span: self.span(arg) });
+                }
+            }
+            Takes::Formula(names, ast) => {
+                let given = |name: &str| names.iter().position(|n| n == name);
+                let found = |name: &str| match given(name) {
+                    Some(k) => args.get(k).map_or(Measure::Unknown, |&arg| self.found[arg]),
+                    None => Measure::Unknown,
+                };
+                let (_, errors) = ast.measure(&found, self.functions);
+                let scale = errors.into_iter().find_map(|error| match error {
+                    ExprError::BesideScale { scale, other, .. } => Some((scale, other)),
+                    _ => None,
+                });
+                if let Some((scale, other)) = scale {
+                    let scale = format!("{name}({scale})");
+                    self.errors.push(ExprError::BesideScale { scale, other, span: at });
+                }
+            }
         }
     }
 
