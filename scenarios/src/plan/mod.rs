@@ -402,13 +402,18 @@ fn plan<T>(
     functions::read(&root, &declarations, session);
     let tree = expand::expand(&declarations, session);
     loops::check(&tree, session);
-    measures::check(&tree, session);
+    let measures = measures::Units::of(&tree, session);
+    measures.check();
     coupling::alone(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);
     settings::horizon(stop.as_ref(), &tree.groups[0].scope, session);
     let (record, plots) = record::results(&root, &tree, session);
-    let results =
-        result::results(&root, &tree, (settings.stop, overrides.until.is_some()), session);
+    let results = result::results(
+        &root,
+        (&tree, &measures),
+        (settings.stop, overrides.until.is_some()),
+        session,
+    );
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
         build::check(&tree, &numbering, session);

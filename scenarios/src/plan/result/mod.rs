@@ -10,6 +10,7 @@ mod text;
 use super::{
     Record, Source,
     evaluate::Evaluator,
+    measures::Units,
     selector::{Piece, is_name, unquoted},
     session::{Session, did_you_mean},
     tree::Tree,
@@ -22,7 +23,10 @@ use crate::{
 use std::collections::HashMap;
 use superdense_models::{
     kinds::Located,
-    maths::expr::{self, Ast, Function, Symbol, VarId, parse},
+    maths::{
+        expr::{self, Ast, Function, Symbol, VarId, parse},
+        quantity,
+    },
 };
 use text::{Call, Masked, call, next_path};
 
@@ -67,7 +71,7 @@ enum Takes {
 /// happens; else it is a mistake.
 pub(super) fn results(
     root: &Table,
-    tree: &Tree,
+    (tree, measures): (&Tree, &Units<'_>),
     (stop, shortened): (i64, bool),
     session: &Session,
 ) -> Results {
@@ -78,6 +82,7 @@ pub(super) fn results(
     let eval = Evaluator::new(session, &tree.groups[0].scope, &[]);
     let mut r = Reader {
         tree,
+        measures,
         session,
         eval: &eval,
         stop,
@@ -87,6 +92,7 @@ pub(super) fn results(
         batches: false,
         found: Results::default(),
         signals: HashMap::new(),
+        temperatures: Vec::new(),
     };
     let mut formulas = Vec::new();
     for (name, node) in &table.entries {
@@ -188,6 +194,7 @@ fn order(results: &mut Results, entries: &[(Located<String>, Node)], session: &S
 
 struct Reader<'a> {
     tree: &'a Tree,
+    measures: &'a Units<'a>,
     session: &'a Session,
     eval: &'a Evaluator<'a>,
     stop: i64,
@@ -199,6 +206,8 @@ struct Reader<'a> {
     found: Results,
     /// Places of signals by their text.
     signals: HashMap<String, usize>,
+    /// Signals that are temperatures on a scale, which count in kelvin.
+    temperatures: Vec<usize>,
 }
 
 /// A result's formula, with names for its reductions.
@@ -381,6 +390,13 @@ impl<'a> Reader<'a> {
         };
         let batches = only.as_ref().map(|o| o.0).filter(|_| self.batches);
         let batches = batches.filter(|&r| self.found.reductions[r].batches);
+        let temperature = only.as_ref().is_some_and(|o| self.is_temperature(o.0));
+        let on_scale = |text: &String| quantity::unit(text).is_ok_and(|unit| unit.is_scale());
+        if temperature && unit.as_ref().is_some_and(on_scale) {
+            let help = format!("write {} - 273.15, or unit = \"K\"", whole.text());
+            let message = "this is a temperature that counts in kelvin".to_owned();
+            return self.refuse(whole, message, help);
+        }
         let unit = unit.or_else(|| only.and_then(|o| o.1));
         Some(Formula { ast, vars: masked.vars, unit, batches, text: shown })
     }
@@ -435,6 +451,15 @@ impl<'a> Reader<'a> {
             _ => unit,
         };
         Some((self.add(how, Of::Signal(signal), false), unit))
+    }
+
+    /// Whether the number of a reduction is one of a signal that is a temperature.
+    fn is_temperature(&self, reduction: usize) -> bool {
+        let Reduction { how, of, .. } = &self.found.reductions[reduction];
+        let counts = [How::Duration, How::First, How::Last, How::Count, How::Integral, How::Std];
+        let places = [How::TimeOfMin, How::TimeOfMax, How::Rms];
+        let value = !counts.contains(how) && !places.contains(how);
+        value && matches!(of, Of::Signal(s) if self.temperatures.contains(s))
     }
 
     fn how(&self, name: &str, whole: Piece<'_>, call: &Call) -> Option<How> {

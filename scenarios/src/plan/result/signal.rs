@@ -9,7 +9,7 @@ use crate::{
 };
 use superdense_models::{
     kinds::{Located, PortKind, ValueType},
-    maths::expr::{ExprError, parse},
+    maths::expr::{ExprError, Measure, parse},
 };
 
 impl Reader<'_> {
@@ -71,13 +71,50 @@ impl Reader<'_> {
         let alone = matches!(&atoms[..], [Atom::Port(_)])
             && next_path(piece.text(), 0) == Some((0, piece.text().len()));
         let form = self.form(piece, &masked, takes)?;
+        let measure = self.measure(piece, &masked, &atoms)?;
         let key = piece.text().to_owned();
         let all = &mut self.found.signals;
         let place = *self.signals.entry(key).or_insert_with(|| {
             all.push(Signal { atoms, form });
             all.len() - 1
         });
+        if measure.is_scale() {
+            self.temperatures.push(place);
+        }
         Some((place, unit.filter(|_| alone)))
+    }
+
+    /// The measure of a signal; temperatures on a scale are told beside numbers.
+    fn measure(&self, piece: Piece<'_>, masked: &Masked, atoms: &[Atom]) -> Option<Measure> {
+        let port = |port: usize| {
+            let (path, number) = &self.found.ports[port];
+            self.measures.output(path, *number)
+        };
+        let atom = |atom: &Atom| match atom {
+            Atom::Time => Measure::TIME,
+            Atom::Port(p) => port(*p),
+            Atom::Many(Gather::Mean | Gather::Min | Gather::Max, ports) => {
+                ports.first().map_or(Measure::Unknown, |p| port(*p))
+            }
+            Atom::Many(..) => Measure::Unknown,
+        };
+        let name = |name: &str| match masked.vars.get(name) {
+            Some(&var) => atom(&atoms[var as usize]),
+            None => self.eval.measure(name),
+        };
+        let ast = parse(&masked.text).ok()?;
+        let (measure, errors) = ast.measure(&name, self.session.functions());
+        let beside = |error: ExprError| match error {
+            ExprError::BesideScale { scale, other, span } => {
+                let [scale, other] = [scale, other].map(|text| masked.shown(&text, piece.text()));
+                Some(ExprError::BesideScale { scale, other, span })
+            }
+            _ => None,
+        };
+        let errors: Vec<ExprError> = errors.into_iter().filter_map(beside).collect();
+        let shown = Located::new(piece.text().to_owned(), piece.span());
+        self.session.expression(&shown, &errors);
+        errors.is_empty().then_some(measure)
     }
 
     fn form(&self, piece: Piece<'_>, masked: &Masked, takes: Takes) -> Option<Form> {

@@ -27,6 +27,17 @@ impl Masked {
         self.text.replace_range(start..end, &name);
         self.vars.insert(name, var as u32);
     }
+
+    /// A part of the masked text as the `original` has it.
+    pub(super) fn shown(&self, part: &str, original: &str) -> String {
+        let mut shown = part.to_owned();
+        for name in self.vars.keys() {
+            if let Some(at) = self.text.find(name.as_str()) {
+                shown = shown.replace(name.as_str(), &original[at..at + name.len()]);
+            }
+        }
+        shown
+    }
 }
 
 /// A call in a text: its name, its arguments, and where it ends.
