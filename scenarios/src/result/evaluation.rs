@@ -161,7 +161,10 @@ impl Evaluation {
     pub(crate) fn event(&mut self, unit: &str, name: &str, tick: i64) {
         for s in 0..self.results.streams.len() {
             let known = match innermost(&self.results.streams[s]) {
-                Stream::Events { unit: of, pattern } => unit == of && fits(pattern, name),
+                Stream::Events { units, pattern } => {
+                    fits(pattern, name)
+                        && units.binary_search_by(|of| of.as_str().cmp(unit)).is_ok()
+                }
                 _ => false,
             };
             if known {

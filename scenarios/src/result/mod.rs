@@ -176,8 +176,8 @@ pub enum Stream {
     Sent(Vec<usize>),
     /// Rows of `events.csv`: unit or link, and name with `*` for any text.
     Events {
-        /// Unit or link, with points.
-        unit: String,
+        /// Units and links, with points, in order.
+        units: Vec<String>,
         /// Pattern of the event's name.
         pattern: String,
     },
@@ -245,7 +245,7 @@ pub struct Line {
 }
 
 /// Whether `text` fits a pattern in which `*` stands for any text.
-fn fits(pattern: &str, text: &str) -> bool {
+pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;

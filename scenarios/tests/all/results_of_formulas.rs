@@ -112,3 +112,17 @@ fn the_last_instant_of_a_run_that_an_event_ends() {
         .map(|name| value(&done, name).map(f64::round));
     assert_eq!(found, [Some(5.0), None, Some(5.0), Some(5.0), Some(5.0), Some(3.0)]);
 }
+
+/// Events of all members of an array, and of links, are counted by a pattern.
+#[test]
+fn events_of_arrays() {
+    let text = "stop = '10 s'\n[unit.b]\nkind = 'equations'\ncount = 12\nstates = { x = 0 }\nderivatives = { x = '1' }\n\
+                outputs = { x = 'x' }\n[[unit.b.event]]\nname = 'full'\nwhen = 'x >= 3 + i/2'\n\
+                [result]\nall = \"count(event('b[*]', 'full'))\"\nfirst = \"first(event('b[*]', '*'))\"\n\
+                tens = \"count(event('b[1*]', 'full'))\"\none = \"last(event('b[2]', 'full'))\"\n";
+    let done = run(text, &[]);
+    let found = ["all", "first", "tens", "one"].map(|name| value(&done, name).map(f64::round));
+    assert_eq!(found, [Some(12.0), Some(3.0), Some(3.0), Some(4.0)]);
+    let none = text.replace("'b[2]'", "'c[*]'");
+    assert!(crate::plan_with(&none, &[]).is_err());
+}

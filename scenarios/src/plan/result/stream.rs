@@ -10,7 +10,7 @@ use crate::{
         selector::{Piece, unquoted},
         session::did_you_mean,
     },
-    result::Stream,
+    result::{Stream, fits},
 };
 use superdense_models::kinds::{PortKind, ValueType};
 
@@ -74,10 +74,16 @@ impl Reader<'_> {
         let units = self.tree.units.iter().filter(|u| !u.hidden).map(|u| dotted(&u.path));
         let known: Vec<String> =
             units.chain(self.tree.links.iter().map(|l| dotted(&l.name))).collect();
-        if !known.contains(&name) {
+        // `*` stands for any text within a name.
+        let levels = |path: &str| path.split('.').count();
+        let named =
+            |path: &&String| **path == name || levels(path) == levels(&name) && fits(&name, path);
+        let mut units: Vec<String> = known.iter().filter(named).cloned().collect();
+        units.sort_unstable();
+        if units.is_empty() {
             let help = did_you_mean(&name, known.iter().map(String::as_str), "units and links");
             return self.refuse(unit, format!("there is no unit or link `{name}`"), help);
         }
-        Some(Stream::Events { unit: name, pattern })
+        Some(Stream::Events { units, pattern })
     }
 }
