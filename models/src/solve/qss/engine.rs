@@ -286,7 +286,10 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     ) -> Result<(), NotFinite> {
         self.state.origin = origin;
         self.state.discrete = discrete.to_vec();
-        self.state.variables = x.iter().map(|&x| Variable::new(x, t)).collect();
+        self.state.variables = {
+            let least = self.nominal.iter().map(|nominal| self.quanta.minimum * nominal);
+            x.iter().zip(least).map(|(&x, least)| Variable::new(x, t, least)).collect()
+        };
         (self.state.now, self.state.mark) = (t, f64::NEG_INFINITY);
         self.restart(t)
     }
@@ -298,8 +301,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     pub fn restart(&mut self, t: f64) -> Result<(), NotFinite> {
         self.state.now = t;
         let states = self.state.variables.len();
-        for (v, nominal) in self.state.variables.iter_mut().zip(&self.nominal) {
-            v.quantum = self.quanta.of(v.x, *nominal);
+        for v in &mut self.state.variables {
+            v.quantum = self.quanta.of(v.x, v.least);
             v.q = [0.0; P];
             v.q[0] = v.x;
             (v.at, v.quantised_at) = (t, t);
@@ -428,7 +431,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let v = &mut self.state.variables[i];
         v.move_state(t);
         v.move_quantised(t);
-        v.quantum = self.quanta.of(v.x, self.nominal[i]);
+        v.quantum = self.quanta.of(v.x, v.least);
         let before = v.q;
         if M::IMPLICIT {
             let x = v.x;

@@ -13,7 +13,7 @@ pub struct Quanta {
 
 impl Quanta {
     #[inline]
-    pub(super) fn of(&self, x: f64, nominal: f64) -> f64 {
-        (self.relative * x.abs()).max(self.minimum * nominal)
+    pub(super) fn of(&self, x: f64, least: f64) -> f64 {
+        (self.relative * x.abs()).max(least)
     }
 }

@@ -22,6 +22,8 @@ pub struct Variable<const P: usize> {
     pub d: [f64; P],
     /// How far the two may be apart.
     pub quantum: f64,
+    /// How far at least.
+    pub least: f64,
     /// Partial derivative of the state's derivative by the quantised state; at most zero.
     pub slope: f64,
     /// How long the last step was to be that began with a new quantised state, or whose length was
@@ -31,10 +33,11 @@ pub struct Variable<const P: usize> {
 
 impl<const P: usize> Variable<P> {
     /// A state that stands still.
-    pub fn new(x: f64, at: f64) -> Self {
+    pub fn new(x: f64, at: f64, least: f64) -> Self {
         let mut q = [0.0; P];
         q[0] = x;
-        Self { quantised_at: at, q, at, x, d: [0.0; P], quantum: 0.0, slope: 0.0, usual: 0.0 }
+        let [quantum, slope, usual] = [0.0; 3];
+        Self { quantised_at: at, q, at, x, d: [0.0; P], quantum, least, slope, usual }
     }
 
     /// The state at `t`.
@@ -120,17 +123,18 @@ fn shift<const P: usize>(c: &mut [f64; P], e: f64) {
 /// Arrays of const length have no serde implementation of their own.
 impl<const P: usize> Serialize for Variable<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let scalars = [self.quantised_at, self.at, self.x, self.quantum, self.slope, self.usual];
+        let Self { quantised_at, at, x, quantum, least, slope, usual, .. } = *self;
+        let scalars = [quantised_at, at, x, quantum, least, slope, usual];
         (scalars, &self.q[..], &self.d[..]).serialize(serializer)
     }
 }
 
 impl<'de, const P: usize> Deserialize<'de> for Variable<P> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (scalars, q, d) = <([f64; 6], Vec<f64>, Vec<f64>)>::deserialize(deserializer)?;
+        let (scalars, q, d) = <([f64; 7], Vec<f64>, Vec<f64>)>::deserialize(deserializer)?;
         let array = |v: Vec<f64>| v.try_into().map_err(|_| D::Error::custom("wrong order"));
-        let [quantised_at, at, x, quantum, slope, usual] = scalars;
-        Ok(Self { quantised_at, q: array(q)?, at, x, d: array(d)?, quantum, slope, usual })
+        let [quantised_at, at, x, quantum, least, slope, usual] = scalars;
+        Ok(Self { quantised_at, q: array(q)?, at, x, d: array(d)?, quantum, least, slope, usual })
     }
 }
 
