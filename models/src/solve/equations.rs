@@ -364,9 +364,7 @@ pub trait Equations: Send + Sync + 'static {
     fn outputs<S: Scalar>(&self, vars: &[S], work: &mut Work<S>, y: &mut [S]);
     /// One signal output, whether anybody receives it or not.
     fn output(&self, port: usize, vars: &[f64]) -> f64 {
-        let mut y = vec![0.0; self.dims().outputs];
-        self.outputs(vars, &mut Work::default(), &mut y);
-        y[port]
+        super::guards::output(self, port, vars)
     }
     /// Writes the places that signal output `port` reads with their factors, where it is a sum of variables
     /// with factors that only events change; false where it is none, or nobody knows.
@@ -473,18 +471,6 @@ pub trait Equations: Send + Sync + 'static {
     fn explain_reset(&self, event: usize, vars: &[f64]) -> Option<String> {
         let _ = (event, vars);
         None
-    }
-}
-
-/// Sets the sides among these variables as a comparison of what they are now says, which holds nothing.
-pub(crate) fn compare<E: Equations>(equations: &E, vars: &mut Vec<f64>, work: &mut Work) {
-    let (dims, relations) = (equations.dims(), equations.relations());
-    vars.resize(dims.variables(), 0.0);
-    let mut z = vec![0.0; dims.indicators];
-    // Inner relations come first.
-    for (k, relation) in relations.iter().enumerate() {
-        equations.indicators(vars, work, &mut z);
-        vars[dims.first_side() + k] = relation.kind.side(z[k]);
     }
 }
 

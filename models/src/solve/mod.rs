@@ -5,6 +5,7 @@ pub mod core;
 pub(crate) mod dual;
 pub mod equations;
 mod expander;
+pub(crate) mod guards;
 mod linear;
 pub(crate) mod notes;
 pub mod ode;

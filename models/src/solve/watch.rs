@@ -9,6 +9,7 @@ use super::{
     core::{Flips, Scene},
     equations::{Equations, Relation, Role, Trigger, Work},
     expander::{Form, Functions, Table, copy, expanded, input_order},
+    guards,
     ode::{Interval, Locator, NotFinite, Past, Watched, locate::spread},
     settings::Settings,
     stepped::SteppedState,
@@ -345,13 +346,17 @@ impl Watch {
                 debug_assert!(k < dims.indicators);
                 *z = 0.0;
             }
+            if !own.iter().all(|z| z.is_finite()) {
+                guards::indicators(&scene.equations, vars, work, own);
+            }
             if bands.is_empty() {
                 return;
             }
             scene.equations.outputs(vars, work, y);
             for (pair, &port) in bands.chunks_exact_mut(2).zip(&*sampled_ports) {
-                let deviation = y[port] - scene.held(port, t);
-                let band = scene.allowed(y[port]);
+                let value = guards::finite(&scene.equations, vars, (port, y[port]));
+                let deviation = value - scene.held(port, t);
+                let band = scene.allowed(value);
                 pair[0] = band - deviation;
                 pair[1] = band + deviation;
             }
@@ -432,7 +437,8 @@ impl Watch {
         let y = &mut self.y[..scene.dims.outputs];
         scene.equations.outputs(vars, work, y);
         let outside = |(port, y): (usize, &f64)| {
-            scene.connected[port] && (y - scene.held(port, 0.0)).abs() > scene.allowed(*y)
+            let off = |y: f64| (y - scene.held(port, 0.0)).abs() > scene.allowed(y);
+            scene.connected[port] && off(guards::finite(&scene.equations, vars, (port, *y)))
         };
         y.iter().enumerate().any(outside)
     }

@@ -21,7 +21,8 @@ use crate::{
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         core::Core,
-        equations::{Detection, Dims, Equations, LinkEquations, compare},
+        equations::{Detection, Dims, Equations, LinkEquations},
+        guards::compare,
     },
 };
 use serde::{Deserialize, Serialize};

@@ -286,6 +286,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let Scratch { vars, before, work, .. } = &mut self.scratch;
         before.resize(self.scene.dims.outputs, 0.0);
         self.scene.equations.outputs(vars, work, before);
+        let bad = |y: &f64| !y.is_finite();
+        if before.iter().any(bad) {
+            let again = |port| self.scene.equations.output(port, vars);
+            before.iter_mut().enumerate().filter(|(_, y)| bad(y)).for_each(|(k, y)| *y = again(k));
+        }
     }
 
     /// Expands outputs around offset `t`, for the scratch's variables, and lines the segments up
@@ -309,11 +314,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             *at == scene.frame.last && heading(segment.coefficients()) == heading(c)
         };
         self.core.expand(scene, (t, vars), order, all, &mut |port, c| {
-            let finite = c.iter().take_while(|c| c.is_finite()).count();
-            if finite == 0 {
+            let mut finite = c.iter().take_while(|c| c.is_finite()).count();
+            // By the branch that belongs to its state, if that is beyond the guard of the one held.
+            let guarded = if finite == 0 { [scene.equations.output(port, vars)] } else { [0.0] };
+            let c = if finite == 0 { &guarded[..] } else { c };
+            if finite == 0 && !guarded[0].is_finite() {
                 bad.get_or_insert(port);
                 return;
             }
+            finite = finite.max(1);
             let (flag, left) = match cause {
                 Cause::Start => (Flag::Jump, c[0]),
                 Cause::Band => (Flag::Continuous, c[0]),

@@ -15,6 +15,18 @@ use superdense_models::{
     },
 };
 
+/// Reports what does not go together.
+pub(super) fn check<'a>(tree: &'a Tree, session: &'a Session) -> Units<'a> {
+    let all = Units::of(tree, session);
+    for (number, group) in tree.groups.iter().enumerate() {
+        all.wires(number as u32, group);
+        for link in &group.decl.links {
+            all.link(group, link);
+        }
+    }
+    all
+}
+
 /// The dimensions of what units declare.
 pub(super) struct Units<'a> {
     tree: &'a Tree,
@@ -24,23 +36,13 @@ pub(super) struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
-    /// Reports what does not go together.
-    pub(super) fn check(&self) {
-        for (number, group) in self.tree.groups.iter().enumerate() {
-            self.wires(number as u32, group);
-            for link in &group.decl.links {
-                self.link(group, link);
-            }
-        }
-    }
-
     /// The measure of an output of a unit.
     pub(super) fn output(&self, path: &str, port: u16) -> Measure {
         let number = self.tree.units.iter().position(|unit| unit.path == path);
         number.map_or(Measure::Unknown, |number| self.port(number as u32, false, port).0)
     }
 
-    pub(super) fn of(tree: &'a Tree, session: &'a Session) -> Self {
+    fn of(tree: &'a Tree, session: &'a Session) -> Self {
         let mut known = HashMap::new();
         for unit in tree.units.iter().filter(|u| u.kind.is_continuous()) {
             known.entry(Rc::as_ptr(&unit.params)).or_insert_with(|| {

@@ -402,18 +402,13 @@ fn plan<T>(
     functions::read(&root, &declarations, session);
     let tree = expand::expand(&declarations, session);
     loops::check(&tree, session);
-    let measures = measures::Units::of(&tree, session);
-    measures.check();
+    let measures = measures::check(&tree, session);
     coupling::alone(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);
     settings::horizon(stop.as_ref(), &tree.groups[0].scope, session);
     let (record, plots) = record::results(&root, &tree, session);
-    let results = result::results(
-        &root,
-        (&tree, &measures),
-        (settings.stop, overrides.until.is_some()),
-        session,
-    );
+    let limits = (settings.stop, overrides.until.is_some());
+    let results = result::results(&root, (&tree, &measures), limits, session);
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
         build::check(&tree, &numbering, session);

@@ -1,4 +1,4 @@
-//! States that begin near zero: what they become is as sure as that of others.
+//! Near zero: states that begin there are as sure as others, and those that end there stay within their guards.
 use crate::results::{run, value};
 
 #[test]
@@ -29,6 +29,27 @@ fn small_starts_are_met_as_well_as_large_ones() {
                 let error = (found / wanted - 1.0).abs();
                 assert!(error < share, "{method}: {name} is {found}, not {wanted}");
             }
+        }
+    }
+}
+
+/// A tank that runs empty: rounding puts its level below zero, where the square root has no value. The branch
+/// that guards it does so in outputs, conditions, resets and what others hear, too.
+#[test]
+fn guards_hold_wherever_a_formula_stands() {
+    let text = "stop = '10 s'\nconnections = ['h.q -> sum.u']\nrecord = ['h.q', 'sum.y']\n[unit.h]\nkind = 'equations'\n\
+                method = '@'\nstates = { h = 1 }\ndiscrete = { s = 0 }\nlet = { q = 'if h > 0 then sqrt(h) else 0' }\n\
+                derivatives = { h = '-q' }\noutputs = { q = 'q', s = 's' }\n\
+                [[unit.h.event]]\nname = 'read'\nevery = '1 s'\nreset = { s = 's + q' }\n\
+                [[unit.h.event]]\nname = 'low'\nwhen = 'q < 0.01'\n\
+                [unit.sum]\nkind = 'integrator'\n\
+                [result]\nout = 'final(sum.y)'\nread = 'final(h.s)'\nlow = \"first(event('h', 'low'))\"\n\
+                mean = 'mean(h.q)'\n";
+    for method in ["rk45", "rk23", "rodas", "taylor"] {
+        let done = run(&text.replace('@', method), &[]);
+        for (name, wanted) in [("out", 1.0), ("read", 0.5), ("low", 1.98), ("mean", 0.1)] {
+            let found = value(&done, name).unwrap_or(f64::NAN);
+            assert!((found - wanted).abs() < 1e-3, "{method}: {name} is {found}, not {wanted}");
         }
     }
 }

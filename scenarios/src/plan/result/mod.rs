@@ -453,15 +453,6 @@ impl<'a> Reader<'a> {
         Some((self.add(how, Of::Signal(signal), false), unit))
     }
 
-    /// Whether the number of a reduction is one of a signal that is a temperature.
-    fn is_temperature(&self, reduction: usize) -> bool {
-        let Reduction { how, of, .. } = &self.found.reductions[reduction];
-        let counts = [How::Duration, How::First, How::Last, How::Count, How::Integral, How::Std];
-        let places = [How::TimeOfMin, How::TimeOfMax, How::Rms];
-        let value = !counts.contains(how) && !places.contains(how);
-        value && matches!(of, Of::Signal(s) if self.temperatures.contains(s))
-    }
-
     fn how(&self, name: &str, whole: Piece<'_>, call: &Call) -> Option<How> {
         let second = || unquoted(whole.within(call.args[1].0, call.args[1].1));
         Some(match name {

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     plan::{Record, record, selector::Piece},
-    result::{Atom, Form, Gather, Signal},
+    result::{Atom, Form, Gather, How, Of, Reduction, Signal},
 };
 use superdense_models::{
     kinds::{Located, PortKind, ValueType},
@@ -115,6 +115,15 @@ impl Reader<'_> {
         let shown = Located::new(piece.text().to_owned(), piece.span());
         self.session.expression(&shown, &errors);
         errors.is_empty().then_some(measure)
+    }
+
+    /// Whether the number of a reduction is one of a signal that is a temperature.
+    pub(super) fn is_temperature(&self, reduction: usize) -> bool {
+        let Reduction { how, of, .. } = &self.found.reductions[reduction];
+        let counts = [How::Duration, How::First, How::Last, How::Count, How::Integral, How::Std];
+        let places = [How::TimeOfMin, How::TimeOfMax, How::Rms];
+        let value = !counts.contains(how) && !places.contains(how);
+        value && matches!(of, Of::Signal(s) if self.temperatures.contains(s))
     }
 
     fn form(&self, piece: Piece<'_>, masked: &Masked, takes: Takes) -> Option<Form> {
