@@ -72,7 +72,7 @@ fn formulas_that_change_fast() {
     compare(constant, &fast, 1e-7);
 }
 
-/// The same of an output beside states that make long steps.
+/// Outputs change fast beside states that make long steps.
 #[test]
 fn outputs_that_change_fast() {
     let mains = "stop = '60 s'\nsample = 'none'\n[unit.e]\nkind = 'equations'\nstates = { T = 20 }\n\
