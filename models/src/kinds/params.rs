@@ -2,6 +2,7 @@
 use super::{Context, Located, Param, ParamError, ParamSpec, ParamType, Params, Seconds, Span};
 use crate::{
     maths::{
+        expr::{Symbol, parse},
         random::{Distribution, RandomStream},
         rounding::nearest_tick,
     },
@@ -163,7 +164,7 @@ pub(crate) fn value_of(p: &Param) -> Option<Value> {
 }
 
 /// Ticks of a time inside a raw list or table: a number of seconds or a text such as `"5 ms"`, both exact,
-/// a division such as `"1/3 s"`, or the name of a scenario parameter in seconds.
+/// a division such as `"1/3 s"`, or a formula over scenario parameters in seconds.
 pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64, ParamError> {
     let fail = |why: String| {
         Err(ParamError::at(p.span.clone(), why)
@@ -179,7 +180,7 @@ pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64,
         }
         (Some(Seconds::Exact(d)), _) => d.to_f64(),
         (Some(Seconds::Divided(x)), _) => x,
-        (None, Param::Text(t)) => match (context.constants)(t.trim()) {
+        (None, Param::Text(t)) => match constant(t, context) {
             Some(x) => x,
             None => return fail(format!("`{t}` is no time")),
         },
@@ -190,6 +191,15 @@ pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64,
         Ok(_) => fail(format!("{seconds} is no finite time")),
         Err(e) => fail(e.to_string()),
     }
+}
+
+/// The value of a scenario parameter, or of a formula over them.
+fn constant(text: &str, context: &Context<'_>) -> Option<f64> {
+    let value = |name: &str| (context.constants)(name);
+    value(text.trim()).or_else(|| {
+        let symbol = |name: &str| value(name).map(Symbol::Const);
+        Some(parse(text).ok()?.real(&symbol).ok()?.eval(&[]))
+    })
 }
 
 /// Entries of a raw table that a kind reads by itself; unknown keys are mistakes.
