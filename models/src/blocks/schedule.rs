@@ -142,7 +142,8 @@ mod tests {
         let text = "[unit.s]\nkind='schedule'\ntimes=[0, '100 ms', 0.1, '1/3 s', 'two', '0.1 min', '2*two + 3']\n\
                     values=['a', 2, true, 3, 0.5, 'b', 7]";
         let bench = Bench::run(text, 9.0);
-        let expected = ["0@0 a", "0.1@0 2", "0.1@0 true", "0.333333333@0 3", "2@0 0.5", "6@0 b", "7@0 7"];
+        let expected =
+            ["0@0 a", "0.1@0 2", "0.1@0 true", "0.333333333@0 3", "2@0 0.5", "6@0 b", "7@0 7"];
         assert_eq!(bench.events("s.y"), expected);
     }
 

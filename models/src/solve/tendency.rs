@@ -178,11 +178,13 @@ pub(super) struct Doubt<'a, E, C> {
     course: C,
     /// The part of the errors that they usually come to, where it is known; zero else.
     pub(super) usual: f64,
+    /// Where the errors of all indicators were found last.
+    looked: Option<f64>,
 }
 
 impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
     pub(super) fn new(scene: &'a Scene<E>, tendency: &'a mut Tendency, course: C) -> Self {
-        Self { scene, tendency, course, usual: 0.0 }
+        Self { scene, tendency, course, usual: 0.0, looked: None }
     }
 
     /// Leaves the variables at `t`, and how far each is off.
@@ -218,20 +220,22 @@ const HEARD: f64 = 16.0 * f64::EPSILON;
 
 impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
     fn bound(&mut self, k: usize, t: f64) -> f64 {
-        let dims = &self.scene.dims;
-        if k >= dims.indicators {
+        if k >= self.scene.dims.indicators {
             // Bands of outputs are as exact as they are computed.
             return 0.0;
         }
-        if let Some(Some(place)) = self.tendency.plain.get(k)
-            && (Dims::STATES..dims.first_input()).contains(place)
-        {
-            let i = place - Dims::STATES;
+        let plain = self.tendency.plain.get(k).copied().flatten();
+        let state = plain.and_then(|place| place.checked_sub(Dims::STATES));
+        if let Some(i) = state.filter(|i| *i < self.scene.dims.states) {
             return self.course.error(t, i, self.course.state(t, i));
         }
-        self.look(t);
-        let Tendency { vars, errors, values, .. } = &mut *self.tendency;
-        values.look(self.scene, vars, |place| errors[place])[k].error[0]
+        // All indicators are looked at together, and many conditions ask for one place.
+        if self.looked.replace(t) != Some(t) {
+            self.look(t);
+            let Tendency { vars, errors, values, .. } = &mut *self.tendency;
+            values.look(self.scene, vars, |place| errors[place]);
+        }
+        self.tendency.values.z[k].error[0]
     }
 
     fn computed(&mut self, k: usize, t: f64) -> f64 {
@@ -239,13 +243,12 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
             return self.bound(k, t);
         }
         // A band is a difference of what is sent and what was sent. A time far from zero is rounded itself.
-        let scene = self.scene;
-        let at = scene.absolute(t).abs();
+        let at = self.scene.absolute(t).abs();
         let rounded = |port| {
-            let (value, slope) = scene.held_and_slope(port, t);
+            let (value, slope) = self.scene.held_and_slope(port, t);
             4.0 * value.abs() + at * slope.abs()
         };
-        f64::EPSILON * (0..scene.dims.outputs).map(rounded).fold(0.0, f64::max)
+        f64::EPSILON * (0..self.scene.dims.outputs).map(rounded).fold(0.0, f64::max)
     }
 
     fn excursion(&mut self, k: usize, t: f64) -> bool {
