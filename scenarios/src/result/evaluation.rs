@@ -387,14 +387,7 @@ impl Evaluation {
 
     /// A remark on signals that change too fast for their pieces.
     fn too_fast(&self, named: &super::Named) -> Option<String> {
-        let coarse = |of: Of| match of {
-            Of::Signal(s) => {
-                let ports = &self.reads[s].ports;
-                let output = ports.iter().any(|&port| self.state.queues[port].coarse);
-                output || self.state.cursors[s].cuts.coarse
-            }
-            Of::Stream(_) => false,
-        };
+        let coarse = |of| matches!(of, Of::Signal(s) if self.state.cursors[s].cuts.coarse);
         let places = named.formula.vars().into_iter().map(|var| var.0 as usize);
         let mut all = places.filter_map(|k| self.results.reductions.get(k));
         all.any(|r| r.how != How::Final && coarse(r.of)).then(|| {

@@ -120,9 +120,8 @@ impl Reader<'_> {
     /// Whether the number of a reduction is one of a signal that is a temperature.
     pub(super) fn is_temperature(&self, reduction: usize) -> bool {
         let Reduction { how, of, .. } = &self.found.reductions[reduction];
-        let counts = [How::Duration, How::First, How::Last, How::Count, How::Integral, How::Std];
-        let places = [How::TimeOfMin, How::TimeOfMax, How::Rms];
-        let value = !counts.contains(how) && !places.contains(how);
+        let over_time = matches!(how, How::Mean | How::Min | How::Max | How::Percentile(_));
+        let value = over_time || matches!(how, How::Initial | How::Final | How::At(_));
         value && matches!(of, Of::Signal(s) if self.temperatures.contains(s))
     }
 
