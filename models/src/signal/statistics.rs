@@ -40,6 +40,8 @@ pub struct UnitStatistics {
     pub cut_steps: u64,
     /// Outputs whose exchange tolerance is more than a thousandth of all that was sent of them.
     pub coarse_outputs: u64,
+    /// How often a state of a quantised method swung to and fro within its quantum.
+    pub lost_states: u64,
 }
 
 impl UnitStatistics {
@@ -68,6 +70,7 @@ impl UnitStatistics {
             ("reinitialisations", self.reinitialisations),
             ("cut_steps", self.cut_steps),
             ("coarse_outputs", self.coarse_outputs),
+            ("lost_states", self.lost_states),
         ]
     }
 
@@ -88,6 +91,7 @@ impl UnitStatistics {
             reinitialisations: sum("reinitialisations"),
             cut_steps: sum("cut_steps"),
             coarse_outputs: sum("coarse_outputs"),
+            lost_states: sum("lost_states"),
         }
     }
 }

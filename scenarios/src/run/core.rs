@@ -35,6 +35,20 @@ const PAUSE: &str = "\0pause";
 /// Slices of parallel runs grow until one takes this long.
 const BRISK: Duration = Duration::from_millis(100);
 
+/// Counts of units that may make results wrong, and how.
+const DOUBTS: [(fn(&UnitStatistics) -> u64, &str); 2] = [
+    (
+        |counts| counts.coarse_outputs,
+        "an output stayed below a thousand times the `exchange_tolerance`, by which its receivers may hear it wrong: \
+         give the unit a narrower one",
+    ),
+    (
+        |counts| counts.lost_states,
+        "a state swung to and fro within its quantum and was no larger than that, by which what is nonlinear in it \
+         may be wrong: give a smaller `dq_min` (under the method auto `absolute_tolerance`), or the method rodas",
+    ),
+];
+
 /// A plan's model and listeners, before a run begins or goes on.
 pub(super) struct Built {
     pub sim: Simulation<Value>,
@@ -253,28 +267,28 @@ impl Run {
         text
     }
 
-    /// A note on units whose receivers hear next to nothing of what they send.
-    fn coarse(&self) -> Option<String> {
-        let is_coarse = |path: &&str| {
-            let counts = self.sim.statistics_of(path).unwrap_or_default();
-            UnitStatistics::from_sums(&counts).coarse_outputs > 0
+    /// Notes on units that counted what may make their results wrong.
+    fn doubts(&self) -> Vec<String> {
+        let units = || self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
+        let doubt = |(counted, why): (fn(&UnitStatistics) -> u64, &'static str)| {
+            let is_one = |path: &&str| {
+                let counts = self.sim.statistics_of(path).unwrap_or_default();
+                counted(&UnitStatistics::from_sums(&counts)) > 0
+            };
+            let mut found = units().filter(is_one);
+            let first = found.next()?;
+            let more = match found.count() {
+                0 => String::new(),
+                n => format!(" ({n} more units)"),
+            };
+            Some(format!("{first}{more}: {why}"))
         };
-        let units = self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
-        let mut coarse = units.filter(is_coarse);
-        let first = coarse.next()?;
-        let more = match coarse.count() {
-            0 => String::new(),
-            n => format!(" ({n} more units)"),
-        };
-        Some(format!(
-            "{first}{more}: an output stayed below a thousand times the `exchange_tolerance`, by which its receivers \
-             may hear it wrong: give the unit a narrower one"
-        ))
+        DOUBTS.into_iter().filter_map(doubt).collect()
     }
 
     /// The facts of the run, with its results.
     pub(super) fn summary(&mut self, (end, stopped): End) -> Summary {
-        let coarse = self.coarse();
+        let doubts = self.doubts();
         let results = {
             let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
             let Recorder { evaluation, memory, .. } = &mut *recorder;
@@ -283,7 +297,7 @@ impl Run {
                 None => Default::default(),
             };
             memory.notes.extend(remarks);
-            memory.notes.extend(coarse);
+            memory.notes.extend(doubts);
             lines
         };
         let counts = self.sim.counts();

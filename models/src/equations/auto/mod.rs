@@ -247,6 +247,19 @@ impl Automatic {
         self.runner.candidate() != failed
     }
 
+    /// Whether a state has become lost in its quantum, which the first quanta, by which a quantised method was chosen,
+    /// do not show: none of these is tried again. Such equations are stiff.
+    fn is_lost<E: Equations>(&mut self) -> bool {
+        let mut counts = UnitStatistics::default();
+        each!(&self.runner, core => Core::<E>::count(core, &mut counts));
+        if counts.lost_states > 0 {
+            self.tally.records[Candidate::Rodas as usize].call(self.tally.paid);
+            let quantised = Candidate::ALL.into_iter().filter(|c| c.order().is_some());
+            quantised.for_each(|c| self.tally.records[c as usize].bar());
+        }
+        counts.lost_states > 0
+    }
+
     /// The first race is for methods whose steps are not dear; others wait.
     fn begin(candidates: &[Candidate], prices: &Prices) -> Tally {
         let trial = |c: Candidate| race::TYPICAL * prices.piece(c);
@@ -333,8 +346,10 @@ impl<E: Equations> Core<E> for Automatic {
     ) -> Result<Advance, Box<Failure>> {
         if self.tally.paid >= self.tally.look {
             let now = scene.absolute(Core::<E>::time(self));
-            if self.is_due(now) {
-                self.race(scene, flips, stop, self.tally.recent);
+            let is_lost = self.is_lost::<E>();
+            if self.is_due(now) || is_lost {
+                let mine = if is_lost { f64::INFINITY } else { self.tally.recent };
+                self.race(scene, flips, stop, mine);
             }
         }
         self.tally.fresh = false;

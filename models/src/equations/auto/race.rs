@@ -56,6 +56,8 @@ const TRIES: u32 = 2;
 const KEPT: f64 = 0.7;
 /// The cost of a start.
 const START: f64 = 5000.0;
+/// A sum that is never paid.
+const NEVER: f64 = f64::MAX;
 /// The most that the check of a quantised method may cost, in the cost of its trial.
 const CHECK: f64 = 2.0;
 
@@ -222,9 +224,9 @@ impl Automatic {
         let stretch = Stretch { from, end, x: &x, whole };
         let own = self.runner.candidate();
         let mut told = Vec::new();
-        let average = self.tally.average(scene.absolute(from));
+        let mine = if self.tally.begun { mine } else { f64::INFINITY };
+        let average = self.tally.average(scene.absolute(from)).filter(|_| mine.is_finite());
         let mine = match average {
-            _ if !self.tally.begun => f64::INFINITY,
             Some(average) if whole => average,
             _ => mine,
         };
@@ -460,6 +462,8 @@ impl Automatic {
         mine: f64,
     ) {
         each!(&self.runner, core => Core::<E>::count(core, &mut self.before));
+        // It gave way in time.
+        self.before.lost_states = 0;
         let own = self.runner.candidate();
         let Heat { built: Built { mut runner, begun }, course, .. } = heat;
         // Its steps in the race do not count.
@@ -472,7 +476,7 @@ impl Automatic {
             for record in &mut self.tally.records {
                 record.losses = 0;
             }
-            self.tally.records[own as usize].due = self.tally.paid + PATIENCE * course.spent;
+            self.tally.records[own as usize].wait(self.tally.paid + PATIENCE * course.spent);
         }
         self.runner = runner;
         self.tally.chosen(scene.absolute(from), course.rate);
@@ -532,6 +536,19 @@ impl Record {
 
     /// The method is tried at once, and more seldom only when it loses again.
     pub(super) fn call(&mut self, paid: f64) {
-        (self.due, self.losses) = (paid, 0);
+        self.wait(paid);
+        self.losses = 0;
+    }
+
+    /// The method is tried when so much is paid.
+    fn wait(&mut self, paid: f64) {
+        if self.due < NEVER {
+            self.due = paid;
+        }
+    }
+
+    /// The method is never tried again.
+    pub(super) fn bar(&mut self) {
+        (self.due, self.again) = (NEVER, NEVER);
     }
 }

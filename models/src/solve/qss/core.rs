@@ -578,5 +578,6 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         statistics.evaluations += self.state.engine.evaluations;
         statistics.reinitialisations += self.state.jumps;
         statistics.indicator_evaluations += self.state.looks;
+        statistics.lost_states += self.state.engine.lost;
     }
 }

@@ -68,6 +68,8 @@ pub struct State<const P: usize> {
     pub steps: u64,
     /// Evaluations of single derivatives.
     pub evaluations: u64,
+    /// How often a state became [lost](Variable::is_lost) in its quantum.
+    pub lost: u64,
     /// Where time last went on, and the steps since then.
     mark: f64,
     idle: u32,
@@ -241,6 +243,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             now: 0.0,
             steps: 0,
             evaluations: 0,
+            lost: 0,
             mark: f64::NEG_INFINITY,
             idle: 0,
         };
@@ -431,6 +434,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let v = &mut self.state.variables[i];
         v.move_state(t);
         v.move_quantised(t);
+        self.state.lost += u64::from(v.is_lost());
         v.quantum = self.quanta.of(v.x, v.least);
         let before = v.q;
         if M::IMPLICIT {

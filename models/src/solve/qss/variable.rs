@@ -29,6 +29,9 @@ pub struct Variable<const P: usize> {
     /// How long the last step was to be that began with a new quantised state, or whose length was
     /// looked at; zero if it has no end.
     pub usual: f64,
+    /// How many steps in a row began on the other side of the quantised state than the one before, with a state no
+    /// larger than its quantum or two; negative below it.
+    pub swings: f64,
 }
 
 impl<const P: usize> Variable<P> {
@@ -36,8 +39,8 @@ impl<const P: usize> Variable<P> {
     pub fn new(x: f64, at: f64, least: f64) -> Self {
         let mut q = [0.0; P];
         q[0] = x;
-        let [quantum, slope, usual] = [0.0; 3];
-        Self { quantised_at: at, q, at, x, d: [0.0; P], quantum, least, slope, usual }
+        let [quantum, slope, usual, swings] = [0.0; 4];
+        Self { quantised_at: at, q, at, x, d: [0.0; P], quantum, least, slope, usual, swings }
     }
 
     /// The state at `t`.
@@ -102,6 +105,18 @@ impl<const P: usize> Variable<P> {
         self.quantised_at = t;
     }
 
+    /// Counts [`swings`](Self::swings) where a step begins; whether there are just so many that the state is lost
+    /// in its quantum: what is nonlinear in it then has another mean than along the solution.
+    #[inline]
+    pub fn is_lost(&mut self) -> bool {
+        const MANY: f64 = 16.0;
+        let above = self.x > self.q[0];
+        let turned = above != (self.swings > 0.0) && self.x.abs() <= 2.0 * self.quantum;
+        let swings = if turned { self.swings.abs() + 1.0 } else { 1.0 };
+        self.swings = if above { swings } else { -swings };
+        swings == MANY
+    }
+
     /// How far the quantised state is from the state, as a polynomial of `P` powers: the first
     /// ones of it; the last is `-d[P - 1]`. Both must have one origin.
     #[inline]
@@ -123,18 +138,19 @@ fn shift<const P: usize>(c: &mut [f64; P], e: f64) {
 /// Arrays of const length have no serde implementation of their own.
 impl<const P: usize> Serialize for Variable<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { quantised_at, at, x, quantum, least, slope, usual, .. } = *self;
-        let scalars = [quantised_at, at, x, quantum, least, slope, usual];
+        let Self { quantised_at, at, x, quantum, least, slope, usual, swings, .. } = *self;
+        let scalars = [quantised_at, at, x, quantum, least, slope, usual, swings];
         (scalars, &self.q[..], &self.d[..]).serialize(serializer)
     }
 }
 
 impl<'de, const P: usize> Deserialize<'de> for Variable<P> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (scalars, q, d) = <([f64; 7], Vec<f64>, Vec<f64>)>::deserialize(deserializer)?;
+        let (scalars, q, d) = <([f64; 8], Vec<f64>, Vec<f64>)>::deserialize(deserializer)?;
         let array = |v: Vec<f64>| v.try_into().map_err(|_| D::Error::custom("wrong order"));
-        let [quantised_at, at, x, quantum, least, slope, usual] = scalars;
-        Ok(Self { quantised_at, q: array(q)?, at, x, d: array(d)?, quantum, least, slope, usual })
+        let [quantised_at, at, x, quantum, least, slope, usual, swings] = scalars;
+        let (q, d) = (array(q)?, array(d)?);
+        Ok(Self { quantised_at, q, at, x, d, quantum, least, slope, usual, swings })
     }
 }
 
