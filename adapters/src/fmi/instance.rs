@@ -223,6 +223,20 @@ impl Instance {
         self.plain("EnterInitializationMode", |raw| raw.enter_initialization(tolerance))
     }
 
+    /// Goes back to before the initialisation mode; whether the FMU has a function for that.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn reset(&self) -> Called<bool> {
+        self.call(
+            || self.name("Reset"),
+            |raw| match raw.reset() {
+                Some(status) => (status, true),
+                None => (Status::Ok, false),
+            },
+        )
+    }
+
     /// Leaves the initialisation mode; an FMU with event mode settles its first event.
     ///
     /// # Errors

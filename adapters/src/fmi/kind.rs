@@ -1,10 +1,11 @@
 //! The unit kind `fmu`.
 use super::{
+    beginning::{Beginning, Part},
     description::{InterfaceKind, Type, Variable},
     instance::{CallError, Instance},
     layout::{Checked, Layout, Ported, blocks, layout, structure},
     me::{self, ExchangeUnit, build::Numerics},
-    starts::{Start, set, starts},
+    starts::{Start, starts},
     unit::{FmuUnit, Settings},
 };
 use std::path::Path;
@@ -265,7 +266,7 @@ impl Builder<'_> {
         order.clamp(0, 3) as usize
     }
 
-    fn settings(&mut self) -> Settings {
+    fn settings(&mut self, beginning: Beginning) -> Settings {
         let (layout, d) = (self.layout, &self.layout.interface);
         let tolerance = self.band();
         // Without event mode every input is set in step mode.
@@ -293,6 +294,7 @@ impl Builder<'_> {
             intermediate,
             outputs: blocks(layout.ported(&layout.outputs)),
             continuous,
+            beginning,
         }
     }
 
@@ -318,34 +320,14 @@ impl Builder<'_> {
         out
     }
 
-    /// Structural parameters take their values in a mode of their own.
-    fn configure(&self, instance: &Instance) -> Result<(), CallError> {
-        let structure = structure(self.params).unwrap_or_default();
-        if structure.is_empty() {
-            return Ok(());
-        }
-        instance.configure(true)?;
-        for (name, &value) in &structure {
-            if let Some(v) = self.layout.description.variable(name) {
-                instance.write_whole(name, v.ty, v.reference, &[i128::from(value)])?;
-            }
-        }
-        instance.configure(false)
-    }
-
-    fn initialise(
-        &self,
-        instance: &Instance,
-        starts: &[(usize, Span, Start)],
-    ) -> Result<(), (Span, CallError)> {
+    fn beginning(&self, starts: &[(usize, Span, Start)]) -> Beginning {
         let d = &self.layout.description;
-        self.configure(instance).map_err(|e| (self.params.span("structure"), e))?;
-        for (v, span, start) in starts {
-            set(instance, &d.variables[*v], start).map_err(|e| (span.clone(), e))?;
-        }
-        let whole = |e| (self.params.span("path"), e);
+        let structure = structure(self.params).unwrap_or_default();
+        let sized = structure.iter();
+        let sized = sized.filter_map(|(name, &n)| Some((d.variable(name)?.clone(), n.into())));
+        let given = starts.iter().map(|(v, _, start)| (d.variables[*v].clone(), start.clone()));
         let tolerance = self.given("tolerance").then(|| self.params.real("tolerance"));
-        instance.begin(tolerance).map_err(whole)
+        Beginning { structure: sized.collect(), starts: given.collect(), tolerance }
     }
 }
 
@@ -398,8 +380,9 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let mut b = Builder { params, context, layout: &layout, errors: Vec::new() };
     let exchange = layout.interface.kind == InterfaceKind::ModelExchange;
     let numerics = exchange.then(|| b.numerics());
-    let settings = (!exchange).then(|| b.settings());
     let starts = starts(params, &layout.description, context.constants, &mut b.errors);
+    let beginning = b.beginning(&starts);
+    let settings = (!exchange).then(|| b.settings(beginning.clone()));
     if !b.errors.is_empty() {
         return Err(b.errors);
     }
@@ -416,12 +399,19 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
         .map_err(|e| failed(span.clone(), e))?;
     remark(&instance, &layout);
     let inputs = b.input_starts(&starts);
-    b.initialise(&instance, &starts).map_err(|(s, e)| failed(s, e.to_string()))?;
+    beginning.enter(&instance).map_err(|(part, e)| {
+        let span = match part {
+            Part::Structure => params.span("structure"),
+            Part::Start(k) => starts[k].1.clone(),
+            Part::Whole => span.clone(),
+        };
+        failed(span, e.to_string())
+    })?;
     let timer = Timer::due(0, context.resolution);
     let whole = |e: CallError| failed(span.clone(), e.to_string());
     if let Some(numerics) = numerics {
         instance.exit_initialisation().map_err(whole)?;
-        let settings = me::build::settings(&layout, params, context, &numerics);
+        let settings = me::build::settings(&layout, params, context, &numerics, beginning);
         let unit = ExchangeUnit::new(instance, settings, numerics, inputs, timer);
         return unit.map(Component::atomic).map_err(whole);
     }

@@ -16,6 +16,7 @@
 //! steps), output derivatives, state access and serialisation as snapshots, directional
 //! derivatives, numbers and truth values, arrays. Refused by name: clocks, binary and text ports.
 pub mod archive;
+mod beginning;
 pub mod description;
 pub mod instance;
 pub mod kind;

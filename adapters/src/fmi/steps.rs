@@ -2,7 +2,7 @@
 use super::{
     instance::{Block, CallError, StateHandle},
     library::{Curve, Status, Stepped},
-    unit::{FmuUnit, Settings},
+    unit::{FmuUnit, Place, Settings},
 };
 use std::sync::Arc;
 use superdense_models::signal::{
@@ -170,6 +170,29 @@ impl FmuUnit {
         self.data.outbox.clear();
         self.data.terminate = false;
         Ok(())
+    }
+
+    /// Initialises the FMU with what it hears at the start, if that differs from what it was initialised with.
+    pub(super) fn begins_again(&mut self) -> Result<bool, CallError> {
+        if self.data.timer.now() > 0 {
+            return Ok(false);
+        }
+        let (settings, values) = (Arc::clone(&self.settings), self.inputs_at(0.0));
+        let inputs = settings.smooth.iter().chain(&settings.discrete);
+        if values == self.data.start
+            || !settings.beginning.again(&self.instance, inputs, &values)?
+        {
+            return Ok(false);
+        }
+        let updated = self.instance.initialised(self.interface.event_mode)?;
+        self.data.start = values;
+        let slopes = vec![0.0; settings.continuous.len()];
+        self.data.place = Place { time: 0.0, next: updated.next, slopes, stepped: false };
+        (self.data.terminate, self.data.jumped) = (updated.terminate, true);
+        let mut y = vec![0.0; settings.continuous.len()];
+        self.instance.read(&settings.outputs, &mut y)?;
+        self.data.y = y;
+        Ok(true)
     }
 
     /// Makes the FMU see its inputs as they are now.

@@ -14,6 +14,7 @@
 //! The FMU's own time is kept in seconds since the unit's start and never exceeds the tick that
 //! stands for it (R14); differences below a tick are not stepped.
 use super::{
+    beginning::Beginning,
     description::Interface,
     instance::{Block, CallError, Instance, StateHandle},
     library::Updated,
@@ -55,6 +56,7 @@ pub(super) struct Settings {
     pub outputs: Vec<Block>,
     /// Per output: its reference, if it changes continuously.
     pub continuous: Vec<Option<u32>>,
+    pub beginning: Beginning,
 }
 
 /// The unit's action at the due time.
@@ -358,7 +360,9 @@ impl FmuUnit {
         let waiting = self.data.waiting.take();
         if fresh.is_some() || waiting.is_some() {
             self.data.outbox.clear();
-            self.apply(fresh == Some(true) || waiting == Some(true))?;
+            if !self.begins_again()? {
+                self.apply(fresh == Some(true) || waiting == Some(true))?;
+            }
             self.queue(self.data.timer.now())?;
         }
         self.plan(fx)

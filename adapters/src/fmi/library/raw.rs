@@ -115,6 +115,17 @@ impl RawInstance {
         self.running = status.is_good();
         status
     }
+    /// The instance as it was after its making; nothing if the binary cannot do that.
+    pub fn reset(&mut self) -> Option<Status> {
+        let has = match &self.functions.api {
+            Api::V2(f) => f.reset.is_some(),
+            Api::V3(f) => f.reset.is_some(),
+        };
+        has.then(|| {
+            self.running = false;
+            self.plain(|f| f.reset, |f| f.reset)
+        })
+    }
     /// The event mode begins.
     pub fn enter_event_mode(&mut self) -> Status {
         self.plain(|f| f.enter_event_mode, |f| f.enter_event_mode)

@@ -40,6 +40,7 @@ table! {
     all exit_initialization: "fmi2ExitInitializationMode" => Plain;
     me enter_event_mode: "fmi2EnterEventMode" => Plain;
     me enter_continuous: "fmi2EnterContinuousTimeMode" => Plain;
+    none reset: "fmi2Reset" => Plain;
     all terminate: "fmi2Terminate" => Plain;
     me update: "fmi2NewDiscreteStates" => unsafe extern "C" fn(Raw, *mut EventInfo) -> i32;
     cs do_step: "fmi2DoStep" => unsafe extern "C" fn(Raw, f64, f64, c_int) -> i32;

@@ -27,6 +27,7 @@ table! {
     me enter_event_mode: "fmi3EnterEventMode" => Plain;
     none enter_step_mode: "fmi3EnterStepMode" => Plain;
     me enter_continuous: "fmi3EnterContinuousTimeMode" => Plain;
+    none reset: "fmi3Reset" => Plain;
     all terminate: "fmi3Terminate" => Plain;
     me update: "fmi3UpdateDiscreteStates" => unsafe extern "C" fn(
         Raw, *mut u8, *mut u8, *mut u8, *mut u8, *mut u8, *mut f64) -> i32;

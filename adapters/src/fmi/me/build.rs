@@ -1,6 +1,7 @@
 //! Making the unit: starts, initialisation, the first event.
 use super::{
     super::{
+        beginning::Beginning,
         description::{Causality, Type, Variable},
         instance::{CallError, Instance},
         layout::{Layout, Ported, blocks},
@@ -32,6 +33,7 @@ pub(in crate::fmi) fn settings(
     params: &Params,
     context: &Context<'_>,
     numerics: &Numerics,
+    beginning: Beginning,
 ) -> Settings {
     let (d, i) = (&layout.description, &layout.interface);
     let smooth = |p: &Ported<'_>| p.variable.continuous;
@@ -58,6 +60,7 @@ pub(in crate::fmi) fn settings(
         indicators: d.structure.indicators,
         nominals: vec![1.0; states],
         directions: i.directional.then(|| directions(layout)).flatten(),
+        beginning,
     }
 }
 
@@ -88,31 +91,15 @@ impl ExchangeUnit {
         start: Vec<f64>,
         timer: Timer,
     ) -> Result<Self, CallError> {
-        let updated = first_event(&instance)?;
-        if let Some((states, indicators)) = instance.sizes() {
-            (settings.states, settings.indicators) = (states, indicators);
-        }
-        let n = settings.states;
-        let (mut x, mut nominals) = (vec![0.0; n], vec![1.0; n]);
-        instance.fill(Vector::States, &mut x)?;
-        // Not every binary knows them.
-        if instance.fill(Vector::Nominals, &mut nominals).is_err() {
-            nominals.fill(1.0);
-        }
-        nominals.iter_mut().filter(|x| !(x.is_finite() && **x > 0.0)).for_each(|x| *x = 1.0);
-        settings.nominals.clone_from(&nominals);
-        let options = Options { nominal: nominals, ..numerics.options };
-        let mut solver = Solver::new(numerics.method, options);
-        solver.begin(0.0, &x);
-        let (ports, m) = (settings.continuous.len(), settings.indicators);
-        let mut y = vec![0.0; ports];
-        instance.read(&settings.outputs, &mut y)?;
+        settings.nominals = vec![1.0; settings.states];
+        let solver = Solver::new(numerics.method, numerics.options);
+        let ports = settings.continuous.len();
         let data = Data {
             timer,
             solver,
             inputs: vec![None; start.len()],
             start,
-            y,
+            y: vec![0.0; ports],
             sent: vec![None; ports],
             outbox: Vec::new(),
             sending: false,
@@ -124,27 +111,76 @@ impl ExchangeUnit {
             jumped: true,
             due: (0, Due::Step),
             found: (0, Due::Step),
-            next: updated.next,
-            sides: vec![1.0; m],
-            past: vec![Past::default(); m],
+            next: None,
+            sides: Vec::new(),
+            past: Vec::new(),
             told: true,
-            terminate: updated.terminate,
+            terminate: false,
             extra: 0,
             counts: UnitStatistics::default(),
             notes: None,
         };
-        let locator = Locator::new(vec![Watched::default(); m]);
+        let locator = Locator::new(Vec::new());
         let mut unit = Self { instance, settings: Arc::new(settings), data, locator };
+        unit.begin()?;
         if unit.data.terminate {
             unit.queue_values();
         } else {
-            unit.instance.enter_continuous()?;
-            unit.judge(&x)?;
             unit.look_ahead()?;
         }
         unit.data.sending = true;
         unit.data.timer.at_once();
         Ok(unit)
+    }
+
+    /// The event at the start, and all that is known after it.
+    fn begin(&mut self) -> Result<(), CallError> {
+        let updated = first_event(&self.instance)?;
+        let settings = Arc::make_mut(&mut self.settings);
+        if let Some((states, indicators)) = self.instance.sizes() {
+            (settings.states, settings.indicators) = (states, indicators);
+        }
+        let (n, m) = (settings.states, settings.indicators);
+        let (mut x, mut nominals) = (vec![0.0; n], vec![1.0; n]);
+        self.instance.fill(Vector::States, &mut x)?;
+        // Not every binary knows them.
+        if self.instance.fill(Vector::Nominals, &mut nominals).is_err() {
+            nominals.fill(1.0);
+        }
+        nominals.iter_mut().filter(|x| !(x.is_finite() && **x > 0.0)).for_each(|x| *x = 1.0);
+        settings.nominals.clone_from(&nominals);
+        let options = Options { nominal: nominals, ..self.data.solver.options().clone() };
+        self.data.solver = Solver::new(self.data.solver.method(), options);
+        self.data.solver.begin(0.0, &x);
+        (self.data.sides, self.data.past) = (vec![1.0; m], vec![Past::default(); m]);
+        self.locator = Locator::new(vec![Watched::default(); m]);
+        (self.data.in_event, self.data.moved, self.data.renew) = (false, false, false);
+        (self.data.jumped, self.data.told) = (true, true);
+        (self.data.next, self.data.terminate) = (updated.next, updated.terminate);
+        self.read_values()?;
+        if self.data.terminate {
+            return Ok(());
+        }
+        self.instance.enter_continuous()?;
+        self.judge(&x)
+    }
+
+    /// Initialises the FMU with what it hears at the start, if that differs from what it was initialised with.
+    pub(super) fn begins_again(&mut self) -> Result<bool, CallError> {
+        if self.data.timer.now() > 0 {
+            return Ok(false);
+        }
+        let (settings, values) = (Arc::clone(&self.settings), self.field().inputs_at(0.0));
+        let inputs = settings.smooth.iter().chain(&settings.discrete);
+        if values == self.data.start
+            || !settings.beginning.again(&self.instance, inputs, &values)?
+        {
+            return Ok(false);
+        }
+        self.instance.exit_initialisation()?;
+        self.data.start = values;
+        self.begin()?;
+        Ok(true)
     }
 }
 

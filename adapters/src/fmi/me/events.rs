@@ -73,7 +73,7 @@ impl ExchangeUnit {
         Ok(())
     }
 
-    fn read_values(&mut self) -> Result<(), CallError> {
+    pub(super) fn read_values(&mut self) -> Result<(), CallError> {
         let mut y = std::mem::take(&mut self.data.y);
         let read = self.instance.read(&self.settings.outputs, &mut y);
         self.data.y = y;

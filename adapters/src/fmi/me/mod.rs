@@ -21,6 +21,7 @@ mod saved;
 mod walk;
 
 use super::{
+    beginning::Beginning,
     instance::{Block, CallError, Instance},
     unit::receive,
 };
@@ -69,6 +70,7 @@ pub(super) struct Settings {
     pub nominals: Vec<f64>,
     /// For directional derivatives, if the FMU has them.
     pub directions: Option<Directions>,
+    pub beginning: Beginning,
 }
 
 /// References of derivatives, and of states with their numbers of elements.
@@ -221,7 +223,9 @@ impl ExchangeUnit {
         }
         let fresh = bag.and_then(|b| self.receive(b));
         let wanted = self.data.wanted.take();
-        if self.data.in_event {
+        if fresh.is_some() && self.begins_again()? {
+            // The start has taken its place.
+        } else if self.data.in_event {
             // Inputs that come between two rounds belong to the next one.
             self.round(fresh.is_some())?;
         } else if fresh.is_some() || wanted.is_some() {
