@@ -79,7 +79,7 @@ const PARAMS: &[ParamSpec] = &[
         "segment_order",
         ParamType::Int,
         "",
-        "highest power in segments, 0 to 3; default: derivatives that the FMU gives",
+        "highest power in segments, 0 to 3; default: derivatives that the FMU gives, else a line through its last two points",
     ),
     with("state_access", ParamType::Bool, "true", "use the FMU's state access if it has one"),
 ];
@@ -256,7 +256,8 @@ impl Builder<'_> {
 
     fn order(&mut self) -> usize {
         if !self.given("segment_order") {
-            return self.layout.interface.output_derivatives.min(3);
+            // Without derivatives a line through the last two communication points.
+            return self.layout.interface.output_derivatives.clamp(1, 3);
         }
         let order = self.params.int("segment_order");
         if !(0..=3).contains(&order) {

@@ -47,8 +47,8 @@ struct Span {
     resolution: Resolution,
     /// Whether some unit has a second family of methods.
     second_family: bool,
-    /// Whether masters exchange values at macro steps, whose error no bar contains.
-    coupled: bool,
+    /// Parts of the error that no bar contains.
+    missing: Vec<String>,
 }
 
 struct Runs<'a> {
@@ -147,8 +147,8 @@ pub(super) fn resume(console: &Console, out: &Path) -> Done {
 /// Makes all runs that are not there, and the bars.
 fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pulse) -> Done {
     let plan = plan_of(&settings)?;
-    let Plan { stop, resolution, second_family, couplings, .. } = plan;
-    let span = Span { stop, resolution, second_family, coupled: !couplings.is_empty() };
+    let Plan { stop, resolution, second_family, .. } = plan;
+    let span = Span { stop, resolution, second_family, missing: missing(&plan) };
     let runs = Runs { console, settings, pulse };
     let out = runs.settings.out.clone();
     let (level, mut report, mut bars, why) = match wanted {
@@ -196,13 +196,27 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
             "undecided": bars.undecided,
             "unmatched": bars.unmatched,
             "second_family": bars.second_family,
-            "without_macro_steps": span.coupled,
+            "not_in_bars": span.missing,
             "met": wanted.map(|_| why.is_none()),
             "why_not": why,
         });
         object
     });
     Ok(())
+}
+
+/// Steps that a tightened run has as well: each is a part of the error that no bar contains.
+fn missing(plan: &Plan) -> Vec<String> {
+    let coupled = plan.couplings.iter().any(|master| master.declared);
+    let macro_steps = coupled.then(|| "macro steps in [coupling] (`step`, `iterate`)".to_owned());
+    let communication = plan.sampled.first().map(|first| {
+        let more = match plan.sampled.len() {
+            1 => String::new(),
+            n => format!(" and {} more units", n - 1),
+        };
+        format!("the communication `step` of {first}{more}")
+    });
+    macro_steps.into_iter().chain(communication).collect()
 }
 
 /// The runs at the next two levels, unless they are there.
@@ -282,10 +296,8 @@ fn said(
         SecondFamily::Failed(why) => format!("one family of methods: the second failed: {why}"),
     };
     facts.push(pair("bars by", families));
-    if span.coupled {
-        let text =
-            "the error of macro steps in [coupling] (`step`, `iterate`): repeat with smaller ones";
-        facts.push(pair("not in bars", text.to_owned()));
+    for part in &span.missing {
+        facts.push(pair("not in bars", format!("the error of {part}: repeat with smaller ones")));
     }
     let samples = bars.worst_sample_bars.iter().take(8);
     let samples: Vec<_> = samples.map(|(name, bar)| format!("{name} {bar:.2e}")).collect();

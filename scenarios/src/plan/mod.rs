@@ -58,7 +58,7 @@ use superdense_models::{
     kinds::{PortKind, Ports, ValueType},
     signal::value::Value,
 };
-use tree::Tree;
+use tree::{Tree, dotted};
 pub use usual::usual_ports;
 
 /// A scenario, checked and ready to run.
@@ -98,6 +98,8 @@ pub struct Plan {
     pub links: Vec<String>,
     /// Whether some unit can compute by a second family of methods.
     pub second_family: bool,
+    /// The units that are known at communication points only: FMUs for co-simulation.
+    pub sampled: Vec<String>,
     /// The masters of its groups, and which policies the units allow.
     pub couplings: Vec<policies::Master>,
     /// Things that are probably not meant, though they can be run; each with its place and its remedy.
@@ -416,6 +418,8 @@ fn plan<T>(
     }
     let model = build::model(&tree, &numbering, &results, session);
     let couplings = policies::masters(&tree, session);
+    let is_sampled = |u: &&tree::Unit| u.ports.outputs.iter().any(|p| p.sampled);
+    let sampled = tree.units.iter().filter(is_sampled).map(|u| dotted(&u.path)).collect();
     let plan_hash = digest::plan_hash(&tree, &numbering, session);
     let more = more(&tree, session);
     let name = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
@@ -437,6 +441,7 @@ fn plan<T>(
         units: numbering.infos,
         second_family: tree.units.iter().any(|u| u.kind.second_family(&u.params).is_some()),
         links: tree.links.into_iter().map(|l| l.name).collect(),
+        sampled,
         couplings,
         warnings: session.warnings(),
         plan_hash,

@@ -238,6 +238,44 @@ fn a_jump_of_an_input_is_an_event() {
     }
 }
 
+/// What an FMU hears at the start belongs to its initialisation, also through another FMU: its state begins in the
+/// steady state, and its first event, the only one, sees the inputs.
+#[test]
+fn inputs_at_the_start_are_known_at_the_initialisation() {
+    let bench = both("driven");
+    for (version, interface) in
+        [("", "model-exchange"), ("2", "model-exchange"), ("2", "co-simulation")]
+    {
+        let more = format!("interface = '{interface}'\nstart = {{ settled = 1 }}");
+        let first = unit(&format!("driven{version}"), &more);
+        let text = format!(
+            "connections = ['s.y -> u.u', 'i.y -> u.n', 'u.x -> v.u']\n{first}{}\
+             [unit.s]\nkind = 'constant'\nvalue = 5\n[unit.i]\nkind = 'constant'\nvalue = 7\n",
+            first.replace("[unit.u]", "[unit.v]") + "unconnected = 'ok'\n"
+        );
+        let run = bench.run(&text, 3 * S);
+        for (path, twice) in [("u", 14.0), ("v", 2.0)] {
+            let values = [0, 2, 3, 4].map(|port| run.value(path, port, 3 * S));
+            assert_eq!(values, [5.0, 1.0, twice, 1.0], "{interface} of FMI {version}: {path}");
+        }
+    }
+}
+
+/// An FMU without derivatives of its outputs: these go on along their last step, not constant, and bars are told to
+/// lack its steps.
+#[test]
+fn outputs_without_derivatives_go_on_as_they_came() {
+    let bench = both("driven");
+    let more = "interface = 'co-simulation'\nstep = '0.1 s'\nstart = { u = 1 }\nunconnected = 'ok'";
+    let scenario = unit("driven2", more) + "[unit.sum]\nkind = 'integrator'\n";
+    let scenario = format!("connections = ['u.x -> sum.u']\n{scenario}");
+    assert_eq!(bench.load(&scenario).unwrap().sampled, ["u"]);
+    let sum = bench.run(&scenario, 105 * S / 100).value("sum", 0, 105 * S / 100);
+    // Exactly 0.3999; 0.3674 if they are held.
+    let wanted = 1.05 - (1.0 - (-1.05_f64).exp());
+    assert!((sum / wanted - 1.0).abs() < 0.01, "{sum}, not {wanted}");
+}
+
 /// An FMU may have no states at all: time events, and indicators of time.
 #[test]
 fn without_states() {
