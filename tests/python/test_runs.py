@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import threading
@@ -51,6 +52,66 @@ def test_results_arrays_and_events() -> None:
     assert scenario.run().trace_hash == scenario.run(executor="time-warp", workers=2).trace_hash
     with pytest.raises(KeyError, match=r'record = \["ball.speed"\]'):
         again["ball.speed"]
+
+
+def test_scenarios_stay_as_they_were_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever becomes of the working directory and of the file; and dictionaries need no file at all."""
+    text = 'stop = 1\n[unit.u]\nkind = "equations"\nstates = { x = 0 }\nderivatives = { x = "2" }\n'
+    text += 'outputs = { x = "x" }\n[result]\nend = "final(u.x)"\n'
+    (tmp_path / "a.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    scenario = sd.load("a.toml")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    (tmp_path / "a.toml").write_text(text.replace('"2"', '"3"'))
+    assert scenario.run().results["end"] == pytest.approx(2)
+    assert sd.load("../a.toml").run().results["end"] == pytest.approx(3)
+    ball = sd.Scenario(BALL)
+    copy = pickle.loads(pickle.dumps(ball))
+    assert os.listdir() == [] and copy.run().trace_hash == ball.run().trace_hash
+    for _ in range(2):
+        # The same cell of a notebook twice.
+        sd.Scenario(BALL).run(out="again")
+    monkeypatch.chdir("/")
+    with pytest.raises(TypeError, match="is made of a dictionary"):
+        sd.Scenario("stop = 1")
+
+
+def test_columns_have_the_types_that_the_program_knows() -> None:
+    table = {"states": ["007", "08"], "initial": "007", "outputs": [],
+             "transitions": [{"from": "007", "to": "08", "after": "0.5 s"}]}
+    scenario = sd.Scenario({**BALL, "record": ["ball.height", "nan.state"],
+                            "unit": {**BALL["unit"], "nan": {"kind": "automaton", **table}}})
+    run = scenario.run()
+    assert run["nan.state"] == ["", "08", "08", "08", "08"]
+    assert set(run.events["unit"]) <= {"ball", "nan"} and isinstance(run.events["unit"], list)
+    short = scenario.run(until="0.1 s")
+    assert short.events.rows == 0 and short.events["event"] == []
+    ends = sd.Scenario(BALL).run(sample="none")
+    assert ends.time.tolist() == [0, 2] and ends["ball.height"][0] == 1
+
+
+def test_values_of_numpy_and_computed_times() -> None:
+    scenario = sd.Scenario(BALL)
+    assert scenario.run(until=0.1 + 0.2).summary["end_time"] == 0.3
+    assert scenario.run(until=1 / 3, sample=np.float64(1) / 9, seed=np.int64(3)).summary["seed"] == 3
+    vector = sd.Scenario({"stop": 1, "parameters": {"k": [1.0, 2.0]}, "unit": {"u": {
+        "kind": "equations", "states": {"x": 0.0}, "derivatives": {"x": "k[1]"}, "outputs": {"x": "x"}}},
+        "result": {"end": "final(u.x)"}})
+    assert vector.run(set={"k": np.array([4.0, 5.0])}).results["end"] in (4.0, 5.0)
+    for option, wrong in (("seed", -1), ("workers", 0), ("seed", 2**64)):
+        with pytest.raises(ValueError, match="give a whole number from"):
+            scenario.run(**{option: wrong})
+    with pytest.raises(TypeError, match="give a whole number from"):
+        scenario.run(seed="3")
+    with pytest.raises(TypeError, match="h = None: give a number"):
+        scenario.run(set={"h": None})
+
+
+def test_warnings_are_pythons() -> None:
+    lonely = {"kind": "equations", "inputs": {"q": 0}, "states": {"x": 0}, "derivatives": {"x": "q"}}
+    with pytest.warns(sd.ScenarioWarning, match="is not connected"):
+        sd.Scenario({"stop": 1, "unit": {"u": lonely}})
 
 
 def test_the_command_has_equal_hashes(tmp_path: Path) -> None:

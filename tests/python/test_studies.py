@@ -95,7 +95,7 @@ def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(sd.ScenarioError) as caught:
         wrong.run()
     assert caught.value.mistakes[0].line is not None
-    with pytest.raises(sd.RunError, match="questions are limit, map"):
+    with pytest.raises(sd.ScenarioError, match="questions are limit, map"):
         study(tmp_path, "out").run(ask="none")
 
 
@@ -125,5 +125,30 @@ def test_the_store_remembers_what_it_is_told(tmp_path: Path) -> None:
     assert asked.ask({"height": 2}).results is not None
     assert asked.ask({"height": 0.501}) == {"height": "0.5"}
     assert asked.table().rows == 3
-    with pytest.raises(sd.RunError, match="did you mean `height`"):
+    with pytest.raises(sd.ScenarioError, match="did you mean `height`"):
         asked.ask({"heigt": 1})
+
+
+def test_the_store_takes_no_run_of_another_point(tmp_path: Path) -> None:
+    study(tmp_path, "out")
+    scenario = sd.load(tmp_path / "ball.toml")
+    # A point has the study's own settings, too.
+    asked = sd.Study(tmp_path / "limit.toml", set={"unit.ball.derivatives.v": "-1.62"}, out=tmp_path / "moon")
+    point = asked.ask({"height": 0.81})
+    assert point == {"unit.ball.derivatives.v": "-1.62", "height": "0.81"}
+    asked.tell(point, scenario.run(set=point))
+    assert asked.ask(point).results == {"first": pytest.approx(1.0, abs=1e-9)}
+    for wrong in (
+        scenario.run(set={"height": 0.81}),
+        scenario.run(set={**point, "height": 0.811}),
+        scenario.run(set=point, seed=5),
+        scenario.run(set=point, until="0.5 s"),
+    ):
+        with pytest.raises(sd.ScenarioError, match="the run is none of this point"):
+            asked.tell(point, wrong)
+    # Threads of an optimiser ask at once.
+    with ThreadPoolExecutor(4) as pool:
+        points = list(pool.map(lambda k: asked.ask({"height": 0.5 + 0.1 * k}), range(12)))
+    assert [p["height"] for p in points] == [f"{0.5 + 0.1 * k:.3g}" for k in range(12)]
+    with pytest.raises(sd.ScenarioError, match="does not exist"):
+        sd.Study(tmp_path / "nothing.toml")

@@ -51,6 +51,11 @@ pub(crate) fn failure(py: Python<'_>, failure: &Failure) -> PyErr {
     }
 }
 
+/// A `ScenarioError` of a question that makes no sense.
+pub(crate) fn refused(py: Python<'_>, message: &str) -> PyErr {
+    raised(py, "ScenarioError", message, &PyDict::new(py))
+}
+
 /// Anything else that went wrong, as a `RunError`.
 pub(crate) fn other(py: Python<'_>, message: &str) -> PyErr {
     raised(py, "RunError", message, &PyDict::new(py))

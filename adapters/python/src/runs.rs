@@ -20,6 +20,7 @@ pub(crate) type Sets = Vec<(String, String)>;
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {
     file: PathBuf,
+    text: Option<String>,
     sets: Sets,
     seed: Option<u64>,
     until: Option<String>,
@@ -30,16 +31,17 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     fn overrides(&self) -> Overrides {
-        let Self { seed, until, sample, .. } = self;
+        let Self { text, seed, until, sample, .. } = self;
         Overrides {
             seed: *seed,
             until: until.clone(),
             sample: sample.clone(),
+            text: text.clone(),
             ..Overrides::default()
         }
     }
 
-    fn load(&self) -> Result<Plan, Diagnostics> {
+    pub(crate) fn load(&self) -> Result<Plan, Diagnostics> {
         load(&self.file, &self.sets, &self.overrides())
     }
 
@@ -76,17 +78,18 @@ pub(crate) fn plan<'py>(py: Python<'py>, wanted: Wanted) -> PyResult<Bound<'py, 
         let plan = wanted.load()?;
         let names = |r: &superdense::result::Named| r.name.clone();
         let results: Vec<String> = plan.results.named.iter().map(names).collect();
-        let record: Vec<String> = plan.record.iter().map(|r| r.label.clone()).collect();
+        let texts = plan.record.iter().filter(|r| r.is_text());
+        let texts: Vec<String> = texts.map(|r| r.label.clone()).collect();
         let stop = plan.resolution.seconds(plan.stop);
-        Ok((plan.title, stop, results, record, plan.warnings))
+        Ok((plan.title, stop, results, texts, plan.warnings))
     })?;
-    let (title, stop, results, record, warnings) =
+    let (title, stop, results, texts, warnings) =
         planned.map_err(|d: Diagnostics| errors::scenario(py, &d))?;
     let facts = PyDict::new(py);
     facts.set_item("title", title)?;
     facts.set_item("stop", stop)?;
     facts.set_item("results", results)?;
-    facts.set_item("record", record)?;
+    facts.set_item("texts", texts)?;
     facts.set_item("warnings", warnings)?;
     Ok(facts)
 }
@@ -97,6 +100,7 @@ pub(crate) fn run<'py>(
     py: Python<'py>,
     wanted: Wanted,
     keep: (bool, bool, bool),
+    texts: Vec<String>,
 ) -> PyResult<(String, [Bound<'py, PyDict>; 3])> {
     let executor = wanted.executor()?;
     let (samples, events, trajectory) = keep;
@@ -109,7 +113,7 @@ pub(crate) fn run<'py>(
     let done = done.ok_or_else(|| errors::other(py, "the run was interrupted"))?;
     let summary =
         serde_json::to_string(&done.summary).map_err(|e| errors::other(py, &e.to_string()))?;
-    let table = |text: &str| tables::columns(py, text);
+    let table = |text: &str| tables::columns(py, text, &texts);
     Ok((summary, [table(&done.samples)?, table(&done.events)?, table(&done.trajectory)?]))
 }
 

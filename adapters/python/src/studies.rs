@@ -1,5 +1,9 @@
 //! Studies: on threads of this process, or by an executor of `concurrent.futures`.
-use crate::{errors, runs::Sets, wait::waited};
+use crate::{
+    errors,
+    runs::{Sets, Wanted},
+    wait::waited,
+};
 use pyo3::prelude::*;
 use std::{
     collections::HashMap,
@@ -9,10 +13,10 @@ use std::{
     time::Duration,
 };
 use superdense::{
-    Diagnostics,
+    Diagnostics, Plan,
     run::pulse::Pulse,
     study::{
-        Home, Limits, Lost, Row, Runner, ScenarioRunner, Study, answer,
+        Home, Limits, Lost, Row, Runner, ScenarioRunner, Study, StudyError, answer,
         store::{Status, Stored},
     },
 };
@@ -81,6 +85,8 @@ impl Runner for Submitted<'_> {
 /// Why nothing came of a study.
 enum Bad {
     Scenario(Diagnostics),
+    /// A question that makes no sense.
+    Refused(String),
     Other(String),
 }
 
@@ -92,6 +98,7 @@ impl Bad {
     fn raise(&self, py: Python<'_>) -> PyErr {
         match self {
             Self::Scenario(found) => errors::scenario(py, found),
+            Self::Refused(message) => errors::refused(py, message),
             Self::Other(message) => errors::other(py, message),
         }
     }
@@ -110,7 +117,7 @@ pub(crate) fn study(
     let done = waited(py, |pulse| -> Result<_, Bad> {
         let (mut study, runner) = Study::read(&file, &sets).map_err(Bad::Scenario)?;
         if let Some(name) = &ask {
-            study.only(name).map_err(Bad::Other)?;
+            study.only(name).map_err(Bad::Refused)?;
         }
         let cores = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let alone = submit.is_none() && runner.alone();
@@ -175,18 +182,22 @@ pub(crate) fn one(
     Ok((row.trace_hash, row.results))
 }
 
-/// The settings of a point that is asked for, and its results by name where the store has them.
+/// The settings of a point that is asked for, and its results by name, or why there are none, where the store has
+/// them.
 #[pyfunction]
 pub(crate) fn known(
     py: Python<'_>,
     of: (PathBuf, Sets, PathBuf),
     point: Sets,
-) -> PyResult<(Sets, Option<Named>)> {
+) -> PyResult<(Sets, Option<Named>, Option<String>)> {
     let found = visit(py, of, move |study, runner, home| {
-        let asked = home.ask(study, runner, &point, 0).map_err(Bad::other)?;
+        let asked = home.ask(study, runner, &varied(study, point), 0).map_err(refused)?;
+        let failed = asked.known.as_ref().and_then(|run| run.error.clone());
         let run = asked.known.filter(|run| run.status == Status::Done);
         let named = |run: Stored| study.results.iter().cloned().zip(run.results).collect();
-        Ok((asked.sets, run.map(named)))
+        // All that a run at this point is made with.
+        let sets = study.sets.iter().cloned().chain(asked.sets).collect();
+        Ok((sets, run.map(named), failed))
     })?;
     Ok(found)
 }
@@ -198,9 +209,18 @@ pub(crate) fn keep(
     of: (PathBuf, Sets, PathBuf),
     point: Sets,
     run: (String, HashMap<String, Option<f64>>),
+    wanted: Wanted,
 ) -> PyResult<()> {
     visit(py, of, move |study, runner, home| {
-        let asked = home.ask(study, runner, &point, 0).map_err(Bad::other)?;
+        let asked = home.ask(study, runner, &varied(study, point), 0).map_err(refused)?;
+        let (_, plan) = runner.plan(&asked.sets, asked.seed).map_err(Bad::Other)?;
+        let made = wanted.load().map_err(Bad::Scenario)?;
+        let facts = |plan: &Plan| (plan.plan_hash, plan.stop, plan.seed);
+        if facts(&made) != facts(&plan) {
+            let message = "the run is none of this point: another scenario, seed, `until`, or other settings; make it \
+                           by Scenario.run(set=point), with the point that `ask` gave";
+            return Err(Bad::Refused(message.to_owned()));
+        }
         let (trace_hash, found) = run;
         let value = |name: &String| {
             found.get(name).copied().ok_or_else(|| {
@@ -213,6 +233,24 @@ pub(crate) fn keep(
     })
 }
 
+/// The values of a point without the study's own settings, which `known` gives with them.
+fn varied(study: &Study, point: Sets) -> Sets {
+    let varies = |path: &str| study.parameters.iter().any(|p| p.path.value == path);
+    let own = |set: &(String, String)| !varies(&set.0) && study.sets.contains(set);
+    point.into_iter().filter(|set| !own(set)).collect()
+}
+
+/// A point that makes no sense, or a store that fails.
+fn refused(e: StudyError) -> Bad {
+    match e {
+        StudyError::Refused(why) => Bad::Refused(why),
+        other => Bad::other(other),
+    }
+}
+
+/// Threads of this process ask one after another: the directory has one user at a time.
+static VISIT: Mutex<()> = Mutex::new(());
+
 /// Opens the directory of a study for one question from outside.
 fn visit<T: Send>(
     py: Python<'_>,
@@ -220,6 +258,7 @@ fn visit<T: Send>(
     question: impl FnOnce(&Study, &ScenarioRunner, &mut Home) -> Result<T, Bad> + Send,
 ) -> PyResult<T> {
     let done = waited(py, |_| -> Result<T, Bad> {
+        let _alone = VISIT.lock().unwrap_or_else(PoisonError::into_inner);
         let (study, runner) = Study::read(&file, &sets).map_err(Bad::Scenario)?;
         let mut home = Home::open(&study, &file, &out, false).map_err(Bad::other)?;
         let answer = question(&study, &runner, &mut home)?;

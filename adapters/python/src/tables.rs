@@ -1,14 +1,26 @@
 //! Tables as columns: numbers become arrays that take over the vectors, texts become lists.
+use crate::errors;
 use numpy::PyArray1;
 use pyo3::{prelude::*, types::PyDict};
 use superdense::output::csv;
 
-/// The columns of a table with one header line: numbers where all fields are numbers or empty (not a number).
-pub(crate) fn columns<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyDict>> {
+/// Columns that are texts in every table, whatever they look like.
+const TEXTS: [&str; 9] =
+    ["unit", "event", "kind", "signal", "derivatives", "ask", "status", "trace_hash", "error"];
+
+/// The columns of a table with one header line: numbers where all fields are numbers or empty (not a number), but for
+/// those that are `texts`.
+pub(crate) fn columns<'py>(
+    py: Python<'py>,
+    text: &str,
+    texts: &[String],
+) -> PyResult<Bound<'py, PyDict>> {
     let mut lines = text.lines();
     let heads = lines.next().map(csv::split).unwrap_or_default();
     let mut fields: Vec<Vec<String>> = vec![Vec::new(); heads.len()];
-    let mut numbers: Vec<Option<Vec<f64>>> = vec![Some(Vec::new()); heads.len()];
+    let is_text = |head: &str| TEXTS.contains(&head) || texts.iter().any(|text| text == head);
+    let mut numbers: Vec<Option<Vec<f64>>> =
+        heads.iter().map(|head| (!is_text(head)).then(Vec::new)).collect();
     for line in lines {
         for (k, field) in csv::split(line).into_iter().enumerate().take(heads.len()) {
             let number = if field.is_empty() { Ok(f64::NAN) } else { field.parse::<f64>() };
@@ -42,6 +54,14 @@ fn earlier(text: &str, column: usize, rows: usize) -> Vec<String> {
 
 /// The columns of a CSV file.
 #[pyfunction]
-pub(crate) fn read<'py>(py: Python<'py>, file: std::path::PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    columns(py, &std::fs::read_to_string(file)?)
+pub(crate) fn read<'py>(
+    py: Python<'py>,
+    file: std::path::PathBuf,
+    texts: Vec<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let text = std::fs::read_to_string(&file).map_err(|e| {
+        let message = format!("{}: {e}; run it first", file.display());
+        errors::other(py, &message)
+    })?;
+    columns(py, &text, &texts)
 }

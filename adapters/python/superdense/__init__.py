@@ -5,7 +5,7 @@
 >>> run.results["highest"], run["tank.level"], run.time     # doctest: +SKIP
 """
 
-from ._errors import Mistake, RunError, ScenarioError
+from ._errors import Mistake, RunError, ScenarioError, ScenarioWarning
 from ._native import VERSION as __version__
 from ._run import Run, Scenario, compare, load
 from ._study import Point, Study
@@ -18,6 +18,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "ScenarioWarning",
     "Study",
     "Table",
     "__version__",

@@ -31,6 +31,10 @@ class ScenarioError(ValueError):
         self.mistakes = [Mistake(**mistake) for mistake in mistakes or []]
 
 
+class ScenarioWarning(UserWarning):
+    """Something of a scenario that is probably not meant, though it can be run."""
+
+
 class RunError(RuntimeError):
     """A run that came to no end; ``unit`` and ``time`` (in seconds) tell where, as far as they are known."""
 

@@ -6,7 +6,7 @@ import difflib
 import html
 import json
 import os
-import tempfile
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,9 @@ import tomli_w
 from numpy.typing import NDArray
 
 from . import _native
+from ._errors import ScenarioWarning
 from ._table import Table, curve
-from ._values import Value, duration, plain, sets
+from ._values import Value, duration, plain, sets, whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,29 +43,38 @@ class Scenario:
     """
 
     def __init__(self, content: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> None:
-        text = tomli_w.dumps(plain(content))
-        # The file stands beside those that it names, and goes with the scenario.
-        self._own: Any = tempfile.NamedTemporaryFile(
-            "w", suffix=".toml", prefix="scenario-", dir=os.fspath(folder), encoding="utf-8"
-        )
-        self._own.write(text)
-        self._own.flush()
-        self._prepare(Path(self._own.name))
+        if not isinstance(content, Mapping):
+            raise TypeError(
+                f"a scenario is made of a dictionary, and this is of type {type(content).__name__}; "
+                "superdense.load reads a file"
+            )
+        # No file of this name is read or written.
+        self._prepare(Path(folder).resolve() / "scenario.toml", tomli_w.dumps(plain(content)))
 
     @classmethod
     def _of(cls, file: Path) -> Scenario:
         self = cls.__new__(cls)
-        self._own = None
-        self._prepare(file)
+        file = Path(os.path.abspath(file))
+        try:
+            text = None if file.suffix == ".fmu" else file.read_bytes().decode()
+        except (OSError, ValueError):
+            # What is wrong with it is told where it is read as a scenario.
+            text = None
+        self._prepare(file, text)
         return self
 
-    def _prepare(self, file: Path) -> None:
+    def _prepare(self, file: Path, text: str | None) -> None:
         self.file = file
+        self._text = text
         facts = _native.plan(self._wanted(None, None, None, None, "sequential", None))
         self.title: str = facts["title"]
         self.stop: float = facts["stop"]
         self.result_names: list[str] = facts["results"]
+        #: Things that are probably not meant, though they can be run; told once, as Python's warnings, too.
         self.warnings: list[str] = facts["warnings"]
+        self._texts: list[str] = facts["texts"]
+        for warning in self.warnings:
+            warnings.warn(warning, ScenarioWarning, stacklevel=4)
 
     def _wanted(
         self,
@@ -77,12 +87,13 @@ class Scenario:
     ) -> _native._Wanted:
         return {
             "file": self.file,
+            "text": self._text,
             "sets": sets(set),
-            "seed": seed,
+            "seed": whole("seed", seed, 0, 2**64 - 1),
             "until": duration(until),
             "sample": duration(sample),
             "executor": executor,
-            "workers": workers,
+            "workers": whole("workers", workers, 1, 256),
         }
 
     def run(
@@ -101,7 +112,7 @@ class Scenario:
         """Runs the scenario to its end.
 
         ``set`` changes parameters and other values by their paths, as ``--set`` does. ``until`` and ``sample`` are
-        seconds, or texts such as ``"50 ms"``; ``sample="none"`` keeps no samples. ``trajectory=True`` keeps every
+        seconds, or texts such as ``"50 ms"``; ``sample="none"`` keeps those at the start and the end. ``trajectory=True`` keeps every
         value that was sent on recorded outputs. ``out`` names a directory for all files that the command writes;
         else nothing is written.
 
@@ -112,13 +123,11 @@ class Scenario:
         wanted = self._wanted(set, seed, until, sample, executor, workers)
         if out is not None:
             summary = _native.write(wanted, out, force)
-            parts = [_native.read(Path(out) / f"{name}.csv") for name in ("samples", "events", "trajectory")]
+            names = ("samples", "events", "trajectory")
+            parts = [_native.read(Path(out) / f"{name}.csv", self._texts) for name in names]
         else:
-            summary, parts = _native.run(wanted, (sample != "none", True, trajectory))
-        facts = json.loads(summary)
-        if self._own is not None:
-            facts["scenario"] = "scenario"
-        return Run(facts, [Table(part) for part in parts], out)
+            summary, parts = _native.run(wanted, (True, True, trajectory), self._texts)
+        return Run(json.loads(summary), [Table(part) for part in parts], out, wanted)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.title!r}: {self.stop:g} s>"
@@ -144,9 +153,14 @@ class Run:
     out: Path | None
 
     def __init__(
-        self, summary: dict[str, Any], tables: list[Table], out: str | os.PathLike[str] | None
+        self,
+        summary: dict[str, Any],
+        tables: list[Table],
+        out: str | os.PathLike[str] | None,
+        wanted: _native._Wanted,
     ) -> None:
         self.summary = summary
+        self._wanted = wanted
         self.samples, self.events, self.trajectory = tables
         self.out = None if out is None else Path(out)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from ._errors import ScenarioError
 from ._run import Run
 from ._table import Table
-from ._values import Value, sets
+from ._values import Value, sets, whole
 
 
-def _one(of: tuple[str, Any], run: tuple[Any, int | None]) -> tuple[str, list[float | None]]:
+def _one(of: tuple[Path, Any], run: tuple[Any, int | None]) -> tuple[str, list[float | None]]:
     """One run of a study, in whichever process."""
     return _native.one(of, run)
 
@@ -25,6 +26,8 @@ class Point(dict[str, Value]):
 
     #: Results by name, if the store has them.
     results: dict[str, float | None] | None = None
+    #: Why a run that the store has came to no results.
+    failed: str | None = None
 
 
 class Study:
@@ -37,8 +40,10 @@ class Study:
         *,
         out: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.file = Path(file)
-        self.out = Path("out") / self.file.stem if out is None else Path(out)
+        self.file = Path(os.path.abspath(file))
+        if not self.file.is_file():
+            raise ScenarioError(f"{self.file} does not exist; check the name of the file")
+        self.out = Path(os.path.abspath(Path("out") / self.file.stem if out is None else out))
         self._sets = sets(set)
         #: The answers by question, after :meth:`run`.
         self.answers: dict[str, Any] = {}
@@ -62,13 +67,13 @@ class Study:
         submit = None
         if executor is not None:
             workers = workers or getattr(executor, "_max_workers", None)
-            of = (os.path.abspath(self.file), self._sets)
+            of = (self.file, self._sets)
 
             def submit(point: list[tuple[str, str]], seed: int | None) -> Future[Any]:
                 return executor.submit(_one, of, (point, seed))
 
         answers, self.runs, self.fresh, self.failed = _native.study(
-            (self.file, self._sets, self.out), (ask, workers, retry_failed), submit
+            (self.file, self._sets, self.out), (ask, whole("workers", workers, 1, 256), retry_failed), submit
         )
         self.answers = json.loads(answers)
         return self.answers
@@ -80,26 +85,28 @@ class Study:
 
     def ask(self, values: Mapping[str, Value]) -> Point:
         """A point that an optimiser outside wants to know: values of parameters of ``[vary]``, rounded as the study
-        rounds them. ``point.results`` has what the store knows of it.
+        rounds them, with the study's own settings. ``point.results`` has what the store knows of it, ``point.failed``
+        why there is nothing.
 
         ``point`` is a dictionary for ``Scenario.run(set=point)``.
         """
-        written, known = _native.known(self._of(), sets(values))
+        written, known, failed = _native.known(self._of(), sets(values))
         point = Point(written)
         point.results = None if known is None else dict(known)
+        point.failed = failed
         return point
 
     def tell(self, point: Mapping[str, Value], run: Run) -> None:
         """Keeps the run of a point, made with the scenario's own seed. Whoever asks for it later, also a question of
-        the study, has it at once."""
-        _native.keep(self._of(), sets(point), (run.trace_hash, run.results))
+        the study, has it at once. Raises ``ScenarioError`` for a run that was made with other settings."""
+        _native.keep(self._of(), sets(point), (run.trace_hash, run.results), run._wanted)
 
     def _of(self) -> tuple[Path, list[tuple[str, str]], Path]:
         return (self.file, self._sets, self.out)
 
     def table(self) -> Table:
         """All runs: question, point, replicate, parameters, results, status and trace hash."""
-        return Table(_native.read(self.out / "results.csv"))
+        return Table(_native.read(self.out / "results.csv", []))
 
     def __repr__(self) -> str:
         return f"<Study {self.file.stem}: {', '.join(self.answers) or 'not run'}>"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, Union
 
-Value = str | int | float | bool
+import numpy as np
+from numpy.typing import NDArray
+
+Value: TypeAlias = Union[str, int, float, bool, np.generic, NDArray[Any], Sequence["Value"]]
 
 
 def text(value: Value) -> str:
@@ -16,14 +20,37 @@ def text(value: Value) -> str:
         return value
     if isinstance(value, int):
         return str(value)
-    if hasattr(value, "item"):
-        return text(value.item())
+    if isinstance(value, (np.generic, np.ndarray)):
+        return text(value.tolist())
+    if isinstance(value, Sequence):
+        return f"[{', '.join(text(part) for part in value)}]"
     return repr(float(value))
 
 
 def sets(values: Mapping[str, Value] | None) -> list[tuple[str, str]]:
     """Paths and values, in order."""
-    return [(path, text(value)) for path, value in (values or {}).items()]
+    found = []
+    for path, value in (values or {}).items():
+        try:
+            found.append((str(path), text(value)))
+        except TypeError:
+            raise TypeError(
+                f"{path} = {value!r}: give a number, a truth value, a text, or a list of these"
+            ) from None
+    return found
+
+
+def whole(name: str, value: Any, least: int, most: int) -> int | None:
+    """A whole number of an option."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} = {value!r}: give a whole number from {least} to {most}") from None
+    if not least <= number <= most:
+        raise ValueError(f"{name} = {number}: give a whole number from {least} to {most}")
+    return number
 
 
 def duration(value: Value | None) -> str | None:

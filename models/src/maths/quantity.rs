@@ -75,11 +75,14 @@ impl Decimal {
         (normal.mantissa == 1).then_some(normal.exponent)
     }
 
-    /// Seconds as ticks.
+    /// Seconds as ticks. A number of 16 digits and more was computed by a program, such as 0.30000000000000004, and is
+    /// rounded to ticks.
     ///
     /// # Errors
     /// When it is no whole number of ticks, or too many.
     pub fn ticks(self, resolution: Resolution) -> Result<i64, TicksError> {
+        const COMPUTED: u128 = 10u128.pow(15);
+        let is_computed = self.normal().mantissa.unsigned_abs() >= COMPUTED;
         let mut value = self.mantissa;
         let mut shift = self.exponent + i32::from(resolution.exponent());
         while shift > 0 && value != 0 {
@@ -87,11 +90,14 @@ impl Decimal {
             shift -= 1;
         }
         while shift < 0 && value != 0 {
-            if value % 10 != 0 {
+            let lowest = value % 10;
+            if lowest != 0 && (!is_computed || value.unsigned_abs() < 10) {
                 let places = u8::try_from(-self.normal().exponent).ok();
                 return Err(TicksError::Finer(places.filter(|&p| p <= 18)));
             }
-            value /= 10;
+            // The first digit below a tick tells how to round, those behind it are cut.
+            let carry = if shift == -1 && lowest.abs() >= 5 { lowest.signum() } else { 0 };
+            value = value / 10 + carry;
             shift += 1;
         }
         i64::try_from(value).ok().filter(|&v| v != i64::MAX).ok_or(TicksError::TooLong)
@@ -260,6 +266,12 @@ mod tests {
         assert_eq!(ticks("1 ps"), Err(TicksError::Finer(Some(12))));
         assert_eq!(ticks("1e30 s"), Err(TicksError::TooLong));
         assert_eq!(ticks("-3us"), Ok(-3_000));
+        // Computed: 0.1 + 0.2, 1/3, 2/3.
+        assert_eq!(ticks("0.30000000000000004 s"), Ok(300_000_000));
+        assert_eq!(ticks("0.3333333333333333 s"), Ok(333_333_333));
+        assert_eq!(ticks("-0.6666666666666666 s"), Ok(-666_666_667));
+        assert_eq!(ticks("3.333333333333333e-10 s"), Err(TicksError::Finer(None)));
+        assert_eq!(ticks("0.66666666666 s"), Err(TicksError::Finer(Some(11))));
     }
 
     #[test]

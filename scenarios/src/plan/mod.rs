@@ -138,6 +138,13 @@ pub struct Record {
     pub sampled: bool,
 }
 
+impl Record {
+    /// Whether the values are texts.
+    pub fn is_text(&self) -> bool {
+        self.ty == ValueType::Text
+    }
+}
+
 pub use crate::result::Output as PortRef;
 
 /// Where the values of a [`Record`] come from.
@@ -311,6 +318,10 @@ pub struct Overrides {
     pub finer_ticks: bool,
     /// A study whose `[result]` joins that of the scenario.
     pub study: Option<PathBuf>,
+    /// The text of the scenario, which is not read from its file then: who has read it once runs it as often as he
+    /// likes, and what comes from a program has no file.
+    #[serde(default)]
+    pub text: Option<String>,
 }
 
 /// Reads, checks and plans a scenario.
@@ -383,7 +394,8 @@ fn plan<T>(
     session: &mut Session,
     more: impl FnOnce(&Tree, &Session) -> T,
 ) -> Option<(Plan, T)> {
-    let mut root = read::read(file, &mut session.sources, &session.sink)?;
+    let mut root =
+        read::read((file, overrides.text.as_deref()), &mut session.sources, &session.sink)?;
     if session.sink.mistakes_of("syntax") {
         // Text behind a syntax error would only be misunderstood.
         return None;

@@ -27,7 +27,7 @@ pub struct Equations {
 /// templates with several instances), so that its values cannot be set one by one.
 pub fn outline(file: &Path) -> Result<(Vec<Equations>, bool), String> {
     let mut session = Session::new(file);
-    let root = read::read(file, &mut session.sources, &session.sink);
+    let root = read::read((file, None), &mut session.sources, &session.sink);
     let root = root.ok_or_else(|| format!("{} cannot be read", file.display()))?;
     let mut walk =
         Walk { templates: table(&root, "template"), used: Vec::new(), found: Vec::new() };

@@ -32,14 +32,18 @@ const SHARED: &[&str] = &[
     "link",
 ];
 
-/// Reads a scenario file and everything that it includes into one table.
-pub(super) fn read(file: &Path, sources: &mut Sources, sink: &Sink) -> Option<Table> {
+/// Reads a scenario file, unless its text is known, and everything that it includes into one table.
+pub(super) fn read(
+    (file, known): (&Path, Option<&str>),
+    sources: &mut Sources,
+    sink: &Sink,
+) -> Option<Table> {
     let folder = canonical(match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     });
     let mut reader = Reader { sources, sink, folder, open: Vec::new(), done: Vec::new() };
-    let text = match scenario_of(file) {
+    let text = match known.map_or_else(|| scenario_of(file), |text| Ok(text.to_owned())) {
         Ok(text) => text,
         Err((problem, help)) => {
             let message = format!("`{}` {problem}", file.display());

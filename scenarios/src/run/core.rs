@@ -35,8 +35,9 @@ const PAUSE: &str = "\0pause";
 /// Slices of parallel runs grow until one takes this long.
 const BRISK: Duration = Duration::from_millis(100);
 
-/// Counts of units that may make results wrong, and how.
-const DOUBTS: [(fn(&UnitStatistics) -> u64, &str); 2] = [
+/// A count of a unit that may make results wrong, and how.
+type Doubt = (fn(&UnitStatistics) -> u64, &'static str);
+const DOUBTS: [Doubt; 2] = [
     (
         |counts| counts.coarse_outputs,
         "an output stayed below a thousand times the `exchange_tolerance`, by which its receivers may hear it wrong: \
@@ -270,7 +271,7 @@ impl Run {
     /// Notes on units that counted what may make their results wrong.
     fn doubts(&self) -> Vec<String> {
         let units = || self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
-        let doubt = |(counted, why): (fn(&UnitStatistics) -> u64, &'static str)| {
+        let doubt = |(counted, why): Doubt| {
             let is_one = |path: &&str| {
                 let counts = self.sim.statistics_of(path).unwrap_or_default();
                 counted(&UnitStatistics::from_sums(&counts)) > 0
