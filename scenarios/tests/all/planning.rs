@@ -203,7 +203,7 @@ fn resolutions_that_help() {
         ("stop = 1e300", "give a shorter time\n"),
         ("stop = 1e12", "resolution = \"us\"\n"),
         ("stop = '1e9 * 1e6'", "resolution = \"ms\"\n"),
-        ("stop = 2.6470000000000002", "help: give fewer decimals"),
+        ("stop = 1.5e-20", "help: give fewer decimals"),
         ("stop = 2.6470000000001", "set resolution = \"fs\", give"),
         ("stop = '1e-12 / 2'", "resolution = \"fs\"\n"),
         ("stop = '1e-18 / 2'", "give a longer time\n"),
