@@ -58,7 +58,7 @@ use superdense_models::{
     kinds::{PortKind, Ports, ValueType},
     signal::value::Value,
 };
-use tree::{Tree, dotted};
+use tree::Tree;
 pub use usual::usual_ports;
 
 /// A scenario, checked and ready to run.
@@ -429,9 +429,6 @@ fn plan<T>(
         return None;
     }
     let model = build::model(&tree, &numbering, &results, session);
-    let couplings = policies::masters(&tree, session);
-    let is_sampled = |u: &&tree::Unit| u.ports.outputs.iter().any(|p| p.sampled);
-    let sampled = tree.units.iter().filter(is_sampled).map(|u| dotted(&u.path)).collect();
     let plan_hash = digest::plan_hash(&tree, &numbering, session);
     let more = more(&tree, session);
     let name = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
@@ -452,9 +449,9 @@ fn plan<T>(
         results,
         units: numbering.infos,
         second_family: tree.units.iter().any(|u| u.kind.second_family(&u.params).is_some()),
+        sampled: policies::sampled(&tree),
+        couplings: policies::masters(&tree, session),
         links: tree.links.into_iter().map(|l| l.name).collect(),
-        sampled,
-        couplings,
         warnings: session.warnings(),
         plan_hash,
         model,

@@ -70,6 +70,12 @@ pub(super) fn masters(tree: &Tree, session: &Session) -> Vec<Master> {
     masters.collect()
 }
 
+/// The units that are known at communication points only.
+pub(super) fn sampled(tree: &Tree) -> Vec<String> {
+    let units = tree.units.iter().filter(|u| u.ports.outputs.iter().any(|p| p.sampled));
+    units.map(|u| dotted(&u.path)).collect()
+}
+
 fn master(tree: &Tree, at: u32, session: &Session) -> Option<Master> {
     let g = &tree.groups[at as usize];
     let members = members(tree, at)?;
