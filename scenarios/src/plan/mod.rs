@@ -429,7 +429,6 @@ fn plan<T>(
         return None;
     }
     let model = build::model(&tree, &numbering, &results, session);
-    let plan_hash = digest::plan_hash(&tree, &numbering, session);
     let more = more(&tree, session);
     let name = file.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let plan = Plan {
@@ -447,13 +446,13 @@ fn plan<T>(
         record,
         plots,
         results,
+        plan_hash: digest::plan_hash(&tree, &numbering, session),
         units: numbering.infos,
         second_family: tree.units.iter().any(|u| u.kind.second_family(&u.params).is_some()),
         sampled: policies::sampled(&tree),
         couplings: policies::masters(&tree, session),
         links: tree.links.into_iter().map(|l| l.name).collect(),
         warnings: session.warnings(),
-        plan_hash,
         model,
     };
     Some((plan, more))
