@@ -18,6 +18,8 @@ pub struct Line {
     most: usize,
     /// Tick and value at the last exchanges since the last jump, the latest first.
     samples: Vec<(i64, f64)>,
+    /// Ticks between the last two exchanges.
+    step: i64,
     /// The data that a compensation needs.
     pub(super) deviation: Option<Deviation>,
     /// The value that a filter let through last.
@@ -36,6 +38,7 @@ impl Line {
             told: None,
             most: if order > 0 { order + 1 } else { 0 },
             samples: Vec::new(),
+            step: 0,
             deviation: compensation.deviation(),
             filtered: None,
             passed: false,
@@ -146,11 +149,14 @@ impl Line {
 
     #[inline(never)]
     fn sample(&mut self, now: i64, value: f64) {
-        // Two values close together would give a slope of mere rounding.
-        let last = self.samples.first().map_or(now, |s| s.0);
-        let before = self.samples.get(1).map_or(last, |s| s.0);
-        if now - last < (last - before) / 64 {
+        // Two values close together would give a slope of mere rounding. Where steps stay short, their samples count:
+        // a slope from far back would keep them short for ever.
+        let step = self.samples.first().map_or(now, |s| now - s.0);
+        if step < self.step / 64 {
             self.samples.remove(0);
+        }
+        if step > 0 {
+            self.step = step;
         }
         self.samples.retain(|s| s.0 < now);
         self.samples.insert(0, (now, value));

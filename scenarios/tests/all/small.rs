@@ -1,13 +1,6 @@
 //! Near zero: states that begin there are as sure as others, and those that end there stay within their guards.
-use crate::{
-    plan_with,
-    results::{run, value},
-};
-use superdense::run::{
-    executor::Executor,
-    memory::{self, Finished, Keep},
-    pulse::Pulse,
-};
+use crate::results::{run, value};
+use superdense::run::memory::Finished;
 
 #[test]
 fn small_starts_are_met_as_well_as_large_ones() {
@@ -76,12 +69,11 @@ fn states_that_are_lost_in_their_quanta_are_told() {
         let done = run(&text.replace('@', &format!("method = 'qss1'\ndq_min = {quantum}")), &[]);
         assert_eq!(lost(&done), is_lost, "{quantum}");
     }
-    // The cheapest method by its first quanta; at the larger tolerance there is no way on from where it came to.
+    // It is the cheapest method by its first quanta, and gives way to rodas.
     let text = text.replace('@', "method = 'auto'\ntolerance = 1e-3\nabsolute_tolerance = #");
-    let done = run(&text.replace('#', "1e-5"), &[]);
-    assert!((value(&done, "last").unwrap() - 0.7158).abs() < 1e-3 && !lost(&done));
-    let plan = plan_with(&text.replace('#', "1e-3"), &[]).unwrap();
-    let failed = memory::run(plan, Keep::default(), Executor::default(), &Pulse::default());
-    let why = failed.map(drop).expect_err("no result").to_string();
-    assert!(why.contains("`absolute_tolerance` are out of reach"), "{why}");
+    for tolerance in ["1e-3", "1e-5"] {
+        let done = run(&text.replace('#', tolerance), &[]);
+        let last = value(&done, "last").unwrap();
+        assert!((last - 0.7158).abs() < 2e-3 && !lost(&done), "{tolerance}: {last}");
+    }
 }

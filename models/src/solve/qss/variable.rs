@@ -29,8 +29,8 @@ pub struct Variable<const P: usize> {
     /// How long the last step was to be that began with a new quantised state, or whose length was
     /// looked at; zero if it has no end.
     pub usual: f64,
-    /// How many steps in a row began on the other side of the quantised state than the one before, with a state no
-    /// larger than its quantum or two; negative below it.
+    /// How many steps in a row, of those where the state is no larger than its quantum, began on the other side of the
+    /// quantised state than the one before; negative below it.
     pub swings: f64,
 }
 
@@ -110,11 +110,13 @@ impl<const P: usize> Variable<P> {
     #[inline]
     pub fn is_lost(&mut self) -> bool {
         const MANY: f64 = 16.0;
-        let above = self.x > self.q[0];
-        let turned = above != (self.swings > 0.0) && self.x.abs() <= 2.0 * self.quantum;
-        let swings = if turned { self.swings.abs() + 1.0 } else { 1.0 };
-        self.swings = if above { swings } else { -swings };
-        swings == MANY
+        if self.x.abs() > self.quantum {
+            return false;
+        }
+        let side = (self.x - self.q[0]).signum();
+        let turned = side * self.swings < 0.0;
+        self.swings = if turned { side - self.swings } else { side };
+        turned && self.swings.abs() == MANY
     }
 
     /// How far the quantised state is from the state, as a polynomial of `P` powers: the first
