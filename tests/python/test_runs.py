@@ -70,7 +70,7 @@ def test_scenarios_stay_as_they_were_loaded(tmp_path: Path, monkeypatch: pytest.
     copy = pickle.loads(pickle.dumps(ball))
     assert os.listdir() == [] and copy.run().trace_hash == ball.run().trace_hash
     for _ in range(2):
-        # The same cell of a notebook twice.
+        # A cell of a notebook, twice.
         sd.Scenario(BALL).run(out="again")
     monkeypatch.chdir("/")
     with pytest.raises(TypeError, match="is made of a dictionary"):

@@ -58,7 +58,7 @@ class Scenario:
         try:
             text = None if file.suffix == ".fmu" else file.read_bytes().decode()
         except (OSError, ValueError):
-            # What is wrong with it is told where it is read as a scenario.
+            # The mistake is told where it is read as a scenario.
             text = None
         self._prepare(file, text)
         return self

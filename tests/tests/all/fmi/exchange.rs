@@ -238,7 +238,7 @@ fn a_jump_of_an_input_is_an_event() {
     }
 }
 
-/// What an FMU hears at the start belongs to its initialisation, also through another FMU: its state begins in the
+/// Inputs that an FMU hears at the start belong to its initialisation, also through another FMU: its state begins in the
 /// steady state, and its first event, the only one, sees the inputs.
 #[test]
 fn inputs_at_the_start_are_known_at_the_initialisation() {
