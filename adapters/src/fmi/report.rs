@@ -187,9 +187,8 @@ pub fn check(file: &Path) -> Result<Vec<String>, String> {
         }
     }
     variables(&d, &mut problems);
-    let exchange = d.model_exchange.is_some();
-    if exchange && d.structure.states.is_empty() && d.variables.iter().any(|v| v.continuous) {
-        problems.push("the model structure lists no continuous states".to_owned());
+    if d.model_exchange.is_some() && d.structure.unlisted {
+        problems.push("the model structure lists none of the derivatives of states".to_owned());
     }
     Ok(problems)
 }

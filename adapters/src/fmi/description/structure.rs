@@ -28,6 +28,8 @@ pub struct Structure {
     pub outputs: Vec<Unknown>,
     /// Continuous states in the FMU's order. A state that is an array stands once.
     pub states: Vec<State>,
+    /// There are derivatives of states, but none is listed.
+    pub unlisted: bool,
     /// Number of event indicators.
     pub indicators: usize,
 }
@@ -67,6 +69,7 @@ impl Structure {
                 }
             }
         }
+        this.unlisted = this.states.is_empty() && !derivatives.is_empty();
         Ok(this)
     }
 
@@ -102,6 +105,7 @@ impl Structure {
                 this.states.push(State { state, derivative: unknown });
             }
         }
+        this.unlisted = this.states.is_empty() && !derivatives.is_empty();
         Ok(this)
     }
 
