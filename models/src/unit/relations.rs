@@ -217,8 +217,11 @@ impl<'a, E: Equations> Conditions<'a, E> {
             vars[side + usize::from(p.relation)] = p.side;
         }
         let flipped = |base: usize| flips().any(|p| usize::from(p.relation) == base);
-        let passing: Vec<usize> =
-            self.readers.passing.iter().filter(|(_, base)| flipped(*base)).map(|p| p.0).collect();
+        // Over the jump of a side that the indicator reads it is at zero nowhere.
+        let read = |id: &VarId| flips().any(|p| id.0 as usize == side + usize::from(p.relation));
+        let jumps = |base: usize| self.readers.reads[base].iter().flatten().any(read);
+        let passes = |p: &&(usize, usize)| flipped(p.1) && !jumps(p.1);
+        let passing: Vec<usize> = self.readers.passing.iter().filter(passes).map(|p| p.0).collect();
         passing.iter().for_each(|&k| vars[side + k] = 1.0);
         let touched = fired.len();
         self.touch(group, vars, truth, fired);
@@ -244,14 +247,13 @@ impl<'a, E: Equations> Conditions<'a, E> {
         let Some(spec) = self.equations.events().get(event) else { return false };
         let Trigger::State { crossing: Some(k), .. } = spec.trigger else { return false };
         let place = self.dims.first_side() + k;
-        let now = vars[place];
         let own = group.iter().filter(|p| p.touch.is_none() && usize::from(p.relation) == k);
-        let several = own.clone().nth(1).is_some();
-        let mut any = false;
-        for p in own.filter(|_| several) {
+        let now = vars[place];
+        let mut holds = |p: &Pending| {
             vars[place] = p.side;
-            any |= self.holds(event, vars);
-        }
+            self.holds(event, vars)
+        };
+        let any = own.clone().nth(1).is_some() && own.clone().any(|p| holds(p));
         vars[place] = now;
         any
     }
@@ -359,8 +361,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
         }
         fired.sort_unstable();
-        let held = (0..earlier.len()).map(|event| conditions.holds(event, vars));
-        self.state.carried.extend(held);
+        self.state.carried.extend((0..earlier.len()).map(|event| conditions.holds(event, vars)));
     }
 
     /// Takes over the pending flips up to `tick`; leaves the events that they set off in the scratch.
