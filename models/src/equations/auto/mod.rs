@@ -248,16 +248,19 @@ impl Automatic {
     }
 
     /// Whether a state has become lost in its quantum, which the first quanta, by which a quantised method was chosen,
-    /// do not show: none of these is tried again. Such equations are stiff.
+    /// do not show: none of these is tried again. Such equations are stiff. It says so once, for where no other method
+    /// gets on it runs on.
     fn is_lost<E: Equations>(&mut self) -> bool {
         let mut counts = UnitStatistics::default();
         each!(&self.runner, core => Core::<E>::count(core, &mut counts));
-        if counts.lost_states > 0 {
-            self.tally.records[Candidate::Rodas as usize].call(self.tally.paid);
-            let quantised = Candidate::ALL.into_iter().filter(|c| c.order().is_some());
-            quantised.for_each(|c| self.tally.records[c as usize].bar());
+        let runs = self.runner.candidate() as usize;
+        if counts.lost_states == 0 || self.tally.records[runs].is_barred() {
+            return false;
         }
-        counts.lost_states > 0
+        self.tally.records[Candidate::Rodas as usize].call(self.tally.paid);
+        let quantised = Candidate::ALL.into_iter().filter(|c| c.order().is_some());
+        quantised.for_each(|c| self.tally.records[c as usize].bar());
+        true
     }
 
     /// The first race is for methods whose steps are not dear; others wait.

@@ -551,4 +551,8 @@ impl Record {
     pub(super) fn bar(&mut self) {
         (self.due, self.again) = (NEVER, NEVER);
     }
+
+    pub(super) fn is_barred(&self) -> bool {
+        self.due == NEVER
+    }
 }
