@@ -76,11 +76,15 @@ impl Range {
         }
     }
 
-    /// As a multiple of the step, within the ends.
+    /// The nearest multiple of the step within the ends, or an end that is nearer.
     pub fn rounded(&self, x: f64) -> f64 {
         match self {
             Self::Interval { from, to, step } => {
-                step.map_or(x, |step| step.round(x)).clamp(*from, *to)
+                let multiple = step.map_or(x, |step| step.round(x)).clamp(*from, *to);
+                let nearer = |best: f64, end: f64| {
+                    if (end - x).abs() < (best - x).abs() { end } else { best }
+                };
+                nearer(nearer(multiple, *from), *to)
             }
             Self::Values(_) => x,
         }
@@ -126,6 +130,17 @@ mod tests {
         assert_eq!(range.levels(9), [0.0, 0.5, 1.0]);
         let whole = Range::Interval { from: 0.0, to: 1.0, step: None };
         assert_eq!(whole.levels(5), [0.0, 0.25, 0.5, 0.75, 1.0]);
+    }
+
+    #[test]
+    fn both_ends_are_values() {
+        let range =
+            |from: f64, to: f64, step: f64| Range::Interval { from, to, step: Step::of(step) };
+        assert_eq!(range(3.0, 11.0, 5.0).levels(2), [3.0, 11.0]);
+        assert_eq!(range(3.0, 11.0, 5.0).levels(5), [3.0, 5.0, 10.0, 11.0]);
+        assert_eq!(range(0.7, 10.2, 1.0).levels(5), [0.7, 3.0, 5.0, 8.0, 10.2]);
+        assert_eq!(range(-1.2, 4.0, 1.0).at(0.0), -1.2);
+        assert_eq!(range(3.0, 11.0, 5.0).rounded(3.9), 3.0);
     }
 
     #[test]
