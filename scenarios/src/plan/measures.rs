@@ -91,6 +91,17 @@ impl<'a> Units<'a> {
                 };
                 let (from, to) = (name(from, out), name(to, into));
                 let span = group.span(connection);
+                if sent.misfit(heard).is_none()
+                    && let (Measure::Known(_), Measure::Known(_)) = (sent, heard)
+                    && let Some((own, help)) = scaled(out, into)
+                {
+                    let (own_port, other) =
+                        if out.unit.is_some() { (&from, &to) } else { (&to, &from) };
+                    let message =
+                        format!("`{own_port}` counts in {own}, and `{other}` in SI base units");
+                    self.session.report(Mistake::new("unit-mismatch", span, message).help(help));
+                    continue;
+                }
                 let known = sent.text() != Measure::Unknown.text();
                 match sent.misfit(heard) {
                     None => {}
@@ -140,4 +151,28 @@ impl<'a> Units<'a> {
         let Body::Unit(unit) = *child.members.first()? else { return None };
         Some(Measures::of(&self.unit(unit).1?.variables, variable))
     }
+}
+
+/// Of a connection of a port that has a unit of measure of its own, other than the SI base unit of its dimension, to
+/// one that has none: the unit, and how to convert.
+fn scaled(out: &PortSpec, into: &PortSpec) -> Option<(String, String)> {
+    let own = unit(out.unit.as_deref().or(into.unit.as_deref())?).ok()?;
+    let (zero, size) = (own.to_si(0.0), own.to_si(1.0) - own.to_si(0.0));
+    if zero == 0.0 && size == 1.0 {
+        return None;
+    }
+    let sends = out.unit.is_some();
+    let help = match (sends, zero == 0.0) {
+        (_, true) => {
+            let gain = if sends { size } else { 1.0 / size };
+            format!("put a unit of kind \"gain\" with gain = {gain} between them")
+        }
+        (true, false) => format!(
+            "put equations between them: inputs = {{ u = 0 }}, outputs = {{ y = \"{size} * u + {zero}\" }}"
+        ),
+        (false, false) => format!(
+            "put equations between them: inputs = {{ u = 0 }}, outputs = {{ y = \"(u - {zero}) / {size}\" }}"
+        ),
+    };
+    Some((own.to_string(), help))
 }
