@@ -13,14 +13,18 @@ use std::{
 
 /// A call that the FMU did not carry out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{call} gave {}{}; {}", status.name(), said(log), remedy(*status))]
+#[error("{call}{}{}; {}", gave(*status), said(log), remedy(*status))]
 pub struct CallError {
-    /// The function and its arguments.
+    /// The function and its arguments; or what is wrong with values that the FMU gave.
     pub call: String,
-    /// The status that the call returned.
+    /// The status that the call returned; [`Status::Ok`] where the FMU complains of nothing.
     pub status: Status,
     /// Messages that the FMU logged during the call.
     pub log: Vec<String>,
+}
+
+fn gave(status: Status) -> String {
+    if status == Status::Ok { String::new() } else { format!(" gave {}", status.name()) }
 }
 
 fn said(log: &[String]) -> String {
@@ -39,6 +43,9 @@ fn remedy(status: Status) -> &'static str {
         }
         Status::Fatal => {
             "the binary must not be used any more in this process: report it to the FMU's vendor"
+        }
+        Status::Ok => {
+            "check start values and inputs, `tolerance` and `solver`, or report it to the FMU's vendor"
         }
         _ => "the instance cannot go on: check start values and inputs, or make `step` smaller",
     }
@@ -266,8 +273,8 @@ impl Instance {
                 return Ok(updated);
             }
         }
-        let call = format!("UpdateDiscreteStates wanted more than {ROUNDS} rounds: it");
-        Err(CallError { call, status: Status::Error, log: Vec::new() })
+        let call = format!("an event of the FMU wants more than {ROUNDS} rounds");
+        Err(CallError { call, status: Status::Ok, log: Vec::new() })
     }
 
     /// An event: enters event mode, sets inputs there, and settles.
@@ -482,7 +489,7 @@ impl Instance {
         if out.is_empty() {
             return Ok(());
         }
-        let call = || self.name(&format!("Get{what:?}"));
+        let call = || self.name(what.getter(self.shared.version));
         self.call(call, |raw| (raw.fill(what, out), ()))
     }
 

@@ -106,9 +106,36 @@ fn flat<'a>(param: &'a Param, out: &mut Vec<&'a Param>) {
     }
 }
 
+/// Refuses lists of lists that are not as long as the dimensions.
+fn nested(param: &Param, shape: &[usize]) -> Result<(), String> {
+    let list = match param {
+        Param::Indexed(inner, _) => return nested(inner, shape),
+        Param::List(list) if list.iter().any(|p| matches!(p.value, Param::List(_))) => list,
+        _ => return Ok(()),
+    };
+    let Some((length, rest)) = shape.split_first() else {
+        return Err("lists in a list for a variable of no such dimension".into());
+    };
+    if list.len() != *length {
+        return Err(format!("{} rows for {length}; its dimensions are {shape:?}", list.len()));
+    }
+    for row in list {
+        let row = &row.value;
+        let mut elements = Vec::new();
+        flat(row, &mut elements);
+        let wanted: usize = rest.iter().product();
+        if elements.len() != wanted {
+            return Err(format!("a row of {} elements for {wanted}", elements.len()));
+        }
+        nested(row, rest)?;
+    }
+    Ok(())
+}
+
 /// One start value, or what is wrong with it.
 fn start_value(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<Start, String> {
     let mut elements = Vec::new();
+    nested(param, &v.shape)?;
     flat(param, &mut elements);
     if elements.len() != v.elements {
         return Err(format!("{} values for {} elements", elements.len(), v.elements));

@@ -114,6 +114,8 @@ pub struct Variable {
     pub start: Vec<String>,
     /// Number of elements; one unless it is an array.
     pub elements: usize,
+    /// Lengths of the dimensions of an array.
+    pub shape: Vec<usize>,
     /// Physical unit.
     pub unit: Option<String>,
     /// Whether it may be used inside steps.

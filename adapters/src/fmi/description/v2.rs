@@ -98,6 +98,7 @@ fn variable(
         settable: settable(causality, node, !start.is_empty()),
         start,
         elements: 1,
+        shape: Vec::new(),
         unit: either("unit").map(str::to_owned),
         intermediate: true,
         limits: (limit("min")?, limit("max")?),

@@ -115,10 +115,10 @@ fn variable(
         |name: &str| node.attribute(name).or_else(|| declared.and_then(|d| d.attribute(name)));
     let real = matches!(ty, Type::Float64 | Type::Float32);
     let start = starts(node, ty);
-    let mut elements = 1_usize;
-    for d in node.children().filter(|c| c.has_tag_name("Dimension")) {
-        elements = elements.saturating_mul(definitions.dimension(d).map_err(wrong)?);
-    }
+    let dimensions = node.children().filter(|c| c.has_tag_name("Dimension"));
+    let shape: Vec<usize> =
+        dimensions.map(|d| definitions.dimension(d).map_err(wrong)).collect::<Result<_, _>>()?;
+    let elements = shape.iter().fold(1, |n: usize, length| n.saturating_mul(*length));
     if elements > ELEMENTS {
         return Err(wrong(format!("{elements} elements; {ELEMENTS} are possible")));
     }
@@ -140,6 +140,7 @@ fn variable(
         settable: settable(causality, node, !start.is_empty()),
         start,
         elements,
+        shape,
         unit: either("unit").map(str::to_owned),
         intermediate: truth(node, "intermediateUpdate"),
         limits: (limit("min")?, limit("max")?),

@@ -1,5 +1,6 @@
 //! The calls of model exchange.
 use super::{
+    super::description::Version,
     Api, RawInstance, Status,
     raw::{Answer, call},
 };
@@ -24,6 +25,19 @@ pub enum Vector {
     Indicators,
     /// Nominal values of the states.
     Nominals,
+}
+
+impl Vector {
+    /// The function that fills it, behind the prefix of the version.
+    pub fn getter(self, version: Version) -> &'static str {
+        match (self, version) {
+            (Self::States, _) => "GetContinuousStates",
+            (Self::Derivatives, Version::V2) => "GetDerivatives",
+            (Self::Derivatives, Version::V3) => "GetContinuousStateDerivatives",
+            (Self::Indicators, _) => "GetEventIndicators",
+            (Self::Nominals, _) => "GetNominalsOfContinuousStates",
+        }
+    }
 }
 
 impl RawInstance {

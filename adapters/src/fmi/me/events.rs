@@ -58,8 +58,8 @@ impl ExchangeUnit {
         }
         self.data.rounds += 1;
         if self.data.rounds > ROUNDS {
-            let call = format!("UpdateDiscreteStates wanted more than {ROUNDS} rounds: it");
-            return Err(CallError { call, status: Status::Error, log: Vec::new() });
+            let call = format!("an event of the FMU wants more than {ROUNDS} rounds");
+            return Err(CallError { call, status: Status::Ok, log: Vec::new() });
         }
         let updated = self.instance.update()?;
         self.data.next = updated.next;
@@ -83,6 +83,7 @@ impl ExchangeUnit {
     /// Continuous time goes on, from states that may be new.
     fn end_event(&mut self) -> Result<(), CallError> {
         self.data.in_event = false;
+        self.goes_on()?;
         let mut x = self.data.solver.state().to_vec();
         if std::mem::take(&mut self.data.moved) {
             self.instance.fill(Vector::States, &mut x)?;
@@ -98,6 +99,23 @@ impl ExchangeUnit {
         self.data.counts.reinitialisations += 1;
         self.data.told = true;
         self.judge(&x)
+    }
+
+    /// Refuses time events without end that do not lie a tick behind the one before.
+    fn goes_on(&mut self) -> Result<(), CallError> {
+        let now = self.field().absolute(0.0);
+        let next = self.data.next.filter(|next| next - now < 0.5 * self.tick());
+        self.data.standing = if next.is_some() { self.data.standing + 1 } else { 0 };
+        match next {
+            Some(next) if self.data.standing > ROUNDS => {
+                let call = format!(
+                    "after {ROUNDS} time events that followed each other within a tick, the FMU wants the next one at \
+                     {next} s, and it is {now} s"
+                );
+                Err(CallError { call, status: Status::Ok, log: Vec::new() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A solver for other nominal values.

@@ -21,6 +21,8 @@ pub(super) struct Field<'a> {
     pub timer: Timer,
     /// Evaluations for differences.
     pub extra: u64,
+    /// The last states that the FMU did not take.
+    pub refused: Option<CallError>,
 }
 
 impl Field<'_> {
@@ -108,6 +110,7 @@ impl OdeSystem for Field<'_> {
             // The FMU does not take these states: no number, so that the step becomes shorter.
             Err(e) if e.status == Status::Discard => {
                 dx.fill(f64::NAN);
+                self.refused = Some(e);
                 Ok(())
             }
             other => other,

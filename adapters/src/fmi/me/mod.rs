@@ -127,6 +127,8 @@ pub(super) struct Data {
     pub found: (i64, Due),
     /// The FMU's next time event, in seconds since its start.
     pub next: Option<f64>,
+    /// Time events so far that did not bring the next one a tick on.
+    pub standing: u32,
     /// Domains of the indicators: 1 or -1.
     pub sides: Vec<f64>,
     pub past: Vec<Past>,
@@ -157,6 +159,7 @@ impl ExchangeUnit {
             start: &self.data.start,
             timer: self.data.timer,
             extra: 0,
+            refused: None,
         }
     }
 
@@ -204,7 +207,8 @@ impl ExchangeUnit {
         bag: Option<&Bag<'_, Value>>,
         fx: &mut Effects<Value>,
     ) -> Result<(), CallError> {
-        let before = self.data.timer.now();
+        let earlier = self.data.timer;
+        let before = earlier.now();
         match elapsed {
             None => self.data.timer.fire(),
             Some(e) => self.data.timer.pass(e),
@@ -218,7 +222,7 @@ impl ExchangeUnit {
         if elapsed.is_none() && was_sending {
             self.note_sent();
         } else if now != before {
-            self.note_until(before, now)?;
+            self.note_until(earlier, now)?;
             self.move_on(self.data.timer.seconds(before, now), elapsed.is_none())?;
         }
         let fresh = bag.and_then(|b| self.receive(b));
@@ -350,10 +354,10 @@ impl Atomic<Value> for ExchangeUnit {
         known
     }
     fn take_notes(&mut self, until: Option<Duration>) -> Option<Box<dyn std::any::Any>> {
-        let now = self.data.timer.now();
+        let timer = self.data.timer;
         if let Some(elapsed) = until
             && self.data.due.1 != Due::Never
-            && self.note_until(now, self.data.timer.at(elapsed)).is_err()
+            && self.note_until(timer, timer.at(elapsed)).is_err()
         {
             return None;
         }

@@ -1,7 +1,10 @@
 //! Notes of the solution between messages, for the results of a run.
-use super::{super::instance::CallError, ExchangeUnit};
+use super::{super::instance::CallError, ExchangeUnit, Field};
 use serde::{Deserialize, Serialize};
-use superdense_models::signal::piece::{Cuts, Moment, Piece};
+use superdense_models::signal::{
+    Timer,
+    piece::{Cuts, Moment, Piece},
+};
 
 /// The ports that are noted, the tick up to which, and pieces that nobody has taken yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -20,13 +23,12 @@ impl ExchangeUnit {
         self.data.notes = Some(Notes { ports, until, pieces, cuts });
     }
 
-    /// Notes the outputs between the last transition, at tick `origin`, and tick `now`: they will not change
-    /// any more.
-    pub(super) fn note_until(&mut self, origin: i64, now: i64) -> Result<(), CallError> {
+    /// Notes the outputs between the last transition, where the timer stood then, and tick `now`: they will not
+    /// change any more. States, time and inputs count from there.
+    pub(super) fn note_until(&mut self, timer: Timer, now: i64) -> Result<(), CallError> {
         let Some(mut notes) = self.data.notes.take() else { return Ok(()) };
-        let from = notes.until.max(origin);
-        let done =
-            if now > from { self.pieces_of(&mut notes, (origin, from, now)) } else { Ok(()) };
+        let from = notes.until.max(timer.now());
+        let done = if now > from { self.pieces_of(&mut notes, timer, (from, now)) } else { Ok(()) };
         self.data.notes = Some(notes);
         done
     }
@@ -34,13 +36,13 @@ impl ExchangeUnit {
     fn pieces_of(
         &self,
         notes: &mut Notes,
-        (origin, from, now): (i64, i64, i64),
+        timer: Timer,
+        (from, now): (i64, i64),
     ) -> Result<(), CallError> {
-        let timer = &self.data.timer;
-        let (begin, length) = (timer.seconds(origin, from), timer.seconds(from, now));
+        let (begin, length) = (timer.seconds(timer.now(), from), timer.seconds(from, now));
         let rate = timer.resolution().ticks_per_second() as f64;
         let (mut y, mut failed) = (self.data.y.clone(), None);
-        let field = self.field();
+        let field = Field { timer, ..self.field() };
         let Notes { ports, pieces, cuts, .. } = notes;
         let mut sample = |theta: f64, row: &mut [f64]| {
             let t = begin + theta * length;

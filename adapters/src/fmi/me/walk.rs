@@ -85,30 +85,29 @@ impl ExchangeUnit {
             start: &self.data.start,
             timer: self.data.timer,
             extra: 0,
+            refused: None,
         };
         let stepped = self.data.solver.step(&mut field, stop);
         self.data.extra += field.extra;
+        let refused = field.refused.take();
         self.data.told = false;
         let at = |t: f64| self.field().absolute(t);
         let call = match stepped {
             Ok(_) => return Ok(()),
             Err(StepError::Rhs(e)) => return Err(e),
+            Err(_) if refused.is_some() => return refused.map_or(Ok(()), Err),
             Err(StepError::NotFinite { t, component }) => {
-                format!(
-                    "derivative of state {} is not finite at {} s: GetDerivatives",
-                    component + 1,
-                    at(t)
-                )
+                format!("derivative of state {} is not finite at {} s", component + 1, at(t))
             }
             Err(StepError::Underflow { t, .. } | StepError::Rejections { t, .. }) => format!(
                 "no step is short enough for the tolerance at {} s (the FMU's derivatives jump \
                  without an event, or `tolerance` is out of reach: raise it, or use another \
-                 `solver`): GetDerivatives",
+                 `solver`)",
                 at(t)
             ),
-            Err(other) => format!("{other}: the solver"),
+            Err(other) => format!("the solver failed: {other}"),
         };
-        Err(CallError { call, status: Status::Error, log: Vec::new() })
+        Err(CallError { call, status: Status::Ok, log: Vec::new() })
     }
 
     /// The first tick in a part of the step at which an indicator has left its domain.
@@ -141,8 +140,8 @@ impl ExchangeUnit {
         }
         if let Err(bad) = went {
             let at = self.field().absolute(bad.t);
-            let call = format!("event indicator {} is not finite at {at} s: it", bad.indicator + 1);
-            return Err(CallError { call, status: Status::Error, log: Vec::new() });
+            let call = format!("event indicator {} is not finite at {at} s", bad.indicator + 1);
+            return Err(CallError { call, status: Status::Ok, log: Vec::new() });
         }
         let first = flips.iter().min_by(|a, b| a.t.total_cmp(&b.t)).copied();
         let Some(flip) = first else {

@@ -55,6 +55,36 @@ fn of_model_exchange() {
     }
 }
 
+/// Between messages, outputs follow the time and the inputs of their own instant.
+#[test]
+fn of_outputs_that_read_inputs() {
+    let bench = Bench::new("results-driven").fmu("driven", &[]).fmu_2("driven", &[]);
+    for version in ["", "2"] {
+        let done = finished(
+            &bench,
+            &format!(
+                "connections = ['s.y -> u.u', 's.y -> t.u']\n\
+                 [unit.s]\nkind = 'sine'\nfrequency = 0.5\n\
+                 [unit.u]\nkind = 'fmu'\npath = 'driven{version}.fmu'\nunconnected = 'ok'\n\
+                 interface = 'model-exchange'\ntolerance = 1e-9\n\
+                 [unit.t]\nkind = 'equations'\ninputs = {{ u = 0 }}\nstates = {{ x = 0 }}\n\
+                 derivatives = {{ x = 'u - x' }}\noutputs = {{ y = '2*u + x' }}\ntolerance = 1e-9\n\
+                 [result]\nat = \"at(u.y, '0.77 s')\"\nat_twin = \"at(t.y, '0.77 s')\"\n\
+                 area = 'integral(u.y)'\narea_twin = 'integral(t.y)'\n\
+                 most = 'max(u.y)'\nmost_twin = 'max(t.y)'\n"
+            ),
+        );
+        let number = |name: &str| match outcome(&done, name) {
+            Outcome::Number(Some(found)) => *found,
+            other => panic!("{name} is no number: {other:?}"),
+        };
+        for name in ["at", "area", "most"] {
+            let (own, twin) = (number(name), number(&format!("{name}_twin")));
+            assert!((own - twin).abs() < 1e-6, "{version} {name}: {own}, not {twin}");
+        }
+    }
+}
+
 /// Co-simulation is known at communication points only, and its results say so.
 #[test]
 fn of_co_simulation() {
