@@ -14,19 +14,29 @@ use superdense_models::signal::{
 const HALVINGS: u32 = 12;
 
 impl FmuUnit {
+    /// The segment of an input at a time: since the last communication point another one may have come.
+    fn held_at(&self, port: usize, time: f64) -> Option<&Held> {
+        let held = self.data.inputs[port].as_ref()?;
+        if self.seconds(held.since()) - time < 0.5 * self.tick() {
+            return Some(held);
+        }
+        self.data.earlier.get(port)?.as_ref()
+    }
+
     /// Values of all inputs at a time.
     fn inputs_at(&self, time: f64) -> Vec<f64> {
-        let value = |(held, &start): (&Option<Held>, &f64)| match held {
+        let value = |(port, &start): (usize, &f64)| match self.held_at(port, time) {
             Some(h) => h.segment().value(time - self.seconds(h.since())),
             None => start,
         };
-        self.data.inputs.iter().zip(&self.data.start).map(value).collect()
+        self.data.start.iter().enumerate().map(value).collect()
     }
 
     /// Inputs that the FMU asks for inside its steps.
     fn curves(&self) -> Vec<Curve> {
-        let curve = |(held, reference): (&Option<Held>, &Option<u32>)| {
-            let (h, &reference) = (held.as_ref()?, reference.as_ref()?);
+        let time = self.data.place.time;
+        let curve = |(port, reference): (usize, &Option<u32>)| {
+            let (h, &reference) = (self.held_at(port, time)?, reference.as_ref()?);
             let coefficients = h.segment().coefficients().to_vec();
             let origin = self.seconds(h.since());
             (coefficients.len() > 1 || self.interface.input_derivatives).then_some(Curve {
@@ -35,7 +45,7 @@ impl FmuUnit {
                 coefficients,
             })
         };
-        self.data.inputs.iter().zip(&self.settings.intermediate).filter_map(curve).collect()
+        self.settings.intermediate.iter().enumerate().filter_map(curve).collect()
     }
 
     /// One step towards `target`; true when event mode is due. After a discarded step `short` is

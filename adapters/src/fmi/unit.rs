@@ -102,6 +102,8 @@ pub(super) struct Data {
     /// The place that belongs to the saved state.
     pub base: Place,
     pub inputs: Vec<Option<Held>>,
+    /// Inputs at the last communication point, where others have come since.
+    pub earlier: Vec<Option<Held>>,
     /// Values of inputs without a segment.
     pub start: Vec<f64>,
     /// Outputs now, and their left limits.
@@ -150,6 +152,7 @@ impl FmuUnit {
             base: place.clone(),
             place,
             inputs: vec![None; start.len()],
+            earlier: Vec::new(),
             start,
             left: y.clone(),
             y,
@@ -338,6 +341,9 @@ impl FmuUnit {
                 return Ok(());
             }
             (Plan::Ahead | Plan::Present, false) if between => {
+                if self.data.waiting.is_none() {
+                    self.data.earlier.clone_from(&self.data.inputs);
+                }
                 let jump = bag.and_then(|b| self.receive(b)).unwrap_or(false);
                 self.data.waiting = Some(self.data.waiting.unwrap_or(false) | jump);
                 self.data.timer.set(due);

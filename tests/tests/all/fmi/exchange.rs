@@ -276,6 +276,27 @@ fn outputs_without_derivatives_go_on_as_they_came() {
     assert!((sum / wanted - 1.0).abs() < 0.01, "{sum}, not {wanted}");
 }
 
+/// Steps of one length only, and no way back: a jump between two communication points acts from the second one on.
+#[test]
+fn inputs_do_not_act_before_they_come() {
+    let fixed = ("canHandleVariableCommunicationStepSize=\"true\"", "");
+    let bench = Bench::new("cs-fixed").fmu_2("driven", &[fixed]);
+    let more =
+        "interface = 'co-simulation'\nstep = '0.1 s'\nstate_access = false\nunconnected = 'ok'";
+    let text = format!(
+        "connections = ['s.y -> u.u']\n{}[unit.s]\nkind = 'step'\nat = '1.03 s'\n",
+        unit("driven2", more)
+    );
+    let mut run = bench.start(&text);
+    let mut x = |tenths: i64| {
+        run.to(tenths * S / 10).unwrap();
+        run.value("u", 0, tenths * S / 10)
+    };
+    assert_eq!((x(10), x(11)), (0.0, 0.0));
+    let (is, wanted) = (x(12), 1.0 - (-0.1_f64).exp());
+    assert!((is - wanted).abs() < 1e-3, "{is}, not {wanted}");
+}
+
 /// An FMU may have no states at all: time events, and indicators of time.
 #[test]
 fn without_states() {
