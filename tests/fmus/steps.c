@@ -1,6 +1,6 @@
 /* A counter that rises at every full second, by time events, and asks to end at the tenth; an output
    that becomes one if it is entered beyond t = edge, with a rising or a falling indicator; a round more
-   at each event. */
+   at each event. With `falling` 3 it wants its next event where the last one was. */
 #define NX 1
 #define NZ 1
 typedef struct { double x[NX], count, next, edge, falling, beyond, rounds; } State;
@@ -25,7 +25,7 @@ static void event(Instance *m, Next *next) {
     } else {
         s->rounds = 0;
     }
-    next->defined = true, next->time = s->next;
+    next->defined = true, next->time = s->falling == 3 ? m->time - 0.5 : s->next;
     next->terminate = s->count >= 10;
 }
 static double partial(State *s, int i, int j) { (void)s, (void)i, (void)j; return 0; }

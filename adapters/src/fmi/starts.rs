@@ -223,6 +223,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lists_of_lists_have_the_shape_of_the_array() {
+        let list = |list: Vec<Param>| {
+            Param::List(
+                list.into_iter().map(|p| superdense_models::kinds::Located::new(p, 0..0)).collect(),
+            )
+        };
+        let row = |n: i64| list((0..n).map(Param::Int).collect());
+        assert_eq!(nested(&list(vec![row(3), row(3)]), &[2, 3]), Ok(()));
+        assert_eq!(nested(&row(6), &[2, 3]), Ok(()));
+        for (wrong, shape) in [
+            (list(vec![row(2), row(2), row(2)]), &[2, 3][..]),
+            (list(vec![row(2), row(4)]), &[2, 3]),
+            (list(vec![row(6)]), &[6]),
+            (list(vec![row(1)]), &[]),
+        ] {
+            assert!(nested(&wrong, shape).is_err(), "{wrong:?} {shape:?}");
+        }
+    }
+
+    #[test]
     fn bytes_are_hexadecimal() {
         assert_eq!(hexadecimal("00fF10"), Ok(vec![0, 255, 16]));
         assert!(hexadecimal("0").is_err() && hexadecimal("xy").is_err());

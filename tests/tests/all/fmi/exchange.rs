@@ -297,6 +297,38 @@ fn inputs_do_not_act_before_they_come() {
     assert!((is - wanted).abs() < 1e-3, "{is}, not {wanted}");
 }
 
+/// An FMU whose next time event is never later ends the run.
+#[test]
+fn time_events_that_stand_are_refused() {
+    let bench = both("steps");
+    for version in VERSIONS {
+        let more = "interface = 'model-exchange'\nstart = { falling = 3 }";
+        let mut run = bench.start(&unit(&format!("steps{version}"), more));
+        let ended = format!("{:?}", run.sim.run_through(20 * S));
+        assert!(ended.contains("followed each other within a tick"), "{version}: {ended}");
+        assert!(!ended.contains("gave error"), "the FMU returned OK: {ended}");
+    }
+}
+
+/// Nothing converts between a port in millimetres and one in metres.
+#[test]
+fn units_that_are_no_si_base_units_are_not_mixed_with_these() {
+    let bench = Bench::new("cs-units").fmu("mass", &[("unit=\"m\"", "unit=\"mm\"")]);
+    let text = |declared: &str| {
+        format!(
+            "connections = ['u.x -> e.u']\n{}[unit.e]\nkind = 'equations'\n\
+             inputs = {{ u = {declared} }}\noutputs = {{ y = 'u' }}\n",
+            unit("mass", "unconnected = 'ok'")
+        )
+    };
+    let refused = format!("{:?}", bench.load(&text("'0 m'")).map(drop).unwrap_err());
+    assert!(
+        refused.contains("`u.x` counts in mm") && refused.contains("gain = 0.001"),
+        "{refused}"
+    );
+    assert!(bench.load(&text("0")).is_ok(), "an input without a unit takes it as it is");
+}
+
 /// An FMU may have no states at all: time events, and indicators of time.
 #[test]
 fn without_states() {
