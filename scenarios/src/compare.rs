@@ -91,8 +91,9 @@ pub fn runs(a: &Path, b: &Path, window: f64) -> Result<Comparison, ReportError> 
     let results = results(&summaries);
     let events = events(a, b, window)?;
     let signals = signals(a, b)?;
-    let parts = parting(a, b)?;
-    let equal = trace_hashes[0] == trace_hashes[1]
+    let same = trace_hashes[0] == trace_hashes[1];
+    let parts = parting(a, b, same)?;
+    let equal = same
         && parts.is_none()
         && signals.is_empty()
         && (events.shifted, events.missed, events.extra) == (0, 0, 0)
@@ -203,11 +204,13 @@ fn signals(a: &Path, b: &Path) -> Result<Vec<Deviation>, PlotError> {
     Ok(worst.into_iter().flatten().collect())
 }
 
-/// The first row in which two tables differ, as a tag; a table that ends parts at its next row.
-fn parting(a: &Path, b: &Path) -> Result<Option<Parting>, PlotError> {
+/// The first row in which two tables differ, as a tag; a table that ends parts at its next row. Trajectories with one
+/// hash differ by what was recorded only.
+fn parting(a: &Path, b: &Path, same: bool) -> Result<Option<Parting>, PlotError> {
     let resolution = |dir: &Path| Ok::<_, PlotError>(crate::plot::declared(dir)?.resolution);
     let mut found: Vec<(f64, u64, Parting)> = Vec::new();
-    for (name, place) in [("events.csv", 2), ("trajectory.csv", 2)] {
+    let names = ["events.csv", "trajectory.csv"].into_iter().take(if same { 1 } else { 2 });
+    for name in names {
         let (of_a, of_b) = (table(&a.join(name))?, table(&b.join(name))?);
         let rate =
             if name == "trajectory.csv" { Some([resolution(a)?, resolution(b)?]) } else { None };
@@ -223,7 +226,7 @@ fn parting(a: &Path, b: &Path) -> Result<Option<Parting>, PlotError> {
                 None => row[0].clone(),
             };
             let (time, micro) = (seconds.parse().unwrap_or(f64::NAN), row[1].parse().unwrap_or(0));
-            let place = row[place].clone();
+            let place = row[2].clone();
             found.push((time, micro, Parting { time: seconds, micro, place }));
         }
     }

@@ -249,11 +249,11 @@ impl<'a, E: Equations> Conditions<'a, E> {
         let place = self.dims.first_side() + k;
         let own = group.iter().filter(|p| p.touch.is_none() && usize::from(p.relation) == k);
         let now = vars[place];
-        let mut holds = |p: &Pending| {
+        let holds = |p: &Pending| {
             vars[place] = p.side;
             self.holds(event, vars)
         };
-        let any = own.clone().nth(1).is_some() && own.clone().any(|p| holds(p));
+        let any = own.clone().nth(1).is_some() && own.clone().any(holds);
         vars[place] = now;
         any
     }

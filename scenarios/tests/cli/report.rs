@@ -50,6 +50,10 @@ fn runs_part_where_they_differ() {
     ball("c", "1.01 s");
     let told = json(&good(&dir, "compare out/a out/b --json"));
     assert_eq!((&told["equal"], &told["exit_code"]), (&Json::from(true), &Json::from(0)));
+    // One run, of which less is recorded.
+    good(&dir, "run a.toml --out out/less --set record=[]");
+    let told = json(&good(&dir, "compare out/a out/less --json"));
+    assert_eq!((&told["equal"], &told["parts"]), (&Json::from(true), &Json::Null));
     let output = superdense(&dir, "compare out/a out/c --json");
     assert_eq!(output.status.code(), Some(1));
     let told = json(&String::from_utf8_lossy(&output.stdout));
