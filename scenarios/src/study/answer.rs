@@ -74,6 +74,9 @@ pub struct DesignAnswer {
     failed: usize,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     incomplete: bool,
+    /// Points whose intervals are wider than `until` asks, after all replicates that there may be.
+    #[serde(skip_serializing_if = "is_zero")]
+    wide: usize,
     /// Of replicated points: parameters, replicates, and for each result mean and interval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     means: Vec<Mean>,
@@ -221,6 +224,7 @@ fn design(
         runs: runs.iter().map(Vec::len).sum(),
         failed,
         incomplete: failed > 0,
+        wide: runs.iter().filter(|runs| !question.enough(runs)).count(),
         means,
     }
 }
@@ -322,6 +326,9 @@ impl DesignAnswer {
             names => names.concat(),
         };
         let mut words = format!("{}: {} points over {names}", self.method, self.points);
+        if self.wide > 0 {
+            words += &format!("; {} of them not as exact as `until` asks", self.wide);
+        }
         incomplete(&mut words, self.failed, self.incomplete);
         words
     }

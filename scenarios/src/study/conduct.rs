@@ -245,11 +245,16 @@ impl<'a, 's> Conductor<'a, 's> {
                 // No worker is left.
                 Err(RecvTimeoutError::Disconnected) => return Ok(false),
             };
-            if interrupted() {
-                return Ok(false);
-            }
             if let Some(arrived) = arrived {
                 self.take(arrived)?;
+            }
+            if interrupted() {
+                // Runs that have ended are kept, also those that wait to be stored.
+                shared.stop.store(true, Ordering::Relaxed);
+                while let Ok(arrived) = done.try_recv() {
+                    self.take(arrived)?;
+                }
+                return Ok(false);
             }
             if told.elapsed() >= BEAT {
                 told = Instant::now();

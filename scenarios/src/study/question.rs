@@ -132,7 +132,7 @@ impl<'a> Question<'a> {
     }
 
     /// Whether a point needs no more replicates.
-    fn enough(&self, runs: &[&Stored]) -> bool {
+    pub(super) fn enough(&self, runs: &[&Stored]) -> bool {
         if let Asking::Boundary { keep, .. } = &self.asking {
             let judged: Vec<Judged> = runs.iter().filter_map(|run| judge(keep, run)).collect();
             return boundary::verdict(&judged).is_none_or(|v| v != Verdict::Unsure);

@@ -91,10 +91,18 @@ impl Range {
     }
 
     /// So many values at equal distances, both ends included, in ascending order; fewer where steps are
-    /// wider. Of a list all values.
+    /// wider. Of a list each of its values.
     pub fn levels(&self, n: usize) -> Vec<f64> {
         match self {
-            Self::Values(values) => values.clone(),
+            Self::Values(values) => {
+                let mut levels: Vec<f64> = Vec::new();
+                values.iter().for_each(|x| {
+                    if !levels.contains(x) {
+                        levels.push(*x)
+                    }
+                });
+                levels
+            }
             Self::Interval { from, to, .. } => {
                 let last = n.saturating_sub(1).max(1) as f64;
                 let at = |i: usize| match i as f64 {
@@ -150,5 +158,7 @@ mod tests {
             [0.0, 0.33, 0.34, 0.67, 0.999_999].iter().map(|&u| list.at(u)).collect();
         assert_eq!(found, [2.0, 2.0, 3.0, 4.0, 4.0]);
         assert_eq!(list.levels(7), [2.0, 3.0, 4.0]);
+        // 20 degC and 68 degF.
+        assert_eq!(Range::Values(vec![293.15, 293.15, 300.0]).levels(3), [293.15, 300.0]);
     }
 }

@@ -243,6 +243,25 @@ fn failures_are_rows() {
     assert_eq!((again.lost, again.fresh), (0, 2));
 }
 
+/// Points that have all their replicates and are not as exact as was asked are counted; equal values are one point.
+#[test]
+fn intervals_that_stay_wide_are_told() {
+    for (until, told) in [("0.01", Some(2)), ("9.0", None)] {
+        let text = format!(
+            "scenario = 'scenario.toml'\n[vary]\na = [1.0, 2.0, 1]\n\
+             [replicate]\nleast = 4\nmost = 6\nuntil = {{ y = {until} }}\n\
+             [ask.g]\nmethod = 'grid'\nover = {{ a = 3 }}\n"
+        );
+        let folder = Folder::new("study-wide");
+        let (study, _) = study_of(&folder, &text);
+        let ran = all(&study, &double(noisy), &folder, 1);
+        let json: Json = serde_json::from_str(&ran.json).unwrap();
+        let answer = json.pointer("/answers/g").or(json.pointer("/g")).unwrap_or(&json);
+        assert_eq!(answer["points"], 2, "{}", ran.json);
+        assert_eq!(answer["wide"].as_u64(), told, "{}", ran.json);
+    }
+}
+
 /// Steps of temperatures on a scale count from its zero, and not from that of the kelvin.
 #[test]
 fn temperatures_go_in_steps_of_their_scale() {
