@@ -41,7 +41,17 @@ pub fn under(model: &Model, method: Method) -> Option<&'static str> {
 
 /// Whether a condition of an event has a function with kinks or jumps.
 fn has_kinks(model: &Model) -> bool {
-    let kinked = |part: &Part<'_>| match part {
+    let has = |e: &Event| {
+        let mut list = Vec::new();
+        tree::parts_of_trigger(&e.trigger, &mut list);
+        list.iter().any(is_kink)
+    };
+    model.units.iter().any(|u| tree::events(u).any(has))
+}
+
+/// Whether a part is a function with kinks or jumps.
+fn is_kink(part: &Part<'_>) -> bool {
+    match part {
         Part::Expression(Expr::Unary(f, _)) => {
             matches!(f, Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil)
         }
@@ -50,13 +60,7 @@ fn has_kinks(model: &Model) -> bool {
         }
         Part::Expression(Expr::If(..)) => true,
         _ => false,
-    };
-    let has = |e: &Event| {
-        let mut list = Vec::new();
-        tree::parts_of_trigger(&e.trigger, &mut list);
-        list.iter().any(kinked)
-    };
-    model.units.iter().any(|u| tree::events(u).any(has))
+    }
 }
 
 /// Whether derivatives have large factors.
@@ -92,6 +96,35 @@ pub fn model(model: &Model) -> Option<&'static str> {
     }
     if model.links.iter().any(|l| has_equality(&l.when)) {
         return Some("members of a link know what others hold as inputs, which move (rule 14)");
+    }
+    let ends = |unit: &Unit| {
+        tree::events(unit).any(|e| match &e.trigger {
+            Trigger::When { condition, .. } => compares_ends(condition),
+            _ => false,
+        })
+    };
+    if model.units.iter().any(ends) {
+        return Some("a remainder and an end of its range: true always or never, but for rounding");
+    }
+    let solved = |unit: &Unit| {
+        tree::events(unit).any(|e| match &e.trigger {
+            Trigger::When { condition, .. } => equates_algebraic(condition),
+            _ => false,
+        })
+    };
+    if model.units.iter().any(solved) {
+        return Some(
+            "equality of an algebraic value: whether it crosses or touches is its solver's",
+        );
+    }
+    let kinked = |e: &Expr| {
+        let mut list = Vec::new();
+        tree::parts(e, &mut list);
+        list.iter().any(is_kink)
+    };
+    let slides = |u: &Unit| u.switching == Switching::Sliding && u.residuals.iter().any(kinked);
+    if model.units.iter().any(slides) {
+        return Some("solutions of algebraic equations do not slide");
     }
     let stairs = |unit: &Unit| {
         tree::events(unit).any(|e| match &e.trigger {
@@ -129,13 +162,7 @@ fn chatters(at: usize, unit: &Unit) -> bool {
 
 /// Whether a condition has an equality.
 fn has_equality(c: &Condition) -> bool {
-    match c {
-        Condition::Relation(how, ..) => {
-            matches!(how, Comparison::Equal | Comparison::NotEqual)
-        }
-        Condition::And(list) | Condition::Or(list) => list.iter().any(has_equality),
-        Condition::Not(c) => has_equality(c),
-    }
+    has_relation(c, &|how, _, _| matches!(how, Comparison::Equal | Comparison::NotEqual))
 }
 
 /// Whether an expression is constant between jumps.
@@ -159,6 +186,40 @@ fn has_border(e: &Expr) -> bool {
     list.iter().any(|part| match part {
         Part::Expression(Expr::Unary(Unary::Sqrt | Unary::Log, a)) => !bounded(a),
         _ => false,
+    })
+}
+
+/// Whether a condition has a relation that `is` so.
+fn has_relation(c: &Condition, is: &dyn Fn(Comparison, &Expr, &Expr) -> bool) -> bool {
+    match c {
+        Condition::Relation(how, a, b) => is(*how, a, b),
+        Condition::And(list) | Condition::Or(list) => list.iter().any(|c| has_relation(c, is)),
+        Condition::Not(c) => has_relation(c, is),
+    }
+}
+
+/// Whether a condition compares a remainder with zero or its divisor.
+fn compares_ends(c: &Condition) -> bool {
+    let end = |a: &Expr, b: &Expr| match (a, b) {
+        (Expr::Binary(Binary::Mod, _, divisor), Expr::Number(x)) => {
+            *x == 0.0 || matches!(&**divisor, Expr::Number(y) if y == x)
+        }
+        _ => false,
+    };
+    has_relation(c, &|_, a, b| end(a, b) || end(b, a))
+}
+
+/// Whether a condition has an equality of an algebraic value.
+fn equates_algebraic(c: &Condition) -> bool {
+    let reads = |e: &Expr| {
+        let mut list = Vec::new();
+        tree::parts(e, &mut list);
+        let algebraic =
+            |p: &Part<'_>| matches!(p, Part::Expression(Expr::Read(Variable::Algebraic(..))));
+        list.iter().any(algebraic)
+    };
+    has_relation(c, &|how, a, b| {
+        matches!(how, Comparison::Equal | Comparison::NotEqual) && (reads(a) || reads(b))
     })
 }
 

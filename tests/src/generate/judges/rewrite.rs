@@ -190,6 +190,9 @@ impl Judge for Named {
     }
 }
 
+/// So many micro-steps in a row may halve a value down to zero.
+const HALVINGS: u32 = 500;
+
 /// States are counted in another unit of measure, a power of two.
 pub(super) struct Scale;
 
@@ -253,6 +256,9 @@ impl Judge for Scale {
         if case.model.units.iter().any(|u| !u.algebraic.is_empty()) {
             return Opinion::Skipped("algebraic variables have tolerances of their own");
         }
+        if base.events.iter().any(|e| e.micro > HALVINGS) {
+            return Opinion::Undecided("values that become as small as numbers can be".into());
+        }
         let s = case.choices("scale").pick(&[0.125, 32.0, 1024.0]);
         let mut model = case.model.clone();
         tree::rewrite(&mut model, &mut Scaled(s));
@@ -265,7 +271,7 @@ impl Judge for Scale {
         if case.model.units.len() > 1 || case.settings.method.is_quantised() {
             return rounding::compare(case, base, &other, runner, &what, &|t| t);
         }
-        let bounds = rounding::bounds(case, &other);
+        let bounds = rounding::bounds(case, &other, base.events.len());
         Opinion::of(base, &other.run(runner), &what, bounds)
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn compare_mapped(
     if matches!(base.end, End::Cut(_)) {
         return Opinion::Skipped("cut off");
     }
-    let bounds = bounds(case, other);
+    let bounds = bounds(case, other, base.events.len());
     let found = (way.mapped)(other.run(runner));
     let disagree = |base: &Outcome, found: &Outcome, difference: String| {
         Opinion::Disagrees(Finding {
@@ -96,14 +96,14 @@ pub(super) fn compare_mapped(
 }
 
 /// How far two runs may differ that are equal but for errors: values at events hang on the tick at
-/// which these are executed.
-pub(super) fn bounds(case: &Case, other: &Case) -> Bounds {
+/// which these are executed, and each of so many events may add up to a tick.
+pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
     let error = case.settings.error().max(other.settings.error());
     let tick = |c: &Case| 10_f64.powi(-(c.model.resolution as i32));
     let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };
     Bounds {
         ticks: stable::ticks(case, 10.0 * error).max(20),
-        values: 10.0 * error + 100.0 * coarse,
+        values: 10.0 * error + (100.0 + 30.0 * events as f64) * coarse,
     }
 }
 
