@@ -381,7 +381,7 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let mut b = Builder { params, context, layout: &layout, errors: Vec::new() };
     let exchange = layout.interface.kind == InterfaceKind::ModelExchange;
     let numerics = exchange.then(|| b.numerics());
-    let starts = starts(params, &layout.description, context.constants, &mut b.errors);
+    let starts = starts(params, &layout.description, context, &mut b.errors);
     let beginning = b.beginning(&starts);
     let settings = (!exchange).then(|| b.settings(beginning.clone()));
     if !b.errors.is_empty() {

@@ -96,15 +96,28 @@ pub(super) fn structure(params: &Params) -> Checked<Structural> {
     }
 }
 
+/// The FMU's description, with arrays as long as the scenario's structural parameters say.
+fn described(params: &Params, folder: &Path) -> Checked<Description> {
+    let (file, structure) = (params.text("path"), structure(params)?);
+    let path = folder.join(file);
+    describe_with(&path, &structure).map_err(|e| {
+        let (key, message, help) =
+            if !structure.is_empty() && describe_with(&path, &Structural::new()).is_ok() {
+                let help = "write whole numbers that these structural parameters may have";
+                ("structure", format!("`structure`: {e}"), help)
+            } else {
+                let help = "give an FMU that was exported for FMI 2.0 or 3.0";
+                ("path", format!("`{file}`: {e}"), help)
+            };
+        vec![ParamError::at(params.span(key), message).help(help)]
+    })
+}
+
 pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
     let span = params.span("path");
     let at = |message: String| ParamError::at(span.clone(), message);
     let file = params.text("path");
-    let structure = structure(params)?;
-    let description = describe_with(&folder.join(file), &structure).map_err(|e| {
-        let help = "give an FMU that was exported for FMI 2.0 or 3.0";
-        vec![at(format!("`{file}`: {e}")).help(help)]
-    })?;
+    let description = described(params, folder)?;
     let Some(mut interface) = description.interface(wanted(params)).cloned() else {
         let message = format!("`{file}` does not have the interface that `interface` asks for");
         let help = "leave `interface` out, or export the FMU for it";
@@ -145,7 +158,7 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
         let sampled = interface.kind == InterfaceKind::CoSimulation && v.continuous;
         let base = port_name(&v.name);
         for k in 1..=v.elements {
-            let name = if v.elements == 1 { base.clone() } else { format!("{base}_{k}") };
+            let name = if v.shape.is_empty() { base.clone() } else { format!("{base}_{k}") };
             if list.iter().any(|p| p.name == name) {
                 let message = format!("`{file}`: two variables would have the port `{name}`");
                 errors.push(at(message).help(format!("leave one out: ignore = [\"{}\"]", v.name)));

@@ -3,7 +3,13 @@ use super::{
     description::{Description, Type, Variable},
     instance::{CallError, Instance},
 };
-use superdense_models::kinds::{Param, ParamError, Params, Span};
+use superdense_models::{
+    kinds::{Context, Param, ParamError, Params, Span},
+    maths::{
+        expr::Measure,
+        quantity::{Quantity, unit},
+    },
+};
 
 /// A start value, element by element.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,14 +48,11 @@ pub(super) fn set(instance: &Instance, v: &Variable, start: &Start) -> Result<()
     }
 }
 
-/// Values of names.
-type Constants<'a> = &'a dyn Fn(&str) -> Option<f64>;
-
 /// All start values, by place of the variable; mistakes go to `errors`.
 pub(super) fn starts(
     params: &Params,
     description: &Description,
-    constants: Constants<'_>,
+    context: &Context<'_>,
     errors: &mut Vec<ParamError>,
 ) -> Vec<(usize, Span, Start)> {
     let mut out = Vec::new();
@@ -81,7 +84,7 @@ pub(super) fn starts(
             errors.push(ParamError::at(key.span.clone(), message).help(help));
             continue;
         }
-        match start_value(v, &value.value, constants) {
+        match start_value(v, &value.value, context) {
             Ok(start) => out.push((i, value.span.clone(), start)),
             Err(why) => {
                 let message = format!("start value of `{}`: {why}", v.name);
@@ -133,7 +136,7 @@ fn nested(param: &Param, shape: &[usize]) -> Result<(), String> {
 }
 
 /// One start value, or what is wrong with it.
-fn start_value(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<Start, String> {
+fn start_value(v: &Variable, param: &Param, context: &Context<'_>) -> Result<Start, String> {
     let mut elements = Vec::new();
     nested(param, &v.shape)?;
     flat(param, &mut elements);
@@ -149,24 +152,24 @@ fn start_value(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<
         Type::Binary if v.elements == 1 => Ok(Start::Bytes(hexadecimal(&text(&elements[0])?)?)),
         Type::Binary | Type::Clock => Err(format!("values of type {:?} cannot be given so", v.ty)),
         Type::Int64 | Type::UInt64 => {
-            let whole = |p: &&Param| whole(v, p, constants);
+            let whole = |p: &&Param| whole(v, p, context);
             Ok(Start::Whole(elements.iter().map(whole).collect::<Result<_, _>>()?))
         }
         _ => {
-            let number = |p: &&Param| number(v, p, constants);
+            let number = |p: &&Param| number(v, p, context);
             Ok(Start::Reals(elements.iter().map(number).collect::<Result<_, _>>()?))
         }
     }
 }
 
 /// An integer of 64 bits, exactly.
-fn whole(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<i128, String> {
+fn whole(v: &Variable, param: &Param, context: &Context<'_>) -> Result<i128, String> {
     let exact = match param {
         Param::Int(i) => Some(i128::from(*i)),
         Param::Text(t) => t.trim().parse().ok(),
         _ => None,
     };
-    let Some(x) = exact else { return Ok(number(v, param, constants)? as i128) };
+    let Some(x) = exact else { return Ok(number(v, param, context)? as i128) };
     let (low, high) = match v.ty {
         Type::UInt64 => (0, i128::from(u64::MAX)),
         _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
@@ -174,26 +177,19 @@ fn whole(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<i128, 
     if x < low || x > high {
         return Err(format!("{x} is not within {low} … {high}"));
     }
+    is_item(v, x as f64)?;
     Ok(x)
 }
 
-fn number(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<f64, String> {
+fn number(v: &Variable, param: &Param, context: &Context<'_>) -> Result<f64, String> {
     let x = match param {
         Param::Real(x) => *x,
         Param::Int(i) => *i as f64,
         Param::Bool(b) => f64::from(u8::from(*b)),
-        Param::Text(t) => match v.item(t).or_else(|| constants(t)) {
-            Some(x) => x,
-            None if v.items.is_empty() => {
-                return Err(format!("`{t}` is neither a number nor a parameter"));
-            }
-            None => {
-                let names: Vec<&str> = v.items.iter().map(|i| i.name.as_str()).collect();
-                return Err(format!("`{t}` is none of {}", names.join(", ")));
-            }
-        },
+        Param::Text(t) => v.item(t).map_or_else(|| named(v, t, context), Ok)?,
         _ => return Err("not a number".to_owned()),
     };
+    is_item(v, x)?;
     let (low, high) = v.ty.range().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let low = v.limits.0.map_or(low, |l| l.max(low));
     let high = v.limits.1.map_or(high, |h| h.min(high));
@@ -204,6 +200,39 @@ fn number(v: &Variable, param: &Param, constants: Constants<'_>) -> Result<f64, 
         return Err(format!("{x} is not whole"));
     }
     Ok(x)
+}
+
+/// The value of a parameter or of a quantity, as the FMU counts it.
+fn named(v: &Variable, text: &str, context: &Context<'_>) -> Result<f64, String> {
+    let (si, measure) = match ((context.constants)(text), Quantity::parse(text)) {
+        (Some(x), _) => (x, (context.measures)(text)),
+        (None, Ok(Some(q))) => (q.si(), Measure::of(&q.unit)),
+        (None, Err(e)) => return Err(format!("`{}` is no known unit", e.error.unknown)),
+        (None, Ok(None)) if v.items.is_empty() => {
+            return Err(format!("`{text}` is neither a number nor a parameter"));
+        }
+        (None, Ok(None)) => return Err(format!("`{text}` is none of {}", items(v))),
+    };
+    let own = v.unit.as_deref().and_then(|text| unit(text).ok());
+    let (Measure::Known(_), Some(own)) = (measure, own) else { return Ok(si) };
+    if measure.misfit(Measure::of(&own)).is_some() {
+        return Err(format!("`{text}` is {}, and the FMU counts it in {own}", measure.text()));
+    }
+    let zero = own.to_si(0.0);
+    Ok((si - zero) / (own.to_si(1.0) - zero))
+}
+
+/// Refuses a value of an enumeration that is no item of it.
+fn is_item(v: &Variable, x: f64) -> Result<(), String> {
+    if v.items.is_empty() || v.items.iter().any(|i| i.value as f64 == x) {
+        return Ok(());
+    }
+    Err(format!("{x} is the value of no item; there are {}", items(v)))
+}
+
+fn items(v: &Variable) -> String {
+    let names: Vec<String> = v.items.iter().map(|i| format!("{} ({})", i.name, i.value)).collect();
+    names.join(", ")
 }
 
 /// Bytes from a text of hexadecimal digits.

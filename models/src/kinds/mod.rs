@@ -371,6 +371,8 @@ pub struct Context<'a> {
     /// Values of names that expressions of this unit may use: the scenario's parameters, the
     /// parameters of the enclosing groups, the array index.
     pub constants: &'a dyn Fn(&str) -> Option<f64>,
+    /// The dimensions of these names.
+    pub measures: &'a dyn Fn(&str) -> Measure,
     /// Functions that the scenario declares.
     pub functions: &'a Arc<Library>,
     /// Shared events in which this unit takes part.

@@ -2,6 +2,7 @@
 use super::{Context, Located, Param, ParamType, Params, PortKind, Ports};
 use crate::{
     catalogue, kinds,
+    maths::expr::Measure,
     signal::value::{Flag, Value},
 };
 use std::{
@@ -128,6 +129,7 @@ fn with_context<R>(
         horizon: f64::INFINITY,
         folder,
         constants: &|name| (name == "two").then_some(2.0),
+        measures: &|_| Measure::Unknown,
         links: &[],
         input_sources: &[],
         output_connected: &[],

@@ -294,6 +294,7 @@ impl<'a> Builder<'a> {
             horizon: self.session.horizon.get(),
             folder: &self.session.folder,
             constants: &|name| eval.constant(name),
+            measures: &|name| eval.measure(name),
             links: &unit.links,
             input_sources: &self.wiring.sources[at as usize],
             output_connected: &self.wiring.connected[at as usize],

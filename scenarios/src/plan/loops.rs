@@ -30,6 +30,7 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         horizon: session.horizon.get(),
         folder: &session.folder,
         constants: &|name| eval.constant(name),
+        measures: &|name| eval.measure(name),
         functions: session.functions(),
         links: &unit.links,
         input_sources: &[],

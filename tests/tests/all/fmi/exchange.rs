@@ -310,6 +310,24 @@ fn time_events_that_stand_are_refused() {
     }
 }
 
+/// Quantities, and parameters that are quantities, start a variable in the unit in which the FMU counts it.
+#[test]
+fn start_values_are_converted() {
+    let bench = Bench::new("cs-starts").fmu("mass", &[("unit=\"m\"", "unit=\"mm\"")]);
+    let text = |start: &str| {
+        let more = format!("unconnected = 'ok'\nstart = {{ x = {start} }}");
+        format!("[parameters]\nlong = '2 cm'\nheavy = '3 kg'\n{}", unit("mass", &more))
+    };
+    for (start, wanted) in [("'long'", 20.0), ("'0.5 m'", 500.0), ("7", 7.0)] {
+        let found = bench.run(&text(start), 0).value("u", 0, 0);
+        assert!((found - wanted).abs() < 1e-9, "{start}: {found}, not {wanted}");
+    }
+    for wrong in ["'heavy'", "'1 s'", "'1 furlong'"] {
+        let refused = format!("{:?}", bench.load(&text(wrong)).map(drop).unwrap_err());
+        assert!(refused.contains("start value of `x`"), "{refused}");
+    }
+}
+
 /// Nothing converts between a port in millimetres and one in metres.
 #[test]
 fn units_that_are_no_si_base_units_are_not_mixed_with_these() {
