@@ -85,34 +85,23 @@ fn has_roots(model: &Model) -> bool {
 
 /// Why a model is not run at all.
 pub fn model(model: &Model) -> Option<&'static str> {
-    let bad = |unit: &Unit| {
-        tree::events(unit).any(|e| match &e.trigger {
-            Trigger::When { condition, .. } => misplaced_equality(condition, unit, true),
-            _ => false,
-        })
+    let any = |is: &dyn Fn(&Condition, &Unit) -> bool| {
+        let has = |unit: &Unit| {
+            let hit = |e: &Event| matches!(&e.trigger, Trigger::When { condition, .. } if is(condition, unit));
+            tree::events(unit).any(hit)
+        };
+        model.units.iter().any(has)
     };
-    if model.units.iter().any(bad) {
+    if any(&|c, unit| misplaced_equality(c, unit, true)) {
         return Some("equality of values that move stands as a conjunct only (rule 14)");
     }
     if model.links.iter().any(|l| has_equality(&l.when)) {
         return Some("members of a link know what others hold as inputs, which move (rule 14)");
     }
-    let ends = |unit: &Unit| {
-        tree::events(unit).any(|e| match &e.trigger {
-            Trigger::When { condition, .. } => compares_ends(condition),
-            _ => false,
-        })
-    };
-    if model.units.iter().any(ends) {
+    if any(&|c, _| compares_ends(c)) {
         return Some("a remainder and an end of its range: true always or never, but for rounding");
     }
-    let solved = |unit: &Unit| {
-        tree::events(unit).any(|e| match &e.trigger {
-            Trigger::When { condition, .. } => equates_algebraic(condition),
-            _ => false,
-        })
-    };
-    if model.units.iter().any(solved) {
+    if any(&|c, _| equates_algebraic(c)) {
         return Some(
             "equality of an algebraic value: whether it crosses or touches is its solver's",
         );
