@@ -218,8 +218,7 @@ fn named(v: &Variable, text: &str, context: &Context<'_>) -> Result<f64, String>
     if measure.misfit(Measure::of(&own)).is_some() {
         return Err(format!("`{text}` is {}, and the FMU counts it in {own}", measure.text()));
     }
-    let zero = own.to_si(0.0);
-    Ok((si - zero) / (own.to_si(1.0) - zero))
+    Ok(own.of_si(si))
 }
 
 /// Refuses a value of an enumeration that is no item of it.
