@@ -187,15 +187,20 @@ fn has_relation(c: &Condition, is: &dyn Fn(Comparison, &Expr, &Expr) -> bool) ->
     }
 }
 
-/// Whether a condition compares a remainder with zero or its divisor.
+/// Whether a condition compares a remainder with an end of its range in a way that is always or never true.
 fn compares_ends(c: &Condition) -> bool {
-    let end = |a: &Expr, b: &Expr| match (a, b) {
-        (Expr::Binary(Binary::Mod, _, divisor), Expr::Number(x)) => {
-            *x == 0.0 || matches!(&**divisor, Expr::Number(y) if y == x)
+    use Comparison::{AtLeast, AtMost, Equal, Greater, Less, NotEqual};
+    has_relation(c, &|how, a, b| match (a, b) {
+        (Expr::Binary(Binary::Mod, _, divisor), Expr::Number(x))
+        | (Expr::Number(x), Expr::Binary(Binary::Mod, _, divisor)) => {
+            let outside =
+                if matches!(a, Expr::Number(_)) { [Greater, AtMost] } else { [Less, AtLeast] };
+            let equal = [Equal, NotEqual].contains(&how);
+            *x == 0.0 && (equal || outside.contains(&how))
+                || equal && matches!(&**divisor, Expr::Number(y) if y == x)
         }
         _ => false,
-    };
-    has_relation(c, &|_, a, b| end(a, b) || end(b, a))
+    })
 }
 
 /// Whether a condition has an equality of an algebraic value.
@@ -212,17 +217,12 @@ fn equates_algebraic(c: &Condition) -> bool {
     })
 }
 
-/// A remainder, and zero, where it jumps.
-fn is_remainder(a: &Expr, b: &Expr) -> bool {
-    matches!((a, b), (Expr::Binary(Binary::Mod, ..), Expr::Number(x)) if *x == 0.0)
-}
-
-/// Whether values that move are compared for equality anywhere but as a conjunct, or where they jump.
+/// Whether values that move are compared for equality anywhere but as a conjunct.
 fn misplaced_equality(c: &Condition, unit: &Unit, conjunct: bool) -> bool {
     match c {
         Condition::Relation(Comparison::Equal | Comparison::NotEqual, a, b) => {
             let moves = [a, b].iter().any(|e| !tree::is_discrete(e, unit));
-            moves && (!conjunct || is_remainder(a, b) || is_remainder(b, a))
+            moves && !conjunct
         }
         Condition::Relation(..) => false,
         Condition::And(list) => list.iter().any(|c| misplaced_equality(c, unit, conjunct)),

@@ -24,10 +24,10 @@ fn limits(case: &Case) -> Limits {
     // What is exchanged has an error of its own.
     let wired = if case.model.wires.is_empty() { 0.0 } else { 100.0 * s.exchange };
     let exact_degree = match s.method {
-        Method::Rk23 | Method::Qss2 | Method::Liqss2 | Method::Auto => 1,
-        m if m.is_quantised() => 0,
         // The solution of algebraic equations is as good as the tolerance.
         _ if case.model.units.iter().any(|u| !u.algebraic.is_empty()) => 0,
+        Method::Rk23 | Method::Qss2 | Method::Liqss2 | Method::Auto => 1,
+        m if m.is_quantised() => 0,
         _ => 3,
     };
     // Sums of doubles over the steps: the slack of the conformance tables.
