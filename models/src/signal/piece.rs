@@ -87,12 +87,16 @@ impl Piece {
     /// chapters 3 and 8). Functions know their arguments up to the share `rounding` of the interval: coefficients
     /// that do not decrease beside it will not do so on shorter parts. A jump ends in a part that is too short to
     /// matter; the function keeps its value there until the end of that part.
+    ///
+    /// So many `guides` are sampled behind the functions and are not passed on: functions switch where these pass
+    /// zero. A function that looks flat at all points may have kinks between them, but no guide passes zero unseen.
     pub fn cut(
-        dim: usize,
+        (dim, guides): (usize, usize),
         (rounding, cuts): (f64, &mut Cuts),
         sample: &mut dyn FnMut(f64, &mut [f64]),
         take: Take<'_>,
     ) {
+        let (taken, dim) = (dim, dim + guides);
         let mut rows = vec![0.0; (NODES + CHECKS.len()) * dim];
         let mut series = vec![[0.0; NODES]; dim];
         // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
@@ -103,29 +107,27 @@ impl Piece {
         let (mut open, mut parts) = (vec![(0.0, 1.0, HALVINGS)], 0);
         while let Some((low, high, halvings)) = open.pop() {
             let (nodes, checks) = rows.split_at_mut(NODES * dim);
-            for (k, row) in nodes.chunks_exact_mut(dim).enumerate() {
-                sample(low + node(k) * (high - low), row);
-            }
-            for (f, series) in series.iter_mut().enumerate() {
-                *series = chebyshev(&std::array::from_fn(|k| nodes[k * dim + f]));
-            }
+            expand((low, high), sample, nodes, &mut series);
             let noise = NOISE.max(DERIVATIVE * rounding / (high - low));
-            let mut fits = |sizes: &mut [f64]| {
-                if (0..dim).all(|f| decreases(&series[f], &mut sizes[f], noise)) {
-                    return true;
-                }
+            // Of all of them: each keeps its size.
+            let rough = |f: usize| !decreases(&series[f], &mut sizes[f], noise);
+            let rough = (0..dim).map(rough).collect::<Vec<_>>()[..taken].contains(&true);
+            let mut checked = || {
                 for (row, at) in checks.chunks_exact_mut(dim).zip(CHECKS) {
                     sample(low + at * (high - low), row);
                 }
                 let miss = |f: usize, k: usize| {
                     (poly::eval(&powers(&series[f]).0, CHECKS[k]) - checks[k * dim + f]).abs()
                 };
-                (0..dim).all(|f| (0..CHECKS.len()).all(|k| miss(f, k) <= TAIL * sizes[f]))
+                (0..taken).all(|f| (0..CHECKS.len()).all(|k| miss(f, k) <= TAIL * sizes[f]))
             };
-            let fine = fits(&mut sizes);
+            let guide = |f: usize| passes_unseen(&series[f], sizes[f], (nodes, f, dim));
+            let seen = !(taken..dim).any(guide);
+            let fine = seen
+                && (!rough || checked() || rounds((low, high), sample, (&series, taken), &sizes));
             let missed = |f: usize, share: f64| tail(&series[f]) > share * sizes[f];
             let count = parts + open.len() as u32;
-            let small = || count >= cuts.few && !(0..dim).any(|f| missed(f, SMALL));
+            let small = || seen && count >= cuts.few && !(0..taken).any(|f| missed(f, SMALL));
             let gives_up = count >= most;
             if !fine && halvings > 0 && !gives_up && !small() {
                 let middle = 0.5 * (low + high);
@@ -134,7 +136,7 @@ impl Piece {
             }
             parts += 1;
             cuts.coarse |= gives_up && !fine;
-            for (f, series) in series.iter().enumerate() {
+            for (f, series) in series[..taken].iter().enumerate() {
                 let jumps = !gives_up && missed(f, JUMP);
                 let (powers, length) = powers(series);
                 if jumps {
@@ -203,8 +205,69 @@ const NOISE: f64 = 1e-10;
 /// The share of the largest coefficient below which one is rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// Places and length of parts that are so short that only rounding is left on them, and how many times more
+/// rounding the whole part may have.
+const PROBES: [f64; 2] = [0.313, 0.771];
+const PROBE: f64 = 1e-10;
+const PROBED: f64 = 10.0;
+
 /// How fast a function of size one may change over the interval, as a polynomial of its degree does.
 const DERIVATIVE: f64 = 64.0;
+
+/// Samples functions at the nodes between two places, and gives their series.
+fn expand(
+    (low, high): (f64, f64),
+    sample: &mut dyn FnMut(f64, &mut [f64]),
+    nodes: &mut [f64],
+    series: &mut [[f64; NODES]],
+) {
+    let dim = series.len();
+    for (k, row) in nodes.chunks_exact_mut(dim).enumerate() {
+        sample(low + node(k) * (high - low), row);
+    }
+    for (f, series) in series.iter_mut().enumerate() {
+        *series = chebyshev(&std::array::from_fn(|k| nodes[k * dim + f]));
+    }
+}
+
+/// Whether guide `f` of `dim` functions has one sign at all nodes, but may have both between them; or is not
+/// known well enough.
+fn passes_unseen(
+    series: &[f64; NODES],
+    size: f64,
+    (nodes, f, dim): (&[f64], usize, usize),
+) -> bool {
+    let values = nodes.iter().skip(f).step_by(dim);
+    if !(values.clone().all(|z| *z > 0.0) || values.clone().all(|z| *z < 0.0)) {
+        return false;
+    }
+    let (row, length) = powers(series);
+    let error = tail(series).max(ROUNDING * size);
+    let net = poly::bernstein(&row[..length], 1.0);
+    let least = net[..length].iter().map(|c| c * row[0].signum()).fold(f64::INFINITY, f64::min);
+    least <= error
+}
+
+/// Whether what is left of the first `series` is the rounding of functions that are small differences of large
+/// numbers: it is there on a very short part, too.
+fn rounds(
+    (low, high): (f64, f64),
+    sample: &mut dyn FnMut(f64, &mut [f64]),
+    (series, taken): (&[[f64; NODES]], usize),
+    sizes: &[f64],
+) -> bool {
+    let mut nodes = vec![0.0; series.len() * NODES];
+    let mut short = vec![[0.0; NODES]; series.len()];
+    let mut tails = vec![0.0_f64; series.len()];
+    for at in PROBES {
+        let from = low + at * (high - low);
+        expand((from, from + PROBE * (high - low)), sample, &mut nodes, &mut short);
+        tails.iter_mut().zip(&short).for_each(|(t, short)| *t = t.max(tail(short)));
+    }
+    let rounds =
+        |f: usize| tail(&series[f]) <= TAIL * sizes[f] || tail(&series[f]) <= PROBED * tails[f];
+    (0..taken).all(rounds)
+}
 
 /// Whether the last coefficients vanish beside the largest one so far, or are `noise` beside it.
 fn decreases(c: &[f64; NODES], size: &mut f64, noise: f64) -> bool {
@@ -297,7 +360,7 @@ mod tests {
     fn all(f: impl Fn(f64) -> f64) -> Vec<(f64, f64, Vec<f64>)> {
         let mut out = Vec::new();
         let mut sample = |t: f64, row: &mut [f64]| row[0] = f(t);
-        Piece::cut(1, (0.0, &mut Cuts::default()), &mut sample, &mut |(a, b), _, c| {
+        Piece::cut((1, 0), (0.0, &mut Cuts::default()), &mut sample, &mut |(a, b), _, c| {
             out.push((a, b, c.to_vec()))
         });
         out
@@ -308,11 +371,66 @@ mod tests {
     fn rounding_of_what_was_large_is_left() {
         let (mut largest, mut count) = (Cuts::default(), 0);
         let mut wave = |t: f64, row: &mut [f64]| row[0] = t.sin();
-        Piece::cut(1, (0.0, &mut largest), &mut wave, &mut |_, _, _| {});
+        Piece::cut((1, 0), (0.0, &mut largest), &mut wave, &mut |_, _, _| {});
         assert!((largest.largest[0] - 0.84).abs() < 0.5);
         let mut noise = |t: f64, row: &mut [f64]| row[0] = 1e-16 * (1e9 * t).sin();
-        Piece::cut(1, (0.0, &mut largest), &mut noise, &mut |_, _, _| count += 1);
+        Piece::cut((1, 0), (0.0, &mut largest), &mut noise, &mut |_, _, _| count += 1);
         assert_eq!(count, 1);
+    }
+
+    /// Each function is known as well beside one that must be cut as it is alone.
+    #[test]
+    fn functions_do_not_depend_on_their_order() {
+        let mut line = Vec::new();
+        let mut both =
+            |t: f64, row: &mut [f64]| row.copy_from_slice(&[(500.0 * t).sin(), 50.0 * t]);
+        let mut take = |(a, b): (f64, f64), f: usize, c: &[f64]| {
+            if f == 1 {
+                line.push(poly::eval(c, 0.5) - 50.0 * 0.5 * (a + b));
+            }
+        };
+        Piece::cut((2, 0), (0.0, &mut Cuts::default()), &mut both, &mut take);
+        assert!(line.len() > 100 && line.iter().all(|miss| miss.abs() < 1e-12), "{line:?}");
+    }
+
+    /// Half-waves of a rectified oscillation, which are flat at many nodes, and narrow tips of one.
+    #[test]
+    fn nothing_passes_between_the_nodes() {
+        for (level, k) in [(0.0, 1000), (0.0, 7000), (0.99, 1000)] {
+            let frequency = f64::from(k);
+            let mut area = 0.0;
+            let mut tips = |t: f64, row: &mut [f64]| {
+                let z = (frequency * t).cos() - level;
+                row.copy_from_slice(&[z.max(0.0), -z]);
+            };
+            let mut take = |(a, b): (f64, f64), _: usize, c: &[f64]| {
+                let terms = c.iter().enumerate().map(|(k, c)| c / (k + 1) as f64);
+                area += (b - a) * terms.sum::<f64>();
+            };
+            Piece::cut((1, 1), (0.0, &mut Cuts::default()), &mut tips, &mut take);
+            // Of whole and broken half-waves.
+            let wide = f64::acos(level);
+            let wave = 2.0 * (wide.sin() - level * wide);
+            let turns = (frequency / std::f64::consts::TAU).floor();
+            let rest = (frequency - turns * std::f64::consts::TAU).min(std::f64::consts::TAU);
+            let up = |to: f64| to.min(wide).sin() - level * to.min(wide);
+            let back = (rest - (std::f64::consts::TAU - wide)).max(0.0);
+            let down = wave / 2.0 - up(wide - back);
+            let exact = (turns * wave + up(rest) + if back > 0.0 { down } else { 0.0 }) / frequency;
+            assert!((area / exact - 1.0).abs() < 1e-8, "{level} {k}: {area} {exact}");
+        }
+    }
+
+    /// What is left of a balance is rounding: it is noted once, not looked at more and more closely.
+    #[test]
+    fn rounding_of_a_balance_is_left() {
+        let mut count = 0;
+        let mut balance = |t: f64, row: &mut [f64]| {
+            let (v, x) = ((3.0 * t).cos(), (3.0 * t).sin());
+            row[0] = 20.0 * v * v + 20.0 * x * x - 20.0 + 1e-9 * (5.0 * t).sin();
+        };
+        Piece::cut((1, 0), (0.0, &mut Cuts::default()), &mut balance, &mut |_, _, _| count += 1);
+        assert!(count <= 4, "{count}");
     }
 
     fn largest_error(f: impl Fn(f64) -> f64 + Copy) -> (usize, f64) {
@@ -332,7 +450,7 @@ mod tests {
         let mut parts = 0;
         let mut sample = |t: f64, row: &mut [f64]| row[0] = late(t);
         Piece::cut(
-            1,
+            (1, 0),
             (4.5 * f64::EPSILON / 1e-6, &mut Cuts::default()),
             &mut sample,
             &mut |_, _, c| {
@@ -377,7 +495,7 @@ mod tests {
         let mut fast = |t: f64, row: &mut [f64]| row[0] = (1e7 * t).sin();
         let (mut cuts, mut count) = (Cuts::default(), [0, 0]);
         for count in &mut count {
-            Piece::cut(1, (0.0, &mut cuts), &mut fast, &mut |_, _, _| *count += 1);
+            Piece::cut((1, 0), (0.0, &mut cuts), &mut fast, &mut |_, _, _| *count += 1);
         }
         assert!(cuts.coarse && count[0] > MORE && count[1] < 2 * FEW, "{count:?}");
         assert!(all(|_| f64::NAN).len() == 1);

@@ -135,6 +135,8 @@ struct Formulas {
     program: Program,
     registers: Registers,
     values: Vec<f64>,
+    /// How many formulas there are; behind their numbers come those at whose zeros they switch.
+    formulas: usize,
     out: Vec<f64>,
     /// Of each formula the atoms with their factors, where all are sums.
     sums: Option<Vec<Vec<(VarId, f64)>>>,
@@ -150,8 +152,10 @@ impl Formulas {
     fn new(atoms: &[Atom], exprs: Vec<&Expr>) -> Self {
         let plain =
             matches!((&exprs[..], atoms), ([expr], [Atom::Port(_)]) if expr.as_var().is_some());
-        let out = vec![0.0; exprs.len()];
-        let program = Program::compile(exprs);
+        let guides: Vec<Expr> = exprs.iter().flat_map(|expr| expr.switches()).collect();
+        let formulas = exprs.len();
+        let out = vec![0.0; formulas + guides.len()];
+        let program = Program::compile(exprs.into_iter().chain(&guides));
         let many = atoms.iter().any(|atom| matches!(atom, Atom::Many(..)));
         let sums = program.sums().into_iter().collect::<Option<Vec<_>>>();
         let mut ports = 0..;
@@ -165,11 +169,12 @@ impl Formulas {
             sum: Vec::new(),
             program,
             plain,
+            formulas,
             out,
         }
     }
 
-    /// Puts the numbers for values of all outputs into `out`.
+    /// Puts the numbers for values of all outputs into `out`, and behind them where they switch.
     fn evaluate(&mut self, time: f64, mut port: impl FnMut(usize) -> f64) {
         let mut next = 0;
         for (value, atom) in self.values.iter_mut().zip(&self.atoms) {
@@ -204,7 +209,8 @@ impl Formulas {
             self.evaluate(time, |port| parts[port][0]);
         }
         if constant {
-            self.out.iter().enumerate().for_each(|(k, z)| take((0.0, 1.0), k, &[*z]));
+            let all = self.out[..self.formulas].iter().enumerate();
+            all.for_each(|(k, z)| take((0.0, 1.0), k, &[*z]));
         } else if let Self { sums: Some(sums), slots, out, sum, .. } = self {
             // Sums of polynomials are polynomials.
             let clock = [time, seconds];
@@ -220,7 +226,8 @@ impl Formulas {
                 take((0.0, 1.0), k, &sum[..Piece::length(sum)]);
             }
         } else {
-            let (dim, rounding) = (self.out.len(), f64::EPSILON * time.abs() / seconds);
+            let dim = (self.formulas, self.out.len() - self.formulas);
+            let rounding = f64::EPSILON * time.abs() / seconds;
             let mut sample = |theta: f64, row: &mut [f64]| {
                 let at = time + theta * seconds;
                 self.evaluate(at, |port| poly::eval(&parts[port], theta));

@@ -126,3 +126,55 @@ fn events_of_arrays() {
     let none = text.replace("'b[2]'", "'c[*]'");
     assert!(crate::plan_with(&none, &[]).is_err());
 }
+
+/// Half-waves that look flat at all places where a formula is sampled, of a unit and of the time.
+#[test]
+fn half_waves_of_what_is_rectified() {
+    for method in ["closed", "taylor", "rk45"] {
+        let turning = format!(
+            "stop = '10 s'\nsample = 'none'\n[unit.a]\nkind = 'equations'\nmethod = '{method}'\nstates = {{ th = 0 }}\n\
+             derivatives = {{ th = '100' }}\noutputs = {{ th = 'th', r = 'max(0, sin(th))' }}"
+        );
+        // 159 whole turns, and the positive half of one more.
+        let half = (1.0 - 1000_f64.cos()) / 100.0;
+        let waves = 159.0 * 0.02 + half;
+        let tip = 0.9_f64.acos();
+        let tips = 159.0 * 2.0 * (tip.sin() - 0.9 * tip) + (tip.sin() - 0.9 * tip);
+        let wanted = [
+            ("integral(max(0, sin(a.th)))", waves),
+            ("integral(a.r)", waves),
+            ("integral(max(0, sin(100*time)))", waves),
+            ("integral(max(0, cos(a.th) - 0.9))", tips / 100.0),
+        ];
+        compare(&turning, &wanted, 1e-8);
+    }
+}
+
+/// A result does not depend on those before it.
+#[test]
+fn results_beside_others() {
+    for method in ["closed", "taylor", "rk45"] {
+        let turning = format!(
+            "stop = '10 s'\nsample = 'none'\n[unit.a]\nkind = 'equations'\nmethod = '{method}'\nstates = {{ th = 0 }}\n\
+             derivatives = {{ th = '5' }}\noutputs = {{ th = 'th', i = 'sin(th)' }}"
+        );
+        let wanted = [
+            ("integral(a.i)", (1.0 - 50_f64.cos()) / 5.0),
+            ("at(a.th, '0.05 s')", 0.25),
+            ("first(a.th > 0.25)", 0.05),
+            ("duration(a.th > 0.25)", 9.95),
+            ("integral(a.th)", 250.0),
+        ];
+        compare(&turning, &wanted, 1e-8);
+    }
+}
+
+/// The balance of an oscillator is small, and known up to rounding only: no reason to say that it is off.
+#[test]
+fn a_balance_that_is_rounding() {
+    let text = "stop = '3 s'\nsample = 'none'\n[unit.a]\nkind = 'equations'\nstates = { x = 1, v = 0 }\n\
+                derivatives = { x = 'v', v = '-40*x' }\n\
+                outputs = { x = 'x', err = '0.5*v^2 + 20*x^2 - 20' }";
+    // Runge-Kutta 4(5) with default tolerances loses about a millionth of a share of the energy.
+    compare(text, &[("max(abs(a.err))", 1.6e-7), ("count(a.x > 0.5)", 4.0)], 1e-7);
+}

@@ -64,7 +64,7 @@ impl ExchangeUnit {
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
         };
-        Piece::cut(ports.len(), known, &mut sample, &mut take);
+        Piece::cut((ports.len(), 0), known, &mut sample, &mut take);
         if cuts.coarse {
             Piece::mark(pieces, Moment::at(from));
         }
