@@ -4,7 +4,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-use super::events::same;
+use super::events::{number, same};
 use crate::{
     kinds::{
         ParamError, ParamType, PortSpec, Ports, ValueType,
@@ -12,7 +12,7 @@ use crate::{
         params::{needed, random_ticks, with},
         ports::{event, signal},
     },
-    maths::random::RandomStream,
+    maths::{expr::VarId, random::RandomStream},
     signal::{
         Level, NEVER, Timer,
         value::{Segment, Value},
@@ -81,6 +81,31 @@ pub struct Automaton {
     queue: Option<VecDeque<(u16, Value)>>,
     /// Whether it was told that some were not heard.
     noted: bool,
+    /// Names of the inputs.
+    ports: Arc<[Arc<str>]>,
+    /// Of each transition, whether its formulas read the value of the event, or those of the state to which it leads.
+    reads: Arc<[bool]>,
+}
+
+/// Whether what happens with each transition reads the value of its event.
+fn reads(arrows: &[Arrow]) -> Arc<[bool]> {
+    let value = VarId(VALUE as u32);
+    let number = |f: &Formula| f.expr.vars().contains(&value);
+    let guard = |a: &Arrow| {
+        let atoms = a.guard.iter().flat_map(|guard| guard.0.atoms());
+        atoms.into_iter().any(|atom| atom.z.vars().contains(&value))
+    };
+    let waits = |a: &Arrow| match &a.cause {
+        Cause::On(..) => false,
+        Cause::After(_) => guard(a),
+        Cause::Computed(after) => guard(a) || number(after),
+    };
+    let own = |a: &Arrow| {
+        let sent = a.send.iter().map(|(_, f)| f);
+        guard(a) || sent.chain(a.set.iter().map(|(_, f)| f)).any(number)
+    };
+    let then = |a: &Arrow| arrows.iter().any(|b| b.from.contains(&a.to) && waits(b));
+    arrows.iter().map(|a| own(a) || then(a)).collect()
 }
 
 impl Automaton {
@@ -90,7 +115,7 @@ impl Automaton {
     const OWN: u16 = 2;
 
     /// Enters a state: which of its time-outs comes is decided by the variables now.
-    fn enter(&mut self, state: u32) -> Result<(), NotFinite> {
+    fn enter(&mut self, state: u32) -> Result<(), Wrong> {
         let arrows = Arc::clone(&self.arrows);
         (self.state, self.due) = (state, None);
         for (arrow, k) in arrows.iter().zip(0..).filter(|(a, _)| a.from.contains(&state)) {
@@ -101,7 +126,10 @@ impl Automaton {
                 Cause::Computed(formula) => {
                     let seconds = formula.value(&self.vars, &mut self.stream);
                     if !seconds.is_finite() {
-                        return Err(NotFinite("`after`", seconds));
+                        return Err(Wrong("`after`", seconds, FINITE));
+                    }
+                    if seconds < 0.0 {
+                        return Err(Wrong("`after`", seconds, NEGATIVE));
                     }
                     random_ticks(seconds, self.timer.resolution())
                 }
@@ -131,7 +159,11 @@ impl Automaton {
 
     /// The first transition in the list that any of these events enables, if one does, with the number of the event.
     /// Leaves its value among the variables.
-    fn enabled(&mut self, events: &[(u16, Value)]) -> Option<(u32, usize)> {
+    fn enabled(
+        &mut self,
+        events: &[(u16, Value)],
+        fx: &mut Effects<Value>,
+    ) -> Option<(u32, usize)> {
         let arrows = Arc::clone(&self.arrows);
         arrows.iter().zip(0..).find_map(|(a, k)| {
             let Cause::On(port, wanted) = &a.cause else { return None };
@@ -139,8 +171,14 @@ impl Automaton {
                 return None;
             }
             let enables = |(p, v): &(u16, Value)| {
-                self.vars[VALUE] = v.as_real().unwrap_or(0.0);
-                p == port && wanted.as_ref().is_none_or(|w| same(w, v)) && self.allows(a)
+                if p != port || wanted.as_ref().is_some_and(|w| !same(w, v)) {
+                    return false;
+                }
+                self.vars[VALUE] = match self.reads[k as usize] {
+                    true => number(v, &self.ports[usize::from(*p)], fx),
+                    false => v.as_real().unwrap_or(0.0),
+                };
+                self.allows(a)
             };
             Some((k, events.iter().position(enables)?))
         })
@@ -148,7 +186,7 @@ impl Automaton {
 
     /// Takes the transition that these events enable; gives the number of the event that did.
     fn answer(&mut self, events: &[(u16, Value)], fx: &mut Effects<Value>) -> Option<usize> {
-        let (k, event) = self.enabled(events)?;
+        let (k, event) = self.enabled(events, fx)?;
         let numbers = self.numbers(k, self.timer.now(), self.vars[VALUE]);
         self.take(k, EventKind::Private, fx);
         self.told = Some((k, numbers));
@@ -175,7 +213,7 @@ impl Automaton {
                                caused one were not heard: give it `simultaneous = \"each\"` to hear them one after the other";
         events.remove(heard);
         let value = self.vars[VALUE];
-        if !self.noted && self.enabled(&events).is_some() {
+        if !self.noted && self.enabled(&events, fx).is_some() {
             self.noted = true;
             fx.report(Fact::Note(Arc::from(UNHEARD)));
         }
@@ -197,12 +235,10 @@ impl Automaton {
             .collect();
         arrow.set.iter().zip(&new).for_each(|((place, _), value)| self.vars[*place] = *value);
         let wrong = new.iter().find(|value| !value.is_finite());
-        let set = wrong.map_or(Ok(()), |value| Err(NotFinite("`set`", *value)));
-        if let Err(NotFinite(what, value)) = set.and_then(|()| self.enter(arrow.to)) {
+        let set = wrong.map_or(Ok(()), |value| Err(Wrong("`set`", *value, FINITE)));
+        if let Err(Wrong(what, value, help)) = set.and_then(|()| self.enter(arrow.to)) {
             let name = &self.names[arrow.to as usize];
-            fx.fail(format!(
-                "{what} of a transition to `{name}` gives {value}: check divisions and logarithms in it"
-            ));
+            fx.fail(format!("{what} of a transition to `{name}` gives {value}: {help}"));
         }
         self.level.change(f64::from(self.state), self.timer.now());
         crate::kinds::ports::happened(fx, &self.names[self.state as usize], kind);
@@ -220,8 +256,11 @@ impl Automaton {
     }
 }
 
-/// The formula that gave a number that is none.
-struct NotFinite(&'static str, f64);
+/// The formula that gave a wrong number, that number, and a remedy.
+struct Wrong(&'static str, f64, &'static str);
+
+const FINITE: &str = "check divisions and logarithms in it";
+const NEGATIVE: &str = "no time-out lies in the past; check its sign, or write max(0, ...)";
 
 impl Atomic<Value> for Automaton {
     fn inputs(&self) -> u16 {
@@ -373,7 +412,9 @@ unit_kind! {
         let mut model = Automaton {
             timer: Timer::due(0, context.resolution),
             names: names.states.iter().map(|s| Arc::from(s.as_str())).collect(),
+            reads: reads(&arrows),
             arrows: arrows.into(),
+            ports: names.inputs.iter().map(|s| Arc::from(s.as_str())).collect(),
             inputs: names.inputs.len() as u16,
             outputs: Automaton::OWN + names.outputs.len() as u16,
             state: initial,
@@ -385,9 +426,9 @@ unit_kind! {
             queue: (params.text("simultaneous") == "each").then(VecDeque::new),
             noted: false,
         };
-        model.enter(initial).map_err(|NotFinite(what, value)| {
+        model.enter(initial).map_err(|Wrong(what, value, help)| {
             let error = ParamError::at(params.span("transitions"), format!("{what} gives {value}"));
-            vec![error.help("check divisions and logarithms in it")]
+            vec![error.help(help)]
         })?;
         model.reschedule();
         Ok(Component::atomic(model))

@@ -164,6 +164,7 @@ unit_kind! {
             bits: 8 * bytes as u32,
             source: r.int("address", 0, u32::MAX.into()) as u32,
             destination: r.int("to", 0, u32::MAX.into()) as u32,
+            code: Packet::SILENT,
             ..Packet::default()
         };
         let tps = context.resolution.ticks_per_second() as f64;

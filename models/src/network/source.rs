@@ -173,6 +173,7 @@ unit_kind! {
             bits: 8 * bytes as u32,
             source: r.int("address", 0, u32::MAX.into()) as u32,
             destination: r.int("to", 0, u32::MAX.into()) as u32,
+            code: Packet::SILENT,
             ..Packet::default()
         };
         let used = match params.text("pattern") {

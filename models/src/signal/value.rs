@@ -238,6 +238,9 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The code of packets that say nothing: traffic of which only the length counts.
+    pub const SILENT: u32 = u32::MAX;
+
     /// Order among packets of one cycle: creation, source, number.
     pub fn key(&self) -> (i64, u32, u64) {
         (self.created, self.source, self.id)
@@ -262,7 +265,7 @@ impl Value {
             Self::Int(i) => Some(*i as f64),
             Self::Real(x) => Some(*x),
             Self::Segment(s) => Some(s.value(0.0)),
-            Self::Packet(p) => Some(p.value),
+            Self::Packet(p) => (p.code != Packet::SILENT).then_some(p.value),
             Self::Unit | Self::Text(_) | Self::Link(_) | Self::Job(_) => None,
         }
     }

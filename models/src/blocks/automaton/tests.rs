@@ -179,6 +179,28 @@ fn formulas_know_the_time_of_their_transition() {
     assert_eq!(bench.events("m.z"), ["1@0 0", "2@1 1", "4@0 11", "5@0 4", "7@0 5", "8@0 7"]);
 }
 
+/// An event without a number is no zero where a formula wants its value, and no time-out lies in the past.
+#[test]
+fn numbers_that_are_none() {
+    let run = |transition: &str| {
+        let text = format!(
+            "connections = [\"s.y -> m.u\"]\n[unit.s]\nkind = \"clock\"\nperiod = \"1 s\"\n[unit.m]\n\
+             kind = \"automaton\"\nstates = [\"a\"]\ninputs = [\"u\"]\noutputs = [\"y\"]\n\
+             variables = {{ n = 0 }}\ntransitions = [{{ from = \"a\", to = \"a\", {transition} }}]"
+        );
+        let mut bench = Bench::start(std::path::Path::new(""), &text);
+        bench.go(3.0).err().map_or(String::new(), |e| e.to_string())
+    };
+    for reads in ["if = \"value < 1\"", "send = { y = \"n + value\" }", "set = { n = \"value\" }"] {
+        let told = run(&format!("on = \"u\", {reads}"));
+        assert!(told.contains("input `u` got `event`, which is no number"), "{told}");
+    }
+    let told = run("on = \"u\", set = { n = \"n + 1\" }");
+    assert!(told.is_empty(), "{told}");
+    let told = run("after = \"1 - 2*t\"");
+    assert!(told.contains("`after` of a transition to `a` gives -1: no time-out lies"), "{told}");
+}
+
 /// Two servers and two places to wait: a birth-death process, whose shares of time are those of Erlang.
 #[test]
 fn durations_may_be_random() {
