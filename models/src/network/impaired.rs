@@ -237,10 +237,15 @@ impl Impaired {
         self.latest = now;
     }
 
+    /// How many transmissions have ended: each begins when the one before ends.
+    fn ended(&self, now: i64) -> usize {
+        self.line.partition_point(|s| s.start + s.ticks <= now)
+    }
+
     /// Packets waiting or in transmission, share of time in transmission, share of packets gone.
     fn values(&self, now: i64) -> [f64; 3] {
-        let waits = |s: &&Slot| self.outages.on() || s.start + s.ticks > now;
-        let present = self.line.iter().filter(waits).count();
+        let gone = if self.outages.on() { 0 } else { self.ended(now) };
+        let present = self.line.len() - gone;
         let left = if self.outages.on() { 0 } else { (self.free - now).max(0) };
         let busy = if now > 0 { (self.work - left) as f64 / now as f64 } else { 0.0 };
         let loss = if self.offered > 0 { self.gone as f64 / self.offered as f64 } else { 0.0 };
@@ -252,8 +257,8 @@ impl Impaired {
         let mut due = self.flight.first_key_value().map_or(NEVER, |(&(at, _), _)| at);
         due = due.min(self.outages.next());
         if self.watched && !self.outages.on() {
-            let ends = self.line.iter().map(|s| s.start + s.ticks).filter(|&end| end > now);
-            due = ends.fold(due, i64::min);
+            let next = self.line.get(self.ended(now));
+            due = next.map_or(due, |s| due.min(s.start + s.ticks));
         }
         let news = !self.dropped.is_empty() || self.board.pending();
         self.timer.set(if news { now } else { due });
