@@ -102,7 +102,7 @@ impl Watch {
             modal: relations.iter().any(|r| r.within.is_some() || r.sliding.is_some()),
             relations,
             functions: functions.map(Box::new),
-            locator: Locator::new(watched).ending(bands),
+            locator: Locator::new(watched).ending(bands).at_most(FLIPS),
             exact,
             refined,
             audible: banded,
@@ -285,7 +285,7 @@ impl Watch {
                 continue;
             }
             let row = &self.z[k * stride..][..stride];
-            if row[0].is_finite() && !row.iter().all(|c| c.is_finite()) {
+            if row[0].abs() < HUGE && !row.iter().all(|c| c.is_finite()) {
                 // It has no series right here, as a root of zero.
                 reached = reached.min(start + least(scene, end - start));
                 continue;
@@ -307,7 +307,9 @@ impl Watch {
             let Flips { sides, list, past } = flips;
             let found = (list, &mut past[k]);
             let side = &mut sides[k];
-            self.locator.polynomial((k, row), within, side, correct, &mut doubts, found);
+            let end =
+                self.locator.polynomial((k, row), within, side, correct, &mut doubts, found);
+            reached = end.map_or(reached, |end| reached.min(end));
         }
         Ok(reached)
     }
@@ -443,6 +445,11 @@ impl Watch {
         y.iter().enumerate().any(outside)
     }
 }
+
+/// Flips of one relation that a search looks for: steps of closed solutions have no end.
+const FLIPS: usize = 64;
+/// Beyond it a function without a series has overflown.
+const HUGE: f64 = 1e100;
 
 /// How far a search goes at least, in seconds: a tick, or a part of a step that is not longer.
 fn least<E>(scene: &Scene<E>, step: f64) -> f64 {

@@ -156,7 +156,14 @@ impl Locator {
 
     /// Ends each search at the first flip.
     pub fn first(mut self) -> Self {
-        self.walk.first = true;
+        self.walk.most = 1;
+        self
+    }
+
+    /// Ends each search before the last of so many flips of one function: the next one goes on there, if what the
+    /// first of them sets off does not make the others void.
+    pub fn at_most(mut self, flips: usize) -> Self {
+        self.walk.most = flips;
         self
     }
 
@@ -173,7 +180,7 @@ impl Locator {
 
     /// Appends the flips of relation `k`, whose function is the polynomial `row` from the start of the
     /// interval on; `side` moves along. `correct(t)` gives the true value where the polynomial is only
-    /// the beginning of a series.
+    /// the beginning of a series. Gives how far it went, if that is not the end.
     pub fn polynomial(
         &mut self,
         (k, row): (usize, &[f64]),
@@ -182,10 +189,10 @@ impl Locator {
         correct: impl FnMut(f64) -> Option<f64>,
         doubts: &mut impl Doubts,
         (flips, past): (&mut Vec<Flip>, &mut Past),
-    ) {
+    ) -> Option<f64> {
         let mut curve =
             Polynomial { row, start: within.start, width: within.end - within.start, correct };
-        self.walk.flips(&mut curve, (k, self.watched[k]), side, within, doubts, (flips, past));
+        self.walk.flips(&mut curve, (k, self.watched[k]), side, within, doubts, (flips, past))
     }
 
     /// Appends the flips of those relations that `select` names, by evaluating functions: `z` evaluates
@@ -237,13 +244,18 @@ impl Locator {
             }
             let fresh = if low == within.start { within.fresh } else { 0.0 };
             let part = Interval { start: low, end: high, fresh };
+            let mut reached = None;
             for (k, w) in listed() {
                 let mut curve = Sampled { probe: &mut probe, models, k, low, high };
                 let found = (&mut *flips, &mut past[k]);
-                walk.flips(&mut curve, (k, *w), &mut sides[k], part, doubts, found);
+                let end = walk.flips(&mut curve, (k, *w), &mut sides[k], part, doubts, found);
+                reached = reached.into_iter().chain(end).reduce(f64::min);
             }
             if probe.bad.is_some() {
                 break;
+            }
+            if let Some(reached) = reached {
+                return Ok(reached);
             }
             if ending.is_some_and(|first| flips.iter().any(|f| usize::from(f.relation) >= first)) {
                 return Ok(high);

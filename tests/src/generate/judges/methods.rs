@@ -2,7 +2,7 @@
 use super::{Case, Judge, Opinion, rounding};
 use crate::generate::{
     excluded,
-    run::{Outcome, Runner},
+    run::{End, Outcome, Runner},
     settings::{Method, Settings},
 };
 
@@ -16,6 +16,10 @@ impl Judge for Methods {
         60
     }
     fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
+        // Quantised methods need a step for each quantum on the way to infinity.
+        if matches!(&base.end, End::Failed(_, why) if why.contains("is not finite")) {
+            return Opinion::Skipped("a solution that grows beyond bounds");
+        }
         let fits =
             |m: &Method| *m != case.settings.method && excluded::under(&case.model, *m).is_none();
         let list: Vec<Method> = Method::ALL.into_iter().filter(fits).collect();

@@ -21,10 +21,10 @@ pub(super) trait Curve {
 const MOST: usize = 10_000;
 
 /// Working memory of a walk: points in ascending order, and the function there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Walk {
-    /// Whether it ends at the first flip.
-    pub(super) first: bool,
+    /// It ends at so many flips.
+    pub(super) most: usize,
     points: Vec<f64>,
     values: Vec<f64>,
 }
@@ -62,8 +62,15 @@ pub(super) fn stays(watched: Watched, side: f64, (least, most): (f64, f64)) -> b
     }
 }
 
+impl Default for Walk {
+    fn default() -> Self {
+        Self { most: MOST, points: Vec::new(), values: Vec::new() }
+    }
+}
+
 impl Walk {
-    /// Appends the flips of relation `k`, which is on `side` at the start; that moves along.
+    /// Appends the flips of relation `k`, which is on `side` at the start; that moves along. Gives how far it went,
+    /// if that is not the end.
     pub(super) fn flips(
         &mut self,
         curve: &mut impl Curve,
@@ -72,17 +79,17 @@ impl Walk {
         within: Interval,
         doubts: &mut impl Doubts,
         (flips, past): (&mut Vec<Flip>, &mut Past),
-    ) {
+    ) -> Option<f64> {
         if stays(watched, *side, curve.range()) {
             // Beyond the band it has left it.
             *past = Past::default();
-            return;
+            return None;
         }
         self.place(curve, within);
         let relation = k as u16;
         let (mut piece, mut fresh) = (0, true);
-        let begun = *side;
-        for _ in 0..if self.first { 1 } else { MOST } {
+        let (begun, mut reached) = (*side, None);
+        for number in 1..=self.most {
             let Some((t, at, next)) = self.leaves(
                 (&mut *curve, watched, past.slack),
                 (k, *side),
@@ -92,6 +99,9 @@ impl Walk {
             ) else {
                 break;
             };
+            if number > 1 && number == self.most {
+                reached = flips.last().map(|before| 0.5 * (before.t + t));
+            }
             flips.push(Flip { t, relation, touch: None, before: *side, side: next });
             *side = next;
             past.slack = curve.rounding(t);
@@ -100,6 +110,7 @@ impl Walk {
         if let Some(band) = watched.touching {
             self.touches((band, past), relation, begun, within, flips);
         }
+        reached
     }
 
     /// Collects the points of the partition in ascending order, with the values there.
