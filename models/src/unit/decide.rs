@@ -273,7 +273,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let (kind, z) = (*kind, self.scratch.indicators[k]);
                 let before = match kind.decide(z, || self.heading(k, START, &mut Known::Nothing)) {
                     (side, None) => side,
-                    (_, Some(before)) if kind == Kind::Sign && before != 0.0 => before,
+                    // At rest on the threshold: zero, without a sign.
+                    (_, Some(before)) if kind == Kind::Sign => before + 0.0,
                     _ => continue,
                 };
                 if self.set_side(k, before) {
@@ -406,7 +407,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// numbers it may need another one, and a remainder goes on to end it.
     pub(super) fn is_needed(&mut self, k: usize, number: usize) -> bool {
         if self.readers.relations[k].kind == Kind::Sign {
-            return true;
+            let side = self.side(k);
+            self.set_side(k, -side);
+            let holds = self.holds(number);
+            self.set_side(k, side);
+            return side == 0.0 || !holds;
         }
         let now = self.scratch.vars.clone();
         let mut sides = self.beyond_whole(k).iter().map(|side| (k as u16, *side)).collect();

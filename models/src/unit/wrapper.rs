@@ -12,6 +12,7 @@
 //! the absolute time.
 use super::{
     decide::START,
+    falling::Pace,
     links::Session,
     relations::{Pending, Readers},
 };
@@ -93,8 +94,8 @@ pub(super) struct State {
     pub flipped: Vec<Option<i64>>,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
-    /// Shortest interval of each event, and how often it became shorter since one was much longer.
-    pub paces: Vec<(i64, u32)>,
+    /// How fast each event came.
+    pub(super) paces: Vec<Pace>,
     /// The event that happened last, if it came ever faster.
     pub hurried: Option<u16>,
     pub exchanges: u64,
@@ -222,7 +223,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             flipped: vec![None; dims.indicators],
             refused: (i64::MIN / 2, 0),
             happened: vec![None; equations.events().len()],
-            paces: vec![(i64::MAX, 0); equations.events().len()],
+            paces: vec![Pace::NONE; equations.events().len()],
             ..State::default()
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));
@@ -254,9 +255,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_before();
         self.scratch.flipped.clear();
         self.state.starting.clear();
+        let dims = self.scene.dims;
+        // Not by sides that were decided before all inputs were heard.
+        self.scratch.vars[dims.first_side()..dims.variables()].fill(0.0);
         self.settle(START)?;
         self.start_carried();
-        let dims = self.scene.dims;
         let held = &self.scratch.vars[dims.held()];
         self.scene.frame.discrete.copy_from_slice(held);
         self.note_truth();

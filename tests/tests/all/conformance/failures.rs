@@ -76,6 +76,12 @@ const CASES: &[Case] = &[
         says: all(&["event `hit` came ever faster", "`rest`"]),
     },
     Case {
+        name: "through the floor, after few bounces",
+        unit: "states = { x = 1, v = 0 }\nderivatives = { x = 'v', v = '-10' }\n\
+               [[unit.u.event]]\nname = 'hit'\nwhen = 'x <= 0'\nreset = { v = '-0.25 * v' }",
+        says: all(&["event `hit` came ever faster", "`rest`"]),
+    },
+    Case {
         name: "an indicator that is zero at the start and goes on",
         unit: "states = { x = 0 }\nderivatives = { x = '-1' }\n[[unit.u.event]]\nname = 'hit'\n\
                when = 'x <= 0'\nreset = { x = 20 }",
