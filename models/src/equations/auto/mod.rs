@@ -180,11 +180,9 @@ impl Automatic {
     /// # Errors
     /// When no method takes them.
     pub(crate) fn new<E: Equations>(equations: &E, settings: &Settings) -> Result<Self, Refused> {
-        let mut candidates = Candidate::ALL.to_vec();
-        if !is_smooth(equations) {
-            // Its series would go on beyond a kink.
-            candidates.retain(|c| *c != Candidate::Taylor);
-        }
+        let candidates = Candidate::ALL.to_vec();
+        // Its series would go on beyond a kink: only where no other method goes on.
+        let barred = (!is_smooth(equations)).then_some(Candidate::Taylor);
         let common = Common::new(equations);
         let mut refused = None;
         let build = |c: &Candidate| match c.build(&common, equations, settings) {
@@ -194,12 +192,15 @@ impl Automatic {
                 None
             }
         };
-        let Some(runner) = candidates.iter().find_map(build) else {
+        let usual = candidates.iter().filter(|c| Some(**c) != barred);
+        let Some(runner) = usual.chain(&barred).find_map(build) else {
             return Err(refused.unwrap_or_else(|| Refused::Method("no method".to_owned())));
         };
         let prices = Prices::new(equations);
+        let mut tally = Self::begin(&candidates, &prices);
+        barred.into_iter().for_each(|c| tally.records[c as usize].bar());
         Ok(Self {
-            tally: Self::begin(&candidates, &prices),
+            tally,
             runner,
             candidates,
             spares: Default::default(),
@@ -244,6 +245,12 @@ impl Automatic {
             record.call(self.tally.paid);
         }
         self.race(scene, flips, stop, f64::INFINITY);
+        let taylor = Candidate::Taylor as usize;
+        if self.runner.candidate() == failed && self.tally.records[taylor].is_barred() {
+            self.tally.records[taylor] = Record::default();
+            self.race(scene, flips, stop, f64::INFINITY);
+            self.tally.records[taylor].bar();
+        }
         self.runner.candidate() != failed
     }
 

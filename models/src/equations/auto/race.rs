@@ -281,7 +281,7 @@ impl Automatic {
                 continue;
             }
             if record.due > self.tally.paid {
-                if first {
+                if first && !record.is_barred() {
                     told.push(format!("{} not tried yet, its steps are dear", candidate.name()));
                 }
                 continue;
@@ -494,6 +494,7 @@ impl Automatic {
         let (rtol, atol) = (self.settings.solver.rtol, self.settings.solver.atol);
         let now = scene.absolute(Core::<E>::time(self));
         let before = match changed {
+            true if mine.is_infinite() => format!(", {} does not go on", own.name()),
             true => format!(", {} {mine:.1e} so far", own.name()),
             false => String::new(),
         };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::kinds::testing::Bench;
 
 // y' = (cos t) y: y = exp(sin t).
 system!(Swing, 1, |v, dx| { dx[0] = v[0].cos().mul(&v[1]) });
@@ -177,4 +178,27 @@ fn the_matrix_follows_discrete_values() {
     // Rates 1, 2 and 4 for 1 s, 1 s and 0.5 s.
     let exact = (-5.0_f64).exp();
     assert!((x / exact - 1.0).abs() < 1e-14, "{x:e}, not {exact:e}");
+}
+
+/// A pressure behind an orifice, whose flow has a root with an infinite slope: rodas does not pass it. With p = u |u|
+/// and u = 1/2 - (1/4 + cos t)^(1/2) beyond it, x is the integral of p over both parts.
+#[test]
+fn auto_goes_on_where_rodas_cannot() {
+    let bench = Bench::run(
+        "[unit.h]\nkind='equations'\nmethod='auto'\nstates={x=0}\nalgebraic={p=0.4}\nderivatives={x='p'}\n\
+         residuals={p='cos(t) - sign(p)*sqrt(abs(p)) - p'}\noutputs={x='x'}",
+        3.0,
+    );
+    // u + u |u| = cos t, by the trapezoidal rule on a million parts.
+    let p = |t: f64| {
+        let c = t.cos();
+        let u = c.signum() * ((0.25 + c.abs()).sqrt() - 0.5);
+        u * u.abs()
+    };
+    let n = 1_000_000;
+    let h = 3.0 / f64::from(n);
+    let sum: f64 = (1..n).map(|k| p(f64::from(k) * h)).sum();
+    let exact = h * (sum + 0.5 * (p(0.0) + p(3.0)));
+    let x = bench.probe("h.x");
+    assert!((x - exact).abs() < 1e-8, "{x} {exact}");
 }
