@@ -118,6 +118,9 @@ unit_kind! {
         let mut r = Reader::new(params);
         let limit = r.given("limit").then(|| r.int("limit", 1, i64::MAX) as u64);
         let distribution = r.distribution(true);
+        let name = if r.given("rate") { "rate" } else { "mean" };
+        let message = "all jobs come at one instant";
+        r.check(distribution.mean() > 0.0, name, message, "give a positive time between them");
         let stream = r.stream(context, "gaps");
         let clock = match distribution {
             Distribution::Constant(gap) => fraction(gap)

@@ -307,8 +307,7 @@ impl Watch {
             let Flips { sides, list, past } = flips;
             let found = (list, &mut past[k]);
             let side = &mut sides[k];
-            let end =
-                self.locator.polynomial((k, row), within, side, correct, &mut doubts, found);
+            let end = self.locator.polynomial((k, row), within, side, correct, &mut doubts, found);
             reached = end.map_or(reached, |end| reached.min(end));
         }
         Ok(reached)

@@ -24,37 +24,15 @@ use std::collections::HashMap;
 use superdense_models::{
     kinds::Located,
     maths::{
-        expr::{self, Ast, Function, Symbol, VarId, parse},
+        expr::{self, Ast, Function, Symbol, VarId, built_in, parse},
         quantity,
     },
 };
-use text::{Call, Masked, call, next_path};
+use text::{Call, Masked, REDUCTIONS, call, next_path};
 
 const KEYS: &[&str] = &["value", "unit", "over", "ci"];
 /// Most outputs of one formula, those of `sum(plant[*].power)` and the like counted as one.
 const MOST: usize = 1000;
-/// The functions that make a number, and what they are made of.
-const REDUCTIONS: &[(&str, Takes)] = &[
-    ("initial", Takes::Signal),
-    ("final", Takes::Signal),
-    ("at", Takes::Signal),
-    ("rms", Takes::Signal),
-    ("integral", Takes::Signal),
-    ("time_of_min", Takes::Signal),
-    ("time_of_max", Takes::Signal),
-    ("mean", Takes::Values),
-    ("std", Takes::Values),
-    ("min", Takes::Values),
-    ("max", Takes::Values),
-    ("percentile", Takes::Values),
-    ("duration", Takes::Truth),
-    ("first", Takes::Instants),
-    ("last", Takes::Instants),
-    ("count", Takes::Instants),
-    ("rate", Takes::Events),
-    ("sum", Takes::Events),
-];
-
 /// The operand of a reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Takes {
@@ -366,6 +344,11 @@ impl<'a> Reader<'a> {
                         help,
                     );
                 }
+                (Some(c), None) if self.is_unknown(path, &whole.text()[c.name.1..c.end]) => {
+                    (at, fine) = (c.end, false);
+                    let message = format!("unknown function `{path}`");
+                    self.refuse::<()>(whole.within(start, end), message, text::remedy(path));
+                }
                 (None, _) if self.is_output(path) => {
                     fine = false;
                     let message =
@@ -399,6 +382,12 @@ impl<'a> Reader<'a> {
         }
         let unit = unit.or_else(|| only.and_then(|o| o.1));
         Some(Formula { ast, vars: masked.vars, unit, batches, text: shown })
+    }
+
+    /// Whether a name in front of arguments with outputs is that of no function.
+    fn is_unknown(&self, name: &str, args: &str) -> bool {
+        let known = text::is_word(name) || built_in(name).is_some();
+        args.contains(['.', '[']) && !known && self.session.functions().get(name).is_none()
     }
 
     /// Whether a path is no parameter, and has the form of an output.

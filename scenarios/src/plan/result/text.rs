@@ -1,4 +1,5 @@
 //! Texts of formulas: paths and calls in them, and names in their places.
+use super::Takes;
 use std::collections::HashMap;
 
 /// A text with names in the places of what was cut out.
@@ -94,6 +95,44 @@ fn end_of_path(bytes: &[u8], mut at: usize) -> usize {
             return at;
         }
         at += 1 + usize::from(next == b'*');
+    }
+}
+
+/// The functions that make a number, and what they are made of.
+pub(super) const REDUCTIONS: &[(&str, Takes)] = &[
+    ("initial", Takes::Signal),
+    ("final", Takes::Signal),
+    ("at", Takes::Signal),
+    ("rms", Takes::Signal),
+    ("integral", Takes::Signal),
+    ("time_of_min", Takes::Signal),
+    ("time_of_max", Takes::Signal),
+    ("mean", Takes::Values),
+    ("std", Takes::Values),
+    ("min", Takes::Values),
+    ("max", Takes::Values),
+    ("percentile", Takes::Values),
+    ("duration", Takes::Truth),
+    ("first", Takes::Instants),
+    ("last", Takes::Instants),
+    ("count", Takes::Instants),
+    ("rate", Takes::Events),
+    ("sum", Takes::Events),
+];
+
+/// Whether a name is a word of formulas that may stand before a bracket.
+pub(super) fn is_word(name: &str) -> bool {
+    matches!(name, "if" | "then" | "else" | "and" | "or" | "not" | "in" | "for")
+}
+
+/// What to take in place of an unknown function.
+pub(super) fn remedy(name: &str) -> String {
+    match name {
+        "median" => "take percentile(x, 50)".to_owned(),
+        _ => {
+            let names: Vec<_> = REDUCTIONS.iter().map(|(name, _)| *name).collect();
+            format!("what makes a number of an output is {}", names.join(", "))
+        }
     }
 }
 
