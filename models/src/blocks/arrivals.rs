@@ -120,7 +120,8 @@ unit_kind! {
         let distribution = r.distribution(true);
         let name = if r.given("rate") { "rate" } else { "mean" };
         let message = "all jobs come at one instant";
-        r.check(distribution.mean() > 0.0, name, message, "give a positive time between them");
+        let ends = distribution.mean() > 0.0 || limit.is_some();
+        r.check(ends, name, message, "give a positive time between them, or a `limit`");
         let stream = r.stream(context, "gaps");
         let clock = match distribution {
             Distribution::Constant(gap) => fraction(gap)

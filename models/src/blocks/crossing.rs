@@ -125,7 +125,7 @@ impl Relation {
         let found = (&mut flips, &mut past);
         let mut off = Off(self.tolerance);
         // A staircase has a step for each quantum, as far as the signal would go.
-        let mut locator = Locator::new(vec![self.watched]).first();
+        let mut locator = Locator::new(vec![self.watched]).at_most(1);
         locator.polynomial((0, &row), within, &mut side, |_| None, &mut off, found);
         self.next = flips.into_iter().min_by(|a, b| a.t.total_cmp(&b.t));
         let since = self.held.as_ref().map_or(0, Held::since);

@@ -35,10 +35,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (Some(step), Some(done)) = (self.core.own_step(), self.core.inside(&self.scene)) else {
             return;
         };
-        if self.state.cut == now {
+        if std::mem::replace(&mut self.state.cut, now) == now {
             return;
         }
-        self.state.cut = now;
         self.state.cut_steps += 1;
         if self.state.cut_steps > 1 {
             return;

@@ -220,7 +220,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return false;
         }
         if let Some(before) = before.filter(|before| at.start && *before != side) {
-            self.starts_on_end(k, before);
+            self.state.starting.push((k as u16, before));
         }
         self.set_side(k, side)
     }
@@ -232,25 +232,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.vars = vars;
         self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         if let Some(before) = before.filter(|_| at.start) {
-            self.starts_on_end(k, before);
+            self.state.starting.push((k as u16, before));
         }
         self.set_side(k, side)
-    }
-
-    /// Notes that relation `k` begins at the end of its side, which it reached from `before`.
-    fn starts_on_end(&mut self, k: usize, before: f64) {
-        self.state.starting.push((k as u16, before));
     }
 
     /// Before the start, relations that read what begins on the end of its side had the sides that go
     /// with the one before.
     pub(super) fn start_carried(&mut self) {
         if self.state.starting.iter().any(|s| self.readers.inner[usize::from(s.0)]) {
-            let now = self.scratch.vars.clone();
-            let mut carried = self.state.starting.clone();
+            let (now, mut carried) = (self.scratch.vars.clone(), self.state.starting.clone());
             self.carry(&mut carried);
-            self.state.starting = carried;
-            self.scratch.vars = now;
+            (self.state.starting, self.scratch.vars) = (carried, now);
         }
     }
 
@@ -261,7 +254,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         for _ in 0..ROUNDS {
             self.update_indicators();
-            let mut changed = false;
+            let known = sides.len();
             for k in 0..self.readers.relations.len() {
                 let Relation { role, kind, sliding, .. } = &self.readers.relations[k];
                 let fixed = matches!(role, Role::Passes(_) | Role::Slides)
@@ -279,10 +272,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 };
                 if self.set_side(k, before) {
                     sides.push((k as u16, before));
-                    changed = true;
                 }
             }
-            if !changed {
+            if sides.len() == known {
                 break;
             }
         }
@@ -391,30 +383,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let near = match self.readers.relations[k].kind {
             Kind::Sign => self.side(k) != 0.0 && self.certain(k) == 0.0,
-            Kind::Floor => self.beyond_whole(k).is_some(),
+            Kind::Floor => self.beyond(k).is_some(),
         };
         near && reads.any(is_reset)
     }
 
-    /// The side on the other side of the whole number on which relation `k` stands.
-    fn beyond_whole(&self, k: usize) -> Option<f64> {
-        let z = self.scratch.indicators[k];
-        let way = if self.side(k) == z.0.round() { 1.0 } else { -1.0 };
-        Kind::Floor.decide(z, || way).1
+    /// The side on the other side of the threshold, or of the whole number, on which relation `k` stands.
+    fn beyond(&self, k: usize) -> Option<f64> {
+        let (z, kind, side) =
+            (self.scratch.indicators[k], self.readers.relations[k].kind, self.side(k));
+        let up = if kind == Kind::Sign { side > 0.0 } else { side == z.0.round() };
+        kind.decide(z, || if up { 1.0 } else { -1.0 }).1
     }
 
     /// Whether the condition of event `number` needs the threshold on which relation `k` stands: of whole
     /// numbers it may need another one, and a remainder goes on to end it.
     pub(super) fn is_needed(&mut self, k: usize, number: usize) -> bool {
-        if self.readers.relations[k].kind == Kind::Sign {
-            let side = self.side(k);
-            self.set_side(k, -side);
-            let holds = self.holds(number);
-            self.set_side(k, side);
-            return side == 0.0 || !holds;
-        }
         let now = self.scratch.vars.clone();
-        let mut sides = self.beyond_whole(k).iter().map(|side| (k as u16, *side)).collect();
+        let mut sides = self.beyond(k).iter().map(|side| (k as u16, *side)).collect();
         self.carry(&mut sides);
         let holds = self.holds(number);
         self.scratch.vars = now;

@@ -4,32 +4,13 @@ use crate::solve::{
     core::Core,
     equations::{Dims, Equations, Trigger},
 };
-use serde::{Deserialize, Serialize};
 
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
 const HURRY: u32 = 8;
 /// down to so many ticks;
 pub(super) const HURRIED: i64 = 64;
-/// where the last one is no exception beside the one before, so many times as long at most;
-const USUAL: i64 = 16;
-/// its unit has fallen through if it does not come again for so many ticks.
+/// its unit has fallen through if it does not come again for so many ticks, and the interval before was no longer.
 const FALLEN: i64 = 1000;
-
-/// How fast an event came.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Pace {
-    /// The shortest interval so far, in ticks.
-    interval: i64,
-    /// Its share of the one before.
-    ratio: f64,
-    /// How often it became shorter, one after the other.
-    count: u32,
-}
-
-impl Pace {
-    /// No event yet.
-    pub(super) const NONE: Self = Self { interval: i64::MAX, ratio: 0.0, count: 0 };
-}
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// An error if an event that came ever faster happened for the last time, and its condition has
@@ -92,34 +73,30 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn note_event(&mut self, event: u16) {
         let last = self.scene.frame.last;
         let number = usize::from(event);
-        let before = self.state.happened[number].replace(last);
-        let interval = last - before.unwrap_or(self.settings.start);
-        let pace = &mut self.state.paces[number];
-        let earlier = *pace;
-        let ratio = interval as f64 / earlier.interval as f64;
-        if interval < earlier.interval {
-            *pace = Pace { interval, ratio, count: earlier.count + 1 };
-        } else if interval / 4 > earlier.interval {
-            *pace = Pace { interval, ratio: 0.0, count: 0 };
-        }
-        let count = pace.count;
+        let before = self.state.happened[number].replace(last).unwrap_or(self.settings.start);
+        let interval = last - before;
+        let (earlier, count, shrank) = self.state.paces[number];
+        let ratio = interval as f64 / earlier as f64;
+        let pace = match interval < earlier {
+            true => (interval, count + 1, ratio),
+            false if interval / 4 > earlier => (interval, 0, 0.0),
+            false => (earlier, count, shrank),
+        };
+        self.state.paces[number] = pace;
         // Of a bounce that loses much there are few: the next interval is so short if it shrinks as the last two.
-        let regular = ratio >= 0.3 * earlier.ratio && ratio <= 2.0 * earlier.ratio;
-        let next = interval as f64 * ratio;
-        let shrinks = regular && ratio > 0.0 && ratio < 0.7 && next <= HURRIED as f64;
-        let hurries = count > HURRY && interval <= HURRIED && earlier.interval <= USUAL * HURRIED;
-        let hurries = before.is_some() && (hurries || shrinks && self.throws_back(number));
-        self.state.hurried = hurries.then_some(event);
+        let shrinks = (0.3..=2.0).contains(&(ratio / shrank)) && ratio < 0.7;
+        let shrinks = shrinks && interval as f64 * ratio <= HURRIED as f64;
+        let hurries = pace.1 > HURRY && interval <= HURRIED && earlier <= FALLEN;
+        self.state.hurried = (hurries || shrinks && self.throws_back(number)).then_some(event);
     }
 
     /// Whether event `number` sets states, and its condition reads some: it does not only follow inputs.
     fn throws_back(&self, number: usize) -> bool {
         let states = Dims::STATES..self.scene.dims.first_input();
         let spec = &self.scene.equations.events()[number];
-        let reads = |k: &usize| match &self.readers.reads[*k] {
-            Some(reads) => reads.iter().any(|id| states.contains(&(id.0 as usize))),
-            None => true,
-        };
-        spec.sets(|place| states.contains(&place)) && self.readers.of[number].iter().any(reads)
+        let is_state = |place: usize| states.contains(&place);
+        let reads =
+            |k: &usize| self.readers.reads[*k].iter().flatten().any(|id| is_state(id.0 as usize));
+        spec.sets(is_state) && self.readers.of[number].iter().any(reads)
     }
 }

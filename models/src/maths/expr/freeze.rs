@@ -136,7 +136,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     /// The expression with its switching functions held still; they are looked at in all modes, or
     /// `only` in this one.
     pub fn freeze(&mut self, expr: &Expr, only: Option<f64>) -> Expr {
-        let switches = |node: &Node| matches!(node, Node::Call(op, _) if is_switch(*op));
+        let switches = |node: &Node| matches!(node, Node::Call(op, _) if SWITCHES.contains(op));
         if !expr.nodes().iter().any(switches) {
             return expr.clone();
         }
@@ -193,7 +193,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             // Its condition stands still, or has been held still.
             Op::Select => return (graph.select(a, b, c), moving),
             Op::And | Op::Or | Op::Not => false,
-            _ => !moving || !is_switch(op),
+            _ => !moving || !SWITCHES.contains(&op),
         };
         if still || matches!(op, Op::And | Op::Or | Op::Not) {
             return (graph.call(op, [a, b, c]), moving);
@@ -388,56 +388,12 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     }
 }
 
-impl Expr {
-    /// The quantities at whose zeros the expression has a kink or a jump; not those that are rounded.
-    ///
-    /// ```
-    /// use superdense_models::maths::expr::{Expr, Names};
-    ///
-    /// let rectified = Expr::parse("max(0, v) + 1", &Names::new().var("v", 0)).unwrap();
-    /// assert_eq!(rectified.switches()[0].eval(&[3.0]), -3.0);
-    /// ```
-    #[must_use]
-    pub fn switches(&self) -> Vec<Self> {
-        let quantity = |node: &Node| {
-            let Node::Call(op, [a, b, _]) = *node else { return None };
-            let mut graph = Graph::exact();
-            let all = graph.import(self);
-            let [a, b] = [a, b].map(|k| all[k as usize]);
-            let z = match op {
-                Op::Less | Op::LessEq | Op::Equal | Op::NotEqual | Op::Min | Op::Max => {
-                    graph.binary(Op::Sub, a, b)
-                }
-                Op::Abs | Op::Sign | Op::Step => a,
-                _ => return None,
-            };
-            Some(graph.finish(z))
-        };
-        let all = self.nodes().iter().filter_map(quantity);
-        all.filter(|z| z.as_constant().is_none()).collect()
-    }
-}
-
-/// Whether the operation has a kink or a jump.
-fn is_switch(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Less
-            | Op::LessEq
-            | Op::Equal
-            | Op::NotEqual
-            | Op::Min
-            | Op::Max
-            | Op::Abs
-            | Op::Sign
-            | Op::Step
-            | Op::Floor
-            | Op::Ceil
-            | Op::Trunc
-            | Op::Round
-            | Op::Mod
-    )
-}
+/// Operations that have a kink or a jump.
+#[rustfmt::skip]
+const SWITCHES: [Op; 14] = [
+    Op::Less, Op::LessEq, Op::Equal, Op::NotEqual, Op::Min, Op::Max, Op::Abs, Op::Sign, Op::Step, Op::Floor, Op::Ceil,
+    Op::Trunc, Op::Round, Op::Mod,
+];
 
 #[cfg(test)]
 mod tests {

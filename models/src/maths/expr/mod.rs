@@ -99,6 +99,7 @@ mod scalar;
 mod scope;
 mod substitute;
 mod suggest;
+mod switches;
 mod tape;
 mod tree;
 

@@ -31,7 +31,7 @@ mod walk;
 use curves::Polynomial;
 pub use curves::spread;
 use sampled::{Models, Probe, Sampled};
-use walk::Walk;
+use walk::{MOST, Walk};
 
 pub use crate::maths::expr::Kind;
 
@@ -112,6 +112,8 @@ pub struct Locator {
     watched: Vec<Watched>,
     /// The number of the first function whose flip ends a search.
     ending: Option<usize>,
+    /// Flips of one polynomial at which a search ends.
+    most: usize,
     walk: Walk,
     models: Models,
     /// Intervals still to do, last one first: start, end, halvings.
@@ -151,19 +153,13 @@ impl Locator {
 
     /// For these relations.
     pub fn new(watched: Vec<Watched>) -> Self {
-        Self { watched, ..Self::default() }
+        Self { watched, most: MOST, ..Self::default() }
     }
 
-    /// Ends each search at the first flip.
-    pub fn first(mut self) -> Self {
-        self.walk.most = 1;
-        self
-    }
-
-    /// Ends each search before the last of so many flips of one function: the next one goes on there, if what the
-    /// first of them sets off does not make the others void.
+    /// Ends each search at so many flips of one polynomial, before the last of them: the next one goes on there, if what
+    /// the first of them sets off does not make the others void.
     pub fn at_most(mut self, flips: usize) -> Self {
-        self.walk.most = flips;
+        self.most = flips;
         self
     }
 
@@ -192,7 +188,14 @@ impl Locator {
     ) -> Option<f64> {
         let mut curve =
             Polynomial { row, start: within.start, width: within.end - within.start, correct };
-        self.walk.flips(&mut curve, (k, self.watched[k]), side, within, doubts, (flips, past))
+        self.walk.flips(
+            &mut curve,
+            (k, self.watched[k], self.most),
+            side,
+            within,
+            doubts,
+            (flips, past),
+        )
     }
 
     /// Appends the flips of those relations that `select` names, by evaluating functions: `z` evaluates
@@ -210,7 +213,7 @@ impl Locator {
         (flips, past): (&mut Vec<Flip>, &mut [Past]),
     ) -> Result<f64, NotFinite> {
         let mut probe = Probe { z, bad: None };
-        let Self { watched, ending, walk, models, todo } = self;
+        let Self { watched, ending, walk, models, todo, .. } = self;
         let listed = || watched.iter().enumerate().filter(|(k, _)| select(*k));
         if listed().next().is_none() {
             return Ok(within.end);
@@ -244,21 +247,14 @@ impl Locator {
             }
             let fresh = if low == within.start { within.fresh } else { 0.0 };
             let part = Interval { start: low, end: high, fresh };
-            let mut reached = None;
             for (k, w) in listed() {
                 let mut curve = Sampled { probe: &mut probe, models, k, low, high };
                 let found = (&mut *flips, &mut past[k]);
-                let end = walk.flips(&mut curve, (k, *w), &mut sides[k], part, doubts, found);
-                reached = reached.into_iter().chain(end).reduce(f64::min);
+                walk.flips(&mut curve, (k, *w, MOST), &mut sides[k], part, doubts, found);
             }
-            if probe.bad.is_some() {
-                break;
-            }
-            if let Some(reached) = reached {
-                return Ok(reached);
-            }
-            if ending.is_some_and(|first| flips.iter().any(|f| usize::from(f.relation) >= first)) {
-                return Ok(high);
+            let ends = |first| flips.iter().any(|f| usize::from(f.relation) >= first);
+            if probe.bad.is_some() || ending.is_some_and(ends) {
+                return probe.bad.map_or(Ok(high), Err);
             }
         }
         probe.bad.map_or(Ok(within.end), Err)

@@ -332,17 +332,10 @@ impl<'a> Reader<'a> {
                     }
                 }
                 (Some(c), None) if matches!(path, "event" | "interval") => {
-                    at = c.end;
-                    fine = false;
-                    let help = format!(
-                        "write count({0}), or another number of it",
-                        &whole.text()[start..c.end]
-                    );
-                    self.refuse::<()>(
-                        whole.within(start, c.end),
-                        "events are no number".into(),
-                        help,
-                    );
+                    (at, fine) = (c.end, false);
+                    let piece = whole.within(start, c.end);
+                    let help = format!("write count({}), or another number of it", piece.text());
+                    self.refuse::<()>(piece, "events are no number".into(), help);
                 }
                 (Some(c), None) if self.is_unknown(path, &whole.text()[c.name.1..c.end]) => {
                     (at, fine) = (c.end, false);

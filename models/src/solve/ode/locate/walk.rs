@@ -18,13 +18,11 @@ pub(super) trait Curve {
 }
 
 /// Flips of one relation within one search: beyond so many, something is wrong with its function.
-const MOST: usize = 10_000;
+pub(super) const MOST: usize = 10_000;
 
 /// Working memory of a walk: points in ascending order, and the function there.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// It ends at so many flips.
-    pub(super) most: usize,
     points: Vec<f64>,
     values: Vec<f64>,
 }
@@ -62,19 +60,13 @@ pub(super) fn stays(watched: Watched, side: f64, (least, most): (f64, f64)) -> b
     }
 }
 
-impl Default for Walk {
-    fn default() -> Self {
-        Self { most: MOST, points: Vec::new(), values: Vec::new() }
-    }
-}
-
 impl Walk {
-    /// Appends the flips of relation `k`, which is on `side` at the start; that moves along. Gives how far it went,
-    /// if that is not the end.
+    /// Appends the flips of relation `k`, up to so many, which is on `side` at the start; that moves along. Gives how
+    /// far it went, if that is not the end.
     pub(super) fn flips(
         &mut self,
         curve: &mut impl Curve,
-        (k, watched): (usize, Watched),
+        (k, watched, most): (usize, Watched, usize),
         side: &mut f64,
         within: Interval,
         doubts: &mut impl Doubts,
@@ -89,7 +81,7 @@ impl Walk {
         let relation = k as u16;
         let (mut piece, mut fresh) = (0, true);
         let (begun, mut reached) = (*side, None);
-        for number in 1..=self.most {
+        for number in 1..=most {
             let Some((t, at, next)) = self.leaves(
                 (&mut *curve, watched, past.slack),
                 (k, *side),
@@ -99,7 +91,7 @@ impl Walk {
             ) else {
                 break;
             };
-            if number > 1 && number == self.most {
+            if number > 1 && number == most {
                 reached = flips.last().map(|before| 0.5 * (before.t + t));
             }
             flips.push(Flip { t, relation, touch: None, before: *side, side: next });
