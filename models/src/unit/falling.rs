@@ -71,23 +71,28 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Event `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
-        let last = self.scene.frame.last;
-        let number = usize::from(event);
-        let before = self.state.happened[number].replace(last).unwrap_or(self.settings.start);
-        let interval = last - before;
-        let (earlier, count, shrank) = self.state.paces[number];
-        let ratio = interval as f64 / earlier as f64;
-        let pace = match interval < earlier {
-            true => (interval, count + 1, ratio),
-            false if interval / 4 > earlier => (interval, 0, 0.0),
-            false => (earlier, count, shrank),
+        let (number, last, start) =
+            (usize::from(event), self.scene.frame.last, self.settings.start);
+        let interval = last - self.state.happened[number].replace(last).unwrap_or(start);
+        let (earlier, first, count) = self.state.paces[number];
+        self.state.paces[number] = match interval < earlier {
+            true => (interval, earlier, count + 1),
+            false if interval / 4 > earlier => (interval, i64::MAX, 0),
+            false => (earlier, first, count),
         };
-        self.state.paces[number] = pace;
+        let short = interval <= HURRIED * FALLEN;
+        let hurries = short && self.hurries(number, interval, (earlier, first), count);
+        self.state.hurried = hurries.then_some(event);
+    }
+
+    /// Whether event `number` came ever faster: its interval, the two before, and how often it became shorter.
+    fn hurries(&self, number: usize, interval: i64, before: (i64, i64), count: u32) -> bool {
         // Of a bounce that loses much there are few: the next interval is so short if it shrinks as the last two.
-        let shrinks = (0.3..=2.0).contains(&(ratio / shrank)) && ratio < 0.7;
-        let shrinks = shrinks && interval as f64 * ratio <= HURRIED as f64;
-        let hurries = pace.1 > HURRY && interval <= HURRIED && earlier <= FALLEN;
-        self.state.hurried = (hurries || shrinks && self.throws_back(number)).then_some(event);
+        let ratio = interval as f64 / before.0 as f64;
+        let regular = (0.3..=2.0).contains(&(ratio * before.1 as f64 / before.0 as f64));
+        let shrinks = regular && ratio < 0.7 && interval as f64 * ratio <= HURRIED as f64;
+        count >= HURRY && interval <= HURRIED && before.0 <= FALLEN
+            || shrinks && self.throws_back(number)
     }
 
     /// Whether event `number` sets states, and its condition reads some: it does not only follow inputs.
@@ -95,8 +100,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let states = Dims::STATES..self.scene.dims.first_input();
         let spec = &self.scene.equations.events()[number];
         let is_state = |place: usize| states.contains(&place);
-        let reads =
-            |k: &usize| self.readers.reads[*k].iter().flatten().any(|id| is_state(id.0 as usize));
-        spec.sets(is_state) && self.readers.of[number].iter().any(reads)
+        let mut read =
+            self.readers.of[number].iter().flat_map(|&k| &self.readers.reads[k]).flatten();
+        spec.sets(is_state) && read.any(|id| is_state(id.0 as usize))
     }
 }

@@ -93,9 +93,9 @@ pub(super) struct State {
     pub flipped: Vec<Option<i64>>,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
-    /// Of each event the shortest interval in ticks, how often it became shorter since one was much longer, and the
-    /// share that it then was of the one before.
-    pub paces: Vec<(i64, u32, f64)>,
+    /// Of each event the shortest interval in ticks, the one before it, and how often it became shorter since one was
+    /// much longer.
+    pub paces: Vec<(i64, i64, u32)>,
     /// The event that happened last, if it came ever faster.
     pub hurried: Option<u16>,
     pub exchanges: u64,
@@ -223,7 +223,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             flipped: vec![None; dims.indicators],
             refused: (i64::MIN / 2, 0),
             happened: vec![None; equations.events().len()],
-            paces: vec![(i64::MAX, 0, 0.0); equations.events().len()],
+            paces: vec![(i64::MAX, i64::MAX, 0); equations.events().len()],
             ..State::default()
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));

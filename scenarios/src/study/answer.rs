@@ -7,6 +7,7 @@ use super::{
     vary::number,
 };
 use serde::{Serialize, Serializer};
+use std::collections::HashSet;
 use superdense_study::{Boundary, Change, interval, replicate::LEVEL};
 
 /// Changes of a condition beyond which it probably compares what is equal but for errors.
@@ -204,8 +205,11 @@ fn design(
     let over = question.over();
     let name = |&at: &usize| study.parameters[at].path.value.clone();
     let mut means = Vec::new();
+    // Points may coincide where parameters have steps.
+    let mut seen = HashSet::new();
+    let own: Vec<bool> = (0..runs.len()).map(|at| seen.insert(found.of[number][at])).collect();
     let replicated = runs.iter().any(|runs| runs.len() > 1);
-    for (at, (point, _)) in question.points().enumerate().filter(|_| replicated) {
+    for (at, (point, _)) in question.points().enumerate().filter(|(at, _)| replicated && own[*at]) {
         let cell = |(&p, x): (&usize, &f64)| (name(&p), study.parameters[p].json(*x));
         let estimated = |(i, r): (usize, &String)| (r.clone(), estimate(&values(&runs[at], i)));
         means.push(Mean {
@@ -215,7 +219,9 @@ fn design(
             results: study.results.iter().enumerate().map(estimated).collect(),
         });
     }
-    let failed = failed(runs);
+    let own = own.iter().zip(runs).filter(|(own, _)| **own);
+    let runs: Vec<_> = own.map(|(_, runs)| runs.clone()).collect();
+    let failed = failed(&runs);
     DesignAnswer {
         words: String::new(),
         method,

@@ -85,6 +85,9 @@ pub(super) fn compare_mapped(
     let Some(difference) = difference(&base, &found, bounds) else {
         return Opinion::Undecided("the difference shrinks with the tolerance".into());
     };
+    if accumulates(&base, bounds.ticks) || accumulates(&found, bounds.ticks) {
+        return Opinion::Undecided("events accumulate".into());
+    }
     let stable = match way.shifted {
         true => stable::is_stable_from_the_start(case, runner),
         false => stable::is_stable(case, runner),
@@ -106,6 +109,15 @@ pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
         ticks: stable::ticks(case, 10.0 * error).max(20),
         values: 10.0 * error + (100.0 + 30.0 * late as f64) * coarse,
     }
+}
+
+/// Whether an event follows on itself within so many ticks: how many there are hangs on the tick.
+fn accumulates(run: &Outcome, ticks: i64) -> bool {
+    let mut last = std::collections::HashMap::new();
+    run.events.iter().any(|e| {
+        let before = last.insert(&e.name, e.tick);
+        before.is_some_and(|before| before < e.tick && e.tick - before <= ticks)
+    })
 }
 
 /// Whether a run left the domain of a function; just before the border this hangs on errors.
@@ -296,6 +308,9 @@ impl Judge for TimeShift {
         }
         if base.end != End::Reached {
             return Opinion::Skipped("fails");
+        }
+        if base.events.first().is_some_and(|e| e.tick <= 1) {
+            return Opinion::Skipped("an event at the start, which is a start there only (rule 7)");
         }
         let mapped = |mut run: Outcome| {
             run.events.retain(|e| !e.name.ends_with(".begin"));

@@ -91,9 +91,7 @@ impl Walk {
             ) else {
                 break;
             };
-            if number > 1 && number == most {
-                reached = flips.last().map(|before| 0.5 * (before.t + t));
-            }
+            reached = flips.last().filter(|_| number == most).map(|before| 0.5 * (before.t + t));
             flips.push(Flip { t, relation, touch: None, before: *side, side: next });
             *side = next;
             past.slack = curve.rounding(t);
