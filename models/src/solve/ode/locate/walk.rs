@@ -91,7 +91,7 @@ impl Walk {
             ) else {
                 break;
             };
-            reached = flips.last().filter(|_| number == most).map(|before| 0.5 * (before.t + t));
+            reached = (number == most).then(|| flips.last().map(|f| 0.5 * (f.t + t))).flatten();
             flips.push(Flip { t, relation, touch: None, before: *side, side: next });
             *side = next;
             past.slack = curve.rounding(t);
