@@ -383,25 +383,27 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let near = match self.readers.relations[k].kind {
             Kind::Sign => self.side(k) != 0.0 && self.certain(k) == 0.0,
-            Kind::Floor => self.beyond(k).is_some(),
+            Kind::Floor => self.beyond_whole(k).is_some(),
         };
         near && reads.any(is_reset)
     }
 
-    /// The side on the other side of the threshold, or of the whole number, on which relation `k` stands.
-    fn beyond(&self, k: usize) -> Option<f64> {
-        let (z, kind, side) =
-            (self.scratch.indicators[k], self.readers.relations[k].kind, self.side(k));
-        let up = if kind == Kind::Sign { side > 0.0 } else { side == z.0.round() };
-        kind.decide(z, || if up { 1.0 } else { -1.0 }).1
+    /// The side on the other side of the whole number on which relation `k` stands.
+    fn beyond_whole(&self, k: usize) -> Option<f64> {
+        let z = self.scratch.indicators[k];
+        let way = if self.side(k) == z.0.round() { 1.0 } else { -1.0 };
+        Kind::Floor.decide(z, || way).1
     }
 
     /// Whether the condition of event `number` needs the threshold on which relation `k` stands: of whole
     /// numbers it may need another one, and a remainder goes on to end it.
     pub(super) fn is_needed(&mut self, k: usize, number: usize) -> bool {
         let now = self.scratch.vars.clone();
-        let mut sides = self.beyond(k).iter().map(|side| (k as u16, *side)).collect();
-        self.carry(&mut sides);
+        let mut sides = self.beyond_whole(k).iter().map(|side| (k as u16, *side)).collect();
+        match self.readers.relations[k].kind {
+            Kind::Sign => _ = self.set_side(k, -self.side(k)),
+            Kind::Floor => self.carry(&mut sides),
+        }
         let holds = self.holds(number);
         self.scratch.vars = now;
         let first = self.scene.dims.first_discrete();

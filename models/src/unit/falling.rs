@@ -71,28 +71,25 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Event `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
-        let (number, last, start) =
-            (usize::from(event), self.scene.frame.last, self.settings.start);
-        let interval = last - self.state.happened[number].replace(last).unwrap_or(start);
-        let (earlier, first, count) = self.state.paces[number];
-        self.state.paces[number] = match interval < earlier {
-            true => (interval, earlier, count + 1),
-            false if interval / 4 > earlier => (interval, i64::MAX, 0),
+        let (number, last) = (usize::from(event), self.scene.frame.last);
+        let gap = last - self.state.happened[number].replace(last).unwrap_or(self.settings.start);
+        let before @ (earlier, first, count) = self.state.paces[number];
+        self.state.paces[number] = match gap < earlier {
+            true => (gap, earlier, count + 1),
+            false if gap / 4 > earlier => (gap, i64::MAX, 0),
             false => (earlier, first, count),
         };
-        let short = interval <= HURRIED * FALLEN;
-        let hurries = short && self.hurries(number, interval, (earlier, first), count);
-        self.state.hurried = hurries.then_some(event);
+        let short = gap <= HURRIED * FALLEN;
+        self.state.hurried = (short && self.hurries(number, gap, before)).then_some(event);
     }
 
     /// Whether event `number` came ever faster: its interval, the two before, and how often it became shorter.
-    fn hurries(&self, number: usize, interval: i64, before: (i64, i64), count: u32) -> bool {
+    fn hurries(&self, number: usize, gap: i64, (earlier, first, count): (i64, i64, u32)) -> bool {
         // Of a bounce that loses much there are few: the next interval is so short if it shrinks as the last two.
-        let ratio = interval as f64 / before.0 as f64;
-        let regular = (0.3..=2.0).contains(&(ratio * before.1 as f64 / before.0 as f64));
-        let shrinks = regular && ratio < 0.7 && interval as f64 * ratio <= HURRIED as f64;
-        count >= HURRY && interval <= HURRIED && before.0 <= FALLEN
-            || shrinks && self.throws_back(number)
+        let ratio = gap as f64 / earlier as f64;
+        let regular = (0.3..=2.0).contains(&(ratio * first as f64 / earlier as f64));
+        let shrinks = regular && ratio < 0.7 && gap as f64 * ratio <= HURRIED as f64;
+        count >= HURRY && gap <= HURRIED && earlier <= FALLEN || shrinks && self.throws_back(number)
     }
 
     /// Whether event `number` sets states, and its condition reads some: it does not only follow inputs.
