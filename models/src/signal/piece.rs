@@ -421,7 +421,7 @@ mod tests {
         }
     }
 
-    /// What is left of a balance is rounding: it is noted once, not looked at more and more closely.
+    /// The rest of a balance is rounding: it is noted once, not looked at more and more closely.
     #[test]
     fn rounding_of_a_balance_is_left() {
         let mut count = 0;

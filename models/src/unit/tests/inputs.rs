@@ -23,7 +23,7 @@ fn a_condition_that_goes_on_holding_is_one_event() {
     }
 }
 
-/// What is heard at the start takes the place of the initial value, also where a side was decided by that:
+/// An input heard at the start takes the place of the initial value, also where a side was decided by that:
 /// x = 0.5 lies on the surface, and goes down with u = -1.
 #[test]
 fn sides_at_the_start_know_the_inputs() {

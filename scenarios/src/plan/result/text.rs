@@ -125,7 +125,7 @@ pub(super) fn is_word(name: &str) -> bool {
     matches!(name, "if" | "then" | "else" | "and" | "or" | "not" | "in" | "for")
 }
 
-/// What to take in place of an unknown function.
+/// The remedy for an unknown function.
 pub(super) fn remedy(name: &str) -> String {
     match name {
         "median" => "take percentile(x, 50)".to_owned(),
