@@ -110,8 +110,10 @@ impl Piece {
             expand((low, high), sample, nodes, &mut series);
             let noise = NOISE.max(DERIVATIVE * rounding / (high - low));
             // Of all of them: each keeps its size.
-            let rough = |f: usize| !decreases(&series[f], &mut sizes[f], noise);
-            let rough = (0..dim).map(rough).collect::<Vec<_>>()[..taken].contains(&true);
+            let mut rough = false;
+            for (f, (series, size)) in series.iter().zip(&mut sizes).enumerate() {
+                rough |= !decreases(series, size, noise) && f < taken;
+            }
             let mut checked = || {
                 for (row, at) in checks.chunks_exact_mut(dim).zip(CHECKS) {
                     sample(low + at * (high - low), row);
