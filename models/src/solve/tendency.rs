@@ -251,14 +251,14 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         f64::EPSILON * (0..self.scene.dims.outputs).map(rounded).fold(0.0, f64::max)
     }
 
-    fn excursion(&mut self, k: usize, t: f64) -> bool {
+    fn excursion(&mut self, k: usize, t: f64, rounding: f64) -> bool {
         if self.usual == 0.0 || k >= self.scene.dims.indicators {
             return false;
         }
         let z = self.series(k, t, self.usual);
         let [_, slope, bend, ..] = z.value.0;
         // A parabola that opens the other way turns so far beyond zero.
-        z.sign(1) != 0.0 && slope * slope > 4.0 * bend.abs() * z.error[0]
+        z.sign(1) != 0.0 && slope * slope > 4.0 * bend.abs() * (z.error[0] + rounding)
     }
 
     fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64 {

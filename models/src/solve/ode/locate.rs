@@ -83,9 +83,10 @@ pub trait Doubts {
         self.bound(k, t)
     }
     /// Whether function `k`, which goes beyond zero at `t` and comes back before it is beyond its error,
-    /// was beyond all the same: this error is far larger than what it usually comes to.
-    fn excursion(&mut self, k: usize, t: f64) -> bool {
-        let _ = (k, t);
+    /// was beyond all the same: this error is far larger than what it usually comes to. Its polynomial is rounded
+    /// by `rounding`.
+    fn excursion(&mut self, k: usize, t: f64, rounding: f64) -> bool {
+        let _ = (k, t, rounding);
         false
     }
     /// Which way function `k` certainly goes on from zero at `t`, by more than `bound` before it turns

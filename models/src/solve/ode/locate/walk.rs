@@ -200,7 +200,9 @@ impl Walk {
                             return Some((from.0, i));
                         }
                     }
-                    if !(began && found.1 == piece) && doubts.excursion(k, found.0) {
+                    if !(began && found.1 == piece)
+                        && doubts.excursion(k, found.0, curve.rounding(found.0))
+                    {
                         return Some(found);
                     }
                     since = None;
@@ -215,10 +217,11 @@ impl Walk {
             }
         }
         since.filter(|&(t, at)| {
-            let bound = doubts.bound(k, t) + curve.rounding(t);
+            let rounding = curve.rounding(t);
+            let bound = doubts.bound(k, t) + rounding;
             // Where it was beyond at the start, it may be on its way back.
             let goes = !(began && at == piece);
-            doubts.heading(k, t, bound) * end.sign < 0.0 || goes && doubts.excursion(k, t)
+            doubts.heading(k, t, bound) * end.sign < 0.0 || goes && doubts.excursion(k, t, rounding)
         })
     }
 
