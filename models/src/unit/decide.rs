@@ -110,12 +110,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 self.scratch.turns[k] += 1;
                 let relation = &self.readers.relations[k];
-                let slides = relation.sliding.is_some();
-                if relation.stops || slides {
+                if relation.stops || relation.sliding.is_some() {
                     (read, last) = (true, k);
                     crossed |= solves && self.readers.solved[k];
                 }
-                if self.readers.inner[k] || slides {
+                if self.readers.inner[k] {
                     // Others read the side that has just changed.
                     self.update_indicators();
                     known = Known::Nothing;
@@ -302,6 +301,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let inputs = dims.first_input()..dims.first_discrete();
         let slips = &self.scene.frame.slips;
+        let mode = relation.within.as_ref().map(|within| dims.first_discrete() + within.0);
         match &self.readers.reads[k] {
             Some(reads) => reads.iter().any(|id| {
                 let place = id.0 as usize;
@@ -310,7 +310,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     true => (vars[place] - prior[place]).abs() <= slips[place - inputs.start],
                     false => vars[place] == prior[place],
                 };
-                !known && Some(place) != self.mode_of(k)
+                !known && Some(place) != mode
             }),
             None => vars != prior,
         }
@@ -364,11 +364,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let compared = *kind == Kind::Sign && *role == Role::Searched && sliding.is_none();
         let sign = self.certain(k);
         compared && sign != 0.0 && sign != self.side(k)
-    }
-
-    fn mode_of(&self, k: usize) -> Option<usize> {
-        let within = self.readers.relations[k].within.as_ref()?;
-        Some(self.scene.dims.first_discrete() + within.0)
     }
 
     /// Whether the resets of a cycle, those of this event among them, have put the indicator of relation

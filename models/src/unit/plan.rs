@@ -77,14 +77,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Advance::Silent => (self.judged(), None),
             Advance::Stopped if beyond => (flip.unwrap_or(i64::MAX), None),
             Advance::Stopped => (limit.unwrap_or(i64::MAX), event.filter(|_| event == limit)),
-            Advance::Left(t) => match rounding::ceil_ticks(t.max(0.0), self.ticks_per_second()) {
+            Advance::Left(t) => {
+                let tick = rounding::ceil_ticks(t.max(0.0), self.ticks_per_second());
+                let beyond = || format!("an event at {t} s is beyond the range of time");
                 // An event found in the tick in which the step began takes place at the next one.
-                Some(k) => {
-                    let k = k.max(begun + 1);
-                    (k, Some(k))
-                }
-                None => return Err(format!("an event at {t} s is beyond the range of time")),
-            },
+                let k = tick.ok_or_else(beyond)?.max(begun + 1);
+                (k, Some(k))
+            }
         };
         let reached = event.filter(|&k| beyond && k <= until);
         let due = due.into_iter().chain(reached).min();
@@ -175,7 +174,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             // Relations that read these are decided first: they may carry others over their ends.
             self.look(self.snapped(k, t));
             self.note_before();
-            self.put_flips(k);
+            self.put_flips_on_surface(k, t);
             self.settle(Instant { t, tick: k, start: false })?;
             self.add_carried();
             let Scratch { vars, held, .. } = &mut self.scratch;
@@ -220,14 +219,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_cycle();
         self.scratch.flipped.clear();
         if flipped {
-            self.put_flips(k);
-            if let Some(relation) = self.slides_from(k) {
-                self.look(t);
-                self.put_on_surface(relation);
-                self.note_before();
-                self.note_cycle();
-                self.put_flips(k);
-            }
+            self.put_flips_on_surface(k, t);
         } else {
             self.note_held();
         }
@@ -274,6 +266,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.flipped.clear();
         let here = self.state.pending.iter().filter(|p| p.tick <= k && p.touch.is_none());
         self.scratch.flipped.extend(here.map(|p| p.relation));
+    }
+
+    /// Puts the flips at tick `k` among the variables of the scratch, and these onto the surface along which it
+    /// begins to slide there.
+    fn put_flips_on_surface(&mut self, k: i64, t: f64) {
+        self.put_flips(k);
+        if let Some(relation) = self.slides_from(k) {
+            self.look(t);
+            self.put_on_surface(relation);
+            self.note_before();
+            self.note_cycle();
+            self.put_flips(k);
+        }
     }
 
     /// Puts the held values of the scratch, after the flips at tick `k`, among its variables.

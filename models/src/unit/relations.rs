@@ -431,9 +431,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let (t, relation, side, touch) = (flip.t, flip.relation, flip.side, flip.touch);
             pending.push(Pending { tick, t, relation, side, touch });
         }
-        if !self.readers.timed.is_empty() {
-            self.gather_timed(until);
-        }
+        self.gather_timed(until);
         // Not all that shares a tick was found in one advance.
         self.state.pending.sort_by_key(|p| p.tick);
     }
@@ -547,12 +545,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let truth = &self.state.truth;
         self.state.due.retain(|&event| truth[usize::from(event)]);
         self.state.due.sort_unstable();
-    }
-
-    /// Notes the truth of all conditions without setting anything off.
-    pub(super) fn note_truth(&mut self) {
-        self.refresh();
-        self.state.due.clear();
     }
 
     /// Relations that lie on the end of their side at the start flip at the first tick.

@@ -262,7 +262,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.start_carried();
         let held = &self.scratch.vars[dims.held()];
         self.scene.frame.discrete.copy_from_slice(held);
-        self.note_truth();
+        // The truth of all conditions, which sets nothing off.
+        self.refresh();
+        self.state.due.clear();
         self.forget_ahead();
         Ok(())
     }
@@ -361,13 +363,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     #[inline]
     pub(super) fn queue_emitted(&mut self) {
-        if !self.scratch.emitted.is_empty() {
-            self.queue_all_emitted();
+        if self.scratch.emitted.is_empty() {
+            return;
         }
-    }
-
-    #[inline(never)]
-    fn queue_all_emitted(&mut self) {
         let first = self.scene.dims.outputs as u16;
         let emitted = self.scratch.emitted.drain(..);
         self.state.outbox.extend(emitted.map(|(port, v)| (first + port, v)));

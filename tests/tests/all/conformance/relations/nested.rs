@@ -211,6 +211,20 @@ fn rule_18_sliding() {
         .only(SLIDING)
         .resolutions(FINE)
         .event("on", Root(2, 1), 0),
+        // So is any other function that is zero on the surface.
+        unit(
+            "C18.13",
+            &format!(
+                "{}{}{}{}",
+                slide("1", "-sign(x)"),
+                when("beyond", "0 + x < 0"),
+                event("passes", "crossing = '2*x'"),
+                when("there", "2*x <= 0")
+            ),
+        )
+        .only(SLIDING)
+        .resolutions(FINE)
+        .event("there", Root(1, 1), 0),
         unit("C18.11", &format!("{ramp}{}", when("off", "x > 0")))
             .only(CURVED)
             .affine(0.0)
