@@ -156,6 +156,12 @@ impl<E: Equations> Scene<E> {
         self.band.max(ROUNDING * value.abs())
     }
 
+    /// How far a signal of this value may differ by rounding where units hand it round: a small part of its band.
+    pub fn rounded(&self, value: f64) -> f64 {
+        let band = if self.band.is_finite() { self.band } else { 0.0 };
+        (1e-6 * band).max(16.0 * f64::EPSILON * value.abs())
+    }
+
     /// Whether output `port` is watched for leaving its band.
     pub fn watches(&self, port: usize) -> bool {
         self.band.is_finite() && self.connected[port]

@@ -148,6 +148,9 @@ struct Received {
     event: bool,
 }
 
+/// Micro-steps of one tick after which roundings of outputs are no change.
+const SETTLES: u32 = 64;
+
 /// The share of an input's slip that is left when another piece comes.
 const FORGETS: f64 = 0.9;
 
@@ -478,13 +481,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);
         }
-        if begins && self.settings.retells {
-            self.queue_segments(0.0, Cause::Begin)?;
-        } else if moved {
+        let tells = begins && self.settings.retells;
+        if moved || tells {
             let Scratch { vars, work, x, before, .. } = &mut self.scratch;
             x.resize(before.len(), 0.0);
             self.scene.equations.outputs(vars, work, x);
-            if x != before || received.event {
+            // Units in a loop without time would tell each other roundings for ever.
+            let near = |x: f64, y: f64| (x - y).abs() <= self.scene.rounded(x);
+            let settled =
+                fx.now().micro > SETTLES && x.iter().zip(&*before).all(|(x, y)| near(*x, *y));
+            if tells && !settled || moved && (x != before && !settled || received.event) {
                 self.queue_segments(0.0, if begins { Cause::Begin } else { Cause::Jump })?;
             }
         }

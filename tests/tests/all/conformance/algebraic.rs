@@ -28,6 +28,32 @@ fn algebraic_loops_are_closed_at_jumps() {
     }
 }
 
+/// Units that make an algebraic loop hand their values round until nothing but the last bit changes, at the start
+/// and at jumps.
+#[test]
+fn loops_of_units_stand_still_within_rounding() {
+    for (conductance, resistance) in [(0.4, 0.7), (0.12, 0.85), (0.9, 0.95), (1.0, 0.6)] {
+        let text = format!(
+            "connections = ['p.y -> a.e', 'a.i -> b.i', 'b.u -> a.u']\n\
+             [unit.p]\nkind = 'pulse'\nperiod = 0.1\n\
+             [unit.a]\nkind = 'equations'\ninputs = {{ e = 0, u = 0 }}\n\
+             outputs = {{ i = '{conductance}*(e - u)' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\ninputs = {{ i = 0 }}\nstates = {{ c = 0.3 }}\n\
+             derivatives = {{ c = '5*(i - 0.1*c)' }}\noutputs = {{ u = 'c + {resistance}*i', c = 'c' }}"
+        );
+        for method in ["rk45", "rodas", "closed", "qss3"] {
+            for (at, source) in [(S / 50, 1.0), (S / 5 * 4 - 1, 0.0), (S / 5 * 4, 1.0)] {
+                let ran = Ran::with(&text, method, at);
+                ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+                let [u, c] = [0, 1].map(|port| ran.output("b", port, at));
+                let gain = conductance * resistance;
+                let closed = (c + gain * source) / (1.0 + gain);
+                assert!((u - closed).abs() < 2e-6, "{method} at {at}: {u} for {closed}");
+            }
+        }
+    }
+}
+
 /// The rectifier of the format guide: its diode voltage fulfils its equation within steps as well, where
 /// it follows the source alone, and where it conducts. Newton's correction is compared with the tolerances.
 #[test]
