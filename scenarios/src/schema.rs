@@ -253,7 +253,7 @@ fn parameter(p: &ParamSpec) -> Json {
         ParamType::Real(_) | ParamType::Duration | ParamType::Period | ParamType::Expression => {
             json!({ "type": ["number", "string"] })
         }
-        ParamType::Int => json!({ "type": ["integer", "string"] }),
+        ParamType::Int | ParamType::Bytes => json!({ "type": ["integer", "string"] }),
         ParamType::Bool => json!({ "type": ["boolean", "string"] }),
         ParamType::Text | ParamType::File => json!({ "type": "string" }),
         ParamType::Choice(words) => json!({ "enum": words }),
@@ -265,6 +265,7 @@ fn parameter(p: &ParamSpec) -> Json {
     };
     let unit = match p.ty {
         ParamType::Real(Some(unit)) => format!(" in {unit}"),
+        ParamType::Bytes => " in bytes".into(),
         _ => String::new(),
     };
     let default = match p.default {

@@ -2,7 +2,7 @@
 use crate::{
     kinds::{
         ParamType, ValueType,
-        params::{DISTRIBUTION, Reader, random_ticks, with},
+        params::{Reader, TIMES, random_ticks, with},
         ports::{event, ports, signal},
     },
     maths::{
@@ -110,8 +110,8 @@ unit_kind! {
     Arrivals = "arrivals", "a source of jobs",
     params: [
         with("limit", ParamType::Int, "", "number of jobs; default no limit"),
-        DISTRIBUTION[0], DISTRIBUTION[1], DISTRIBUTION[2], DISTRIBUTION[3], DISTRIBUTION[4],
-        DISTRIBUTION[5], DISTRIBUTION[6], DISTRIBUTION[7], DISTRIBUTION[8], DISTRIBUTION[9],
+        TIMES[0], TIMES[1], TIMES[2], TIMES[3], TIMES[4],
+        TIMES[5], TIMES[6], TIMES[7], TIMES[8], TIMES[9],
     ],
     ports: |_| Ok(ports([], [event("out", ValueType::Job), signal("count")])),
     build: |params, context| {

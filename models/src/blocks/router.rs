@@ -162,6 +162,25 @@ mod tests {
         assert_eq!((bench.count("r.out2"), bench.count("t.out1")), (0, 5000));
     }
 
+    /// A job that finds a line full is no longer in it.
+    #[test]
+    fn the_shortest_line_forgets_jobs_that_are_lost() {
+        let bench = Bench::run(
+            "connections=['a.out -> r.in', 'r.out1 -> s.in', 'r.out2 -> t.in', 's.length -> r.length1', \
+             't.length -> r.length2', 's.out -> k.in', 't.out -> k.in']\n[unit.k]\nkind='sink'\n\
+             [unit.a]\nkind='arrivals'\ndistribution='constant'\nmean=1\n\
+             [unit.r]\nkind='router'\nmode='shortest'\n\
+             [unit.s]\nkind='server'\ndistribution='constant'\nmean=9.5\ncapacity=1\n\
+             [unit.t]\nkind='server'\ndistribution='constant'\nmean=2.25",
+            1000.5,
+        );
+        // By a loop of its own in which the lengths are those at each instant.
+        assert_eq!(
+            (bench.count("r.out1"), bench.count("r.out2"), bench.count("s.lost")),
+            (700, 300, 600)
+        );
+    }
+
     #[test]
     fn bad_weights() {
         assert_eq!(

@@ -3,7 +3,7 @@ use crate::{
     kinds::{
         ParamType, PortSpec, Ports, ValueType,
         feed_through::{FeedThrough, Passing},
-        params::{DISTRIBUTION, Reader, random_ticks, with},
+        params::{Reader, TIMES, random_ticks, with},
         ports::{event, signal},
     },
     maths::random::{Distribution, RandomStream},
@@ -148,6 +148,8 @@ impl Atomic<Value> for Station {
             });
         }
         self.count();
+        // A router that chooses the shortest line counts what it sends until it hears of that.
+        self.length.repeat();
         let news = !self.lost.is_empty() || self.length.is_pending() || self.busy.is_pending();
         self.timer.set(if news { self.timer.now() } else { self.departure() });
     }
@@ -184,8 +186,8 @@ unit_kind! {
         with("servers", ParamType::Int, "1", "number of equal servers"),
         with("capacity", ParamType::Int, "", "most jobs in the station; default no limit"),
         with("classes", ParamType::Int, "1", "classes of jobs, the first one served first"),
-        DISTRIBUTION[0], DISTRIBUTION[1], DISTRIBUTION[2], DISTRIBUTION[3], DISTRIBUTION[4],
-        DISTRIBUTION[5], DISTRIBUTION[6], DISTRIBUTION[7], DISTRIBUTION[8], DISTRIBUTION[9],
+        TIMES[0], TIMES[1], TIMES[2], TIMES[3], TIMES[4],
+        TIMES[5], TIMES[6], TIMES[7], TIMES[8], TIMES[9],
     ],
     ports: |params| {
         let mut r = Reader::new(params);

@@ -200,9 +200,9 @@ unit_kind! {
     params: [
         with("index", ParamType::Int, "0", "number within the population, from 0"),
         with("minstd", ParamType::Int, "1", "start state of the population's MINSTD stream"),
-        with("ambient", ParamType::Real(None), "32", "temperature outside in degC"),
-        with("low", ParamType::Real(None), "19.75", "cooling ends below"),
-        with("high", ParamType::Real(None), "20.25", "cooling starts above"),
+        with("ambient", ParamType::Real(Some("degC")), "32", "temperature outside in degC"),
+        with("low", ParamType::Real(Some("degC")), "19.75", "cooling ends below"),
+        with("high", ParamType::Real(Some("degC")), "20.25", "cooling starts above"),
         with("cop", ParamType::Real(None), "2.5", "heat moved per electric energy"),
         with("spread", ParamType::Real(Some("s")), "1.95 s", "spread of the delays"),
         TOLERANCE,

@@ -75,7 +75,7 @@ unit_kind! {
         with("address", ParamType::Int, "0", "own address"),
         with("to", ParamType::Int, "0", "address of the destination"),
         with("code", ParamType::Int, "0", "what the value means"),
-        with("bytes", ParamType::Int, "64", "length with all headers"),
+        with("bytes", ParamType::Bytes, "64", "length with all headers"),
     ],
     ports: |_| Ok(ports([event("in", ValueType::Any)], [event("out", ValueType::Packet)])),
     feed_through: |_, _| FeedThrough::All(Passing::Always),
@@ -134,7 +134,7 @@ unit_kind! {
         with("reports", ParamType::Int, "3", "distinct reports that arm a stage"),
         with("share", ParamType::Real(None), "0.07", "share of the initial load that is shed"),
         with("address", ParamType::Int, "0", "own address"),
-        with("bytes", ParamType::Int, "64", "length of a command with all headers"),
+        with("bytes", ParamType::Bytes, "64", "length of a command with all headers"),
     ],
     ports: |_| Ok(ports([event("in", ValueType::Packet)], [event("out", ValueType::Packet)])),
     build: |params, context| {
@@ -211,7 +211,7 @@ unit_kind! {
         with("period", ParamType::Duration, "4 s", "time between measurements"),
         with("address", ParamType::Int, "0", "own address"),
         with("offset", ParamType::Int, "100", "address of a machine minus its bus number"),
-        with("bytes", ParamType::Int, "64", "length of a command with all headers"),
+        with("bytes", ParamType::Bytes, "64", "length of a command with all headers"),
     ],
     ports: |_| Ok(ports(
         [event("in", ValueType::Packet), event("tripped", ValueType::Int).optional()],

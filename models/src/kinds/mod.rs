@@ -170,8 +170,10 @@ pub struct Ports {
 pub enum ParamType {
     /// Real number; `Some("b/s")` accepts quantities of that unit ("10 Mb/s") and converts.
     Real(Option<&'static str>),
-    /// Integer.
+    /// Integer, without a unit of measure.
     Int,
+    /// A whole number of bytes; text has a unit ("1.5 kB").
+    Bytes,
     /// Truth value.
     Bool,
     /// Text.

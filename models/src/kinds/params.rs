@@ -283,6 +283,18 @@ pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
     ),
 ];
 
+/// [`DISTRIBUTION`] of times.
+pub(crate) const TIMES: [ParamSpec; 10] = {
+    let mut all = DISTRIBUTION;
+    all[1].ty = ParamType::Real(Some("1/s"));
+    let mut k = 2;
+    while k < 7 {
+        all[k].ty = ParamType::Real(Some("s"));
+        k += 1;
+    }
+    all
+};
+
 impl Reader<'_> {
     /// The distribution that the parameters of [`DISTRIBUTION`] describe.
     pub(crate) fn distribution(&mut self, times: bool) -> Distribution {

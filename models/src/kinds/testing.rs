@@ -61,7 +61,9 @@ fn convert(p: &toml::Value, ty: ParamType, context: &Context<'_>) -> Param {
         }
         (toml::Value::Integer(i), ParamType::Real(_)) => Param::Real(*i as f64),
         (toml::Value::String(s), ParamType::Real(_)) => Param::Real(s.parse().unwrap()),
-        (toml::Value::String(s), ParamType::Int) => Param::Int(s.parse().unwrap()),
+        (toml::Value::String(s), ParamType::Int | ParamType::Bytes) => {
+            Param::Int(s.parse().unwrap())
+        }
         (toml::Value::String(s), ParamType::Bool) => Param::Bool(s.parse().unwrap()),
         (toml::Value::String(s), ParamType::Value | ParamType::Raw) => Param::Text(s.clone()),
         (toml::Value::String(s), _) => Param::Text(s.clone()),

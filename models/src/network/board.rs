@@ -20,7 +20,8 @@ pub struct Board {
     /// Observations until the signals are told.
     left: u64,
     pending: bool,
-    levels: Vec<Level>,
+    /// None: there is no value yet.
+    levels: Vec<Option<Level>>,
 }
 
 impl Board {
@@ -28,7 +29,7 @@ impl Board {
     /// `every` says: if it is not given, after each one where some unit is wired to them, or a result reads them.
     pub(super) fn new(
         first: u16,
-        values: &[f64],
+        values: &[Option<f64>],
         r: &mut Reader<'_>,
         context: &Context<'_>,
     ) -> Self {
@@ -39,7 +40,7 @@ impl Board {
         } else {
             UNHEARD
         };
-        let levels = values.iter().map(|&v| Level::new(v)).collect();
+        let levels = values.iter().map(|v| v.map(Level::new)).collect();
         Self { first, every, left: every, pending: !values.is_empty(), levels }
     }
 
@@ -55,11 +56,28 @@ impl Board {
     }
 
     /// Takes the values that are to be told.
-    pub fn tell(&mut self, values: &[f64], now: i64) {
+    pub fn tell(&mut self, values: &[Option<f64>], now: i64) {
         for (level, &v) in self.levels.iter_mut().zip(values) {
-            level.change(v, now);
+            match (level, v) {
+                (Some(level), Some(v)) => level.change(v, now),
+                (level, v) => *level = v.map(Level::new),
+            }
         }
-        self.pending = self.levels.iter().any(Level::is_pending);
+        self.pending = self.levels.iter().flatten().any(Level::is_pending);
+    }
+
+    /// Tells a value again, also an equal one: who counts what it sends hears of each packet that came.
+    pub(super) fn repeat(&mut self, number: usize) {
+        if let Some(level) = &mut self.levels[number] {
+            level.repeat();
+            self.pending = true;
+        }
+    }
+
+    /// Whether it tells of each observation.
+    #[inline]
+    pub fn is_prompt(&self) -> bool {
+        self.every == 1
     }
 
     /// Whether something has to be sent.
@@ -79,7 +97,7 @@ impl Board {
     #[cold]
     fn send(&self, out: &mut Outbox<'_, Value>) {
         for (port, level) in (self.first..).zip(&self.levels) {
-            if let Some(segment) = level.pending() {
+            if let Some(segment) = level.as_ref().and_then(Level::pending) {
                 out.send(OutPort::<Segment>::new(port), segment);
             }
         }
@@ -89,7 +107,7 @@ impl Board {
     #[inline]
     pub fn sent(&mut self) {
         if std::mem::take(&mut self.pending) {
-            self.levels.iter_mut().for_each(Level::sent);
+            self.levels.iter_mut().flatten().for_each(Level::sent);
         }
     }
 }

@@ -104,7 +104,7 @@ impl Atomic<Value> for Source {
         } else if self.sends(now) {
             self.packet.id += 1;
             if self.board.is_time() {
-                self.board.tell(&[self.packet.id as f64], now);
+                self.board.tell(&[Some(self.packet.id as f64)], now);
             }
             self.draw();
         }
@@ -145,8 +145,8 @@ unit_kind! {
     params: [
         needed("rate", ParamType::Real(Some("b/s")), "bits per second, headers included"),
         with("pattern", ParamType::Choice(&["periodic", "poisson"]), "periodic", "equal gaps or random ones"),
-        with("bytes", ParamType::Int, "1000", "payload of a packet"),
-        with("header", ParamType::Int, "0", "bytes of all headers"),
+        with("bytes", ParamType::Bytes, "1000", "payload of a packet"),
+        with("header", ParamType::Bytes, "0", "bytes of all headers"),
         with("address", ParamType::Int, "0", "own address"),
         with("to", ParamType::Int, "0", "address of the destination"),
         DURING,
@@ -178,7 +178,7 @@ unit_kind! {
             stream: r.stream(context, "gaps"),
             next: 0.0,
             packet,
-            board: Board::new(1, &[0.0], &mut r, context),
+            board: Board::new(1, &[Some(0.0)], &mut r, context),
         };
         if model.random {
             model.draw();

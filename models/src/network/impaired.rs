@@ -3,17 +3,14 @@
 //! A packet's way is fixed when it is taken: the begin and the end of its transmission, whether it gets lost
 //! and how late it is. Only an outage makes some of that void: what is in transmission or on the wire is
 //! lost, and what waits is given new times when the link is up again.
-use super::{board::Board, spells::Spells};
+use super::{board::Board, spells::Spells, transmitter::Transmitter};
 use crate::{
     kinds::{
         Context, Located, Param, ParamError, Params,
         params::{Entries, Reader, random_ticks, ticks_of},
         ports::happened,
     },
-    maths::{
-        random::{Distribution, RandomStream},
-        rounding::nearest_tick,
-    },
+    maths::random::{Distribution, RandomStream},
     signal::{
         NEVER, Timer,
         value::{Packet, Value, each_in_order},
@@ -75,7 +72,7 @@ struct Slot {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Impaired {
     timer: Timer,
-    rate: f64,
+    transmitter: Transmitter,
     propagation: i64,
     capacity: Option<usize>,
     burst: Burst,
@@ -105,7 +102,7 @@ pub(super) struct Impaired {
 /// Parameters that a link shares with one that never fails.
 pub(super) struct Basis {
     pub timer: Timer,
-    pub rate: f64,
+    pub transmitter: Transmitter,
     pub propagation: i64,
     pub capacity: Option<usize>,
     pub watched: bool,
@@ -127,10 +124,10 @@ impl Impaired {
         commanded: bool,
         keeps: bool,
     ) -> Self {
-        let Basis { timer, rate, propagation, capacity, watched, board, stream } = basis;
+        let Basis { timer, transmitter, propagation, capacity, watched, board, stream } = basis;
         let mut link = Self {
             timer,
-            rate,
+            transmitter,
             propagation,
             capacity,
             burst,
@@ -172,8 +169,7 @@ impl Impaired {
         if self.is_full() || (self.outages.on() && !self.keeps) {
             return self.drop(packet);
         }
-        let tps = self.timer.resolution().ticks_per_second() as f64;
-        let ticks = nearest_tick(f64::from(packet.bits) * tps / self.rate);
+        let ticks = self.transmitter.ticks(packet.bits, self.timer.resolution());
         let lost = self.burst.loses(&mut self.stream);
         let resolution = self.timer.resolution();
         let jitter = self.jitter.as_mut().filter(|_| !lost);
@@ -243,13 +239,13 @@ impl Impaired {
     }
 
     /// Packets waiting or in transmission, share of time in transmission, share of packets gone.
-    fn values(&self, now: i64) -> [f64; 3] {
+    fn values(&self, now: i64) -> [Option<f64>; 3] {
         let gone = if self.outages.on() { 0 } else { self.ended(now) };
         let present = self.line.len() - gone;
         let left = if self.outages.on() { 0 } else { (self.free - now).max(0) };
         let busy = if now > 0 { (self.work - left) as f64 / now as f64 } else { 0.0 };
-        let loss = if self.offered > 0 { self.gone as f64 / self.offered as f64 } else { 0.0 };
-        [present as f64, busy, loss]
+        let loss = (self.offered > 0).then(|| self.gone as f64 / self.offered as f64);
+        [Some(present as f64), Some(busy), loss]
     }
 
     fn settle(&mut self) {
@@ -287,7 +283,7 @@ impl Atomic<Value> for Impaired {
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
-        let now = self.timer.now();
+        let (now, gone) = (self.timer.now(), self.gone);
         while let Some(first) = self.flight.first_entry().filter(|e| e.key().0 <= now) {
             self.gone += u64::from(first.remove().1);
         }
@@ -297,7 +293,7 @@ impl Atomic<Value> for Impaired {
         if self.outages.pass(now) {
             self.turn(fx);
         }
-        if self.watched {
+        if self.watched || self.gone > gone && self.board.is_prompt() {
             self.board.tell(&self.values(now), now);
         }
         self.settle();
@@ -316,6 +312,10 @@ impl Atomic<Value> for Impaired {
                 self.board.tell(&self.values(now), now);
             }
         });
+        self.transmitter.remark(self.timer.resolution(), fx);
+        if self.watched {
+            self.board.repeat(0);
+        }
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {
@@ -335,7 +335,7 @@ impl Atomic<Value> for Impaired {
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let values = self.values(self.timer.at(elapsed));
-        values.get(usize::from(port).checked_sub(2)?).map(|&v| Value::Real(v))
+        values.get(usize::from(port).checked_sub(2)?)?.map(Value::Real)
     }
 }
 

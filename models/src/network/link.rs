@@ -3,6 +3,7 @@ use super::{
     board::Board,
     impaired::{self, Basis, Burst, Impaired},
     spells::Spells,
+    transmitter::Transmitter,
 };
 use crate::{
     kinds::{
@@ -11,7 +12,7 @@ use crate::{
         params::{Checked, Reader, needed, with},
         ports::{event, ports, signal},
     },
-    maths::{random::RandomStream, rounding::nearest_tick},
+    maths::random::RandomStream,
     signal::{
         NEVER, Timer,
         value::{Packet, Value, each_in_order},
@@ -32,16 +33,13 @@ use superdense_kernel::{
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Link {
     timer: Timer,
-    /// Bits per second.
-    rate: f64,
+    transmitter: Transmitter,
     /// Ticks from the last bit sent to the last bit received.
     propagation: i64,
     /// Most packets that wait, the one in transmission not counted.
     capacity: Option<usize>,
     loss: f64,
     stream: RandomStream,
-    /// Length of the last packet, and the ticks of its transmission.
-    last: (u32, i64),
     /// When all transmissions end.
     free: i64,
     /// Whether some transmission took no tick, so that packets may arrive together.
@@ -63,14 +61,6 @@ impl Link {
     const OUT: OutPort<Packet, Self> = OutPort::new(0);
     const DROPPED: OutPort<Packet, Self> = OutPort::new(1);
 
-    fn transmission(&mut self, bits: u32) -> i64 {
-        if bits != self.last.0 {
-            let tps = self.timer.resolution().ticks_per_second() as f64;
-            self.last = (bits, nearest_tick(f64::from(bits) * tps / self.rate));
-        }
-        self.last.1
-    }
-
     /// Whether `most` packets wait beside the one in transmission.
     fn is_full(&self, most: usize, now: i64) -> bool {
         // So many of those on their way fill it up; transmissions end in their order.
@@ -89,7 +79,7 @@ impl Link {
             self.dropped.push(packet);
             return;
         }
-        let ticks = self.transmission(packet.bits);
+        let ticks = self.transmitter.ticks(packet.bits, self.timer.resolution());
         self.bunched |= ticks == 0;
         let start = self.free.max(now);
         self.free = start.saturating_add(ticks);
@@ -101,13 +91,13 @@ impl Link {
     }
 
     /// Packets waiting or in transmission, share of time in transmission, share of packets gone.
-    fn values(&self, now: i64) -> [f64; 3] {
+    fn values(&self, now: i64) -> [Option<f64>; 3] {
         let sent = self.flight.partition_point(|&(at, ..)| at - self.propagation <= now);
         let present = self.flight.len() - sent;
         let left = (self.free - now).max(0);
         let busy = if now > 0 { (self.work - left) as f64 / now as f64 } else { 0.0 };
-        let loss = if self.offered > 0 { self.gone as f64 / self.offered as f64 } else { 0.0 };
-        [present as f64, busy, loss]
+        let loss = (self.offered > 0).then(|| self.gone as f64 / self.offered as f64);
+        [Some(present as f64), Some(busy), loss]
     }
 
     #[inline(never)]
@@ -174,6 +164,7 @@ impl Atomic<Value> for Link {
     fn internal(&mut self, _: &mut Effects<Value>) {
         self.timer.fire();
         let now = self.timer.now();
+        let gone = self.gone;
         while let Some(&(_, _, lost)) = self.flight.front().filter(|&&(t, ..)| t == now) {
             self.gone += u64::from(lost);
             self.flight.pop_front();
@@ -183,13 +174,13 @@ impl Atomic<Value> for Link {
         }
         self.dropped.clear();
         self.board.sent();
-        if self.watched {
+        if self.watched || self.gone > gone && self.board.is_prompt() {
             self.tell(now);
         }
         self.settle();
     }
     #[inline(always)]
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
         each_in_order(bag, Self::IN, Packet::key, |&packet| {
@@ -198,6 +189,10 @@ impl Atomic<Value> for Link {
                 self.tell(now);
             }
         });
+        self.transmitter.remark(self.timer.resolution(), fx);
+        if self.watched {
+            self.board.repeat(0);
+        }
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {
@@ -213,7 +208,7 @@ impl Atomic<Value> for Link {
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let values = self.values(self.timer.at(elapsed));
-        values.get(usize::from(port).checked_sub(2)?).map(|&v| Value::Real(v))
+        values.get(usize::from(port).checked_sub(2)?)?.map(Value::Real)
     }
 }
 
@@ -291,15 +286,15 @@ unit_kind! {
 
 fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
     let mut r = Reader::new(params);
-    let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);
+    let capacity = r.given("capacity").then(|| r.int("capacity", 0, i64::MAX) as usize);
     let basis = Basis {
         timer: Timer::due(0, context.resolution),
-        rate: r.positive("rate"),
+        transmitter: Transmitter::new(r.positive("rate")),
         propagation: r.duration("propagation"),
         capacity,
         stream: r.stream(context, "loss"),
         watched: context.is_followed(2),
-        board: Board::new(2, &[0.0; 3], &mut r, context),
+        board: Board::new(2, &[Some(0.0), Some(0.0), None], &mut r, context),
     };
     let mut chance = |name| probability(&mut r, name, params.real(name));
     let burst = Burst {
@@ -317,15 +312,14 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
         let model = Impaired::new(basis, (burst, jitter), outages, commanded, keeps);
         return r.finish(Component::atomic(model));
     }
-    let Basis { timer, rate, propagation, capacity, stream, watched, board } = basis;
+    let Basis { timer, transmitter, propagation, capacity, stream, watched, board } = basis;
     let model = Link {
         timer,
-        rate,
+        transmitter,
         propagation,
         capacity,
         loss: burst.good,
         stream,
-        last: (0, 0),
         free: 0,
         bunched: false,
         flight: VecDeque::new(),
@@ -447,12 +441,31 @@ mod tests {
         assert_eq!(bench.probe("l.present"), 0.0);
     }
 
+    /// Without places to wait, a packet that finds another one in transmission is dropped; who is wired to `present`
+    /// hears of it, and who is wired to `loss` of each loss, also on the wire.
+    #[test]
+    fn what_is_lost_is_told() {
+        let bench = Bench::run(
+            &format!(
+                "connections=['s.out -> l.in', 'l.present -> g.u', 's.out -> m.in', 'm.loss -> h.u']\n{SOURCE}\
+                 period=1\nlimit=4\n[unit.l]\nkind='link'\nrate=500\ncapacity=0\n\
+                 [unit.m]\nkind='link'\nrate=1e9\npropagation=0.5\nloss=1.0\n\
+                 [unit.g]\nkind='gain'\ngain=1\n[unit.h]\nkind='gain'\ngain=1"
+            ),
+            20.0,
+        );
+        assert_eq!((bench.probe("l.loss"), bench.count("l.dropped")), (0.5, 2));
+        // The start, each of four packets, and the last end.
+        assert_eq!(bench.count("l.present"), 6);
+        assert_eq!((bench.probe("m.loss"), bench.probe("h.y")), (1.0, 1.0));
+    }
+
     #[test]
     fn bad_links_are_refused() {
         assert_eq!(
-            mistakes("[unit.l]\nkind='link'\nrate=-1.0\ncapacity=0\nloss=1.5"),
+            mistakes("[unit.l]\nkind='link'\nrate=-1.0\ncapacity=-1\nloss=1.5"),
             [
-                "`capacity` is 0; give an integer of at least 1",
+                "`capacity` is -1; give an integer of at least 0",
                 "`rate` is -1; give a number above zero",
                 "`loss` is 1.5; give a probability from 0 to 1"
             ]

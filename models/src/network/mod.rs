@@ -21,4 +21,5 @@ pub mod sink;
 pub mod source;
 mod spells;
 pub mod tamper;
+mod transmitter;
 pub mod wan;

@@ -214,8 +214,8 @@ unit_kind! {
     /// ```
     QueueNode = "queue-node", "a node of an open Jackson network",
     params: [
-        needed("arrivals", ParamType::Real(None), "external arrivals per second; 0 for none"),
-        needed("service", ParamType::Real(None), "services per second"),
+        needed("arrivals", ParamType::Real(Some("1/s")), "external arrivals per second; 0 for none"),
+        needed("service", ParamType::Real(Some("1/s")), "services per second"),
         with("exit", ParamType::Real(None), "0.25", "probability of leaving after service"),
         with("neighbours", ParamType::Int, "4", "number of neighbours"),
         with("delay", ParamType::Duration, "0 s", "on the way to a neighbour"),

@@ -110,7 +110,7 @@ impl Atomic<Value> for Entity {
             self.taken += 1;
             self.take();
             if self.board.is_time() {
-                self.board.tell(&[self.taken as f64], self.timer.now());
+                self.board.tell(&[Some(self.taken as f64)], self.timer.now());
             }
         }
         self.settle();
@@ -184,7 +184,7 @@ unit_kind! {
             work: r.int("work", 0, u32::MAX.into()) as u32,
             tokens: Vec::new(),
             taken: 0,
-            board: Board::new(2 * WAYS, &[0.0], &mut r, context),
+            board: Board::new(2 * WAYS, &[Some(0.0)], &mut r, context),
         };
         let ok = (0.0..=1.0).contains(&model.spread);
         let what = format!("`spread` is {}", model.spread);

@@ -57,14 +57,15 @@ impl Meter {
         &mut self.near[source as usize]
     }
 
-    fn values(&self) -> [f64; 7] {
+    /// Nothing is known of delays and losses before something came.
+    fn values(&self) -> [Option<f64>; 7] {
         let sent = self.sent;
         let lost = sent.saturating_sub(self.received);
-        let loss = if sent > 0 { lost as f64 / sent as f64 } else { 0.0 };
-        let mean = self.delays.mean().unwrap_or(0.0);
-        let (low, high) = self.delays.interval().unwrap_or((0.0, 0.0));
+        let loss = (sent > 0).then(|| lost as f64 / sent as f64);
+        let (low, high) = self.delays.interval().unzip();
         let (loss_low, loss_high) = wilson(lost, sent).unwrap_or((0.0, 1.0));
-        [self.received as f64, mean, low, high, loss, loss_low, loss_high]
+        let count = Some(self.received as f64);
+        [count, self.delays.mean(), low, high, loss, Some(loss_low), Some(loss_high)]
     }
 }
 
@@ -110,7 +111,7 @@ impl Atomic<Value> for Meter {
         self.timer.set(if self.board.pending() { self.timer.now() } else { NEVER });
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
-        self.values().get(usize::from(port)).map(|&v| Value::Real(v))
+        self.values().get(usize::from(port))?.map(Value::Real)
     }
 }
 
@@ -119,7 +120,8 @@ unit_kind! {
     /// `count`; `delay`, `low` and `high` (s): mean delay since sending and its 95 % confidence
     /// interval by 20 batch means; `loss`, `loss_low` and `loss_high`: share of packets that are
     /// missing up to the highest number of each source, and its Wilson interval at 95 %. Sources are
-    /// told apart by their addresses.
+    /// told apart by their addresses. There is no delay before a packet came, no loss before something is known to
+    /// be sent, and no interval of 20 means before there are 20 packets: these outputs have no value then.
     ///
     /// ```toml
     /// [unit.collector]
@@ -137,7 +139,7 @@ unit_kind! {
     )),
     build: |params, context| {
         let mut r = Reader::new(params);
-        let start = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        let start = [Some(0.0), None, None, None, None, Some(0.0), Some(1.0)];
         let model = Meter {
             timer: Timer::due(0, context.resolution),
             warm_up: r.duration("warm_up"),
@@ -156,6 +158,21 @@ unit_kind! {
 #[cfg(test)]
 mod tests {
     use crate::kinds::testing::Bench;
+
+    /// Statistics of nothing are no numbers.
+    #[test]
+    fn nothing_is_known_of_what_never_came() {
+        let bench = Bench::run(
+            "connections=['s.out -> l.in', 'l.out -> k.in', 'k.delay -> g.u']\n\
+             [unit.s]\nkind='packet-source'\npattern='periodic'\nperiod=0.01\n\
+             [unit.l]\nkind='link'\nrate=1e9\nloss=1.0\n[unit.k]\nkind='packet-sink'\n\
+             [unit.g]\nkind='gain'\ngain=2",
+            1.0,
+        );
+        assert_eq!(bench.probe("k.count"), 0.0);
+        assert_eq!(["k.delay", "k.low", "k.high", "k.loss"].map(|p| bench.count(p)), [0; 4]);
+        assert_eq!((bench.probe("k.loss_low"), bench.probe("k.loss_high")), (0.0, 1.0));
+    }
 
     #[test]
     fn delay_and_loss() {

@@ -96,7 +96,7 @@ impl Atomic<Value> for Source {
         } else {
             self.packet.id += 1;
             if self.board.is_time() {
-                self.board.tell(&[self.packet.id as f64], self.timer.now());
+                self.board.tell(&[Some(self.packet.id as f64)], self.timer.now());
             }
             self.draw();
         }
@@ -151,14 +151,14 @@ unit_kind! {
     PacketSource = "packet-source", "packets at random, in a rhythm or by a trace",
     params: [
         with("pattern", ParamType::Choice(&["poisson", "periodic", "trace"]), "poisson", "when"),
-        with("rate", ParamType::Real(None), "", "packets per second (poisson)"),
+        with("rate", ParamType::Real(Some("1/s")), "", "packets per second (poisson)"),
         with("period", ParamType::Period, "", "time between packets (periodic)"),
         with("file", ParamType::File, "", "CSV file with send times in seconds (trace)"),
         with("start", ParamType::Duration, "0 s", "the first random gap begins here; a periodic source sends its first packet here"),
         with("limit", ParamType::Int, "", "number of packets; default no limit"),
         with("until", ParamType::Duration, "", "nothing is sent later; default no limit"),
-        with("bytes", ParamType::Int, "256", "payload of a packet"),
-        with("header", ParamType::Int, "0", "bytes of all headers"),
+        with("bytes", ParamType::Bytes, "256", "payload of a packet"),
+        with("header", ParamType::Bytes, "0", "bytes of all headers"),
         with("address", ParamType::Int, "0", "own address"),
         with("to", ParamType::Int, "0", "address of the destination"),
         with("minstd", ParamType::Int, "", "start state of a MINSTD generator; gaps are -ln(u)/rate"),
@@ -205,7 +205,7 @@ unit_kind! {
             until: if r.given("until") { r.duration("until") } else { NEVER },
             next: start,
             packet,
-            board: Board::new(Source::COUNT, &[0.0], &mut r, context),
+            board: Board::new(Source::COUNT, &[Some(0.0)], &mut r, context),
         };
         model.draw();
         r.finish(Component::atomic(model))

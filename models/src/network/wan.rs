@@ -38,8 +38,8 @@ struct Wan {
 impl Wan {
     const IN: InPort<Packet, Self> = InPort::new(0);
 
-    fn values(&self) -> [f64; 2] {
-        [self.sent as f64, self.lost as f64]
+    fn values(&self) -> [Option<f64>; 2] {
+        [self.sent, self.lost].map(|n| Some(n as f64))
     }
 
     fn settle(&mut self) {
@@ -112,7 +112,7 @@ impl Atomic<Value> for Wan {
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
         let first = self.ports.len();
-        self.values().get(usize::from(port).checked_sub(first)?).map(|&v| Value::Real(v))
+        self.values().get(usize::from(port).checked_sub(first)?)?.map(Value::Real)
     }
 }
 
@@ -192,7 +192,7 @@ unit_kind! {
             flight: VecDeque::new(),
             sent: 0,
             lost: 0,
-            board: Board::new(hosts.len() as u16, &[0.0; 2], &mut r, context),
+            board: Board::new(hosts.len() as u16, &[Some(0.0); 2], &mut r, context),
         };
         r.finish(Component::atomic(model))
     },

@@ -267,6 +267,10 @@ impl Level {
         }
         *self = Self { value, left: self.left, at: now, flag: Some(Flag::Jump) };
     }
+    /// Sends the value again, if nothing is to be sent.
+    pub fn repeat(&mut self) {
+        self.flag.get_or_insert(Flag::Continuous);
+    }
     /// Changes the value at tick `now`, or else the signal `begins` anew with it, at the start.
     pub fn follow(&mut self, value: f64, now: i64, begins: bool) {
         self.change(value, now);

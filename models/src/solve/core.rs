@@ -159,7 +159,7 @@ impl<E: Equations> Scene<E> {
     /// How far a signal of this value may differ by rounding where units hand it round: a small part of its band.
     pub fn rounded(&self, value: f64) -> f64 {
         let band = if self.band.is_finite() { self.band } else { 0.0 };
-        (1e-6 * band).max(16.0 * f64::EPSILON * value.abs())
+        (1e-6 * band).max(16.0 * f64::EPSILON * value.abs()).min(f64::MAX)
     }
 
     /// Whether output `port` is watched for leaving its band.

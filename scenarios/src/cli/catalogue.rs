@@ -113,6 +113,7 @@ fn type_name(ty: ParamType) -> String {
         ParamType::Real(None) => "real".into(),
         ParamType::Real(Some(unit)) => format!("real in {unit}"),
         ParamType::Int => "integer".into(),
+        ParamType::Bytes => "bytes".into(),
         ParamType::Bool => "true or false".into(),
         ParamType::Text => "text".into(),
         ParamType::Choice(words) => words.join(" | "),

@@ -93,6 +93,7 @@ pub(crate) fn example(ty: ParamType) -> String {
         ParamType::Real(Some(unit)) => format!("1.0 or \"1 {unit}\""),
         ParamType::Real(None) => "1.0".into(),
         ParamType::Int => "1".into(),
+        ParamType::Bytes => "1500 or \"1.5 kB\"".into(),
         ParamType::Bool => "true".into(),
         ParamType::Text => "\"text\"".into(),
         ParamType::Choice(words) => {
@@ -137,6 +138,12 @@ fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Locate
     let param = match (spec.ty, &node.item) {
         (ParamType::Real(unit), _) => Param::Real(real(node, unit, &what, eval)?),
         (ParamType::Int, _) => Param::Int(eval.whole(node, &what)?),
+        (ParamType::Bytes, Item::Text(_)) => {
+            let bytes = real(node, Some("B"), &what, eval)?;
+            let item = Item::Real(bytes, None);
+            Param::Int(eval.whole(&Node { item, span: node.span.clone() }, &what)?)
+        }
+        (ParamType::Bytes, _) => Param::Int(eval.whole(node, &what)?),
         (ParamType::Bool, _) => Param::Bool(eval.truth(node, &what)?),
         (ParamType::Duration, _) => Param::Duration(Duration::from_ticks(eval.ticks(node, &what)?)),
         (ParamType::Period, _) => {
@@ -200,9 +207,10 @@ fn real(
         return Some(number.value);
     };
     let Ok(declared) = unit(text) else { return Some(number.value) };
-    if number.has_angles && text == "Hz" {
-        let message = format!("{what} is a rate of rotation, but must be in Hz");
-        let help = "write turns per second: 60 rpm, 360 deg/s and 2 pi rad/s are \"1 Hz\"";
+    if number.has_angles && matches!(text, "Hz" | "1/s") {
+        let message = format!("{what} is a rate of rotation, but must be in {text}");
+        let help =
+            format!("write turns per second: 60 rpm, 360 deg/s and 2 pi rad/s are \"1 {text}\"");
         eval.session.report(Mistake::new("unit-mismatch", &node.span, message).help(help));
         return None;
     }

@@ -209,7 +209,15 @@ impl<'a> Evaluator<'a> {
             ));
             return None;
         }
-        let x = self.number(node, what)?.value;
+        let number = self.number(node, what)?;
+        if number.measure.exponents().is_some_and(|e| e != [0.0; 8]) {
+            let message =
+                format!("{what} is {}, but must be a whole number", number.measure.text());
+            let help = "write a whole number such as 3, without a unit";
+            self.session.report(Mistake::new("unit-mismatch", &node.span, message).help(help));
+            return None;
+        }
+        let x = number.value;
         if x.fract() == 0.0 && x.abs() < 9.0e15 {
             return Some(x as i64);
         }

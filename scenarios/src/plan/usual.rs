@@ -33,7 +33,7 @@ fn example(ty: ParamType) -> Item {
     let number = || Node { item: Item::Real(1.0, None), span: 0..0 };
     match ty {
         ParamType::Real(_) => Item::Real(1.0, None),
-        ParamType::Int | ParamType::Value => Item::Int(1),
+        ParamType::Int | ParamType::Bytes | ParamType::Value => Item::Int(1),
         ParamType::Bool => Item::Bool(true),
         ParamType::Choice(words) => Item::Text(words.first().copied().unwrap_or("").to_owned()),
         ParamType::Duration | ParamType::Period => Item::Text("1 s".into()),

@@ -35,6 +35,40 @@ fn close(done: &Finished, name: &str, wanted: f64, error: f64) {
     assert!((found - wanted).abs() <= error, "{name}: {found}, not {wanted}");
 }
 
+/// Lengths of packets and times of rooms and jobs may be quantities.
+#[test]
+fn quantities_of_kinds_convert() {
+    let done = run(
+        r#"
+        stop = "1 s"
+        connections = ["a.out -> l.in", "l.out -> k.in", "b.out -> m.in", "m.out -> n.in"]
+        parameters = { size = "1500 B" }
+        [unit]
+        a = { kind = "packet-source", pattern = "periodic", period = "0.1 s", bytes = "size", header = "0.5 kB" }
+        b = { kind = "packet-source", pattern = "periodic", period = "0.1 s", bytes = 2000 }
+        l = { kind = "link", rate = "1 Mb/s" }
+        m = { kind = "link", rate = "1 Mb/s" }
+        k = { kind = "packet-sink" }
+        n = { kind = "packet-sink" }
+        room = { kind = "thermostat-load", ambient = "32 degC", low = "292.9 K", high = 20.25 }
+        jobs = { kind = "arrivals", distribution = "constant", mean = "50 ms" }
+        more = { kind = "arrivals", distribution = "constant", rate = "1200 1/min" }
+        [result]
+        delay = "final(k.delay)"
+        plain = "final(n.delay)"
+        room = "initial(room.theta)"
+        jobs = "final(jobs.count)"
+        more = "final(more.count)"
+        "#,
+        &[],
+    );
+    close(&done, "delay", 0.016, 1e-9);
+    close(&done, "plain", 0.016, 1e-9);
+    close(&done, "room", 20.0, 0.26);
+    close(&done, "jobs", 20.0, 0.0);
+    close(&done, "more", 20.0, 0.0);
+}
+
 /// Signals of a unit with jumps: all numbers follow from parabolas.
 #[test]
 fn a_bouncing_ball() {

@@ -51,8 +51,9 @@ pub(super) fn values(network: &Network) -> Vec<f64> {
     values
 }
 
+/// A share or a mean; of nothing it is no number.
 fn ratio(a: f64, b: f64) -> f64 {
-    if b > 0.0 { a / b } else { 0.0 }
+    if b > 0.0 { a / b } else { f64::NAN }
 }
 
 fn packets(network: &Network) -> Vec<f64> {
@@ -221,7 +222,8 @@ mod tests {
         assert_eq!(network.values()[0], 3.0);
         assert!((network.values()[1] - 0.003_01).abs() < 1e-12);
         network.stop = 2000;
-        assert_eq!(network.values()[..3], [0.0, 0.0, 0.0]);
+        assert_eq!(network.values()[0], 0.0);
+        assert!(network.values()[1..3].iter().all(|v| v.is_nan()));
         assert_eq!(network.values()[3..6], [2.0, 1.0, 0.0]);
         // One is sent and one waits; the two after them find no place.
         network.sources[0].period = 500;
