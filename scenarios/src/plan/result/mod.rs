@@ -22,7 +22,7 @@ use crate::{
 };
 use std::collections::HashMap;
 use superdense_models::{
-    kinds::Located,
+    kinds::{Located, Param, Params},
     maths::{
         expr::{self, Ast, Function, Symbol, VarId, built_in, parse},
         quantity,
@@ -71,6 +71,7 @@ pub(super) fn results(
         found: Results::default(),
         signals: HashMap::new(),
         temperatures: Vec::new(),
+        thinned: thinned(tree),
     };
     let mut formulas = Vec::new();
     for (name, node) in &table.entries {
@@ -108,6 +109,16 @@ pub(super) fn results(
         mark_sampled(&mut results);
     }
     results
+}
+
+/// The units that tell of their signals after so many changes only.
+fn thinned(tree: &Tree) -> HashMap<&str, i64> {
+    let every = |params: &Params| match params.get("every")?.value {
+        Param::Int(every @ 2..) => Some(every),
+        _ => None,
+    };
+    let units = tree.units.iter();
+    units.filter_map(|unit| Some((unit.path.as_str(), every(&unit.params)?))).collect()
 }
 
 /// Marks what comes from signals that their units know at some instants only. What a signal is at its end, or
@@ -186,6 +197,7 @@ struct Reader<'a> {
     signals: HashMap<String, usize>,
     /// Signals that are temperatures on a scale, which count in kelvin.
     temperatures: Vec<usize>,
+    thinned: HashMap<&'a str, i64>,
 }
 
 /// A result's formula, with names for its reductions.
@@ -425,6 +437,9 @@ impl<'a> Reader<'a> {
             return self.refuse(piece, format!("`{name}` is a number of events"), help);
         }
         let (signal, unit) = self.signal(operand, takes)?;
+        if !matches!(how, How::Initial | How::Final) {
+            self.refuse_thinned(signal, piece)?;
+        }
         let unit = match how {
             How::Duration | How::First | How::Last | How::TimeOfMin | How::TimeOfMax => {
                 Some("s".into())

@@ -4,7 +4,7 @@ use super::{
     text::{Call, Masked, call, next_path},
 };
 use crate::{
-    plan::{Record, record, selector::Piece},
+    plan::{Record, record, selector::Piece, tree::dotted},
     result::{Atom, Form, Gather, How, Of, Reduction, Signal},
 };
 use superdense_models::{
@@ -123,6 +123,26 @@ impl Reader<'_> {
         let over_time = matches!(how, How::Mean | How::Min | How::Max | How::Percentile(_));
         let value = over_time || matches!(how, How::Initial | How::Final | How::At(_));
         value && matches!(of, Of::Signal(s) if self.temperatures.contains(s))
+    }
+
+    /// Refuses a signal of a unit that tells of its changes only now and then.
+    pub(super) fn refuse_thinned(&self, signal: usize, piece: Piece<'_>) -> Option<()> {
+        let ports = self.found.signals[signal].atoms.iter().flat_map(|atom| match atom {
+            Atom::Time => &[][..],
+            Atom::Port(port) => std::slice::from_ref(port),
+            Atom::Many(_, ports) => ports,
+        });
+        for &port in ports {
+            let path = &self.found.ports[port].0;
+            if let Some(every) = self.thinned.get(path.as_str()) {
+                let message =
+                    format!("`{}` tells of its signals after {every} changes only", dotted(path));
+                let help = "leave `every` of that unit out, or take initial(...) or final(...), which \
+                            are exact";
+                return self.refuse(piece, message, help);
+            }
+        }
+        Some(())
     }
 
     fn form(&self, piece: Piece<'_>, masked: &Masked, takes: Takes) -> Option<Form> {
