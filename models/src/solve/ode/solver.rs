@@ -54,6 +54,8 @@ pub struct Solver {
     /// start; zero where nothing is estimated.
     error: f64,
     largest: f64,
+    /// How large each state was at the steps of a series since the last start: what it is rounded by.
+    sizes: Vec<f64>,
     /// Steps since the last start, modulo that after which one is checked.
     since: u8,
     statistics: Statistics,
@@ -83,6 +85,7 @@ impl Solver {
             path: Path::default(),
             error: 0.0,
             largest: 0.0,
+            sizes: Vec::new(),
             since: 0,
             statistics: Statistics::default(),
             scratch: Scratch::default(),
@@ -118,6 +121,7 @@ impl Solver {
         self.fresh = false;
         self.controller.reset();
         (self.error, self.largest) = (0.0, 0.0);
+        self.sizes.clear();
         self.since = 0;
         self.path.constant(t, x);
         self.statistics.restarts += 1;
@@ -145,13 +149,22 @@ impl Solver {
         let info = match self.method {
             Method::Rk45 | Method::Rk23 | Method::Rodas => self.controlled(system, t_stop),
             Method::Rk4(h) | Method::Euler(h) => self.fixed(system, h, t_stop),
-            Method::Taylor(order, h) => self.expanded(system, order, h, t_stop),
+            Method::Taylor(order, h) => {
+                self.note_sizes();
+                self.expanded(system, order, h, t_stop)
+            }
             Method::Closed => self.expanded(system, Method::CLOSED_ORDER, None, t_stop),
         };
         self.statistics.accepted += u64::from(info.is_ok());
         self.largest = self.largest.max(self.error);
         self.error = info.as_ref().map_or(0.0, |info| info.error.min(1.0));
         info
+    }
+
+    /// Notes how large the states are, from which polynomials begin that have no error but rounding.
+    fn note_sizes(&mut self) {
+        self.sizes.resize(self.x.len(), 0.0);
+        self.sizes.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
     }
 
     /// The largest error since the last start up to `t` in the last step, in tolerances, if errors are
@@ -193,7 +206,10 @@ impl Solver {
         let rounding = f64::EPSILON * terms.max(x.abs());
         if self.error == 0.0 && self.largest == 0.0 {
             // Of fixed steps, whose errors nobody knows, the rounding adds up.
-            let Some(h) = self.method.own_step() else { return rounding };
+            let Some(h) = self.method.own_step() else {
+                let size = self.sizes.get(i).copied().unwrap_or(0.0);
+                return rounding.max(f64::EPSILON * size);
+            };
             return rounding * (1.0 + (t - self.start).max(0.0) / h);
         }
         // The estimate is a mean over all states.
