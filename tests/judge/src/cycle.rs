@@ -1,4 +1,5 @@
 //! The cycles of an instant: which events take place, in which order, and what follows.
+use crate::eval::{Class, class};
 use crate::graph::{Id, Scope};
 use crate::model::{Direction, Variable};
 use crate::number::{Ball, Dd};
@@ -92,6 +93,7 @@ impl<const M: usize> Sim<'_, M> {
             let fresh = Fresh { z: self.now(z)?, beyond: flip.beyond };
             self.fresh.insert(flip.switch, fresh);
         }
+        self.landed()?;
         for (switch, _) in leaving {
             if let Switch::Relation(r) = switch {
                 self.sides.struck[*r as usize] = true;
@@ -128,6 +130,25 @@ impl<const M: usize> Sim<'_, M> {
         }
         self.sides.struck.fill(false);
         Ok(due)
+    }
+
+    /// Undecided where something else than what flips is at its threshold.
+    fn landed(&self) -> Result<(), Stop> {
+        let others = self.known.keys().filter(|switch| !self.fresh.contains_key(switch));
+        for switch in others {
+            let Switch::Relation(r) = switch else { continue };
+            let r = *r as usize;
+            let relation = &self.sys.graph.relations[r];
+            let matters = self.sys.heard[r] || self.sys.jumps[r];
+            if !matters || !relation.moves || self.sides.side[r] == 0 {
+                continue;
+            }
+            let z = self.now(relation.z)?;
+            if !matches!(class(&z, self.size(relation.z)?), Class::Sign(_)) {
+                self.lands()?;
+            }
+        }
+        Ok(())
     }
 
     /// Notes a link's condition, and whether it has just become true.
@@ -307,7 +328,11 @@ impl<const M: usize> Sim<'_, M> {
             let relations = self.sys.read(formula);
             for &r in &relations {
                 let side = self.sides.side[r as usize];
-                if side != 0 && side == before.side[r as usize] {
+                // What holds on the other side, too, does not need this threshold.
+                let other = std::mem::replace(&mut self.sides.side[r as usize], -side);
+                let needed = !self.condition(e);
+                self.sides.side[r as usize] = other;
+                if side != 0 && side == before.side[r as usize] && needed {
                     let z = self.sys.graph.relations[r as usize].z;
                     self.put_back(e, z, Dd::ZERO)?;
                 }

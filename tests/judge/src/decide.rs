@@ -241,6 +241,9 @@ impl<const M: usize> Sim<'_, M> {
         if let Some(fresh) = fresh.filter(|f| f.holds(z, size)) {
             return self.kept(r, &relation.z, fresh.beyond, class, matters);
         }
+        if matters && self.sides.side[r as usize] != 0 && !matches!(class, Class::Sign(_)) {
+            self.lands()?;
+        }
         match class {
             Class::Sign(sign) => Ok(sign),
             Class::Zero => match self.slide_side(r)? {
@@ -257,6 +260,18 @@ impl<const M: usize> Sim<'_, M> {
             Class::Unsure(sign) if !matters => Ok(sign),
             Class::Unsure(_) => {
                 undecided(Reason::Sign, "a relation is decided where it is nearly zero")
+            }
+        }
+    }
+
+    /// A value that is at its threshold without having crossed it, in a cycle in which others flip, which may change its
+    /// motion just there: a rounding decides whether it came there.
+    pub(crate) fn lands(&self) -> Result<(), Stop> {
+        let jumped = (0..self.sys.states).any(|slot| self.v[slot].c != self.pre[slot].c);
+        match jumped || self.fresh.is_empty() {
+            true => Ok(()),
+            false => {
+                undecided(Reason::Sign, "a value comes to its threshold just where others flip")
             }
         }
     }
@@ -362,6 +377,9 @@ impl<const M: usize> Sim<'_, M> {
                 return undecided(Reason::Sign, "a whole number turns back where it changed");
             }
             return Ok(held);
+        }
+        if floor.moves && !matches!(class, Class::Sign(_)) {
+            self.lands()?;
         }
         match class {
             Class::Sign(sign) => Ok(below(sign)),

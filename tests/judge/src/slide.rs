@@ -2,7 +2,7 @@
 //! combination of both sides that stays on the surface.
 use crate::cycle::Flip;
 use crate::eval::{Class, class};
-use crate::graph::{Graph, Id, Op};
+use crate::graph::{Graph, Id, Op, Scope};
 use crate::model::{Model, Switching, Variable};
 use crate::number::Ball;
 use crate::sim::{Sim, Stop, undecided};
@@ -145,6 +145,10 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     fn begin(&mut self, unit: usize, r: u32) -> Result<(), Stop> {
+        let other = |s: &Switch| *s != Switch::Relation(r) && self.scope(*s) == Scope::Unit(unit);
+        if self.fresh.keys().any(other) {
+            return undecided(Reason::Open, "others flip where sliding begins");
+        }
         if self.sliding[unit].is_some_and(|old| old != r) {
             return undecided(Reason::Unsupported, "sliding along two surfaces");
         }

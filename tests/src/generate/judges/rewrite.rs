@@ -6,6 +6,7 @@ use crate::generate::{
     hybrid::build::{add, mul, num, read, relation},
     named,
     run::{Outcome, Runner},
+    settings::Method,
     tree::{self, Rewrite},
 };
 use superdense_judge::model::{Comparison, Condition, Expr, Model, Trigger, Unit, Variable};
@@ -31,6 +32,10 @@ fn not(c: Condition) -> Condition {
 fn judged(case: &Case, base: &Outcome, runner: &Runner, model: Model, what: &str) -> Opinion {
     if model == case.model {
         return Opinion::Skipped("nothing to rewrite");
+    }
+    // What is written in another way may be solved by another method.
+    if case.settings.method == Method::Auto {
+        return rounding::compare(case, base, &case.with(model), runner, what, &|t| t);
     }
     let other = case.with(model).run(runner);
     // Sides that are looked at may cut steps.
