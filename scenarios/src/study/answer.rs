@@ -40,12 +40,12 @@ pub struct BoundaryAnswer {
     /// All of them, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     all: Vec<ChangeAnswer>,
-    /// Without a change: whether the condition holds everywhere.
+    /// Without a change: whether the condition holds at all points; none where some are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     everywhere: Option<bool>,
     points: usize,
     runs: usize,
-    /// Points where the condition could not be told, because a result never happened.
+    /// Points at which a run has no value of a result that the condition compares.
     #[serde(skip_serializing_if = "is_zero")]
     absent: usize,
     #[serde(skip_serializing_if = "is_zero")]
@@ -181,7 +181,7 @@ fn boundary(
         changes: changes.len(),
         all: changes.iter().filter(|_| changes.len() > 1).map(all).collect(),
         everywhere: certain
-            .filter(|_| changes.is_empty())
+            .filter(|_| changes.is_empty() && !search.incomplete())
             .map(|v| v == superdense_study::Verdict::Holds),
         points: runs.len(),
         runs: runs.iter().map(Vec::len).sum(),
@@ -298,8 +298,14 @@ impl BoundaryAnswer {
                 band(self.band)
             ),
             (None, None) => match self.everywhere {
-                Some(true) => format!("{} holds everywhere", self.keep),
-                Some(false) => format!("{} fails everywhere", self.keep),
+                Some(true) => format!("{} holds at all {} points", self.keep, self.points),
+                Some(false) => format!("{} fails at all {} points", self.keep, self.points),
+                None if self.incomplete => {
+                    format!(
+                        "{}: no change where it is known; some points have no run with results",
+                        self.keep
+                    )
+                }
                 None => format!("{}: nothing is certain", self.keep),
             },
             (holds, fails) => {
@@ -318,7 +324,9 @@ impl BoundaryAnswer {
             words += " (a condition on numbers that are nearly equal needs a margin)";
         }
         if self.absent > 0 {
-            words += &format!("; at {} points what it compares never happened", self.absent);
+            let few =
+                if self.absent == 1 { "1 point".into() } else { format!("{} points", self.absent) };
+            words += &format!("; at {few} some run has no value of what it compares");
         }
         incomplete(&mut words, self.failed, self.incomplete);
         words

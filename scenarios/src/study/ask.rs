@@ -436,8 +436,8 @@ impl One<'_> {
                 Some(Kind::Design { method: "list", over, points })
             }
             Err(why) => {
-                let help = "a .csv file has paths of [vary] in its first line, and numbers in SI units \
-                            below";
+                let help = "a .csv file has paths of [vary] in its first line, and below quantities, or \
+                            numbers in SI units (temperatures as [vary] writes them)";
                 self.refuse("file", format!("the points of `{}`: {why}", name.value), help)
             }
         }
@@ -465,8 +465,12 @@ fn points(
             return Err(format!("line {} has {} cells, not {}", at + 1, cells.len(), over.len()));
         }
         let value = |(cell, &p): (&&str, &usize)| {
-            let value = parameters[p].parse(cell);
-            value.ok_or_else(|| format!("line {}: `{cell}` is no number", at + 1))
+            let parameter = &parameters[p];
+            let value = parameter.read(cell).filter(|x| parameter.has(*x));
+            value.ok_or_else(|| {
+                let (path, choices) = (&parameter.path.value, parameter.choices());
+                format!("line {}: `{cell}` is no value of `{path}`, which is {choices}", at + 1)
+            })
         };
         points.push(cells.iter().zip(&over).map(value).collect::<Result<Point, _>>()?);
     }

@@ -237,22 +237,16 @@ impl Reader<'_> {
         let value = match &node.item {
             Item::Int(i) => Some(*i as f64),
             Item::Real(x, _) => Some(*x),
-            Item::Text(text) => match Quantity::parse(text) {
-                Ok(Some(q)) => Some(q.si()),
-                _ => parameter.parse(text),
-            },
+            Item::Text(text) => parameter.read(text),
             _ => None,
         };
-        if value.is_none() {
+        let known = value.filter(|x| parameter.has(*x));
+        if known.is_none() {
             let message = format!("this is no value of `{}`", parameter.path.value);
-            self.refuse(
-                "study-ask",
-                Some(node),
-                message,
-                "write a number, or a quantity such as \"5 ms\"",
-            );
+            let help = format!("by [vary] it is {}", parameter.choices());
+            self.refuse("study-ask", Some(node), message, &help);
         }
-        value
+        known
     }
 
     /// Whether so many runs may be meant.

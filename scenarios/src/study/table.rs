@@ -19,6 +19,13 @@ pub fn csv(study: &Study, found: &Conducted<'_>) -> String {
         points.dedup_by_key(|(place, _)| **place);
         for (&place, (point, n)) in points {
             let mut cells = vec![String::new(); study.parameters.len()];
+            for (path, text) in &question.ask.sets {
+                let own = study.parameters.iter().zip(&mut cells);
+                for (parameter, cell) in own.filter(|(p, _)| p.path.value == *path) {
+                    let value = parameter.read(text).map(|x| parameter.cell(x));
+                    *cell = csv::field(&value.unwrap_or_else(|| text.clone())).into_owned();
+                }
+            }
             for (&at, x) in question.over().iter().zip(point) {
                 cells[at] = csv::field(&study.parameters[at].cell(*x)).into_owned();
             }

@@ -8,7 +8,7 @@ use crate::{
 use superdense_kernel::time::Resolution;
 use superdense_models::{
     kinds::Located,
-    maths::quantity::{Dimension, Quantity, Unit},
+    maths::quantity::{Dimension, Quantity, Unit, unit},
 };
 use superdense_study::{Range, Step};
 
@@ -77,24 +77,36 @@ impl Parameter {
         }
     }
 
-    /// A value of its range that is given as text: a word, a number in SI base units, or a quantity. Between
-    /// the ends of an interval it is rounded to the step.
+    /// A value of its range that is given as text. Between the ends of an interval it is rounded to the step.
     pub fn value(&self, text: &str) -> Option<f64> {
-        let quantity = || match Quantity::parse(text) {
-            Ok(Some(_)) if !self.labels.is_empty() => None,
-            Ok(Some(q)) if q.unit.to_string() == self.unit && q.over.is_none() => {
-                Some(q.number.to_f64())
-            }
-            Ok(Some(q)) if unit_of(q.unit.dimension()) == self.unit => Some(q.si()),
-            _ => None,
-        };
-        let x = self.parse(text).or_else(quantity)?;
+        let x = self.read(text).filter(|x| self.has(*x))?;
         match &self.range {
-            Range::Interval { from, to, .. } => {
-                (*from <= x && x <= *to).then(|| self.range.rounded(x))
+            Range::Interval { .. } => Some(self.range.rounded(x)),
+            Range::Values(_) => Some(x),
+        }
+    }
+
+    /// A value that is given as text: a word, a number in SI base units or on the scale of temperatures, or a
+    /// quantity.
+    pub fn read(&self, text: &str) -> Option<f64> {
+        let quantity = || {
+            let q = Quantity::parse(text).ok()?.filter(|_| self.labels.is_empty())?;
+            let scale = unit(&self.unit).ok().filter(Unit::is_scale);
+            match scale {
+                Some(scale) if q.unit == scale && q.over.is_none() => Some(q.number.to_f64()),
+                Some(scale) if q.unit.dimension() == scale.dimension() => Some(scale.of_si(q.si())),
+                None if unit_of(q.unit.dimension()) == self.unit => Some(q.si()),
+                _ => None,
             }
-            Range::Values(_) if !self.labels.is_empty() => Some(x),
-            Range::Values(values) => values.contains(&x).then_some(x),
+        };
+        self.parse(text).or_else(quantity)
+    }
+
+    /// Whether a value is one of its range.
+    pub fn has(&self, x: f64) -> bool {
+        match &self.range {
+            Range::Interval { from, to, .. } => *from <= x && x <= *to,
+            Range::Values(values) => values.contains(&x),
         }
     }
 

@@ -289,6 +289,41 @@ fn temperatures_go_in_steps_of_their_scale() {
     }
 }
 
+/// Listed values are quantities of the parameter, in the table as `[vary]` has them; a value that the question sets
+/// stands there, too.
+#[test]
+fn listed_values_are_those_of_the_interval() {
+    let scenario = "stop = '1 s'\n[parameters]\na = '20 degC'\nb = '1 s'\n[unit.x]\nkind = 'constant'\nvalue = 'a'\n\
+                    [unit.z]\nkind = 'constant'\nvalue = 'b'\n[result]\ny = 'final(x.y)'\nz = 'final(z.y)'\n";
+    let text = "scenario = 'scenario.toml'\n[vary]\na = { from = '0 degC', to = '40 degC', step = '1 K' }\n\
+                b = { from = '1 s', to = '1 h' }\n\
+                [ask.map]\nmethod = 'grid'\nover = { a = ['10 degC', '293.15 K', 30], b = ['5 min'] }\n\
+                [ask.own]\nmethod = 'grid'\nover = { a = ['10 degC'] }\nset = { b = '2 min' }\n\
+                [ask.file]\nmethod = 'list'\nfile = 'points.csv'\n";
+    let folder = Folder::new("study-listed");
+    folder.write("scenario.toml", scenario);
+    folder.write("points.csv", "b,a\n1 min,25\n90,313.15 K\n");
+    let study = Study::read(&folder.write("study.toml", text), &[]);
+    let (study, runner) = study.unwrap_or_else(|d| panic!("{d}"));
+    let ran = all(&study, &runner, &folder, 1);
+    let rows: Vec<Vec<&str>> =
+        ran.csv.lines().skip(1).map(|row| row.split(',').collect()).collect();
+    let wanted = [
+        ("map", 10.0, 300.0),
+        ("map", 20.0, 300.0),
+        ("map", 30.0, 300.0),
+        ("own", 10.0, 120.0),
+        ("file", 25.0, 60.0),
+        ("file", 40.0, 90.0),
+    ];
+    assert_eq!(rows.len(), wanted.len(), "{}", ran.csv);
+    for (row, (ask, celsius, seconds)) in rows.iter().zip(wanted) {
+        let [a, b, y, z] = [3, 4, 5, 6].map(|k| row[k].parse::<f64>().unwrap());
+        assert!(row[0] == ask && (a - celsius).abs() < 1e-9 && b == seconds, "{row:?}");
+        assert!((y - 273.15 - celsius).abs() < 1e-9 && z == seconds, "{row:?}");
+    }
+}
+
 #[test]
 fn runs_that_take_too_long_are_ended() {
     let folder = Folder::new("study-timeout");
@@ -471,6 +506,8 @@ fn mistakes() {
         ("no step", q("method = 'boundary'\nover = 'a'\nkeep = 'y > 1'")),
         ("unknown result", q("method = 'boundary'\nover = 'b'\nkeep = 'yy > 1'")),
         ("no result", q("method = 'boundary'\nover = 'b'\nkeep = '2 > 1'")),
+        ("value outside", q("method = 'grid'\nover = { a = [9] }")),
+        ("value that measures something else", q("method = 'grid'\nover = { a = ['1 m'] }")),
         ("no file", q("method = 'list'")),
         ("missing file", q("method = 'list'\nfile = 'nothing.csv'")),
         ("unknown column", q("method = 'list'\nfile = 'points.csv'")),
