@@ -261,7 +261,7 @@ pub enum RunError {
         port: u16,
     },
     /// No model has this path.
-    #[error("there is no model '{path}'")]
+    #[error("there is no model '{path}'; a path has the names from the top, with / between them")]
     UnknownModel {
         /// The path.
         path: String,

@@ -176,7 +176,8 @@ impl Default for Settings {
     }
 }
 
-/// Counts of a parallel run. All but `committed` depends on timing.
+/// Counts of a parallel run. They depend on timing: of one run `committed` and `sequential_cycles` share the work in
+/// another way each time. What the run itself counts is in [`Counts`](crate::Counts).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Statistics {
     /// Transitions that each worker executed, also those that were undone.
@@ -185,7 +186,7 @@ pub struct Statistics {
     pub busy: Vec<u64>,
     /// Nanoseconds that workers ran in all.
     pub elapsed: u64,
-    /// Transitions that count.
+    /// Transitions of workers that were not undone; those of sequential cycles are not among them.
     pub committed: u64,
     /// Transitions and silent steps that were undone.
     pub rolled_back: u64,
@@ -201,9 +202,10 @@ pub struct Statistics {
     pub peak_saved_bytes: u64,
     /// Size of the states of all models, counted likewise.
     pub live_state_bytes: u64,
-    /// Ticks beyond GVT to which workers ran ahead at the end.
+    /// Ticks beyond GVT to which workers might run ahead at the end; `i64::MAX` is no bound.
     pub window: i64,
-    /// Cycles of the sequential executor: what only it may run, and where windows hold too little.
+    /// Cycles of the sequential executor: what only it may run, and where windows hold too little. A run that became
+    /// sequential as a whole, see `no_lookahead`, is not counted here.
     pub sequential_cycles: u64,
     /// Models that went to other workers.
     pub migrated: u64,

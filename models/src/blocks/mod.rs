@@ -13,7 +13,12 @@
 //! One file per kind or family, its `pub mod` here, and one line per kind in [`crate::catalogue::kinds`]. The comment in
 //! `unit_kind!` is all of the documentation: `superdense list KIND` prints it, and its example in TOML is run as a test.
 //! Models to copy: `algebra.rs` without memory, `lag.rs` with a state, `hysteresis.rs` with a threshold, `clock.rs` for
-//! events.
+//! a source of events, `count.rs` for events with an input, `delay.rs` for events that come out later.
+//!
+//! What they share: `Reader::span` reads a time of at least one tick and `Reader::duration` one of zero or more;
+//! [`Timer`](crate::signal::Timer) knows when the block is due (`set`, `at_once`, `fire`, `pass`), and `events.rs` takes
+//! events of any type. Events of one bag have no order: a block takes them as a set, or by
+//! `each_in_order`.
 //!
 //! A block with a state is due at tick 0 and then sends a first segment with `Flag::Refresh`. Later ones are
 //! `Flag::Continuous`, or `Flag::Jump` where the signal jumps. A segment that [`crate::signal::repeats`] what receivers
@@ -27,7 +32,8 @@
 //! `Value` is a warning, `Sometimes` is in no ring.
 //!
 //! Tests of one block: `cargo nextest run -p superdense-models NAME`, then `kinds::testing` (a line of `ZOO` there for a
-//! block with a state), `-p superdense schema planning list_tells`, and `-p superdense-tests tidy`.
+//! block with a state), `-p superdense schema planning list_tells`, and `-p superdense-tests tidy`; then `cargo fmt`, clippy and a line in
+//! `CHANGELOG.md`.
 
 pub mod algebra;
 pub mod arrivals;

@@ -166,7 +166,7 @@ impl Reader<'_> {
             (Ok(_), _) => self.refuse(
                 piece,
                 "this is a number, where a condition is needed".into(),
-                format!("compare it, as in {} > 0", piece.text()),
+                format!("compare it, as in {0} > 0; its last value is final({0})", piece.text()),
             ),
             (_, Ok(_)) => self.refuse(
                 piece,
