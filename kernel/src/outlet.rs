@@ -290,7 +290,10 @@ mod tests {
         assert_eq!(told[0], other("b", &names[0]));
         assert_eq!(told[1], other("", &names[1]));
         assert_eq!((&told[2], &told[3]), (&told[0], &told[1]));
-        assert_eq!(told[4], "there is no model 'c'; a path has the names from the top, with / between them");
+        assert_eq!(
+            told[4],
+            "there is no model 'c'; a path has the names from the top, with / between them"
+        );
         assert_eq!(told[5], "'' has no input port 1");
         assert_eq!(told[6], "'b' has no input port 1");
         assert_eq!(told[7], "'b' has no output port 1");

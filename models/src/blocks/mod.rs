@@ -15,7 +15,7 @@
 //! Models to copy: `algebra.rs` without memory, `lag.rs` with a state, `hysteresis.rs` with a threshold, `clock.rs` for
 //! a source of events, `count.rs` for events with an input, `delay.rs` for events that come out later.
 //!
-//! What they share: `Reader::span` reads a time of at least one tick and `Reader::duration` one of zero or more;
+//! Blocks share some helpers: `Reader::span` reads a time of at least one tick and `Reader::duration` one of zero or more;
 //! [`Timer`](crate::signal::Timer) knows when the block is due (`set`, `at_once`, `fire`, `pass`), and `events.rs` takes
 //! events of any type. Events of one bag have no order: a block takes them as a set, or by
 //! `each_in_order`.

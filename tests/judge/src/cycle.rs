@@ -328,7 +328,7 @@ impl<const M: usize> Sim<'_, M> {
             let relations = self.sys.read(formula);
             for &r in &relations {
                 let side = self.sides.side[r as usize];
-                // What holds on the other side, too, does not need this threshold.
+                // A condition that holds on the other side, too, does not need this threshold.
                 let other = std::mem::replace(&mut self.sides.side[r as usize], -side);
                 let needed = !self.condition(e);
                 self.sides.side[r as usize] = other;

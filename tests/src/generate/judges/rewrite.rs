@@ -33,7 +33,7 @@ fn judged(case: &Case, base: &Outcome, runner: &Runner, model: Model, what: &str
     if model == case.model {
         return Opinion::Skipped("nothing to rewrite");
     }
-    // What is written in another way may be solved by another method.
+    // Under `auto` a rewritten model may be solved by another method.
     if case.settings.method == Method::Auto {
         return rounding::compare(case, base, &case.with(model), runner, what, &|t| t);
     }
