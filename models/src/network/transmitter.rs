@@ -27,32 +27,39 @@ impl Transmitter {
     #[inline]
     pub(super) fn ticks(&mut self, bits: u32, resolution: Resolution) -> i64 {
         if bits != self.last.0 {
-            self.change(bits, resolution);
+            let exact = f64::from(bits) * resolution.ticks_per_second() as f64 / self.rate;
+            self.last = (bits, nearest_tick(exact));
+            if (self.last.1 as f64 - exact).abs() > COARSE * exact {
+                self.note();
+            }
         }
         self.last.1
     }
 
     #[cold]
-    fn change(&mut self, bits: u32, resolution: Resolution) {
-        let seconds = f64::from(bits) / self.rate;
-        let exact = f64::from(bits) * resolution.ticks_per_second() as f64 / self.rate;
-        self.last = (bits, nearest_tick(exact));
-        if !self.told && (self.last.1 as f64 - exact).abs() > COARSE * exact {
-            self.coarse.get_or_insert(seconds);
+    fn note(&mut self) {
+        if !self.told {
+            self.coarse.get_or_insert(f64::from(self.last.0) / self.rate);
         }
     }
 
     /// Tells once that transmissions are rounded by more than a hundredth.
     #[inline]
     pub(super) fn remark(&mut self, resolution: Resolution, fx: &mut Effects<Value>) {
-        if let Some(seconds) = self.coarse.take() {
-            self.told = true;
-            let ticks = nearest_tick(seconds * resolution.ticks_per_second() as f64);
-            let why = format!(
-                "a packet takes {seconds:e} s to send, which is rounded to {ticks} of the ticks of {resolution}: choose \
-                 a finer `resolution`"
-            );
-            fx.report(Fact::Note(why.into()));
+        if self.coarse.is_some() {
+            self.tell(resolution, fx);
         }
+    }
+
+    #[cold]
+    fn tell(&mut self, resolution: Resolution, fx: &mut Effects<Value>) {
+        let Some(seconds) = self.coarse.take() else { return };
+        self.told = true;
+        let ticks = nearest_tick(seconds * resolution.ticks_per_second() as f64);
+        let why = format!(
+            "a packet takes {seconds:e} s to send, which is rounded to {ticks} of the ticks of {resolution}: choose \
+             a finer `resolution`"
+        );
+        fx.report(Fact::Note(why.into()));
     }
 }
