@@ -52,6 +52,9 @@ pub struct BoundaryAnswer {
     failed: usize,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     incomplete: bool,
+    /// The replicates of each point are one run: nothing in it follows the seed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    alike: bool,
 }
 
 /// One of several changes.
@@ -75,6 +78,9 @@ pub struct DesignAnswer {
     failed: usize,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     incomplete: bool,
+    /// The replicates of each point are one run: nothing in it follows the seed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    alike: bool,
     /// Points whose intervals are wider than `until` asks, after all replicates that there may be.
     #[serde(skip_serializing_if = "is_zero")]
     wide: usize,
@@ -156,6 +162,15 @@ fn failed(runs: &[Vec<&Stored>]) -> usize {
     runs.iter().flatten().filter(|run| run.status != Status::Done).count()
 }
 
+/// Whether all replicates of each replicated point are equal.
+fn alike(runs: &[Vec<&Stored>]) -> bool {
+    let done = runs.iter().map(|runs| runs.iter().filter(|run| run.status == Status::Done));
+    let mut replicated =
+        done.map(Iterator::collect::<Vec<_>>).filter(|runs| runs.len() > 1).peekable();
+    let equal = |a: &Stored, b: &Stored| (&a.trace_hash, &a.results) == (&b.trace_hash, &b.results);
+    replicated.peek().is_some() && replicated.all(|runs| runs.iter().all(|run| equal(run, runs[0])))
+}
+
 fn boundary(
     study: &Study,
     question: &Question<'_>,
@@ -188,6 +203,7 @@ fn boundary(
         absent: runs.iter().filter(|runs| runs.iter().any(|r| absent(&r))).count(),
         failed: failed(runs),
         incomplete: search.incomplete(),
+        alike: alike(runs),
     }
 }
 
@@ -230,6 +246,7 @@ fn design(
         runs: runs.iter().map(Vec::len).sum(),
         failed,
         incomplete: failed > 0,
+        alike: alike(&runs),
         wide: runs.iter().filter(|runs| !question.enough(runs)).count(),
         means,
     }
@@ -264,9 +281,13 @@ impl Answer {
     }
 }
 
-fn incomplete(words: &mut String, failed: usize, incomplete: bool) {
+fn remarks(words: &mut String, (failed, incomplete): (usize, bool), alike: bool) {
     if incomplete {
         *words += &format!(" (incomplete: {failed} runs failed)");
+    }
+    if alike {
+        *words +=
+            "; the replicates of each point are the same run, as nothing in it follows the seed";
     }
 }
 
@@ -328,7 +349,7 @@ impl BoundaryAnswer {
                 if self.absent == 1 { "1 point".into() } else { format!("{} points", self.absent) };
             words += &format!("; at {few} some run has no value of what it compares");
         }
-        incomplete(&mut words, self.failed, self.incomplete);
+        remarks(&mut words, (self.failed, self.incomplete), self.alike);
         words
     }
 }
@@ -343,7 +364,7 @@ impl DesignAnswer {
         if self.wide > 0 {
             words += &format!("; {} of them not as exact as `until` asks", self.wide);
         }
-        incomplete(&mut words, self.failed, self.incomplete);
+        remarks(&mut words, (self.failed, self.incomplete), self.alike);
         words
     }
 }

@@ -289,6 +289,32 @@ fn temperatures_go_in_steps_of_their_scale() {
     }
 }
 
+/// Replicates that are one run are told: an interval without a width would be taken for certainty.
+#[test]
+fn replicates_that_follow_no_seed_are_told() {
+    let scenario = |kind: &str| {
+        format!(
+            "stop = '50 s'\nconnections = ['a.out -> s.in']\n[parameters]\nlevel = 1.0\n\
+             [unit.a]\nkind = 'arrivals'\n{kind}\n[unit.s]\nkind = 'sink'\n[result]\nn = 'level*final(s.count)'\n"
+        )
+    };
+    let text = "scenario = 'scenario.toml'\n[vary]\nlevel = [1, 2]\n[replicate]\nleast = 3\nmost = 3\n\
+                [ask.map]\nmethod = 'grid'\nover = ['level']\n";
+    for (kind, alike) in [("rate = 2.0", false), ("rate = 2.0\nminstd = 12345", true)] {
+        let folder = Folder::new("study-alike");
+        folder.write("scenario.toml", &scenario(kind));
+        let study = Study::read(&folder.write("study.toml", text), &[]);
+        let (study, runner) = study.unwrap_or_else(|d| panic!("{d}"));
+        let ran = all(&study, &runner, &folder, 1);
+        assert_eq!(
+            ran.json.contains("the same run, as nothing in it follows the seed"),
+            alike,
+            "{}",
+            ran.json
+        );
+    }
+}
+
 /// Listed values are quantities of the parameter, in the table as `[vary]` has them; a value that the question sets
 /// stands there, too.
 #[test]
