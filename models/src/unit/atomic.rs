@@ -400,9 +400,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 vars[place] = number.unwrap_or(0.0);
                 if number.is_none() && self.scratch.vars.iter().any(|v| v.is_nan()) {
                     let why = "its effect reads `value`; send a number, or leave `value` out";
-                    return Err(format!(
-                        "event input {port} got {value}, which is no number; {why}"
-                    ));
+                    let input = self.input(self.scene.dims.inputs + port);
+                    return Err(format!("event {input} got {value}, which is no number; {why}"));
                 }
                 received.event = true;
                 if let Some(name) = self.scene.equations.reception(port).filter(|_| fx.observed()) {

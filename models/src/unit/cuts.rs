@@ -59,7 +59,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     #[cold]
-    fn input(&self, port: usize) -> String {
+    pub(super) fn input(&self, port: usize) -> String {
         let event = port.checked_sub(self.scene.dims.inputs);
         match event.and_then(|port| self.scene.equations.reception(port)) {
             Some(name) => format!("input `{name}`"),
