@@ -63,15 +63,6 @@ impl Piece {
         poly::eval(&self.coefficients, theta)
     }
 
-    /// Marks those of an interval that begins at `from` as coarse.
-    pub fn mark(pieces: &mut [Self], from: Moment) {
-        pieces
-            .iter_mut()
-            .rev()
-            .take_while(|piece| piece.from >= from)
-            .for_each(|p| p.coarse = true);
-    }
-
     /// How many of these coefficients, at least one, are no rounding.
     pub fn length(coefficients: &[f64]) -> usize {
         let size = coefficients.iter().fold(0.0_f64, |size, c| size.max(c.abs()));
@@ -101,6 +92,7 @@ impl Piece {
         let mut series = vec![[0.0; NODES]; dim];
         // Errors are judged by the largest coefficient so far: where a function is small, rounding is not.
         cuts.largest.resize(dim, 0.0);
+        cuts.rough.resize(taken, false);
         let mut sizes: Vec<f64> = cuts.largest.iter().map(|size| EARLIER * size).collect();
         let most = cuts.few + cuts.more;
         // Parts to be done, the first one last; depth first, so that they come in order.
@@ -137,7 +129,10 @@ impl Piece {
                 continue;
             }
             parts += 1;
-            cuts.coarse |= gives_up && !fine;
+            if gives_up && !fine {
+                let rough = |f: usize| !seen || missed(f, SMALL);
+                cuts.rough.iter_mut().enumerate().for_each(|(f, known)| *known |= rough(f));
+            }
             for (f, series) in series[..taken].iter().enumerate() {
                 let jumps = !gives_up && missed(f, JUMP);
                 let (powers, length) = powers(series);
@@ -163,20 +158,36 @@ pub struct Cuts {
     /// Parts that each interval may have, and more that all of them may have together.
     few: u32,
     more: u32,
-    /// They changed too fast for so many.
-    pub coarse: bool,
+    /// Which of them changed too fast for so many.
+    rough: Vec<bool>,
+    given_up: bool,
 }
 
 impl Default for Cuts {
     fn default() -> Self {
-        Self { largest: Vec::new(), few: FEW, more: MORE, coarse: false }
+        Self { largest: Vec::new(), few: FEW, more: MORE, rough: Vec::new(), given_up: false }
     }
 }
 
 impl Cuts {
     /// The functions read what is coarse already: each interval is one part.
     pub fn give_up(&mut self) {
-        (self.few, self.more, self.coarse) = (1, 0, true);
+        (self.few, self.more, self.given_up) = (1, 0, true);
+    }
+
+    /// Whether a function changed too fast, or reads one that did.
+    pub fn is_coarse(&self) -> bool {
+        self.given_up || self.rough.contains(&true)
+    }
+
+    /// Marks the pieces from `from` on of those of these ports, one for each function, that changed too fast.
+    pub fn mark(&self, pieces: &mut [Piece], ports: &[u16], from: Moment) {
+        if self.is_coarse() {
+            let new = pieces.iter_mut().rev().take_while(|piece| piece.from >= from);
+            let rough =
+                |port: u16| ports.iter().zip(&self.rough).any(|(p, rough)| *rough && *p == port);
+            new.for_each(|piece| piece.coarse = rough(piece.port));
+        }
     }
 }
 
@@ -206,6 +217,8 @@ const EARLIER: f64 = 0.1;
 const NOISE: f64 = 1e-10;
 /// The share of the largest coefficient below which one is rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
+/// The share of the largest coefficient before below which a function is zero.
+const ZERO: f64 = 64.0 * ROUNDING;
 
 /// Places and length of parts that are so short that only rounding is left on them, and how many times more
 /// rounding the whole part may have.
@@ -241,6 +254,10 @@ fn passes_unseen(
 ) -> bool {
     let values = nodes.iter().skip(f).step_by(dim);
     if !(values.clone().all(|z| *z > 0.0) || values.clone().all(|z| *z < 0.0)) {
+        return false;
+    }
+    // On a function that is zero but for rounding nothing is to be seen.
+    if series.iter().map(|c| c.abs()).sum::<f64>() <= ZERO * size {
         return false;
     }
     let (row, length) = powers(series);
@@ -499,7 +516,7 @@ mod tests {
         for count in &mut count {
             Piece::cut((1, 0), (0.0, &mut cuts), &mut fast, &mut |_, _, _| *count += 1);
         }
-        assert!(cuts.coarse && count[0] > MORE && count[1] < 2 * FEW, "{count:?}");
+        assert!(cuts.is_coarse() && count[0] > MORE && count[1] < 2 * FEW, "{count:?}");
         assert!(all(|_| f64::NAN).len() == 1);
     }
 

@@ -119,9 +119,7 @@ impl Notes {
             pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
         };
         Piece::cut((ports.len(), 0), known, &mut sample, &mut take);
-        if cuts.coarse {
-            Piece::mark(pieces, from);
-        }
+        cuts.mark(pieces, ports, from);
     }
 }
 

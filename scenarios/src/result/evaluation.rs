@@ -1,13 +1,13 @@
 //! The evaluation of a run, as it goes on.
 use super::{
-    Atom, How, Line, Of, Outcome, Results, Stream, fits,
+    Atom, How, Line, Of, Outcome, Output, Results, Stream, fits,
     fold::{Fold, Interval, NotFinite},
     queue::Queue,
     side::Seen,
     signal::{Compiled, Parts},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use superdense_kernel::{ModelKey, Simulation};
 use superdense_models::signal::{
     piece::{Cuts, Moment, Piece},
@@ -112,11 +112,14 @@ impl Evaluation {
         self.state.folds = self.results.reductions.iter().map(fold).collect();
     }
 
-    /// Asks units for notes, before the run begins.
+    /// Asks units for notes of all that results follow, before the run begins. Values at the end are asked for there.
     pub(crate) fn begin(&mut self, sim: &mut Simulation<Value>) {
         let mut by_model: BTreeMap<ModelKey, Vec<u16>> = BTreeMap::new();
-        for &(key, port) in &self.keys {
-            by_model.entry(key).or_default().push(port);
+        let followed: HashSet<&Output> = self.results.followed().collect();
+        for (output, &(key, port)) in self.results.ports.iter().zip(&self.keys) {
+            if followed.contains(output) {
+                by_model.entry(key).or_default().push(port);
+            }
         }
         for (key, ports) in by_model {
             let noted = sim.note(key, &ports);
@@ -387,7 +390,7 @@ impl Evaluation {
 
     /// A remark on signals that change too fast for their pieces.
     fn too_fast(&self, named: &super::Named) -> Option<String> {
-        let coarse = |of| matches!(of, Of::Signal(s) if self.state.cursors[s].cuts.coarse);
+        let coarse = |of| matches!(of, Of::Signal(s) if self.state.cursors[s].cuts.is_coarse());
         let places = named.formula.vars().into_iter().map(|var| var.0 as usize);
         let mut all = places.filter_map(|k| self.results.reductions.get(k));
         all.any(|r| r.how != How::Final && coarse(r.of)).then(|| {

@@ -90,12 +90,29 @@ fn outputs_that_change_fast() {
 #[test]
 fn changes_that_are_too_fast_are_told() {
     let text = "stop = '100 s'\nsample = 'none'\n[unit.e]\nkind = 'equations'\nstates = { T = 20 }\n\
-                derivatives = { T = '0' }\noutputs = { v = 'sin(2*pi*5e3*t)' }\n\
-                [result]\nmean = 'rms(e.v)'\nformula = 'mean(sin(1e5*time)*e.v)'\nend = 'final(e.v)'\n";
+                derivatives = { T = '0' }\noutputs = { v = 'sin(2*pi*5e3*t)', w = 'sin(t)' }\n\
+                [result]\nslow = 'rms(e.w)'\nmean = 'rms(e.v)'\nformula = 'mean(sin(1e5*time)*e.v)'\nend = 'final(e.v)'\n";
     let done = run(text, &[]);
     let told =
         |name: &str| done.summary.notes.iter().any(|n| n.contains(&format!("`{name}` is off")));
     assert_eq!([told("mean"), told("formula"), told("end")], [true, true, false]);
+    // An output beside it keeps its own changes.
+    let slow = (0.5 - 200_f64.sin() / 400.0).sqrt();
+    assert!(!told("slow") && (value(&done, "slow").unwrap() - slow).abs() < 1e-9);
+}
+
+/// While a block sticks to its belt, the difference of their speeds is zero but for rounding.
+#[test]
+fn changes_of_rounding_are_none() {
+    let text = "stop = '60 s'\nsample = 'none'\n[unit.b]\nkind = 'equations'\nswitching = 'sliding'\nmethod = 'rk45'\n\
+                tolerance = 1e-11\nabsolute_tolerance = 1e-13\nstates = { x = 0, v = 0 }\n\
+                let = { vr = '0.3 - v', F = 'sign(vr)*(5 + 3*exp(-abs(vr)/0.1))' }\n\
+                derivatives = { x = 'v', v = '(F - 20*x - 0.1*v)/2' }\noutputs = { v = 'v', F = 'F' }\n\
+                [result]\nstuck = 'duration(abs(b.v - 0.3) < 1e-9)'\nforce = 'mean(b.F)'\n";
+    let done = run(text, &[]);
+    assert!(done.summary.notes.is_empty(), "{:?}", done.summary.notes);
+    // By an event loop that steps to each slip and stick, with the band of 1e-9 m/s.
+    assert!((value(&done, "stuck").unwrap() - 26.788_59).abs() < 1e-4);
 }
 
 /// The end of a run that an event makes is an instant like others.

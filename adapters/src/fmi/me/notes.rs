@@ -65,9 +65,7 @@ impl ExchangeUnit {
             pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
         };
         Piece::cut((ports.len(), 0), known, &mut sample, &mut take);
-        if cuts.coarse {
-            Piece::mark(pieces, Moment::at(from));
-        }
+        cuts.mark(pieces, ports, Moment::at(from));
         notes.until = now;
         failed.map_or(Ok(()), Err)
     }
