@@ -302,7 +302,7 @@ fn replicates_that_follow_no_seed_are_told() {
                 [ask.map]\nmethod = 'grid'\nover = ['level']\n";
     for (kind, alike) in [("rate = 2.0", false), ("rate = 2.0\nminstd = 12345", true)] {
         let folder = Folder::new("study-alike");
-        folder.write("scenario.toml", &scenario(kind));
+        folder.write("scenario.toml", scenario(kind));
         let study = Study::read(&folder.write("study.toml", text), &[]);
         let (study, runner) = study.unwrap_or_else(|d| panic!("{d}"));
         let ran = all(&study, &runner, &folder, 1);
