@@ -241,9 +241,6 @@ impl<const M: usize> Sim<'_, M> {
         if let Some(fresh) = fresh.filter(|f| f.holds(z, size)) {
             return self.kept(r, &relation.z, fresh.beyond, class, matters);
         }
-        if matters && self.sides.side[r as usize] != 0 && !matches!(class, Class::Sign(_)) {
-            self.lands()?;
-        }
         match class {
             Class::Sign(sign) => Ok(sign),
             Class::Zero => match self.slide_side(r)? {
@@ -377,9 +374,6 @@ impl<const M: usize> Sim<'_, M> {
                 return undecided(Reason::Sign, "a whole number turns back where it changed");
             }
             return Ok(held);
-        }
-        if floor.moves && !matches!(class, Class::Sign(_)) {
-            self.lands()?;
         }
         match class {
             Class::Sign(sign) => Ok(below(sign)),
