@@ -132,8 +132,13 @@ impl<const M: usize> Sim<'_, M> {
         Ok(due)
     }
 
-    /// Undecided where something else than what flips is at its threshold.
+    /// Undecided where a value is at its threshold without having crossed it, in a cycle in which others flip, which may
+    /// change its motion just there: a rounding decides whether it came there. A jump may put it there.
     fn landed(&self) -> Result<(), Stop> {
+        let jumped = (0..self.sys.states).any(|slot| self.v[slot].c != self.pre[slot].c);
+        if jumped || self.fresh.is_empty() {
+            return Ok(());
+        }
         let others = self.known.keys().filter(|switch| !self.fresh.contains_key(switch));
         for switch in others {
             let Switch::Relation(r) = switch else { continue };
@@ -145,7 +150,7 @@ impl<const M: usize> Sim<'_, M> {
             }
             let z = self.now(relation.z)?;
             if !matches!(class(&z, self.size(relation.z)?), Class::Sign(_)) {
-                self.lands()?;
+                return undecided(Reason::Sign, "a value comes to its threshold where others flip");
             }
         }
         Ok(())
@@ -328,11 +333,14 @@ impl<const M: usize> Sim<'_, M> {
             let relations = self.sys.read(formula);
             for &r in &relations {
                 let side = self.sides.side[r as usize];
+                if side == 0 || side != before.side[r as usize] {
+                    continue;
+                }
                 // A condition that holds on the other side, too, does not need this threshold.
-                let other = std::mem::replace(&mut self.sides.side[r as usize], -side);
+                self.sides.side[r as usize] = -side;
                 let needed = !self.condition(e);
-                self.sides.side[r as usize] = other;
-                if side != 0 && side == before.side[r as usize] && needed {
+                self.sides.side[r as usize] = side;
+                if needed {
                     let z = self.sys.graph.relations[r as usize].z;
                     self.put_back(e, z, Dd::ZERO)?;
                 }

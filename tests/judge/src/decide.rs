@@ -261,18 +261,6 @@ impl<const M: usize> Sim<'_, M> {
         }
     }
 
-    /// A value that is at its threshold without having crossed it, in a cycle in which others flip, which may change its
-    /// motion just there: a rounding decides whether it came there.
-    pub(crate) fn lands(&self) -> Result<(), Stop> {
-        let jumped = (0..self.sys.states).any(|slot| self.v[slot].c != self.pre[slot].c);
-        match jumped || self.fresh.is_empty() {
-            true => Ok(()),
-            false => {
-                undecided(Reason::Sign, "a value comes to its threshold just where others flip")
-            }
-        }
-    }
-
     /// A relation that has just flipped, and whose value no reset changed: rule 4, except where it
     /// is on the surface, which makes it rule 3.
     fn kept(
