@@ -32,8 +32,8 @@
 //! `Value` is a warning, `Sometimes` is in no ring.
 //!
 //! Tests of one block: `cargo nextest run -p superdense-models NAME`, then `kinds::testing` (a line of `ZOO` there for a
-//! block with a state), `-p superdense schema planning list_tells`, and `-p superdense-tests tidy`; then `cargo fmt`, clippy and a line in
-//! `CHANGELOG.md`.
+//! block with a state), `-p superdense schema planning list_tells`, and `-p superdense-tests tidy`; then
+//! `cargo fmt`, clippy and a line in `CHANGELOG.md`.
 
 pub mod algebra;
 pub mod arrivals;

@@ -245,55 +245,49 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Parameters of a distribution; a kind copies them into its list.
-pub(crate) const DISTRIBUTION: [ParamSpec; 10] = [
-    with(
-        "distribution",
-        ParamType::Choice(&[
-            "constant",
-            "uniform",
-            "exponential",
-            "normal",
-            "erlang",
-            "triangular",
-            "bernoulli",
-        ]),
-        "exponential",
-        "shape of the distribution",
-    ),
-    with("rate", ParamType::Real(None), "", "reciprocal of the mean, instead of `mean`"),
-    with("mean", ParamType::Real(None), "", "mean (constant: the value)"),
-    with(
-        "deviation",
-        ParamType::Real(None),
-        "",
-        "standard deviation (normal; of times, what is below zero is zero)",
-    ),
-    with("low", ParamType::Real(None), "", "lower end (uniform, triangular)"),
-    with("high", ParamType::Real(None), "", "upper end (uniform, triangular)"),
-    with("mode", ParamType::Real(None), "", "most frequent value (triangular)"),
-    with("stages", ParamType::Int, "", "number of exponential stages (erlang)"),
-    with("probability", ParamType::Real(None), "", "probability of 1 (bernoulli)"),
-    with(
-        "minstd",
-        ParamType::Int,
-        "",
-        "start state of the MINSTD generator (multiplier 48271, u = state/(2^31 - 1)), instead of the run's own \
-         stream; exponential numbers are -mean ln(1 - u)",
-    ),
-];
+/// Parameters of a distribution of numbers; a kind copies them into its list.
+pub(crate) const DISTRIBUTION: [ParamSpec; 10] = distribution(None, None);
+/// Those of times.
+pub(crate) const TIMES: [ParamSpec; 10] = distribution(Some("1/s"), Some("s"));
 
-/// [`DISTRIBUTION`] of times.
-pub(crate) const TIMES: [ParamSpec; 10] = {
-    let mut all = DISTRIBUTION;
-    all[1].ty = ParamType::Real(Some("1/s"));
-    let mut k = 2;
-    while k < 7 {
-        all[k].ty = ParamType::Real(Some("s"));
-        k += 1;
-    }
-    all
-};
+const fn distribution(rate: Option<&'static str>, unit: Option<&'static str>) -> [ParamSpec; 10] {
+    [
+        with(
+            "distribution",
+            ParamType::Choice(&[
+                "constant",
+                "uniform",
+                "exponential",
+                "normal",
+                "erlang",
+                "triangular",
+                "bernoulli",
+            ]),
+            "exponential",
+            "shape of the distribution",
+        ),
+        with("rate", ParamType::Real(rate), "", "reciprocal of the mean, instead of `mean`"),
+        with("mean", ParamType::Real(unit), "", "mean (constant: the value)"),
+        with(
+            "deviation",
+            ParamType::Real(unit),
+            "",
+            "standard deviation (normal; of times, what is below zero is zero)",
+        ),
+        with("low", ParamType::Real(unit), "", "lower end (uniform, triangular)"),
+        with("high", ParamType::Real(unit), "", "upper end (uniform, triangular)"),
+        with("mode", ParamType::Real(unit), "", "most frequent value (triangular)"),
+        with("stages", ParamType::Int, "", "number of exponential stages (erlang)"),
+        with("probability", ParamType::Real(None), "", "probability of 1 (bernoulli)"),
+        with(
+            "minstd",
+            ParamType::Int,
+            "",
+            "start state of the MINSTD generator (multiplier 48271, u = state/(2^31 - 1)), instead of the run's own \
+         stream; exponential numbers are -mean ln(1 - u)",
+        ),
+    ]
+}
 
 impl Reader<'_> {
     /// The distribution that the parameters of [`DISTRIBUTION`] describe.

@@ -197,6 +197,7 @@ struct Reader<'a> {
     signals: HashMap<String, usize>,
     /// Signals that are temperatures on a scale, which count in kelvin.
     temperatures: Vec<usize>,
+    /// Units by path that tell of their signals after so many changes only.
     thinned: HashMap<&'a str, i64>,
 }
 
