@@ -5,9 +5,10 @@ use crate::{
     signal::value::Value,
     solve::{
         Prepared, Settings, Stepped,
+        any::AnyCore,
         core::Core,
         equations::Equations,
-        qss::{Explicit, Implicit, Paired, Quanta, Quantised},
+        qss::{Quanta, Quantised},
     },
     unit::Unit,
 };
@@ -92,29 +93,28 @@ pub(crate) fn under_method<E: Equations>(
 ) -> Result<Component<Value>, Refused> {
     let quanta = || Quanta { relative: params.real("dq_rel"), minimum: params.real("dq_min") };
     macro_rules! quantised {
-        ($method:ty, $order:literal) => {{
-            let core = Quantised::<$method, $order>::new(None, &equations, &settings, quanta());
-            let core = core.map_err(Refused::Method)?;
-            Component::atomic(start.unit(equations, core, settings)?)
-        }};
+        ($kind:ident) => {
+            Quantised::new(None, &equations, &settings, quanta()).map(AnyCore::$kind)
+        };
     }
-    Ok(match params.text("method") {
-        "qss1" => quantised!(Explicit, 1),
-        "qss2" => quantised!(Explicit, 2),
-        "qss3" => quantised!(Explicit, 3),
-        "liqss1" => quantised!(Implicit, 1),
-        "liqss2" => quantised!(Implicit, 2),
-        "mliqss2" => quantised!(Paired, 2),
+    let core = match params.text("method") {
         "auto" => {
             let core = Automatic::new(&equations, &settings)?;
-            Component::atomic(start.unit(equations, core, settings)?)
+            return Ok(Component::atomic(start.unit(equations, core, settings)?));
         }
+        "qss1" => quantised!(Qss1),
+        "qss2" => quantised!(Qss2),
+        "qss3" => quantised!(Qss3),
+        "liqss1" => quantised!(Liqss1),
+        "liqss2" => quantised!(Liqss2),
+        "mliqss2" => quantised!(Mliqss2),
         _ => {
             let prepared = Prepared::new(&equations, settings.method);
-            let core = Stepped::new(prepared, &equations, &settings).map_err(Refused::Method)?;
-            Component::atomic(start.unit(equations, core, settings)?)
+            Stepped::new(prepared, &equations, &settings).map(AnyCore::Stepped)
         }
-    })
+    };
+    let core = core.map_err(Refused::Method)?;
+    Ok(Component::atomic(start.unit(equations, core, settings)?))
 }
 
 impl Start<'_> {

@@ -1,4 +1,5 @@
 //! Systems of equations and the methods that solve them, with their events, outside of the kernel.
+pub(crate) mod any;
 pub(crate) mod bounded;
 pub(crate) mod consistent;
 pub mod core;

@@ -26,7 +26,7 @@ use crate::{
 };
 use prices::Prices;
 use race::{Built, Record};
-use runner::{Candidate, Common, Runner, RunnerState, each};
+use runner::{Candidate, Common, Runner, RunnerState};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -226,7 +226,7 @@ impl Automatic {
         flips: &mut Flips,
     ) -> Result<Advance, Box<Failure>> {
         let before = self.own();
-        let result = each!(&mut self.runner, core => core.advance(scene, stop, flips));
+        let result = self.runner.core.advance(scene, stop, flips);
         let cost = self.own() - before + prices::ADVANCE;
         self.tally.paid += cost;
         result
@@ -240,18 +240,18 @@ impl Automatic {
         stop: Option<f64>,
         flips: &Flips,
     ) -> bool {
-        let failed = self.runner.candidate();
+        let failed = self.runner.candidate;
         for record in &mut self.tally.records {
             record.call(self.tally.paid);
         }
         self.race(scene, flips, stop, f64::INFINITY);
         let taylor = Candidate::Taylor as usize;
-        if self.runner.candidate() == failed && self.tally.records[taylor].is_barred() {
+        if self.runner.candidate == failed && self.tally.records[taylor].is_barred() {
             self.tally.records[taylor] = Record::default();
             self.race(scene, flips, stop, f64::INFINITY);
             self.tally.records[taylor].bar();
         }
-        self.runner.candidate() != failed
+        self.runner.candidate != failed
     }
 
     /// Whether a state has become lost in its quantum, which the first quanta, by which a quantised method was chosen,
@@ -259,8 +259,8 @@ impl Automatic {
     /// gets on it runs on.
     fn is_lost<E: Equations>(&mut self) -> bool {
         let mut counts = UnitStatistics::default();
-        each!(&self.runner, core => Core::<E>::count(core, &mut counts));
-        let runs = self.runner.candidate() as usize;
+        Core::<E>::count(&self.runner.core, &mut counts);
+        let runs = self.runner.candidate as usize;
         if counts.lost_states == 0 || self.tally.records[runs].is_barred() {
             return false;
         }
@@ -285,7 +285,7 @@ impl Automatic {
     /// Whether some method is due.
     fn is_due(&mut self, now: f64) -> bool {
         let Self { tally, runner, prices, candidates, .. } = self;
-        let own = runner.candidate();
+        let own = runner.candidate;
         tally.watch(now, prices, own);
         // Where flights are short, races begin with one.
         let waits = tally.flight(prices, own).is_some() && !tally.fresh;
@@ -321,8 +321,8 @@ impl<E: Equations> Core<E> for Automatic {
         }
     }
     fn restore(&mut self, scene: &Scene<E>, saved: &AutomaticState) {
-        let candidate = saved.runner.candidate();
-        if candidate != self.runner.candidate() {
+        let candidate = saved.runner.candidate;
+        if candidate != self.runner.candidate {
             let built = candidate.build(&self.common, &scene.equations, &self.settings);
             self.runner = built.expect("a method that took the equations before");
         }
@@ -333,7 +333,7 @@ impl<E: Equations> Core<E> for Automatic {
     }
 
     fn start(&mut self, scene: &Scene<E>, t: f64, x: &[f64], limit: Option<f64>) {
-        each!(&mut self.runner, core => Core::<E>::start(core, scene, t, x, limit));
+        Core::<E>::start(&mut self.runner.core, scene, t, x, limit);
         let mut flips = Flips::new(scene.dims.indicators);
         flips.sides.copy_from_slice(&scene.frame.discrete[scene.dims.discrete + 1..]);
         let now = scene.absolute(t);
@@ -345,7 +345,7 @@ impl<E: Equations> Core<E> for Automatic {
     }
 
     fn time(&self) -> f64 {
-        each!(&self.runner, core => Core::<E>::time(core))
+        Core::<E>::time(&self.runner.core)
     }
 
     fn advance(
@@ -371,30 +371,30 @@ impl<E: Equations> Core<E> for Automatic {
     }
 
     fn states(&self, t: f64, x: &mut [f64]) {
-        each!(&self.runner, core => Core::<E>::states(core, t, x));
+        Core::<E>::states(&self.runner.core, t, x);
     }
     fn path(&self) -> Option<&Path> {
-        each!(&self.runner, core => Core::<E>::path(core))
+        Core::<E>::path(&self.runner.core)
     }
     fn error(&self, t: f64, state: usize, x: f64) -> f64 {
-        each!(&self.runner, core => Core::<E>::error(core, t, state, x))
+        Core::<E>::error(&self.runner.core, t, state, x)
     }
     fn arrive(&mut self, scene: &Scene<E>, t: f64) {
-        each!(&mut self.runner, core => core.arrive(scene, t));
+        self.runner.core.arrive(scene, t);
     }
     fn jump(&mut self, scene: &Scene<E>, x: &[f64]) {
-        each!(&mut self.runner, core => core.jump(scene, x));
+        self.runner.core.jump(scene, x);
         self.note_stop(scene.absolute(0.0));
     }
     fn input(&mut self, scene: &Scene<E>, port: usize) {
-        each!(&mut self.runner, core => core.input(scene, port));
+        self.runner.core.input(scene, port);
         self.note_stop(scene.absolute(0.0));
     }
     fn sent(&mut self, scene: &Scene<E>, port: usize) {
-        each!(&mut self.runner, core => core.sent(scene, port));
+        self.runner.core.sent(scene, port);
     }
     fn outside(&mut self, scene: &Scene<E>, vars: &[f64]) -> bool {
-        each!(&mut self.runner, core => core.outside(scene, vars))
+        self.runner.core.outside(scene, vars)
     }
     fn expand(
         &mut self,
@@ -404,10 +404,10 @@ impl<E: Equations> Core<E> for Automatic {
         all: bool,
         take: &mut dyn FnMut(usize, &[f64]),
     ) {
-        each!(&mut self.runner, core => core.expand(scene, at, order, all, take));
+        self.runner.core.expand(scene, at, order, all, take);
     }
     fn count(&self, statistics: &mut UnitStatistics) {
         statistics.add(&self.before);
-        each!(&self.runner, core => Core::<E>::count(core, statistics));
+        Core::<E>::count(&self.runner.core, statistics);
     }
 }

@@ -16,7 +16,7 @@ use super::{
     Automatic, Tally,
     prices::{ADVANCE, Prices},
     quanta,
-    runner::{Candidate, Common, Runner, RunnerState, each},
+    runner::{Candidate, Common, Runner, RunnerState},
 };
 use crate::solve::{
     Settings,
@@ -93,7 +93,7 @@ impl Built {
         (common, settings): (&Common, &Settings),
     ) -> Option<Self> {
         let mut runner = candidate.build(common, &scene.equations, settings).ok()?;
-        runner.watch_bands(false);
+        runner.core.watch_bands(false);
         let begun = runner.save::<E>();
         Some(Self { runner, begun })
     }
@@ -145,10 +145,10 @@ impl Course {
         let (spent, t) = (self.spent, self.t);
         let stop = stretch.end.is_finite().then_some(stretch.end);
         let own = runner.spent(prices);
-        let budget = 0.99 * prices.piece(runner.candidate());
+        let budget = 0.99 * prices.piece(runner.candidate);
         let mut advances = 0.0;
         while !self.done && self.spent - spent < budget {
-            match each!(&mut *runner, core => core.advance(scene, stop, &mut self.flips)) {
+            match runner.core.advance(scene, stop, &mut self.flips) {
                 Err(_) => return None,
                 Ok(Advance::Stopped) => self.done = true,
                 Ok(_) => {}
@@ -156,7 +156,7 @@ impl Course {
             self.flips.list.clear();
             advances += ADVANCE;
             self.spent = spent + runner.spent(prices) - own + advances;
-            self.t = each!(&*runner, core => Core::<E>::time(core));
+            self.t = Core::<E>::time(&runner.core);
             self.done |= self.t >= stretch.end;
         }
         Some((self.spent - spent, self.t - t))
@@ -173,8 +173,8 @@ impl Course {
         prices: &Prices,
     ) -> bool {
         let rate = |(cost, seconds): (f64, f64)| cost / seconds.max(f64::MIN_POSITIVE);
-        let own = prices.piece(runner.candidate());
-        let quantised = runner.candidate().order().is_some();
+        let own = prices.piece(runner.candidate);
+        let quantised = runner.candidate.order().is_some();
         let (mut before, mut last) = (None, (0.0, 0.0));
         for pieces in 1..=LONG {
             let Some(piece) = self.piece(runner, scene, stretch, prices) else { return false };
@@ -222,7 +222,7 @@ impl Automatic {
         Core::<E>::states(self, from, &mut x);
         let (end, whole) = self.end(from, limit);
         let stretch = Stretch { from, end, x: &x, whole };
-        let own = self.runner.candidate();
+        let own = self.runner.candidate;
         let mut told = Vec::new();
         let mine = if self.tally.begun { mine } else { f64::INFINITY };
         let average = self.tally.average(scene.absolute(from)).filter(|_| mine.is_finite());
@@ -257,7 +257,7 @@ impl Automatic {
     /// The end of a stretch that begins at `from`, and whether it is that of a whole flight.
     fn end(&self, from: f64, limit: Option<f64>) -> (f64, bool) {
         let limit = limit.unwrap_or(f64::INFINITY);
-        match self.tally.flight(&self.prices, self.runner.candidate()) {
+        match self.tally.flight(&self.prices, self.runner.candidate) {
             Some(seconds) => (limit.min(from + seconds), true),
             None => (limit, false),
         }
@@ -272,7 +272,7 @@ impl Automatic {
         mine: f64,
         told: &mut Vec<String>,
     ) -> Vec<Heat> {
-        let (own, first) = (self.runner.candidate(), !self.tally.begun);
+        let (own, first) = (self.runner.candidate, !self.tally.begun);
         let mut best = mine;
         let mut heats = Vec::new();
         for candidate in Candidate::ALL {
@@ -288,7 +288,7 @@ impl Automatic {
             }
             let Some(mut built) = self.built(scene, candidate) else { continue };
             let runner = &mut built.runner;
-            each!(&mut *runner, core => Core::<E>::start(core, scene, stretch.from, stretch.x, None));
+            Core::<E>::start(&mut runner.core, scene, stretch.from, stretch.x, None);
             let mut course = Course::new(flips, stretch.from);
             let allowed = CHEAP * self.tally.paid;
             let fine = course.run(runner, scene, stretch, (best, allowed), &self.prices);
@@ -329,7 +329,7 @@ impl Automatic {
         whole: bool,
     ) -> Option<usize> {
         let Tally { records, paid, begun, .. } = &mut self.tally;
-        let own = &mut records[self.runner.candidate() as usize];
+        let own = &mut records[self.runner.candidate as usize];
         let average = average.map(|average| own.found(average, true));
         let own = average.filter(|_| whole).unwrap_or(mine);
         let least = heats.first().map_or(f64::INFINITY, |h| h.course.rate);
@@ -372,7 +372,7 @@ impl Automatic {
         if heats.first().is_none_or(|h| h.candidate.order().is_none()) {
             return;
         }
-        let own = self.runner.candidate();
+        let own = self.runner.candidate;
         let stepped = heats.iter().map(|h| h.candidate).find(|c| c.order().is_none());
         let other = if own.order().is_none() && self.tally.begun { Some(own) } else { stepped };
         let candidate = other.unwrap_or(Candidate::Rk45);
@@ -400,7 +400,7 @@ impl Automatic {
     /// A core that quantised ones are compared with.
     fn checker<E: Equations>(&mut self, scene: &Scene<E>, candidate: Candidate) -> Option<Built> {
         match self.checker.take() {
-            Some(built) if built.runner.candidate() == candidate => Some(built),
+            Some(built) if built.runner.candidate == candidate => Some(built),
             _ => Built::new(scene, candidate, (&self.common, &self.settings)),
         }
     }
@@ -418,7 +418,7 @@ impl Automatic {
         let whole = Stretch { end: heat.course.t, whole: true, ..stretch };
         let Built { runner, begun } = reference;
         runner.restore(scene, begun);
-        each!(&mut *runner, core => Core::<E>::start(core, scene, from, x, None));
+        Core::<E>::start(&mut runner.core, scene, from, x, None);
         let mut course = Course::new(&flips, from);
         while !course.done && course.spent < CHECK * heat.course.spent {
             if course.piece(runner, scene, whole, &self.prices).is_none() {
@@ -430,7 +430,7 @@ impl Automatic {
             // It came less far: once more up to there.
             let Built { runner, begun } = &mut heat.built;
             runner.restore(scene, begun);
-            each!(&mut *runner, core => Core::<E>::start(core, scene, from, x, None));
+            Core::<E>::start(&mut runner.core, scene, from, x, None);
             let mut again = Course::new(&flips, from);
             let whole = Stretch { end: at, ..whole };
             while !again.done {
@@ -442,8 +442,8 @@ impl Automatic {
         }
         heat.course.spent += course.spent;
         let (mut own, mut other) = (x.to_vec(), x.to_vec());
-        each!(&heat.built.runner, core => Core::<E>::states(core, at, &mut own));
-        each!(&reference.runner, core => Core::<E>::states(core, at, &mut other));
+        Core::<E>::states(&heat.built.runner.core, at, &mut own);
+        Core::<E>::states(&reference.runner.core, at, &mut other);
         let quanta = quanta(&self.settings);
         let tolerated = |(i, x): (usize, &f64)| {
             (quanta.relative * x.abs()).max(quanta.minimum * self.settings.solver.nominal(i))
@@ -461,18 +461,18 @@ impl Automatic {
         stretch: Stretch<'_>,
         mine: f64,
     ) {
-        each!(&self.runner, core => Core::<E>::count(core, &mut self.before));
+        Core::<E>::count(&self.runner.core, &mut self.before);
         // It gave way in time.
         self.before.lost_states = 0;
-        let own = self.runner.candidate();
+        let own = self.runner.candidate;
         let Heat { built: Built { mut runner, begun }, course, .. } = heat;
         // Its steps in the race do not count.
         runner.restore(scene, &begun);
-        runner.watch_bands(true);
+        runner.core.watch_bands(true);
         let Stretch { from, x, .. } = stretch;
-        each!(&mut runner, core => Core::<E>::start(core, scene, from, x, None));
+        Core::<E>::start(&mut runner.core, scene, from, x, None);
         if self.tally.begun {
-            runner.distrust();
+            runner.core.distrust();
             for record in &mut self.tally.records {
                 record.losses = 0;
             }
@@ -501,7 +501,7 @@ impl Automatic {
         self.remark = Some(format!(
             "method {}: tried from {now} s at the tolerances {rtol:e} and {atol:e}, in estimated \
              instructions per second: {why}{before}",
-            self.runner.candidate().name(),
+            self.runner.candidate.name(),
         ));
     }
 }

@@ -1,11 +1,12 @@
 //! The methods that `auto` can choose, and cores of them.
 use super::{super::start::Refused, prices::Prices, quanta};
 use crate::solve::{
-    Prepared, Programs, Settings, Stepped, SteppedState,
+    Prepared, Programs, Settings, Stepped,
+    any::{AnyCore, AnyState},
     core::{Core, Scene},
     equations::Equations,
     ode::Method,
-    qss::{CoreState, Explicit, Implicit, Quantised, Sheet},
+    qss::{Quantised, Sheet},
 };
 use serde::{Deserialize, Serialize};
 
@@ -99,129 +100,57 @@ impl Candidate {
         equations: &E,
         settings: &Settings,
     ) -> Result<Runner, Refused> {
-        if let Some(method) = self.stepped() {
-            let settings = Settings { method, ..settings.clone() };
-            let series = method.series_order().is_some();
-            let prepared = prepared.stepped[usize::from(series)].clone();
-            let core = Stepped::new(prepared, equations, &settings).map_err(Refused::Method)?;
-            return Ok(Runner::Stepped(self, core));
-        }
         macro_rules! quantised {
             ($kind:ident) => {
                 Quantised::new(prepared.sheet.clone(), equations, settings, quanta(settings))
-                    .map(Runner::$kind)
+                    .map(AnyCore::$kind)
             };
         }
-        let core = match self {
-            Self::Qss1 => quantised!(Qss1),
-            Self::Qss3 => quantised!(Qss3),
-            Self::Liqss2 => quantised!(Liqss2),
-            _ => quantised!(Qss2),
+        let core = match self.stepped() {
+            Some(method) => {
+                let settings = Settings { method, ..settings.clone() };
+                let series = method.series_order().is_some();
+                let prepared = prepared.stepped[usize::from(series)].clone();
+                Stepped::new(prepared, equations, &settings).map(AnyCore::Stepped)
+            }
+            None => match self {
+                Self::Qss1 => quantised!(Qss1),
+                Self::Qss3 => quantised!(Qss3),
+                Self::Liqss2 => quantised!(Liqss2),
+                _ => quantised!(Qss2),
+            },
         };
-        core.map_err(Refused::Method)
+        Ok(Runner { candidate: self, core: core.map_err(Refused::Method)? })
     }
 }
 
 /// A core of one of the methods.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "each unit holds one, and calls go through no pointer"
-)]
-pub(super) enum Runner {
-    Stepped(Candidate, Stepped),
-    Qss1(Quantised<Explicit, 1>),
-    Qss2(Quantised<Explicit, 2>),
-    Qss3(Quantised<Explicit, 3>),
-    Liqss2(Quantised<Implicit, 2>),
+pub(super) struct Runner {
+    pub candidate: Candidate,
+    pub core: AnyCore,
 }
 
 /// The part of it that changes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "as above")]
-pub(super) enum RunnerState {
-    Stepped(Candidate, SteppedState),
-    Qss1(CoreState<1>),
-    Qss2(CoreState<2>),
-    Qss3(CoreState<3>),
-    Liqss2(CoreState<2>),
-}
-
-/// Evaluates an expression on the core inside a runner.
-macro_rules! each {
-    ($runner:expr, $core:ident => $do:expr) => {
-        match $runner {
-            $crate::equations::auto::runner::Runner::Stepped(_, $core) => $do,
-            $crate::equations::auto::runner::Runner::Qss1($core) => $do,
-            $crate::equations::auto::runner::Runner::Qss2($core) => $do,
-            $crate::equations::auto::runner::Runner::Qss3($core) => $do,
-            $crate::equations::auto::runner::Runner::Liqss2($core) => $do,
-        }
-    };
-}
-pub(super) use each;
-
-impl RunnerState {
-    pub(super) fn candidate(&self) -> Candidate {
-        match self {
-            Self::Stepped(candidate, _) => *candidate,
-            Self::Qss1(_) => Candidate::Qss1,
-            Self::Qss2(_) => Candidate::Qss2,
-            Self::Qss3(_) => Candidate::Qss3,
-            Self::Liqss2(_) => Candidate::Liqss2,
-        }
-    }
+pub(super) struct RunnerState {
+    pub candidate: Candidate,
+    core: AnyState,
 }
 
 impl Runner {
-    pub(super) fn candidate(&self) -> Candidate {
-        match self {
-            Self::Stepped(candidate, _) => *candidate,
-            Self::Qss1(_) => Candidate::Qss1,
-            Self::Qss2(_) => Candidate::Qss2,
-            Self::Qss3(_) => Candidate::Qss3,
-            Self::Liqss2(_) => Candidate::Liqss2,
-        }
-    }
-
     /// Estimated instructions of all steps so far.
     pub(super) fn spent(&self, prices: &Prices) -> f64 {
-        let (steps, looks) = each!(self, core => core.work());
-        steps as f64 * prices.step(self.candidate()) + looks as f64 * prices.look()
-    }
-
-    pub(super) fn watch_bands(&mut self, on: bool) {
-        each!(self, core => core.watch_bands(on));
-    }
-
-    /// The solution at the present may be off as far as the tolerances allow.
-    pub(super) fn distrust(&mut self) {
-        if let Self::Stepped(_, core) = self {
-            core.distrust();
-        }
+        let (steps, looks) = self.core.work();
+        steps as f64 * prices.step(self.candidate) + looks as f64 * prices.look()
     }
 
     pub(super) fn save<E: Equations>(&self) -> RunnerState {
-        match self {
-            Self::Stepped(candidate, core) => {
-                RunnerState::Stepped(*candidate, Core::<E>::save(core))
-            }
-            Self::Qss1(core) => RunnerState::Qss1(Core::<E>::save(core)),
-            Self::Qss2(core) => RunnerState::Qss2(Core::<E>::save(core)),
-            Self::Qss3(core) => RunnerState::Qss3(Core::<E>::save(core)),
-            Self::Liqss2(core) => RunnerState::Liqss2(Core::<E>::save(core)),
-        }
+        RunnerState { candidate: self.candidate, core: Core::<E>::save(&self.core) }
     }
 
     /// Goes back to what was saved of the same method.
     pub(super) fn restore<E: Equations>(&mut self, scene: &Scene<E>, saved: &RunnerState) {
-        match (self, saved) {
-            (Self::Stepped(_, core), RunnerState::Stepped(_, saved)) => core.restore(scene, saved),
-            (Self::Qss1(core), RunnerState::Qss1(saved)) => core.restore(scene, saved),
-            (Self::Qss2(core), RunnerState::Qss2(saved)) => core.restore(scene, saved),
-            (Self::Qss3(core), RunnerState::Qss3(saved)) => core.restore(scene, saved),
-            (Self::Liqss2(core), RunnerState::Liqss2(saved)) => core.restore(scene, saved),
-            _ => debug_assert!(false, "the state of another method"),
-        }
+        self.core.restore(scene, &saved.core);
     }
 }
