@@ -132,8 +132,8 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
 }
 
 /// Bytes of a number, and of the tag of a message, for counting what units exchange.
-const NUMBER: u64 = 8;
-const TAG: u64 = 12;
+pub(super) const NUMBER: u64 = 8;
+pub(super) const TAG: u64 = 12;
 
 /// What a bag changed.
 #[derive(Default)]
@@ -232,12 +232,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let changed =
             bag.is_some() || matches!(plan, Plan::Due(_, Action::Events | Action::Decide));
         let told = match bag {
-            Some(bag) => self.receive(bag, &mut deciding, fx)?,
-            None => false,
+            Some(bag) => self.receive(bag, deciding, fx)?,
+            None => self.decide(deciding, fx).map(|()| false)?,
         };
-        if !deciding.is_empty() {
-            self.decide(deciding, fx)?;
-        }
         if changed {
             self.refresh();
             self.forget_ahead();
@@ -362,22 +359,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn receive(
         &mut self,
         bag: &Bag<'_, Value>,
-        deciding: &mut [Session],
+        mut deciding: Vec<Session>,
         fx: &mut Effects<Value>,
     ) -> Result<bool, String> {
+        self.hear(bag, &mut deciding);
+        self.decide(deciding, fx)?;
         self.present();
         self.note_outputs();
         self.note_before();
         let mut received = Received::default();
         let mut sources: Vec<u32> = Vec::new();
-        for (port, value) in bag.iter() {
+        for (port, value) in bag.iter().filter(|(_, value)| !matches!(value, Value::Link(_))) {
             let port = usize::from(port);
-            if let Value::Link(message) = value {
-                self.state.exchanges += 1;
-                self.state.exchanged_bytes += TAG + NUMBER * value.numbers();
-                self.hear(message, deciding);
-                continue;
-            }
             if port < self.scene.dims.inputs + self.scene.dims.event_inputs {
                 self.note_cut(Some(port), fx);
             }
@@ -479,6 +472,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);
+            self.state.sessions.iter_mut().for_each(|session| session.told = false);
         }
         let tells = begins && self.settings.retells;
         if moved || tells {
@@ -515,6 +509,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let received = if told { self.received_links() } else { Vec::new() };
         if let Some(link) = received.into_iter().min_by_key(|&i| self.rank(i)) {
+            let number = self.first_link() + link;
+            self.state.truth[number] = true;
             self.plan_proposal(0, link);
             return Ok(());
         }

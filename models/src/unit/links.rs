@@ -2,8 +2,9 @@
 //!
 //! * `(t, n)`: a member that detects the event proposes it with its own values; every member that
 //!   is reached brings itself to `t`.
-//! * `(t, n+1)`: members that did not propose answer with their values. In the same cycle all
-//!   members evaluate the condition on the same values, and all jump or none.
+//! * `(t, n+1)`: members that did not propose, or that something changed in the cycle in which they
+//!   did, answer with their values after that cycle. In the same cycle all members evaluate the
+//!   condition on these, and all jump or none, before they hear anything else.
 //! * `(t, n+2)`: new segments go out, after a jump and after a refusal (so that the detector knows
 //!   the others exactly and does not propose the same again).
 //!
@@ -12,6 +13,7 @@
 //! cycle, so that still all or none jump. A dropped proposal is made again at once, on the values
 //! after the other link's event. Hence no session waits for another, and there is no deadlock.
 use super::{
+    atomic::{NUMBER, TAG},
     decide::{Instant, SUMMED},
     falling::HURRIED,
     wrapper::{Action, Cause, Plan, Scratch, Unit},
@@ -27,7 +29,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use superdense_kernel::{Effects, EventKind, Fact};
+use superdense_kernel::{Bag, Effects, EventKind, Fact};
 
 /// So many proposals in a row may be refused.
 const STUBBORN: u32 = 1000;
@@ -39,6 +41,8 @@ pub(super) struct Session {
     pub link: u16,
     /// Whether this unit proposed.
     pub proposed: bool,
+    /// Whether its values are those that the proposal told.
+    pub told: bool,
     /// Whether some member withdrew.
     pub withdrawn: bool,
     /// Values by member.
@@ -88,25 +92,22 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         vars
     }
 
-    /// The session of a link, opened if there is none: with the own values that were `said`, or those of
-    /// now.
-    fn session(&mut self, link: usize, said: Option<Arc<[f64]>>) -> &mut Session {
-        let open = self.state.sessions.iter().position(|s| usize::from(s.link) == link);
+    /// The session of a link, opened if there is none.
+    fn session(&mut self, link: usize) -> &mut Session {
+        let sessions = &mut self.state.sessions;
+        let open = sessions.iter().position(|s| usize::from(s.link) == link);
         let at = open.unwrap_or_else(|| {
-            let own = said.unwrap_or_else(|| self.link_values(0.0, link).into());
-            let l = &self.scene.equations.links()[link];
-            let mut values = vec![None; l.members as usize];
-            values[l.member as usize] = Some(own);
+            let values = vec![None; self.scene.equations.links()[link].members as usize];
             let link = link as u16;
-            self.state.sessions.push(Session { link, proposed: false, withdrawn: false, values });
-            self.state.sessions.len() - 1
+            sessions.push(Session { link, proposed: false, told: false, withdrawn: false, values });
+            sessions.len() - 1
         });
-        &mut self.state.sessions[at]
+        &mut sessions[at]
     }
 
     /// Per relation of the condition of a link: the side on which this unit has it at offset `t`, and how far
-    /// from zero its indicator may be computed to be there. Values near a root do not tell a side, and those on a
-    /// threshold do not tell where they go.
+    /// from zero its indicator may be computed to be there, if it is there. Values near a root do not tell a side,
+    /// and those on a threshold do not tell where they go.
     fn known_sides(&mut self, t: f64, link: usize) -> Vec<f64> {
         let first = self.scene.dims.first_side();
         let known = self.scene.equations.links()[link].sides.clone();
@@ -119,57 +120,66 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let of = |known: &Option<(usize, f64)>| match *known {
             Some((k, sign)) => {
                 let (z, rounding) = now[k];
-                [sign * self.scratch.held[first + k], (soon[k].0 - z).abs() + rounding]
+                let error = (soon[k].0 - z).abs() + rounding;
+                [
+                    sign * self.scratch.held[first + k],
+                    if z.abs() <= error { error } else { f64::NAN },
+                ]
             }
             None => [f64::NAN; 2],
         };
         known.iter().flat_map(of).collect()
     }
 
-    /// The links whose events this unit looks for when it hears of others, and which hold now.
+    /// The links whose events this unit looks for when it hears of others, and which have come to hold.
     pub(super) fn received_links(&mut self) -> Vec<usize> {
         let received = |l: &LinkEquations| l.detection == Detection::Received;
         if !self.scene.equations.links().iter().any(received) {
             return Vec::new();
         }
         self.present();
-        let dims = self.scene.dims;
+        let (dims, first) = (self.scene.dims, self.first_link());
         let Scratch { vars, work, .. } = &mut self.scratch;
         compare(&self.scene.equations, vars, work);
-        let mut holds = |l: &LinkEquations| received(l) && l.truth.holds(&dims, vars, work);
+        let truth = &mut self.state.truth;
+        let mut begins = |i: usize, l: &LinkEquations| {
+            let holds = received(l) && l.truth.holds(&dims, vars, work);
+            truth[first + i] &= holds || !received(l);
+            holds && !truth[first + i]
+        };
         let links = self.scene.equations.links();
-        (0..).zip(links).filter(|(_, l)| holds(l)).map(|(i, _)| i).collect()
+        (0..).zip(links).filter(|&(i, l)| begins(i, l)).map(|(i, _)| i).collect()
     }
 
     /// Opens a session by an own proposal, just sent.
     pub(super) fn open_session(&mut self, link: usize) {
         // What the others hear, which was computed ahead, may differ in its last bits from what is
         // computed on arrival.
-        let number = self.scene.equations.links()[link].link;
-        let values = |(_, value): &(u16, Value)| match value {
-            Value::Link(message) if message.link == number => Some(Arc::clone(&message.values)),
+        let said = self.state.outbox.iter().find_map(|(_, value)| match value {
+            Value::Link(message) => Some(Arc::clone(&message.values)),
             _ => None,
-        };
-        let said = self.state.outbox.iter().find_map(values);
-        self.session(link, said).proposed = true;
+        });
+        let member = self.scene.equations.links()[link].member as usize;
+        let session = self.session(link);
+        (session.proposed, session.told, session.values[member]) = (true, true, said);
     }
 
-    /// A message of the protocol: answers belong to the sessions that are decided in this cycle,
-    /// proposals open new ones.
-    pub(super) fn hear(&mut self, message: &LinkMessage, deciding: &mut [Session]) {
-        let known = self.scene.equations.links().iter().position(|l| l.link == message.link);
-        let Some(link) = known else { return };
-        let session = match message.kind {
-            LinkKind::Proposal => self.session(link, None),
-            _ => match deciding.iter_mut().find(|s| usize::from(s.link) == link) {
-                Some(session) => session,
-                None => return,
-            },
-        };
-        if message.kind == LinkKind::Withdrawal {
-            session.withdrawn = true;
-        } else if let Some(place) = session.values.get_mut(message.member as usize) {
-            *place = Some(Arc::clone(&message.values));
+    /// Hears the messages of the protocol in a bag: proposals open sessions, the others belong to those that are
+    /// decided in this cycle.
+    pub(super) fn hear(&mut self, bag: &Bag<'_, Value>, deciding: &mut [Session]) {
+        for (_, value) in bag.iter() {
+            let Value::Link(message) = value else { continue };
+            self.state.exchanges += 1;
+            self.state.exchanged_bytes += TAG + NUMBER * value.numbers();
+            let links = self.scene.equations.links();
+            let Some(link) = links.iter().position(|l| l.link == message.link) else { continue };
+            let session = match message.kind {
+                LinkKind::Proposal => Some(self.session(link)),
+                _ => deciding.iter_mut().find(|s| usize::from(s.link) == link),
+            };
+            let Some(session) = session else { continue };
+            session.withdrawn |= message.kind == LinkKind::Withdrawal;
+            session.values[message.member as usize] = Some(Arc::clone(&message.values));
         }
     }
 
@@ -177,35 +187,35 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn queue_answers(&mut self) {
         let best = self.state.sessions.iter().map(|s| self.rank(s.link.into())).min();
         for i in 0..self.state.sessions.len() {
-            let Session { link, proposed, .. } = self.state.sessions[i];
-            let chosen = Some(self.rank(link.into())) == best;
-            if chosen && proposed {
-                continue;
-            }
-            let member = self.scene.equations.links()[usize::from(link)].member as usize;
-            let session = &mut self.state.sessions[i];
-            session.withdrawn = !chosen;
-            let own = session.values[member].clone().unwrap_or_default();
-            match chosen {
-                true => self.say(link.into(), LinkKind::Answer, own),
-                false => self.say(link.into(), LinkKind::Withdrawal, Arc::default()),
+            let Session { link, proposed, told, .. } = self.state.sessions[i];
+            let link = usize::from(link);
+            if Some(self.rank(link)) != best {
+                self.state.sessions[i].withdrawn = true;
+                self.say(link, LinkKind::Withdrawal, Arc::default());
+            } else if !told {
+                let mut own = self.link_values(0.0, link);
+                if proposed {
+                    self.note_held();
+                    own.extend(self.known_sides(0.0, link));
+                }
+                let member = self.scene.equations.links()[link].member as usize;
+                let own = self.state.sessions[i].values[member].insert(own.into()).clone();
+                self.say(link, LinkKind::Answer, own);
             }
         }
     }
 
     /// All members do this in one cycle, on the same values.
-    pub(super) fn decide<M: superdense_kernel::Message>(
+    pub(super) fn decide(
         &mut self,
         deciding: Vec<Session>,
-        fx: &mut Effects<M>,
+        fx: &mut Effects<Value>,
     ) -> Result<(), String> {
         for session in deciding {
             let link = usize::from(session.link);
             if session.withdrawn {
-                if session.proposed {
-                    let number = (self.first_link() + link) as u16;
-                    self.state.due.push(number);
-                }
+                let number = (self.first_link() + link) as u16;
+                self.state.due.extend(session.proposed.then_some(number));
                 continue;
             }
             let l = &self.scene.equations.links()[link];
@@ -238,12 +248,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             } else {
                 self.present();
                 if session.proposed {
-                    self.take_back(&changed);
-                }
-                self.queue_segments(0.0, Cause::Request)?;
-                if session.proposed {
+                    self.take_back(link, &changed);
                     self.note_refusal(link)?;
                 }
+                self.queue_segments(0.0, Cause::Request)?;
             }
         }
         Ok(())
@@ -267,12 +275,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// A flip by which this unit proposed a link that was refused did not happen: other conditions that read the
     /// side, such as that of a link the other way, are as true as before, and do not become true by this.
-    fn take_back(&mut self, relations: &[usize]) {
-        for &k in relations {
-            for at in 0..self.readers.events[k].len() {
-                let number = usize::from(self.readers.events[k][at]);
-                self.state.truth[number] = self.holds(number);
-            }
+    fn take_back(&mut self, link: usize, relations: &[usize]) {
+        let reading = relations.iter().flat_map(|&k| self.readers.events[k].iter().copied());
+        let own = (self.first_link() + link) as u16;
+        for number in reading.chain([own]).map(usize::from).collect::<Vec<_>>() {
+            self.state.truth[number] = self.holds(number);
         }
     }
 
@@ -294,11 +301,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
-    fn jump<M: superdense_kernel::Message>(
+    fn jump(
         &mut self,
         link: usize,
         exchanged: &[f64],
-        fx: &mut Effects<M>,
+        fx: &mut Effects<Value>,
     ) -> Result<(), String> {
         self.present();
         self.note_outputs();

@@ -524,7 +524,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut conditions =
             Conditions { equations, dims: &self.scene.dims, readers: &self.readers, work };
         for (event, truth) in self.state.truth.iter_mut().enumerate() {
-            if Some(event) == jumped {
+            if Some(event) == jumped || truth_of(equations, event).is_none() {
                 continue;
             }
             let spec = equations.events().get(event).map(|e| &e.trigger);
