@@ -491,7 +491,7 @@ impl<M: Message> Simulation<M> {
     /// visible event, nor before the tick after another unit's silent step (R14: what is located
     /// from a tick on is due at least one tick later), nor before `limit`, at which an input from
     /// outside may still come (R10). What a step before `limit` finds is due by then or later.
-    fn silent_steps(&mut self, at: i64, next: i64, limit: i64) -> Result<(), RunError> {
+    pub(crate) fn silent_steps(&mut self, at: i64, next: i64, limit: i64) -> Result<(), RunError> {
         let core = &mut self.core;
         self.imminent.clear();
         let units = &mut self.imminent;

@@ -101,6 +101,7 @@ impl<M: Message> Simulation<M> {
             let mut parted = None;
             if !self.staged && self.earliest().is_some_and(|(at, _)| at <= limit) {
                 parted = self.stretch(limit, settings, &mut deal, &mut statistics)?;
+                self.catch_up()?;
             }
             self.deal = Some(deal);
             if self.core.stop.is_some() || parted.is_none() && limit == end {
@@ -156,6 +157,18 @@ impl<M: Message> Simulation<M> {
         let live_state_bytes = self.live_bytes();
         let executed = vec![committed];
         Ok((ended, Statistics { executed, committed, live_state_bytes, ..Statistics::default() }))
+    }
+
+    /// Silent steps that began before the present tick and that workers undid: in the middle of a tick nobody else
+    /// looks for them.
+    fn catch_up(&mut self) -> Result<(), RunError> {
+        let now = self.core.now.ticks;
+        while !self.core.ready.is_empty()
+            && let Some(at) = self.core.silent.next_time().filter(|&at| at < now)
+        {
+            self.silent_steps(at, now, now)?;
+        }
+        Ok(())
     }
 
     /// Whether workers can go on: nothing ended the run, and it is not one that stays sequential.

@@ -319,6 +319,28 @@ fn silent_steps_stay_silent() {
 }
 
 #[test]
+fn silent_steps_go_on_where_a_tick_is_cut() {
+    // What cannot be saved brings models home in the middle of a tick.
+    let model = || {
+        let mut top = Coupled::new();
+        let pass = |times| Node::new(i64::MAX, Habit::Pass(times));
+        let chain = [
+            top.add("clock", Node::new(20, Habit::Add)).any(),
+            top.add("node", pass(2)).any(),
+            top.add("fixed", Fixed(pass(3))).any(),
+            top.add("quiet", Quiet::new(7)).any(),
+            top.add("last", Node::new(i64::MAX, Habit::Add)).any(),
+        ];
+        for pair in chain.windows(2) {
+            top.couple(pair[0].output(OUT), pair[1].input(IN));
+        }
+        top
+    };
+    let (ends, .., lines) = check(model, None);
+    assert!(ends.iter().all(Result::is_ok) && lines.len() > 100);
+}
+
+#[test]
 fn a_bag_that_is_not_complete_may_panic() {
     // Both senders are due at the same ticks; the receiver panics on one message without the other.
     let model = || {
