@@ -36,10 +36,19 @@ pub(super) struct Units<'a> {
 }
 
 impl<'a> Units<'a> {
-    /// The measure of an output of a unit.
+    /// The measure of an output of a unit; of one that counts in another unit than the SI base unit nothing is
+    /// known, for formulas calculate with the numbers.
     pub(super) fn output(&self, path: &str, port: u16) -> Measure {
         let number = self.tree.units.iter().position(|unit| unit.path == path);
+        let number = number.filter(|_| self.scaled(path, port).is_none());
         number.map_or(Measure::Unknown, |number| self.port(number as u32, false, port).0)
+    }
+
+    /// The unit in which an output counts, if it is another one than the SI base unit.
+    pub(super) fn scaled(&self, path: &str, port: u16) -> Option<String> {
+        let unit = self.tree.units.iter().find(|unit| unit.path == path)?;
+        let own = unit.ports.outputs[usize::from(port)].unit.clone()?;
+        scale(&own).map(|_| own)
     }
 
     fn of(tree: &'a Tree, session: &'a Session) -> Self {
@@ -156,11 +165,8 @@ impl<'a> Units<'a> {
 /// Of a connection of a port that has a unit of measure of its own, other than the SI base unit of its dimension, to
 /// one that has none: the unit, and how to convert.
 fn scaled(out: &PortSpec, into: &PortSpec) -> Option<(String, String)> {
-    let own = unit(out.unit.as_deref().or(into.unit.as_deref())?).ok()?;
-    let (zero, size) = (own.to_si(0.0), own.to_si(1.0) - own.to_si(0.0));
-    if zero == 0.0 && size == 1.0 {
-        return None;
-    }
+    let own = out.unit.as_deref().or(into.unit.as_deref())?;
+    let (zero, size) = scale(own)?;
     let sends = out.unit.is_some();
     let help = match (sends, zero == 0.0) {
         (_, true) => {
@@ -174,5 +180,12 @@ fn scaled(out: &PortSpec, into: &PortSpec) -> Option<(String, String)> {
             "put equations between them: inputs = {{ u = 0 }}, outputs = {{ y = \"(u - {zero}) / {size}\" }}"
         ),
     };
-    Some((own.to_string(), help))
+    Some((own.to_owned(), help))
+}
+
+/// Zero in a unit of measure, and its size, in SI base units, unless it is one of these.
+pub(super) fn scale(text: &str) -> Option<(f64, f64)> {
+    let own = unit(text).ok()?;
+    let (zero, size) = (own.to_si(0.0), own.to_si(1.0) - own.to_si(0.0));
+    (zero != 0.0 || size != 1.0).then_some((zero, size))
 }

@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
     fn formula(&mut self, text: &Located<String>, unit: Option<String>) -> Option<Formula> {
         let whole = Piece::new(self.session, text);
         let mut masked = Masked::new(whole.text());
-        let mut only = None;
+        let (mut only, mut units) = (None, Vec::new());
         let (mut at, mut fine) = (0, true);
         while let Some((start, end)) = next_path(whole.text(), at) {
             at = end;
@@ -337,6 +337,7 @@ impl<'a> Reader<'a> {
                     at = c.end;
                     match self.reduction(whole, &c, *takes) {
                         Some((reduction, own)) => {
+                            units.extend(own.clone());
                             masked.cut((start, c.end), reduction);
                             let all = start == 0 && c.end == whole.text().len();
                             only = all.then_some((reduction, own));
@@ -377,6 +378,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
+        self.refuse_quantities(whole, &ast, &units)?;
         let batches = only.as_ref().map(|o| o.0).filter(|_| self.batches);
         let batches = batches.filter(|&r| self.found.reductions[r].batches);
         let temperature = only.as_ref().is_some_and(|o| self.is_temperature(o.0));

@@ -4,12 +4,15 @@ use super::{
     text::{Call, Masked, call, next_path},
 };
 use crate::{
-    plan::{Record, record, selector::Piece, tree::dotted},
+    plan::{Record, measures::scale, record, selector::Piece, tree::dotted},
     result::{Atom, Form, Gather, How, Of, Reduction, Signal},
 };
 use superdense_models::{
     kinds::{Located, PortKind, ValueType},
-    maths::expr::{ExprError, Measure, parse},
+    maths::{
+        expr::{Ast, ExprError, Measure, parse},
+        quantity,
+    },
 };
 
 impl Reader<'_> {
@@ -84,6 +87,34 @@ impl Reader<'_> {
         Some((place, unit.filter(|_| alone)))
     }
 
+    /// Refuses names of quantities, which count in SI base units, beside values that count in another unit of their
+    /// dimension.
+    pub(super) fn refuse_quantities(
+        &self,
+        piece: Piece<'_>,
+        ast: &Ast,
+        own: &[String],
+    ) -> Option<()> {
+        let scaled: Vec<_> = own.iter().filter(|own| scale(own).is_some()).collect();
+        let found = std::cell::Cell::new(None);
+        let name = |name: &str| {
+            let exponents = self.eval.measure(name).exponents();
+            let alike = |own: &&&String| {
+                quantity::unit(own).is_ok_and(|unit| Measure::of(&unit).exponents() == exponents)
+            };
+            if let Some(own) = scaled.iter().find(alike).filter(|_| exponents.is_some()) {
+                found.set(Some((name.to_owned(), (*own).clone())));
+            }
+            Measure::Unknown
+        };
+        ast.measure(&name, self.session.functions());
+        let Some((name, own)) = found.take() else { return Some(()) };
+        let message =
+            format!("`{name}` counts in SI base units, and the output beside it in {own}");
+        let help = format!("write a number that counts in {own} instead of `{name}`");
+        self.refuse(piece, message, help)
+    }
+
     /// The measure of a signal; temperatures on a scale are told beside numbers.
     fn measure(&self, piece: Piece<'_>, masked: &Masked, atoms: &[Atom]) -> Option<Measure> {
         let port = |port: usize| {
@@ -111,6 +142,12 @@ impl Reader<'_> {
             }
             _ => None,
         };
+        let scaled = |atom: &Atom| match atom {
+            Atom::Port(p) => self.measures.scaled(&self.found.ports[*p].0, self.found.ports[*p].1),
+            _ => None,
+        };
+        let own: Vec<String> = atoms.iter().filter_map(scaled).collect();
+        self.refuse_quantities(piece, &ast, &own)?;
         let errors: Vec<ExprError> = errors.into_iter().filter_map(beside).collect();
         let shown = Located::new(piece.text().to_owned(), piece.span());
         self.session.expression(&shown, &errors);
