@@ -270,6 +270,7 @@ impl Builder<'_> {
     fn settings(&mut self, beginning: Beginning) -> Settings {
         let (layout, d) = (self.layout, &self.layout.interface);
         let tolerance = self.band();
+        let per_second = self.context.resolution.ticks_per_second();
         // Without event mode every input is set in step mode.
         let smooth = |p: &Ported<'_>| p.variable.continuous || !d.event_mode;
         let mut intermediate = vec![None; layout.ports.inputs.len()];
@@ -287,6 +288,7 @@ impl Builder<'_> {
         Settings {
             name: format!("FMU {}", layout.description.model),
             step: self.step(),
+            stop: (self.context.horizon * per_second as f64).round() as i64,
             tolerance,
             order: self.order(),
             state_access: d.state_access && self.params.bool("state_access"),

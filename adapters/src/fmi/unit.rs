@@ -40,6 +40,8 @@ pub(super) struct Settings {
     pub name: String,
     /// Communication step in ticks.
     pub step: i64,
+    /// Tick at which the run probably ends.
+    pub stop: i64,
     /// How far an output may be off what receivers hold.
     pub tolerance: f64,
     /// Highest power of the segments that are sent.
@@ -203,7 +205,12 @@ impl FmuUnit {
             return Ok(());
         }
         let (now, step) = (self.data.timer.now(), self.settings.step);
-        let point = (now / step).saturating_add(1).saturating_mul(step);
+        let mut point = (now / step).saturating_add(1).saturating_mul(step);
+        // Nobody asks for what lies beyond the end, where the FMU may know nothing.
+        let goes_on = now < self.settings.stop;
+        if goes_on && self.interface.variable_step {
+            point = point.min(self.settings.stop);
+        }
         let per_second = self.data.timer.resolution().ticks_per_second().unsigned_abs();
         let next = self.data.place.next.map(|t| ceil_ticks(t, per_second).unwrap_or(NEVER));
         let due = next.map_or(point, |t| point.min(t.max(now + 1)));
@@ -212,7 +219,7 @@ impl FmuUnit {
             self.data.timer.set(NEVER);
             return Ok(());
         }
-        if !self.goes_ahead() {
+        if !(goes_on && self.goes_ahead()) {
             self.data.plan = Plan::Present;
             self.data.timer.set(due);
             return Ok(());

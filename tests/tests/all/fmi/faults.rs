@@ -38,6 +38,18 @@ fn discarded_steps_are_tried_shorter_where_the_state_can_be_brought_back() {
     assert!(e.contains("gave discard"), "{e}");
 }
 
+/// What lies beyond the end is not asked for; a step across it is cut there, and else it is made.
+#[test]
+fn no_step_begins_at_the_end() {
+    let (bench, half) = (Bench::new("end").fmu("faulty", &[]), S / 2);
+    let ends = |stop: &str| faulty(1).replace("[unit", &format!("STOP {stop}\n[unit"));
+    let run = bench.run(&ends("'0.5 s'"), half);
+    assert!((run.value("plant", 0, half) - 0.5).abs() < 1e-12);
+    assert!(bench.fails(&ends("'0.6 s'"), half).contains("from 0.5 s by 0.1 s"));
+    let run = bench.run(&ends("'0.45 s'"), S * 45 / 100);
+    assert!((run.value("plant", 0, S * 45 / 100) - 0.45).abs() < 1e-12);
+}
+
 /// An input brings the FMU back inside its steps; what it discards then is tried shorter, too.
 #[test]
 fn discarded_steps_are_tried_shorter_after_going_back() {

@@ -59,7 +59,11 @@ impl Bench {
     }
     fn load(&self, text: &str) -> Result<Plan, Diagnostics> {
         let file = self.0.join("scenario.toml");
-        std::fs::write(&file, format!("stop = 100\n{text}")).unwrap();
+        let text = match text.strip_prefix("STOP ") {
+            Some(text) => format!("stop = {text}"),
+            None => format!("stop = 100\n{text}"),
+        };
+        std::fs::write(&file, text).unwrap();
         load(&file, &[], &Overrides::default())
     }
     fn start(&self, text: &str) -> Run {

@@ -100,3 +100,26 @@ fn of_co_simulation() {
     let (least, last) = (outcome(&done, "least").value(), outcome(&done, "last").value());
     assert!((least.unwrap() - last.unwrap()).abs() < 1e-6, "{least:?} {last:?}");
 }
+
+/// An output that counts in another unit than the SI base unit is compared with numbers, and with no quantity.
+#[test]
+fn of_outputs_in_other_units() {
+    let units = [
+        ("<Unit name=\"m\"/>", "<Unit name=\"mm\"/>"),
+        ("start=\"1\" unit=\"m\"", "start=\"1\" unit=\"mm\""),
+    ];
+    let bench = Bench::new("results-units").fmu("mass", &units);
+    let with = |results: &str| {
+        format!(
+            "[parameters]\nbound = '500 um'\nlong = '10 s'\n\
+             [unit.u]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '10 ms'\n[result]\n{results}"
+        )
+    };
+    for formula in ["first(u.x < bound)", "final(u.x)/bound"] {
+        let mistakes = bench.load(&with(&format!("z = '{formula}'\n"))).unwrap_err();
+        let text = format!("{mistakes:?}");
+        assert!(text.contains("`bound` counts in SI base units"), "{formula}: {text}");
+    }
+    let done = finished(&bench, &with("z = 'first(u.x < 0.5)'\nshare = 'integral(u.x)/long'\n"));
+    assert!(outcome(&done, "z").value().is_some_and(|z| (0.4..0.7).contains(&z)));
+}
