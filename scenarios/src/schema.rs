@@ -261,6 +261,9 @@ fn parameter(p: &ParamSpec) -> Json {
             json!({ "type": "array", "items": { "type": ["number", "string"] } })
         }
         ParamType::Value => json!({ "type": ["number", "string", "boolean"] }),
+        ParamType::ValueList => {
+            json!({ "type": "array", "items": { "type": ["number", "string", "boolean"] } })
+        }
         ParamType::Raw => json!({ "type": ["array", "object", "string", "number"] }),
     };
     let unit = match p.ty {

@@ -121,7 +121,7 @@ unit_kind! {
     Schedule = "schedule", "events at listed times",
     params: [
         needed("times", ParamType::Raw, "times, ascending: seconds or texts with a unit"),
-        with("values", ParamType::Raw, "", "one value per time"),
+        with("values", ParamType::ValueList, "", "one value per time"),
     ],
     ports: |params| {
         let values = values(params)?;

@@ -468,3 +468,28 @@ pub(super) fn whole_text(p: &Param) -> Option<String> {
         text.replace(&format!("[{index}]"), &format!("[{i}]"))
     }))
 }
+
+/// The name of an event that was given one, or of the one with this number, for indices.
+pub(super) fn event_name(
+    given: Option<&Located<Param>>,
+    number: usize,
+    indices: &[(String, i64)],
+) -> String {
+    let name = match given.map(|p| &p.value) {
+        Some(Param::Text(t)) => t.clone(),
+        _ => format!("event{number}"),
+    };
+    indices.iter().fold(name, |name, (_, i)| format!("{name}[{i}]"))
+}
+
+/// The names of events in a list of tables.
+pub(super) fn event_names(list: Option<&Located<Param>>) -> Vec<String> {
+    let Some(Param::List(list)) = list.map(|p| &p.value) else { return Vec::new() };
+    let name = |(number, item): (usize, &Located<Param>)| {
+        let (value, indices) = indexed(&item.value);
+        let Param::Table(entries) = value else { return None };
+        let given = entries.iter().find(|(key, _)| key.value == "name").map(|(_, p)| p);
+        Some(event_name(given, number, indices))
+    };
+    list.iter().enumerate().filter_map(name).collect()
+}

@@ -1,6 +1,6 @@
 //! Events of an equation unit from their tables.
 use super::{
-    elaborate::indexed,
+    elaborate::{event_name, indexed},
     formulas::{Formulas, equality, is_remainder},
     read::{Declared, Entry, Reader, check_keys, clock, instants, seconds, time},
     resets::{entries, terminate},
@@ -74,11 +74,7 @@ impl<'a> Table<'a> {
     }
 
     fn name(&self) -> String {
-        let name = match self.get("name").map(|p| &p.value) {
-            Some(Param::Text(t)) => t.clone(),
-            _ => format!("event{}", self.number),
-        };
-        self.indices.iter().fold(name, |name, (_, i)| format!("{name}[{i}]"))
+        event_name(self.get("name"), self.number, self.indices)
     }
 }
 

@@ -16,7 +16,7 @@
 //! outputs: signal outputs, hidden outputs (`~outputs`), event outputs, then `~link`.
 use super::{
     compile::compile,
-    elaborate::{elaborate, whole_text},
+    elaborate::{elaborate, event_names, whole_text},
     feed_through::feed_through,
     foresee::state_events,
     idle::idle_events,
@@ -163,6 +163,17 @@ impl UnitKind for EquationsKind {
     }
     fn is_continuous(&self) -> bool {
         true
+    }
+    fn events(&self, params: &Params) -> Option<Vec<String>> {
+        let mut reader = Reader::new(params);
+        let modes = Declared::read(&mut reader).modes;
+        let mut names = event_names(params.get("event"));
+        for (_, entries) in &modes {
+            names.extend(event_names(
+                entries.iter().find(|(key, _)| key.value == "event").map(|(_, p)| *p),
+            ));
+        }
+        Some(names)
     }
     fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {
         unused_by_method(params, name)

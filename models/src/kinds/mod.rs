@@ -3,7 +3,7 @@
 //! Adding a kind is one file with a [`UnitKind`] and one line in
 //! [`catalogue::kinds`](crate::catalogue::kinds).
 use crate::{
-    maths::expr::{Expr, Library, Measure},
+    maths::expr::{Library, Measure},
     signal::{
         capabilities::{Capabilities, Capability},
         value::Value,
@@ -19,6 +19,7 @@ use superdense_kernel::{
 
 #[macro_use]
 mod unit_kind;
+mod events;
 pub mod feed_through;
 pub mod files;
 pub(crate) mod measures;
@@ -28,6 +29,7 @@ mod seconds;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use events::{Seen, StateEvents};
 pub use measures::Measures;
 pub(crate) use seconds::Seconds;
 
@@ -188,8 +190,10 @@ pub enum ParamType {
     File,
     /// A list of real numbers.
     RealList,
-    /// A value of any type.
+    /// A value of any type; the name of a parameter is its number.
     Value,
+    /// A list of these.
+    ValueList,
     /// Raw text of an expression, compiled by the kind itself.
     Expression,
     /// A table or list that the kind reads by itself; texts in it stay texts.
@@ -448,27 +452,6 @@ pub struct LinkSpec {
     pub resets_told: bool,
 }
 
-/// The state events of a unit.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct StateEvents {
-    /// The variables of the conditions: names, and where others see the value; after the time,
-    /// which is variable 0.
-    pub variables: Vec<(String, Seen)>,
-    /// Name, whether it is shared, and the indicators that are all at most 0 when it happens.
-    pub events: Vec<(String, bool, Vec<Expr>)>,
-}
-
-/// Where others see a variable of a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// The value that comes in at an input.
-    Input(u16),
-    /// The value that goes out at an output.
-    Output(u16),
-    /// Nowhere.
-    Hidden,
-}
-
 /// A kind of unit.
 pub trait UnitKind: Sync {
     /// The name in `kind = "…"`.
@@ -482,6 +465,11 @@ pub trait UnitKind: Sync {
     }
     /// Declared parameters.
     fn params(&self) -> &'static [ParamSpec];
+    /// The names of all private events that the unit may tell of, if it knows them.
+    fn events(&self, params: &Params) -> Option<Vec<String>> {
+        let _ = params;
+        None
+    }
     /// The parameter beside which a given one is useless, and the remedy; most kinds use all of
     /// theirs.
     fn unused(&self, params: &Params, name: &str) -> Option<(String, String)> {

@@ -71,7 +71,11 @@ fn convert(p: &toml::Value, ty: ParamType, context: &Context<'_>) -> Param {
         (toml::Value::Float(x), _) => Param::Real(*x),
         (toml::Value::Boolean(b), _) => Param::Bool(*b),
         (toml::Value::Array(a), _) => {
-            let item = if ty == ParamType::RealList { ParamType::Real(None) } else { ty };
+            let item = match ty {
+                ParamType::RealList => ParamType::Real(None),
+                ParamType::ValueList => ParamType::Value,
+                _ => ty,
+            };
             Param::List(a.iter().map(|x| at(convert(x, item, context))).collect())
         }
         (toml::Value::Table(t), _) => Param::Table(
@@ -94,7 +98,7 @@ fn params(kind: &dyn kinds::UnitKind, table: &toml::Table, context: &Context<'_>
             (Some(v), _) => convert(v, spec.ty, context),
             (None, Some("")) => continue,
             (None, Some(d)) => match spec.ty {
-                ParamType::RealList | ParamType::Raw | ParamType::Value => {
+                ParamType::RealList | ParamType::Raw | ParamType::Value | ParamType::ValueList => {
                     let parsed: toml::Table = format!("x = {d}").parse().unwrap();
                     convert(&parsed["x"], spec.ty, context)
                 }

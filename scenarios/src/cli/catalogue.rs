@@ -120,6 +120,7 @@ fn type_name(ty: ParamType) -> String {
         ParamType::Duration | ParamType::Period => "duration".into(),
         ParamType::File => "file".into(),
         ParamType::RealList => "list of reals".into(),
+        ParamType::ValueList => "list of values".into(),
         ParamType::Value => "value".into(),
         ParamType::Expression => "expression".into(),
         ParamType::Raw => "table or list".into(),

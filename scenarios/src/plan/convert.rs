@@ -101,7 +101,7 @@ pub(crate) fn example(ty: ParamType) -> String {
         }
         ParamType::Duration | ParamType::Period => "\"0.1 s\"".into(),
         ParamType::File => "\"data.csv\"".into(),
-        ParamType::RealList => "[1.0, 2.0]".into(),
+        ParamType::RealList | ParamType::ValueList => "[1.0, 2.0]".into(),
         ParamType::Value => "1".into(),
         ParamType::Expression => "\"2*x\"".into(),
         ParamType::Raw => "{ name = \"expression\" }".into(),
@@ -167,18 +167,16 @@ fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Locate
         (ParamType::File, Item::Text(t)) => Param::Text(file(t, node, &what, session)?),
         (ParamType::File, _) => return wrong("the name of a file"),
         (ParamType::RealList, Item::List(list)) => {
-            let item = |n: &Node| {
-                let x = real(n, None, &format!("an element of {what}"), eval);
-                x.map(|x| Located::new(Param::Real(x), n.span.clone()))
-            };
-            let items: Vec<_> = list.iter().filter_map(item).collect();
-            if items.len() < list.len() {
-                return None;
-            }
-            Param::List(items)
+            let what = format!("an element of {what}");
+            elements(list, |n| real(n, None, &what, eval).map(Param::Real))?
         }
         (ParamType::RealList, _) => return wrong("a list of numbers"),
         (ParamType::Value, Item::Text(t)) => value_of_text(t, node, &what, eval)?,
+        (ParamType::ValueList, Item::List(list)) => {
+            let one = ParamSpec { ty: ParamType::Value, default: None, ..*spec };
+            elements(list, |n| convert(n, &one, eval).map(|p| p.value))?
+        }
+        (ParamType::ValueList, _) => return wrong("a list of values"),
         (ParamType::Expression, Item::Text(t)) => Param::Text(t.clone()),
         (ParamType::Expression, Item::Int(_) | Item::Real(..)) => match &node.item {
             Item::Int(i) => Param::Text(i.to_string()),
@@ -189,6 +187,13 @@ fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Locate
         (ParamType::Value | ParamType::Raw, _) => return raw(node, &what, session),
     };
     Some(Located::new(param, node.span.clone()))
+}
+
+/// A list, if all its elements are good.
+fn elements(list: &[Node], each: impl Fn(&Node) -> Option<Param>) -> Option<Param> {
+    let item = |n: &Node| each(n).map(|param| Located::new(param, n.span.clone()));
+    let items: Vec<_> = list.iter().filter_map(item).collect();
+    (items.len() == list.len()).then_some(Param::List(items))
 }
 
 /// A real number in the declared unit of measure.

@@ -37,7 +37,7 @@ fn example(ty: ParamType) -> Item {
         ParamType::Bool => Item::Bool(true),
         ParamType::Choice(words) => Item::Text(words.first().copied().unwrap_or("").to_owned()),
         ParamType::Duration | ParamType::Period => Item::Text("1 s".into()),
-        ParamType::RealList => Item::List(vec![number()]),
+        ParamType::RealList | ParamType::ValueList => Item::List(vec![number()]),
         ParamType::Expression => Item::Text("1".into()),
         ParamType::Text | ParamType::File => Item::Text(String::new()),
         ParamType::Raw => Item::List(Vec::new()),

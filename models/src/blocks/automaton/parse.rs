@@ -342,7 +342,7 @@ fn arrow(
         }
     };
     let cause = cause(&t, names, formulas, errors);
-    let emit = emissions(&t, names, errors);
+    let emit = emissions(&t, names, formulas.context, errors);
     let guard = formulas.guard(&t, errors);
     let (send, set) = (formulas.send(&t, names, errors), formulas.set(&t, errors));
     Some(Arrow {
@@ -410,7 +410,7 @@ fn cause(
         },
         (None, Some((name, span))) => {
             let input = find(&names.inputs, "input", name, &span, errors);
-            let wanted = t.get("value").and_then(|v| plain(v, errors));
+            let wanted = t.get("value").and_then(|v| plain(v, formulas.context, errors));
             Some(Cause::On(input, wanted))
         }
         _ => {
@@ -422,8 +422,13 @@ fn cause(
     }
 }
 
-fn plain(p: &Located<Param>, errors: &mut Vec<ParamError>) -> Option<Value> {
-    let value = value_of(&p.value);
+/// A plain value; the name of a parameter is its number.
+fn plain(p: &Located<Param>, context: &Context<'_>, errors: &mut Vec<ParamError>) -> Option<Value> {
+    let number = match &p.value {
+        Param::Text(name) => (context.constants)(name.trim()).map(Value::Real),
+        _ => None,
+    };
+    let value = number.or_else(|| value_of(&p.value));
     if value.is_none() {
         let error = ParamError::at(p.span.clone(), "not a plain value");
         errors.push(error.help("give a number, a text, true or false"));
@@ -431,7 +436,12 @@ fn plain(p: &Located<Param>, errors: &mut Vec<ParamError>) -> Option<Value> {
     value
 }
 
-fn emissions(t: &Entries<'_>, names: &Names, errors: &mut Vec<ParamError>) -> Vec<(u16, Value)> {
+fn emissions(
+    t: &Entries<'_>,
+    names: &Names,
+    context: &Context<'_>,
+    errors: &mut Vec<ParamError>,
+) -> Vec<(u16, Value)> {
     let Some(emit) = t.get("emit") else { return Vec::new() };
     if names.outputs.is_empty() {
         let error =
@@ -443,11 +453,11 @@ fn emissions(t: &Entries<'_>, names: &Names, errors: &mut Vec<ParamError>) -> Ve
     if let Param::Table(entries) = &emit.value {
         for (name, p) in entries {
             let port = find(&names.outputs, "output", &name.value, &name.span, errors);
-            if let Some(value) = plain(p, errors) {
+            if let Some(value) = plain(p, context, errors) {
                 out.push((Automaton::OWN + port, value));
             }
         }
-    } else if let Some(value) = plain(emit, errors) {
+    } else if let Some(value) = plain(emit, context, errors) {
         out.push((Automaton::OWN, value));
     }
     out

@@ -64,12 +64,12 @@ impl Reader<'_> {
         Some(Some((Stream::Sent(senders.collect()), values, unit)))
     }
 
-    fn events(&self, unit: Piece<'_>, pattern: Piece<'_>) -> Option<Stream> {
+    fn events(&self, unit: Piece<'_>, event: Piece<'_>) -> Option<Stream> {
         let text = |piece: Piece<'_>| match unquoted(piece).item {
             Item::Text(text) => text,
             _ => String::new(),
         };
-        let (name, pattern) = (text(unit), text(pattern));
+        let (name, pattern) = (text(unit), text(event));
         let dotted = |path: &str| path.replace('/', ".");
         let units = self.tree.units.iter().filter(|u| !u.hidden).map(|u| dotted(&u.path));
         let known: Vec<String> =
@@ -83,6 +83,21 @@ impl Reader<'_> {
         if units.is_empty() {
             let help = did_you_mean(&name, known.iter().map(String::as_str), "units and links");
             return self.refuse(unit, format!("there is no unit or link `{name}`"), help);
+        }
+        // Most kinds do not know the names of their events before they run.
+        let mut names = Vec::new();
+        let all = self.tree.units.iter().filter(|u| units.contains(&dotted(&u.path)));
+        let known = all.map(|u| u.kind.events(&u.params)).try_for_each(|own| {
+            names.extend(own?);
+            Some(())
+        });
+        let links = self.tree.links.iter().filter(|l| units.contains(&dotted(&l.name)));
+        names.extend(links.map(|l| dotted(&l.name)));
+        names.sort_unstable();
+        names.dedup();
+        if known.is_some() && !names.iter().any(|event| fits(&pattern, event)) {
+            let help = did_you_mean(&pattern, names.iter().map(String::as_str), "events");
+            return self.refuse(event, format!("`{name}` has no event `{pattern}`"), help);
         }
         Some(Stream::Events { units, pattern })
     }
