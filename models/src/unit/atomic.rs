@@ -232,8 +232,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let changed =
             bag.is_some() || matches!(plan, Plan::Due(_, Action::Events | Action::Decide));
         let told = match bag {
-            Some(bag) => self.receive(bag, deciding, fx)?,
-            None => self.decide(deciding, fx).map(|()| false)?,
+            Some(bag) => self.receive(bag, &mut deciding, fx)?,
+            None if deciding.is_empty() => false,
+            None => self.decide(&deciding, fx).map(|()| false)?,
         };
         if changed {
             self.refresh();
@@ -359,10 +360,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn receive(
         &mut self,
         bag: &Bag<'_, Value>,
-        mut deciding: Vec<Session>,
+        deciding: &mut [Session],
         fx: &mut Effects<Value>,
     ) -> Result<bool, String> {
-        self.hear(bag, &mut deciding);
+        self.hear(bag, deciding);
         self.decide(deciding, fx)?;
         self.present();
         self.note_outputs();

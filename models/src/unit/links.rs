@@ -208,7 +208,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// All members do this in one cycle, on the same values.
     pub(super) fn decide(
         &mut self,
-        deciding: Vec<Session>,
+        deciding: &[Session],
         fx: &mut Effects<Value>,
     ) -> Result<(), String> {
         for session in deciding {
@@ -239,7 +239,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 l.known.iter().map(|&var| vars[var]).collect::<Vec<f64>>()
             });
             let seen = told.as_ref().filter(|_| l.believed).unwrap_or(&exchanged);
-            let z = sides_of(l, &session, seen);
+            let z = sides_of(l, session, seen);
             let changed = self.agree(link, &z);
             let l = &self.scene.equations.links()[link];
             if l.believed || l.condition.truth(&z) {

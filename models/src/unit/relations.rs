@@ -524,10 +524,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut conditions =
             Conditions { equations, dims: &self.scene.dims, readers: &self.readers, work };
         for (event, truth) in self.state.truth.iter_mut().enumerate() {
-            if Some(event) == jumped || truth_of(equations, event).is_none() {
+            let spec = equations.events().get(event).map(|e| &e.trigger);
+            if Some(event) == jumped || spec.is_none() && truth_of(equations, event).is_none() {
                 continue;
             }
-            let spec = equations.events().get(event).map(|e| &e.trigger);
             let crossing = matches!(spec, Some(Trigger::State { crossing: Some(_), .. }));
             let at_start = now.as_ref().filter(|_| crossing);
             let holds = conditions.holds(event, at_start.unwrap_or(held));
