@@ -320,16 +320,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             scratch.vars[target] = value;
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
+        let alone = l.own.len() == l.sender.len();
         self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
-        // The answers of the others are heard in the next cycle.
+        // What became of the others, if it reads any, is heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
         // A proposal of one's own that waits for its cycle has been served.
         self.state.due.retain(|&event| usize::from(event) != number);
-        self.scratch.jumped = Some(number);
+        self.scratch.jumped = (!alone).then_some(number);
         self.state.events += 1;
         fx.located();
         if first {

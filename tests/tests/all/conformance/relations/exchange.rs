@@ -138,6 +138,15 @@ fn rule_20_links_decide_by_values_of_now() {
          [[link]]\nname = 'l'\nunits = ['a', 'res']\nwhen = 'a.x >= 1'\nreset = {{ 'res.m' = 'res.m + 1' }}\n\
          [[link]]\nname = 'k'\nunits = ['b', 'res']\nwhen = 'b.c > 0'\nreset = {{ 'res.m' = 'res.m + 10' }}\n"
     );
+    // The jump made it false, and what follows makes it true again.
+    let again = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\nderivatives = { x = '1' }\n\
+                 discrete = { n = 0 }\noutputs = { n = 'n' }\n\
+                 [[unit.a.event]]\nname = 'down'\nat = 0.5\nreset = { x = '0.75' }\n\
+                 [[unit.a.event]]\nname = 'up'\ncrossing = 'x - 1'\ndirection = 'rising'\n\
+                 reset = { x = 'if n < 2 then -0.5 else 3' }\n\
+                 [unit.b]\nkind = 'equations'\n\
+                 [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'a.x <= 1'\n\
+                 reset = { 'a.x' = '1', 'a.n' = 'a.n + 1' }\n";
     // What is left is nothing, which is not more than nothing.
     let taken = |id: &str, condition: &str| {
         let text = format!(
@@ -172,6 +181,15 @@ fn rule_20_links_decide_by_values_of_now() {
             .event("l", Root(1, 1), 1)
             .event("k", Root(1, 1), 2)
             .end_of("res", 0, 11.0)
+            .only(LOCATED),
+        scenario("C20.11", again)
+            .stop(1.0)
+            .event("down", Time(1, 2), 0)
+            .event("l", Time(1, 2), 2)
+            .event("up", Time(1, 2), 3)
+            .event("l", Time(1, 2), 5)
+            .event("up", Time(1, 2), 6)
+            .end_of("a", 0, 2.0)
             .only(LOCATED),
         taken("C20.7", "res.free > 0").only(LOCATED),
         taken("C20.8", "0 < res.free").only(LOCATED),
