@@ -325,7 +325,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
-        // What became of the others, if it reads any, is heard in the next cycle.
+        // Changes of the others, if it reads any, are heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
         // A proposal of one's own that waits for its cycle has been served.

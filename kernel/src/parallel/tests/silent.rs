@@ -23,7 +23,7 @@ fn silent_steps_stay_silent() {
 
 #[test]
 fn silent_steps_go_on_where_a_tick_is_cut() {
-    // What cannot be saved brings models home in the middle of a tick.
+    // A model that cannot be saved brings all home in the middle of a tick.
     let model = || {
         let mut top = Coupled::new();
         let pass = |times| Node::new(i64::MAX, Habit::Pass(times));

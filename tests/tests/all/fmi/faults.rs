@@ -38,7 +38,7 @@ fn discarded_steps_are_tried_shorter_where_the_state_can_be_brought_back() {
     assert!(e.contains("gave discard"), "{e}");
 }
 
-/// What lies beyond the end is not asked for; a step across it is cut there, and else it is made.
+/// The FMU is not asked beyond the end: a step across it is cut there, and none begins there.
 #[test]
 fn no_step_begins_at_the_end() {
     let (bench, half) = (Bench::new("end").fmu("faulty", &[]), S / 2);

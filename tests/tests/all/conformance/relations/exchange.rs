@@ -147,7 +147,7 @@ fn rule_20_links_decide_by_values_of_now() {
                  [unit.b]\nkind = 'equations'\n\
                  [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'a.x <= 1'\n\
                  reset = { 'a.x' = '1', 'a.n' = 'a.n + 1' }\n";
-    // What is left is nothing, which is not more than nothing.
+    // A count that has come to zero is not above zero.
     let taken = |id: &str, condition: &str| {
         let text = format!(
             "[unit.res]\nkind = 'equations'\nMETHOD\ndiscrete = {{ free = 1 }}\n\
