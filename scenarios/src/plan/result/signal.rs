@@ -142,9 +142,14 @@ impl Reader<'_> {
             }
             _ => None,
         };
-        let scaled = |atom: &Atom| match atom {
-            Atom::Port(p) => self.measures.scaled(&self.found.ports[*p].0, self.found.ports[*p].1),
-            _ => None,
+        let scaled = |atom: &Atom| {
+            let port = match atom {
+                Atom::Port(port) => *port,
+                Atom::Many(_, ports) => *ports.first()?,
+                Atom::Time => return None,
+            };
+            let (path, number) = &self.found.ports[port];
+            self.measures.scaled(path, *number)
         };
         let own: Vec<String> = atoms.iter().filter_map(scaled).collect();
         self.refuse_quantities(piece, &ast, &own)?;

@@ -112,10 +112,11 @@ fn of_outputs_in_other_units() {
     let with = |results: &str| {
         format!(
             "[parameters]\nbound = '500 um'\nlong = '10 s'\n\
-             [unit.u]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '10 ms'\n[result]\n{results}"
+             [unit.u]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '10 ms'\n\
+             [unit.v]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '10 ms'\ncount = 2\n[result]\n{results}"
         )
     };
-    for formula in ["first(u.x < bound)", "final(u.x)/bound"] {
+    for formula in ["first(u.x < bound)", "final(u.x)/bound", "first(mean(v[*].x) < bound)"] {
         let mistakes = bench.load(&with(&format!("z = '{formula}'\n"))).unwrap_err();
         let text = format!("{mistakes:?}");
         assert!(text.contains("`bound` counts in SI base units"), "{formula}: {text}");
