@@ -34,18 +34,21 @@ impl<const M: usize> Sim<'_, M> {
     pub(crate) fn instant(&mut self, flips: Vec<Flip>) -> Result<(), Stop> {
         let model = self.model;
         self.micro = 0;
+        self.ordered = false;
         self.busy = true;
         self.along = None;
         let leaving = std::mem::take(&mut self.leaving);
         let mut due = self.first(&flips, &leaving)?;
         self.count(&flips, &due)?;
-        let mut links = self.proposals(&due, 0);
+        let mut links = self.proposals(&due, &[], 0);
         loop {
             self.pre = self.v.clone();
             let mut touched = vec![false; self.model.units.len()];
             let before = self.sides.clone();
+            let deciding = self.deciding(&links);
+            let waiting = self.wait(&mut due, &deciding);
+            let linked = self.run_links(&mut links, &mut touched)?;
             let reset = self.run_due(&due, &mut touched)?;
-            let linked = self.run_links(&mut links, &due, &mut touched)?;
             self.deliver(&mut touched, &linked)?;
             self.decide(&|scope| match scope {
                 Scope::Unit(u) => touched[u],
@@ -56,10 +59,9 @@ impl<const M: usize> Sim<'_, M> {
                 return undecided(Reason::Open, "an event at the start, where a relation leaves 0");
             }
             due = self.next_due()?;
-            if linked.contains(&true) && self.link_risen.contains(&true) {
-                return undecided(Reason::Open, "a link that another link makes true");
-            }
-            links.extend(self.proposals(&due, self.micro + 1));
+            due.extend(waiting.into_iter().filter(|e| self.is_due(*e)));
+            let jumped = linked.contains(&true);
+            links.extend(self.proposals(&due, &deciding, self.micro + 1 + u32::from(jumped)));
             if due.is_empty() && links.is_empty() && self.mismatches()?.is_empty() {
                 break;
             }
@@ -307,18 +309,52 @@ impl<const M: usize> Sim<'_, M> {
         Ok(due)
     }
 
-    /// Links that are proposed in a cycle, and when they are due. A member whose own event is due
-    /// proposes a cycle later.
-    fn proposals(&mut self, due: &[usize], micro: u32) -> Vec<(usize, u32)> {
+    /// Links that are proposed in a cycle, and when they are due. A member whose own event is due, or that has
+    /// just decided on another link, proposes a cycle later.
+    fn proposals(&mut self, due: &[usize], deciding: &[bool], micro: u32) -> Vec<(usize, u32)> {
         let mut list = Vec::new();
         for l in 0..self.sys.links.len() {
             if std::mem::take(&mut self.link_risen[l]) {
-                let busy = |u: &usize| due.iter().any(|e| self.sys.events[*e].unit == *u);
-                let late = self.sys.links[l].units.iter().all(busy);
+                let decides = |u: &usize| deciding.get(*u) == Some(&true);
+                let acts = |u: &usize| due.iter().any(|e| self.sys.events[*e].unit == *u);
+                let units = &self.sys.links[l].units;
+                let late = units.iter().all(|u| acts(u) || decides(u));
+                self.ordered |= units.iter().any(decides);
                 list.push((l, micro + 1 + u32::from(late)));
             }
         }
         list
+    }
+
+    /// Rule 20: the units that decide on links in this cycle.
+    fn deciding(&self, links: &[(usize, u32)]) -> Vec<bool> {
+        let mut list = vec![false; self.model.units.len()];
+        for (l, _) in links.iter().filter(|l| l.1 == self.micro) {
+            self.sys.links[*l].units.iter().for_each(|u| list[*u] = true);
+        }
+        list
+    }
+
+    /// Rule 20: takes out of those due the events of units that decide on a link; they wait for the next cycle.
+    fn wait(&mut self, due: &mut Vec<usize>, deciding: &[bool]) -> Vec<usize> {
+        let (waiting, now) = due.iter().partition(|e| deciding[self.sys.events[**e].unit]);
+        *due = now;
+        let waiting: Vec<usize> = waiting;
+        self.ordered |= !waiting.is_empty();
+        waiting
+    }
+
+    /// Whether an event that waited still is due.
+    fn is_due(&self, e: usize) -> bool {
+        match self.sys.events[e].due {
+            Due::When { .. } => self.condition(e),
+            Due::Crossing { side, direction, .. } => match direction {
+                Direction::Rising => self.sides.of(side) > 0,
+                Direction::Falling => self.sides.of(side) < 0,
+                Direction::Both => true,
+            },
+            Due::At(_) | Due::Every(..) => true,
+        }
     }
 
     /// Rule 12: a reset may not put a quantity of its own event's condition back to zero, from where it
@@ -480,31 +516,31 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// Rule 20. Gives whether a link took place.
+    /// Rule 20. Gives the units that took part in a link.
     fn run_links(
         &mut self,
         links: &mut Vec<(usize, u32)>,
-        due: &[usize],
         touched: &mut [bool],
     ) -> Result<Vec<bool>, Stop> {
         let micro = self.micro;
-        let mut linked = vec![false; touched.len()];
+        let (mut linked, mut taken) = (vec![false; touched.len()], vec![false; touched.len()]);
         let mut now: Vec<usize> = links.iter().filter(|l| l.1 == micro).map(|l| l.0).collect();
         links.retain(|l| l.1 != micro);
         now.sort_by_key(|l| (self.sys.links[*l].priority, *l));
         for l in now {
             let link = &self.sys.links[l];
-            if due.iter().any(|e| link.units.contains(&self.sys.events[*e].unit)) {
-                return undecided(Reason::Open, "an event of a member in the cycle of a link");
+            let (units, place) = (link.units.clone(), link.place);
+            if units.iter().any(|u| taken[*u]) {
+                // It is proposed anew after the one of higher priority.
+                self.ordered = true;
+                links.push((l, micro + 2));
+                continue;
             }
+            units.iter().for_each(|u| taken[*u] = true);
             if !self.sides.holds(&self.sys.graph, link.formula) {
                 continue;
             }
-            if link.units.iter().any(|u| touched[*u]) {
-                return undecided(Reason::Open, "two links with one member in one cycle");
-            }
             let new = self.resets(&link.reset)?;
-            let (units, place) = (link.units.clone(), link.place);
             for (variable, _) in &new {
                 if let Variable::State(u, _) = variable {
                     self.frozen[*u] = false;

@@ -50,6 +50,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     /// In which the present instant lies.
     pub(crate) range: Ticks,
     pub(crate) micro: u32,
+    /// In this instant micro-steps are known by their order only.
+    pub(crate) ordered: bool,
     /// In the cycles of an instant.
     pub(crate) busy: bool,
     pub(crate) time: Ball<M>,
@@ -122,6 +124,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             tick: 0,
             range: Ticks { lo: 0, hi: 0 },
             micro: 0,
+            ordered: false,
             busy: true,
             time: Ball::ZERO,
             pre: v.clone(),
@@ -424,6 +427,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             name,
             tick: self.range,
             micro: self.micro,
+            ordered: self.ordered,
             after,
         });
     }

@@ -180,6 +180,8 @@ pub struct Happened {
     pub tick: Ticks,
     /// The micro-step.
     pub micro: u32,
+    /// The rules give the order in which things happen here, and not the number of the micro-step.
+    pub ordered: bool,
     /// States and discrete variables of its unit (for links: of the members, one after the other)
     /// right after it.
     pub after: Vec<Enclosure>,

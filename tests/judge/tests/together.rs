@@ -156,6 +156,52 @@ fn a_link_is_refused_when_an_own_event_came_first() {
 }
 
 #[test]
+fn own_events_of_members_wait_for_the_decision() {
+    // Unit 1 counts the meeting at once; that makes a second event due in the cycle of the decision. It waits.
+    let speed = |u: usize| Variable::State(u, 1);
+    let count = Variable::Discrete(1, 0);
+    let mut m = masses(true);
+    m.units[1].discrete = vec![0.0];
+    let after = when("after", ge(Expr::Read(count), n(1.0)), &[(speed(1), n(9.0))]);
+    let first = when("first", le(state(1), n(2.0 / 3.0)), &[(count, n(1.0))]);
+    m.units[1].events = vec![first, after.clone()];
+    let found = run(&m);
+    let names: Vec<_> = found.happened.iter().map(|h| (h.name.as_str(), h.micro)).collect();
+    assert_eq!(names, [("first", 0), ("link0", 1), ("after", 2)], "{found:#?}");
+    assert_eq!(found.happened[1].after[1].middle(), -0.5, "the link reads the speed before the event that waits");
+    // One that the jump makes false does not happen any more.
+    let slow = and(ge(Expr::Read(count), n(1.0)), lt(Expr::Read(speed(1)), n(0.0)));
+    m.units[1].events[1] = when("after", slow, &[(speed(1), n(9.0))]);
+    let found = run(&m);
+    let names: Vec<_> = found.happened.iter().map(|h| h.name.as_str()).collect();
+    assert_eq!(names, ["first", "link0"], "{found:#?}");
+}
+
+#[test]
+fn of_two_links_the_other_is_proposed_anew() {
+    // Both bring a count into the middle unit: its own wait for the one of higher priority.
+    let mut m = masses(false);
+    let count = Variable::Discrete(1, 0);
+    m.units[1].discrete = vec![0.0];
+    let third = m.units[0].clone();
+    m.units.push(third);
+    m.units[2].derivatives = vec![Expr::Read(Variable::State(2, 1)), n(0.0)];
+    m.units[2].outputs = vec![state(2)];
+    m.links[0].reset = vec![(count, add(Expr::Read(count), n(1.0)))];
+    let other = Link {
+        units: vec![2, 1],
+        when: ge(state(2), state(1)),
+        reset: vec![(count, mul(Expr::Read(count), n(5.0)))],
+        priority: -1,
+    };
+    m.links.push(other);
+    let found = run(&m);
+    let names: Vec<_> = found.happened.iter().map(|h| h.name.as_str()).collect();
+    assert_eq!(names, ["link1", "link0"], "{found:#?}");
+    assert_eq!(found.end[1].discrete[0].middle(), 1.0);
+}
+
+#[test]
 fn algebraic_variables_follow_their_equations() {
     // z^3 + z = x with x = t from 0: z = 1 at x = 2.
     let z = || Expr::Read(Variable::Algebraic(0, 0));

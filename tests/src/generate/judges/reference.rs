@@ -68,7 +68,7 @@ fn events_differ(base: &Outcome, run: &Run, until: i64) -> Option<String> {
             ));
         };
         let found = right.remove(at);
-        if found.tick.lo == found.tick.hi && found.micro != event.micro {
+        if found.tick.lo == found.tick.hi && !found.ordered && found.micro != event.micro {
             return Some(format!(
                 "{} at tick {} at micro-step {}, not {}",
                 event.name, event.tick, found.micro, event.micro
